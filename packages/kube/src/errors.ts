@@ -1,0 +1,61 @@
+import type { Status } from "@agent-sandbox/api";
+
+/** The reasons a Kubernetes API server gives, and the three a client meets without an answer. */
+const codeByReason = {
+  BadRequest: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Gone: 410,
+  Expired: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500,
+  ServiceUnavailable: 503,
+  ServerTimeout: 504,
+  Timeout: 504,
+  Unknown: 500,
+  /** The request was never sent: it is safe to repeat. */
+  Unreachable: 0,
+  /** The request was sent and no whole answer came back: it may have been carried out. */
+  Interrupted: 0,
+  /** An answer came that no API server would give. */
+  InvalidResponse: 0,
+} as const;
+
+export type KubeReason = keyof typeof codeByReason;
+
+export interface KubeErrorOptions {
+  readonly code?: number;
+  readonly details?: Status["details"];
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** The one error class of this package and its callers. `reason` is for code, `message` for people. */
+export class KubeError extends Error {
+  override readonly name = "KubeError";
+  readonly reason: KubeReason;
+  /** The HTTP status, 0 when there was no answer. */
+  readonly code: number;
+  readonly details: Status["details"];
+  readonly retryAfterMs: number | undefined;
+
+  constructor(reason: KubeReason, message: string, options: KubeErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.reason = reason;
+    this.code = options.code ?? codeByReason[reason];
+    this.details = options.details;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+export function isReason(error: unknown, ...reasons: KubeReason[]): error is KubeError {
+  return error instanceof KubeError && reasons.includes(error.reason);
+}

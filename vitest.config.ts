@@ -1,0 +1,33 @@
+import { defineConfig } from "vitest/config";
+
+const conditions = ["source"];
+const resolve = { conditions };
+const ssr = { resolve: { conditions, externalConditions: conditions } };
+
+/** A suite that needs more than this process: real sockets, runtimes, root. Its files are named `*.int.test.ts`. */
+const integration = (name: string, include: string[]) => ({
+  resolve,
+  ssr,
+  test: { name, include, testTimeout: 60_000, hookTimeout: 120_000 },
+});
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        resolve,
+        ssr,
+        test: {
+          name: "unit",
+          include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"],
+          exclude: ["**/*.int.test.ts", "**/node_modules/**"],
+          isolate: false,
+        },
+      },
+      integration("kube", ["packages/kube/src/**/*.int.test.ts"]),
+      integration("apiserver", ["packages/apiserver/src/**/*.int.test.ts"]),
+      integration("node", ["packages/node/src/**/*.int.test.ts"]),
+      integration("e2e", ["test/e2e/**/*.int.test.ts"]),
+    ],
+  },
+});
