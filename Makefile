@@ -1,0 +1,69 @@
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin:/sbin
+MAKEFLAGS += --no-print-directory
+
+NODE := node --conditions=source --disable-warning=ExperimentalWarning
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2 }' Makefile
+
+.PHONY: setup setup-test
+setup:
+	@scripts/setup.sh run
+setup-test:
+	@scripts/setup.sh test
+
+.PHONY: up down
+up: build ## Install what is missing, start the box, run code in a first sandbox
+	@dist/agent-sandbox up
+	@dist/agent-sandbox apply -f examples/first-sandbox.yaml
+	@dist/agent-sandbox wait sandbox/my-sandbox --for=condition=Ready --timeout=60s
+	@dist/agent-sandbox exec my-sandbox -- sh -c 'echo "Hello from $$(hostname): $$(uname -sr), process $$$$, $$(ls / | wc -l) entries in /"'
+down: setup ## Stop the box; its sandboxes keep running
+	@[ -x dist/agent-sandbox ] || $(MAKE) build
+	@dist/agent-sandbox down
+
+.PHONY: build
+build: setup ## Build dist/agent-sandbox
+	@$(NODE) scripts/build.ts
+
+.PHONY: generate manifests
+generate: manifests ## Regenerate everything that is generated
+manifests: setup ## Generate the CRDs into deploy/crds
+	@$(NODE) packages/api/generate/main.ts
+
+.PHONY: check format
+check: setup ## Format, lint, types, layers, generated files, unit tests: under a minute
+	@$(NODE) scripts/check.ts
+format: setup ## Rewrite the sources in the house format
+	@biome check --write .
+
+.PHONY: test test-unit test-kube test-api test-node test-e2e
+test: setup-test ## Install what is missing and run every suite
+	@$(NODE) scripts/test.ts all
+test-unit: setup-test ## Unit tests of all packages
+	@$(NODE) scripts/test.ts unit
+test-kube: setup-test ## The client and informer against a hostile API server
+	@$(NODE) scripts/test.ts kube
+test-api: setup-test ## The embedded API server with kubectl
+	@$(NODE) scripts/test.ts apiserver
+test-node: setup-test ## The embedded node with real runc (needs root)
+	@$(NODE) scripts/test.ts node
+test-e2e: setup-test ## The whole box, started and killed (needs root)
+	@$(NODE) scripts/test.ts e2e
+
+.PHONY: bench bench-kube
+bench: bench-kube ## Run every benchmark and rewrite bench/RESULTS.md
+	@$(NODE) bench/results.ts
+bench-kube: setup-test ## Our informer beside a bare HTTP loop
+	@$(NODE) bench/kube.ts
+
+.PHONY: deploy
+deploy: manifests ## Apply the CRDs to the cluster kubectl points at
+	@kubectl apply --server-side -f deploy/crds
+
+.PHONY: clean
+clean: ## Remove what was built and installed in this folder
+	@rm -rf dist .cache packages/*/dist node_modules

@@ -1,0 +1,11 @@
+/** Which package may import which, and how: the table of docs/architecture.md. `types` allows `import type` only. */
+export type Permission = "values" | "types";
+
+export const mayImport: Readonly<Record<string, Readonly<Record<string, Permission>>>> = {
+  api: {},
+  kube: { api: "types" },
+  controllers: { api: "values", kube: "values" },
+  apiserver: { api: "values", kube: "types" },
+  node: { api: "types", kube: "values" },
+  cli: { api: "values", kube: "values", controllers: "values", apiserver: "values", node: "values" },
+};

@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+
+export interface Tally {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** A suite runs to its end, printing as it goes, and says how many of its tests passed. It never throws. */
+export interface Suite {
+  readonly name: string;
+  run(): Tally;
+}
+
+const root = `${import.meta.dirname}/..`;
+const reports = `${root}/.cache/reports`;
+
+/** One command is one test: it passes when it exits with 0. */
+function step(name: string, command: string, ...args: string[]): Suite {
+  return {
+    name,
+    run: () => {
+      const ok = spawnSync(command, args, { cwd: root, stdio: "inherit" }).status === 0;
+      return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
+    },
+  };
+}
+
+function vitest(project: string): Suite {
+  return {
+    name: project,
+    run: () => {
+      const report = `${reports}/${project}.json`;
+      mkdirSync(reports, { recursive: true });
+      rmSync(report, { force: true });
+      const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+      const { status } = spawnSync("vitest", ["run", "--project", project, ...reporters], {
+        cwd: root,
+        stdio: "inherit",
+      });
+      return tallyVitest(report, status === 0);
+    },
+  };
+}
+
+/** A run that failed without a failing test (a crash, a file that does not load) counts as one failure. */
+export function tallyVitest(report: string, ok: boolean): Tally {
+  let counts = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 };
+  try {
+    counts = { ...counts, ...(JSON.parse(readFileSync(report, "utf8")) as Partial<typeof counts>) };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+  const failed = counts.numFailedTests > 0 || ok ? counts.numFailedTests : 1;
+  return { passed: counts.numPassedTests, failed, skipped: counts.numPendingTests + counts.numTodoTests };
+}
+
+const nodeScript = (name: string, ...args: string[]): Suite =>
+  step(name, "node", "--conditions=source", "--disable-warning=ExperimentalWarning", ...args);
+
+/** What reads the sources without running the product. */
+export const checks: readonly Suite[] = [
+  step("format", "biome", "check", "--error-on-warnings", "."),
+  step("types", "tsc", "-b"),
+  step("lint", "oxlint", "--type-aware", "--deny-warnings"),
+  nodeScript("layers", "scripts/layers.ts"),
+  nodeScript("generated files", "packages/api/generate/main.ts", "--check"),
+];
+
+export const tests: readonly Suite[] = ["unit", "kube", "apiserver", "node", "e2e"].map(vitest);
