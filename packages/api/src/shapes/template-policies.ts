@@ -1,0 +1,26 @@
+import * as z from "zod";
+import type { NetworkPolicyEgressRule, NetworkPolicyIngressRule } from "../kubernetes.ts";
+import { kubernetesType, listOf, objectOf } from "./object-schema.ts";
+
+/** Whether the controller owns a NetworkPolicy for the Sandboxes of a template. */
+export const networkPolicyManagements = ["Managed", "Unmanaged"] as const;
+export type NetworkPolicyManagement = (typeof networkPolicyManagements)[number];
+
+/** What the variables of a claim may do to those of the template. */
+export const envVarsInjectionPolicies = ["Allowed", "Overrides", "Disallowed"] as const;
+export type EnvVarsInjectionPolicy = (typeof envVarsInjectionPolicies)[number];
+
+/** Rules that take the place of the default ones of a managed NetworkPolicy. */
+export interface NetworkPolicyRules {
+  ingress?: NetworkPolicyIngressRule[];
+  egress?: NetworkPolicyEgressRule[];
+}
+
+export const networkPolicyRules: z.ZodType<NetworkPolicyRules> = objectOf<NetworkPolicyRules>({
+  ingress: listOf(
+    kubernetesType<NetworkPolicyIngressRule>("io.k8s.api.networking.v1.NetworkPolicyIngressRule"),
+  ).exactOptional(),
+  egress: listOf(
+    kubernetesType<NetworkPolicyEgressRule>("io.k8s.api.networking.v1.NetworkPolicyEgressRule"),
+  ).exactOptional(),
+});

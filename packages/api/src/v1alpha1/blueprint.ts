@@ -1,0 +1,21 @@
+import { atomicListOf, type Fields, flag } from "../shapes/object-schema.ts";
+import {
+  type PersistentVolumeClaimTemplate,
+  type PodTemplate,
+  persistentVolumeClaimTemplate,
+  podTemplate,
+} from "../shapes/templates.ts";
+
+/** What Sandbox and SandboxTemplate share. The fields that v1beta1 adds have no place here. */
+export interface SandboxBlueprint {
+  podTemplate: PodTemplate;
+  volumeClaimTemplates?: PersistentVolumeClaimTemplate[];
+  /** True: have a headless Service. False: have none. Absent: keep one that is there, make none. */
+  service?: boolean;
+}
+
+export const blueprintFields: Fields<SandboxBlueprint> = {
+  podTemplate,
+  volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate).exactOptional(),
+  service: flag.exactOptional(),
+};

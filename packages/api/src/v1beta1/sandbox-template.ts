@@ -1,0 +1,40 @@
+import * as z from "zod";
+import type { ObjectMeta } from "../kubernetes.ts";
+import { defaulted, objectOf } from "../shapes/object-schema.ts";
+import {
+  type EnvVarsInjectionPolicy,
+  envVarsInjectionPolicies,
+  type NetworkPolicyManagement,
+  type NetworkPolicyRules,
+  networkPolicyManagements,
+  networkPolicyRules,
+} from "../shapes/template-policies.ts";
+import { blueprintFields, type SandboxBlueprint } from "./blueprint.ts";
+
+/** What the volume claim templates of a claim may do to those of the template. */
+export const volumeClaimTemplatesPolicies = ["Disallowed", "Allowed", "Overrides"] as const;
+export type VolumeClaimTemplatesPolicy = (typeof volumeClaimTemplatesPolicies)[number];
+
+export interface SandboxTemplateSpec extends SandboxBlueprint {
+  /** Ignored when the NetworkPolicy is unmanaged. */
+  networkPolicy?: NetworkPolicyRules;
+  networkPolicyManagement?: NetworkPolicyManagement;
+  envVarsInjectionPolicy?: EnvVarsInjectionPolicy;
+  volumeClaimTemplatesPolicy?: VolumeClaimTemplatesPolicy;
+}
+
+/** What pools and claims stamp Sandboxes from. It has no status. */
+export interface SandboxTemplate {
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1";
+  kind: "SandboxTemplate";
+  metadata: ObjectMeta;
+  spec: SandboxTemplateSpec;
+}
+
+export const sandboxTemplateSpec: z.ZodType<SandboxTemplateSpec> = objectOf<SandboxTemplateSpec>({
+  ...blueprintFields,
+  networkPolicy: networkPolicyRules.exactOptional(),
+  networkPolicyManagement: defaulted<NetworkPolicyManagement>(z.enum(networkPolicyManagements), "Managed"),
+  envVarsInjectionPolicy: defaulted<EnvVarsInjectionPolicy>(z.enum(envVarsInjectionPolicies), "Disallowed"),
+  volumeClaimTemplatesPolicy: defaulted<VolumeClaimTemplatesPolicy>(z.enum(volumeClaimTemplatesPolicies), "Disallowed"),
+});

@@ -1,0 +1,41 @@
+import type * as z from "zod";
+import type { ObjectMeta } from "../kubernetes.ts";
+import { defaulted, int32, int64, objectOf, text } from "../shapes/object-schema.ts";
+import { type NameReference, nameReference, type UpdateStrategy, updateStrategy } from "../shapes/pool-shapes.ts";
+
+export interface SandboxWarmPoolSpec {
+  replicas?: number;
+  sandboxTemplateRef: NameReference;
+  /** Absent: OnReplenish. */
+  updateStrategy?: UpdateStrategy;
+}
+
+export interface SandboxWarmPoolStatus {
+  replicas?: number;
+  readyReplicas?: number;
+  selector?: string;
+  /** The pool's own generation; an edit of its template does not move it. */
+  observedGeneration?: number;
+}
+
+/** Keeps a number of Sandboxes ready to be claimed. */
+export interface SandboxWarmPool {
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1";
+  kind: "SandboxWarmPool";
+  metadata: ObjectMeta;
+  spec: SandboxWarmPoolSpec;
+  status?: SandboxWarmPoolStatus;
+}
+
+export const sandboxWarmPoolSpec: z.ZodType<SandboxWarmPoolSpec> = objectOf<SandboxWarmPoolSpec>({
+  replicas: defaulted(int32(0), 1),
+  sandboxTemplateRef: nameReference,
+  updateStrategy: updateStrategy.exactOptional(),
+});
+
+export const sandboxWarmPoolStatus: z.ZodType<SandboxWarmPoolStatus> = objectOf<SandboxWarmPoolStatus>({
+  replicas: int32().exactOptional(),
+  readyReplicas: int32().exactOptional(),
+  selector: text.exactOptional(),
+  observedGeneration: int64(0).exactOptional(),
+});
