@@ -1,0 +1,57 @@
+import { spawn } from "node:child_process";
+import { openSync, readFileSync, statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CommandError } from "../command-error.ts";
+import type { BoxPaths } from "./box-paths.ts";
+import { findRunningBox, type RunningBox } from "./running-box.ts";
+
+/** What the box tells the command that started it, once. */
+export type StartReport = { readonly ready: true } | { readonly ready: false; readonly error: string };
+
+/** Starts the box as a process of its own and waits until it serves. Its output goes to the log file. */
+export async function startInBackground(paths: BoxPaths, foregroundArguments: readonly string[]): Promise<RunningBox> {
+  const log = openSync(paths.log, "a", 0o600);
+  const logStart = statSync(paths.log).size;
+  const [script = ""] = process.argv.slice(1);
+  const child = spawn(process.execPath, [...process.execArgv, script, ...foregroundArguments], {
+    detached: true,
+    stdio: ["ignore", log, log, "ipc"],
+    cwd: "/",
+  });
+  const report = await new Promise<StartReport>((resolve, reject) => {
+    child.once("message", (message) => resolve(message as StartReport));
+    child.once("exit", (code, signal) =>
+      resolve({ ready: false, error: endOfLog(paths.log, logStart, code ?? signal) }),
+    );
+    child.once("error", reject);
+  });
+  if (!report.ready) throw new CommandError(`Cannot start the box: ${report.error}`);
+  child.disconnect();
+  child.unref();
+  const box = findRunningBox(paths);
+  if (box === undefined) throw new CommandError(`The box ended right after it started: see ${paths.log}`);
+  return box;
+}
+
+function endOfLog(path: string, from: number, status: number | string | null): string {
+  const text = readFileSync(path).subarray(from).toString("utf8").trim().split("\n").slice(-5).join("\n");
+  return `it ended with ${status ?? "no status"}${text ? `:\n${text}` : ""}\nThe whole log: ${path}`;
+}
+
+/** Asks the box to stop, waits, and ends it if it does not: nothing acknowledged can be lost by that. */
+export async function stopBox(paths: BoxPaths, box: RunningBox, patienceMs: number): Promise<void> {
+  process.kill(box.pid, "SIGTERM");
+  if (await goneWithin(paths, patienceMs)) return;
+  process.kill(box.pid, "SIGKILL");
+  if (!(await goneWithin(paths, 5_000))) throw new CommandError(`Cannot stop the box: process ${box.pid} does not end`);
+}
+
+/** A process that is not our child tells nobody when it ends: looking is all there is. */
+async function goneWithin(paths: BoxPaths, limitMs: number): Promise<boolean> {
+  const until = performance.now() + limitMs;
+  while (performance.now() < until) {
+    if (findRunningBox(paths) === undefined) return true;
+    await sleep(20);
+  }
+  return false;
+}

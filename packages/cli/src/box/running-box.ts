@@ -1,0 +1,49 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import type { BoxPaths } from "./box-paths.ts";
+
+/** What a running box writes about itself. The start time tells its process from a later one with the same id. */
+export interface RunningBox {
+  readonly pid: number;
+  readonly processStart: string;
+  readonly url: string;
+  readonly startedAt: string;
+}
+
+export function recordRunningBox(paths: BoxPaths, url: string): void {
+  const record: RunningBox = {
+    pid: process.pid,
+    processStart: processStartOf(process.pid) ?? "",
+    url,
+    startedAt: new Date().toISOString(),
+  };
+  const temporary = `${paths.record}.${process.pid}`;
+  writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 });
+  renameSync(temporary, paths.record);
+}
+
+export function forgetRunningBox(paths: BoxPaths): void {
+  rmSync(paths.record, { force: true });
+}
+
+/** The box that runs on this folder, or undefined: a record left by a killed box does not count. */
+export function findRunningBox(paths: BoxPaths): RunningBox | undefined {
+  let record: RunningBox;
+  try {
+    record = JSON.parse(readFileSync(paths.record, "utf8")) as RunningBox;
+  } catch {
+    return undefined;
+  }
+  if (!Number.isSafeInteger(record.pid) || record.pid < 1) return undefined;
+  return processStartOf(record.pid) === record.processStart ? record : undefined;
+}
+
+/** Field 22 of /proc/PID/stat: ticks from boot to the start of the process. Field 2 may hold spaces, so count from its end. */
+export function processStartOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [state, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return state === "Z" ? undefined : rest[18];
+  } catch {
+    return undefined;
+  }
+}

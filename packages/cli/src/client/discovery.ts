@@ -1,0 +1,81 @@
+import type { Resource, Transport } from "@agent-sandbox/kube";
+import { CommandError } from "../command-error.ts";
+
+/** One line of a discovery document. */
+export interface ServedResource extends Resource {
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+}
+
+interface ResourceList {
+  readonly groupVersion: string;
+  readonly resources: readonly {
+    readonly name: string;
+    readonly singularName?: string;
+    readonly shortNames?: readonly string[];
+    readonly kind: string;
+    readonly namespaced: boolean;
+  }[];
+}
+
+interface GroupList {
+  readonly groups: readonly { readonly name: string; readonly preferredVersion: { readonly groupVersion: string } }[];
+}
+
+/** Everything the server serves, each kind at its preferred version: core first, then by group. */
+export async function discover(transport: Transport): Promise<ServedResource[]> {
+  const groups = (await fetchJson(transport, "/apis")) as GroupList;
+  const paths = ["/api/v1", ...groups.groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
+  const lists = await Promise.all(paths.map(async (path) => (await fetchJson(transport, path)) as ResourceList));
+  return lists.flatMap(servedBy);
+}
+
+/** What one version of a group serves: used when an object names its version itself. */
+export async function discoverVersion(transport: Transport, apiVersion: string): Promise<ServedResource[]> {
+  const path = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  return servedBy((await fetchJson(transport, path)) as ResourceList);
+}
+
+function servedBy(list: ResourceList): ServedResource[] {
+  return list.resources
+    .filter(({ name }) => !name.includes("/"))
+    .map(({ name, singularName, shortNames, kind, namespaced }) => ({
+      apiVersion: list.groupVersion,
+      kind,
+      plural: name,
+      namespaced,
+      singular: singularName || kind.toLowerCase(),
+      shortNames: shortNames ?? [],
+    }));
+}
+
+/** Finds `word` as kubectl does: plural, singular, short name or kind, optionally with `.group`. */
+export function resolveResource(word: string, served: readonly ServedResource[]): ServedResource {
+  const [name = "", ...rest] = word.toLowerCase().split(".");
+  const group = rest.join(".");
+  const found = served.find((resource) => {
+    if (group && !groupOf(resource.apiVersion).startsWith(group)) return false;
+    const names = [resource.plural, resource.singular, resource.kind.toLowerCase(), ...resource.shortNames];
+    return names.includes(name);
+  });
+  if (found === undefined) throw new CommandError(`the server doesn't have a resource type "${word}"`);
+  return found;
+}
+
+export function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf("/");
+  return slash < 0 ? "" : apiVersion.slice(0, slash);
+}
+
+/** `sandbox.agents.x-k8s.io/my-sandbox`: how kubectl names an object in its answers. */
+export function displayName(resource: ServedResource, name: string): string {
+  const group = groupOf(resource.apiVersion);
+  return `${resource.singular}${group ? `.${group}` : ""}/${name}`;
+}
+
+export async function fetchJson(transport: Transport, path: string, accept = "application/json"): Promise<unknown> {
+  const { status, body } = await transport.send({ method: "GET", path, headers: { accept } });
+  if (status === 200) return body;
+  const { message } = (body ?? {}) as { message?: string };
+  throw new CommandError(message ?? `Cannot read "${path}": the server answered ${status}`);
+}

@@ -1,0 +1,39 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+/**
+ * Bundles the command line with everything of ours into `dist/`, split so that a command loads only what it needs.
+ * Packages with native parts stay outside and are found in `node_modules`.
+ */
+const root = `${import.meta.dirname}/..`;
+
+await build({
+  absWorkingDir: root,
+  entryPoints: { main: "packages/cli/src/main.ts" },
+  outdir: "dist/lib",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node24",
+  conditions: ["source"],
+  external: ["@lydell/node-pty"],
+  sourcemap: true,
+  legalComments: "none",
+  outExtension: { ".js": ".mjs" },
+  banner: {
+    js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
+  },
+  logLevel: "warning",
+});
+
+/** The launcher finds the Node that npm carried, wherever the folder was moved to. */
+const launcher = `#!/bin/sh
+here=$(dirname "$(readlink -f "$0")")
+node="$here/../node_modules/.bin/node"
+[ -x "$node" ] || node=node
+exec "$node" --disable-warning=ExperimentalWarning --enable-source-maps "$here/lib/main.mjs" "$@"
+`;
+mkdirSync(`${root}/dist`, { recursive: true });
+writeFileSync(`${root}/dist/agent-sandbox`, launcher);
+chmodSync(`${root}/dist/agent-sandbox`, 0o755);
