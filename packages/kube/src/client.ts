@@ -66,8 +66,15 @@ export interface Client {
     key: ObjectKey,
     options?: CallOptions & { subresource?: string },
   ): Promise<T>;
-  /** Follows `continue` to the end; starts again when the server says the token has expired. */
-  list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<ObjectList<T>>;
+  /**
+   * Follows `continue` to the end; starts again when the server says the token has expired. `transform` is applied page
+   * by page, so that what it drops is never held for the whole list.
+   */
+  list<T extends KubeObject>(
+    resource: Resource<T>,
+    options?: ListOptions,
+    transform?: (object: T) => T,
+  ): Promise<ObjectList<T>>;
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   update<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   patch<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<T>;

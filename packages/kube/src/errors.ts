@@ -31,6 +31,11 @@ const codeByReason = {
 
 export type KubeReason = keyof typeof codeByReason;
 
+/** Whether a server may give this reason. */
+export function isServerReason(reason: string | undefined): reason is KubeReason {
+  return reason !== undefined && Object.hasOwn(codeByReason, reason) && codeByReason[reason as KubeReason] > 0;
+}
+
 export interface KubeErrorOptions {
   readonly code?: number;
   readonly details?: Status["details"];
