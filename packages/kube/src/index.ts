@@ -1,3 +1,5 @@
+export { type ClientOptions, createClient } from "./client/create-client.ts";
+export type { RateLimit } from "./client/rate-limiter.ts";
 export * from "./client.ts";
 export * from "./clock.ts";
 export * from "./errors.ts";

@@ -1,0 +1,385 @@
+import type { Pod } from "@agent-sandbox/api";
+import { describe, expect, test } from "vitest";
+import type { Client } from "../client.ts";
+import type { Clock } from "../clock.ts";
+import { KubeError } from "../errors.ts";
+import type { KubeObject, Resource } from "../resource.ts";
+import type { Transport, TransportRequest, TransportResponse } from "../transport.ts";
+import { type ClientOptions, createClient } from "./create-client.ts";
+
+const pods: Resource<Pod & KubeObject> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+const nodes: Resource = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false };
+const claims: Resource = {
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+  kind: "SandboxClaim",
+  plural: "sandboxclaims",
+  namespaced: true,
+};
+
+interface Answer {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+/** Gives the answers in turn and remembers what was asked; sleeping moves its clock. */
+function scripted(
+  answers: readonly Answer[],
+  options: ClientOptions = {},
+): { client: Client; asked: TransportRequest[]; slept: number[] } {
+  const asked: TransportRequest[] = [];
+  const slept: number[] = [];
+  let now = 0;
+  const clock: Clock = {
+    now: () => now,
+    sleep: async (ms) => {
+      slept.push(ms);
+      now += ms;
+    },
+  };
+  const answer = async (request: TransportRequest): Promise<TransportResponse> => {
+    asked.push(request);
+    const { status = 200, headers = {}, body = {} } = answers[asked.length - 1] ?? {};
+    return { status, headers, body };
+  };
+  const transport: Transport = { send: answer, stream: answer, close: async () => undefined };
+  return { client: createClient(transport, { clock, random: () => 0, ...options }), asked, slept };
+}
+
+const status = (code: number, reason: string, message: string): unknown => ({
+  kind: "Status",
+  status: "Failure",
+  code,
+  reason,
+  message,
+});
+
+describe("the requests of a client", () => {
+  test.for<[string, (client: Client) => Promise<unknown>, TransportRequest]>([
+    [
+      "get",
+      (c) => c.get(pods, { namespace: "ns", name: "a" }),
+      { method: "GET", path: "/api/v1/namespaces/ns/pods/a" },
+    ],
+    [
+      "get a subresource of a cluster-wide kind",
+      (c) => c.get(nodes, { name: "n" }, { subresource: "status" }),
+      { method: "GET", path: "/api/v1/nodes/n/status" },
+    ],
+    [
+      "create, with the type filled in",
+      (c) =>
+        c.create(claims, { metadata: { namespace: "ns", name: "c" } }, { dryRun: true, fieldValidation: "Strict" }),
+      {
+        method: "POST",
+        path: "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/ns/sandboxclaims?fieldManager=me&fieldValidation=Strict&dryRun=All",
+        body: {
+          metadata: { namespace: "ns", name: "c" },
+          apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+          kind: "SandboxClaim",
+        },
+      },
+    ],
+    [
+      "create a subresource, whose kind is its own",
+      (c) =>
+        c.create<KubeObject>(
+          pods,
+          { kind: "Eviction", metadata: { namespace: "ns", name: "a" } },
+          { subresource: "eviction", fieldManager: "you" },
+        ),
+      {
+        method: "POST",
+        path: "/api/v1/namespaces/ns/pods/a/eviction?fieldManager=you",
+        body: { kind: "Eviction", metadata: { namespace: "ns", name: "a" } },
+      },
+    ],
+    [
+      "update a status",
+      (c) =>
+        c.update(
+          nodes,
+          { apiVersion: "v1", kind: "Node", metadata: { name: "n", resourceVersion: "4" } },
+          { subresource: "status" },
+        ),
+      {
+        method: "PUT",
+        path: "/api/v1/nodes/n/status?fieldManager=me",
+        body: { apiVersion: "v1", kind: "Node", metadata: { name: "n", resourceVersion: "4" } },
+      },
+    ],
+    [
+      "merge patch, its preconditions inside",
+      (c) =>
+        c.patch(
+          pods,
+          { namespace: "ns", name: "a" },
+          {
+            type: "merge",
+            body: { metadata: { labels: { x: null } } },
+            preconditions: { uid: "u", resourceVersion: "4" },
+          },
+        ),
+      {
+        method: "PATCH",
+        path: "/api/v1/namespaces/ns/pods/a?fieldManager=me",
+        headers: { "content-type": "application/merge-patch+json" },
+        body: { metadata: { labels: { x: null }, uid: "u", resourceVersion: "4" } },
+      },
+    ],
+    [
+      "strategic patch without preconditions",
+      (c) => c.patch(nodes, { name: "n" }, { type: "strategic", body: { spec: { a: 1 } } }, { subresource: "status" }),
+      {
+        method: "PATCH",
+        path: "/api/v1/nodes/n/status?fieldManager=me",
+        headers: { "content-type": "application/strategic-merge-patch+json" },
+        body: { spec: { a: 1 } },
+      },
+    ],
+    [
+      "json patch: a stale version must be a Conflict, which a failed test is not",
+      (c) =>
+        c.patch(
+          nodes,
+          { name: "n" },
+          {
+            type: "json",
+            body: [{ op: "remove", path: "/spec/taints" }],
+            preconditions: { resourceVersion: "4" },
+          },
+        ),
+      {
+        method: "PATCH",
+        path: "/api/v1/nodes/n?fieldManager=me",
+        headers: { "content-type": "application/json-patch+json" },
+        body: [
+          { op: "remove", path: "/spec/taints" },
+          { op: "add", path: "/metadata/resourceVersion", value: "4" },
+        ],
+      },
+    ],
+    [
+      "apply",
+      (c) => c.patch(nodes, { name: "n" }, { type: "apply", body: { kind: "Node" }, force: true }),
+      {
+        method: "PATCH",
+        path: "/api/v1/nodes/n?fieldManager=me&force=true",
+        headers: { "content-type": "application/apply-patch+yaml" },
+        body: { kind: "Node" },
+      },
+    ],
+    [
+      "delete with preconditions",
+      (c) =>
+        c.delete(
+          nodes,
+          { name: "n" },
+          { preconditions: { uid: "u" }, propagationPolicy: "Foreground", gracePeriodSeconds: 0 },
+        ),
+      {
+        method: "DELETE",
+        path: "/api/v1/nodes/n",
+        body: {
+          apiVersion: "v1",
+          kind: "DeleteOptions",
+          preconditions: { uid: "u" },
+          propagationPolicy: "Foreground",
+          gracePeriodSeconds: 0,
+        },
+      },
+    ],
+  ])("%s", async ([, call, expected]) => {
+    const { client, asked } = scripted([], { fieldManager: "me" });
+    await call(client);
+    expect(asked).toEqual([expected]);
+  });
+
+  test.for<[string, (client: Client) => Promise<unknown>, RegExp]>([
+    ["a namespaced name without its namespace", (c) => c.get(pods, { name: "a" }), /"a" was named without a namespace/],
+    ["a path in a name", (c) => c.get(pods, { namespace: "ns", name: "../b" }), /"..\/b" is no name/],
+    ["two dots as a name", (c) => c.delete(nodes, { name: ".." }), /".." is no name/],
+    ["an empty name", (c) => c.update(nodes, {}), /"" is no name/],
+    ["a namespace for a cluster-wide kind", (c) => c.get(nodes, { namespace: "ns", name: "n" }), /it has no namespace/],
+    [
+      "an object without a namespace",
+      (c) => c.create(pods, { metadata: { name: "a" } }),
+      /metadata.namespace is missing/,
+    ],
+    ["an apply nobody owns", (c) => c.patch(nodes, { name: "n" }, { type: "apply", body: {} }), /needs a fieldManager/],
+  ])("%s is refused before anything is sent", async ([, call, message]) => {
+    const { client, asked } = scripted([]);
+    await expect(call(client)).rejects.toThrow(message);
+    expect(asked).toEqual([]);
+  });
+
+  test("a watch asks for bookmarks and starts where it is told", async () => {
+    const { client, asked } = scripted([]);
+    await client
+      .watch(pods, { namespace: "ns", labelSelector: "a in (b,c)", resourceVersion: "7", timeoutSeconds: 9 })
+      .catch(() => 0);
+    expect(asked[0]?.path).toBe(
+      "/api/v1/namespaces/ns/pods?watch=true&allowWatchBookmarks=true&labelSelector=a%20in%20(b%2Cc)&resourceVersion=7&timeoutSeconds=9",
+    );
+  });
+});
+
+const page = (names: string[], token?: string): Answer => ({
+  body: { items: names.map((name) => ({ metadata: { name } })), metadata: { resourceVersion: "9", continue: token } },
+});
+
+describe("lists", () => {
+  const expired: Answer = { status: 410, body: status(410, "Expired", "too old") };
+
+  test("follow the token to the end, transforming page by page, and give items their type", async () => {
+    const { client, asked } = scripted([page(["a", "b"], "t1"), page(["c"])]);
+    const seen: number[] = [];
+    const list = await client.list(pods, { limit: 2 }, (pod) => {
+      seen.push(asked.length);
+      return pod;
+    });
+    expect(asked.map(({ path }) => path)).toEqual(["/api/v1/pods?limit=2", "/api/v1/pods?limit=2&continue=t1"]);
+    expect(seen).toEqual([1, 1, 2]);
+    expect(list).toEqual({
+      items: ["a", "b", "c"].map((name) => ({ metadata: { name }, apiVersion: "v1", kind: "Pod" })),
+      resourceVersion: "9",
+    });
+  });
+
+  test("start again when the token expires, and in the end ask for all at once", async () => {
+    const { client, asked } = scripted([page(["a"], "t1"), expired, page(["a"], "t2"), expired, page(["a", "b"])]);
+    const { items } = await client.list(pods);
+    expect(items.map(({ metadata }) => metadata?.name)).toEqual(["a", "b"]);
+    expect(asked.at(-1)?.path).toBe("/api/v1/pods");
+  });
+
+  test("give up when even that expires", async () => {
+    const { client, asked } = scripted([expired, expired, expired, expired]);
+    await expect(client.list(pods)).rejects.toMatchObject({ reason: "Expired" });
+    expect(asked.length).toBe(3);
+  });
+
+  test("take the null of an empty Go list", async () => {
+    const { client } = scripted([{ body: { items: null, metadata: { resourceVersion: "1" } } }]);
+    expect(await client.list(pods)).toEqual({ items: [], resourceVersion: "1" });
+  });
+
+  test.for([{}, { items: {} }, { items: [] }, [], { kind: "Pod", metadata: { resourceVersion: "1" } }])(
+    "refuse %j",
+    async (body) => {
+      const { client } = scripted([{ body }]);
+      await expect(client.list(pods)).rejects.toMatchObject({ reason: "InvalidResponse" });
+    },
+  );
+
+  test("end although the server hands out tokens for ever", async () => {
+    const { client, asked } = scripted(Array.from({ length: 10_001 }, () => page([], "again")));
+    await expect(client.list(pods)).rejects.toThrow(/no end after 10000 pages/);
+    expect(asked.length).toBe(10_000);
+  });
+});
+
+describe("answers", () => {
+  test("a Status becomes an error with its details", async () => {
+    const details = {
+      name: "a",
+      kind: "pods",
+      causes: [{ field: "spec", message: "bad", reason: "FieldValueInvalid" }],
+    };
+    const { client } = scripted([{ status: 422, body: { ...Object(status(422, "Invalid", "spec: bad")), details } }]);
+    const error = await client.get(pods, { namespace: "ns", name: "a" }).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(KubeError);
+    expect(error).toMatchObject({
+      reason: "Invalid",
+      code: 422,
+      details,
+      message: 'Cannot get pods "ns/a": spec: bad',
+    });
+  });
+
+  test.for<[string, Answer, object]>([
+    [
+      "a page from a proxy is not taken for the absence of an object",
+      { status: 404, headers: { "content-type": "text/html" }, body: "<html>\n <h1>no</h1>" },
+      { reason: "InvalidResponse", code: 404, message: expect.stringContaining("404 (text/html): <html> <h1>no</h1>") },
+    ],
+    [
+      "the plain text of an API server that lacks the kind is",
+      { status: 404, headers: { "content-type": "text/plain" }, body: "404 page not found" },
+      { reason: "NotFound", code: 404 },
+    ],
+    ["a gateway's error is the server's", { status: 502, body: "bad gateway" }, { reason: "InternalError", code: 502 }],
+    ["a redirect is no answer", { status: 302, body: "" }, { reason: "InvalidResponse", code: 302 }],
+    ["an unknown reason goes by its code", { status: 409, body: status(409, "Odd", "x") }, { reason: "Conflict" }],
+    [
+      "a server cannot claim to be unreachable",
+      { status: 500, body: status(500, "Unreachable", "x") },
+      { reason: "InternalError" },
+    ],
+    ["a success without an object is no answer", { status: 200, body: "ok" }, { reason: "InvalidResponse" }],
+  ])("%s", async ([, answer, expected]) => {
+    const { client } = scripted([answer]);
+    await expect(client.get(nodes, { name: "n" })).rejects.toMatchObject(expected);
+  });
+
+  test("a deletion answered with a Status has no object to give", async () => {
+    const { client } = scripted([
+      { body: { kind: "Status", status: "Success" } },
+      { body: { metadata: { name: "n" } } },
+    ]);
+    expect(await client.delete(nodes, { name: "n" })).toBeUndefined();
+    expect(await client.delete(nodes, { name: "n" })).toEqual({ metadata: { name: "n" } });
+  });
+
+  test("warnings reach the handler", async () => {
+    const warnings: string[] = [];
+    const header = '299 - "unknown field \\"spec.x\\"", 299 - "v1alpha1 is deprecated, use v1beta1"';
+    const { client } = scripted([{ headers: { warning: header } }], { onWarning: (text) => warnings.push(text) });
+    await client.get(nodes, { name: "n" });
+    expect(warnings).toEqual(['unknown field "spec.x"', "v1alpha1 is deprecated, use v1beta1"]);
+  });
+});
+
+describe("requests that were turned away", () => {
+  const busy = (code: number, retryAfter?: string): Answer => ({
+    status: code,
+    headers: retryAfter === undefined ? {} : { "retry-after": retryAfter },
+    body: status(code, code === 429 ? "TooManyRequests" : "ServiceUnavailable", "busy"),
+  });
+
+  test("are sent again when the server said, and not sooner", async () => {
+    const { client, slept, asked } = scripted([busy(429, "3"), busy(503, "1"), busy(429), { body: { ok: true } }]);
+    expect(await client.create(nodes, { metadata: { name: "n" } })).toEqual({ ok: true });
+    expect(slept).toEqual([3_000, 1_000, 4_000]);
+    expect(asked.length).toBe(4);
+  });
+
+  test("a bounded number of times", async () => {
+    const { client, asked } = scripted(Array.from({ length: 10 }, () => busy(429, "1")));
+    await expect(client.get(nodes, { name: "n" })).rejects.toMatchObject({
+      reason: "TooManyRequests",
+      retryAfterMs: 1_000,
+    });
+    expect(asked.length).toBe(5);
+  });
+
+  test.for<[string, Answer]>([
+    ["503 that does not say when", busy(503)],
+    ["500", { status: 500, headers: { "retry-after": "1" }, body: status(500, "InternalError", "x") }],
+    ["a wait longer than a caller would", busy(429, "60")],
+  ])("%s is left to the caller", async ([, answer]) => {
+    const { client, asked } = scripted([answer]);
+    await expect(client.get(nodes, { name: "n" })).rejects.toBeInstanceOf(KubeError);
+    expect(asked.length).toBe(1);
+  });
+
+  test("stop when the caller gives up", async () => {
+    const abort = new AbortController();
+    const clock: Clock = { now: () => 0, sleep: async () => abort.abort(new Error("enough")) };
+    const { client, asked } = scripted([busy(429, "1")], { clock });
+    await expect(client.get(nodes, { name: "n" }, { signal: abort.signal })).rejects.toMatchObject({
+      reason: "Unreachable",
+    });
+    expect(asked.length).toBe(1);
+  });
+});

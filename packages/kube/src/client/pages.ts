@@ -1,0 +1,75 @@
+import type { ListOptions, ObjectList } from "../client.ts";
+import { isReason, KubeError } from "../errors.ts";
+import type { KubeObject, Resource } from "../resource.ts";
+import { withType } from "./typed-object.ts";
+
+/** One page as the server sent it. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly resourceVersion: string;
+  readonly continueToken: string | undefined;
+}
+
+/** 5 million objects in pages of 500: a server that goes on longer hands out tokens in a circle. */
+const mostPages = 10_000;
+/** An expired token means that paging took longer than the server keeps history; after this, all is asked for at once. */
+const pagedAttempts = 2;
+export const defaultPageSize = 500;
+
+type FetchPage<T> = (limit: number | undefined, continueToken: string | undefined) => Promise<Page<T>>;
+
+/** Gathers all pages of a list as of one version, the first page's: what happens meanwhile is left to a watch. */
+export async function gatherPages<T extends KubeObject>(
+  resource: Resource<T>,
+  options: ListOptions,
+  steps: { readonly fetch: FetchPage<T>; readonly transform?: ((object: T) => T) | undefined },
+): Promise<ObjectList<T>> {
+  const { limit = defaultPageSize } = options;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await gatherOnce(resource, attempt > pagedAttempts ? undefined : limit, steps);
+    } catch (error) {
+      if (!isReason(error, "Expired", "Gone") || attempt > pagedAttempts) throw error;
+    }
+  }
+}
+
+async function gatherOnce<T extends KubeObject>(
+  resource: Resource<T>,
+  limit: number | undefined,
+  steps: { readonly fetch: FetchPage<T>; readonly transform?: ((object: T) => T) | undefined },
+): Promise<ObjectList<T>> {
+  const items: T[] = [];
+  let page = await steps.fetch(limit, undefined);
+  const { resourceVersion } = page;
+  for (let pages = 1; ; pages += 1) {
+    for (const item of page.items) {
+      const whole = withType(resource, item);
+      items.push(steps.transform ? steps.transform(whole) : whole);
+    }
+    const { continueToken } = page;
+    if (continueToken === undefined) return { items, resourceVersion };
+    if (pages >= mostPages) {
+      throw new KubeError("InvalidResponse", `Cannot list ${resource.plural}: no end after ${mostPages} pages`);
+    }
+    page = await steps.fetch(limit, continueToken);
+  }
+}
+
+/** Checks that an answer is a page of objects. */
+export function readPage<T extends KubeObject>(resource: Resource<T>, body: unknown): Page<T> {
+  const { items, metadata } = (body ?? {}) as {
+    items?: readonly T[] | null;
+    metadata?: { resourceVersion?: string; continue?: string };
+  };
+  const isList = (items === null || Array.isArray(items)) && typeof metadata?.resourceVersion === "string";
+  if (!isList) {
+    const shown = JSON.stringify(body)?.slice(0, 200);
+    throw new KubeError(
+      "InvalidResponse",
+      `Cannot list ${resource.plural}: the server answered with no list: ${shown}`,
+    );
+  }
+  const { resourceVersion = "" } = metadata;
+  return { items: items ?? [], resourceVersion, continueToken: metadata.continue || undefined };
+}
