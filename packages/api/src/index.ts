@@ -1,4 +1,22 @@
+export type {
+  CustomResourceConversion,
+  CustomResourceDefinition,
+  CustomResourceNames,
+  CustomResourceVersion,
+  PrinterColumn,
+  ScaleSubresource,
+} from "./custom-resource-definition.ts";
+export {
+  coreGroup,
+  extensionsGroup,
+  type KindResource,
+  sandboxClaims,
+  sandboxes,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from "./kinds.ts";
 export type * from "./kubernetes.ts";
+export type { Json, StructuralSchema, ValidationRule, ValueSchema } from "./schema/structural-schema.ts";
 export type * as v1alpha1 from "./v1alpha1/index.ts";
 export { type BlueprintChoices, blueprintChoices } from "./v1beta1/blueprint-defaults.ts";
 export type * from "./v1beta1/index.ts";

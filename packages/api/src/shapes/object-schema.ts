@@ -7,11 +7,12 @@ import * as z from "zod";
 export type Fields<T> = {
   [K in keyof T]-?: object extends Pick<T, K>
     ? z.ZodExactOptional<z.ZodType<Exclude<T[K], undefined>>>
-    : z.ZodType<T[K]>;
+    : z.ZodType<T[K]> & { unwrap?: never };
 };
 
+/** Unknown fields are dropped, as the API server prunes them. */
 export function objectOf<T>(fields: Fields<T>): z.ZodType<T> {
-  return z.strictObject(fields) as unknown as z.ZodType<T>;
+  return z.object(fields) as unknown as z.ZodType<T>;
 }
 
 /** A default that the API server writes into the stored object. Readers of unstored objects still see the field as optional. */
@@ -30,7 +31,7 @@ export const dateTime: z.ZodType<string> = z.iso.datetime({ offset: true });
 
 /** Bounds in the order minimum, maximum; each may be left out. */
 export function int32(minimum?: number, maximum?: number): z.ZodType<number> {
-  return bounded(z.int32(), minimum, maximum);
+  return bounded(z.int32().meta({ format: "int32" }), minimum, maximum);
 }
 
 /** Whole numbers beyond 2^53 cannot be told apart in JavaScript, so they are refused here though the wire allows them. */

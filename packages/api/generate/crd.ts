@@ -1,0 +1,105 @@
+import type {
+  CustomResourceConversion,
+  CustomResourceDefinition,
+  CustomResourceVersion,
+  PrinterColumn,
+  ScaleSubresource,
+  StructuralSchema,
+} from "@agent-sandbox/api";
+import type * as z from "zod";
+
+/** One version of a kind, as far as it differs from kind to kind. */
+export interface VersionDescription {
+  readonly spec: z.ZodType;
+  /** Absent: the kind has no status. */
+  readonly status?: z.ZodType;
+  readonly scale?: boolean;
+  readonly columns?: readonly PrinterColumn[];
+}
+
+export interface KindDescription {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortName: string;
+  readonly v1beta1: VersionDescription;
+  readonly v1alpha1: VersionDescription;
+}
+
+const scale: ScaleSubresource = {
+  labelSelectorPath: ".status.selector",
+  specReplicasPath: ".spec.replicas",
+  statusReplicasPath: ".status.replicas",
+};
+
+/** The manager fills in the certificate, and the place of its own Service if that differs, when it starts. */
+const conversion: CustomResourceConversion = {
+  strategy: "Webhook",
+  webhook: {
+    clientConfig: {
+      service: { name: "agent-sandbox-webhook-service", namespace: "agent-sandbox-system", path: "/convert" },
+    },
+    conversionReviewVersions: ["v1", "v1beta1"],
+  },
+};
+
+export function customResourceDefinition(
+  kind: KindDescription,
+  schemaOf: (schema: z.ZodType) => StructuralSchema,
+): CustomResourceDefinition {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${kind.plural}.${kind.group}` },
+    spec: {
+      conversion,
+      group: kind.group,
+      names: {
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        plural: kind.plural,
+        shortNames: [kind.shortName],
+        singular: kind.kind.toLowerCase(),
+      },
+      scope: "Namespaced",
+      versions: [
+        { ...version("v1beta1", kind.v1beta1, schemaOf), storage: true },
+        { ...version("v1alpha1", kind.v1alpha1, schemaOf), ...deprecation(kind), storage: false },
+      ],
+    },
+  };
+}
+
+function version(
+  name: string,
+  { spec, status, columns, scale: scaled }: VersionDescription,
+  schemaOf: (schema: z.ZodType) => StructuralSchema,
+): Omit<CustomResourceVersion, "storage"> {
+  const subresources = { ...(scaled ? { scale } : {}), ...(status ? { status: {} } : {}) };
+  return {
+    ...(columns ? { additionalPrinterColumns: columns } : {}),
+    name,
+    schema: {
+      openAPIV3Schema: {
+        properties: {
+          apiVersion: { type: "string" },
+          kind: { type: "string" },
+          metadata: { type: "object" },
+          spec: schemaOf(spec),
+          ...(status ? { status: schemaOf(status) } : {}),
+        },
+        required: ["spec"],
+        type: "object",
+      },
+    },
+    served: true,
+    ...(status || scaled ? { subresources } : {}),
+  };
+}
+
+function deprecation({ group, kind }: KindDescription): { deprecated: true; deprecationWarning: string } {
+  return {
+    deprecated: true,
+    deprecationWarning: `${group}/v1alpha1 ${kind} is deprecated; use ${group}/v1beta1 ${kind} instead`,
+  };
+}

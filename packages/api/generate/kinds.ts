@@ -1,0 +1,78 @@
+import { coreGroup, extensionsGroup, type PrinterColumn } from "@agent-sandbox/api";
+import { v1alpha1, v1beta1 } from "@agent-sandbox/api/zod";
+import type { KindDescription } from "./crd.ts";
+
+const readyColumn: PrinterColumn = {
+  jsonPath: ".status.conditions[?(@.type=='Ready')].status",
+  name: "Ready",
+  type: "string",
+};
+const reasonColumn: PrinterColumn = {
+  jsonPath: ".status.conditions[?(@.type=='Ready')].reason",
+  name: "Reason",
+  type: "string",
+};
+const ageColumn: PrinterColumn = { jsonPath: ".metadata.creationTimestamp", name: "Age", type: "date" };
+const poolColumns: readonly PrinterColumn[] = [
+  { jsonPath: ".status.readyReplicas", name: "Ready", type: "integer" },
+  { jsonPath: ".spec.replicas", name: "Desired", type: "integer" },
+  ageColumn,
+];
+
+export const kinds: readonly KindDescription[] = [
+  {
+    group: coreGroup,
+    kind: "Sandbox",
+    plural: "sandboxes",
+    shortName: "sandbox",
+    v1beta1: {
+      spec: v1beta1.sandboxSpec,
+      status: v1beta1.sandboxStatus,
+      columns: [readyColumn, reasonColumn, ageColumn],
+    },
+    v1alpha1: { spec: v1alpha1.sandboxSpec, status: v1alpha1.sandboxStatus, scale: true },
+  },
+  {
+    group: extensionsGroup,
+    kind: "SandboxClaim",
+    plural: "sandboxclaims",
+    shortName: "sandboxclaim",
+    v1beta1: {
+      spec: v1beta1.sandboxClaimSpec,
+      status: v1beta1.sandboxClaimStatus,
+      columns: [
+        readyColumn,
+        { jsonPath: ".status.sandbox.name", name: "Sandbox", type: "string" },
+        reasonColumn,
+        ageColumn,
+      ],
+    },
+    v1alpha1: { spec: v1alpha1.sandboxClaimSpec, status: v1alpha1.sandboxClaimStatus },
+  },
+  {
+    group: extensionsGroup,
+    kind: "SandboxTemplate",
+    plural: "sandboxtemplates",
+    shortName: "sandboxtemplate",
+    v1beta1: { spec: v1beta1.sandboxTemplateSpec },
+    v1alpha1: { spec: v1alpha1.sandboxTemplateSpec },
+  },
+  {
+    group: extensionsGroup,
+    kind: "SandboxWarmPool",
+    plural: "sandboxwarmpools",
+    shortName: "swp",
+    v1beta1: {
+      spec: v1beta1.sandboxWarmPoolSpec,
+      status: v1beta1.sandboxWarmPoolStatus,
+      scale: true,
+      columns: poolColumns,
+    },
+    v1alpha1: {
+      spec: v1alpha1.sandboxWarmPoolSpec,
+      status: v1alpha1.sandboxWarmPoolStatus,
+      scale: true,
+      columns: poolColumns,
+    },
+  },
+];

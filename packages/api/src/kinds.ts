@@ -1,0 +1,30 @@
+import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from "./v1beta1/index.ts";
+
+export const coreGroup = "agents.x-k8s.io";
+export const extensionsGroup = "extensions.agents.x-k8s.io";
+
+/** What a client needs to address one kind; `shape` carries the object type and is never set. */
+export interface KindResource<T> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: true;
+  readonly shape?: T;
+}
+
+export const sandboxes: KindResource<Sandbox> = stored(coreGroup, "Sandbox", "sandboxes");
+export const sandboxTemplates: KindResource<SandboxTemplate> = stored(
+  extensionsGroup,
+  "SandboxTemplate",
+  "sandboxtemplates",
+);
+export const sandboxClaims: KindResource<SandboxClaim> = stored(extensionsGroup, "SandboxClaim", "sandboxclaims");
+export const sandboxWarmPools: KindResource<SandboxWarmPool> = stored(
+  extensionsGroup,
+  "SandboxWarmPool",
+  "sandboxwarmpools",
+);
+
+function stored<T>(group: string, kind: string, plural: string): KindResource<T> {
+  return { apiVersion: `${group}/v1beta1`, kind, plural, namespaced: true };
+}
