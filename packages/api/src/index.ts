@@ -1,3 +1,4 @@
+export * from "./annotations.ts";
 export type {
   CustomResourceConversion,
   CustomResourceDefinition,
@@ -16,6 +17,8 @@ export {
   sandboxWarmPools,
 } from "./kinds.ts";
 export type * from "./kubernetes.ts";
+export * from "./labels.ts";
+export * from "./primitives/index.ts";
 export type { Json, StructuralSchema, ValidationRule, ValueSchema } from "./schema/structural-schema.ts";
 export type * as v1alpha1 from "./v1alpha1/index.ts";
 export { type BlueprintChoices, blueprintChoices } from "./v1beta1/blueprint-defaults.ts";

@@ -1,0 +1,25 @@
+export {
+  findCondition,
+  isConditionTrue,
+  type ReportedCondition,
+  removeCondition,
+  setCondition,
+} from "./condition.ts";
+export { type Creator, knownCreators, normaliseCreatedBy } from "./created-by.ts";
+export { deepEqual, type JsonObject } from "./deep-equal.ts";
+export { adaptCondition, adaptMessage, adaptReason, type ForeignCondition } from "./foreign-condition.ts";
+export { applyMergePatch, mergePatch } from "./merge-patch.ts";
+export { nameHash } from "./name-hash.ts";
+export {
+  controllerOf,
+  controllerReference,
+  type GroupKind,
+  groupOf,
+  isControlledBy,
+  type Owned,
+  refersToKind,
+  withController,
+} from "./owner-reference.ts";
+export { compareQuantities, parseQuantity, type Quantity } from "./quantity.ts";
+export { semanticEqual } from "./semantic-equal.ts";
+export { compareTimes, formatMicroTime, formatNanoTime, formatTime, type Instant, parseTime } from "./time.ts";

@@ -1,0 +1,41 @@
+import { deepEqual, isJsonObject, type JsonObject, member } from "./deep-equal.ts";
+
+/**
+ * The RFC 7396 patch that turns `from` into `to`, holding only what differs; undefined when nothing does. A merge patch
+ * cannot set a member to null, so a null member of `to` is taken as absent, which is what null means in Kubernetes.
+ */
+export function mergePatch(from: object, to: object): object | undefined;
+export function mergePatch(from: unknown, to: unknown): unknown;
+export function mergePatch(from: unknown, to: unknown): unknown {
+  if (!isJsonObject(from) || !isJsonObject(to)) return deepEqual(from, to) ? undefined : to;
+  const removed = Object.keys(from).filter((key) => isPresent(from[key]) && !isPresent(member(to, key)));
+  const written = Object.keys(to).flatMap((key) => {
+    const change = memberChange(member(from, key), to[key]);
+    return change === undefined ? [] : [[key, change] as const];
+  });
+  if (removed.length === 0 && written.length === 0) return undefined;
+  // fromEntries defines members, so that one named __proto__ is a member like any other.
+  return Object.fromEntries([...removed.map((key) => [key, null] as const), ...written]);
+}
+
+function memberChange(before: unknown, after: unknown): unknown {
+  if (!isPresent(after)) return undefined;
+  return isPresent(before) ? mergePatch(before, after) : after;
+}
+
+/** Applies an RFC 7396 patch. The target is left as it is; what the patch does not touch is shared with the result. */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const base: JsonObject = isJsonObject(target) ? target : {};
+  const members = new Map(Object.entries(base));
+  for (const [key, change] of Object.entries(patch)) {
+    if (change === undefined) continue;
+    if (change === null) members.delete(key);
+    else members.set(key, applyMergePatch(members.get(key), change));
+  }
+  return Object.fromEntries(members);
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}

@@ -1,0 +1,116 @@
+import { isJsonObject, type JsonObject, member } from "./deep-equal.ts";
+import { compareQuantities } from "./quantity.ts";
+import { compareTimes } from "./time.ts";
+
+/**
+ * Where Kubernetes keeps quantities and times, as the last names of the path; lists add no name. Each has at least two
+ * names: the members of labels, annotations and other maps that users fill are strings, so no such member can be reached
+ * by one of these, whatever its key.
+ */
+const quantityPaths = new Set([
+  "resources.requests.*",
+  "resources.limits.*",
+  "spec.overhead.*",
+  "spec.capacity.*",
+  "status.capacity.*",
+  "status.allocatable.*",
+  "status.allocatedResources.*",
+  "emptyDir.sizeLimit",
+  "resourceFieldRef.divisor",
+]);
+const timePaths = new Set([
+  "metadata.creationTimestamp",
+  "metadata.deletionTimestamp",
+  "managedFields.time",
+  "conditions.lastTransitionTime",
+  "conditions.lastProbeTime",
+  "conditions.lastHeartbeatTime",
+  "spec.shutdownTime",
+  "lifecycle.shutdownTime",
+  "spec.acquireTime",
+  "spec.renewTime",
+  "status.startTime",
+  "status.lastActivityTime",
+  "running.startedAt",
+  "terminated.startedAt",
+  "terminated.finishedAt",
+]);
+
+/**
+ * The maps and plain structs that mean the same empty and absent. For any other object the difference counts: `emptyDir: {}`
+ * is a volume, and `namespaceSelector: {}` is every namespace where its absence is only one.
+ */
+const sameWhenEmpty = new Set([
+  "metadata",
+  "status",
+  "labels",
+  "annotations",
+  "matchLabels",
+  "nodeSelector",
+  "data",
+  "binaryData",
+  "stringData",
+  "resources",
+  "requests",
+  "limits",
+  "overhead",
+  "capacity",
+]);
+
+/**
+ * Whether two JSON values mean the same to Kubernetes: null and empty lists and maps equal absent ones, quantities and
+ * times compare by value where Kubernetes keeps them, all else is compared exactly. To compare a part of an object, name
+ * where it was taken from in `at`, such as `["resources"]` or `["spec"]`; a bare map may be compared without.
+ */
+export function semanticEqual(a: unknown, b: unknown, at: readonly string[] = []): boolean {
+  return same(a, b, [...at]);
+}
+
+function same(a: unknown, b: unknown, path: string[]): boolean {
+  if (a === b) return true;
+  if (isEmpty(a, path.at(-1)) && isEmpty(b, path.at(-1))) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => sameItem(item, b[index], path));
+  }
+  if (isJsonObject(a) && isJsonObject(b)) return sameMembers(a, b, path);
+  return sameLeaf(a, b, path);
+}
+
+/** An item counts even when it is empty: a rule that says nothing allows everything. */
+function sameItem(a: unknown, b: unknown, path: string[]): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return same(a, b, path);
+  return isJsonObject(a) && isJsonObject(b) ? sameMembers(a, b, path) : a === b;
+}
+
+function sameMembers(a: JsonObject, b: JsonObject, path: string[]): boolean {
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return keys.values().every((key) => {
+    path.push(key);
+    const equal = same(member(a, key), member(b, key), path);
+    path.pop();
+    return equal;
+  });
+}
+
+function sameLeaf(a: unknown, b: unknown, path: readonly string[]): boolean {
+  const [first, second, last] = [path.at(-3), path.at(-2), path.at(-1)];
+  if (quantityPaths.has(`${second}.${last}`) || quantityPaths.has(`${first}.${second}.*`)) {
+    return isAmount(a) && isAmount(b) && compareQuantities(String(a), String(b)) === 0;
+  }
+  if (timePaths.has(`${second}.${last}`)) {
+    return typeof a === "string" && typeof b === "string" && compareTimes(a, b) === 0;
+  }
+  return false;
+}
+
+/** JSON may hold a quantity as a bare number. */
+function isAmount(value: unknown): value is string | number {
+  return typeof value === "string" || typeof value === "number";
+}
+
+function isEmpty(value: unknown, key: string | undefined): boolean {
+  if (value === undefined || value === null) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  if (!isJsonObject(value) || (key !== undefined && !sameWhenEmpty.has(key))) return false;
+  return Object.entries(value).every(([name, inner]) => isEmpty(inner, name));
+}

@@ -1,0 +1,54 @@
+/** A moment, to the nanosecond. `epochMs` is rounded down to the millisecond. */
+export interface Instant {
+  readonly epochMs: number;
+  readonly epochNanos: bigint;
+}
+
+const rfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
+// The longest useful form, nanoseconds and an offset, has 35 characters.
+const maxLength = 64;
+
+/** Reads RFC 3339 as Kubernetes does: upper-case T and Z, no leap second, digits beyond nanoseconds cut off. */
+export function parseTime(text: string): Instant | { error: string } {
+  const match = text.length <= maxLength ? rfc3339.exec(text) : null;
+  const [, base = "", fraction = "", sign, hours, minutes] = match ?? [];
+  const baseMs = Date.parse(`${base}Z`);
+  // Date.parse takes 30 February and 24:00 as the day after; a date that does not come back as it went in is no date.
+  if (Number.isNaN(baseMs) || new Date(baseMs).toISOString().slice(0, 19) !== base) {
+    return { error: `Cannot read time "${text.slice(0, maxLength)}": want RFC 3339, such as 2026-01-31T15:04:05Z` };
+  }
+  const offsetMs = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000 * (sign === "-" ? -1 : 1);
+  const nanos = BigInt(fraction.slice(0, 9).padEnd(9, "0"));
+  const epochNanos = BigInt(baseMs - offsetMs) * 1_000_000n + nanos;
+  return { epochMs: baseMs - offsetMs + Number(nanos / 1_000_000n), epochNanos };
+}
+
+/** Negative, zero or positive as `a` is before, at or after `b`; undefined when either is not a time. */
+export function compareTimes(a: string, b: string): -1 | 0 | 1 | undefined {
+  const [first, second] = [parseTime(a), parseTime(b)];
+  if ("error" in first || "error" in second) return undefined;
+  if (first.epochNanos === second.epochNanos) return 0;
+  return first.epochNanos < second.epochNanos ? -1 : 1;
+}
+
+/** `metav1.Time`: whole seconds, rounded down. */
+export function formatTime(epochMs: number): string {
+  return `${new Date(Math.floor(epochMs)).toISOString().slice(0, 19)}Z`;
+}
+
+/** `metav1.MicroTime`: always six digits. A fraction of a millisecond in `epochMs` is kept. */
+export function formatMicroTime(epochMs: number): string {
+  const wholeMs = Math.floor(epochMs);
+  const micros = Math.floor((epochMs - wholeMs) * 1000);
+  return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, "0")}Z`;
+}
+
+/** RFC 3339 with as many digits as are not zero, up to nanoseconds, as the timestamp annotations carry it. */
+export function formatNanoTime(epochNanos: bigint): string {
+  const nanos = ((epochNanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+  const seconds = (epochNanos - nanos) / 1_000_000_000n;
+  const digits = String(nanos).padStart(9, "0").replace(/0+$/, "");
+  const base = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
+  return digits === "" ? `${base}Z` : `${base}.${digits}Z`;
+}
