@@ -1,0 +1,76 @@
+import type { Readable, Writable } from "node:stream";
+import type { WebSocket } from "ws";
+import { CommandError } from "../command-error.ts";
+
+/** The channels of Kubernetes' `v5.channel.k8s.io` protocol: the first byte of each message. */
+const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, resize: 4, close: 255 } as const;
+
+export const execProtocol = "v5.channel.k8s.io";
+
+export interface ExecStreams {
+  readonly stdin: Readable | undefined;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+}
+
+/** Joins a terminal's or a pipe's streams with a command that runs behind `socket`; resolves to its exit code. */
+export async function runExec(socket: WebSocket, streams: ExecStreams): Promise<number> {
+  const stopStdin = streams.stdin === undefined ? () => undefined : sendStdin(socket, streams.stdin);
+  let answer: ExecStatus | undefined;
+  socket.on("message", (data: Buffer) => {
+    const payload = data.subarray(1);
+    if (data[0] === channels.stdout) receive(socket, streams.stdout, payload);
+    else if (data[0] === channels.stderr) receive(socket, streams.stderr, payload);
+    else if (data[0] === channels.status) answer = JSON.parse(payload.toString("utf8")) as ExecStatus;
+  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once("close", resolve);
+      socket.once("error", reject);
+    });
+  } finally {
+    stopStdin();
+  }
+  if (answer === undefined) throw new CommandError("The connection to the sandbox broke before the command ended");
+  return exitCodeOf(answer);
+}
+
+export function sendResize(socket: WebSocket, columns: number, rows: number): void {
+  const size = Buffer.from(JSON.stringify({ Width: columns, Height: rows }));
+  if (socket.readyState === socket.OPEN) socket.send(Buffer.concat([Buffer.of(channels.resize), size]));
+}
+
+/** A reader that is slower than the command holds the command back, not our memory. */
+function receive(socket: WebSocket, output: Writable, payload: Buffer): void {
+  if (payload.length === 0 || output.write(payload)) return;
+  socket.pause();
+  output.once("drain", () => socket.resume());
+}
+
+function sendStdin(socket: WebSocket, stdin: Readable): () => void {
+  const onData = (chunk: Buffer) => {
+    stdin.pause();
+    socket.send(Buffer.concat([Buffer.of(channels.stdin), chunk]), () => stdin.resume());
+  };
+  const onEnd = () => socket.send(Buffer.of(channels.close, channels.stdin));
+  stdin.on("data", onData).once("end", onEnd);
+  return () => {
+    stdin.off("data", onData).off("end", onEnd).pause();
+  };
+}
+
+/** The `Status` that closes an exec: success, a command's own exit code, or why it could not run. */
+export interface ExecStatus {
+  readonly status?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
+}
+
+export function exitCodeOf(answer: ExecStatus): number {
+  if (answer.status === "Success") return 0;
+  const cause = answer.details?.causes?.find(({ reason }) => reason === "ExitCode");
+  const code = Number.parseInt(cause?.message ?? "", 10);
+  if (answer.reason === "NonZeroExitCode" && Number.isInteger(code)) return code;
+  throw new CommandError(answer.message ?? "The command could not run");
+}

@@ -1,0 +1,47 @@
+import { CommandError } from "../command-error.ts";
+
+export interface WaitedCondition {
+  readonly type: string;
+  readonly status: string;
+}
+
+/** `condition=Ready` or `condition=Ready=False`. */
+export function parseWaitedCondition(text: string): WaitedCondition {
+  const [word, type, status = "True", ...rest] = text.split("=");
+  if (word !== "condition" || !type || !status || rest.length > 0) {
+    throw new CommandError(`Cannot wait for "${text}": write condition=Type or condition=Type=Status`);
+  }
+  return { type, status };
+}
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const longestMs = 24 * 3_600_000;
+
+/** `30s`, `5m`, `1h30m`: a whole number with a unit, once or more, at most a day. */
+export function parseDuration(text: string): number {
+  const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h)/g)];
+  const total = parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitMs[unit as keyof typeof unitMs], 0);
+  if (parts.map(([all]) => all).join("") !== text || parts.length === 0 || total > longestMs) {
+    throw new CommandError(`Cannot read duration "${text}": write it as 30s, 5m or 1h30m, at most 24h`);
+  }
+  return total;
+}
+
+interface Conditioned {
+  readonly metadata?: { readonly generation?: number };
+  readonly status?: {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly observedGeneration?: number;
+    }[];
+  };
+}
+
+/** A condition about an older generation does not count: it speaks of a spec that is no longer wanted. */
+export function meets(object: object, wanted: WaitedCondition): boolean {
+  const { metadata, status } = object as Conditioned;
+  const found = status?.conditions?.find(({ type }) => type.toLowerCase() === wanted.type.toLowerCase());
+  if (found === undefined || found.status.toLowerCase() !== wanted.status.toLowerCase()) return false;
+  return (found.observedGeneration ?? Number.POSITIVE_INFINITY) >= (metadata?.generation ?? 0);
+}

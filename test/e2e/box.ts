@@ -1,0 +1,85 @@
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const root = `${import.meta.dirname}/../..`;
+
+/** Builds the command line once; the tests use what a user would use. */
+export function buildCommandLine(): void {
+  const built = spawnSync("node", ["--conditions=source", "scripts/build.ts"], { cwd: root, encoding: "utf8" });
+  if (built.status !== 0) throw new Error(`Cannot build the command line: ${built.stderr}`);
+}
+
+/** Why the box cannot run here, or undefined. */
+export function whyNoBox(): string | undefined {
+  if (process.getuid?.() !== 0) return "needs root, to make network namespaces and containers";
+  const missing = ["runc", "conmon", "ip"].filter((tool) => spawnSync("which", [tool]).status !== 0);
+  return missing.length > 0 ? `needs ${missing.join(", ")} on the PATH` : undefined;
+}
+
+/** A box in a folder of its own, driven by its command line. */
+export class Box implements AsyncDisposable {
+  readonly dataDir: string = mkdtempSync(join(tmpdir(), "agent-sandbox-e2e-"));
+  readonly #listen: string;
+
+  private constructor(port: number) {
+    this.#listen = `127.0.0.1:${port}`;
+  }
+
+  static async make(): Promise<Box> {
+    return new Box(await freePort());
+  }
+
+  get kubeconfig(): string {
+    return join(this.dataDir, "kubeconfig");
+  }
+
+  up(): Promise<Outcome> {
+    return this.run("up", "--listen", this.#listen);
+  }
+
+  pid(): number {
+    return (JSON.parse(readFileSync(join(this.dataDir, "box.json"), "utf8")) as { pid: number }).pid;
+  }
+
+  run(...words: string[]): Promise<Outcome> {
+    return this.runWith("", ...words);
+  }
+
+  runWith(stdin: string, ...words: string[]): Promise<Outcome> {
+    return execute(`${root}/dist/agent-sandbox`, ["--data-dir", this.dataDir, ...words], stdin);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.run("down", "--purge");
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+export function execute(file: string, words: readonly string[], stdin: string): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = execFile(file, words, { cwd: root, timeout: 60_000, encoding: "utf8" }, (error, stdout, stderr) => {
+      const code = typeof error?.code === "number" ? error.code : error ? -1 : 0;
+      resolve({ code, stdout, stderr });
+    });
+    child.stdin?.on("error", () => undefined).end(stdin);
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,120 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Box, buildCommandLine, type Outcome, whyNoBox } from "./box.ts";
+
+const reason = whyNoBox();
+if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
+
+const example = "examples/first-sandbox.yaml";
+const ok = (stdout: unknown, stderr: unknown = ""): Outcome => ({ code: 0, stdout, stderr }) as unknown as Outcome;
+
+describe.skipIf(reason !== undefined)("the first thread", () => {
+  let box: Box;
+  beforeAll(async () => {
+    buildCommandLine();
+    box = await Box.make();
+  });
+  afterAll(async () => await box?.[Symbol.asyncDispose]());
+
+  test("a command that needs the box says how to start it", async () => {
+    const { code, stderr } = await box.run("get", "sandboxes");
+    expect(code).toBe(1);
+    expect(stderr).toContain("agent-sandbox up");
+  });
+
+  test("starts, applies, waits, and runs code inside", async () => {
+    expect(await box.up()).toMatchObject({ code: 0 });
+    expect(await box.run("apply", "-f", example)).toEqual(
+      ok("sandbox.agents.x-k8s.io/my-sandbox created\n", expect.anything()),
+    );
+    expect(await box.run("apply", "-f", example)).toEqual(
+      ok("sandbox.agents.x-k8s.io/my-sandbox unchanged\n", expect.anything()),
+    );
+    const waited = await box.run("wait", "sandbox/my-sandbox", "--for=condition=Ready", "--timeout=60s");
+    expect(waited).toEqual(ok("sandbox.agents.x-k8s.io/my-sandbox condition met\n"));
+    expect(await box.run("exec", "my-sandbox", "--", "hostname")).toEqual(ok("my-sandbox\n"));
+  });
+
+  test("shows the sandbox as kubectl would", async () => {
+    const { stdout } = await box.run("get", "sandboxes");
+    expect(stdout).toMatch(/^NAME\s+READY\s+REASON\s+AGE\nmy-sandbox\s+True\s+DependenciesReady\s+\d+s\n$/);
+  });
+
+  test("exec passes on standard input, both outputs and the exit code", async () => {
+    const script = "cat; echo problem >&2; exit 3";
+    const outcome = await box.runWith("line\n", "exec", "-i", "my-sandbox", "--", "sh", "-c", script);
+    expect(outcome).toEqual({ code: 3, stdout: "line\n", stderr: "problem\n" });
+  });
+
+  test("survives kill -9: the same process runs on, and its files are there", async () => {
+    await box.run("exec", "my-sandbox", "--", "sh", "-c", "echo kept > /root/note");
+    const before = await sandboxIdentity(box);
+    process.kill(box.pid(), "SIGKILL");
+    expect(await box.up()).toMatchObject({ code: 0 });
+    expect(await sandboxIdentity(box)).toEqual(before);
+    expect(await box.run("exec", "my-sandbox", "--", "cat", "/root/note")).toEqual(ok("kept\n"));
+  });
+
+  test("up again says that it runs already", async () => {
+    const { code, stdout } = await box.up();
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("already runs") });
+  });
+
+  test("what is not there yet is refused with the field's name", async () => {
+    const manifest = readFileSync(example, "utf8")
+      .replace("my-sandbox", "refused")
+      .replace("spec:", "spec:\n  service: true");
+    await box.runWith(manifest, "apply", "-f", "-");
+    await box.run("wait", "sandbox/refused", "--for=condition=Ready=False", "--timeout=20s");
+    const { stdout } = await box.run("get", "sandbox", "refused", "-o", "yaml");
+    expect(stdout).toContain("spec.service");
+  });
+
+  test("suspends and resumes", async () => {
+    const manifest = readFileSync(example, "utf8");
+    await box.runWith(manifest.replace("spec:", "spec:\n  replicas: 0"), "apply", "-f", "-");
+    const suspended = await box.run("wait", "sandbox/my-sandbox", "--for=condition=Suspended", "--timeout=60s");
+    expect(suspended).toMatchObject({ code: 0 });
+    expect((await box.run("get", "pods")).stdout).not.toContain("my-sandbox");
+    await box.runWith(manifest.replace("spec:", "spec:\n  replicas: 1"), "apply", "-f", "-");
+    expect(await box.run("wait", "sandbox/my-sandbox", "--for=condition=Ready", "--timeout=60s")).toMatchObject({
+      code: 0,
+    });
+  });
+
+  test("down --purge leaves nothing on the machine", async () => {
+    const pid = await monitorsOf(box);
+    expect(pid.length).toBeGreaterThan(0);
+    expect(await box.run("down", "--purge")).toMatchObject({ code: 0 });
+    expect(await monitorsOf(box)).toEqual([]);
+    expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(box.dataDir);
+    expect(existsSync(box.dataDir)).toBe(false);
+  });
+});
+
+/** What must not change while the box is away: the process and when it started, as seen from inside. */
+async function sandboxIdentity(box: Box): Promise<string> {
+  const script = "cut -d ' ' -f 22 /proc/1/stat; readlink /proc/1/ns/pid";
+  // The box serves before its node has looked at every Pod again.
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const { code, stdout } = await box.run("exec", "my-sandbox", "--", "sh", "-c", script);
+    if (code === 0) return stdout;
+    await sleep(100);
+  }
+  throw new Error("the sandbox does not answer");
+}
+
+/** Processes that name this box's data folder: monitors, and whatever else was left. */
+async function monitorsOf(box: Box): Promise<number[]> {
+  return readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(box.dataDir);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
