@@ -1,8 +1,14 @@
 export { type ClientOptions, createClient } from "./client/create-client.ts";
+export type { ClusterAccess, Credential, CredentialSource, TlsSettings } from "./client/http/cluster-access.ts";
+export { fixedCredential } from "./client/http/cluster-access.ts";
+export { HttpTransport, type HttpTransportOptions } from "./client/http/http-transport.ts";
 export type { RateLimit } from "./client/rate-limiter.ts";
 export * from "./client.ts";
 export * from "./clock.ts";
 export * from "./errors.ts";
+export { type InClusterOptions, loadInCluster } from "./kubeconfig/in-cluster.ts";
+export { type KubeconfigOptions, loadDefault, loadKubeconfig } from "./kubeconfig/load.ts";
+export type { LoadedAccess } from "./kubeconfig/loaded-access.ts";
 export type * from "./pod-streams.ts";
 export * from "./resource.ts";
 export type * from "./transport.ts";

@@ -1,0 +1,88 @@
+import { KubeError } from "../../errors.ts";
+import { type Credential, type CredentialSource, isSameCredential } from "../http/cluster-access.ts";
+import { parseExecCredential } from "./exec-credential.ts";
+import { runPlugin } from "./run-plugin.ts";
+
+/** A plugin as a kubeconfig names it (`users[].user.exec`). */
+export interface ExecPlugin {
+  readonly apiVersion: "client.authentication.k8s.io/v1" | "client.authentication.k8s.io/v1beta1";
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** What to do when the command is missing. */
+  readonly installHint?: string;
+  /** Passed on when the kubeconfig says so (`provideClusterInfo`). */
+  readonly cluster?: object;
+}
+
+export interface ExecOptions {
+  /** Default 60 s. */
+  readonly timeoutMs?: number;
+  /** The time of day in ms, which credentials expire by. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** A credential is replaced this long before it expires, so that it is still good when the server looks at it. */
+const expiryMarginMs = 10_000;
+/** A server that refuses every credential must not make us start a process per request. */
+const renewPauseMs = 5_000;
+
+interface Known {
+  readonly credential: Credential;
+  readonly expiresAt: number | undefined;
+  readonly gotAt: number;
+}
+
+/** Credentials from an exec plugin: asked for once, kept until they expire or are refused, one process at a time. */
+export class ExecCredentials implements CredentialSource {
+  readonly #plugin: ExecPlugin;
+  readonly #timeoutMs: number;
+  readonly #now: () => number;
+  #known: Known | undefined;
+  #running: Promise<Known> | undefined;
+
+  constructor(plugin: ExecPlugin, options: ExecOptions = {}) {
+    this.#plugin = plugin;
+    this.#timeoutMs = options.timeoutMs ?? 60_000;
+    this.#now = options.now ?? Date.now;
+  }
+
+  async get(): Promise<Credential> {
+    const known = this.#known;
+    const isGood = known && (known.expiresAt === undefined || this.#now() < known.expiresAt - expiryMarginMs);
+    return isGood ? known.credential : (await this.#refresh()).credential;
+  }
+
+  async renew(refused: Credential): Promise<Credential> {
+    const known = this.#known;
+    const isRecent = known && this.#now() - known.gotAt < renewPauseMs;
+    if (known && (isRecent || !isSameCredential(known.credential, refused))) return known.credential;
+    return (await this.#refresh()).credential;
+  }
+
+  #refresh(): Promise<Known> {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<Known> {
+    const { apiVersion, command, args, env, cluster, installHint } = this.#plugin;
+    const spec = { interactive: false, ...(cluster ? { cluster } : {}) };
+    const info = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
+    const result = await runPlugin({
+      command,
+      args,
+      env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
+      timeoutMs: this.#timeoutMs,
+    });
+    const parsed = "error" in result ? result : parseExecCredential(result.output, apiVersion);
+    if ("error" in parsed) {
+      const hint = installHint === undefined ? "" : `; ${installHint}`;
+      throw new KubeError("Unreachable", `Cannot get a credential from "${command}": ${parsed.error}${hint}`);
+    }
+    this.#known = { ...parsed, gotAt: this.#now() };
+    return this.#known;
+  }
+}

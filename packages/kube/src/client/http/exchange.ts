@@ -1,0 +1,135 @@
+import type { Dispatcher } from "undici";
+import { KubeError } from "../../errors.ts";
+import { connectionError } from "./connection-error.ts";
+
+export interface Head {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Bytes held for a reader that is busy before the connection is paused. */
+const highWaterBytes = 1 << 20;
+
+/** One request and its answer, as it comes. `chunks` has one reader. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly head: Promise<Head>;
+  readonly #server: string;
+  readonly #request: string;
+  readonly #signal: AbortSignal | undefined;
+  readonly #resolveHead: (head: Head) => void;
+  readonly #rejectHead: (error: KubeError) => void;
+  readonly #onAbort = (): void =>
+    this.#fail(connectionError(new Error("the caller gave up", { cause: this.#signal?.reason }), this.#place));
+  #controller: Dispatcher.DispatchController | undefined;
+  #queue: Buffer[] = [];
+  #queuedBytes = 0;
+  #sent = false;
+  /** Set once: the answer is whole, or there will be no more of it. */
+  #outcome: { readonly error?: KubeError } | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions, signal: AbortSignal | undefined) {
+    const { promise, resolve, reject } = Promise.withResolvers<Head>();
+    this.head = promise;
+    // Whoever reads the chunks may never look at the head.
+    promise.catch(() => undefined);
+    this.#resolveHead = resolve;
+    this.#rejectHead = reject;
+    this.#server = String(options.origin);
+    this.#request = `${options.method} "${options.path}"`;
+    this.#signal = signal;
+    if (signal?.aborted) {
+      this.#onAbort();
+      return;
+    }
+    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    dispatcher.dispatch(options, this);
+  }
+
+  /** Gives up: closes the connection unless the answer is whole. */
+  abort(state: string): void {
+    if (!this.#outcome) this.#fail(connectionError(new Error(state), this.#place));
+  }
+
+  /** The body as it arrives. Throws the `KubeError` that ended it. Leaving the loop early gives up. */
+  async *chunks(): AsyncGenerator<readonly Buffer[], void, undefined> {
+    try {
+      for (;;) {
+        if (this.#queue.length > 0) {
+          const chunks = this.#queue;
+          this.#queue = [];
+          this.#queuedBytes = 0;
+          if (this.#controller?.paused) this.#controller.resume();
+          yield chunks;
+        } else if (this.#outcome) {
+          if (this.#outcome.error) throw this.#outcome.error;
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.abort("the reader left");
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Undici waits for a connection before it starts a request; the caller may have gone meanwhile.
+    if (this.#outcome) controller.abort(this.#outcome.error ?? new Error("given up"));
+    else this.#sent = true;
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    raw: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(raw)) {
+      if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
+    }
+    this.#resolveHead({ status, headers });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#queue.push(chunk);
+    this.#queuedBytes += chunk.length;
+    if (this.#queuedBytes > highWaterBytes) controller.pause();
+    this.#notify();
+  }
+
+  onResponseEnd(): void {
+    this.#settle({});
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(connectionError(error, this.#place));
+  }
+
+  get #place(): { server: string; request: string; sent: boolean } {
+    return { server: this.#server, request: this.#request, sent: this.#sent };
+  }
+
+  #fail(error: KubeError): void {
+    if (this.#outcome) return;
+    this.#settle({ error });
+    this.#rejectHead(error);
+    this.#controller?.abort(error);
+  }
+
+  #settle(outcome: { readonly error?: KubeError }): void {
+    this.#outcome ??= outcome;
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.#notify();
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}

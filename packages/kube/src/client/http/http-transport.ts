@@ -1,0 +1,185 @@
+import { type Dispatcher, Pool } from "undici";
+import { KubeError } from "../../errors.ts";
+import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "../../transport.ts";
+import { readBody } from "./body.ts";
+import { type ClusterAccess, type Credential, isSameCredential } from "./cluster-access.ts";
+import { Exchange, type Head } from "./exchange.ts";
+import { watchEvents } from "./watch-events.ts";
+
+export interface HttpTransportOptions {
+  /** Connections for requests; watches have their own and do not count. Default 32. */
+  readonly connections?: number;
+  /** From the call to the whole answer, or to the head of a watch. Default 60 s, as API servers allow themselves. */
+  readonly requestTimeoutMs?: number;
+  readonly connectTimeoutMs?: number;
+  /** The largest answer to a request. Default 256 MiB: a list in one piece of about 50,000 pods. */
+  readonly maxBodyBytes?: number;
+  /** The largest event of a watch. Default 16 MiB: ten times what a server stores. */
+  readonly maxEventBytes?: number;
+  readonly userAgent?: string;
+}
+
+const defaults: Required<HttpTransportOptions> = {
+  connections: 32,
+  requestTimeoutMs: 60_000,
+  connectTimeoutMs: 10_000,
+  maxBodyBytes: 256 << 20,
+  maxEventBytes: 16 << 20,
+  userAgent: "agent-sandbox",
+};
+
+/** Long enough that a controller's next write finds an open connection; well below what servers and balancers keep. */
+const keepAliveMs = 30_000;
+
+interface Pools {
+  readonly certificate: Credential["certificate"];
+  readonly requests: Pool;
+  readonly watches: Pool;
+}
+
+/** Talks to an API server over HTTP/1.1, so that no answer waits behind another on one connection. */
+export class HttpTransport implements Transport {
+  readonly #access: ClusterAccess;
+  readonly #options: Required<HttpTransportOptions>;
+  readonly #origin: string;
+  readonly #prefix: string;
+  #pools: Pools | undefined;
+  #closed = false;
+
+  /** Throws a `KubeError` when `access.server` is no http(s) address. */
+  constructor(access: ClusterAccess, options: HttpTransportOptions = {}) {
+    const url = parseServer(access.server);
+    this.#access = access;
+    this.#options = { ...defaults, ...options };
+    this.#origin = url.origin;
+    this.#prefix = url.pathname.replace(/\/+$/, "");
+  }
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    const encoding = this.#access.compression === true ? { "accept-encoding": "gzip" } : {};
+    const { exchange, head, done } = await this.#authenticated(request, "requests", encoding);
+    try {
+      return { ...head, body: await readBody(exchange, head, this.#options.maxBodyBytes) };
+    } finally {
+      done();
+    }
+  }
+
+  async stream(request: TransportRequest): Promise<StreamResponse> {
+    const { exchange, head, done } = await this.#authenticated(request, "watches", {});
+    try {
+      const type = head.headers["content-type"];
+      if (head.status !== 200) return { ...head, body: await readBody(exchange, head, this.#options.maxBodyBytes) };
+      if (type !== undefined && !type.includes("json")) {
+        exchange.abort("it is no watch");
+        throw new KubeError("InvalidResponse", `Cannot watch "${request.path}": the server answered 200 with ${type}`);
+      }
+      return { ...head, events: watchEvents(exchange, this.#options.maxEventBytes) };
+    } finally {
+      done();
+    }
+  }
+
+  /** Breaks every connection: requests under way end as `Interrupted`. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const pools = this.#pools;
+    this.#pools = undefined;
+    await Promise.all([pools?.requests.destroy(), pools?.watches.destroy()]);
+  }
+
+  /** A 401 says the request was not processed: with another credential it is sent once more. */
+  async #authenticated(request: TransportRequest, pool: "requests" | "watches", headers: Record<string, string>) {
+    const { credentials } = this.#access;
+    const credential = await credentials.get();
+    const first = await this.#exchange(request, pool, { credential, headers });
+    if (first.head.status !== 401) return first;
+    const renewed = await credentials.renew(credential).catch((error: unknown) => {
+      first.exchange.abort("refused");
+      first.done();
+      throw error;
+    });
+    if (isSameCredential(renewed, credential)) return first;
+    first.exchange.abort("refused");
+    first.done();
+    return this.#exchange(request, pool, { credential: renewed, headers });
+  }
+
+  async #exchange(
+    request: TransportRequest,
+    pool: "requests" | "watches",
+    extra: { readonly credential: Credential; readonly headers: Record<string, string> },
+  ): Promise<{ exchange: Exchange; head: Head; done: () => void }> {
+    const dispatcher = this.#poolsFor(extra.credential)[pool];
+    const exchange = new Exchange(dispatcher, this.#dispatchOptions(request, extra), request.signal);
+    const { requestTimeoutMs } = this.#options;
+    const timer = setTimeout(() => exchange.abort(`no whole answer within ${requestTimeoutMs} ms`), requestTimeoutMs);
+    const done = (): void => clearTimeout(timer);
+    try {
+      return { exchange, head: await exchange.head, done };
+    } catch (error) {
+      done();
+      throw error;
+    }
+  }
+
+  #dispatchOptions(
+    { method, path, headers, body }: TransportRequest,
+    extra: { readonly credential: Credential; readonly headers: Record<string, string> },
+  ): Dispatcher.DispatchOptions {
+    const { authorization } = extra.credential;
+    return {
+      origin: this.#origin,
+      method,
+      path: this.#prefix + path,
+      headers: {
+        accept: "application/json",
+        "user-agent": this.#options.userAgent,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(authorization === undefined ? {} : { authorization }),
+        ...(this.#access.headers as Record<string, string | string[]> | undefined),
+        ...extra.headers,
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
+  }
+
+  /** Connections belong to one client certificate: another one needs connections of its own. */
+  #poolsFor({ certificate }: Credential): Pools {
+    if (this.#closed) throw new KubeError("Unreachable", `Cannot reach "${this.#origin}": the client is closed`);
+    const current = this.#pools;
+    if (current?.certificate?.cert === certificate?.cert && current !== undefined) return current;
+    const { connections, connectTimeoutMs } = this.#options;
+    const { ca, serverName, insecure } = this.#access.tls;
+    const shared: Pool.Options = {
+      allowH2: false,
+      keepAliveTimeout: keepAliveMs,
+      connect: {
+        timeout: connectTimeoutMs,
+        ...(ca === undefined ? {} : { ca }),
+        ...(serverName === undefined ? {} : { servername: serverName }),
+        ...(insecure === true ? { rejectUnauthorized: false } : {}),
+        ...certificate,
+      },
+    };
+    // Requests under way on the old connections finish there.
+    if (current) void Promise.all([current.requests.close(), current.watches.close()]);
+    this.#pools = {
+      certificate,
+      requests: new Pool(this.#origin, { ...shared, connections }),
+      watches: new Pool(this.#origin, { ...shared, connections: null }),
+    };
+    return this.#pools;
+  }
+}
+
+function parseServer(server: string): URL {
+  const url = URL.parse(server);
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    throw new KubeError("Unreachable", `Cannot use the API server "${server}": it is no http or https address`);
+  }
+  return url;
+}

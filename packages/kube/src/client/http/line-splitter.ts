@@ -1,0 +1,49 @@
+import { KubeError } from "../../errors.ts";
+
+const newline = 10;
+
+/**
+ * Cuts a byte stream into lines. It works on bytes, so a character that is split between two chunks stays whole, and
+ * joins the pieces of a line once, when its end has come, so a long line costs no more than its length. What follows
+ * the last newline is never given out: on a broken connection it may be half an event.
+ */
+export class LineSplitter {
+  readonly #maxLineBytes: number;
+  #pieces: Buffer[] = [];
+  #pieceBytes = 0;
+
+  constructor(maxLineBytes: number) {
+    this.#maxLineBytes = maxLineBytes;
+  }
+
+  /** Calls `onLine` for each line that ends in `chunk`; empty lines are left out. Throws when a line is too long. */
+  push(chunk: Buffer, onLine: (line: Buffer) => void): void {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      const line = this.#complete(chunk.subarray(start, end));
+      if (line.length > 0) onLine(line);
+      start = end + 1;
+    }
+    if (start < chunk.length) this.#keep(chunk.subarray(start));
+  }
+
+  #complete(last: Buffer): Buffer {
+    if (this.#pieces.length === 0) return last;
+    this.#keep(last);
+    const line = Buffer.concat(this.#pieces, this.#pieceBytes);
+    this.#pieces = [];
+    this.#pieceBytes = 0;
+    return line;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#pieceBytes += piece.length;
+    if (this.#pieceBytes > this.#maxLineBytes) {
+      throw new KubeError(
+        "InvalidResponse",
+        `Cannot read the watch: one event is longer than ${this.#maxLineBytes} bytes`,
+      );
+    }
+  }
+}

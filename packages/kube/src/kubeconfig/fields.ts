@@ -1,0 +1,112 @@
+import { dirname, resolve } from "node:path";
+import { parseDocument } from "yaml";
+
+/** What is wrong with a configuration, for people. Thrown inside this folder only; loading gives it out as a result. */
+export class ConfigProblem extends Error {
+  override readonly name = "ConfigProblem";
+}
+
+/** YAML 1.1's words, which Kubernetes' own parser knows. */
+const booleans: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  false: false,
+  no: false,
+  off: false,
+};
+
+/** One mapping of a configuration file, which knows where it is so that its complaints can say so. */
+export class Fields {
+  readonly file: string;
+  readonly #where: string;
+  readonly #values: Readonly<Record<string, unknown>>;
+
+  private constructor(file: string, where: string, values: unknown) {
+    if (typeof values !== "object" || values === null || Array.isArray(values)) {
+      const what = where === "" ? "its content" : where;
+      throw new ConfigProblem(`Cannot use kubeconfig "${file}": ${what} is ${describe(values)}, it must be a mapping`);
+    }
+    this.file = file;
+    this.#where = where;
+    this.#values = values as Record<string, unknown>;
+  }
+
+  /**
+   * Every scalar stays text: in the fields of a kubeconfig `token: 0123` and `name: yes` are text whatever they look
+   * like, and the few booleans are read as such.
+   */
+  static parse(file: string, text: string): Fields {
+    const document = parseDocument(text, { schema: "failsafe", customTags: ["null"], merge: true, prettyErrors: true });
+    const [error] = document.errors;
+    if (error)
+      throw new ConfigProblem(`Cannot parse kubeconfig "${file}": ${error.message.split("\n")[0]?.replace(/:$/, "")}`);
+    let content: unknown;
+    try {
+      content = document.toJS({ maxAliasCount: 100 });
+    } catch (error) {
+      throw new ConfigProblem(`Cannot parse kubeconfig "${file}": ${(error as Error).message}`);
+    }
+    return new Fields(file, "", content ?? {});
+  }
+
+  text(field: string): string | undefined {
+    const value = this.#values[field];
+    if (value === undefined || value === null || value === "") return undefined;
+    if (typeof value !== "string") throw this.problem(field, `is ${describe(value)}, it must be text`);
+    return value;
+  }
+
+  flag(field: string): boolean {
+    const text = this.text(field);
+    const value = text === undefined ? false : booleans[text.toLowerCase()];
+    if (value === undefined) throw this.problem(field, `is "${text}", it must be true or false`);
+    return value;
+  }
+
+  texts(field: string): string[] {
+    return this.#list(field).map((value, index) => {
+      if (typeof value === "string") return value;
+      throw this.problem(`${field}[${index}]`, `is ${describe(value)}, it must be text`);
+    });
+  }
+
+  child(field: string): Fields | undefined {
+    const value = this.#values[field];
+    if (value === undefined || value === null) return undefined;
+    return new Fields(this.file, this.#path(field), value);
+  }
+
+  children(field: string): Fields[] {
+    return this.#list(field).map((value, index) => new Fields(this.file, this.#path(`${field}[${index}]`), value));
+  }
+
+  names(): string[] {
+    return Object.keys(this.#values);
+  }
+
+  /** A path is relative to the file that names it. */
+  path(field: string): string | undefined {
+    const text = this.text(field);
+    return text === undefined ? undefined : resolve(dirname(this.file), text);
+  }
+
+  problem(field: string, state: string): ConfigProblem {
+    return new ConfigProblem(`Cannot use kubeconfig "${this.file}": ${this.#path(field)} ${state}`);
+  }
+
+  #list(field: string): readonly unknown[] {
+    const value = this.#values[field] ?? [];
+    if (!Array.isArray(value)) throw this.problem(field, `is ${describe(value)}, it must be a list`);
+    return value;
+  }
+
+  #path(field: string): string {
+    return this.#where === "" ? field : `${this.#where}.${field}`;
+  }
+}
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" && value !== null ? "a mapping" : JSON.stringify(value);
+}
