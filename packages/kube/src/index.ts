@@ -1,3 +1,8 @@
+export { Fence, type FenceOptions } from "./cache/fence.ts";
+export { FencedClient } from "./cache/fenced-client.ts";
+export type { CacheUpdate, Informer, Scope, Subscriber } from "./cache/informer.ts";
+export { dropManagedFields, type InformerOptions, Informers, type InformersOptions } from "./cache/informers.ts";
+export type { Delta, Index, IndexFunction } from "./cache/store.ts";
 export { type ClientOptions, createClient } from "./client/create-client.ts";
 export type { ClusterAccess, Credential, CredentialSource, TlsSettings } from "./client/http/cluster-access.ts";
 export { fixedCredential } from "./client/http/cluster-access.ts";
@@ -10,7 +15,36 @@ export { type InClusterOptions, loadInCluster } from "./kubeconfig/in-cluster.ts
 export { type KubeconfigOptions, loadDefault, loadKubeconfig } from "./kubeconfig/load.ts";
 export type { LoadedAccess } from "./kubeconfig/loaded-access.ts";
 export type * from "./pod-streams.ts";
+export { type Backoff, backoffMs } from "./queue/backoff.ts";
+export { type Scheduler, systemScheduler } from "./queue/scheduler.ts";
+export {
+  type AddOptions,
+  type Outcome,
+  type Priority,
+  type QueueMetrics,
+  WorkQueue,
+  type WorkQueueOptions,
+} from "./queue/work-queue.ts";
 export * from "./resource.ts";
+export {
+  Controller,
+  type ControllerOptions,
+  type Trigger,
+  type WatchingOptions,
+  watching,
+  watchingOwned,
+} from "./runner/controller.ts";
+export { type Logger, silentLogger } from "./runner/logger.ts";
+export { controllerKey, controllerOf, isControlledBy } from "./runner/owner.ts";
+export {
+  type Pass,
+  type Reconcile,
+  type Result,
+  Runner,
+  type RunnerMetrics,
+  type RunnerOptions,
+} from "./runner/runner.ts";
+export { TerminalError } from "./runner/terminal-error.ts";
 export type * from "./transport.ts";
 export type { ChangeEvent } from "./watch/batch.ts";
 export * from "./watch/follow.ts";

@@ -1,0 +1,101 @@
+import type { Client } from "../client.ts";
+import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
+import type { KubeObject, Resource } from "../resource.ts";
+import { type Logger, silentLogger } from "../runner/logger.ts";
+import { type FollowOptions, followResource } from "../watch/follow.ts";
+import { FeedInformer } from "./feed-informer.ts";
+import type { Informer, Scope } from "./informer.ts";
+
+export interface InformersOptions {
+  readonly client: Client;
+  readonly scheduler?: Scheduler;
+  readonly log?: Logger;
+  /** How the list-watches behave; scope, clock and signal are set here. */
+  readonly follow?: Pick<FollowOptions<KubeObject>, "initial" | "pageSize" | "idleMs" | "random">;
+}
+
+export interface InformerOptions<T extends KubeObject> extends Scope {
+  /**
+   * Drops what no reader needs, before it is stored: the cost of a cache is what it keeps. Returns a new object, never
+   * changes the one given. Default: `dropManagedFields`.
+   */
+  readonly trim?: (object: T) => T;
+}
+
+/** One informer per resource and scope, shared by all that ask, started when first asked for. */
+export class Informers implements AsyncDisposable {
+  readonly client: Client;
+  readonly #options: InformersOptions;
+  readonly #byScope = new Map<
+    string,
+    { readonly informer: Informer & AsyncDisposable; readonly trim: (object: never) => KubeObject }
+  >();
+  readonly #ids = new Map<Informer, number>();
+  readonly #byResource = new Map<string, Informer[]>();
+
+  constructor(options: InformersOptions) {
+    this.client = options.client;
+    this.#options = options;
+  }
+
+  get<T extends KubeObject>(resource: Resource<T>, options: InformerOptions<T> = {}): Informer<T> {
+    const { trim = dropManagedFields, ...scope } = options;
+    const id = JSON.stringify([resourceId(resource), scope.namespace, scope.labelSelector, scope.fieldSelector]);
+    const existing = this.#byScope.get(id);
+    if (existing === undefined) return this.#open(id, resource, { scope, trim });
+    if (existing.trim !== trim) {
+      throw new Error(`Cannot share the informer of ${resource.plural}: it exists with another trim function`);
+    }
+    return existing.informer as unknown as Informer<T>;
+  }
+
+  /** All informers that hold objects of this resource. */
+  of(resource: Resource): readonly Informer[] {
+    return this.#byResource.get(resourceId(resource)) ?? [];
+  }
+
+  /** Tells the informers apart. */
+  idOf(informer: Informer): number {
+    return this.#ids.get(informer) ?? -1;
+  }
+
+  /** Settles when every informer asked for so far has its first list. */
+  async synced(): Promise<void> {
+    await Promise.all(Array.from(this.#byScope.values(), ({ informer }) => informer.synced));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(Array.from(this.#byScope.values(), ({ informer }) => informer[Symbol.asyncDispose]()));
+  }
+
+  #open<T extends KubeObject>(
+    id: string,
+    resource: Resource<T>,
+    { scope, trim }: { readonly scope: Scope; readonly trim: (object: T) => T },
+  ): Informer<T> {
+    const { client, scheduler: clock = systemScheduler, log = silentLogger, follow } = this.#options;
+    const onTrouble: FollowOptions<T>["onTrouble"] = (trouble) =>
+      log.warn({ resource: resource.plural, ...trouble }, "watch interrupted");
+    const informer = new FeedInformer<T>(resource, scope, {
+      open: (signal) =>
+        followResource(client, resource, { ...follow, ...scope, transform: trim, onTrouble, clock, signal }),
+      trim,
+      log,
+    });
+    this.#ids.set(informer, this.#ids.size);
+    this.#byScope.set(id, { informer: informer, trim });
+    this.#byResource.set(resourceId(resource), [...this.of(resource), informer]);
+    return informer;
+  }
+}
+
+/** Half of a typical object is the record of who set which field, which no controller reads. */
+export function dropManagedFields<T extends KubeObject>(object: T): T {
+  if (object.metadata?.managedFields === undefined) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+export function resourceId(resource: Resource): string {
+  return `${resource.apiVersion}/${resource.plural}`;
+}

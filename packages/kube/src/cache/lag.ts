@@ -1,0 +1,106 @@
+import { Heap, type HeapItem } from "../queue/heap.ts";
+import type { CacheUpdate, Informer } from "./informer.ts";
+import { includesVersion } from "./version.ts";
+
+/**
+ * What a cache has yet to show:
+ * - `version`: everything that happened to the key up to a version; and, where `gone` is set, no object of that uid.
+ * - `gone`: no object of that uid. The version of the delete is not known, but the cache still shows the object.
+ * - `look`: nothing the feed brings can tell; only a live read of the key does. `look-around`: of the key's namespace.
+ */
+export type Need =
+  | { readonly type: "version"; readonly version: string; readonly gone?: string | undefined }
+  | { readonly type: "gone"; readonly uid: string }
+  | { readonly type: "look" }
+  | { readonly type: "look-around" };
+
+export interface Wait extends HeapItem {
+  readonly lag: Lag;
+  readonly key: string;
+  need: Need;
+  readonly onSettled: () => void;
+}
+
+/** The waits on one informer. Each is looked at when its key changes or its version is reached, not before. */
+export class Lag {
+  readonly informer: Informer;
+  readonly #byKey = new Map<string, Set<Wait>>();
+  readonly #byVersion = new Heap<Wait>((a, b) => !includesVersion(versionOf(a), versionOf(b)));
+  readonly #subscription: Disposable;
+
+  constructor(informer: Informer) {
+    this.informer = informer;
+    this.#subscription = informer.subscribe((update) => this.#follow(update));
+  }
+
+  [Symbol.dispose](): void {
+    this.#subscription[Symbol.dispose]();
+  }
+
+  add(wait: Wait): void {
+    if (this.#isSettled(wait)) return wait.onSettled();
+    const waits = this.#byKey.get(wait.key);
+    if (waits === undefined) this.#byKey.set(wait.key, new Set([wait]));
+    else waits.add(wait);
+    if (wait.need.type === "version") this.#byVersion.push(wait);
+  }
+
+  remove(wait: Wait): void {
+    const waits = this.#byKey.get(wait.key);
+    waits?.delete(wait);
+    if (waits?.size === 0) this.#byKey.delete(wait.key);
+    this.#byVersion.remove(wait);
+  }
+
+  /** Settles what is now settled at this key. */
+  recheck(key: string): void {
+    for (const wait of this.#byKey.get(key) ?? []) this.#settleIfMet(wait);
+  }
+
+  #follow({ deltas, wentBack }: CacheUpdate<unknown>): void {
+    if (this.#byKey.size === 0) return;
+    if (wentBack) this.#distrust();
+    for (const { key } of deltas) this.recheck(key);
+    for (let wait = this.#byVersion.first(); wait !== undefined; wait = this.#byVersion.first()) {
+      if (!includesVersion(this.informer.version, versionOf(wait))) return;
+      // From here on only the key's own events matter: its version is reached.
+      this.#byVersion.remove(wait);
+      this.#settleIfMet(wait);
+    }
+  }
+
+  /** Versions from before the server went back are never reached, or reached by something else. */
+  #distrust(): void {
+    for (const waits of this.#byKey.values()) {
+      for (const wait of waits) {
+        this.#byVersion.remove(wait);
+        if (wait.need.type !== "look-around") wait.need = { type: "look" };
+      }
+    }
+  }
+
+  #settleIfMet(wait: Wait): void {
+    if (!this.#isSettled(wait)) return;
+    this.remove(wait);
+    wait.onSettled();
+  }
+
+  #isSettled({ key, need }: Wait): boolean {
+    switch (need.type) {
+      case "version":
+        return includesVersion(this.informer.knownAt(key), need.version) && !this.#shows(key, need.gone);
+      case "gone":
+        return !this.#shows(key, need.uid);
+      default:
+        return false;
+    }
+  }
+
+  #shows(key: string, uid: string | undefined): boolean {
+    return uid !== undefined && this.informer.get(key)?.metadata?.uid === uid;
+  }
+}
+
+function versionOf({ need }: Wait): string {
+  return need.type === "version" ? need.version : "";
+}

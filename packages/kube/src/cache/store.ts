@@ -1,0 +1,98 @@
+/** The values under which an index finds an object. Must be pure and cheap: it runs on every change. */
+export type IndexFunction<T> = (object: T) => readonly string[];
+
+/** Objects by something other than their key. */
+export interface Index<T> {
+  get(value: string): readonly T[];
+  count(value: string): number;
+}
+
+/** `old` is absent when the object is new, `new` when it is gone. */
+export interface Delta<T> {
+  readonly key: string;
+  readonly old: T | undefined;
+  readonly new: T | undefined;
+}
+
+class StoreIndex<T> implements Index<T> {
+  readonly valuesOf: IndexFunction<T>;
+  readonly #objects: ReadonlyMap<string, T>;
+  readonly #keys = new Map<string, Set<string>>();
+
+  constructor(objects: ReadonlyMap<string, T>, valuesOf: IndexFunction<T>) {
+    this.#objects = objects;
+    this.valuesOf = valuesOf;
+    for (const [key, object] of objects) this.update({ key, old: undefined, new: object });
+  }
+
+  get(value: string): readonly T[] {
+    const keys = this.#keys.get(value);
+    return keys === undefined ? [] : Array.from(keys, (key) => this.#objects.get(key) as T);
+  }
+
+  count(value: string): number {
+    return this.#keys.get(value)?.size ?? 0;
+  }
+
+  update(delta: Delta<T>): void {
+    const before = delta.old === undefined ? [] : this.valuesOf(delta.old);
+    const after = delta.new === undefined ? [] : this.valuesOf(delta.new);
+    for (const value of before) if (!after.includes(value)) this.#remove(value, delta.key);
+    for (const value of after) if (!before.includes(value)) this.#add(value, delta.key);
+  }
+
+  #add(value: string, key: string): void {
+    const keys = this.#keys.get(value);
+    if (keys === undefined) this.#keys.set(value, new Set([key]));
+    else keys.add(key);
+  }
+
+  #remove(value: string, key: string): void {
+    const keys = this.#keys.get(value);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#keys.delete(value);
+  }
+}
+
+/** Objects by key, with indexes kept up to date change by change. */
+export class Store<T> {
+  readonly #objects = new Map<string, T>();
+  readonly #indexes = new Map<string, StoreIndex<T>>();
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  entries(): IterableIterator<[string, T]> {
+    return this.#objects.entries();
+  }
+
+  values(): IterableIterator<T> {
+    return this.#objects.values();
+  }
+
+  /** Puts the object in, or takes it out when `object` is absent. Undefined when there was nothing to take out. */
+  put(key: string, object: T | undefined): Delta<T> | undefined {
+    const delta: Delta<T> = { key, old: this.#objects.get(key), new: object };
+    if (object !== undefined) this.#objects.set(key, object);
+    else if (!this.#objects.delete(key)) return undefined;
+    for (const index of this.#indexes.values()) index.update(delta);
+    return delta;
+  }
+
+  /** The index of that name, built on first use. One name is one function. */
+  index(name: string, valuesOf: IndexFunction<T>): Index<T> {
+    const existing = this.#indexes.get(name);
+    if (existing === undefined) {
+      const index = new StoreIndex(this.#objects, valuesOf);
+      this.#indexes.set(name, index);
+      return index;
+    }
+    if (existing.valuesOf !== valuesOf) throw new Error(`Cannot add index "${name}": it exists with another function`);
+    return existing;
+  }
+}

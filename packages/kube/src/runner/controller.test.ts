@@ -1,0 +1,115 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Fence } from "../cache/fence.ts";
+import { Informers } from "../cache/informers.ts";
+import { createClient } from "../client/create-client.ts";
+import type { Client } from "../client.ts";
+import type { KubeObject, Resource } from "../resource.ts";
+import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
+import { Controller, watchingOwned } from "./controller.ts";
+import { controllerOf } from "./owner.ts";
+import type { Reconcile } from "./runner.ts";
+
+interface Parent extends KubeObject {
+  readonly spec?: { readonly children: number };
+  readonly status?: { readonly children: number };
+}
+
+const parents: Resource<Parent> = { apiVersion: "example.com/v1", kind: "Parent", plural: "parents", namespaced: true };
+const children: Resource = { apiVersion: "v1", kind: "Child", plural: "children", namespaced: true };
+
+interface Rig {
+  readonly clock: VirtualClock;
+  readonly server: MemoryApiServer;
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly fence: Fence;
+}
+
+const rigs: Rig[] = [];
+
+function openRig(): Rig {
+  const clock = new VirtualClock();
+  const server = new MemoryApiServer({ resources: [{ ...parents, status: true }, children], scheduler: clock });
+  const client = createClient(server, { clock, random: () => 0 });
+  const informers = new Informers({ client, scheduler: clock, follow: { random: () => 0 } });
+  const rig = { clock, server, client, informers, fence: new Fence({ informers, scheduler: clock }) };
+  rigs.push(rig);
+  return rig;
+}
+
+afterEach(async () => {
+  for (const { informers } of rigs.splice(0)) await informers[Symbol.asyncDispose]();
+});
+
+/** Makes as many children as the parent asks for, named by the server: a second look at a stale list makes too many. */
+function makeChildren({ informers }: Rig): Reconcile {
+  const parentCache = informers.get(parents);
+  const byOwner = informers.get(children).index("owner", (child) => [controllerOf(child)?.uid ?? ""]);
+  return async (key, { client }) => {
+    const parent = parentCache.get(key);
+    if (parent?.metadata?.uid === undefined) return;
+    const { name = "", namespace = "", uid } = parent.metadata;
+    const ownerReferences = [{ apiVersion: parents.apiVersion, kind: parents.kind, name, uid, controller: true }];
+    const wanted = parent.spec?.children ?? 0;
+    for (let count = byOwner.count(uid); count < wanted; count += 1) {
+      await client.create(children, { metadata: { generateName: `${name}-`, namespace, ownerReferences } });
+    }
+    const status = { children: byOwner.count(uid) };
+    if (parent.status?.children === status.children) return;
+    await client.patch(parents, { name, namespace }, { type: "merge", body: { status } }, { subresource: "status" });
+  };
+}
+
+describe("Controller", () => {
+  test("brings the world to what the objects ask for, with no write too many", async () => {
+    const rig = openRig();
+    const { clock, server, client, informers, fence } = rig;
+    await client.create(parents, { metadata: { name: "early", namespace: "a" }, spec: { children: 2 } });
+    await using controller = Controller.start({
+      name: "parents",
+      client,
+      fence,
+      scheduler: clock,
+      primary: informers.get(parents),
+      triggers: [watchingOwned(informers.get(children), parents)],
+      reconcile: makeChildren(rig),
+    });
+    await clock.advance(0);
+    await controller.ready;
+    await client.create(parents, { metadata: { name: "late", namespace: "b" }, spec: { children: 3 } });
+    await clock.advance(1_000);
+    expect(server.readAll(children)).toHaveLength(5);
+    expect(server.readAll(parents).map(({ status }) => status)).toEqual([{ children: 2 }, { children: 3 }]);
+    expect(Object.fromEntries(server.writes)).toEqual({
+      "create parents": 2,
+      "create children": 5,
+      "patch parents/status": 4,
+    });
+  });
+
+  test("makes no child twice when the watch of the children is late", async () => {
+    const rig = openRig();
+    const { clock, server, client, informers, fence } = rig;
+    server.watchDelayMs = ({ plural }) => (plural === "children" ? 400 : 0);
+    await using controller = Controller.start({
+      name: "parents",
+      client,
+      fence,
+      scheduler: clock,
+      primary: informers.get(parents),
+      triggers: [watchingOwned(informers.get(children), parents)],
+      reconcile: makeChildren(rig),
+    });
+    await clock.advance(0);
+    await controller.ready;
+    const parent = { name: "one", namespace: "a" };
+    await client.create(parents, { metadata: parent, spec: { children: 3 } });
+    for (let label = 0; label < 5; label += 1) {
+      await clock.advance(20);
+      await client.patch(parents, parent, { type: "merge", body: { metadata: { labels: { label: String(label) } } } });
+    }
+    await clock.advance(10_000);
+    expect(server.readAll(children)).toHaveLength(3);
+    expect(server.read(parents, parent)?.status).toEqual({ children: 3 });
+  });
+});

@@ -1,0 +1,97 @@
+import { type KubeObject, objectKey } from "../resource.ts";
+import type { ServedResource } from "./api-call.ts";
+
+/** One change: what the object was before it, if it was, and after it, if it is. `object` carries the change's version. */
+export interface LogEntry {
+  readonly version: number;
+  readonly resource: ServedResource;
+  readonly previous: KubeObject | undefined;
+  readonly object: KubeObject;
+  readonly gone: boolean;
+}
+
+/** The server's memory: the objects as they are, and every change since the last compaction. */
+export class ObjectLog {
+  readonly #objects = new Map<ServedResource, Map<string, KubeObject>>();
+  readonly #listeners = new Set<(entry: LogEntry) => void>();
+  #entries: LogEntry[] = [];
+  #version = 1;
+  #compactedTo = 0;
+
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Changes up to this version are forgotten. */
+  get compactedTo(): number {
+    return this.#compactedTo;
+  }
+
+  get(resource: ServedResource, key: string): KubeObject | undefined {
+    return this.#of(resource).get(key);
+  }
+
+  /** In the order of their keys, as a server lists them. */
+  list(resource: ServedResource): KubeObject[] {
+    return [...this.#of(resource)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+  }
+
+  *all(): Generator<[ServedResource, KubeObject], void, undefined> {
+    for (const [resource, objects] of this.#objects) for (const object of objects.values()) yield [resource, object];
+  }
+
+  put(resource: ServedResource, object: KubeObject): KubeObject {
+    const stamped = this.#stamp(object);
+    const previous = this.get(resource, objectKey(stamped));
+    this.#of(resource).set(objectKey(stamped), stamped);
+    this.#append({ version: this.#version, resource, previous, object: stamped, gone: false });
+    return stamped;
+  }
+
+  remove(resource: ServedResource, previous: KubeObject): KubeObject {
+    const stamped = this.#stamp(previous);
+    this.#of(resource).delete(objectKey(previous));
+    this.#append({ version: this.#version, resource, previous, object: stamped, gone: true });
+    return stamped;
+  }
+
+  since(version: number): readonly LogEntry[] {
+    return this.#entries.filter((entry) => entry.version > version);
+  }
+
+  compact(): void {
+    this.#compactedTo = this.#version;
+    this.#entries = [];
+  }
+
+  listen(listener: (entry: LogEntry) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  #stamp(object: KubeObject): KubeObject {
+    this.#version += 1;
+    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
+    // Frozen, so that a reader who changes what it was given fails in the test, not in production.
+    return deepFreeze({ ...object, metadata });
+  }
+
+  #append(entry: LogEntry): void {
+    this.#entries.push(entry);
+    for (const listener of this.#listeners) listener(entry);
+  }
+
+  #of(resource: ServedResource): Map<string, KubeObject> {
+    let objects = this.#objects.get(resource);
+    if (objects === undefined) {
+      objects = new Map();
+      this.#objects.set(resource, objects);
+    }
+    return objects;
+  }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
+}

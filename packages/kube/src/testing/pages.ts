@@ -1,0 +1,53 @@
+import { KubeError } from "../errors.ts";
+import type { KubeObject } from "../resource.ts";
+import type { ApiCall } from "./api-call.ts";
+import type { ObjectLog } from "./object-log.ts";
+import type { Matches } from "./selectors.ts";
+
+/** What the further pages of a list will hold: all pages show the moment of the first. */
+interface Rest {
+  readonly items: readonly KubeObject[];
+  readonly resourceVersion: string;
+}
+
+/** More open lists than a test has. The oldest goes first. */
+const mostOpenLists = 100;
+
+/** Lists, in pages when asked. */
+export class Pages {
+  readonly #rests = new Map<string, Rest>();
+  #tokens = 0;
+
+  /** Makes every token expire. */
+  clear(): void {
+    this.#rests.clear();
+  }
+
+  list(call: ApiCall, { log, filter }: { readonly log: ObjectLog; readonly filter: Matches }): object {
+    const token = call.query.get("continue");
+    const from = token === null ? first(call, { log, filter }) : this.#rests.get(token);
+    if (from === undefined) throw new KubeError("Expired", "the continue token is too old");
+    const limit = Number(call.query.get("limit") ?? 0);
+    const items = limit > 0 ? from.items.slice(0, limit) : from.items;
+    const rest = { items: from.items.slice(items.length), resourceVersion: from.resourceVersion };
+    const next = rest.items.length > 0 ? { continue: this.#keep(rest) } : {};
+    const { apiVersion, kind } = call.resource;
+    return { apiVersion, kind: `${kind}List`, metadata: { resourceVersion: from.resourceVersion, ...next }, items };
+  }
+
+  #keep(rest: Rest): string {
+    this.#tokens += 1;
+    const token = `page-${this.#tokens}`;
+    this.#rests.set(token, rest);
+    const oldest = this.#rests.keys().next().value;
+    if (this.#rests.size > mostOpenLists && oldest !== undefined) this.#rests.delete(oldest);
+    return token;
+  }
+}
+
+function first(call: ApiCall, { log, filter }: { readonly log: ObjectLog; readonly filter: Matches }): Rest {
+  if (call.query.get("resourceVersionMatch") === "Exact") {
+    throw new KubeError("BadRequest", "resourceVersionMatch Exact is not supported in memory");
+  }
+  return { items: log.list(call.resource).filter(filter), resourceVersion: String(log.version) };
+}

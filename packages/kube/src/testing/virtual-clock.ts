@@ -1,0 +1,96 @@
+import { Heap, type HeapItem } from "../queue/heap.ts";
+import type { Scheduler } from "../queue/scheduler.ts";
+
+interface Timer extends HeapItem {
+  readonly at: number;
+  readonly order: number;
+  readonly callback: () => void;
+}
+
+/**
+ * Time that moves only when told. Between two timers everything that is waiting on promises alone gets to run, so that a
+ * test with real `await`s is still the same every time.
+ */
+export class VirtualClock implements Scheduler {
+  readonly #timers = new Heap<Timer>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
+  readonly #epochMs: number;
+  #elapsedMs = 0;
+  #order = 0;
+
+  constructor(epochMs: number = Date.UTC(2026, 0, 1)) {
+    this.#epochMs = epochMs;
+  }
+
+  now(): number {
+    return this.#elapsedMs;
+  }
+
+  date(): number {
+    return this.#epochMs + this.#elapsedMs;
+  }
+
+  /** Timers not yet fired. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  schedule(delayMs: number, callback: () => void): Disposable {
+    this.#order += 1;
+    const timer: Timer = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order, callback, position: -1 };
+    this.#timers.push(timer);
+    return { [Symbol.dispose]: () => this.#timers.remove(timer) };
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const wake = (): void => {
+        timer[Symbol.dispose]();
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      const timer = this.schedule(ms, wake);
+      signal?.addEventListener("abort", wake);
+    });
+  }
+
+  /** Fires what falls due within the next `ms`, in order, and ends at exactly that time. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#elapsedMs + ms;
+    await settle();
+    for (let timer = this.#timers.first(); timer !== undefined && timer.at <= end; timer = this.#timers.first()) {
+      await this.#fire(timer);
+    }
+    this.#elapsedMs = end;
+    await settle();
+  }
+
+  /** Jumps without firing anything on the way: a process that was stopped, then continued. */
+  skip(ms: number): void {
+    this.#elapsedMs += ms;
+  }
+
+  /** Moves on until the condition holds; fails after so much virtual time, or when nothing is left that could happen. */
+  async runUntil(condition: () => boolean, { withinMs = 3_600_000 }: { withinMs?: number } = {}): Promise<void> {
+    const end = this.#elapsedMs + withinMs;
+    await settle();
+    while (!condition()) {
+      const timer = this.#timers.first();
+      if (timer === undefined) throw new Error("Cannot reach the condition: no timer is left");
+      if (timer.at > end) throw new Error(`Cannot reach the condition: not within ${withinMs} ms`);
+      await this.#fire(timer);
+    }
+  }
+
+  async #fire(timer: Timer): Promise<void> {
+    this.#timers.remove(timer);
+    this.#elapsedMs = Math.max(this.#elapsedMs, timer.at);
+    timer.callback();
+    await settle();
+  }
+}
+
+/** The microtask queue empties before the next macrotask: all that hangs on promises alone has then run. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
