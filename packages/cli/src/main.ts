@@ -16,24 +16,24 @@ program
   .description("Start the box: API server, controllers and node in one process")
   .option("--foreground", "stay attached and log to the terminal")
   .option("--listen <address>", "where the API server listens", "127.0.0.1:7643")
-  .action(async (options, command) => (await import("./commands/up.ts")).up(command.optsWithGlobals()));
+  .action(async (_options, command) => (await import("./commands/up.ts")).up(command.optsWithGlobals()));
 
 program
   .command("down")
   .description("Stop the box; sandboxes keep running and are found by the next `up`")
   .option("--purge", "also end every sandbox and delete the data folder")
-  .action(async (options, command) => (await import("./commands/down.ts")).down(command.optsWithGlobals()));
+  .action(async (_options, command) => (await import("./commands/down.ts")).down(command.optsWithGlobals()));
 
 program
   .command("status")
   .description("Say whether the box runs, where it is, and what runs in it")
-  .action(async (options, command) => (await import("./commands/status.ts")).status(command.optsWithGlobals()));
+  .action(async (_options, command) => (await import("./commands/status.ts")).status(command.optsWithGlobals()));
 
 program
   .command("apply")
   .description("Create or change the objects in a YAML or JSON file")
   .requiredOption("-f, --filename <file>", "the file, or - for standard input")
-  .action(async (options, command) => (await import("./commands/apply.ts")).apply(command.optsWithGlobals()));
+  .action(async (_options, command) => (await import("./commands/apply.ts")).apply(command.optsWithGlobals()));
 
 program
   .command("get")
@@ -43,7 +43,7 @@ program
   .option("-A, --all-namespaces", "in every namespace")
   .option("-o, --output <format>", "json, yaml, name or wide")
   .option("-l, --selector <labels>", "only objects with these labels")
-  .action(async (type, names, options, command) =>
+  .action(async (type, names, _options, command) =>
     (await import("./commands/get.ts")).get(type, names, command.optsWithGlobals()),
   );
 
@@ -53,7 +53,7 @@ program
   .argument("<type/name>")
   .requiredOption("--for <condition=Type[=Status]>", "what to wait for")
   .option("--timeout <duration>", "how long: 30s, 5m", "30s")
-  .action(async (target, options, command) =>
+  .action(async (target, _options, command) =>
     (await import("./commands/wait.ts")).wait(target, command.optsWithGlobals()),
   );
 
@@ -66,7 +66,7 @@ program
   .option("-i, --stdin", "pass standard input on")
   .option("-t, --tty", "give the command a terminal")
   .option("-c, --container <name>", "the container; the first by default")
-  .action(async (sandbox, words, options, command) =>
+  .action(async (sandbox, words, _options, command) =>
     (await import("./commands/exec.ts")).exec(sandbox, words, command.optsWithGlobals()),
   );
 

@@ -30,5 +30,5 @@ export function formatTable(table: Table, options: { wide?: boolean; namespaces?
 
 function formatCell(cell: unknown): string {
   if (cell === undefined || cell === null || cell === "") return "<none>";
-  return typeof cell === "object" ? JSON.stringify(cell) : String(cell as string | number | boolean);
+  return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
 }

@@ -1,0 +1,39 @@
+import { type Client, type ClusterAccess, createClient, HttpTransport, loadDefault } from "@agent-sandbox/kube";
+import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
+import { findRunningBox } from "../box/running-box.ts";
+import { CommandError } from "../command-error.ts";
+
+/** The options every command has. */
+export interface GlobalOptions {
+  readonly dataDir?: string;
+  readonly kubeconfig?: string;
+  readonly namespace: string;
+}
+
+/** A way to an API server, closed with the command. */
+export interface Connection extends AsyncDisposable {
+  readonly access: ClusterAccess;
+  readonly transport: HttpTransport;
+  readonly client: Client;
+}
+
+/** The server named by `--kubeconfig`, else the box of the data folder when it runs, else what kubectl would use. */
+export async function connect(options: GlobalOptions): Promise<Connection> {
+  const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
+  const box = options.kubeconfig === undefined ? findRunningBox(paths) : undefined;
+  const path = options.kubeconfig ?? (box && paths.kubeconfig);
+  if (path === undefined && (options.dataDir !== undefined || !process.env["KUBECONFIG"])) {
+    throw new CommandError(
+      `no box runs on ${paths.dataDir}: start one with "agent-sandbox up", or name a --kubeconfig`,
+    );
+  }
+  const { access, error } = await loadDefault(path === undefined ? {} : { path });
+  if (error !== undefined) throw new CommandError(error);
+  const transport = new HttpTransport(access);
+  const client = createClient(transport, { fieldManager: "agent-sandbox", onWarning: printWarning });
+  return { access, transport, client, [Symbol.asyncDispose]: () => client.close() };
+}
+
+function printWarning(text: string): void {
+  console.error(`Warning: ${text}`);
+}

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { parseManifests } from "./manifests.ts";
+
+const head = "apiVersion: v1\nkind: Pod\nmetadata: { name: a }\n";
+
+test("reads several documents, skips empty ones and opens lists", () => {
+  const list = '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b"}}]}';
+  const names = parseManifests(`---\n${head}---\n---\n${list}\n`, "f").map(({ metadata }) => metadata.name);
+  expect(names).toEqual(["a", "b"]);
+});
+
+test.for([
+  ["0644", 420],
+  ["0o644", 420],
+  ["yes", true],
+  ["off", false],
+  ["'yes'", "yes"],
+  ["2026-03-01", "2026-03-01"],
+  ["2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z"],
+  ["1:30", "1:30"],
+  ["1e3", 1000],
+] as const)("reads the scalar %s as Kubernetes does", ([text, expected]) => {
+  expect(parseManifests(`${head}value: ${text}\n`, "f")[0]).toHaveProperty("value", expected);
+});
+
+const bomb = [
+  "a: &a [x,x,x,x,x,x,x,x,x]",
+  ...["b", "c", "d", "e", "f"].map((name, index) => {
+    const before = String.fromCodePoint(97 + index);
+    return `${name}: &${name} [${`*${before},`.repeat(9)}]`;
+  }),
+].join("\n");
+
+test.for([
+  ["nothing", "", "holds no object"],
+  ["broken YAML", "a: [", "Cannot read"],
+  ["no kind", "apiVersion: v1\nmetadata: { name: a }", "object 1 has no kind"],
+  ["no name", "apiVersion: v1\nkind: Pod", "object 1 has no metadata.name"],
+  ["a name that is no text", "apiVersion: v1\nkind: Pod\nmetadata: { name: 1 }", "object 1 has no metadata.name"],
+  ["a scalar", "just words", "object 1 has no apiVersion"],
+  ["an alias bomb", `${head}${bomb}`, "alias"],
+] as const)("refuses %s", ([, text, message]) => {
+  expect(() => parseManifests(text, "f")).toThrow(message);
+});

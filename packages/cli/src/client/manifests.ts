@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { parseAllDocuments, type ScalarTag, type Tags } from "yaml";
+import { CommandError } from "../command-error.ts";
+
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly annotations?: Record<string, string>;
+  };
+}
+
+const maxBytes = 16 * 1024 * 1024;
+
+export function readManifests(file: string): Manifest[] {
+  const bytes = readFileSync(file === "-" ? 0 : file);
+  if (bytes.length > maxBytes) throw new CommandError(`Cannot read "${file}": it is larger than 16 MiB`);
+  return parseManifests(bytes.toString("utf8"), file === "-" ? "standard input" : file);
+}
+
+/** Objects of a file with one or more YAML or JSON documents. `List` objects are opened. */
+export function parseManifests(text: string, file: string): Manifest[] {
+  const documents = parseAllDocuments(text, { schema: "yaml-1.1", customTags: kubernetesTags, merge: true });
+  const objects = [...documents].flatMap((document) => {
+    const [problem] = document.errors;
+    if (problem !== undefined) throw new CommandError(`Cannot read "${file}": ${problem.message}`);
+    const value = document.toJS({ maxAliasCount: 100 }) as { kind?: unknown; items?: unknown } | null;
+    return value?.kind === "List" && Array.isArray(value.items) ? (value.items as unknown[]) : [value];
+  });
+  const found = objects.filter((value) => value !== null).map((value, index) => checked(value, file, index));
+  if (found.length === 0) throw new CommandError(`Cannot read "${file}": it holds no object`);
+  return found;
+}
+
+const newOctal: ScalarTag = {
+  tag: "tag:yaml.org,2002:int",
+  default: true,
+  test: /^[-+]?0o[0-7]{1,17}$/,
+  resolve: (text) => Number.parseInt(text.replace("0o", ""), 8),
+};
+
+/** Kubernetes reads YAML 1.1 (`0644` is octal, `yes` is true) with YAML 1.2's `0o644`, and leaves dates and `1:30` as text. */
+function kubernetesTags(tags: Tags): Tags {
+  const isTime = (tag: Tags[number]) =>
+    typeof tag !== "string" &&
+    (tag.tag === "tag:yaml.org,2002:timestamp" || ("format" in tag && tag.format === "TIME"));
+  return [newOctal, ...tags.filter((tag) => !isTime(tag))];
+}
+
+function checked(value: unknown, file: string, index: number): Manifest {
+  const { apiVersion, kind, metadata } = value as Partial<Manifest>;
+  const wrong = (field: string) => new CommandError(`Cannot read "${file}": object ${index + 1} has no ${field}`);
+  if (typeof apiVersion !== "string" || apiVersion === "") throw wrong("apiVersion");
+  if (typeof kind !== "string" || kind === "") throw wrong("kind");
+  if (typeof metadata?.name !== "string" || metadata.name === "") throw wrong("metadata.name");
+  return value as Manifest;
+}

@@ -1,0 +1,61 @@
+import { isReason, type KubeObject } from "@agent-sandbox/kube";
+import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
+import { discoverVersion, displayName, type ServedResource } from "../client/discovery.ts";
+import { type Manifest, readManifests } from "../client/manifests.ts";
+import { lastAppliedAnnotation, threeWayPatch } from "../client/three-way-patch.ts";
+import { CommandError } from "../command-error.ts";
+
+export async function apply(options: GlobalOptions & { readonly filename: string }): Promise<void> {
+  const manifests = readManifests(options.filename);
+  await using connection = await connect(options);
+  for (const manifest of manifests) {
+    const served = await discoverVersion(connection.transport, manifest.apiVersion);
+    const resource = served.find(({ kind }) => kind === manifest.kind);
+    if (resource === undefined) {
+      throw new CommandError(`the server doesn't have ${manifest.kind} in ${manifest.apiVersion}`);
+    }
+    const verb = await applyOne(connection, resource, placed(manifest, resource, options.namespace));
+    console.log(`${displayName(resource, manifest.metadata.name)} ${verb}`);
+  }
+}
+
+function placed(manifest: Manifest, resource: ServedResource, namespace: string): Manifest {
+  if (!resource.namespaced) return manifest;
+  return { ...manifest, metadata: { ...manifest.metadata, namespace: manifest.metadata.namespace ?? namespace } };
+}
+
+async function applyOne(
+  { client }: Connection,
+  resource: ServedResource,
+  manifest: Manifest,
+): Promise<"created" | "configured" | "unchanged"> {
+  const wanted = withLastApplied(manifest);
+  let live: KubeObject;
+  try {
+    live = await client.get(resource, wanted.metadata);
+  } catch (error) {
+    if (!isReason(error, "NotFound")) throw error;
+    await client.create(resource, wanted, { fieldValidation: "Strict" });
+    return "created";
+  }
+  const patch = threeWayPatch(lastAppliedOf(live), { ...wanted }, { ...live });
+  if (patch === undefined) return "unchanged";
+  await client.patch(resource, wanted.metadata, { type: "merge", body: patch }, { fieldValidation: "Strict" });
+  return "configured";
+}
+
+function withLastApplied(manifest: Manifest): Manifest {
+  const { [lastAppliedAnnotation]: _old, ...annotations } = manifest.metadata.annotations ?? {};
+  const applied = { ...manifest, metadata: { ...manifest.metadata, annotations } };
+  const note = { [lastAppliedAnnotation]: `${JSON.stringify(applied)}\n` };
+  return { ...manifest, metadata: { ...manifest.metadata, annotations: { ...annotations, ...note } } };
+}
+
+/** What this object said when it was last applied; nothing when it was made otherwise or the note is unreadable. */
+function lastAppliedOf(live: KubeObject): Record<string, unknown> {
+  try {
+    return JSON.parse(live.metadata?.annotations?.[lastAppliedAnnotation] ?? "{}") as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}

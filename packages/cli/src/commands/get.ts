@@ -1,0 +1,63 @@
+import { stringify } from "yaml";
+import { connect, type GlobalOptions } from "../client/connect.ts";
+import { discover, displayName, fetchJson, resolveResource, type ServedResource } from "../client/discovery.ts";
+import { formatTable, type Table } from "../client/table.ts";
+import { CommandError } from "../command-error.ts";
+
+export interface GetOptions extends GlobalOptions {
+  readonly allNamespaces?: boolean;
+  readonly output?: string;
+  readonly selector?: string;
+}
+
+const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io";
+const outputs = ["json", "yaml", "name", "wide"];
+
+export async function get(type: string, names: readonly string[], options: GetOptions): Promise<void> {
+  const { output = "", allNamespaces = false } = options;
+  if (output && !outputs.includes(output)) {
+    throw new CommandError(`Cannot print as "${output}": there are ${outputs.join(", ")}`);
+  }
+  const [word = "", named] = type.split("/");
+  const wanted = named === undefined ? names : [named, ...names];
+  await using connection = await connect(options);
+  const resource = resolveResource(word, await discover(connection.transport));
+  const paths = pathsOf(resource, wanted, options);
+  if (output === "" || output === "wide") {
+    const tables = await Promise.all(paths.map((path) => fetchJson(connection.transport, path, tableType)));
+    printTables(tables as Table[], { wide: output === "wide", namespaces: allNamespaces && resource.namespaced });
+    return;
+  }
+  const answers = await Promise.all(paths.map((path) => fetchJson(connection.transport, path)));
+  printObjects(answers, output, resource);
+}
+
+function pathsOf(resource: ServedResource, names: readonly string[], options: GetOptions): string[] {
+  const api = resource.apiVersion.includes("/") ? `/apis/${resource.apiVersion}` : `/api/${resource.apiVersion}`;
+  const scoped = resource.namespaced && options.allNamespaces !== true;
+  const namespace = scoped ? `/namespaces/${encodeURIComponent(options.namespace)}` : "";
+  const collection = `${api}${namespace}/${resource.plural}`;
+  if (names.length > 0) return names.map((name) => `${collection}/${encodeURIComponent(name)}`);
+  return [options.selector ? `${collection}?labelSelector=${encodeURIComponent(options.selector)}` : collection];
+}
+
+function printTables(tables: readonly Table[], options: { wide: boolean; namespaces: boolean }): void {
+  const [first] = tables;
+  const rows = tables.flatMap((table) => table.rows ?? []);
+  if (first === undefined || rows.length === 0) console.error("No resources found");
+  else console.log(formatTable({ columnDefinitions: first.columnDefinitions, rows }, options));
+}
+
+interface Named {
+  readonly metadata?: { readonly name?: string };
+}
+
+function printObjects(answers: readonly unknown[], output: string, resource: ServedResource): void {
+  const whole = answers.length === 1 ? answers[0] : { apiVersion: "v1", kind: "List", items: answers };
+  if (output === "json") console.log(JSON.stringify(whole, undefined, 4));
+  else if (output === "yaml") console.log(stringify(whole, { indentSeq: false }).trimEnd());
+  else {
+    const items = answers.flatMap((answer) => (answer as { items?: Named[] }).items ?? [answer as Named]);
+    for (const item of items) console.log(displayName(resource, item.metadata?.name ?? ""));
+  }
+}
