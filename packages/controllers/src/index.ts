@@ -1,1 +1,1 @@
-export {};
+export { type SandboxControllerOptions, startSandboxController } from "./sandbox/controller.ts";

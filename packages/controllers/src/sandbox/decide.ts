@@ -26,10 +26,10 @@ export interface Decision {
 }
 
 /** What to do about one Sandbox now. Pure: the same observation at the same time gives the same answer. */
-export function decide({ sandbox, pod }: Observed, now: number): Decision {
+export function decide({ sandbox, pod, failure }: Observed, now: number): Decision {
   // Children go with the Sandbox by garbage collection.
   if (sandbox.metadata.deletionTimestamp !== undefined) return { actions: [], status: undefined };
-  const error = whyNot(sandbox, pod);
+  const error = failure ?? whyNot(sandbox, pod);
   return {
     actions: error === undefined ? podActions(sandbox, pod) : [],
     status: statusOf(sandbox, pod, error, now),
