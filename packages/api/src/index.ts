@@ -1,4 +1,5 @@
 export * from "./annotations.ts";
+export * from "./conversion/index.ts";
 export type {
   CustomResourceConversion,
   CustomResourceDefinition,

@@ -1,0 +1,3 @@
+export { type ConversionReviewResponse, convertReview } from "./conversion-review.ts";
+export { type ConversionResult, convert } from "./convert.ts";
+export { shadowPoolPrefix } from "./sandbox-claim.ts";
