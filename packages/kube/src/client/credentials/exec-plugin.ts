@@ -30,7 +30,6 @@ const renewPauseMs = 5_000;
 interface Known {
   readonly credential: Credential;
   readonly expiresAt: number | undefined;
-  readonly gotAt: number;
 }
 
 /** Credentials from an exec plugin: asked for once, kept until they expire or are refused, one process at a time. */
@@ -40,6 +39,7 @@ export class ExecCredentials implements CredentialSource {
   readonly #now: () => number;
   #known: Known | undefined;
   #running: Promise<Known> | undefined;
+  #renewedAt: number | undefined;
 
   constructor(plugin: ExecPlugin, options: ExecOptions = {}) {
     this.#plugin = plugin;
@@ -55,8 +55,9 @@ export class ExecCredentials implements CredentialSource {
 
   async renew(refused: Credential): Promise<Credential> {
     const known = this.#known;
-    const isRecent = known && this.#now() - known.gotAt < renewPauseMs;
-    if (known && (isRecent || !isSameCredential(known.credential, refused))) return known.credential;
+    const isPausing = this.#renewedAt !== undefined && this.#now() - this.#renewedAt < renewPauseMs;
+    if (known && (isPausing || !isSameCredential(known.credential, refused))) return known.credential;
+    this.#renewedAt = this.#now();
     return (await this.#refresh()).credential;
   }
 
@@ -82,7 +83,7 @@ export class ExecCredentials implements CredentialSource {
       const hint = installHint === undefined ? "" : `; ${installHint}`;
       throw new KubeError("Unreachable", `Cannot get a credential from "${command}": ${parsed.error}${hint}`);
     }
-    this.#known = { ...parsed, gotAt: this.#now() };
-    return this.#known;
+    this.#known = parsed;
+    return parsed;
   }
 }

@@ -16,6 +16,7 @@ const states: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: untrusted,
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: refusedCertificate,
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: refusedCertificate,
+  ERR_SSL_TLSV1_ALERT_DECRYPT_ERROR: refusedCertificate,
   ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: refusedCertificate,
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: refusedCertificate,
   ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS on that port: should the address begin with http://?",

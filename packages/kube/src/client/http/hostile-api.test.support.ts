@@ -1,0 +1,75 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type ServerOptions } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { type ClusterAccess, fixedCredential } from "./cluster-access.ts";
+
+export type Answer = (request: IncomingMessage, response: ServerResponse, nth: number) => void;
+
+/** An HTTP server on loopback that answers as the test says, and remembers what reached it. */
+export class HostileApi implements AsyncDisposable {
+  readonly url: string;
+  readonly requests: { method: string; path: string; headers: IncomingMessage["headers"]; body: string }[] = [];
+  answer: Answer;
+  connections = 0;
+  readonly #sockets = new Set<Socket>();
+  readonly #server: ReturnType<typeof createServer>;
+
+  private constructor(server: ReturnType<typeof createServer>, scheme: string, answer: Answer) {
+    this.#server = server;
+    this.url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.answer = answer;
+    server.on(scheme === "https" ? "secureConnection" : "connection", (socket: Socket) => {
+      this.connections += 1;
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+    });
+    server.on("request", (request: IncomingMessage, response: ServerResponse) => void this.#receive(request, response));
+  }
+
+  static async start(answer: Answer, tls?: ServerOptions): Promise<HostileApi> {
+    const server = tls ? createTlsServer(tls) : createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new HostileApi(server, tls ? "https" : "http", answer);
+  }
+
+  get openConnections(): number {
+    return this.#sockets.size;
+  }
+
+  access(over: Partial<ClusterAccess> = {}): ClusterAccess {
+    return { server: this.url, namespace: "default", tls: {}, credentials: fixedCredential({}), ...over };
+  }
+
+  breakAll(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = "";
+    request.on("error", () => undefined);
+    for await (const chunk of request) body += String(chunk);
+    const { method = "", url: path = "", headers } = request;
+    this.requests.push({ method, path, headers, body });
+    this.answer(request, response, this.requests.length);
+  }
+}
+
+export function json(
+  response: ServerResponse,
+  body: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** Resolves when the condition holds; the test's own time limit is the bound. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
