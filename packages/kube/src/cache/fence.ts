@@ -34,6 +34,7 @@ export class Fence implements Disposable {
   readonly #scheduler: Scheduler;
   readonly #liveReadAfterMs: number;
   readonly #groups = new Map<string, Group>();
+  readonly #onVanished = new Set<(scope: string) => void>();
   readonly #lags = new Map<Informer, Lag>();
 
   constructor({ informers, scheduler = systemScheduler, liveReadAfterMs = 1_000 }: FenceOptions) {
@@ -49,9 +50,10 @@ export class Fence implements Disposable {
 
   /** The server answered a write with this object. */
   wrote(scope: string, resource: Resource, object: KubeObject): void {
-    const version = object.metadata?.resourceVersion;
+    const { resourceVersion: version, uid: written } = object.metadata ?? {};
     // What cannot be compared cannot be waited for.
-    const need: Need = version !== undefined && isDecimal(version) ? { type: "version", version } : { type: "look" };
+    const isComparable = version !== undefined && isDecimal(version);
+    const need: Need = isComparable ? { type: "version", version, written } : { type: "look" };
     this.#expect(scope, resource, { key: objectKey(object), need: () => need });
   }
 
@@ -83,6 +85,15 @@ export class Fence implements Disposable {
 
   isCaughtUp(scope: string): boolean {
     return !this.#groups.has(scope);
+  }
+
+  /**
+   * Told of a scope when something it wrote went away before any cache showed it: a list that jumps over both the create
+   * and the delete changes nothing, so nothing else would wake the scope.
+   */
+  onVanished(listener: (scope: string) => void): Disposable {
+    this.#onVanished.add(listener);
+    return { [Symbol.dispose]: () => this.#onVanished.delete(listener) };
   }
 
   /** Whether only a live read can tell what the scope's last writes did. */
@@ -122,15 +133,16 @@ export class Fence implements Disposable {
       const id = `${this.#informers.idOf(informer)} ${key}`;
       const earlier = group.waits.get(id);
       if (earlier !== undefined) lag.remove(earlier);
-      const onSettled = (): void => this.#settle(scope, group, id);
+      const onSettled = (): void => this.#settle(scope, group, { id, wait });
       const wait: Wait = { lag, key, need: need(informer, earlier?.need), onSettled, position: -1 };
       group.waits.set(id, wait);
       lag.add(wait);
     }
   }
 
-  #settle(scope: string, group: Group, id: string): void {
+  #settle(scope: string, group: Group, { id, wait }: { id: string; wait: Wait }): void {
     group.waits.delete(id);
+    if (wait.lag.hasVanished(wait)) for (const listener of this.#onVanished) listener(scope);
     if (group.waits.size > 0) return;
     this.#groups.delete(scope);
     for (const wake of group.onEmpty) wake();

@@ -4,12 +4,18 @@ import { includesVersion } from "./version.ts";
 
 /**
  * What a cache has yet to show:
- * - `version`: everything that happened to the key up to a version; and, where `gone` is set, no object of that uid.
+ * - `version`: everything that happened to the key up to a version. `written` is the uid it had then; where `gone` is set,
+ *   no object of that uid may show any more.
  * - `gone`: no object of that uid. The version of the delete is not known, but the cache still shows the object.
  * - `look`: nothing the feed brings can tell; only a live read of the key does. `look-around`: of the key's namespace.
  */
 export type Need =
-  | { readonly type: "version"; readonly version: string; readonly gone?: string | undefined }
+  | {
+      readonly type: "version";
+      readonly version: string;
+      readonly written?: string | undefined;
+      readonly gone?: string | undefined;
+    }
   | { readonly type: "gone"; readonly uid: string }
   | { readonly type: "look" }
   | { readonly type: "look-around" };
@@ -50,6 +56,11 @@ export class Lag {
     waits?.delete(wait);
     if (waits?.size === 0) this.#byKey.delete(wait.key);
     this.#byVersion.remove(wait);
+  }
+
+  /** Whether what was written is no longer there, though the cache has come past the write. */
+  hasVanished({ key, need }: Wait): boolean {
+    return need.type === "version" && need.written !== undefined && !this.#shows(key, need.written);
   }
 
   /** Settles what is now settled at this key. */

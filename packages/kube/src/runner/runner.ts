@@ -59,6 +59,7 @@ export class Runner implements AsyncDisposable {
   readonly #waiting = new AbortController();
   readonly #working = new AbortController();
   readonly #caughtUp: string[] = [];
+  readonly #subscription: Disposable;
   #state: "new" | "started" | "stopping" = "new";
   #waiters = 0;
   #busy = 0;
@@ -70,6 +71,10 @@ export class Runner implements AsyncDisposable {
     this.#scheduler = scheduler;
     this.#log = log;
     this.#queue = new WorkQueue({ scheduler, backoff, metrics, onReady: () => this.#pump() });
+    const prefix = this.#scope("");
+    this.#subscription = options.fence.onVanished((scope) => {
+      if (scope.startsWith(prefix)) this.add(scope.slice(prefix.length));
+    });
   }
 
   add(key: string, options?: AddOptions): void {
@@ -87,6 +92,7 @@ export class Runner implements AsyncDisposable {
   async stop(): Promise<void> {
     if (this.#state === "stopping") return;
     this.#state = "stopping";
+    this.#subscription[Symbol.dispose]();
     this.#queue.close();
     this.#waiting.abort();
     const { stopWithinMs = 10_000 } = this.#options;
@@ -138,13 +144,12 @@ export class Runner implements AsyncDisposable {
     try {
       const pass = { signal: this.#working.signal, client: new FencedClient(client, fence, this.#scope(key)) };
       const result = await reconcile(key, pass);
-      if (result?.requeueAfterMs !== undefined) {
-        return { type: "again", afterMs: result.requeueAfterMs, result: "requeue_after" };
-      }
+      const afterMs = result?.requeueAfterMs;
       // A pass that overlooked a lost answer is repeated once the truth is known.
-      return fence.isUncertain(this.#scope(key))
-        ? { type: "again", afterMs: 0, result: "success" }
-        : { type: "done", result: "success" };
+      if (fence.isUncertain(this.#scope(key))) return { type: "again", afterMs: 0, result: "success" };
+      return afterMs === undefined
+        ? { type: "done", result: "success" }
+        : { type: "again", afterMs, result: "requeue_after" };
     } catch (error) {
       return this.#explain(key, error);
     }

@@ -4,7 +4,7 @@ import { type KubeObject, keyOf, type ObjectKey, objectKey, type Resource } from
 import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "../transport.ts";
 import { type ApiCall, describeCall, isWrite, parseCall, type ServedResource, targetOf } from "./api-call.ts";
 import { collectGarbage } from "./garbage-collector.ts";
-import { ObjectLog } from "./object-log.ts";
+import { type LogEntry, ObjectLog } from "./object-log.ts";
 import { Pages } from "./pages.ts";
 import { jsonPatch, mergePatch } from "./patches.ts";
 import { prepareCreate, prepareUpdate, refuseStale } from "./prepare.ts";
@@ -24,6 +24,8 @@ export interface Fault {
   };
 }
 
+export type OnRequest = (call: ApiCall) => Fault | undefined;
+
 export interface MemoryApiServerOptions {
   readonly resources: readonly ServedResource[];
   /** Default: the system's. */
@@ -35,8 +37,8 @@ export interface MemoryApiServerOptions {
  * conflicts, finalizers, owner references and watches; it knows no schema, no admission and no server-side apply.
  */
 export class MemoryApiServer implements Transport {
-  /** Asked before each request, watches included. */
-  onRequest: ((call: ApiCall) => Fault | undefined) | undefined;
+  /** Asked before each request, watches included, that does not come through a connection with faults of its own. */
+  onRequest: OnRequest | undefined;
   /** Requests that arrived, by `patch sandboxes/status` and the like. */
   readonly requests: Map<string, number> = new Map();
   /** Writes that were carried out, in the same terms. */
@@ -92,10 +94,37 @@ export class MemoryApiServer implements Transport {
     this.#hub.sendBookmarks();
   }
 
-  async send(request: TransportRequest): Promise<TransportResponse> {
+  /** Told of every change, as it happens. */
+  onChange(listener: (change: LogEntry) => void): void {
+    this.#log.listen(listener);
+  }
+
+  /** A way to the server with faults of its own: one client suffers, another does not. */
+  connect(onRequest: OnRequest): Transport {
+    return {
+      send: (request) => this.#send(request, onRequest),
+      stream: (request) => this.#stream(request, onRequest),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  send(request: TransportRequest): Promise<TransportResponse> {
+    return this.#send(request, this.onRequest);
+  }
+
+  stream(request: TransportRequest): Promise<StreamResponse> {
+    return this.#stream(request, this.onRequest);
+  }
+
+  close(): Promise<void> {
+    this.#hub.cut(new KubeError("Interrupted", "Cannot follow the watch: the server was closed"));
+    return Promise.resolve();
+  }
+
+  async #send(request: TransportRequest, onRequest: OnRequest | undefined): Promise<TransportResponse> {
     try {
       const call = this.#accept(request);
-      const fault = await this.#meetFault(call, request.signal);
+      const fault = await this.#meet(onRequest?.(call), call, request.signal);
       const body = this.#handle(call);
       if (isWrite(call)) count(this.writes, call);
       if (fault?.reset === "after") throw new Disconnection(lostAnswer(call));
@@ -105,21 +134,16 @@ export class MemoryApiServer implements Transport {
     }
   }
 
-  async stream(request: TransportRequest): Promise<StreamResponse> {
+  async #stream(request: TransportRequest, onRequest: OnRequest | undefined): Promise<StreamResponse> {
     try {
       const call = this.#accept(request);
-      await this.#meetFault(call, request.signal);
+      await this.#meet(onRequest?.(call), call, request.signal);
       const events = this.#hub.open(call);
       request.signal?.addEventListener("abort", () => events.end({ error: aborted(call) }), { once: true });
       return { status: 200, headers: jsonHeaders, events };
     } catch (error) {
       return failure(error);
     }
-  }
-
-  close(): Promise<void> {
-    this.#hub.cut(new KubeError("Interrupted", "Cannot follow the watch: the server was closed"));
-    return Promise.resolve();
   }
 
   #accept(request: TransportRequest): ApiCall {
@@ -129,8 +153,7 @@ export class MemoryApiServer implements Transport {
     return call;
   }
 
-  async #meetFault(call: ApiCall, signal: AbortSignal | undefined): Promise<Fault | undefined> {
-    const fault = this.onRequest?.(call);
+  async #meet(fault: Fault | undefined, call: ApiCall, signal: AbortSignal | undefined): Promise<Fault | undefined> {
     if (fault?.delayMs !== undefined) await this.#scheduler.sleep(fault.delayMs, signal);
     if (signal?.aborted) throw new Disconnection(aborted(call));
     if (fault?.reset === "before") throw new Disconnection(lostAnswer(call));

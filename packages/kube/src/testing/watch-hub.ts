@@ -10,7 +10,9 @@ interface Watch {
   readonly resource: ServedResource;
   readonly filter: Matches;
   readonly stream: WatchStream;
-  /** When the last event so far is delivered: none may overtake it. */
+  /** On their way, in order. */
+  readonly delayed: WatchEvent[];
+  /** When the last of them is delivered. */
   lastAt: number;
 }
 
@@ -35,7 +37,7 @@ export class WatchHub {
 
   open({ resource, namespace, query }: ApiCall): WatchStream {
     const stream = new WatchStream(() => this.#watches.delete(watch));
-    const watch: Watch = { resource, filter: compileFilter(namespace, query), stream, lastAt: 0 };
+    const watch: Watch = { resource, filter: compileFilter(namespace, query), stream, delayed: [], lastAt: 0 };
     this.#watches.add(watch);
     const from = query.get("resourceVersion") ?? "";
     if (query.get("sendInitialEvents") === "true") this.#sendInitial(watch, true);
@@ -87,7 +89,9 @@ export class WatchHub {
     const now = this.#scheduler.now();
     const at = Math.max(watch.lastAt, now + (this.delayMs?.(watch.resource) ?? 0));
     watch.lastAt = at;
-    if (at <= now) watch.stream.push(event);
-    else this.#scheduler.schedule(at - now, () => watch.stream.push(event));
+    if (at <= now && watch.delayed.length === 0) return watch.stream.push(event);
+    watch.delayed.push(event);
+    // Whatever event a timer was set for, it delivers the oldest: none can overtake another.
+    this.#scheduler.schedule(at - now, () => watch.stream.push(watch.delayed.shift() as WatchEvent));
   }
 }
