@@ -1,0 +1,23 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { join } from "node:path";
+import { readFileIfAny, writePrivateFile } from "../private-file.ts";
+
+const tokenBytes = 32;
+const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
+
+/** The token that opens everything: kept in the data folder, made on the first start. */
+export function adminToken(folder: string | undefined): string {
+  const path = folder === undefined ? undefined : join(folder, "admin.token");
+  const kept = path === undefined ? undefined : readFileIfAny(path)?.trim();
+  if (kept !== undefined && tokenPattern.test(kept)) return kept;
+  const token = randomBytes(tokenBytes).toString("base64url");
+  if (path !== undefined) writePrivateFile(path, `${token}\n`);
+  return token;
+}
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/** Compares in a time that tells nothing about either. */
+export function sameToken(left: string, right: string): boolean {
+  return timingSafeEqual(digest(left), digest(right));
+}

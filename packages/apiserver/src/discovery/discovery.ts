@@ -1,0 +1,105 @@
+import { pathNotFound } from "../api-error.ts";
+import type { ApiRequest, ObjectReply, Reply } from "../request/api-request.ts";
+import type { RequestPath } from "../request/request-path.ts";
+import type { Registry, ServedResource } from "../resources/registry.ts";
+
+type DiscoveryPath = Exclude<RequestPath, { kind: "resource" }>;
+
+/** The version whose API the server follows. */
+const versionInfo = {
+  major: "1",
+  minor: "34",
+  gitVersion: "v1.34.0+agent-sandbox",
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "node",
+  platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+};
+
+/** Answers everything that is not about stored objects: what the server is and what it serves. */
+export function discoveryReply(registry: Registry, path: DiscoveryPath, request: ApiRequest): Reply {
+  if (request.method !== "GET") throw pathNotFound();
+  switch (path.kind) {
+    case "core-versions":
+      return reply({ kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] });
+    case "groups": {
+      const groups = [...registry.groups()].map(([group, versions]) => groupOf(group, versions));
+      return reply({ kind: "APIGroupList", apiVersion: "v1", groups });
+    }
+    case "group": {
+      const versions = registry.groups().get(path.group);
+      if (versions === undefined) throw pathNotFound();
+      return reply({ kind: "APIGroup", apiVersion: "v1", ...groupOf(path.group, versions) });
+    }
+    case "resources":
+      return resourceList(registry, path.apiVersion);
+    case "other":
+      return other(registry, path.path);
+    default:
+      return path satisfies never;
+  }
+}
+
+function other(registry: Registry, path: string): Reply {
+  switch (path) {
+    case "/version":
+      return reply(versionInfo);
+    case "/healthz":
+    case "/livez":
+    case "/readyz":
+      return { kind: "text", status: 200, headers: {}, text: "ok" };
+    case "/": {
+      const named = [...registry.groups()].flatMap(([group, versions]) => [
+        `/apis/${group}`,
+        ...versions.map((version) => `/apis/${group}/${version}`),
+      ]);
+      return reply({ paths: ["/api", "/api/v1", "/apis", ...named, "/healthz", "/livez", "/readyz", "/version"] });
+    }
+    default:
+      throw pathNotFound();
+  }
+}
+
+function groupOf(group: string, versions: readonly string[]): object {
+  const named = versions.map((version) => ({ groupVersion: `${group}/${version}`, version }));
+  return { name: group, versions: named, preferredVersion: named[0] };
+}
+
+function resourceList(registry: Registry, apiVersion: string): ObjectReply {
+  const served = registry.under(apiVersion);
+  if (served.length === 0) throw pathNotFound();
+  const resources = served.flatMap(resourceEntries);
+  return reply({ kind: "APIResourceList", apiVersion: "v1", groupVersion: apiVersion, resources });
+}
+
+const verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const subresourceVerbs = ["get", "patch", "update"];
+
+function resourceEntries({ definition, version }: ServedResource): object[] {
+  const { plural, singular, kind, namespaced, shortNames, categories } = definition;
+  const main = {
+    name: plural,
+    singularName: singular,
+    namespaced,
+    kind,
+    verbs,
+    ...(shortNames.length === 0 ? {} : { shortNames }),
+    ...(categories.length === 0 ? {} : { categories }),
+  };
+  const entries: object[] = [main];
+  const subresource = (name: string, rest: object): void => {
+    entries.push({ name: `${plural}/${name}`, singularName: "", namespaced, ...rest });
+  };
+  if (version.hasStatus) subresource("status", { kind, verbs: subresourceVerbs });
+  if (version.scale !== undefined) {
+    subresource("scale", { group: "autoscaling", version: "v1", kind: "Scale", verbs: subresourceVerbs });
+  }
+  if (definition.id === "pods") subresource("exec", { kind: "PodExecOptions", verbs: ["create", "get"] });
+  return entries;
+}
+
+function reply(body: object): ObjectReply {
+  return { kind: "object", status: 200, headers: {}, body };
+}

@@ -1,0 +1,143 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { Method } from "@agent-sandbox/kube";
+import { ApiError } from "../api-error.ts";
+import { authenticate } from "../auth/authenticate.ts";
+import type { Logger } from "../logger.ts";
+import type { ApiRequest, Reply } from "../request/api-request.ts";
+import { failure } from "../request/handle.ts";
+import { readBody } from "./read-body.ts";
+import { writeReply } from "./write-reply.ts";
+
+export interface HttpsServerOptions {
+  readonly key: string;
+  readonly certificate: string;
+  readonly token: string;
+  readonly logger: Logger;
+  handle(request: ApiRequest): Promise<Reply>;
+  /** Takes over the connection of an authenticated request to switch protocols. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void;
+}
+
+/** Slow clients may not hold a connection before they have said what they want. */
+const headersTimeoutMs = 10_000;
+const requestTimeoutMs = 60_000;
+const keepAliveTimeoutMs = 120_000;
+const maxHeaderBytes = 64 * 1024;
+/** A machine's worth of kubectls and controllers; beyond it, new connections are closed at once. */
+const maxConnections = 4096;
+const closeGraceMs = 2000;
+
+const methods: readonly string[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies Method[];
+
+export class HttpsServer {
+  readonly #server: Server;
+  readonly #options: HttpsServerOptions;
+
+  constructor(options: HttpsServerOptions) {
+    this.#options = options;
+    this.#server = createServer({
+      key: options.key,
+      cert: options.certificate,
+      minVersion: "TLSv1.2",
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      maxHeaderSize: maxHeaderBytes,
+      handshakeTimeout: headersTimeoutMs,
+    });
+    this.#server.maxConnections = maxConnections;
+    this.#server.on("request", (request, response) => void this.#serve(request, response));
+    this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
+      this.#upgrade(request, socket, head),
+    );
+  }
+
+  async listen(host: string, port: number): Promise<AddressInfo> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    this.#server.on("error", (error) => this.#options.logger.error({ err: error }, "HTTPS server failed"));
+    return this.#server.address() as AddressInfo;
+  }
+
+  /** Takes no new connections, lets requests under way end for a moment, then closes all. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    const timer = setTimeout(() => this.#server.closeAllConnections(), closeGraceMs);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    try {
+      await writeReply(response, await this.#reply(request, gone.signal));
+    } catch (error) {
+      if (gone.signal.aborted || response.destroyed) return;
+      this.#options.logger.error({ err: error, method: request.method, path: pathOf(request) }, "request failed");
+      if (response.headersSent) response.destroy();
+      else
+        await writeReply(
+          response,
+          failure(new ApiError("InternalError", "Internal error occurred: see the server's log")),
+        );
+    }
+  }
+
+  async #reply(request: IncomingMessage, signal: AbortSignal): Promise<Reply> {
+    try {
+      const identity = authenticate(credentialsOf(request), this.#options.token);
+      const method = request.method ?? "";
+      if (!methods.includes(method)) throw new ApiError("MethodNotAllowed", `the method ${method} is not supported`);
+      const body = await readBody(request);
+      const headers = request.headers as ApiRequest["headers"];
+      return await this.#options.handle({
+        method: method as Method,
+        url: request.url ?? "/",
+        headers,
+        body,
+        identity,
+        signal,
+      });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const reply = failure(error);
+      // The rest of a body that was refused is not read: the connection cannot be used again.
+      return request.complete ? reply : { ...reply, headers: { ...reply.headers, connection: "close" } };
+    }
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    try {
+      authenticate(credentialsOf(request), this.#options.token);
+      this.#options.upgrade(request, socket, head);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      refuseUpgrade(socket, error);
+    }
+  }
+}
+
+const pathOf = (request: IncomingMessage): string => (request.url ?? "/").split("?", 1)[0] as string;
+
+const credentialsOf = (request: IncomingMessage): { path: string; authorization: string | undefined } => ({
+  path: pathOf(request),
+  authorization: request.headers.authorization,
+});
+
+/** Answers an upgrade request with an ordinary error. */
+export function refuseUpgrade(socket: Socket, error: ApiError): void {
+  const body = JSON.stringify(error.toStatus());
+  socket.end(
+    `HTTP/1.1 ${error.code} ${error.reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,40 @@
+import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "@agent-sandbox/kube";
+import { ApiError } from "./api-error.ts";
+import type { Identity } from "./auth/identity.ts";
+import { copyJson } from "./json.ts";
+import type { Reply } from "./request/api-request.ts";
+import { failure, handle } from "./request/handle.ts";
+import type { ApiContext } from "./verbs/context.ts";
+
+/**
+ * The way in for clients of the same process. It is the path every request takes, without the wire: answers are the
+ * stored objects themselves, which nobody may change; what is sent is copied, so that the sender keeps what is its own.
+ */
+export function inProcessTransport(context: ApiContext, identity: Identity): Transport {
+  return {
+    send: async (request) => {
+      const reply = await dispatch(context, request, identity);
+      if (reply.kind === "watch") throw new TypeError(`Cannot send "${request.path}": a watch must be streamed`);
+      return toResponse(reply);
+    },
+    stream: async (request): Promise<StreamResponse> => {
+      const reply = await dispatch(context, request, identity);
+      if (reply.kind === "watch") return { status: reply.status, headers: reply.headers, events: reply.events };
+      return toResponse(reply);
+    },
+    close: async () => undefined,
+  };
+}
+
+async function dispatch(context: ApiContext, request: TransportRequest, identity: Identity): Promise<Reply> {
+  request.signal?.throwIfAborted();
+  const { method, path, headers = {}, body, signal } = request;
+  const copied = body === undefined ? { value: undefined } : copyJson(body);
+  if ("problem" in copied) return failure(new ApiError("BadRequest", `Cannot read the body: ${copied.problem}`));
+  return handle(context, { method, url: path, headers, body: copied.value, identity, signal });
+}
+
+function toResponse(reply: Exclude<Reply, { kind: "watch" }>): TransportResponse {
+  const { status, headers } = reply;
+  return { status, headers, body: reply.kind === "text" ? reply.text : reply.body };
+}

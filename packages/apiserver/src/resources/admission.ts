@@ -1,0 +1,78 @@
+import { ApiError, type FieldError, invalid } from "../api-error.ts";
+import { type ApiObject, withMetadata } from "../api-object.ts";
+import { subjectOf, type Target } from "../request/target.ts";
+import type { ResourceDefinition } from "./definition.ts";
+import { metadataProblems } from "./metadata.ts";
+import { defaulted, pruned, schemaProblems, unknownFields } from "./schema.ts";
+import { toStorage } from "./versions.ts";
+
+export interface Shaped {
+  readonly object: ApiObject;
+  readonly warnings: readonly string[];
+}
+
+/** Names of unknown fields given in one answer. */
+const maxUnknownFields = 20;
+
+/**
+ * Brings what a client sent into the shape of its version: unknown fields are reported and dropped, defaults filled in,
+ * everything else that does not fit is an `Invalid` error.
+ */
+export function admitShape(
+  target: Target,
+  given: ApiObject,
+  { fieldValidation }: { readonly fieldValidation: "Ignore" | "Warn" | "Strict" },
+  old?: ApiObject,
+): Shaped {
+  const { definition, version } = target;
+  const unknown = fieldValidation === "Ignore" ? [] : unknownFields(given, version.schema);
+  const messages = unknown.slice(0, maxUnknownFields).map((field) => `unknown field "${field}"`);
+  if (fieldValidation === "Strict" && messages.length > 0) {
+    throw new ApiError("BadRequest", `strict decoding error: ${messages.join(", ")}`);
+  }
+  const object = defaulted(pruned(given, version.schema), version.schema);
+  const problems = [
+    ...metadataProblems({ ...object.metadata }, definition),
+    ...schemaProblems(object, version.schema, old),
+  ];
+  refuse(target, object, problems);
+  return { object, warnings: messages };
+}
+
+/** Brings an object of any version, already in shape, into the stored one. */
+export function settle(definition: ResourceDefinition, object: ApiObject): ApiObject {
+  const stored = toStorage(definition, object);
+  if (stored === object) return object;
+  const { schema } = definition.versions[0];
+  return defaulted(pruned(stored, schema), schema);
+}
+
+/** Checks an object as it is about to be stored, so that no version is a way around the rules of another. */
+export function checkStored(target: Target, object: ApiObject, old: ApiObject | undefined): void {
+  const { definition, version } = target;
+  const [storage] = definition.versions;
+  const problems = version === storage ? [] : schemaProblems(object, storage.schema, old);
+  refuse(target, object, [
+    ...problems,
+    ...finalizerProblems(object, old),
+    ...(definition.strategy.validate?.(object, old) ?? []),
+  ]);
+}
+
+function finalizerProblems(object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  if (old?.metadata.deletionTimestamp === undefined) return [];
+  const had = new Set(old.metadata.finalizers);
+  const added = (object.metadata.finalizers ?? []).filter((each) => !had.has(each));
+  if (added.length === 0) return [];
+  const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`;
+  return [{ field: "metadata.finalizers", reason: "FieldValueForbidden", message }];
+}
+
+function refuse(target: Target, object: ApiObject, problems: readonly FieldError[]): void {
+  if (problems.length === 0) return;
+  throw invalid(target.definition.kind, subjectOf(target, object.metadata.name ?? ""), problems);
+}
+
+export function stamped(object: ApiObject, revision: number): ApiObject {
+  return withMetadata(object, { resourceVersion: String(revision) });
+}

@@ -1,0 +1,61 @@
+import { type CustomResourceDefinition, convert } from "@agent-sandbox/api";
+import { crds } from "@agent-sandbox/api/crds";
+import { ApiError } from "../api-error.ts";
+import type { ApiObject } from "../api-object.ts";
+import { ageColumn } from "../table/builtin-columns.ts";
+import { customColumn } from "../table/custom-columns.ts";
+import type { ResourceDefinition, ServedVersion, Strategy } from "./definition.ts";
+
+type CustomVersion = CustomResourceDefinition["spec"]["versions"][number];
+
+const sandboxStrategy: Strategy = {
+  convert: (object, apiVersion) => {
+    const converted = convert(object, apiVersion);
+    if ("error" in converted) throw new ApiError("InternalError", converted.error);
+    return converted.object as unknown as ApiObject;
+  },
+};
+
+/** The platform's own kinds, as their CustomResourceDefinitions describe them. */
+export const sandboxDefinitions: readonly ResourceDefinition[] = crds.map(defineCustom);
+
+function defineCustom({ spec }: CustomResourceDefinition): ResourceDefinition {
+  const { group, names } = spec;
+  const served = spec.versions
+    .filter((version) => version.served)
+    .sort((left, right) => Number(right.storage) - Number(left.storage))
+    .map((version) => servedVersion(group, version, names.kind));
+  return {
+    id: `${names.plural}.${group}`,
+    kind: names.kind,
+    plural: names.plural,
+    singular: names.singular ?? names.kind.toLowerCase(),
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    namespaced: spec.scope === "Namespaced",
+    versions: served as [ServedVersion, ...ServedVersion[]],
+    nameRule: "subdomain",
+    hasGeneration: true,
+    unconditionalUpdate: false,
+    returnsDeleted: false,
+    strategy: sandboxStrategy,
+  };
+}
+
+function servedVersion(group: string, version: CustomVersion, kind: string): ServedVersion {
+  const apiVersion = `${group}/${version.name}`;
+  const columns = version.additionalPrinterColumns?.map(customColumn) ?? [ageColumn];
+  const schema = version.schema?.openAPIV3Schema;
+  if (schema === undefined) throw new Error(`Cannot serve ${kind}: version "${version.name}" has no schema`);
+  return {
+    group,
+    version: version.name,
+    apiVersion,
+    schema,
+    hasStatus: version.subresources?.status !== undefined,
+    scale: version.subresources?.scale,
+    deprecationWarning:
+      version.deprecated === true ? (version.deprecationWarning ?? `${apiVersion} ${kind} is deprecated`) : undefined,
+    columns,
+  };
+}

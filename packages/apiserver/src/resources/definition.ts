@@ -1,0 +1,74 @@
+import type { CustomResourceDefinition } from "@agent-sandbox/api";
+import type { FieldError } from "../api-error.ts";
+import type { ApiObject } from "../api-object.ts";
+
+type CustomVersion = CustomResourceDefinition["spec"]["versions"][number];
+export type Schema = NonNullable<NonNullable<CustomVersion["schema"]>["openAPIV3Schema"]>;
+export type ScalePaths = NonNullable<NonNullable<CustomVersion["subresources"]>["scale"]>;
+
+/** One column of the table that `kubectl get` prints, after the name. */
+export interface Column {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  /** Above 0: only in the wide table. */
+  readonly priority?: number;
+  cell(object: ApiObject, nowMs: number): string | number | boolean | null;
+}
+
+/** How one version of a resource looks to clients. */
+export interface ServedVersion {
+  readonly group: string;
+  readonly version: string;
+  /** `v1`, or `group/version`. */
+  readonly apiVersion: string;
+  readonly schema: Schema;
+  readonly hasStatus: boolean;
+  readonly scale?: ScalePaths | undefined;
+  readonly deprecationWarning?: string | undefined;
+  readonly columns: readonly Column[];
+}
+
+export interface AdmissionContext {
+  readonly nowMs: number;
+  /** The box's only node; Pods are bound to it when they are created. */
+  readonly nodeName: string | undefined;
+}
+
+/** What is particular to one resource. All hooks are pure and work on the stored version. */
+export interface Strategy {
+  /** Turns an object of any served version into the asked one. */
+  convert?(object: ApiObject, apiVersion: string): ApiObject;
+  /** Fills in what users may leave out; the same on every write. */
+  setDefaults?(object: ApiObject): ApiObject;
+  prepareCreate?(object: ApiObject, context: AdmissionContext): ApiObject;
+  prepareUpdate?(object: ApiObject, old: ApiObject): ApiObject;
+  validate?(object: ApiObject, old: ApiObject | undefined): readonly FieldError[];
+  /** How long a deletion waits for whoever runs the object; 0 when it can go at once. */
+  graceSeconds?(object: ApiObject, requested: number | undefined): number;
+  /** Shows on the object itself that its deletion has begun. */
+  markDeleted?(object: ApiObject): ApiObject;
+  /** Whether something other than finalizers and grace keeps an object that is marked for deletion. */
+  isHeld?(object: ApiObject): boolean;
+  /** The values of the fields that field selectors may ask for, besides name and namespace. */
+  readonly selectableFields?: { readonly [field: string]: (object: ApiObject) => string };
+}
+
+export interface ResourceDefinition {
+  /** How the store names it. Never changes once released. */
+  readonly id: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  /** The first one is stored. */
+  readonly versions: readonly [ServedVersion, ...ServedVersion[]];
+  readonly nameRule: "subdomain" | "label" | "service";
+  /** Whether `metadata.generation` counts changes of the specification. */
+  readonly hasGeneration: boolean;
+  /** Whether a PUT may leave out the resourceVersion. */
+  readonly unconditionalUpdate: boolean;
+  readonly returnsDeleted: boolean;
+  readonly strategy: Strategy;
+}

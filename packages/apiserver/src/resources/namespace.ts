@@ -1,0 +1,28 @@
+import { isJsonObject, stringAt, valueAt } from "../api-object.ts";
+import type { Strategy } from "./definition.ts";
+
+/** Keeps a namespace until what is in it is gone. */
+export const namespaceFinalizer = "kubernetes";
+
+export const namespaceStrategy: Strategy = {
+  prepareCreate: (namespace) => ({
+    ...namespace,
+    metadata: {
+      ...namespace.metadata,
+      labels: { ...namespace.metadata.labels, "kubernetes.io/metadata.name": namespace.metadata.name as string },
+    },
+    spec: { finalizers: [namespaceFinalizer] },
+    status: { phase: "Active" },
+  }),
+  // Who may take the finalizer off is decided by the deletion of the contents alone.
+  prepareUpdate: (namespace, old) => ({ ...namespace, spec: old["spec"] }),
+  markDeleted: (namespace) => ({
+    ...namespace,
+    status: { ...(isJsonObject(namespace["status"]) ? namespace["status"] : {}), phase: "Terminating" },
+  }),
+  isHeld: (namespace) => {
+    const finalizers = valueAt(namespace, "spec", "finalizers");
+    return Array.isArray(finalizers) && finalizers.length > 0;
+  },
+  selectableFields: { "status.phase": (namespace) => stringAt(namespace, "status", "phase") ?? "" },
+};

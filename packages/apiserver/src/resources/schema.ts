@@ -1,0 +1,23 @@
+import { applyDefaults, type Json, prune, unknownFields as unknownIn, validate } from "@agent-sandbox/api/schema";
+import type { FieldError } from "../api-error.ts";
+import type { ApiObject } from "../api-object.ts";
+import type { Schema } from "./definition.ts";
+
+/** Objects here have been copied as JSON on their way in, so they are what the walkers expect. */
+const json = (object: ApiObject): Json => object as unknown as Json;
+
+export function unknownFields(object: ApiObject, schema: Schema): readonly string[] {
+  return unknownIn(schema, json(object));
+}
+
+export function pruned(object: ApiObject, schema: Schema): ApiObject {
+  return prune(schema, json(object)) as unknown as ApiObject;
+}
+
+export function defaulted(object: ApiObject, schema: Schema): ApiObject {
+  return applyDefaults(schema, json(object)) as unknown as ApiObject;
+}
+
+export function schemaProblems(object: ApiObject, schema: Schema, old?: ApiObject): readonly FieldError[] {
+  return validate(schema, json(object), old === undefined ? {} : { old: json(old) });
+}

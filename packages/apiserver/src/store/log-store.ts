@@ -1,0 +1,275 @@
+import { ApiError } from "../api-error.ts";
+import type { ApiObject } from "../api-object.ts";
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import { defaultHistoryBounds, History, type HistoryBounds } from "./history.ts";
+import type { Journal, JournalRow } from "./journal.ts";
+import { Objects } from "./objects.ts";
+import type { Replayed } from "./replay.ts";
+import type { Change, Decided, ResourceChange, Store, Stored, View, Write } from "./store.ts";
+
+export interface LogStoreOptions {
+  readonly journal: Journal;
+  /** What the journal held when it was opened. */
+  readonly state: Replayed;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Default: 8192 changes of each resource, five minutes. */
+  readonly history?: HistoryBounds;
+  /** Runs last, once the journal is closed. */
+  readonly onClosed?: () => void;
+}
+
+/** Above etcd's 1.5 MiB, and no request can carry more. */
+const maxObjectBytes = 3 * 1024 * 1024;
+/** Writes waiting for a commit. In-process callers could otherwise queue without end within one turn of the loop. */
+const maxQueued = 20_000;
+/** Rows of one transaction: bounds how long a commit keeps the process from anything else. */
+const maxBatch = 1000;
+/** How long the store rests before it does its house-keeping. */
+const idleMs = 1000;
+/** How long steady writes can put it off. */
+const maxUntidyMs = 30_000;
+
+interface Queued {
+  readonly entry: (ResourceChange & { readonly row: JournalRow }) | undefined;
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/**
+ * The store. Writes are decided at once, one after the other, against the newest state; those decided while a commit is
+ * due are saved together in one transaction, and only then seen by readers and watchers and acknowledged.
+ */
+export class LogStore implements Store {
+  readonly #journal: Journal;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #bounds: HistoryBounds;
+  readonly #onClosed: (() => void) | undefined;
+  readonly #objects: Map<string, Objects>;
+  readonly #histories: Map<string, History>;
+  readonly #listeners = new Set<{ resource: string | undefined; wake: (changes: readonly ResourceChange[]) => void }>();
+  /** The newest decision on each key that is not saved yet. */
+  readonly #staged = new Map<string, Change>();
+  #queue: Queued[] = [];
+  #flush: NodeJS.Immediate | undefined;
+  #tidy: NodeJS.Timeout | undefined;
+  #revision: number;
+  #nextRevision: number;
+  #tidiedAtMs = 0;
+  #closed = false;
+
+  constructor(options: LogStoreOptions) {
+    this.#journal = options.journal;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#bounds = options.history ?? defaultHistoryBounds;
+    this.#onClosed = options.onClosed;
+    this.#objects = options.state.objects;
+    this.#histories = options.state.histories;
+    this.#revision = options.state.revision;
+    this.#nextRevision = this.#revision + 1;
+    this.#compact();
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get(resource: string, key: string): Stored | undefined {
+    return this.#objects.get(resource)?.get(key);
+  }
+
+  count(resource: string): number {
+    return this.#objects.get(resource)?.size ?? 0;
+  }
+
+  list(resource: string, prefix = ""): Iterable<Stored> {
+    return this.#objects.get(resource)?.list(prefix) ?? [];
+  }
+
+  listAt(resource: string, revision: number, prefix = ""): readonly Stored[] | undefined {
+    const later = this.#history(resource).after(revision);
+    if (later === undefined) return undefined;
+    const before = new Map<string, Stored | undefined>();
+    for (const { key, previous } of later) {
+      if (key.startsWith(prefix) && !before.has(key)) before.set(key, previous);
+    }
+    if (before.size === 0) return [...this.list(resource, prefix)];
+    const found = new Map<string, Stored>(this.#objects.get(resource)?.entries(prefix) ?? []);
+    for (const [key, stored] of before) {
+      if (stored === undefined) found.delete(key);
+      else found.set(key, stored);
+    }
+    return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, stored]) => stored);
+  }
+
+  position(resource: string, revision: number): number | undefined {
+    return this.#history(resource).position(revision);
+  }
+
+  read(resource: string, position: number, limit: number): { changes: readonly Change[]; next: number } | undefined {
+    return this.#history(resource).read(position, limit);
+  }
+
+  subscribe(resource: string | undefined, wake: (changes: readonly ResourceChange[]) => void): () => void {
+    const listener = { resource, wake };
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async write<T>(decide: (view: View, revision: number) => Decided<T>): Promise<T> {
+    if (this.#closed) throw new ApiError("ServiceUnavailable", "the server is shutting down");
+    if (this.#queue.length >= maxQueued) {
+      throw new ApiError("TooManyRequests", "too many writes are waiting to be saved", {
+        details: { retryAfterSeconds: 1 },
+      });
+    }
+    const view: View = { get: (resource, key) => this.#newest(resource, key) };
+    const { write, result } = decide(view, this.#nextRevision);
+    const entry = write === undefined ? undefined : this.#stage(write);
+    // An answer that rests on a write still in the queue must not be given before that write is safe.
+    if (entry === undefined && this.#queue.length === 0) return result;
+    await new Promise<void>((done, failed) => {
+      this.#queue.push({ entry, done, failed });
+      this.#flush ??= setImmediate(() => this.#commitQueued());
+    });
+    return result;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#tidy);
+    clearImmediate(this.#flush);
+    while (this.#queue.length > 0) this.#commitQueued();
+    this.#listeners.clear();
+    this.#journal.close();
+    this.#onClosed?.();
+  }
+
+  #newest(resource: string, key: string): Stored | undefined {
+    const staged = this.#staged.get(stagedKey(resource, key));
+    return staged === undefined ? this.get(resource, key) : staged.stored;
+  }
+
+  #stage({ resource, key, object }: Write): ResourceChange & { row: JournalRow } {
+    const revision = this.#nextRevision;
+    const atMs = this.#clock.now();
+    const previous = this.#newest(resource, key);
+    const json = object === undefined ? undefined : serialise(object, key);
+    const stored = object === undefined ? undefined : { revision, object };
+    const change: Change = { revision, atMs, key, stored, previous };
+    this.#nextRevision += 1;
+    this.#staged.set(stagedKey(resource, key), change);
+    return {
+      resource,
+      change,
+      row: { revision, resource, key, previous: previous?.revision, atMs, object: json },
+    };
+  }
+
+  #commitQueued(): void {
+    this.#flush = undefined;
+    const batch = this.#queue.splice(0, maxBatch);
+    try {
+      const rows = batch.flatMap(({ entry }) => (entry === undefined ? [] : [entry.row]));
+      if (rows.length > 0) this.#journal.append(rows);
+    } catch (error) {
+      this.#failAll(batch, error);
+      return;
+    }
+    this.#publish(batch.flatMap(({ entry }) => (entry === undefined ? [] : [entry])));
+    for (const { done } of batch) done();
+    if (this.#closed) return;
+    if (this.#queue.length > 0) this.#flush = setImmediate(() => this.#commitQueued());
+    this.#tidyWhenIdle();
+  }
+
+  /** Later writes were decided on what is now not to be: they fail with the first. */
+  #failAll(batch: readonly Queued[], cause: unknown): void {
+    const failed = [...batch, ...this.#queue.splice(0)];
+    this.#staged.clear();
+    const why = cause instanceof Error ? cause.message : String(cause);
+    this.#logger.error({ err: cause, writes: failed.length }, "writes could not be saved");
+    const error = new ApiError("InternalError", `Cannot save the object: ${why}`, { cause });
+    for (const queued of failed) queued.failed(error);
+  }
+
+  #publish(changes: readonly ResourceChange[]): void {
+    for (const { resource, change } of changes) {
+      const objects = this.#objects.get(resource) ?? new Objects();
+      this.#objects.set(resource, objects);
+      if (change.stored === undefined) objects.delete(change.key);
+      else objects.set(change.key, change.stored);
+      this.#history(resource).append(change);
+      this.#revision = change.revision;
+      const staged = stagedKey(resource, change.key);
+      if (this.#staged.get(staged) === change) this.#staged.delete(staged);
+    }
+    const touched = new Set(changes.map(({ resource }) => resource));
+    for (const { resource, wake } of this.#listeners) {
+      if (resource === undefined ? touched.size > 0 : touched.has(resource)) wake(changes);
+    }
+  }
+
+  #history(resource: string): History {
+    const known = this.#histories.get(resource);
+    if (known !== undefined) return known;
+    const history = new History(0);
+    this.#histories.set(resource, history);
+    return history;
+  }
+
+  #tidyWhenIdle(): void {
+    for (const history of this.#histories.values()) {
+      if (history.overfull(this.#bounds)) return this.#houseKeep(() => this.#compact());
+    }
+    const overdue = this.#clock.now() - this.#tidiedAtMs > maxUntidyMs;
+    if (this.#tidy !== undefined && !overdue) this.#tidy.refresh();
+    this.#tidy ??= setTimeout(() => this.#tidyNow(), idleMs).unref();
+  }
+
+  #tidyNow(): void {
+    this.#tidy = undefined;
+    this.#tidiedAtMs = this.#clock.now();
+    this.#houseKeep(() => {
+      this.#compact();
+      this.#journal.tidy();
+    });
+  }
+
+  #houseKeep(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#logger.warn({ err: error }, "store could not be tidied");
+    }
+  }
+
+  #compact(): void {
+    const nowMs = this.#clock.now();
+    const revisions: number[] = [];
+    const floors = new Map<string, number>();
+    for (const [resource, history] of this.#histories) {
+      const dropped = history.trim(this.#bounds, nowMs);
+      if (dropped.length > 0) floors.set(resource, history.floor);
+      for (const { revision, stored, previous } of dropped) {
+        if (previous !== undefined) revisions.push(previous.revision);
+        if (stored === undefined) revisions.push(revision);
+      }
+    }
+    if (floors.size > 0) this.#journal.compact({ revisions, floors });
+  }
+}
+
+const stagedKey = (resource: string, key: string): string => `${resource}\n${key}`;
+
+function serialise(object: ApiObject, key: string): string {
+  const json = JSON.stringify(object);
+  if (Buffer.byteLength(json) > maxObjectBytes) {
+    throw new ApiError("RequestEntityTooLarge", `Cannot save "${key}": it is larger than ${maxObjectBytes} bytes`);
+  }
+  return json;
+}

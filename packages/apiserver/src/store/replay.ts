@@ -1,0 +1,47 @@
+import type { ApiObject } from "../api-object.ts";
+import { History } from "./history.ts";
+import type { JournalRow, LoadedJournal } from "./journal.ts";
+import { Objects } from "./objects.ts";
+import type { Stored } from "./store.ts";
+
+export interface Replayed {
+  readonly objects: Map<string, Objects>;
+  readonly histories: Map<string, History>;
+  readonly revision: number;
+}
+
+/** Builds the state of a store by going through its journal once. */
+export function replay({ rows, floors }: LoadedJournal): Replayed {
+  const objects = new Map<string, Objects>();
+  const histories = new Map<string, History>([...floors].map(([resource, floor]) => [resource, new History(floor)]));
+  let revision = 0;
+  for (const row of rows) {
+    const { resource, key, atMs } = row;
+    const current = getOrAdd(objects, resource, () => new Objects());
+    const history = getOrAdd(histories, resource, () => new History(0));
+    const previous = current.get(key);
+    const stored = decode(row);
+    if (stored === undefined) current.delete(key);
+    else current.set(key, stored);
+    if (row.revision > history.floor) history.append({ revision: row.revision, atMs, key, stored, previous });
+    revision = row.revision;
+  }
+  return { objects, histories, revision: Math.max(revision, ...floors.values()) };
+}
+
+function decode({ object, revision, resource, key }: JournalRow): Stored | undefined {
+  if (object === undefined) return undefined;
+  try {
+    return { revision, object: JSON.parse(object) as ApiObject };
+  } catch (cause) {
+    throw new Error(`Cannot read ${resource} "${key}" at revision ${revision}: the saved text is damaged`, { cause });
+  }
+}
+
+function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

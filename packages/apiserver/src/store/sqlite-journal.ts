@@ -1,0 +1,140 @@
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { Compaction, Journal, JournalRow, LoadedJournal } from "./journal.ts";
+
+/** "ASBX": marks the file as ours, at the offset SQLite keeps for that purpose. */
+const applicationId = 0x41534258;
+const schemaVersion = 1;
+
+/** A log this long is folded into the main file even when the store never rests. */
+const maxWalBytes = 64 * 1024 * 1024;
+
+const createSchema = `
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = ${schemaVersion};
+  CREATE TABLE log (
+    revision INTEGER PRIMARY KEY,
+    resource TEXT NOT NULL,
+    key TEXT NOT NULL,
+    previous INTEGER,
+    at_ms INTEGER NOT NULL,
+    object TEXT
+  ) STRICT;
+  CREATE TABLE floors (resource TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+/**
+ * Reads a journal file without changing it: a file that is not ours, is of a newer version or is damaged is refused and
+ * left as it was. The caller holds the folder's lock.
+ */
+export function readJournal(path: string): LoadedJournal {
+  if (!existsSync(path) || statSync(path).size === 0) return { rows: [], floors: new Map() };
+  checkHeader(path);
+  let database: DatabaseSync | undefined;
+  try {
+    // A read-only connection cannot fold the log into the main file when it closes.
+    database = new DatabaseSync(path, { readOnly: true });
+    const rows = database.prepare("SELECT * FROM log ORDER BY revision").all().map(toRow);
+    const floors = database.prepare("SELECT resource, revision FROM floors").all();
+    return { rows, floors: new Map(floors.map(({ resource, revision }) => [String(resource), Number(revision)])) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`Cannot read store "${path}": the file is damaged (${why}); restore it from a copy`, {
+      cause: error,
+    });
+  } finally {
+    database?.close();
+  }
+}
+
+function checkHeader(path: string): void {
+  const header = Buffer.alloc(100);
+  const file = openSync(path, "r");
+  const length = readSync(file, header, 0, 100, 0);
+  closeSync(file);
+  if (length < 100 || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
+    throw new Error(`Cannot read store "${path}": it is not a database; move it away or choose another data folder`);
+  }
+  if (header.readUInt32BE(68) !== applicationId) {
+    throw new Error(`Cannot read store "${path}": it belongs to another program; choose another data folder`);
+  }
+  const version = header.readUInt32BE(60);
+  if (version !== schemaVersion) {
+    throw new Error(`Cannot read store "${path}": its format is ${version}, this program reads ${schemaVersion}`);
+  }
+}
+
+function toRow(row: Record<string, unknown>): JournalRow {
+  return {
+    revision: Number(row["revision"]),
+    resource: String(row["resource"]),
+    key: String(row["key"]),
+    previous: row["previous"] === null ? undefined : Number(row["previous"]),
+    atMs: Number(row["at_ms"]),
+    object: typeof row["object"] === "string" ? row["object"] : undefined,
+  };
+}
+
+/** A journal in one SQLite file, which `readJournal` has accepted. */
+export class SqliteJournal implements Journal {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #forget: StatementSync;
+  readonly #raiseFloor: StatementSync;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#database = new DatabaseSync(path);
+    const isNew = Number(this.#database.prepare("PRAGMA user_version").get()?.["user_version"]) === 0;
+    // Made in rollback mode, so that the mark and the version are in the main file before any log exists.
+    if (isNew) this.#database.exec(`BEGIN; ${createSchema} COMMIT`);
+    this.#database.exec(
+      "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0",
+    );
+    this.#insert = this.#database.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)");
+    this.#forget = this.#database.prepare("DELETE FROM log WHERE revision = ?");
+    this.#raiseFloor = this.#database.prepare(
+      "INSERT INTO floors VALUES (?, ?) ON CONFLICT (resource) DO UPDATE SET revision = excluded.revision",
+    );
+  }
+
+  append(rows: readonly JournalRow[]): void {
+    this.#transaction(() => {
+      for (const { revision, resource, key, previous, atMs, object } of rows) {
+        this.#insert.run(revision, resource, key, previous ?? null, atMs, object ?? null);
+      }
+    });
+    if (this.#walBytes() > maxWalBytes) this.tidy();
+  }
+
+  compact({ revisions, floors }: Compaction): void {
+    this.#transaction(() => {
+      for (const revision of revisions) this.#forget.run(revision);
+      for (const [resource, revision] of floors) this.#raiseFloor.run(resource, revision);
+    });
+  }
+
+  tidy(): void {
+    if (this.#walBytes() > 0) this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #transaction(work: () => void): void {
+    this.#database.exec("BEGIN IMMEDIATE");
+    try {
+      work();
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  #walBytes(): number {
+    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  }
+}

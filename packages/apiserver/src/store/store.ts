@@ -1,0 +1,64 @@
+import type { ApiObject } from "../api-object.ts";
+
+/** An object as it was saved at one revision. */
+export interface Stored {
+  readonly revision: number;
+  readonly object: ApiObject;
+}
+
+/** One revision: `stored` is absent when it deleted, `previous` when it created. */
+export interface Change {
+  readonly revision: number;
+  readonly atMs: number;
+  readonly key: string;
+  readonly stored: Stored | undefined;
+  readonly previous: Stored | undefined;
+}
+
+export interface View {
+  get(resource: string, key: string): Stored | undefined;
+}
+
+/** What a write wants saved. `object` absent deletes; present, it must carry the revision it was decided with. */
+export interface Write {
+  readonly resource: string;
+  readonly key: string;
+  readonly object: ApiObject | undefined;
+}
+
+export interface Decided<T> {
+  readonly write?: Write | undefined;
+  readonly result: T;
+}
+
+/**
+ * Current objects in memory, every change in a durable log. A revision is one write; revisions only grow, across
+ * restarts too.
+ */
+export interface Store extends View {
+  /** The newest saved revision. */
+  readonly revision: number;
+  /** Saved objects whose key starts with `prefix`, in order of their keys. */
+  list(resource: string, prefix?: string): Iterable<Stored>;
+  /** The same as of an earlier revision; `undefined` when the history no longer reaches back to it. */
+  listAt(resource: string, revision: number, prefix?: string): readonly Stored[] | undefined;
+  /** How many objects of a resource are saved. */
+  count(resource: string): number;
+  /**
+   * Runs `decide` at once, with the next revision and a view that includes writes still on their way to the disk.
+   * Resolves when the write, and all the view showed, is durable. What `decide` throws rejects, and nothing changes.
+   */
+  write<T>(decide: (view: View, revision: number) => Decided<T>): Promise<T>;
+  /** Where in the history a watch from `revision` starts; `undefined` when that is no longer known. */
+  position(resource: string, revision: number): number | undefined;
+  /** The changes from a position on; `undefined` when the reader has fallen behind the history. */
+  read(resource: string, position: number, limit: number): { changes: readonly Change[]; next: number } | undefined;
+  /** Calls `wake` after each commit that touched the resource (or any, when absent). Returns the way to stop it. */
+  subscribe(resource: string | undefined, wake: (changes: readonly ResourceChange[]) => void): () => void;
+  close(): Promise<void>;
+}
+
+export interface ResourceChange {
+  readonly resource: string;
+  readonly change: Change;
+}

@@ -1,0 +1,64 @@
+import { type ApiObject, stringAt, valueAt } from "../api-object.ts";
+import { ageOf } from "./age.ts";
+
+/** `ready/all` containers. */
+export function readyContainers(pod: ApiObject): string {
+  const containers = valueAt(pod, "spec", "containers");
+  const ready = statuses(pod, "containerStatuses").filter((each) => valueAt(each, "ready") === true);
+  return `${ready.length}/${Array.isArray(containers) ? containers.length : 0}`;
+}
+
+export function restarts(pod: ApiObject, nowMs: number): string {
+  const all = [...statuses(pod, "initContainerStatuses"), ...statuses(pod, "containerStatuses")];
+  const count = all.reduce<number>((sum, each) => sum + Number(valueAt(each, "restartCount") ?? 0), 0);
+  const ended = all
+    .map((each) => stringAt(each, "lastState", "terminated", "finishedAt") ?? "")
+    .sort()
+    .at(-1);
+  return count === 0 || !ended ? String(count) : `${count} (${ageOf(ended, nowMs)} ago)`;
+}
+
+/** The one word kubectl shows: the most telling of the Pod's phase, its containers' reasons and its deletion. */
+export function podStatus(pod: ApiObject): string {
+  const phase = stringAt(pod, "status", "phase") ?? "Unknown";
+  const deleting = pod.metadata.deletionTimestamp !== undefined;
+  if (deleting) return stringAt(pod, "status", "reason") === "NodeLost" ? "Unknown" : "Terminating";
+  return initReason(pod) ?? containerReason(pod) ?? stringAt(pod, "status", "reason") ?? phase;
+}
+
+function initReason(pod: ApiObject): string | undefined {
+  const all = statuses(pod, "initContainerStatuses");
+  for (const [done, status] of all.entries()) {
+    const terminated = valueAt(status, "state", "terminated");
+    if (valueAt(terminated, "exitCode") === 0) continue;
+    if (terminated !== undefined) return `Init:${endReason(terminated)}`;
+    const waiting = stringAt(status, "state", "waiting", "reason");
+    return waiting !== undefined && waiting !== "PodInitializing" ? `Init:${waiting}` : `Init:${done}/${all.length}`;
+  }
+  return undefined;
+}
+
+function containerReason(pod: ApiObject): string | undefined {
+  let reason: string | undefined;
+  let running = false;
+  for (const status of statuses(pod, "containerStatuses").toReversed()) {
+    const waiting = stringAt(status, "state", "waiting", "reason");
+    const terminated = valueAt(status, "state", "terminated");
+    if (waiting !== undefined && waiting !== "") reason = waiting;
+    else if (terminated !== undefined) reason = endReason(terminated);
+    else if (valueAt(status, "ready") === true) running = true;
+  }
+  return reason === "Completed" && running ? "Running" : reason;
+}
+
+function endReason(terminated: unknown): string {
+  const reason = stringAt(terminated, "reason");
+  if (reason !== undefined && reason !== "") return reason;
+  const signal = Number(valueAt(terminated, "signal") ?? 0);
+  return signal === 0 ? `ExitCode:${String(valueAt(terminated, "exitCode"))}` : `Signal:${signal}`;
+}
+
+function statuses(pod: ApiObject, key: string): unknown[] {
+  const list = valueAt(pod, "status", key);
+  return Array.isArray(list) ? list : [];
+}

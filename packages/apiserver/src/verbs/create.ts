@@ -1,0 +1,92 @@
+import { alreadyExists, badRequest, forbidden, notFound } from "../api-error.ts";
+import { type ApiObject, storeKey, valueAt, withMetadata } from "../api-object.ts";
+import { subjectOf, type Target } from "../request/target.ts";
+import { admitShape, checkStored, settle, stamped } from "../resources/admission.ts";
+import { createdMetadata } from "../resources/metadata.ts";
+import { generateName } from "../resources/names.ts";
+import { toVersion } from "../resources/versions.ts";
+import type { View } from "../store/store.ts";
+import type { ApiContext } from "./context.ts";
+import { decodeObject, withName } from "./decode.ts";
+import type { WriteOptions } from "./write-options.ts";
+
+export interface Written {
+  readonly object: ApiObject;
+  readonly warnings: readonly string[];
+}
+
+/** A generated name is taken this many times in a row with a probability of nearly nothing. */
+const maxNameAttempts = 8;
+
+export async function create(
+  context: ApiContext,
+  target: Target,
+  body: unknown,
+  options: WriteOptions,
+): Promise<Written> {
+  const { definition, version, namespace } = target;
+  if (definition.namespaced && namespace === undefined) throw badRequest("the path must name a namespace to create in");
+  const decoded = decodeObject(body, target);
+  const given = target.name === undefined ? decoded : withName(decoded, target.name);
+  if (given.metadata.resourceVersion !== undefined && given.metadata.resourceVersion !== "") {
+    throw badRequest("resourceVersion should not be set on objects to be created");
+  }
+  return context.store.write((view, revision) => {
+    const wanted = named(view, target, given);
+    checkNamespace(view, target, wanted);
+    const { object: shaped, warnings } = admitShape(target, wanted, options);
+    const object = stamped(prepare(context, target, shaped), revision);
+    checkStored(target, object, undefined);
+    const name = object.metadata.name as string;
+    const key = storeKey(namespace, name);
+    if (view.get(definition.id, key) !== undefined) throw alreadyExists(subjectOf(target, name));
+    const result = { object: toVersion(definition, object, version), warnings };
+    return options.dryRun
+      ? { result: withoutRevision(result) }
+      : { write: { resource: definition.id, key, object }, result };
+  });
+}
+
+function prepare(context: ApiContext, target: Target, shaped: ApiObject): ApiObject {
+  const { definition, version, namespace } = target;
+  const { status: _status, ...rest } = shaped;
+  const bare = version.hasStatus ? rest : shaped;
+  const nowMs = context.clock.now();
+  const { hasGeneration, strategy } = definition;
+  const { name = "" } = shaped.metadata;
+  const metadata = createdMetadata(shaped.metadata, { name, namespace, nowMs, hasGeneration });
+  const stored = settle(definition, { ...bare, metadata });
+  const defaulted = strategy.setDefaults?.(stored) ?? stored;
+  return strategy.prepareCreate?.(defaulted, { nowMs, nodeName: context.nodeName }) ?? defaulted;
+}
+
+/** Gives a generated name, when asked for one, that is free at this moment. */
+function named(view: View, { definition, namespace }: Target, object: ApiObject): ApiObject {
+  const { name, generateName: base } = object.metadata;
+  if ((name !== undefined && name !== "") || typeof base !== "string" || base === "") return object;
+  for (let attempt = 0; ; attempt += 1) {
+    const candidate = generateName(base);
+    const taken = view.get(definition.id, storeKey(namespace, candidate)) !== undefined;
+    if (!taken || attempt === maxNameAttempts) return withMetadata(object, { name: candidate });
+  }
+}
+
+function checkNamespace(view: View, target: Target, object: ApiObject): void {
+  if (target.namespace === undefined) return;
+  const namespace = view.get("namespaces", target.namespace)?.object;
+  if (namespace === undefined) throw notFound({ group: "", plural: "namespaces", name: target.namespace });
+  if (valueAt(namespace, "status", "phase") !== "Terminating") return;
+  const message = `namespace ${target.namespace} is being terminated`;
+  const cause = { field: "metadata.namespace", reason: "NamespaceTerminating", message };
+  throw forbidden(
+    subjectOf(target, object.metadata.name as string),
+    `unable to create new content in namespace ${target.namespace} because it is being terminated`,
+    [cause],
+  );
+}
+
+/** What a dry run shows has no place in the history. */
+function withoutRevision({ object, warnings }: Written): Written {
+  const { resourceVersion: _resourceVersion, ...metadata } = object.metadata;
+  return { object: { ...object, metadata }, warnings };
+}

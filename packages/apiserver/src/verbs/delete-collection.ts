@@ -1,0 +1,40 @@
+import { badRequest } from "../api-error.ts";
+import type { ApiObject } from "../api-object.ts";
+import type { Query } from "../request/query.ts";
+import type { Target } from "../request/target.ts";
+import { toVersion } from "../resources/versions.ts";
+import type { ApiContext } from "./context.ts";
+import { type DeleteOptions, remove } from "./delete.ts";
+import { parseSelection } from "./selection.ts";
+
+/** Deletions under way at once: enough to fill a commit, and a bound on what waits in memory. */
+const concurrency = 256;
+
+/** Deletes everything that matches. What vanished or changed meanwhile is somebody else's business. */
+export async function deleteCollection(
+  context: ApiContext,
+  target: Target,
+  { query, options }: { query: Query; options: DeleteOptions },
+): Promise<ApiObject[]> {
+  const { definition, version, namespace } = target;
+  if (definition.namespaced && namespace === undefined) throw badRequest("the path must name a namespace to delete in");
+  const selection = parseSelection(query, definition);
+  const prefix = namespace === undefined ? "" : `${namespace}/`;
+  const found = [...context.store.list(definition.id, prefix)].filter(({ object }) => selection.matches(object));
+  const removed: ApiObject[] = [];
+  for (let at = 0; at < found.length; at += concurrency) {
+    const batch = found.slice(at, at + concurrency).map(async ({ object }) => {
+      const { name = "", uid } = object.metadata;
+      const result = await remove(context, { ...target, name }, { ...options, uid }).catch(ignoreGone);
+      if (result !== undefined) removed.push(toVersion(definition, result.object, version));
+    });
+    await Promise.all(batch);
+  }
+  return removed;
+}
+
+function ignoreGone(error: unknown): undefined {
+  const reason = (error as { reason?: unknown }).reason;
+  if (reason === "NotFound" || reason === "Conflict") return undefined;
+  throw error;
+}

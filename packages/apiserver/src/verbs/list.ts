@@ -1,0 +1,123 @@
+import { ApiError, badRequest, expired } from "../api-error.ts";
+import type { ApiObject } from "../api-object.ts";
+import type { Query } from "../request/query.ts";
+import type { Target } from "../request/target.ts";
+import { toVersion } from "../resources/versions.ts";
+import type { Store, Stored } from "../store/store.ts";
+import type { ApiContext } from "./context.ts";
+import { decodeContinue, encodeContinue } from "./continue-token.ts";
+import { parseSelection, type Selection } from "./selection.ts";
+
+export interface ListResult {
+  readonly items: readonly ApiObject[];
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
+}
+
+/** Lists as of one revision; the pages of one list all show that revision. */
+export function list(context: ApiContext, target: Target, query: Query): ListResult {
+  const { store } = context;
+  const selection = parseSelection(query, target.definition);
+  const limit = query.count("limit") ?? 0;
+  const token = query.text("continue") || undefined;
+  const start = token === undefined ? undefined : decodeContinue(token);
+  const revision = start?.revision ?? listRevision(store, query);
+  const prefix = target.namespace === undefined ? "" : `${target.namespace}/`;
+  const found = storedAt(store, { resource: target.definition.id, revision, prefix, paging: token !== undefined });
+  const page = takePage(found, { after: start?.after, limit, selection });
+  const metadata = {
+    resourceVersion: String(revision),
+    ...(page.last === undefined ? {} : { continue: encodeContinue({ revision, after: page.last }) }),
+    ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
+  };
+  return { items: page.items.map(({ object }) => toVersion(target.definition, object, target.version)), metadata };
+}
+
+/** Which revision a list shows: the newest unless an exact one is asked for. */
+function listRevision(store: Store, query: Query): number {
+  const asked = query.text("resourceVersion") ?? "";
+  const match = query.oneOf("resourceVersionMatch", ["Exact", "NotOlderThan"]);
+  if (match !== undefined && asked === "") {
+    throw badRequest("resourceVersionMatch is forbidden unless resourceVersion is provided");
+  }
+  const revision = parseRevision(asked);
+  if (match === "Exact" && revision === 0)
+    throw badRequest('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+  if (revision > store.revision) throw tooNew(revision, store.revision);
+  return match === "Exact" ? revision : store.revision;
+}
+
+export function parseRevision(text: string): number {
+  if (text === "") return 0;
+  if (!/^\d{1,15}$/.test(text))
+    throw badRequest(`Invalid value: "${text}": resourceVersion must be a number the server gave`);
+  return Number(text);
+}
+
+export function tooNew(asked: number, current: number): ApiError {
+  return new ApiError("Timeout", `Too large resource version: ${asked}, current: ${current}`, {
+    details: {
+      causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+      retryAfterSeconds: 1,
+    },
+  });
+}
+
+interface ListedRange {
+  readonly resource: string;
+  readonly revision: number;
+  readonly prefix: string;
+  readonly paging: boolean;
+}
+
+function storedAt(store: Store, { resource, revision, prefix, paging }: ListedRange): Iterable<Stored> {
+  if (revision === store.revision) return store.list(resource, prefix);
+  if (revision > store.revision) throw tooNew(revision, store.revision);
+  const stored = store.listAt(resource, revision, prefix);
+  if (stored !== undefined) return stored;
+  throw expired(
+    paging
+      ? "The provided continue parameter is too old to display a consistent list result. Start a new list without it."
+      : `The resourceVersion for the provided list is too old: ${revision}`,
+  );
+}
+
+interface PageOptions {
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly selection: Selection;
+}
+
+interface Page {
+  readonly items: Stored[];
+  /** The key of the last item, when more follow. */
+  readonly last?: string;
+  /** How many follow; not counted when there are selectors, as clients expect. */
+  readonly remaining?: number;
+}
+
+function takePage(found: Iterable<Stored>, { after, limit, selection }: PageOptions): Page {
+  const items: Stored[] = [];
+  let more = 0;
+  for (const stored of found) {
+    if (after !== undefined && keyOf(stored) <= after) continue;
+    if (!selection.everything && !selection.matches(stored.object)) continue;
+    if (limit > 0 && items.length === limit) {
+      more += 1;
+      if (!selection.everything) break;
+      continue;
+    }
+    items.push(stored);
+  }
+  if (more === 0) return { items };
+  const last = keyOf(items.at(-1) as Stored);
+  return selection.everything ? { items, last, remaining: more } : { items, last };
+}
+
+function keyOf({ object }: Stored): string {
+  const { namespace, name } = object.metadata;
+  return namespace === undefined ? `${name}` : `${namespace}/${name}`;
+}

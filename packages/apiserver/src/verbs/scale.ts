@@ -1,0 +1,96 @@
+import { badRequest, invalid } from "../api-error.ts";
+import { type ApiObject, isJsonObject, valueAt } from "../api-object.ts";
+import { type ObjectTarget, subjectOf } from "../request/target.ts";
+import type { ScalePaths } from "../resources/definition.ts";
+import { invalidValue } from "../resources/metadata.ts";
+import type { ApiContext } from "./context.ts";
+import { modify } from "./modify.ts";
+import { type PatchRequest, patcher } from "./patch.ts";
+import type { WriteOptions } from "./write-options.ts";
+
+/** `autoscaling/v1` Scale: what autoscalers and `kubectl scale` know of any kind with replicas. */
+export function getScale({ version }: ObjectTarget, object: ApiObject): ApiObject {
+  const paths = version.scale as ScalePaths;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const selector = paths.labelSelectorPath === undefined ? undefined : at(object, paths.labelSelectorPath);
+  return {
+    apiVersion: "autoscaling/v1",
+    kind: "Scale",
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp } as ApiObject["metadata"],
+    spec: { replicas: at(object, paths.specReplicasPath) ?? 0 },
+    status: {
+      replicas: at(object, paths.statusReplicasPath) ?? 0,
+      ...(typeof selector === "string" ? { selector } : {}),
+    },
+  };
+}
+
+export async function updateScale(
+  context: ApiContext,
+  target: ObjectTarget,
+  body: unknown,
+  options: WriteOptions,
+): Promise<ApiObject> {
+  return writeScale(context, target, { ...options, scale: () => body });
+}
+
+export async function patchScale(
+  context: ApiContext,
+  target: ObjectTarget,
+  request: PatchRequest,
+  options: WriteOptions,
+): Promise<ApiObject> {
+  const apply = patcher(target, request);
+  return writeScale(context, target, { ...options, scale: (current) => apply(getScale(target, current)) });
+}
+
+interface ScaleWrite extends WriteOptions {
+  readonly scale: (current: ApiObject) => unknown;
+}
+
+async function writeScale(
+  context: ApiContext,
+  target: ObjectTarget,
+  { scale, ...options }: ScaleWrite,
+): Promise<ApiObject> {
+  const { object } = await modify(
+    context,
+    { ...target, subresource: undefined },
+    {
+      ...options,
+      needsRevision: false,
+      wanted: (current) => {
+        const wanted = scale(current);
+        if (!isJsonObject(wanted)) throw badRequest("the body of the request must be a Scale");
+        return scaled(target, current, wanted);
+      },
+    },
+  );
+  return getScale(target, object);
+}
+
+function scaled(target: ObjectTarget, current: ApiObject, scale: object): ApiObject {
+  const replicas = valueAt(scale, "spec", "replicas") ?? 0;
+  if (!Number.isInteger(replicas) || (replicas as number) < 0) {
+    const problem = invalidValue("spec.replicas", replicas, "must be a whole number, 0 or more");
+    throw invalid("Scale", subjectOf(target, target.name), [problem]);
+  }
+  const keys = keysOf((target.version.scale as ScalePaths).specReplicasPath);
+  const { uid, resourceVersion } = (valueAt(scale, "metadata") ?? {}) as { uid?: string; resourceVersion?: string };
+  const preconditions = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  const { uid: _uid, resourceVersion: _version, ...metadata } = current.metadata;
+  return { ...(setAt(current, keys, replicas) as ApiObject), metadata: { ...metadata, ...preconditions } };
+}
+
+const keysOf = (path: string): string[] => path.split(".").filter((key) => key !== "");
+
+const at = (object: ApiObject, path: string): unknown => valueAt(object, ...keysOf(path));
+
+function setAt(value: unknown, [key, ...rest]: readonly string[], leaf: unknown): unknown {
+  if (key === undefined) return leaf;
+  const owner = isJsonObject(value) ? value : {};
+  return { ...owner, [key]: setAt(owner[key], rest, leaf) };
+}

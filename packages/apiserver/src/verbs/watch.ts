@@ -1,0 +1,141 @@
+import type { WatchEvent } from "@agent-sandbox/kube";
+import { badRequest, expired } from "../api-error.ts";
+import { type ApiObject, withMetadata } from "../api-object.ts";
+import type { Query } from "../request/query.ts";
+import type { Target } from "../request/target.ts";
+import { toVersion } from "../resources/versions.ts";
+import type { Change, Store, Stored } from "../store/store.ts";
+import type { ApiContext } from "./context.ts";
+import { parseRevision, tooNew } from "./list.ts";
+import { parseSelection, type Selection } from "./selection.ts";
+import { Waker } from "./waker.ts";
+
+/** Events given to a consumer at once; it also bounds what is held for one that is slow to take them. */
+const batchSize = 250;
+/** A watch that has nothing to say shows life, and how far the server is, this often. */
+const bookmarkMs = 60_000;
+/** kube-apiserver ends watches after a random 30 to 60 minutes when the client names no time. */
+const defaultTimeoutSeconds = 45 * 60;
+/** Longest timer Node can hold, about 24 days. */
+const maxTimeoutSeconds = 2 ** 31 / 1000 - 1;
+
+const initialEventsEnd = { "k8s.io/initial-events-end": "true" };
+
+/** Opens a watch: whatever is wrong with the request is thrown here, before the first event. */
+export function watch(
+  context: ApiContext,
+  target: Target,
+  query: Query,
+  signal?: AbortSignal,
+): AsyncIterable<readonly WatchEvent[]> {
+  const session = new WatchSession(context, target, query);
+  return session.run(signal);
+}
+
+class WatchSession {
+  readonly #context: ApiContext;
+  readonly #store: Store;
+  readonly #target: Target;
+  readonly #selection: Selection;
+  readonly #bookmarks: boolean;
+  readonly #timeoutMs: number;
+  readonly #prefix: string;
+  readonly #initial: readonly Stored[];
+  readonly #initialBookmark: boolean;
+  readonly #startRevision: number;
+  #position: number;
+
+  constructor(context: ApiContext, target: Target, query: Query) {
+    this.#context = context;
+    this.#store = context.store;
+    this.#target = target;
+    this.#selection = parseSelection(query, target.definition);
+    this.#bookmarks = query.flag("allowWatchBookmarks");
+    const seconds = query.count("timeoutSeconds") || defaultTimeoutSeconds;
+    this.#timeoutMs = Math.min(seconds, maxTimeoutSeconds) * 1000;
+    this.#prefix = target.namespace === undefined ? "" : `${target.namespace}/`;
+    const start = startOf(query, this.#bookmarks);
+    if (start.revision > this.#store.revision) throw tooNew(start.revision, this.#store.revision);
+    this.#initialBookmark = start.endBookmark;
+    this.#startRevision = start.initial ? this.#store.revision : start.revision;
+    const position = this.#store.position(target.definition.id, this.#startRevision);
+    if (position === undefined) throw expired(`too old resource version: ${start.revision} (${this.#store.revision})`);
+    this.#position = position;
+    const current = start.initial ? [...this.#store.list(target.definition.id, this.#prefix)] : [];
+    this.#initial = current.filter(({ object }) => this.#selection.matches(object));
+  }
+
+  async *run(signal: AbortSignal | undefined): AsyncGenerator<readonly WatchEvent[]> {
+    using waker = new Waker(this.#store, this.#target.definition.id, [this.#context.closing, signal]);
+    waker.at("deadline", this.#timeoutMs);
+    yield* this.#initialEvents();
+    while (!waker.ended) {
+      const chunk = this.#store.read(this.#target.definition.id, this.#position, batchSize);
+      if (chunk === undefined) {
+        yield [this.#fellBehind()];
+        return;
+      }
+      this.#position = chunk.next;
+      const events = chunk.changes.flatMap((change) => this.#eventOf(change) ?? []);
+      if (events.length > 0) yield events;
+      if (chunk.changes.length > 0) continue;
+      if (this.#bookmarks) waker.at("bookmark", bookmarkMs);
+      // Read before waiting: once woken, newer changes may be there that have not been given out yet.
+      const reached = this.#store.revision;
+      const reason = await waker.wait();
+      if (reason === "bookmark") yield [this.#bookmark(reached)];
+    }
+  }
+
+  *#initialEvents(): Generator<readonly WatchEvent[]> {
+    for (let at = 0; at < this.#initial.length; at += batchSize) {
+      yield this.#initial.slice(at, at + batchSize).map(({ object }) => this.#event("ADDED", object));
+    }
+    if (this.#initialBookmark) yield [this.#bookmark(this.#startRevision, initialEventsEnd)];
+  }
+
+  /** Selectors make a change look different: an object that starts to match is added, one that stops is deleted. */
+  #eventOf(change: Change): WatchEvent | undefined {
+    if (!change.key.startsWith(this.#prefix)) return undefined;
+    const before = change.previous !== undefined && this.#selection.matches(change.previous.object);
+    const after = change.stored !== undefined && this.#selection.matches(change.stored.object);
+    if (after) return this.#event(before ? "MODIFIED" : "ADDED", change.stored.object);
+    if (!before) return undefined;
+    const last = change.previous.object;
+    return this.#event("DELETED", withMetadata(last, { resourceVersion: String(change.revision) }));
+  }
+
+  #event(type: WatchEvent["type"], object: ApiObject): WatchEvent {
+    return { type, object: toVersion(this.#target.definition, object, this.#target.version) };
+  }
+
+  #bookmark(revision: number, annotations?: Record<string, string>): WatchEvent {
+    const { version, definition } = this.#target;
+    const metadata = { resourceVersion: String(revision), ...(annotations === undefined ? {} : { annotations }) };
+    return { type: "BOOKMARK", object: { apiVersion: version.apiVersion, kind: definition.kind, metadata } };
+  }
+
+  #fellBehind(): WatchEvent {
+    const error = expired("the watch fell behind the history the server keeps; list again");
+    return { type: "ERROR", object: error.toStatus() };
+  }
+}
+
+interface Start {
+  readonly revision: number;
+  /** Whether the current objects are sent first. */
+  readonly initial: boolean;
+  readonly endBookmark: boolean;
+}
+
+function startOf(query: Query, bookmarks: boolean): Start {
+  const revision = parseRevision(query.text("resourceVersion") ?? "");
+  const match = query.oneOf("resourceVersionMatch", ["NotOlderThan"]);
+  const asked = query.text("sendInitialEvents") === undefined ? undefined : query.flag("sendInitialEvents");
+  if (asked !== undefined && match === undefined) {
+    throw badRequest('sendInitialEvents requires setting resourceVersionMatch to "NotOlderThan"');
+  }
+  if (asked === undefined && match !== undefined)
+    throw badRequest("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  return { revision, initial: asked ?? revision === 0, endBookmark: asked === true && bookmarks };
+}
