@@ -10,6 +10,9 @@ export { HttpTransport, type HttpTransportOptions } from "./client/http/http-tra
 export type { RateLimit } from "./client/rate-limiter.ts";
 export * from "./client.ts";
 export * from "./clock.ts";
+export { type CampaignOptions, campaign } from "./election/campaign.ts";
+export type { Leadership } from "./election/leadership.ts";
+export { whileLeading } from "./election/while-leading.ts";
 export * from "./errors.ts";
 export { type InClusterOptions, loadInCluster } from "./kubeconfig/in-cluster.ts";
 export { type KubeconfigOptions, loadDefault, loadKubeconfig } from "./kubeconfig/load.ts";
