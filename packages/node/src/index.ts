@@ -1,1 +1,1 @@
-export {};
+export { Exec } from "./exec/exec.ts";

@@ -1,0 +1,102 @@
+import { spawn } from "node:child_process";
+import { PassThrough, Readable, Writable } from "node:stream";
+import { finished } from "node:stream/promises";
+import type { ExecSession } from "@agent-sandbox/kube";
+import { spawn as spawnTerminal } from "@lydell/node-pty";
+
+/** A command line of the runtime that is attached to our side of the streams. */
+export interface AttachedCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly stdin: boolean;
+}
+
+/** A running command line. `kill` ends the runtime's own process only. */
+export interface AttachedProcess extends ExecSession {
+  /** Settles when the process is gone, read or unread. */
+  readonly ended: Promise<void>;
+}
+
+/** What a shell gives for a process that was killed. */
+const killedCode = 137;
+const endOfTransmission = "\x04";
+
+/** With three pipes. */
+export function attachPipes({ program, args, stdin }: AttachedCommand): AttachedProcess {
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
+  // A command that ends without reading its input is judged by its exit code.
+  child.stdin.on("error", () => undefined);
+  if (!stdin) child.stdin.end();
+  // Node throws away what an ended process has written if nobody reads it yet; streams of our own keep it.
+  const [stdout, stderr] = [child.stdout.pipe(new PassThrough()), child.stderr.pipe(new PassThrough())];
+  const closed = new Promise<{ code: number; signal?: string }>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code: code ?? killedCode, ...(signal !== null && { signal }) }));
+  });
+  return {
+    stdin: child.stdin,
+    stdout,
+    stderr,
+    exit: afterOutputs(closed, stdout, stderr),
+    ended: new Promise((resolve) => child.on("exit", () => resolve()).on("error", () => resolve())),
+    resize: () => undefined,
+    kill: () => {
+      child.kill("SIGKILL");
+      for (const stream of [child.stdout, child.stderr, stdout, stderr]) stream.destroy();
+    },
+  };
+}
+
+/** With a terminal, which carries both outputs. */
+export function attachTerminal({ program, args, stdin }: AttachedCommand): AttachedProcess {
+  const terminal = spawnTerminal(program, [...args], { name: "xterm", cols: 80, rows: 24, encoding: null });
+  const stdout = new Readable({ read: () => terminal.resume() });
+  // With no encoding the chunks are bytes, whatever the declaration says.
+  terminal.onData((chunk: unknown) => {
+    if (!stdout.push(chunk)) terminal.pause();
+  });
+  const closed = new Promise<{ code: number }>((resolve) => {
+    terminal.onExit(({ exitCode, signal }) => {
+      stdout.push(null);
+      resolve({ code: signal ? 128 + signal : exitCode });
+    });
+  });
+  const stderr = Readable.from([]);
+  return {
+    stdin: stdin ? terminalInput(terminal) : closedInput(),
+    stdout,
+    stderr,
+    exit: afterOutputs(closed, stdout),
+    ended: closed.then(() => undefined),
+    resize: (columns, rows) => terminal.resize(columns, rows),
+    kill: () => {
+      terminal.kill("SIGKILL");
+      stdout.destroy();
+    },
+  };
+}
+
+/** A destroyed output has ended, too: nobody wants the rest of it. */
+async function afterOutputs<T>(closed: Promise<T>, ...outputs: readonly Readable[]): Promise<T> {
+  const [result] = await Promise.all([closed, ...outputs.map((output) => finished(output).catch(() => undefined))]);
+  return result;
+}
+
+function terminalInput(terminal: { write(data: Buffer | string): void }): Writable {
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      terminal.write(chunk);
+      done();
+    },
+    final: (done) => {
+      terminal.write(endOfTransmission);
+      done();
+    },
+  });
+}
+
+function closedInput(): Writable {
+  const input = new Writable({ write: (_chunk, _encoding, done) => done() });
+  input.end();
+  return input;
+}

@@ -1,0 +1,68 @@
+import { lstat } from "node:fs/promises";
+import { basename } from "node:path";
+import type { Layout } from "../layout.ts";
+import type { OciMount } from "../oci/spec.ts";
+import { runCommand } from "../system/run-command.ts";
+import type { Image } from "./image-store.ts";
+import { planSkeleton, writeSkeleton } from "./skeleton.ts";
+
+/** Ends at once when asked to, and otherwise stays: something to exec into. */
+const defaultCommand: readonly string[] = [
+  "/bin/sh",
+  "-c",
+  'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done',
+];
+
+const environment: ReadonlyMap<string, string> = new Map([
+  ["PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+  ["LANG", "C.UTF-8"],
+]);
+
+/**
+ * Configuration of the machine's administrator that lies under /usr by custom: package managers keep registry
+ * addresses and tokens there.
+ */
+const administration: readonly string[] = ["/usr/etc", "/usr/local/etc"];
+
+/**
+ * The built-in image: the machine's own programs, read-only, under a root folder of ours. /usr is taken for public but
+ * for the administrator's configuration and for whatever other users of the machine may not read: root inside a
+ * sandbox has root's id, so the permission alone would not stop it.
+ */
+export async function openHostImage(layout: Layout): Promise<Image> {
+  const [layer, mounts, unreadable] = await Promise.all([
+    planSkeleton().then((entries) => writeSkeleton(layout.imagesDir, entries)),
+    programMounts(),
+    findPrivate("/usr"),
+  ]);
+  const inUse = mounts.some(({ destination }) => layout.dataDir.startsWith(`${destination}/`)) ? [layout.dataDir] : [];
+  return {
+    id: basename(layer),
+    layers: [layer],
+    config: {
+      command: defaultCommand,
+      environment,
+      workingDir: "/root",
+      mounts,
+      hiddenPaths: [...administration, ...unreadable, ...inUse],
+    },
+  };
+}
+
+/** Where /bin and its like are no links into /usr, they are folders of programs of their own. */
+async function programMounts(): Promise<OciMount[]> {
+  const mounts: OciMount[] = [];
+  for (const path of ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"]) {
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isDirectory()) {
+      mounts.push({ destination: path, type: "bind", source: path, options: ["rbind", "rro", "nosuid", "nodev"] });
+    }
+  }
+  return mounts;
+}
+
+async function findPrivate(folder: string): Promise<string[]> {
+  const conditions = ["(", "-type", "f", "-o", "-type", "d", ")", "!", "-perm", "-o+r", "-print0", "-prune"];
+  const found = await runCommand("find", [folder, "-xdev", ...conditions], { timeoutMs: 120_000 });
+  return found.split("\0").filter(Boolean);
+}

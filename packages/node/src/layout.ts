@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import { join, resolve } from "node:path";
+
+/**
+ * Where a node keeps things and what it calls them. Everything the node makes outside its data folder carries the
+ * instance id, which comes from the folder's path: two nodes on one machine never take each other's things for theirs,
+ * and a node started again finds its own.
+ */
+export interface Layout {
+  readonly id: string;
+  readonly dataDir: string;
+  /** One folder per Pod, named by its UID. */
+  readonly podsDir: string;
+  /** conmon writes one file per ended container here. */
+  readonly exitsDir: string;
+  readonly imagesDir: string;
+  readonly networkFile: string;
+  /** What must not outlive a reboot: the state of the runtimes. */
+  readonly runDir: string;
+  readonly cgroupParent: string;
+  readonly bridge: string;
+  readonly netnsPrefix: string;
+  readonly vethPrefix: string;
+  readonly firewallTable: string;
+}
+
+export function layoutOf(dataDir: string): Layout {
+  const data = join(resolve(dataDir), "node");
+  const id = createHash("sha256").update(data).digest("hex").slice(0, 8);
+  return {
+    id,
+    dataDir: data,
+    podsDir: join(data, "pods"),
+    exitsDir: join(data, "exits"),
+    imagesDir: join(data, "images"),
+    networkFile: join(data, "network.json"),
+    runDir: `/run/agent-sandbox-${id}`,
+    cgroupParent: `/agent-sandbox-${id}`,
+    bridge: `asb${id}`,
+    netnsPrefix: `asb-${id}-`,
+    // An interface name has at most 15 characters; four are left for the address.
+    vethPrefix: `asv${id}`,
+    firewallTable: `agent_sandbox_${id}`,
+  };
+}
+
+/** The paths of one Pod. A UID goes into paths and names: `isSafeUid` must have accepted it. */
+export interface PodPaths {
+  readonly dir: string;
+  readonly record: string;
+  readonly etc: string;
+  readonly volumes: string;
+  readonly execs: string;
+  readonly netns: string;
+  readonly netnsPath: string;
+  readonly cgroup: string;
+}
+
+export function podPaths(layout: Layout, uid: string): PodPaths {
+  const dir = join(layout.podsDir, uid);
+  const netns = `${layout.netnsPrefix}${uid}`;
+  return {
+    dir,
+    record: join(dir, "pod.json"),
+    etc: join(dir, "etc"),
+    volumes: join(dir, "volumes"),
+    execs: join(dir, "execs"),
+    netns,
+    netnsPath: `/run/netns/${netns}`,
+    cgroup: `${layout.cgroupParent}/${uid}`,
+  };
+}
+
+export interface ContainerPaths {
+  readonly dir: string;
+  /** The overlay: its layers live as long as the Pod, so a restarted container finds its files again. */
+  readonly upper: string;
+  readonly work: string;
+  readonly rootfs: string;
+  readonly bundle: string;
+  readonly pidFile: string;
+  readonly monitorPidFile: string;
+  readonly log: string;
+}
+
+export function containerPaths(layout: Layout, uid: string, container: string): ContainerPaths {
+  const dir = join(podPaths(layout, uid).dir, "containers", container);
+  return {
+    dir,
+    upper: join(dir, "upper"),
+    work: join(dir, "work"),
+    rootfs: join(dir, "rootfs"),
+    bundle: join(dir, "bundle"),
+    pidFile: join(dir, "bundle", "pid"),
+    monitorPidFile: join(dir, "bundle", "monitor-pid"),
+    log: join(dir, "log"),
+  };
+}
+
+/** One run of a container: restarts get a new id, so that the exit of one run is never taken for another's. */
+export function containerId(uid: string, container: string, attempt: number): string {
+  return `${uid}_${container}_${attempt}`;
+}
+
+export function parseContainerId(id: string): { uid: string; container: string; attempt: number } | undefined {
+  const parts = /^([0-9A-Za-z-]+)_([0-9a-z-]+)_(\d+)$/.exec(id);
+  if (parts?.[1] === undefined || parts[2] === undefined) return undefined;
+  return { uid: parts[1], container: parts[2], attempt: Number(parts[3]) };
+}
+
+/** Whether a UID may become part of paths, cgroup and network namespace names. */
+export function isSafeUid(uid: string): boolean {
+  return /^[0-9A-Za-z][0-9A-Za-z-]{0,63}$/.test(uid);
+}

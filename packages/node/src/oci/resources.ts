@@ -1,0 +1,44 @@
+import type { Container } from "@agent-sandbox/api";
+import { parseQuantity } from "./quantity.ts";
+import type { OciResources } from "./spec.ts";
+
+/** The limits of a container whose Pod names none. */
+export interface ResourceDefaults {
+  readonly memoryBytes: number;
+  readonly pids: number;
+}
+
+export const resourceDefaults: ResourceDefaults = { memoryBytes: 2 * 2 ** 30, pids: 1024 };
+
+const cpuPeriodMicroseconds = 100_000;
+/** The kernel refuses a quota below one millisecond. */
+const leastQuotaMicroseconds = 1000;
+const leastShares = 2;
+const sharesPerCpu = 1024;
+
+/**
+ * Every container has a memory and a process limit. Without swap of its own when the kernel can say so, a memory limit
+ * means what it says. A container that requests no CPU gets the least share, but the whole machine while it is idle.
+ */
+export function resourcesFor(container: Container, defaults: ResourceDefaults, swapAccounting: boolean): OciResources {
+  const { limits = {}, requests = {} } = container.resources ?? {};
+  const memory = quantity(limits["memory"]) ?? defaults.memoryBytes;
+  const cpuLimit = quantity(limits["cpu"]);
+  const cpuRequest = quantity(requests["cpu"]) ?? cpuLimit ?? 0;
+  return {
+    devices: [{ allow: false, access: "rwm" }],
+    memory: { limit: Math.floor(memory), ...(swapAccounting && { swap: Math.floor(memory) }) },
+    cpu: {
+      shares: Math.max(leastShares, Math.floor(cpuRequest * sharesPerCpu)),
+      ...(cpuLimit !== undefined && {
+        quota: Math.max(leastQuotaMicroseconds, Math.floor(cpuLimit * cpuPeriodMicroseconds)),
+        period: cpuPeriodMicroseconds,
+      }),
+    },
+    pids: { limit: defaults.pids },
+  };
+}
+
+function quantity(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : parseQuantity(text);
+}

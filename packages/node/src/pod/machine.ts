@@ -1,0 +1,33 @@
+import { NodeError } from "../errors.ts";
+import type { ImageStore } from "../image/image-store.ts";
+import type { Layout } from "../layout.ts";
+import type { PodNetwork } from "../network/pod-network.ts";
+import type { ResourceDefaults } from "../oci/resources.ts";
+import type { OciRuntime } from "../runtime/oci-runtime.ts";
+import type { Cgroups } from "../system/cgroups.ts";
+import type { PodRecords } from "./record.ts";
+
+/** The parts of this machine that Pods are made of. */
+export interface Machine {
+  readonly layout: Layout;
+  readonly records: PodRecords;
+  readonly images: ImageStore;
+  readonly network: PodNetwork;
+  readonly runtimes: ReadonlyMap<string, OciRuntime>;
+  readonly defaultRuntime: string;
+  readonly cgroups: Cgroups;
+  readonly defaults: ResourceDefaults;
+  /** Wall-clock milliseconds. */
+  readonly now: () => number;
+}
+
+export function runtimeNamed(machine: Machine, name: string): OciRuntime {
+  const runtime = machine.runtimes.get(name);
+  if (runtime === undefined) {
+    throw new NodeError(
+      "CreateContainerError",
+      `Cannot use runtime "${name}": registered are ${[...machine.runtimes.keys()].join(", ")}`,
+    );
+  }
+  return runtime;
+}

@@ -1,0 +1,99 @@
+import { chmod, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Pod } from "@agent-sandbox/api";
+import { containerId, podPaths } from "../layout.ts";
+import { killCgroup, removeCgroup } from "../system/cgroups.ts";
+import { mountsUnder, unmount } from "../system/mounts.ts";
+import { signalProcess } from "../system/processes.ts";
+import { etcFiles } from "./etc-files.ts";
+import { isAlive } from "./lives.ts";
+import { type Machine, runtimeNamed } from "./machine.ts";
+import type { PodRecord, ProcessMark } from "./record.ts";
+
+const monitorRoundMs = 5;
+const mostMonitorRounds = 400;
+
+/** What a Pod's containers share: an address, a network namespace, files and volumes. */
+export async function setUp(machine: Machine, pod: Pod, before: PodRecord | undefined): Promise<void> {
+  const { records, network, images, now } = machine;
+  const { uid = "", namespace = "", name = "" } = pod.metadata ?? {};
+  const image = await images.resolve(pod.spec?.containers[0]?.image ?? "");
+  const record: PodRecord = before ?? {
+    version: 1,
+    uid,
+    namespace,
+    name,
+    address: network.pool.take(),
+    image: image.id,
+    startTime: now(),
+    prepared: false,
+    containers: {},
+  };
+  try {
+    await records.write(record);
+  } catch (error) {
+    network.pool.release(record.address);
+    throw error;
+  }
+  await Promise.all([
+    network.attach(podPaths(machine.layout, uid).netns, record.address),
+    writeFolders(machine, pod, record),
+  ]);
+  await records.write({ ...record, prepared: true });
+}
+
+async function writeFolders(machine: Machine, pod: Pod, record: PodRecord): Promise<void> {
+  const paths = podPaths(machine.layout, record.uid);
+  await mkdir(paths.etc, { recursive: true });
+  for (const [name, content] of Object.entries(etcFiles(pod, record.address))) {
+    await writeFile(join(paths.etc, name), content, { mode: 0o644 });
+  }
+  for (const { name } of pod.spec?.volumes ?? []) {
+    const volume = join(paths.volumes, name);
+    await mkdir(volume, { recursive: true });
+    // Past the process's umask: any user of the sandbox may write to an emptyDir.
+    await chmod(volume, 0o777);
+  }
+}
+
+/** Ends a Pod's processes and gives back what the machine lent it. Its folder, with the outputs, stays. */
+export async function release(machine: Machine, record: PodRecord): Promise<void> {
+  await giveBack(machine, record);
+  await machine.records.write({ ...record, released: true });
+}
+
+/** Leaves nothing of a Pod. The record goes last: until then, a crash finds what is still to be done. */
+export async function tearDown(machine: Machine, record: PodRecord): Promise<void> {
+  await giveBack(machine, record);
+  await removeExits(machine, record);
+  await machine.records.remove(record.uid);
+}
+
+async function giveBack(machine: Machine, record: PodRecord): Promise<void> {
+  const { layout, cgroups, network } = machine;
+  const paths = podPaths(layout, record.uid);
+  for (const [name, { runtime, attempt, run }] of Object.entries(record.containers)) {
+    await runtimeNamed(machine, runtime).remove(containerId(record.uid, name, attempt));
+    // The monitor still writes down how the container ended.
+    if (run !== undefined) await untilGone(run.monitor);
+  }
+  await killCgroup(cgroups, paths.cgroup);
+  await removeCgroup(cgroups, paths.cgroup);
+  await network.detach(paths.netns, record.released ? undefined : record.address);
+  await unmount(await mountsUnder(paths.dir));
+  if (!record.released) network.pool.release(record.address);
+}
+
+async function untilGone(monitor: ProcessMark): Promise<void> {
+  for (let round = 0; round < mostMonitorRounds; round++) {
+    if (!(await isAlive(monitor))) return;
+    await sleep(monitorRoundMs);
+  }
+  signalProcess(monitor.pid, "SIGKILL");
+}
+
+async function removeExits({ layout }: Machine, { uid }: PodRecord): Promise<void> {
+  const own = (await readdir(layout.exitsDir)).filter((name) => name.startsWith(`${uid}_`));
+  await Promise.all(own.map((name) => rm(join(layout.exitsDir, name), { force: true })));
+}

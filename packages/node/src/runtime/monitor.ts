@@ -1,0 +1,119 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
+import { messageOf, NodeError } from "../errors.ts";
+import type { ContainerPaths } from "../layout.ts";
+import { cannotRun } from "../system/run-command.ts";
+import type { OciRuntime } from "./oci-runtime.ts";
+import { runtimeMessage } from "./runtime-message.ts";
+
+/** A container's output is kept up to this size; then its log starts again. */
+const logLimitBytes = 10 * 1024 * 1024;
+const createTimeoutMs = 60_000;
+
+export interface MonitorRequest {
+  readonly runtime: OciRuntime;
+  readonly id: string;
+  readonly paths: ContainerPaths;
+  readonly exitsDir: string;
+}
+
+/**
+ * Creates a container under conmon, a small process of its own that holds the container's outputs, waits for its end
+ * and writes down how it ended. It is no child of ours for longer than a moment: stopping or killing this process
+ * leaves it and the container alone. Resolves with the process id of the container's first process, not yet started.
+ */
+export async function createMonitored(request: MonitorRequest): Promise<number> {
+  const { runtime, id } = request;
+  // conmon reports over the descriptor this variable names: a line with the pid, or with -1 and what went wrong.
+  const child = spawn("conmon", monitorArgs(request), {
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    env: { PATH: process.env["PATH"], _OCI_SYNCPIPE: "3" },
+    detached: true,
+  });
+  child.stdin.destroy();
+  child.stdout.destroy();
+  const report = child.stdio[3] as Duplex;
+  const timer = setTimeout(() => report.destroy(new Error(`no answer within ${createTimeoutMs} ms`)), createTimeoutMs);
+  try {
+    await once(child, "spawn").catch((error: unknown) => Promise.reject(cannotRun("conmon", error)));
+    const said = await firstLine(report);
+    // Without a word it has ended, and its complaint is complete.
+    const answer = said === "" ? { pid: -1, message: (await text(child.stderr)).trim() } : parseReport(said);
+    if (answer.pid > 0) return answer.pid;
+    throw new Error(answer.message);
+  } catch (error) {
+    if (error instanceof NodeError) throw error;
+    const message = `Cannot create container "${id}" with ${runtime.name}: ${messageOf(error)}`;
+    throw new NodeError("CreateContainerError", message, { cause: error });
+  } finally {
+    clearTimeout(timer);
+    report.destroy();
+    child.stderr.destroy();
+    child.unref();
+  }
+}
+
+function monitorArgs({ runtime, id, paths, exitsDir }: MonitorRequest): string[] {
+  return [
+    `--cid=${id}`,
+    `--cuuid=${id}`,
+    `--name=${id}`,
+    `--runtime=${runtime.program}`,
+    ...runtime.globalArgs.map((arg) => `--runtime-arg=${arg}`),
+    `--bundle=${paths.bundle}`,
+    `--persist-dir=${paths.bundle}`,
+    `--container-pidfile=${paths.pidFile}`,
+    `--conmon-pidfile=${paths.monitorPidFile}`,
+    `--log-path=k8s-file:${paths.log}`,
+    `--log-size-max=${logLimitBytes}`,
+    "--no-sync-log",
+    `--exit-dir=${exitsDir}`,
+    "--full-attach",
+    "--no-new-keyring",
+    "--log-level=error",
+  ];
+}
+
+async function firstLine(stream: Duplex): Promise<string> {
+  let said = "";
+  for await (const chunk of stream) {
+    said += String(chunk);
+    const end = said.indexOf("\n");
+    if (end >= 0) return said.slice(0, end);
+  }
+  return said;
+}
+
+function parseReport(line: string): { pid: number; message: string } {
+  const answer = JSON.parse(line) as { data?: number; pid?: number; message?: string };
+  return {
+    pid: answer.data ?? answer.pid ?? -1,
+    message: runtimeMessage(answer.message ?? "the runtime gave no reason"),
+  };
+}
+
+/** The processes of monitors whose containers belong to a folder of state, with the container's id. */
+export async function findMonitors(exitsDir: string): Promise<{ pid: number; id: string }[]> {
+  const found: { pid: number; id: string }[] = [];
+  for (const name of await readdir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const words = await commandLine(Number(name));
+    if (!words[0]?.endsWith("conmon") || !words.includes(`--exit-dir=${exitsDir}`)) continue;
+    const id = words.find((word) => word.startsWith("--cid="))?.slice("--cid=".length);
+    if (id !== undefined) found.push({ pid: Number(name), id });
+  }
+  return found;
+}
+
+async function commandLine(pid: number): Promise<string[]> {
+  try {
+    return (await readFile(join("/proc", String(pid), "cmdline"), "utf8")).split("\0");
+  } catch {
+    // It ended while we looked.
+    return [];
+  }
+}
