@@ -30,7 +30,6 @@ export interface ValueSchema {
   readonly pattern?: string;
   readonly minItems?: number;
   readonly maxItems?: number;
-  readonly uniqueItems?: boolean;
   readonly minProperties?: number;
   readonly maxProperties?: number;
   readonly required?: readonly string[];

@@ -1,0 +1,75 @@
+import { isObject, type JsonObject, ownValue } from "../json-value.ts";
+import type { Json, StructuralSchema } from "../structural-schema.ts";
+import { type Compilation, compile } from "./program.ts";
+
+/**
+ * A JSON value as CEL sees it: whole numbers as integers, times and durations as such, fields under names that CEL can
+ * spell. Fields without a schema are not visible to rules.
+ */
+export function toCel(schema: StructuralSchema, value: Json): unknown {
+  if (Array.isArray(value)) return value.map((item) => (schema.items ? toCel(schema.items, item) : untyped(item)));
+  if (isObject(value)) return celObject(schema, value);
+  if (typeof value === "number") return celNumber(schema, value);
+  return typeof value === "string" ? celString(schema, value) : value;
+}
+
+function celObject(schema: StructuralSchema, object: JsonObject): object {
+  const result: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const [key, child] of Object.entries(object)) {
+    const property = ownValue(schema.properties, key);
+    const additional = schema.additionalProperties;
+    if (property !== undefined) result[escapeName(key)] = toCel(property, child);
+    else if (typeof additional === "object") result[key] = toCel(additional, child);
+    else if (schema["x-kubernetes-embedded-resource"]) addMetadata(result, key, child);
+  }
+  return result;
+}
+
+/** Of a resource, rules may read the type and the name. */
+function addMetadata(result: Record<string, unknown>, key: string, child: Json): void {
+  if (key === "apiVersion" || key === "kind") result[key] = child;
+  if (key !== "metadata" || !isObject(child)) return;
+  const { name, generateName } = child;
+  result.metadata = {
+    ...(name === undefined ? {} : { name }),
+    ...(generateName === undefined ? {} : { generateName }),
+  };
+}
+
+function celNumber(schema: StructuralSchema, value: number): bigint | number {
+  return schema.type !== "number" && Number.isInteger(value) ? BigInt(value) : value;
+}
+
+function celString(schema: StructuralSchema, value: string): unknown {
+  const conversion = schema.format === undefined ? undefined : conversions[schema.format];
+  if (conversion === undefined || "error" in conversion) return value;
+  return conversion.program.run({ self: value });
+}
+
+const conversions: { readonly [format: string]: Compilation | undefined } = {
+  date: compile("timestamp(self + 'T00:00:00Z')"),
+  "date-time": compile("timestamp(self)"),
+  duration: compile("duration(self)"),
+};
+
+function untyped(value: Json): unknown {
+  if (Array.isArray(value)) return value.map(untyped);
+  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, untyped(child)]));
+  return typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;
+}
+
+const keywords = new Set(
+  "as break const continue else false for function if import in let loop namespace null package return true var void while".split(
+    " ",
+  ),
+);
+
+/** Kubernetes' spelling of property names that are no identifiers of CEL. */
+export function escapeName(name: string): string {
+  if (keywords.has(name)) return `__${name}__`;
+  return name
+    .replaceAll("__", "__underscores__")
+    .replaceAll(".", "__dot__")
+    .replaceAll("-", "__dash__")
+    .replaceAll("/", "__slash__");
+}

@@ -1,0 +1,54 @@
+import { isObject, type JsonObject, ownValue, setOwn } from "./json-value.ts";
+import type { Json, StructuralSchema } from "./structural-schema.ts";
+
+/**
+ * Fills in the defaults of the schema, as the API server does on every read and write: where a field is absent, or null
+ * though it may not be. A null that is neither allowed nor defaulted is dropped, as if it had never been sent. Nothing is
+ * made up below an absent object. The argument is not changed; untouched parts are shared with the result.
+ */
+export function applyDefaults<T extends Json>(schema: StructuralSchema, value: T): T {
+  return defaultValue(schema, value) as T;
+}
+
+function defaultValue(schema: StructuralSchema | undefined, value: Json): Json {
+  if (schema === undefined) return value;
+  if (Array.isArray(value)) return defaultList(schema, value);
+  return isObject(value) ? defaultObject(schema, value) : value;
+}
+
+function defaultList(schema: StructuralSchema, list: Json[]): Json[] {
+  const items = schema.items;
+  if (items === undefined) return list;
+  const filled = list.map((item) =>
+    defaultValue(items, isForbiddenNull(items, item) ? structuredClone(items.default ?? null) : item),
+  );
+  return filled.every((item, index) => item === list[index]) ? list : filled;
+}
+
+function defaultObject(schema: StructuralSchema, object: JsonObject): JsonObject {
+  let filled: JsonObject | undefined;
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (property.default === undefined || Object.hasOwn(object, name)) continue;
+    filled ??= { ...object };
+    setOwn(filled, name, defaultValue(property, structuredClone(property.default)));
+  }
+  for (const [key, child] of Object.entries(object)) {
+    const field = fieldSchema(schema, key);
+    const forbidden = isForbiddenNull(field, child);
+    const result = defaultValue(field, forbidden ? structuredClone(field?.default ?? null) : child);
+    if (result === child && !forbidden) continue;
+    filled ??= { ...object };
+    if (forbidden && result === null) delete filled[key];
+    else setOwn(filled, key, result);
+  }
+  return filled ?? object;
+}
+
+function fieldSchema(schema: StructuralSchema, key: string): StructuralSchema | undefined {
+  const additional = schema.additionalProperties;
+  return ownValue(schema.properties, key) ?? (typeof additional === "object" ? additional : undefined);
+}
+
+function isForbiddenNull(schema: StructuralSchema | undefined, value: Json): boolean {
+  return value === null && schema !== undefined && schema.nullable !== true;
+}

@@ -1,0 +1,10 @@
+/**
+ * Structural schemas as the Kubernetes API server understands them: prune, default and validate any custom resource by its
+ * CRD. Pure functions that never change what they are given.
+ */
+export { ruleErrors } from "./cel/rules.ts";
+export { applyDefaults } from "./defaults.ts";
+export { type FieldError, type FieldErrorReason, formatFieldError } from "./field-error.ts";
+export { prune, unknownFields } from "./prune.ts";
+export type { Json, StructuralSchema, ValidationRule, ValueSchema } from "./structural-schema.ts";
+export { type ValidateOptions, validate } from "./validate.ts";

@@ -1,0 +1,53 @@
+import type { Json } from "./structural-schema.ts";
+
+export type JsonObject = { [key: string]: Json };
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The own property only: a key named like something every object inherits is not found by accident. */
+export function ownValue<T>(object: { readonly [key: string]: T } | undefined, key: string): T | undefined {
+  return object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Sets an own property whatever its name: plain assignment to `__proto__` would change the object's prototype. */
+export function setOwn(object: JsonObject, key: string, value: Json): void {
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => jsonEqual(item, b[index]));
+  }
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key], b[key]))
+  );
+}
+
+/** JSON text that is the same for equal values, whatever the order of their keys. */
+export function canonicalJson(value: Json): string {
+  return JSON.stringify(value, (_, child: Json) =>
+    isObject(child) ? Object.fromEntries(Object.entries(child).sort(([a], [b]) => (a < b ? -1 : 1))) : child,
+  );
+}
+
+/** Walks by levels instead of recursing, so that it can judge values too deep for everything else. */
+export function isDeeperThan(value: Json, limit: number): boolean {
+  let level: Json[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > limit) return true;
+    level = level.flatMap((item) => {
+      if (Array.isArray(item)) return item.filter(isBranch);
+      return isObject(item) ? Object.values(item).filter(isBranch) : [];
+    });
+  }
+  return false;
+}
+
+function isBranch(value: Json): boolean {
+  return typeof value === "object" && value !== null;
+}
