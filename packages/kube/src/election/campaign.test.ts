@@ -1,0 +1,192 @@
+import type { Lease } from "@agent-sandbox/api";
+import { describe, expect, test } from "vitest";
+import { createClient } from "../client/create-client.ts";
+import { type Fault, MemoryApiServer, VirtualClock } from "../testing/index.ts";
+import type { Transport } from "../transport.ts";
+import { campaign } from "./campaign.ts";
+import type { Leadership } from "./leadership.ts";
+import { leases } from "./lease-record.ts";
+import { whileLeading } from "./while-leading.ts";
+
+const lease = { namespace: "system", name: "controllers" };
+const pods = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+
+interface Rig {
+  readonly clock: VirtualClock;
+  readonly server: MemoryApiServer;
+  readonly spec: () => Lease["spec"];
+  /** Campaigns in the background; the result appears when the lease is taken. */
+  readonly enter: (identity: string, transport?: Transport) => { leadership?: Leadership };
+}
+
+function openRig(): Rig {
+  const clock = new VirtualClock();
+  const server = new MemoryApiServer({ resources: [leases, pods], scheduler: clock });
+  const enter: Rig["enter"] = (identity, transport = server) => {
+    const client = createClient(transport, { clock, random: () => 0 });
+    const candidate: { leadership?: Leadership } = {};
+    const follow = async (): Promise<void> => {
+      candidate.leadership = await campaign({ client, lease, identity, scheduler: clock, random: () => 0 });
+    };
+    void follow();
+    return candidate;
+  };
+  return { clock, server, spec: () => server.read(leases, lease)?.spec, enter };
+}
+
+const isLeading = ({ leadership }: { leadership?: Leadership }): boolean => leadership?.lost.aborted === false;
+
+describe("campaign()", () => {
+  test("takes a free lease and writes it as Kubernetes' own components do", async () => {
+    const { clock, spec, enter } = openRig();
+    const first = enter("first");
+    await clock.advance(5_000);
+    expect(isLeading(first)).toBe(true);
+    expect(spec()).toEqual({
+      holderIdentity: "first",
+      leaseDurationSeconds: 15,
+      acquireTime: "2026-01-01T00:00:00.000000Z",
+      renewTime: "2026-01-01T00:00:04.000000Z",
+      leaseTransitions: 0,
+    });
+  });
+
+  test("lets one of two candidates lead, and the other only after a whole lease without renewal", async () => {
+    const { clock, server, spec, enter } = openRig();
+    let isCut = false;
+    const first = enter(
+      "first",
+      server.connect(() => (isCut ? { reset: "before" } : undefined)),
+    );
+    await clock.advance(100);
+    const second = enter("second");
+    await clock.advance(60_000);
+    expect([isLeading(first), isLeading(second)]).toEqual([true, false]);
+    isCut = true;
+    await clock.advance(10_000);
+    expect([isLeading(first), isLeading(second)]).toEqual([false, false]);
+    await clock.advance(7_000);
+    expect([isLeading(first), isLeading(second)]).toEqual([false, true]);
+    expect(spec()).toMatchObject({ holderIdentity: "second", leaseTransitions: 1 });
+  });
+
+  test("hands over within one retry period when the leader stops cleanly", async () => {
+    const { clock, spec, enter } = openRig();
+    const first = enter("first");
+    await clock.advance(100);
+    const second = enter("second");
+    await clock.advance(20_000);
+    await first.leadership?.[Symbol.asyncDispose]();
+    expect(spec()).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1 });
+    expect(() => first.leadership?.assertLeading("write")).toThrow("no longer leads");
+    await clock.advance(2_000);
+    expect(isLeading(second)).toBe(true);
+  });
+
+  test("judges another's lease by its own clock, whatever the times in it say", async () => {
+    const { clock, server, enter } = openRig();
+    const client = createClient(server, { clock });
+    const old = { holderIdentity: "skewed", leaseDurationSeconds: 15, renewTime: "1999-01-01T00:00:00.000000Z" };
+    await client.create(leases, { metadata: lease, spec: old });
+    const candidate = enter("candidate");
+    await clock.advance(14_000);
+    expect(isLeading(candidate)).toBe(false);
+    await clock.advance(3_000);
+    expect(isLeading(candidate)).toBe(true);
+  });
+
+  test("refuses the write of a leader that was stopped and goes on, before any timer has fired", async () => {
+    const { clock, server, enter } = openRig();
+    const first = enter("first");
+    await clock.advance(3_000);
+    const leadership = first.leadership as Leadership;
+    const client = createClient(whileLeading(server, leadership), { clock });
+    await client.create(pods, { metadata: { name: "before", namespace: "a" } });
+    clock.skip(11_000);
+    const late = client.create(pods, { metadata: { name: "after", namespace: "a" } });
+    await expect(late).rejects.toMatchObject({
+      reason: "Unreachable",
+      message: expect.stringContaining("no longer leads"),
+    });
+    expect(leadership.lost.aborted).toBe(true);
+    expect(server.readAll(pods).map(({ metadata }) => metadata?.name)).toEqual(["before"]);
+    await expect(client.get(pods, { name: "before", namespace: "a" })).resolves.toBeDefined();
+  });
+
+  test("stays lost after a pause, although the lease could still be renewed", async () => {
+    const { clock, enter } = openRig();
+    const first = enter("first");
+    await clock.advance(3_000);
+    clock.skip(11_000);
+    await clock.advance(10_000);
+    expect(isLeading(first)).toBe(false);
+    expect(() => first.leadership?.assertLeading("write")).toThrow("no longer leads");
+  });
+
+  test.for<[string, Fault]>([
+    ["answers to renewals are lost", { reset: "after" }],
+    ["renewals never arrive", { reset: "before" }],
+    ["the server contradicts itself", { refuse: { reason: "Conflict" } }],
+    ["the server fails", { refuse: { reason: "InternalError" } }],
+    ["the server hangs", { delayMs: 4_000 }],
+  ])("goes on leading through 6 s in which %s", async ([, fault]) => {
+    const { clock, server, spec, enter } = openRig();
+    const first = enter("first");
+    await clock.advance(2_500);
+    server.onRequest = () => fault;
+    await clock.advance(6_000);
+    server.onRequest = undefined;
+    await clock.advance(20_000);
+    expect(isLeading(first)).toBe(true);
+    expect(spec()).toMatchObject({ holderIdentity: "first", leaseTransitions: 0 });
+  });
+
+  test("loses leadership when the server stays away longer than the renew deadline", async () => {
+    const { clock, server, enter } = openRig();
+    const first = enter("first");
+    await clock.advance(2_500);
+    server.onRequest = () => ({ delayMs: 3_600_000 });
+    await clock.advance(9_000);
+    expect(isLeading(first)).toBe(true);
+    await clock.advance(1_000);
+    expect(isLeading(first)).toBe(false);
+  });
+
+  test("loses leadership at the next renewal when someone takes the lease by force", async () => {
+    const { clock, server, enter } = openRig();
+    const first = enter("first");
+    await clock.advance(3_000);
+    const client = createClient(server, { clock });
+    await client.patch(leases, lease, { type: "merge", body: { spec: { holderIdentity: "thief" } } });
+    await clock.advance(2_000);
+    expect(isLeading(first)).toBe(false);
+    expect(first.leadership?.lost.reason).toMatchObject({ message: expect.stringContaining("thief") });
+  });
+
+  test("gives no two candidates the lease when both find it free", async () => {
+    const { clock, server, enter } = openRig();
+    server.onRequest = ({ verb }) => (verb === "get" ? { delayMs: 50 } : { delayMs: 10 });
+    const candidates = ["a", "b", "c"].map((identity) => enter(identity));
+    await clock.advance(5_000);
+    expect(candidates.filter(isLeading)).toHaveLength(1);
+  });
+
+  test("stops waiting when asked to", async () => {
+    const { clock, server } = openRig();
+    server.onRequest = () => ({ reset: "before" });
+    const stop = new AbortController();
+    const client = createClient(server, { clock });
+    const waiting = campaign({ client, lease, identity: "x", scheduler: clock }, stop.signal);
+    const outcome = waiting.catch((error: unknown) => error);
+    await clock.advance(5_000);
+    stop.abort(new Error("enough"));
+    await clock.advance(0);
+    expect(await outcome).toEqual(new Error("enough"));
+  });
+
+  test("refuses times that cannot keep two leaders apart", async () => {
+    const { clock, server } = openRig();
+    const options = { client: createClient(server), lease, identity: "x", scheduler: clock };
+    await expect(campaign({ ...options, leaseDurationMs: 5_000 })).rejects.toThrow("each must be well below");
+  });
+});

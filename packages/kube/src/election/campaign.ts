@@ -1,0 +1,121 @@
+import type { Client } from "../client.ts";
+import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
+import type { ObjectKey } from "../resource.ts";
+import { type Logger, silentLogger } from "../runner/logger.ts";
+import { type Leadership, Tenure } from "./leadership.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
+
+export interface CampaignOptions {
+  /** Not one that `whileLeading` guards: the lease is written also when nothing else may be. */
+  readonly client: Client;
+  readonly lease: Required<ObjectKey>;
+  /** Unique among the candidates: the host's name and something random. */
+  readonly identity: string;
+  /** How long others wait after the last renewal they saw. Default 15 s. */
+  readonly leaseDurationMs?: number;
+  /** How long the leader writes on after its last renewal: less, by what a request may take to arrive. Default 10 s. */
+  readonly renewDeadlineMs?: number;
+  /** Between two attempts, to take as to renew. Default 2 s. */
+  readonly retryPeriodMs?: number;
+  readonly scheduler?: Scheduler;
+  readonly log?: Logger;
+  /** In [0, 1). Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Candidates that wait for the same lease look at different moments. */
+const jitter = 0.2;
+
+/**
+ * Waits until the lease is ours, then keeps it renewed until leadership is lost, or given back by disposing it. The Lease
+ * object is used as Kubernetes' own components use theirs. Rejects only when the signal aborts.
+ */
+export async function campaign(options: CampaignOptions, signal?: AbortSignal): Promise<Leadership> {
+  const run = prepare(options);
+  for (;;) {
+    signal?.throwIfAborted();
+    const attempt = await within(run, run.renewDeadlineMs, (bound) => run.keeper.take(bound), signal);
+    if (attempt.type === "held") return lead(run, attempt.since);
+    if (attempt.type === "failed") run.log.warn({ ...run.fields, error: attempt.error }, "lease not taken");
+    await run.scheduler.sleep(run.retryPeriodMs * (1 + jitter * run.random()), signal);
+  }
+}
+
+interface Run {
+  readonly keeper: LeaseKeeper;
+  readonly identity: string;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+  readonly scheduler: Scheduler;
+  readonly log: Logger;
+  readonly random: () => number;
+  /** What every line of the log carries. */
+  readonly fields: object;
+}
+
+function prepare(options: CampaignOptions): Run {
+  const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;
+  if (!(leaseDurationMs > renewDeadlineMs && renewDeadlineMs > retryPeriodMs * (1 + jitter) && retryPeriodMs > 0)) {
+    const times = `a lease of ${leaseDurationMs} ms, renewed within ${renewDeadlineMs} ms, tried every ${retryPeriodMs} ms`;
+    throw new Error(`Cannot campaign with ${times}: each must be well below the one before`);
+  }
+  const { client, lease, identity, scheduler = systemScheduler, log = silentLogger, random = Math.random } = options;
+  const keeper = new LeaseKeeper({ client, lease, candidate: { identity, leaseDurationMs }, scheduler });
+  return { keeper, identity, renewDeadlineMs, retryPeriodMs, scheduler, log, random, fields: { lease, identity } };
+}
+
+function lead(run: Run, acquiredAt: number): Leadership {
+  const now = (): number => run.scheduler.now();
+  const tenure = new Tenure({ renewDeadlineMs: run.renewDeadlineMs, now, acquiredAt });
+  const resigning = new AbortController();
+  run.log.info(run.fields, "leadership taken");
+  const renewing = keepRenewing(run, tenure, AbortSignal.any([tenure.lost, resigning.signal]));
+  return {
+    identity: run.identity,
+    lost: tenure.lost,
+    assertLeading: (action) => tenure.assert(action),
+    [Symbol.asyncDispose]: async () => {
+      const wasLeading = tenure.leftMs > 0;
+      resigning.abort();
+      await renewing;
+      tenure.lose("it was given back");
+      if (wasLeading) await release(run);
+    },
+  };
+}
+
+async function keepRenewing(run: Run, tenure: Tenure, ended: AbortSignal): Promise<void> {
+  while (!ended.aborted) {
+    await run.scheduler.sleep(Math.min(run.retryPeriodMs, tenure.leftMs), ended);
+    if (ended.aborted) return;
+    const attempt = await within(run, tenure.leftMs, (bound) => run.keeper.renew(bound), ended);
+    if (attempt.type === "held") tenure.renew(attempt.since);
+    else if (attempt.type === "other") tenure.lose(`"${attempt.holder}" does`);
+    else {
+      if (!ended.aborted) run.log.warn({ ...run.fields, error: attempt.error }, "lease not renewed");
+      if (tenure.leftMs === 0) tenure.lose("the lease was not renewed in time");
+    }
+    if (tenure.lost.aborted) run.log.error({ ...run.fields, error: tenure.lost.reason }, "leadership lost");
+  }
+}
+
+async function release(run: Run): Promise<void> {
+  try {
+    await within(run, run.retryPeriodMs, (bound) => run.keeper.release(bound));
+    run.log.info(run.fields, "leadership given back");
+  } catch (error) {
+    run.log.warn({ ...run.fields, error }, "lease not given back");
+  }
+}
+
+/** Runs requests that must not take longer than so much. */
+async function within<T>(
+  { scheduler }: Run,
+  ms: number,
+  request: (bound: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const bound = new AbortController();
+  using _timer = scheduler.schedule(ms, () => bound.abort());
+  return await request(signal === undefined ? bound.signal : AbortSignal.any([bound.signal, signal]));
+}
