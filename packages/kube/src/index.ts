@@ -14,6 +14,8 @@ export { type CampaignOptions, campaign } from "./election/campaign.ts";
 export type { Leadership } from "./election/leadership.ts";
 export { whileLeading } from "./election/while-leading.ts";
 export * from "./errors.ts";
+export { EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
+export { type KubeEvent, kubeEvents, type Note } from "./events/kube-event.ts";
 export { type InClusterOptions, loadInCluster } from "./kubeconfig/in-cluster.ts";
 export { type KubeconfigOptions, loadDefault, loadKubeconfig } from "./kubeconfig/load.ts";
 export type { LoadedAccess } from "./kubeconfig/loaded-access.ts";

@@ -1,0 +1,184 @@
+import type { Client } from "../client.ts";
+import { microTime } from "../election/micro-time.ts";
+import { isReason } from "../errors.ts";
+import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
+import { WorkQueue } from "../queue/work-queue.ts";
+import type { KubeObject, Resource } from "../resource.ts";
+import { type Logger, silentLogger } from "../runner/logger.ts";
+import { EventSeries, type EventSeriesOptions, type Series } from "./event-series.ts";
+import { cutToBytes, type KubeEvent, kubeEvents, type Note, referenceTo } from "./kube-event.ts";
+
+export interface EventRecorderOptions extends EventSeriesOptions {
+  readonly client: Client;
+  /** Who reports, such as `sandbox-controller`. */
+  readonly controller: string;
+  /** Which process it is. */
+  readonly instance: string;
+  /** How often a series that goes on is written again. Default 10 s. */
+  readonly repeatEveryMs?: number;
+  /** How long a stop waits for what is not written yet. Default 2 s. */
+  readonly stopWithinMs?: number;
+  readonly scheduler?: Scheduler;
+  readonly log?: Logger;
+  /** In [0, 1). Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** What is known of one event on the server. */
+interface Written {
+  readonly event: KubeEvent;
+  count: number;
+  failures: number;
+}
+
+/** An event that could not be written so often is not worth more. */
+const mostAttempts = 4;
+
+/**
+ * Tells on a Kubernetes object what happened to it. Never blocks and never fails: events are news, not state. Repeats
+ * become a series, and what is too much is dropped and counted.
+ */
+export class EventRecorder implements AsyncDisposable {
+  readonly #options: EventRecorderOptions;
+  readonly #scheduler: Scheduler;
+  readonly #log: Logger;
+  readonly #series: EventSeries<Written>;
+  readonly #queue: WorkQueue;
+  readonly #stopping = new AbortController();
+  #writing: Promise<void> | undefined;
+  #state: "running" | "stopped" = "running";
+  #dropped = 0;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#scheduler = options.scheduler ?? systemScheduler;
+    this.#log = options.log ?? silentLogger;
+    this.#series = new EventSeries(options);
+    this.#queue = new WorkQueue({
+      scheduler: this.#scheduler,
+      backoff: { firstMs: 1_000, longestMs: 10_000 },
+      onReady: () => this.#write(),
+    });
+  }
+
+  /** Events that no one will see. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  record<T extends KubeObject>(resource: Resource<T>, object: T, note: Note): void {
+    const { type, reason, action } = note;
+    const subject = object.metadata?.uid ?? `${object.metadata?.namespace}/${object.metadata?.name}`;
+    const make = (): Written => ({ event: this.#event(resource, object, note), count: 0, failures: 0 });
+    const occurrence = { subject, kind: `${type} ${reason} ${action}`, make };
+    const series = this.#state === "running" ? this.#series.observe(occurrence, this.#scheduler.now()) : undefined;
+    if (series === undefined) return this.#drop();
+    const evicted = this.#series.evict();
+    if (evicted !== undefined && isUnwritten(evicted)) this.#drop();
+    const { repeatEveryMs = 10_000 } = this.#options;
+    this.#queue.add(series.id, series.count === 1 ? {} : { afterMs: repeatEveryMs });
+  }
+
+  /** Writes what is left, as far as it gets within the bound. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#state === "stopped") return;
+    this.#state = "stopped";
+    this.#queue.close();
+    using _bound = this.#scheduler.schedule(this.#options.stopWithinMs ?? 2_000, () => this.#stopping.abort());
+    await this.#writing;
+    for (const series of this.#series.values()) {
+      if (!isUnwritten(series)) continue;
+      if (this.#stopping.signal.aborted || (await this.#send(series)) !== "written") this.#drop();
+    }
+  }
+
+  /** One request at a time: events yield to everything else the client does. */
+  #write(): void {
+    this.#writing ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    // Not within the call of the one who records.
+    await Promise.resolve();
+    for (let id = this.#queue.take(); id !== undefined; id = this.#queue.take()) {
+      const series = this.#series.get(id);
+      const result = series === undefined ? "written" : await this.#send(series);
+      if (result === "refused") {
+        this.#series.forget(id);
+        this.#drop();
+      }
+      this.#queue.finish(id, { type: result === "again" ? "failed" : "done" });
+    }
+    this.#writing = undefined;
+  }
+
+  async #send(series: Series<Written>): Promise<"written" | "again" | "refused"> {
+    const written = series.first;
+    const { count } = series;
+    try {
+      await (written.count === 0 ? this.#create(series) : this.#repeat(series));
+      written.count = count;
+      written.failures = 0;
+      return "written";
+    } catch (error) {
+      this.#log.debug({ event: written.event.metadata?.name, error }, "event not written");
+      return this.#judge(written, error);
+    }
+  }
+
+  #judge(written: Written, error: unknown): "again" | "refused" {
+    written.failures += 1;
+    const isExpired = isReason(error, "NotFound") && written.count > 0;
+    if (isExpired) written.count = 0;
+    const isHopeless = !isExpired && isReason(error, "BadRequest", "Forbidden", "Invalid", "NotFound");
+    return isHopeless || written.failures >= mostAttempts ? "refused" : "again";
+  }
+
+  async #create(series: Series<Written>): Promise<void> {
+    const { event } = series.first;
+    const repeated = series.count > 1 ? { series: this.#seriesOf(series) } : {};
+    try {
+      await this.#options.client.create(kubeEvents, { ...event, ...repeated }, { signal: this.#stopping.signal });
+    } catch (error) {
+      // The answer to an earlier attempt was lost.
+      if (!isReason(error, "AlreadyExists")) throw error;
+    }
+  }
+
+  async #repeat(series: Series<Written>): Promise<void> {
+    const { name = "", namespace = "" } = series.first.event.metadata ?? {};
+    const body = { series: this.#seriesOf(series) };
+    const { signal } = this.#stopping;
+    await this.#options.client.patch(kubeEvents, { name, namespace }, { type: "merge", body }, { signal });
+  }
+
+  #seriesOf({ count, lastAt }: Series<Written>): NonNullable<KubeEvent["series"]> {
+    return { count, lastObservedTime: microTime(this.#scheduler.date() - (this.#scheduler.now() - lastAt)) };
+  }
+
+  #event(resource: Resource, object: KubeObject, { type, reason, action, text }: Note): KubeEvent {
+    const { controller, instance, random = Math.random } = this.#options;
+    const regarding = referenceTo(resource, object);
+    const unique = `${this.#scheduler.date().toString(16)}${Math.floor(random() * 2 ** 32).toString(16)}`;
+    return {
+      // 253 is the longest name; the object's own may be that long.
+      metadata: { name: `${regarding.name?.slice(0, 230)}.${unique}`, namespace: regarding.namespace ?? "default" },
+      eventTime: microTime(this.#scheduler.date()),
+      reportingController: controller,
+      reportingInstance: cutToBytes(instance, 128),
+      type,
+      reason,
+      action,
+      regarding,
+      note: cutToBytes(text, 1024),
+    };
+  }
+
+  #drop(): void {
+    this.#dropped += 1;
+  }
+}
+
+function isUnwritten({ count, first }: Series<Written>): boolean {
+  return first.count < count;
+}
