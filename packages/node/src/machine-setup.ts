@@ -37,9 +37,9 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   ]);
   const records = podRecords(layout);
   const network = await openPodNetwork({ layout, subnet: options.subnet });
-  for (const record of (await records.list()).values()) {
-    if (record !== undefined && !record.released) network.pool.claim(record.address);
-  }
+  const known = [...(await records.list()).values()].filter((record) => record !== undefined);
+  for (const { address, released } of known) if (!released) network.pool.claim(address);
+  const inUse = new Set(known.map(({ image }) => image));
   return {
     layout,
     records,
@@ -47,7 +47,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     cgroups,
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
     defaultRuntime: firstOf(runtimes).name,
-    images: builtInImages(once(() => openHostImage(layout))),
+    images: builtInImages(once(() => openHostImage(layout, inUse))),
     defaults: { ...resourceDefaults, ...options.defaults },
     now: options.now ?? Date.now,
   };
@@ -65,16 +65,14 @@ function firstOf(runtimes: readonly OciRuntime[]): OciRuntime {
   return first;
 }
 
-/** Begun at once, so that the first Pod finds it done; begun anew after a failure. */
+/** Done when first asked for; done anew after a failure. */
 function once(open: () => Promise<Image>): () => Promise<Image> {
   let opened: Promise<Image> | undefined;
-  const get = (): Promise<Image> => {
+  return () => {
     opened ??= open().catch((error: unknown) => {
       opened = undefined;
       throw error;
     });
     return opened;
   };
-  get().catch(() => undefined);
-  return get;
 }

@@ -1,5 +1,5 @@
-import { lstat } from "node:fs/promises";
-import { basename } from "node:path";
+import { lstat, readdir, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { Layout } from "../layout.ts";
 import type { OciMount } from "../oci/spec.ts";
 import { runCommand } from "../system/run-command.ts";
@@ -27,15 +27,18 @@ const administration: readonly string[] = ["/usr/etc", "/usr/local/etc"];
 /**
  * The built-in image: the machine's own programs, read-only, under a root folder of ours. /usr is taken for public but
  * for the administrator's configuration and for whatever other users of the machine may not read: root inside a
- * sandbox has root's id, so the permission alone would not stop it.
+ * sandbox has root's id, so the permission alone would not stop it. Earlier forms of the image that no Pod uses go.
  */
-export async function openHostImage(layout: Layout): Promise<Image> {
+export async function openHostImage(layout: Layout, inUse: ReadonlySet<string>): Promise<Image> {
   const [layer, mounts, unreadable] = await Promise.all([
     planSkeleton().then((entries) => writeSkeleton(layout.imagesDir, entries)),
     programMounts(),
     findPrivate("/usr"),
   ]);
-  const inUse = mounts.some(({ destination }) => layout.dataDir.startsWith(`${destination}/`)) ? [layout.dataDir] : [];
+  await removeOthers(layout.imagesDir, new Set([...inUse, basename(layer)]));
+  const ownData = mounts.some(({ destination }) => layout.dataDir.startsWith(`${destination}/`))
+    ? [layout.dataDir]
+    : [];
   return {
     id: basename(layer),
     layers: [layer],
@@ -44,9 +47,14 @@ export async function openHostImage(layout: Layout): Promise<Image> {
       environment,
       workingDir: "/root",
       mounts,
-      hiddenPaths: [...administration, ...unreadable, ...inUse],
+      hiddenPaths: [...administration, ...unreadable, ...ownData],
     },
   };
+}
+
+async function removeOthers(imagesDir: string, inUse: ReadonlySet<string>): Promise<void> {
+  const others = (await readdir(imagesDir)).filter((name) => !inUse.has(name));
+  await Promise.all(others.map((name) => rm(join(imagesDir, name), { recursive: true, force: true })));
 }
 
 /** Where /bin and its like are no links into /usr, they are folders of programs of their own. */

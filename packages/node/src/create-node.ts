@@ -1,0 +1,88 @@
+import { rm } from "node:fs/promises";
+import { type Client, type Logger, type PodStreams, silentLogger } from "@agent-sandbox/kube";
+import { Exec } from "./exec/exec.ts";
+import { hostImageName } from "./image/image-store.ts";
+import { layoutOf } from "./layout.ts";
+import { type MachineOptions, openMachine } from "./machine-setup.ts";
+import { machineFacts } from "./node-object/machine-facts.ts";
+import { Registration } from "./node-object/registration.ts";
+import type { Machine } from "./pod/machine.ts";
+import { PodController } from "./pod/pod-controller.ts";
+import { tearDown } from "./pod/sandbox.ts";
+import { sweep } from "./sweep.ts";
+import { removeCgroup } from "./system/cgroups.ts";
+import { lockInstance } from "./system/instance-lock.ts";
+
+export interface NodeOptions extends MachineOptions {
+  readonly client: Client;
+  readonly nodeName: string;
+  readonly logger?: Logger;
+  /** How many Pods the Node object says it has room for. Default 250. */
+  readonly podCapacity?: number;
+  /** Pods worked on at the same time. Default 8. */
+  readonly workers?: number;
+}
+
+export interface EmbeddedNode extends AsyncDisposable {
+  readonly podStreams: PodStreams;
+  /** Settles when the Node is registered and the first list of its Pods has been seen. */
+  readonly ready: Promise<void>;
+  /** Leaves the Pods running; the next start finds them. */
+  stop(): Promise<void>;
+  /** Stops, then ends all Pods and removes everything the node has made on this machine. */
+  teardown(): Promise<void>;
+}
+
+/** Starts the node: finds what is there, sweeps what belongs to nobody, then follows the API. */
+export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
+  const { client, nodeName, logger: log = silentLogger } = options;
+  await using starting = new AsyncDisposableStack();
+  starting.use(await lockInstance(layoutOf(options.dataDir)));
+  const machine = await openMachine(options);
+  // The image takes a second to look through /usr: not in the first Pod's time. A failure is told by the Pod.
+  const image = machine.images.resolve(hostImageName).then(nothing, nothing);
+  starting.defer(() => image);
+  await sweep(machine);
+  const facts = await machineFacts(machine, nodeName, options.podCapacity ?? 250);
+  const registration = starting.use(new Registration({ client, facts, log, now: machine.now }));
+  const controller = starting.use(
+    new PodController({ machine, client, nodeName, hostAddress: facts.address, log, workers: options.workers ?? 8 }),
+  );
+  const podStreams = starting.use(new Exec({ machine, uidOf: (namespace, name) => controller.uidOf(namespace, name) }));
+  const ready = Promise.all([registration.ready, controller.ready]).then(() => undefined);
+  // Nobody has to wait for it.
+  ready.catch(() => undefined);
+
+  const owned = starting.move();
+  const stop = (): Promise<void> => owned.disposeAsync();
+  return {
+    podStreams,
+    ready,
+    stop,
+    teardown: async () => {
+      await stop();
+      await removeNode(options);
+    },
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+const nothing = (): void => undefined;
+
+/** Ends all Pods of a data folder whose node does not run, and removes everything it has made on this machine. */
+export async function removeNode(options: MachineOptions): Promise<void> {
+  await using _lock = await lockInstance(layoutOf(options.dataDir));
+  const machine = await openMachine(options);
+  for (const record of (await machine.records.list()).values()) {
+    if (record !== undefined) await tearDown(machine, record);
+  }
+  await sweep(machine);
+  await removeShared(machine);
+}
+
+async function removeShared({ layout, network, cgroups }: Machine): Promise<void> {
+  await network.remove();
+  await removeCgroup(cgroups, layout.cgroupParent);
+  await rm(layout.runDir, { recursive: true, force: true });
+  await rm(layout.dataDir, { recursive: true, force: true });
+}

@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { arch, availableParallelism, hostname, networkInterfaces, release, totalmem } from "node:os";
+import type { Machine } from "../pod/machine.ts";
+import { tryCommand } from "../system/run-command.ts";
+import type { MachineFacts } from "./node-object.ts";
+
+const version = "v1.35.0-agent-sandbox";
+const goNames: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+
+export async function machineFacts(machine: Machine, name: string, pods: number): Promise<MachineFacts> {
+  const [osRelease, machineId, bootId, runtimeVersion] = await Promise.all([
+    firstLines("/etc/os-release"),
+    firstLines("/etc/machine-id"),
+    firstLines("/proc/sys/kernel/random/boot_id"),
+    versionOf(machine),
+  ]);
+  return {
+    name,
+    hostname: hostname(),
+    address: hostAddress(machine),
+    cpus: availableParallelism(),
+    memoryBytes: totalmem(),
+    pods,
+    architecture: goNames[arch()] ?? arch(),
+    kernel: release(),
+    osImage: /^PRETTY_NAME="?([^"\n]*)/m.exec(osRelease)?.[1] ?? "Linux",
+    machineId: machineId.trim(),
+    bootId: bootId.trim(),
+    runtimeVersion,
+    version,
+  };
+}
+
+/** The machine's first address that others can reach; on a machine without a network, the one Pods reach it by. */
+export function hostAddress({ layout, network }: Machine): string {
+  const outside = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+    name === layout.bridge ? [] : addresses.filter(({ family, internal }) => family === "IPv4" && !internal),
+  );
+  return outside[0]?.address ?? network.pool.gateway;
+}
+
+async function versionOf(machine: Machine): Promise<string> {
+  const runtime = machine.runtimes.get(machine.defaultRuntime);
+  const said = runtime === undefined ? "" : (await tryCommand(runtime.program, ["--version"])).stdout;
+  return `${machine.defaultRuntime}://${/version (\S+)/.exec(said)?.[1] ?? "unknown"}`;
+}
+
+async function firstLines(path: string): Promise<string> {
+  return readFile(path, "utf8").catch(() => "");
+}

@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Lease } from "@agent-sandbox/api";
+import { type Client, isReason, type Logger, systemScheduler } from "@agent-sandbox/kube";
+import { NodeError } from "../errors.ts";
+import { leases, nodes } from "../resources.ts";
+import { type MachineFacts, nodeObject } from "./node-object.ts";
+
+const leaseNamespace = "kube-node-lease";
+const leaseSeconds = 120;
+const renewEveryMs = 40_000;
+const retryAfterMs = 2000;
+
+export interface RegistrationOptions {
+  readonly client: Client;
+  readonly facts: MachineFacts;
+  readonly log: Logger;
+  readonly now: () => number;
+}
+
+/** Keeps the Node object true, which it writes only when something changed, and shows life by a Lease. */
+export class Registration implements AsyncDisposable {
+  /** Settles with the first success; failures are tried again until then. */
+  readonly ready: Promise<void>;
+  readonly #options: RegistrationOptions;
+  readonly #registered: PromiseWithResolvers<void> = Promise.withResolvers();
+  #beating: Promise<void>;
+  #timer: Disposable | undefined;
+  #stopped = false;
+
+  constructor(options: RegistrationOptions) {
+    this.#options = options;
+    this.ready = this.#registered.promise;
+    // Nobody has to wait for it.
+    this.ready.catch(() => undefined);
+    this.#beating = this.#beat();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.[Symbol.dispose]();
+    await this.#beating;
+    this.#registered.reject(new NodeError("NodeSetup", "Cannot register the node: it was stopped"));
+  }
+
+  async #beat(): Promise<void> {
+    let nextMs = renewEveryMs;
+    try {
+      await this.#writeNode();
+      await this.#renewLease();
+      this.#registered.resolve();
+    } catch (error) {
+      this.#options.log.warn({ error }, "node not registered");
+      nextMs = retryAfterMs;
+    }
+    if (this.#stopped) return;
+    this.#timer = systemScheduler.schedule(nextMs, () => {
+      this.#beating = this.#beat();
+    });
+  }
+
+  async #writeNode(): Promise<void> {
+    const { client, facts, now } = this.#options;
+    const key = { name: facts.name };
+    const before =
+      (await client.get(nodes, key).catch(absent)) ?? (await client.create(nodes, nodeObject(facts, undefined, now())));
+    const wanted = nodeObject(facts, before, now());
+    const labels = { ...before.metadata?.labels, ...wanted.metadata?.labels };
+    if (!isDeepStrictEqual(labels, before.metadata?.labels)) {
+      await client.patch(nodes, key, { type: "merge", body: { metadata: { labels: wanted.metadata?.labels } } });
+    }
+    if (!isDeepStrictEqual({ ...before.status, ...wanted.status }, before.status)) {
+      await client.patch(nodes, key, { type: "merge", body: { status: wanted.status } }, { subresource: "status" });
+    }
+  }
+
+  async #renewLease(): Promise<void> {
+    const { client, facts, now } = this.#options;
+    const key = { namespace: leaseNamespace, name: facts.name };
+    const renewTime = new Date(now()).toISOString().replace(/Z$/, "000Z");
+    const spec = { holderIdentity: facts.name, leaseDurationSeconds: leaseSeconds, renewTime };
+    const renewed: Lease | undefined = await client.patch(leases, key, { type: "merge", body: { spec } }).catch(absent);
+    if (renewed === undefined) {
+      await client.create(leases, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: key, spec });
+    }
+  }
+}
+
+function absent(error: unknown): undefined {
+  if (!isReason(error, "NotFound")) throw error;
+}

@@ -1,0 +1,173 @@
+import { watch } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import type { Pod, PodStatus } from "@agent-sandbox/api";
+import {
+  type Client,
+  Fence,
+  type Index,
+  type Informer,
+  Informers,
+  isReason,
+  type Logger,
+  type Pass,
+  type Result,
+  Runner,
+  systemScheduler,
+  watching,
+} from "@agent-sandbox/kube";
+import { parseContainerId } from "../layout.ts";
+import { pods } from "../resources.ts";
+import type { Action, Observed } from "./decide.ts";
+import { observeLives } from "./lives.ts";
+import type { Machine } from "./machine.ts";
+import { perform } from "./perform.ts";
+import { reconcile } from "./reconcile.ts";
+import { Warnings } from "./warnings.ts";
+
+export interface PodControllerOptions {
+  readonly machine: Machine;
+  readonly client: Client;
+  readonly nodeName: string;
+  readonly hostAddress: string;
+  readonly log: Logger;
+  /** Pods worked on at the same time. */
+  readonly workers: number;
+}
+
+/** For what no event tells: a container whose monitor was killed. */
+const lookAgainMs = 60_000;
+/** A start that failed is tried again after a second, two, four, up to five minutes. */
+const backoff = { firstMs: 1000, longestMs: 300_000 };
+
+/**
+ * Runs the Pods bound to this node. Its keys are UIDs, not names: a Pod that was deleted and one created anew under its
+ * name are two, and the first still has to be taken down.
+ */
+export class PodController implements AsyncDisposable {
+  readonly ready: Promise<void>;
+  readonly #options: PodControllerOptions;
+  readonly #informers: Informers;
+  readonly #pods: Informer<Pod>;
+  readonly #byUid: Index<Pod>;
+  readonly #runner: Runner;
+  readonly #warnings: Warnings;
+  readonly #cleanup = new AsyncDisposableStack();
+  #timer: Disposable | undefined;
+
+  constructor(options: PodControllerOptions) {
+    const { client, log, machine, nodeName, workers } = options;
+    this.#options = options;
+    this.#informers = this.#cleanup.use(new Informers({ client, log }));
+    this.#pods = this.#informers.get(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
+    this.#byUid = this.#pods.index("uid", uidsOf);
+    const fence = this.#cleanup.use(new Fence({ informers: this.#informers }));
+    this.#warnings = new Warnings({ client, nodeName, log, now: machine.now });
+    this.#runner = this.#cleanup.use(
+      new Runner({
+        name: "node",
+        reconcile: (uid, pass) => this.#reconcile(uid, pass),
+        client,
+        fence,
+        workers,
+        backoff,
+        log,
+      }),
+    );
+    this.ready = this.#start();
+    // Nobody has to wait for it.
+    this.ready.catch(() => undefined);
+  }
+
+  uidOf(namespace: string, name: string): string | undefined {
+    return this.#pods.get(`${namespace}/${name}`)?.metadata?.uid;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#timer?.[Symbol.dispose]();
+    await this.#cleanup.disposeAsync();
+  }
+
+  async #start(): Promise<void> {
+    const { machine } = this.#options;
+    const trigger = watching(this.#pods, uidsOf);
+    this.#cleanup.use(trigger.connect((uid, priority) => this.#runner.add(uid, { priority })));
+    // Before the first look at the records: an end in between is seen by one or the other.
+    const exits = watch(machine.layout.exitsDir, (_, name) => {
+      const ended = name === null ? undefined : parseContainerId(name);
+      if (ended !== undefined) this.#runner.add(ended.uid);
+    });
+    this.#cleanup.defer(() => exits.close());
+    await this.#pods.synced;
+    await this.#addRecorded();
+    this.#keepLooking();
+    this.#runner.start();
+  }
+
+  async #addRecorded(): Promise<void> {
+    for (const uid of (await this.#options.machine.records.list()).keys())
+      this.#runner.add(uid, { priority: "background" });
+  }
+
+  #keepLooking(): void {
+    if (this.#cleanup.disposed) return;
+    this.#timer = systemScheduler.schedule(lookAgainMs, () => {
+      this.#addRecorded().catch((error: unknown) => this.#options.log.warn({ error }, "records not read"));
+      this.#keepLooking();
+    });
+  }
+
+  async #reconcile(uid: string, pass: Pass): Promise<Result> {
+    const { machine } = this.#options;
+    try {
+      const wakeAt = await reconcile(uid, {
+        observe: () => this.#observe(uid),
+        perform: (action, seen) => this.#perform(action, seen, pass.client),
+        report: (pod, status) => this.#report(pod, status, pass.client),
+        warn: (pod, problem) => this.#warnings.tell(pod, problem),
+        now: machine.now,
+      });
+      return { requeueAfterMs: wakeAt === undefined ? undefined : Math.max(0, wakeAt - machine.now()) };
+    } catch (error) {
+      // Somebody else wrote to the Pod in the meantime. The next pass begins when the cache shows it.
+      if (isReason(error, "Conflict", "NotFound")) return { requeueAfterMs: 0 };
+      throw error;
+    }
+  }
+
+  async #observe(uid: string): Promise<Observed> {
+    const { machine, hostAddress } = this.#options;
+    const [pod] = this.#byUid.get(uid);
+    const record = await machine.records.read(uid);
+    const lives = record === undefined ? {} : await observeLives(machine.layout, record);
+    return { pod, record, lives, hostAddress, runtimes: [...machine.runtimes.keys()] };
+  }
+
+  async #perform(action: Action, seen: Observed, client: Client): Promise<void> {
+    const { machine, log } = this.#options;
+    const {
+      namespace = seen.record?.namespace ?? "",
+      name = seen.record?.name ?? "",
+      uid = "",
+    } = seen.pod?.metadata ?? {};
+    log.info({ pod: `${namespace}/${name}`, ...summary(action) }, "pod changes");
+    if (action.do !== "delete-from-api") return perform(machine, action, seen);
+    await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
+  }
+
+  async #report(pod: Pod, status: PodStatus, client: Client): Promise<void> {
+    if (isDeepStrictEqual({ ...pod.status, ...status }, pod.status)) return;
+    const { namespace = "", name = "", uid = "", resourceVersion = "" } = pod.metadata ?? {};
+    const patch = { type: "merge", body: { status }, preconditions: { uid, resourceVersion } } as const;
+    await client.patch(pods, { namespace, name }, patch, { subresource: "status" });
+  }
+}
+
+function summary(action: Action): object {
+  return action.do === "record-exit"
+    ? { do: action.do, container: action.container, ended: action.record.ended }
+    : action;
+}
+
+function uidsOf({ metadata }: Pod): string[] {
+  return metadata?.uid === undefined ? [] : [metadata.uid];
+}
