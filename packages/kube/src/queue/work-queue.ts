@@ -50,6 +50,8 @@ interface Entry extends HeapItem {
   /** What was asked for during the running pass. */
   next: Wish | undefined;
   dueAt: number;
+  /** Keys due at the same moment come back in the order they were planned. */
+  order: number;
   priority: Priority;
   failures: number;
   heldUntil: number;
@@ -63,11 +65,12 @@ interface Entry extends HeapItem {
 export class WorkQueue {
   readonly #entries = new Map<string, Entry>();
   readonly #lanes = { live: new FairLane(), background: new FairLane() };
-  readonly #delayed = new Heap<Entry>((a, b) => a.dueAt < b.dueAt);
+  readonly #delayed = new Heap<Entry>((a, b) => a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order));
   readonly #scheduler: Scheduler;
   readonly #options: WorkQueueOptions;
   #timer: { readonly dueAt: number; readonly handle: Disposable } | undefined;
   #ready = 0;
+  #planned = 0;
   #closed = false;
 
   constructor(options: WorkQueueOptions) {
@@ -149,6 +152,7 @@ export class WorkQueue {
         running: false,
         next: undefined,
         dueAt: 0,
+        order: 0,
         priority: "live",
         failures: 0,
         heldUntil: 0,
@@ -165,10 +169,11 @@ export class WorkQueue {
       if (wish.dueAt <= now) this.#raise(entry, entry.place, wish.priority);
       return;
     }
-    const planned = entry.position < 0 ? undefined : { priority: entry.priority, dueAt: entry.dueAt };
-    const { priority, dueAt } = sooner(planned, wish);
-    this.#delayed.remove(entry);
+    const isDelayed = entry.position >= 0;
+    const { priority, dueAt } = isDelayed ? sooner(entry, wish) : wish;
     entry.priority = priority;
+    if (isDelayed && dueAt === entry.dueAt) return;
+    this.#delayed.remove(entry);
     entry.dueAt = dueAt;
     if (dueAt <= now) {
       entry.readyAt = now;
@@ -176,6 +181,8 @@ export class WorkQueue {
       this.#setReady(this.#ready + 1);
       this.#options.onReady();
     } else {
+      this.#planned += 1;
+      entry.order = this.#planned;
       this.#delayed.push(entry);
       this.#armTimer();
     }
