@@ -15,6 +15,7 @@ run_tools='
 runc|runc|runs the containers
 conmon|conmon|keeps a container'"'"'s output and exit code while the box is away
 ip|iproute2|gives each sandbox its network
+nft|nftables|keeps sandboxes apart on the network
 '
 test_tools='
 openssl|openssl|makes the bad certificates of the client tests

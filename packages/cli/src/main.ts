@@ -1,42 +1,49 @@
 import { Command } from "commander";
+import { defaultDataDir } from "./box/box-paths.ts";
 import { reportFailure } from "./report-failure.ts";
 
 /** Each command's module is loaded when it runs: `--help` and `get` do not pay for the box. */
 const program = new Command("agent-sandbox")
   .description("Isolated, stateful sandboxes with stable names, on this machine or on any Kubernetes cluster.")
   .version("0.1.0", "--version")
-  .option("--data-dir <folder>", "the box's data folder (AGENT_SANDBOX_DATA_DIR; default /var/lib/agent-sandbox)")
-  .option("--kubeconfig <file>", "the API server to talk to (default: the running box, else KUBECONFIG)")
-  .option("-n, --namespace <name>", "the namespace of objects", "default")
   .showHelpAfterError("Run agent-sandbox --help to see what there is.")
   .enablePositionalOptions();
 
-program
-  .command("up")
+/** The options may stand before the command or after it, as people are used to from kubectl. */
+function withFolder(command: Command): Command {
+  return command.option(
+    "--data-dir <folder>",
+    `the box's data folder (AGENT_SANDBOX_DATA_DIR; default ${defaultDataDir})`,
+  );
+}
+function withServer(command: Command): Command {
+  return withFolder(command)
+    .option("--kubeconfig <file>", "the API server to talk to (default: the running box, else KUBECONFIG)")
+    .option("-n, --namespace <name>", "the namespace of objects (default: the kubeconfig's)");
+}
+withServer(program);
+
+withFolder(program.command("up"))
   .description("Start the box: API server, controllers and node in one process")
   .option("--foreground", "stay attached and log to the terminal")
   .option("--listen <address>", "where the API server listens", "127.0.0.1:7643")
   .action(async (_options, command) => (await import("./commands/up.ts")).up(command.optsWithGlobals()));
 
-program
-  .command("down")
+withFolder(program.command("down"))
   .description("Stop the box; sandboxes keep running and are found by the next `up`")
   .option("--purge", "also end every sandbox and delete the data folder")
   .action(async (_options, command) => (await import("./commands/down.ts")).down(command.optsWithGlobals()));
 
-program
-  .command("status")
+withServer(program.command("status"))
   .description("Say whether the box runs, where it is, and what runs in it")
   .action(async (_options, command) => (await import("./commands/status.ts")).status(command.optsWithGlobals()));
 
-program
-  .command("apply")
+withServer(program.command("apply"))
   .description("Create or change the objects in a YAML or JSON file")
   .requiredOption("-f, --filename <file>", "the file, or - for standard input")
   .action(async (_options, command) => (await import("./commands/apply.ts")).apply(command.optsWithGlobals()));
 
-program
-  .command("get")
+withServer(program.command("get"))
   .description("Show objects")
   .argument("<type>", "sandboxes, pods, …; or type/name")
   .argument("[names...]")
@@ -47,8 +54,7 @@ program
     (await import("./commands/get.ts")).get(type, names, command.optsWithGlobals()),
   );
 
-program
-  .command("wait")
+withServer(program.command("wait"))
   .description("Wait for a condition of an object")
   .argument("<type/name>")
   .requiredOption("--for <condition=Type[=Status]>", "what to wait for")
@@ -57,8 +63,7 @@ program
     (await import("./commands/wait.ts")).wait(target, command.optsWithGlobals()),
   );
 
-program
-  .command("exec")
+withServer(program.command("exec"))
   .description("Run a command in a sandbox")
   .passThroughOptions()
   .argument("<sandbox>")

@@ -7,7 +7,7 @@ import { CommandError } from "../command-error.ts";
 export interface GlobalOptions {
   readonly dataDir?: string;
   readonly kubeconfig?: string;
-  readonly namespace: string;
+  readonly namespace?: string;
 }
 
 /** A way to an API server, closed with the command. */
@@ -15,6 +15,8 @@ export interface Connection extends AsyncDisposable {
   readonly access: ClusterAccess;
   readonly transport: HttpTransport;
   readonly client: Client;
+  /** Where objects are that name no namespace themselves. */
+  readonly namespace: string;
 }
 
 /** The server named by `--kubeconfig`, else the box of the data folder when it runs, else what kubectl would use. */
@@ -31,7 +33,8 @@ export async function connect(options: GlobalOptions): Promise<Connection> {
   if (error !== undefined) throw new CommandError(error);
   const transport = new HttpTransport(access);
   const client = createClient(transport, { fieldManager: "agent-sandbox", onWarning: printWarning });
-  return { access, transport, client, [Symbol.asyncDispose]: () => client.close() };
+  const namespace = options.namespace ?? access.namespace;
+  return { access, transport, client, namespace, [Symbol.asyncDispose]: () => client.close() };
 }
 
 function printWarning(text: string): void {

@@ -30,5 +30,5 @@ export function formatTable(table: Table, options: { wide?: boolean; namespaces?
 
 function formatCell(cell: unknown): string {
   if (cell === undefined || cell === null || cell === "") return "<none>";
-  return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
+  return typeof cell === "string" ? cell : JSON.stringify(cell);
 }

@@ -14,7 +14,7 @@ export async function apply(options: GlobalOptions & { readonly filename: string
     if (resource === undefined) {
       throw new CommandError(`the server doesn't have ${manifest.kind} in ${manifest.apiVersion}`);
     }
-    const verb = await applyOne(connection, resource, placed(manifest, resource, options.namespace));
+    const verb = await applyOne(connection, resource, placed(manifest, resource, connection.namespace));
     console.log(`${displayName(resource, manifest.metadata.name)} ${verb}`);
   }
 }

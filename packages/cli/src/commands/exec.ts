@@ -11,15 +11,17 @@ export interface ExecOptions extends GlobalOptions {
   readonly container?: string;
 }
 
-export async function exec(sandbox: string, words: readonly string[], options: ExecOptions): Promise<void> {
+export async function exec(sandbox: string, given: readonly string[], options: ExecOptions): Promise<void> {
+  const words = given[0] === "--" ? given.slice(1) : given;
+  if (words.length === 0) throw new CommandError("no command to run: write it after --, as in exec my-sandbox -- ls");
   await using connection = await connect(options);
-  const pod = await podOf(connection, sandbox, options.namespace);
+  const pod = await podOf(connection, sandbox);
   const tty = options.tty === true && process.stdin.isTTY;
   const query = new URLSearchParams({ stdout: "true", stderr: String(!tty), stdin: String(options.stdin === true) });
   query.set("tty", String(tty));
   if (options.container !== undefined) query.set("container", options.container);
   for (const word of words) query.append("command", word);
-  const path = `/api/v1/namespaces/${encodeURIComponent(options.namespace)}/pods/${encodeURIComponent(pod)}/exec`;
+  const path = `/api/v1/namespaces/${encodeURIComponent(connection.namespace)}/pods/${encodeURIComponent(pod)}/exec`;
   const socket = await openSocket(connection.access, `${path}?${query.toString()}`);
   using _terminal = tty ? rawTerminal(socket) : undefined;
   const stdin = options.stdin === true ? process.stdin : undefined;
@@ -27,7 +29,7 @@ export async function exec(sandbox: string, words: readonly string[], options: E
 }
 
 /** A Sandbox's Pod has its name unless the Sandbox notes another. */
-async function podOf({ client }: Connection, name: string, namespace: string): Promise<string> {
+async function podOf({ client, namespace }: Connection, name: string): Promise<string> {
   try {
     const found = await client.get(sandboxes, { name, namespace });
     return found.metadata.annotations?.[podNameAnnotation] || name;

@@ -22,7 +22,7 @@ export async function get(type: string, names: readonly string[], options: GetOp
   const wanted = named === undefined ? names : [named, ...names];
   await using connection = await connect(options);
   const resource = resolveResource(word, await discover(connection.transport));
-  const paths = pathsOf(resource, wanted, options);
+  const paths = pathsOf(resource, wanted, { ...options, namespace: connection.namespace });
   if (output === "" || output === "wide") {
     const tables = await Promise.all(paths.map((path) => fetchJson(connection.transport, path, tableType)));
     printTables(tables as Table[], { wide: output === "wide", namespaces: allNamespaces && resource.namespaced });
@@ -32,7 +32,11 @@ export async function get(type: string, names: readonly string[], options: GetOp
   printObjects(answers, output, resource);
 }
 
-function pathsOf(resource: ServedResource, names: readonly string[], options: GetOptions): string[] {
+function pathsOf(
+  resource: ServedResource,
+  names: readonly string[],
+  options: GetOptions & { namespace: string },
+): string[] {
   const api = resource.apiVersion.includes("/") ? `/apis/${resource.apiVersion}` : `/api/${resource.apiVersion}`;
   const scoped = resource.namespaced && options.allNamespaces !== true;
   const namespace = scoped ? `/namespaces/${encodeURIComponent(options.namespace)}` : "";

@@ -17,7 +17,7 @@ export async function wait(target: string, options: WaitOptions): Promise<void> 
   await using connection = await connect(options);
   const resource = resolveResource(type, await discover(connection.transport));
   const signal = AbortSignal.timeout(timeoutMs);
-  const scope = resource.namespaced ? { namespace: options.namespace } : {};
+  const scope = resource.namespaced ? { namespace: connection.namespace } : {};
   const feed = followResource(connection.client, resource, {
     ...scope,
     signal,

@@ -1,0 +1,57 @@
+import { mkdirSync } from "node:fs";
+import { startInBackground } from "../box/background.ts";
+import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
+import { findRunningBox, type RunningBox } from "../box/running-box.ts";
+import type { GlobalOptions } from "../client/connect.ts";
+import { CommandError } from "../command-error.ts";
+
+export interface UpOptions extends GlobalOptions {
+  readonly foreground?: boolean;
+  readonly listen: string;
+}
+
+export async function up(options: UpOptions): Promise<void> {
+  if (process.getuid?.() !== 0) {
+    throw new CommandError("the box needs root, to make containers and their networks: run it with sudo");
+  }
+  const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
+  const address = parseListen(options.listen);
+  const running = findRunningBox(paths);
+  if (running !== undefined) {
+    console.log(`The box already runs (process ${running.pid}) at ${running.url}`);
+    return;
+  }
+  mkdirSync(paths.dataDir, { recursive: true, mode: 0o700 });
+  if (options.foreground === true) {
+    const { runBox } = await import("../box/run-box.ts");
+    await runBox(paths, address);
+    return;
+  }
+  console.log("Starting the box…");
+  const words = ["--data-dir", paths.dataDir, "up", "--foreground", "--listen", options.listen];
+  const box = await startInBackground(paths, words);
+  describe(box, paths.kubeconfig, paths.log);
+}
+
+function describe(box: RunningBox, kubeconfig: string, log: string): void {
+  console.log(`The box runs (process ${box.pid}).`);
+  console.log(`  API         ${box.url}`);
+  console.log(`  kubeconfig  ${kubeconfig}    (export KUBECONFIG=${kubeconfig})`);
+  console.log(`  log         ${log}`);
+}
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `127.0.0.1:7643`, `[::1]:7643`; port 0 takes any free one. */
+export function parseListen(text: string): ListenAddress {
+  const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || port > 65_535) {
+    throw new CommandError(`Cannot listen on "${text}": write address:port, as in 127.0.0.1:7643`);
+  }
+  return { host, port };
+}
