@@ -6,6 +6,8 @@ import { writeKubeconfig } from "./auth/kubeconfig.ts";
 import { createNamespaces } from "./bootstrap.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ExecEndpoint } from "./exec/exec-endpoint.ts";
+import { GarbageCollector } from "./gc/garbage-collector.ts";
+import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
 import { HttpsServer } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
 import { type Logger, silentLogger } from "./logger.ts";
@@ -71,6 +73,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const server = new EmbeddedApiServer({ store, dataDir, nodeName, podStreams, logger, clock });
   try {
     await createNamespaces(server.transport);
+    server.startCollecting();
     return server;
   } catch (error) {
     await server.close();
@@ -93,6 +96,7 @@ class EmbeddedApiServer implements ApiServer {
   readonly #context: ApiContext;
   readonly #closing = new AbortController();
   readonly #exec: ExecEndpoint;
+  readonly #collectors: readonly (GarbageCollector | NamespaceCleaner)[];
   #https: HttpsServer | undefined;
   #closed: Promise<void> | undefined;
 
@@ -102,7 +106,15 @@ class EmbeddedApiServer implements ApiServer {
     const registry = new Registry([...builtinDefinitions, ...sandboxDefinitions]);
     this.#context = { store, clock, nodeName, registry, closing: this.#closing.signal };
     this.#exec = new ExecEndpoint(parts);
+    this.#collectors = [
+      new GarbageCollector(this.#context, parts.logger),
+      new NamespaceCleaner(this.#context, parts.logger),
+    ];
     this.transport = inProcessTransport(this.#context, ownIdentity);
+  }
+
+  startCollecting(): void {
+    for (const collector of this.#collectors) collector.start();
   }
 
   async listen({ host = "127.0.0.1", port = 0 }: ListenOptions = {}): Promise<Listening> {
@@ -139,6 +151,7 @@ class EmbeddedApiServer implements ApiServer {
     this.#closing.abort();
     this.#exec.close();
     await this.#https?.close();
+    await Promise.all(this.#collectors.map((collector) => collector.stop()));
     await this.#parts.store.close();
   }
 

@@ -45,6 +45,8 @@ export interface Strategy {
   validate?(object: ApiObject, old: ApiObject | undefined): readonly FieldError[];
   /** How long a deletion waits for whoever runs the object; 0 when it can go at once. */
   graceSeconds?(object: ApiObject, requested: number | undefined): number;
+  /** Why an object may not be deleted at all. */
+  deletionProblem?(object: ApiObject): string | undefined;
   /** Shows on the object itself that its deletion has begun. */
   markDeleted?(object: ApiObject): ApiObject;
   /** Whether something other than finalizers and grace keeps an object that is marked for deletion. */

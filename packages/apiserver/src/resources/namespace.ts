@@ -4,7 +4,12 @@ import type { Strategy } from "./definition.ts";
 /** Keeps a namespace until what is in it is gone. */
 export const namespaceFinalizer = "kubernetes";
 
+/** Without these nothing works: they come back only with the next start. */
+const permanent = new Set(["default", "kube-system", "kube-public"]);
+
 export const namespaceStrategy: Strategy = {
+  deletionProblem: ({ metadata }) =>
+    permanent.has(metadata.name ?? "") ? "this namespace may not be deleted" : undefined,
   prepareCreate: (namespace) => ({
     ...namespace,
     metadata: {

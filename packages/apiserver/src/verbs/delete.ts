@@ -1,4 +1,4 @@
-import { badRequest, notFound } from "../api-error.ts";
+import { badRequest, forbidden, notFound } from "../api-error.ts";
 import { type ApiObject, isJsonObject, withMetadata } from "../api-object.ts";
 import { timestamp } from "../clock.ts";
 import type { Query } from "../request/query.ts";
@@ -82,6 +82,8 @@ export async function remove(context: ApiContext, target: ObjectTarget, options:
     const old = view.get(definition.id, key);
     if (old === undefined) throw notFound(subjectOf(target, target.name));
     checkPreconditions(target, old, options);
+    const problem = definition.strategy.deletionProblem?.(old.object);
+    if (problem !== undefined) throw forbidden(subjectOf(target, target.name), problem);
     const next = marked(definition, old.object, { ...options, nowMs: context.clock.now() });
     const gone = isGone(definition, next);
     const object = gone ? next : stamped(next, revision);

@@ -1,0 +1,159 @@
+import type { OwnerReference } from "@agent-sandbox/api";
+import { ApiError } from "../api-error.ts";
+import { type ApiObject, withMetadata } from "../api-object.ts";
+import type { Logger } from "../logger.ts";
+import type { ObjectTarget } from "../request/target.ts";
+import type { ResourceChange } from "../store/store.ts";
+import type { ApiContext } from "../verbs/context.ts";
+import { foregroundFinalizer, orphanFinalizer, remove } from "../verbs/delete.ts";
+import { modify } from "../verbs/modify.ts";
+import { idText, type ObjectId, Ownership, ownersOf, parseId } from "./ownership.ts";
+import { WorkSet } from "./work-set.ts";
+
+/**
+ * Deletes what belongs to nobody any more. An object whose owners are all gone goes; one that keeps an owner loses its
+ * references to the others. It looks at everything once when it starts, for what was missed while it was not there.
+ */
+export class GarbageCollector {
+  readonly #context: ApiContext;
+  readonly #ownership = new Ownership();
+  readonly #work: WorkSet;
+  #unsubscribe: () => void = () => undefined;
+
+  constructor(context: ApiContext, logger: Logger) {
+    this.#context = context;
+    this.#work = new WorkSet((item) => this.#look(parseId(item)), logger);
+  }
+
+  start(): void {
+    const { registry, store } = this.#context;
+    const owned: ObjectId[] = [];
+    for (const { id } of registry.definitions) {
+      for (const { object } of store.list(id)) {
+        this.#ownership.add(id, object);
+        if (isInteresting(object)) owned.push({ resource: id, key: keyOf(object) });
+      }
+    }
+    this.#unsubscribe = store.subscribe(undefined, (changes) => this.#notice(changes));
+    for (const id of owned) this.#work.add(idText(id));
+  }
+
+  idle(): Promise<void> {
+    return this.#work.idle();
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe();
+    await this.#work.stop();
+  }
+
+  #notice(changes: readonly ResourceChange[]): void {
+    for (const { resource, change } of changes) this.#ownership.apply(resource, change);
+    for (const { resource, change } of changes) {
+      const { stored, previous, key } = change;
+      if (stored !== undefined) {
+        if (isInteresting(stored.object)) this.#work.add(idText({ resource, key }));
+        continue;
+      }
+      const { uid = "" } = previous?.object.metadata ?? {};
+      for (const dependent of this.#ownership.dependents(uid)) this.#work.add(idText(dependent));
+      this.#lookAtOwners(previous?.object);
+    }
+  }
+
+  /** An owner may be waiting for the object that has just gone. */
+  #lookAtOwners(object: ApiObject | undefined): void {
+    for (const uid of object === undefined ? [] : ownersOf(object)) {
+      const owner = this.#ownership.find(uid);
+      if (owner !== undefined) this.#work.add(idText(owner));
+    }
+  }
+
+  async #look(id: ObjectId): Promise<void> {
+    const object = this.#context.store.get(id.resource, id.key)?.object;
+    if (object === undefined) return;
+    try {
+      await (object.metadata.deletionTimestamp === undefined ? this.#judge(id, object) : this.#finish(id, object));
+    } catch (error) {
+      // Somebody changed or deleted it meanwhile: that change brings it here again.
+      if (!(error instanceof ApiError) || (error.reason !== "NotFound" && error.reason !== "Conflict")) throw error;
+    }
+  }
+
+  async #judge(id: ObjectId, object: ApiObject): Promise<void> {
+    const { ownerReferences = [], uid } = object.metadata;
+    const solid = ownerReferences.filter((owner) => this.#stateOf(owner, object) === "solid");
+    if (solid.length === ownerReferences.length) return;
+    if (solid.length > 0) return this.#rewrite(id, object, { ownerReferences: solid });
+    const awaited = ownerReferences.some((owner) => this.#stateOf(owner, object) === "waiting");
+    await remove(this.#context, this.#target(id), { uid, propagation: awaited ? "Foreground" : "Background" });
+  }
+
+  /** An owner counts when it is there, and in reach: cluster-wide or in the same namespace. */
+  #stateOf({ uid }: OwnerReference, dependent: ApiObject): "solid" | "waiting" | "absent" {
+    const id = this.#ownership.find(uid);
+    const owner = id === undefined ? undefined : this.#context.store.get(id.resource, id.key)?.object;
+    if (owner === undefined) return "absent";
+    const { namespace, deletionTimestamp, finalizers = [] } = owner.metadata;
+    if (namespace !== undefined && namespace !== dependent.metadata.namespace) return "absent";
+    return deletionTimestamp !== undefined && finalizers.includes(foregroundFinalizer) ? "waiting" : "solid";
+  }
+
+  /** Does for a deleted owner what its finalizers ask for. */
+  async #finish(id: ObjectId, object: ApiObject): Promise<void> {
+    const { finalizers = [], uid = "" } = object.metadata;
+    const dependents = this.#ownership.dependents(uid);
+    if (finalizers.includes(orphanFinalizer)) {
+      await Promise.all(dependents.map((dependent) => this.#disown(dependent, uid)));
+      return this.#rewrite(id, object, { finalizers: finalizers.filter((each) => each !== orphanFinalizer) });
+    }
+    if (!finalizers.includes(foregroundFinalizer)) return;
+    for (const dependent of dependents) this.#work.add(idText(dependent));
+    if (dependents.some((dependent) => this.#blocks(dependent, uid))) return;
+    await this.#rewrite(id, object, { finalizers: finalizers.filter((each) => each !== foregroundFinalizer) });
+  }
+
+  #blocks(dependent: ObjectId, uid: string): boolean {
+    const object = this.#context.store.get(dependent.resource, dependent.key)?.object;
+    return (object?.metadata.ownerReferences ?? []).some(
+      (owner) => owner.uid === uid && owner.blockOwnerDeletion === true,
+    );
+  }
+
+  async #disown(dependent: ObjectId, uid: string): Promise<void> {
+    const object = this.#context.store.get(dependent.resource, dependent.key)?.object;
+    if (object === undefined) return;
+    const ownerReferences = (object.metadata.ownerReferences ?? []).filter((owner) => owner.uid !== uid);
+    await this.#rewrite(dependent, object, { ownerReferences });
+  }
+
+  async #rewrite(id: ObjectId, object: ApiObject, change: Partial<ApiObject["metadata"]>): Promise<void> {
+    const wanted = withMetadata(object, change);
+    const options = { dryRun: false, fieldValidation: "Ignore", needsRevision: true } as const;
+    await modify(this.#context, this.#target(id), { ...options, wanted: () => wanted });
+  }
+
+  #target({ resource, key }: ObjectId): ObjectTarget {
+    const definition = this.#context.registry.get(resource);
+    if (definition === undefined) throw new Error(`Cannot collect ${resource} "${key}": the resource is not served`);
+    const slash = key.indexOf("/");
+    const namespace = slash < 0 ? undefined : key.slice(0, slash);
+    return {
+      definition,
+      version: definition.versions[0],
+      namespace,
+      name: key.slice(slash + 1),
+      subresource: undefined,
+    };
+  }
+}
+
+function isInteresting({ metadata }: ApiObject): boolean {
+  if ((metadata.ownerReferences ?? []).length > 0) return true;
+  const finalizers = metadata.deletionTimestamp === undefined ? [] : (metadata.finalizers ?? []);
+  return finalizers.includes(orphanFinalizer) || finalizers.includes(foregroundFinalizer);
+}
+
+function keyOf({ metadata }: ApiObject): string {
+  return metadata.namespace === undefined ? `${metadata.name}` : `${metadata.namespace}/${metadata.name}`;
+}

@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { History } from "./history.ts";
+import type { Change } from "./store.ts";
+
+const change = (revision: number, atMs = 0): Change => ({
+  revision,
+  atMs,
+  key: `k${revision}`,
+  stored: undefined,
+  previous: undefined,
+});
+const bounds = { maxChanges: 4, maxAgeMs: 1000 };
+
+describe("History", () => {
+  test("finds the place after a revision, whether it has that very one or not", () => {
+    const history = new History(0);
+    for (const revision of [2, 4, 6]) history.append(change(revision));
+    expect([0, 1, 2, 3, 4, 5, 6, 9].map((revision) => history.position(revision))).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+  });
+
+  test("keeps positions valid while it forgets, and says when one is lost", () => {
+    const history = new History(0);
+    for (let revision = 1; revision <= 6; revision += 1) history.append(change(revision));
+    const position = history.position(3) as number;
+    expect(history.overfull(bounds)).toBe(true);
+    expect(history.trim(bounds, 0).map(({ revision }) => revision)).toEqual([1, 2]);
+    expect(history.floor).toBe(2);
+    expect(history.position(1)).toBeUndefined();
+    expect(history.position(2)).toBe(2);
+    expect(history.read(position, 2)).toEqual({ changes: [change(4), change(5)], next: position + 2 });
+    expect(history.read(1, 2)).toBeUndefined();
+  });
+
+  test("forgets by age", () => {
+    const history = new History(0);
+    for (const [revision, atMs] of [
+      [1, 0],
+      [2, 500],
+      [3, 1500],
+    ] as const)
+      history.append(change(revision, atMs));
+    expect(history.trim(bounds, 1501).map(({ revision }) => revision)).toEqual([1, 2]);
+    expect(history.after(2)).toEqual([change(3, 1500)]);
+    expect(history.after(1)).toBeUndefined();
+  });
+});

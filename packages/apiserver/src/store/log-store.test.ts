@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import { silentLogger } from "../logger.ts";
+import type { Compaction, Journal, JournalRow } from "./journal.ts";
+import { LogStore } from "./log-store.ts";
+import { replay } from "./replay.ts";
+import type { Store, Write } from "./store.ts";
+
+class FakeJournal implements Journal {
+  batches: JournalRow[][] = [];
+  compactions: Compaction[] = [];
+  broken = false;
+
+  append(rows: readonly JournalRow[]): void {
+    if (this.broken) throw new Error("disk full");
+    this.batches.push([...rows]);
+  }
+  compact(compaction: Compaction): void {
+    this.compactions.push(compaction);
+  }
+  tidy(): void {}
+  close(): void {}
+}
+
+function open(journal: FakeJournal, maxChanges = 100): Store {
+  const state = replay({ rows: journal.batches.flat(), floors: new Map() });
+  return new LogStore({
+    journal,
+    state,
+    clock: { now: () => 0 },
+    logger: silentLogger,
+    history: { maxChanges, maxAgeMs: 1000 },
+  });
+}
+
+const put = (key: string, revision: number, value = ""): Write => ({
+  resource: "things",
+  key,
+  object: { apiVersion: "v1", kind: "Thing", metadata: { name: key, resourceVersion: String(revision) }, value },
+});
+const create = (store: Store, key: string, value = ""): Promise<number> =>
+  store.write((_view, revision) => ({ write: put(key, revision, value), result: revision }));
+const remove = (store: Store, key: string): Promise<number> =>
+  store.write((_view, revision) => ({ write: { resource: "things", key, object: undefined }, result: revision }));
+
+describe("LogStore", () => {
+  test("saves writes that come together in one transaction, with a revision each", async () => {
+    const journal = new FakeJournal();
+    const store = open(journal);
+    const revisions = await Promise.all(Array.from({ length: 10 }, (_, at) => create(store, `k${at}`)));
+    expect(revisions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(journal.batches.map((batch) => batch.length)).toEqual([10]);
+    expect(store.revision).toBe(10);
+  });
+
+  test("shows deciders what is still on its way, and readers only what is saved", async () => {
+    const store = open(new FakeJournal());
+    const first = create(store, "a", "1");
+    const seen = store.write((view) => ({ result: view.get("things", "a")?.object["value"] }));
+    expect(store.get("things", "a")).toBeUndefined();
+    expect(store.revision).toBe(0);
+    expect(await seen).toBe("1");
+    expect(store.get("things", "a")?.revision).toBe(await first);
+  });
+
+  test("fails everything that rested on a write that could not be saved, and goes on", async () => {
+    const journal = new FakeJournal();
+    const store = open(journal);
+    journal.broken = true;
+    const writes = await Promise.allSettled([
+      create(store, "a"),
+      create(store, "b"),
+      store.write((view) => ({ result: view.get("things", "a") })),
+    ]);
+    expect(writes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(writes[0]).toMatchObject({
+      reason: { reason: "InternalError", message: "Cannot save the object: disk full" },
+    });
+    journal.broken = false;
+    expect(store.get("things", "a")).toBeUndefined();
+    await create(store, "a");
+    expect([...store.list("things")].map(({ object }) => object.metadata.name)).toEqual(["a"]);
+  });
+
+  test("changes nothing when a decision throws", async () => {
+    const journal = new FakeJournal();
+    const store = open(journal);
+    await expect(
+      store.write(() => {
+        throw new Error("no");
+      }),
+    ).rejects.toThrow("no");
+    expect(await create(store, "a")).toBe(1);
+  });
+
+  test("refuses an object that is too large to keep", async () => {
+    const store = open(new FakeJournal());
+    await expect(create(store, "big", "x".repeat(3 * 1024 * 1024))).rejects.toMatchObject({
+      reason: "RequestEntityTooLarge",
+    });
+    expect(await create(store, "small")).toBe(1);
+  });
+
+  test("refuses more writes than it can hold", async () => {
+    const store = open(new FakeJournal());
+    const writes = Array.from({ length: 20_001 }, (_, at) => create(store, `k${at}`));
+    const settled = await Promise.allSettled(writes);
+    expect(settled.filter(({ status }) => status === "rejected")).toHaveLength(1);
+    expect(settled.at(-1)).toMatchObject({ reason: { reason: "TooManyRequests" } });
+  });
+
+  test("comes back from its journal as it was", async () => {
+    const journal = new FakeJournal();
+    const store = open(journal);
+    await create(store, "a", "1");
+    await create(store, "b", "1");
+    await create(store, "a", "2");
+    await remove(store, "b");
+    const again = open(journal);
+    expect(again.revision).toBe(4);
+    expect([...again.list("things")]).toEqual([...store.list("things")]);
+    const position = again.position("things", 1) as number;
+    expect(again.read("things", position, 10)).toEqual(store.read("things", position, 10));
+    expect(again.listAt("things", 2)?.map(({ object }) => object["value"])).toEqual(["1", "1"]);
+  });
+
+  test("forgets what no watch can ask for, and nothing that is current", async () => {
+    const journal = new FakeJournal();
+    const store = open(journal, 8);
+    await create(store, "kept");
+    await create(store, "gone");
+    await remove(store, "gone");
+    for (let at = 0; at < 20; at += 1) await create(store, "busy", String(at));
+    const forgotten = new Set(journal.compactions.flatMap(({ revisions }) => revisions));
+    const rows = journal.batches.flat().filter(({ revision }) => !forgotten.has(revision));
+    const floors = new Map(journal.compactions.flatMap((compaction) => [...compaction.floors]));
+    const { objects, revision } = replay({ rows, floors });
+    expect(revision).toBe(store.revision);
+    expect([...(objects.get("things")?.list("") ?? [])]).toEqual([...store.list("things")]);
+    expect(rows.length).toBeLessThan(20);
+    expect(store.position("things", 1)).toBeUndefined();
+  });
+
+  test("keeps its revision when all it held has been forgotten", () => {
+    const { revision } = replay({
+      rows: [],
+      floors: new Map([
+        ["things", 41],
+        ["others", 7],
+      ]),
+    });
+    expect(revision).toBe(41);
+  });
+
+  test("saves what it has accepted before it closes, and takes nothing more", async () => {
+    const journal = new FakeJournal();
+    const store = open(journal);
+    const write = create(store, "a");
+    await store.close();
+    expect(await write).toBe(1);
+    expect(journal.batches).toHaveLength(1);
+    await expect(create(store, "b")).rejects.toMatchObject({ reason: "ServiceUnavailable" });
+  });
+
+  test("wakes listeners of what changed only", async () => {
+    const store = open(new FakeJournal());
+    const woken: string[] = [];
+    store.subscribe("things", () => woken.push("things"));
+    store.subscribe("others", () => woken.push("others"));
+    const stop = store.subscribe(undefined, () => woken.push("any"));
+    await create(store, "a");
+    stop();
+    await create(store, "b");
+    expect(woken).toEqual(["things", "any", "things"]);
+  });
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { configMap, configMaps, pod, pods, TestApi } from "../testing/test-api.test.support.ts";
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await TestApi.start({ nodeName: "box" });
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+describe("delete", () => {
+  test("removes at once, and says what was removed", async () => {
+    const { metadata } = await api.create(configMaps, configMap("plain"));
+    const { status, body } = await api.send("DELETE", `${configMaps}/plain`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      kind: "Status",
+      status: "Success",
+      details: { name: "plain", kind: "configmaps", uid: metadata.uid },
+    });
+    expect((await api.send("DELETE", `${configMaps}/plain`)).status).toBe(404);
+  });
+
+  test.for([
+    ["uid", { uid: "other" }],
+    ["resourceVersion", { resourceVersion: "1" }],
+  ] as const)("is held back by the precondition %s", async ([what, preconditions]) => {
+    await api.create(configMaps, configMap(`guarded-${what.toLowerCase()}`));
+    const path = `${configMaps}/guarded-${what.toLowerCase()}`;
+    expect(await api.send("DELETE", path, { preconditions })).toMatchObject({
+      status: 409,
+      body: { reason: "Conflict" },
+    });
+    const { metadata } = await api.get(path);
+    const { uid, resourceVersion } = metadata;
+    expect((await api.send("DELETE", path, { preconditions: { uid, resourceVersion } })).status).toBe(200);
+  });
+
+  test("waits for finalizers, and goes with the last of them", async () => {
+    await api.create(configMaps, configMap("held", { finalizers: ["example.com/a", "example.com/b"] }));
+    const { body } = await api.send("DELETE", `${configMaps}/held`);
+    expect(body).toMatchObject({
+      kind: "ConfigMap",
+      metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 },
+    });
+    const added = await api.merge(`${configMaps}/held`, {
+      metadata: { finalizers: ["example.com/a", "example.com/c"] },
+    });
+    expect(added).toMatchObject({ status: 422, body: { details: { causes: [{ field: "metadata.finalizers" }] } } });
+    await api.merge(`${configMaps}/held`, { metadata: { finalizers: ["example.com/b"] } });
+    expect((await api.get(`${configMaps}/held`)).metadata["finalizers"]).toEqual(["example.com/b"]);
+    await api.merge(`${configMaps}/held`, { metadata: { finalizers: null } });
+    expect((await api.send("GET", `${configMaps}/held`)).status).toBe(404);
+  });
+
+  test("gives a bound Pod its grace, which a second deletion can only shorten", async () => {
+    await api.create(pods, pod("graceful"));
+    const first = await api.send("DELETE", `${pods}/graceful`);
+    expect(first.body.metadata).toMatchObject({
+      deletionTimestamp: "2026-01-01T00:00:30Z",
+      deletionGracePeriodSeconds: 30,
+      generation: 2,
+    });
+    const longer = await api.send("DELETE", `${pods}/graceful`, { gracePeriodSeconds: 60 });
+    expect(longer.body.metadata).toMatchObject({ deletionGracePeriodSeconds: 30 });
+    const shorter = await api.send("DELETE", `${pods}/graceful?gracePeriodSeconds=5`);
+    expect(shorter.body.metadata).toMatchObject({
+      deletionTimestamp: "2026-01-01T00:00:05Z",
+      deletionGracePeriodSeconds: 5,
+    });
+    const last = await api.send("DELETE", `${pods}/graceful`, { gracePeriodSeconds: 0 });
+    expect(last.body).toMatchObject({ kind: "Pod", metadata: { name: "graceful" } });
+    expect((await api.send("GET", `${pods}/graceful`)).status).toBe(404);
+  });
+
+  test("gives no grace to a Pod that has ended", async () => {
+    await api.create(pods, pod("ended"));
+    await api.merge(`${pods}/ended/status`, { status: { phase: "Succeeded" } });
+    await api.send("DELETE", `${pods}/ended`);
+    expect((await api.send("GET", `${pods}/ended`)).status).toBe(404);
+  });
+
+  test("keeps everything on a dry run", async () => {
+    await api.create(configMaps, configMap("dry"));
+    expect((await api.send("DELETE", `${configMaps}/dry?dryRun=All`)).status).toBe(200);
+    expect((await api.send("DELETE", `${configMaps}/dry`, { dryRun: ["All"] })).status).toBe(200);
+    expect((await api.get(`${configMaps}/dry`)).metadata).not.toHaveProperty("deletionTimestamp");
+  });
+
+  test.for([
+    { gracePeriodSeconds: -1 },
+    { gracePeriodSeconds: "x" },
+    { propagationPolicy: "Sideways" },
+    { dryRun: ["Some"] },
+    { preconditions: { uid: 5 } },
+    [],
+  ])("refuses options %j", async (options) => {
+    await api.send("POST", configMaps, configMap("optioned"));
+    expect((await api.send("DELETE", `${configMaps}/optioned`, options)).status).toBe(400);
+  });
+
+  test("deletes many by their labels", async () => {
+    const labelled = (name: string, group: string): Promise<unknown> =>
+      api.create(configMaps, configMap(name, { labels: { group } }));
+    await Promise.all([labelled("many-1", "x"), labelled("many-2", "x"), labelled("many-3", "y")]);
+    const { status, body } = await api.send("DELETE", `${configMaps}?labelSelector=group%3Dx`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ kind: "ConfigMapList" });
+    expect(await api.names(`${configMaps}?labelSelector=group`)).toEqual(["many-3"]);
+    expect((await api.send("DELETE", "/api/v1/configmaps")).status).toBe(400);
+  });
+});

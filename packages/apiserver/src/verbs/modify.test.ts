@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { configMap, configMaps, pod, pods, sandbox, sandboxes, TestApi } from "../testing/test-api.test.support.ts";
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await TestApi.start();
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+describe("update", () => {
+  test("replaces what the client owns and keeps what the server owns", async () => {
+    const old = await api.create(configMaps, {
+      ...configMap("replaced", { labels: { a: "1" } }),
+      data: { a: "1", b: "2" },
+    });
+    const body = {
+      ...old,
+      metadata: { ...old.metadata, labels: { b: "2" }, creationTimestamp: "2000-01-01T00:00:00Z" },
+      data: { a: "3" },
+    };
+    const { status, body: updated } = await api.send("PUT", `${configMaps}/replaced`, body);
+    expect(status).toBe(200);
+    expect(updated.data).toEqual({ a: "3" });
+    expect(updated.metadata).toEqual({
+      ...old.metadata,
+      labels: { b: "2" },
+      resourceVersion: updated.metadata.resourceVersion,
+    });
+    expect(Number(updated.metadata.resourceVersion)).toBeGreaterThan(Number(old.metadata.resourceVersion));
+  });
+
+  test("refuses a stale resourceVersion", async () => {
+    const old = await api.create(configMaps, configMap("stale"));
+    await api.merge(`${configMaps}/stale`, { data: { a: "1" } });
+    const answer = await api.send("PUT", `${configMaps}/stale`, { ...old, data: { a: "2" } });
+    expect(answer).toMatchObject({
+      status: 409,
+      body: { reason: "Conflict", details: { name: "stale", kind: "configmaps" } },
+    });
+    expect(await api.get(`${configMaps}/stale`)).toMatchObject({ data: { a: "1" } });
+  });
+
+  test("refuses another UID", async () => {
+    await api.create(configMaps, configMap("uid"));
+    const answer = await api.send("PUT", `${configMaps}/uid`, configMap("uid", { uid: "other" }));
+    expect(answer).toMatchObject({ status: 409, body: { reason: "Conflict" } });
+  });
+
+  test("lets built-in kinds leave the resourceVersion out, custom ones not", async () => {
+    await api.create(configMaps, configMap("unconditional"));
+    await api.create(sandboxes, sandbox("unconditional"));
+    expect((await api.send("PUT", `${configMaps}/unconditional`, configMap("unconditional"))).status).toBe(200);
+    const answer = await api.send("PUT", `${sandboxes}/unconditional`, sandbox("unconditional"));
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { details: { causes: [{ field: "metadata.resourceVersion" }] } },
+    });
+  });
+
+  test("saves nothing when nothing changes", async () => {
+    const old = await api.create(pods, pod("unchanged"));
+    const put = await api.send("PUT", `${pods}/unchanged`, old);
+    const merged = await api.merge(`${pods}/unchanged`, { metadata: { labels: null } });
+    const status = await api.merge(`${pods}/unchanged/status`, { status: { phase: "Pending" } });
+    for (const { body } of [put, merged, status])
+      expect(body.metadata.resourceVersion).toBe(old.metadata.resourceVersion);
+  });
+
+  test("refuses a name that is not the path's, and objects that are not there", async () => {
+    await api.create(configMaps, configMap("named"));
+    expect((await api.send("PUT", `${configMaps}/named`, configMap("other"))).status).toBe(400);
+    expect((await api.send("PUT", `${configMaps}/absent`, configMap("absent"))).status).toBe(404);
+  });
+
+  test("lets one of many concurrent writers win", async () => {
+    const old = await api.create(configMaps, configMap("raced"));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        api.send("PUT", `${configMaps}/raced`, { ...old, data: { at: String(at) } }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
+  });
+
+  test("keeps a running Pod as it is, but for its image", async () => {
+    const old = await api.create(pods, pod("fixed"));
+    const changed = await api.json(`${pods}/fixed`, [{ op: "replace", path: "/spec/restartPolicy", value: "Never" }]);
+    expect(changed).toMatchObject({
+      status: 422,
+      body: { details: { causes: [{ field: "spec", reason: "FieldValueForbidden" }] } },
+    });
+    const image = await api.json(`${pods}/fixed`, [
+      { op: "replace", path: "/spec/containers/0/image", value: "busybox:2" },
+    ]);
+    expect(image).toMatchObject({ status: 200, body: { metadata: { generation: 2, uid: old.metadata.uid } } });
+  });
+});
+
+describe("status and generation", () => {
+  test("the main path does not touch the status, the status path nothing else", async () => {
+    await api.create(sandboxes, sandbox("parts"));
+    const main = await api.merge(`${sandboxes}/parts`, {
+      spec: { shutdownPolicy: "Delete" },
+      status: { serviceFQDN: "x" },
+    });
+    expect(main.body).not.toHaveProperty("status");
+    expect(main.body.metadata.generation).toBe(2);
+    const status = await api.merge(`${sandboxes}/parts/status`, {
+      metadata: { labels: { a: "b" } },
+      spec: { shutdownPolicy: "Retain" },
+      status: { serviceFQDN: "y" },
+    });
+    expect(status.body).toMatchObject({
+      spec: { shutdownPolicy: "Delete" },
+      status: { serviceFQDN: "y" },
+      metadata: { generation: 2 },
+    });
+    expect(status.body.metadata).not.toHaveProperty("labels");
+  });
+
+  test("metadata alone is no new generation", async () => {
+    await api.create(sandboxes, sandbox("labelled"));
+    const { body } = await api.merge(`${sandboxes}/labelled`, { metadata: { labels: { a: "b" } } });
+    expect(body.metadata).toMatchObject({ generation: 1, labels: { a: "b" } });
+  });
+
+  test("kinds without a status path have none", async () => {
+    await api.create(configMaps, configMap("plain"));
+    expect((await api.merge(`${configMaps}/plain/status`, {})).status).toBe(404);
+    const templates = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/sandboxtemplates";
+    expect((await api.send("GET", `${templates}/any/status`)).status).toBe(404);
+  });
+});
+
+describe("patch", () => {
+  test("merges, and removes with null", async () => {
+    await api.create(configMaps, { ...configMap("merged"), data: { a: "1", b: "2" } });
+    const { body } = await api.merge(`${configMaps}/merged`, { data: { a: null, c: "3" } });
+    expect(body.data).toEqual({ b: "2", c: "3" });
+  });
+
+  test.for([
+    ["uid", { uid: "other" }],
+    ["resourceVersion", { resourceVersion: "1" }],
+  ])("takes metadata.%s in the patch as a precondition", async ([, metadata]) => {
+    const name = `guarded-${Object.keys(metadata as object)[0]?.toLowerCase()}`;
+    await api.create(configMaps, configMap(name));
+    const answer = await api.merge(`${configMaps}/${name}`, { metadata, data: { a: "1" } });
+    expect(answer).toMatchObject({ status: 409, body: { reason: "Conflict" } });
+    expect(await api.get(`${configMaps}/${name}`)).not.toHaveProperty("data");
+  });
+
+  test("lets patches without preconditions all through", async () => {
+    await api.create(configMaps, configMap("counted"));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) => api.merge(`${configMaps}/counted`, { data: { [`k${at}`]: "x" } })),
+    );
+    expect(Object.keys((await api.get(`${configMaps}/counted`))["data"] as object)).toHaveLength(20);
+  });
+
+  test.for([
+    ["strategic merge", "application/strategic-merge-patch+json", {}, 415],
+    ["apply", "application/apply-patch+yaml", {}, 415],
+    ["no type", "", {}, 415],
+    ["a merge patch that is a list", "application/merge-patch+json", [], 400],
+    ["a JSON patch that is an object", "application/json-patch+json", {}, 400],
+    [
+      "too many operations",
+      "application/json-patch+json",
+      Array.from({ length: 10_001 }, () => ({ op: "test", path: "" })),
+      413,
+    ],
+    ["a failed test", "application/json-patch+json", [{ op: "test", path: "/kind", value: "Pod" }], 422],
+    ["a new kind", "application/merge-patch+json", { kind: "Pod" }, 400],
+    ["a new name", "application/merge-patch+json", { metadata: { name: "other" } }, 400],
+    ["a whole replaced by a number", "application/json-patch+json", [{ op: "replace", path: "", value: 5 }], 400],
+    ["wrong types", "application/merge-patch+json", { data: { a: 1 } }, 422],
+  ] as const)("refuses %s", async ([, contentType, body, status]) => {
+    await api.send("POST", configMaps, configMap("refused"));
+    const answer = await api.send("PATCH", `${configMaps}/refused`, body, { "content-type": contentType });
+    expect(answer).toMatchObject({ status, body: { kind: "Status", code: status } });
+  });
+
+  test("keeps nothing of a dry run", async () => {
+    const old = await api.create(configMaps, configMap("dry-patch"));
+    const { body } = await api.send(
+      "PATCH",
+      `${configMaps}/dry-patch?dryRun=All`,
+      { data: { a: "1" } },
+      { "content-type": "application/merge-patch+json" },
+    );
+    expect(body.data).toEqual({ a: "1" });
+    expect(await api.get(`${configMaps}/dry-patch`)).toEqual(old);
+  });
+});

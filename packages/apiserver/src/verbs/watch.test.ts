@@ -1,0 +1,224 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { configMap, configMaps, pod, pods, TestApi, type TestObject } from "../testing/test-api.test.support.ts";
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await TestApi.start({ history: { maxChanges: 400, maxAgeMs: 3_600_000 } });
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const revision = async (): Promise<string> => (await api.get(configMaps)).metadata.resourceVersion;
+
+describe("watch", () => {
+  test("tells what happens from a revision on", async () => {
+    const from = await revision();
+    const watching = await api.watch(`${configMaps}?watch=true&resourceVersion=${from}`);
+    await api.create(configMaps, configMap("w1"));
+    await api.merge(`${configMaps}/w1`, { data: { a: "1" } });
+    const { body: gone } = await api.send("DELETE", `${configMaps}/w1`);
+    await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
+    await api.create(configMaps, configMap("w2"));
+    expect(await watching.seen(4)).toEqual(["ADDED w1", "MODIFIED w1", "DELETED w1", "ADDED w2"]);
+    expect(gone.status).toBe("Success");
+    watching.stop();
+    expect(await watching.ended()).toBe(true);
+  });
+
+  test("tells it again to whoever comes later with the same revision", async () => {
+    const from = await revision();
+    await api.create(configMaps, configMap("again"));
+    await api.send("DELETE", `${configMaps}/again`);
+    const watching = await api.watch(`${configMaps}?watch=true&resourceVersion=${from}`);
+    const added = await watching.next();
+    const deleted = await watching.next();
+    expect([added.type, deleted.type]).toEqual(["ADDED", "DELETED"]);
+    expect(Number(deleted.object.metadata.resourceVersion)).toBe(Number(added.object.metadata.resourceVersion) + 1);
+    watching.stop();
+  });
+
+  test("starts with what is there when no revision is given, in one batch after the other", async () => {
+    await Promise.all(
+      Array.from({ length: 300 }, (_, at) =>
+        api.create("/api/v1/namespaces/kube-public/configmaps", configMap(`m${at}`)),
+      ),
+    );
+    const watching = await api.watch("/api/v1/namespaces/kube-public/configmaps?watch=true");
+    expect(new Set(await watching.seen(300)).size).toBe(300);
+    watching.stop();
+  });
+
+  test("marks the end of what was there when asked to send it", async () => {
+    const query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    const watching = await api.watch(`/api/v1/namespaces?${query}`);
+    await watching.seen(5);
+    const bookmark = await watching.next();
+    expect(bookmark).toEqual({
+      type: "BOOKMARK",
+      object: {
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: {
+          resourceVersion: expect.stringMatching(/^\d+$/),
+          annotations: { "k8s.io/initial-events-end": "true" },
+        },
+      },
+    });
+    watching.stop();
+  });
+
+  test("adds what starts to match and deletes what stops to", async () => {
+    const from = await revision();
+    const watching = await api.watch(`${configMaps}?watch=true&labelSelector=on%3Dyes&resourceVersion=${from}`);
+    await api.create(configMaps, configMap("turn"));
+    await api.merge(`${configMaps}/turn`, { metadata: { labels: { on: "yes" } } });
+    await api.merge(`${configMaps}/turn`, { data: { a: "1" } });
+    await api.merge(`${configMaps}/turn`, { metadata: { labels: { on: "no" } }, data: { a: "2" } });
+    await api.merge(`${configMaps}/turn`, { data: { a: "3" } });
+    await api.merge(`${configMaps}/turn`, { metadata: { labels: { on: "yes" } } });
+    await api.send("DELETE", `${configMaps}/turn`);
+    const events = [
+      await watching.next(),
+      await watching.next(),
+      await watching.next(),
+      await watching.next(),
+      await watching.next(),
+    ];
+    expect(events.map(({ type }) => type)).toEqual(["ADDED", "MODIFIED", "DELETED", "ADDED", "DELETED"]);
+    expect(events[2]?.object).toMatchObject({ data: { a: "1" }, metadata: { labels: { on: "yes" } } });
+    watching.stop();
+  });
+
+  test("follows one Pod by its node", async () => {
+    const watching = await api.watch("/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dn1");
+    await api.create(pods, pod("nowhere"));
+    await api.create(pods, { ...pod("somewhere"), spec: { nodeName: "n1", containers: [{ name: "a", image: "b" }] } });
+    expect(await watching.seen(1)).toEqual(["ADDED somewhere"]);
+    watching.stop();
+  });
+
+  test("ends when its time is up", async () => {
+    const watching = await api.watch(`${configMaps}?watch=true&timeoutSeconds=1&resourceVersion=${await revision()}`);
+    expect(await watching.ended()).toBe(true);
+  });
+
+  test("ends when the server closes", async () => {
+    const own = await TestApi.start();
+    const watching = await own.watch(`${configMaps}?watch=true`);
+    const ended = watching.ended();
+    await own.server.close();
+    expect(await ended).toBe(true);
+  });
+
+  test("refuses a revision that is too old, and one that does not exist yet", async () => {
+    const own = await TestApi.start({ history: { maxChanges: 8, maxAgeMs: 3_600_000 } });
+    await own.create(configMaps, configMap("a"));
+    for (let at = 0; at < 40; at += 1) await own.merge(`${configMaps}/a`, { data: { at: String(at) } });
+    const old = await own.server.transport.stream({
+      method: "GET",
+      path: `${configMaps}?watch=true&resourceVersion=6`,
+    });
+    expect(old).toMatchObject({ status: 410, body: { reason: "Expired", code: 410 } });
+    const fresh = await own.server.transport.stream({
+      method: "GET",
+      path: `${configMaps}?watch=true&resourceVersion=9999`,
+    });
+    expect(fresh).toMatchObject({ status: 504, body: { reason: "Timeout" } });
+    await own.server.close();
+  });
+
+  test("cuts off a watcher that falls behind, with an error it can act on", async () => {
+    const own = await TestApi.start({ history: { maxChanges: 8, maxAgeMs: 3_600_000 } });
+    await own.create(configMaps, configMap("a"));
+    const watching = await own.watch(`${configMaps}?watch=true`);
+    expect(await watching.seen(1)).toEqual(["ADDED a"]);
+    for (let at = 0; at < 40; at += 1) await own.merge(`${configMaps}/a`, { data: { at: String(at) } });
+    const event = await watching.next();
+    expect(event).toMatchObject({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } });
+    expect(await watching.ended()).toBe(true);
+    await own.server.close();
+  });
+
+  test("keeps quiet kinds watchable from old revisions, however busy others are", async () => {
+    const own = await TestApi.start({ history: { maxChanges: 8, maxAgeMs: 3_600_000 } });
+    const from = (await own.get(pods)).metadata.resourceVersion;
+    await own.create(configMaps, configMap("a"));
+    for (let at = 0; at < 40; at += 1) await own.merge(`${configMaps}/a`, { data: { at: String(at) } });
+    const watching = await own.watch(`${pods}?watch=true&resourceVersion=${from}`);
+    await own.create(pods, pod("late"));
+    expect(await watching.seen(1)).toEqual(["ADDED late"]);
+    await own.server.close();
+  });
+
+  test.for([
+    "sendInitialEvents=true",
+    "resourceVersionMatch=NotOlderThan",
+    "resourceVersion=x",
+    "timeoutSeconds=soon",
+    "sendInitialEvents=true&resourceVersionMatch=Exact",
+  ])("refuses %s", async (query) => {
+    const answer = await api.server.transport.stream({ method: "GET", path: `${configMaps}?watch=true&${query}` });
+    expect(answer.status).toBe(400);
+  });
+});
+
+type Step = { readonly do: "create" | "label" | "data" | "delete" | "snapshot"; readonly name: string };
+
+const step: fc.Arbitrary<Step> = fc.record({
+  do: fc.constantFrom("create", "label", "data", "delete", "snapshot"),
+  name: fc.constantFrom("a", "b", "c"),
+});
+
+interface Snapshot {
+  readonly objects: Map<string, TestObject>;
+  readonly revision: string;
+}
+
+async function snapshot(own: TestApi, selector: string): Promise<Snapshot> {
+  const { body } = await own.send("GET", `${configMaps}?${selector}`);
+  const objects = new Map<string, TestObject>(body.items.map((item: TestObject) => [item.metadata.name, item]));
+  return { objects, revision: body.metadata.resourceVersion };
+}
+
+async function perform(own: TestApi, { do: what, name }: Step, at: number): Promise<void> {
+  const path = `${configMaps}/${name}`;
+  if (what === "create") await own.send("POST", configMaps, configMap(name, { labels: { on: String(at % 2) } }));
+  if (what === "label") await own.merge(path, { metadata: { labels: { on: String(at % 2) } } });
+  if (what === "data") await own.merge(path, { data: { at: String(at) } });
+  if (what === "delete") await own.send("DELETE", path);
+}
+
+test.for(["", "labelSelector=on%3D1"])(
+  "a list and the watch from it always give the later list (%s)",
+  async (selector) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), async (steps) => {
+        await using own = await TestApi.start();
+        const snapshots = [await snapshot(own, selector)];
+        const pending: Promise<void>[] = [];
+        for (const [at, each] of steps.entries()) {
+          if (each.do === "snapshot") snapshots.push(await snapshot(own, selector));
+          else pending.push(perform(own, each, at));
+        }
+        await Promise.all(pending);
+        const marker = await own.create(configMaps, configMap("zz", { labels: { on: "1" } }));
+        const last = await snapshot(own, selector);
+        for (const { objects, revision: from } of snapshots) {
+          const watching = await own.watch(`${configMaps}?watch=true&resourceVersion=${from}&${selector}`);
+          const replayed = new Map(objects);
+          for (let done = false; !done; ) {
+            const { type, object } = await watching.next();
+            const had = replayed.has(object.metadata.name);
+            if (type === "DELETED") expect(replayed.delete(object.metadata.name)).toBe(true);
+            else replayed.set(object.metadata.name, object);
+            if (type === "ADDED") expect(had).toBe(false);
+            done = object.metadata.uid === marker.metadata.uid;
+          }
+          watching.stop();
+          expect(replayed).toEqual(last.objects);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  },
+);
