@@ -1,5 +1,4 @@
 import { dirname, resolve } from "node:path";
-import { parseDocument } from "yaml";
 
 /** What is wrong with a configuration, for people. Thrown inside this folder only; loading gives it out as a result. */
 export class ConfigProblem extends Error {
@@ -36,7 +35,9 @@ export class Fields {
    * Every scalar stays text: in the fields of a kubeconfig `token: 0123` and `name: yes` are text whatever they look
    * like, and the few booleans are read as such.
    */
-  static parse(file: string, text: string): Fields {
+  static async parse(file: string, text: string): Promise<Fields> {
+    // Loaded when first needed: in a cluster there is no kubeconfig.
+    const { parseDocument } = await import("yaml");
     const document = parseDocument(text, { schema: "failsafe", customTags: ["null"], merge: true, prettyErrors: true });
     const [error] = document.errors;
     if (error)

@@ -23,7 +23,7 @@ const largestFileBytes = 16 << 20;
 
 /** Access to a cluster from kubeconfig files, merged as kubectl does. */
 export function loadKubeconfig(options: KubeconfigOptions = {}): Promise<LoadedAccess> {
-  return asLoaded(async () => accessOf(mergeFiles(await readFiles(options)), options.context));
+  return asLoaded(async () => accessOf(await mergeFiles(await readFiles(options)), options.context));
 }
 
 /** The kubeconfig where there is one, else the service account of the pod this runs in: kubectl's order. */

@@ -10,8 +10,10 @@ export interface Kubeconfig {
   readonly contexts: ReadonlyMap<string, Fields>;
 }
 
-export function mergeFiles(texts: readonly { readonly file: string; readonly text: string }[]): Kubeconfig {
-  const roots = texts.map(({ file, text }) => Fields.parse(file, text));
+export async function mergeFiles(
+  texts: readonly { readonly file: string; readonly text: string }[],
+): Promise<Kubeconfig> {
+  const roots = await Promise.all(texts.map(({ file, text }) => Fields.parse(file, text)));
   for (const root of roots) checkKind(root);
   return {
     files: roots.map(({ file }) => file),

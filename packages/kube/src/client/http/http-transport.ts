@@ -1,4 +1,4 @@
-import { type Dispatcher, Pool } from "undici";
+import type { Dispatcher, Pool } from "undici";
 import { KubeError } from "../../errors.ts";
 import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "../../transport.ts";
 import { readBody } from "./body.ts";
@@ -110,7 +110,7 @@ export class HttpTransport implements Transport {
     pool: "requests" | "watches",
     extra: { readonly credential: Credential; readonly headers: Record<string, string> },
   ): Promise<{ exchange: Exchange; head: Head; done: () => void }> {
-    const dispatcher = this.#poolsFor(extra.credential)[pool];
+    const dispatcher = (await this.#poolsFor(extra.credential))[pool];
     const exchange = new Exchange(dispatcher, this.#dispatchOptions(request, extra), request.signal);
     const { requestTimeoutMs } = this.#options;
     const timer = setTimeout(() => exchange.abort(`no whole answer within ${requestTimeoutMs} ms`), requestTimeoutMs);
@@ -148,7 +148,9 @@ export class HttpTransport implements Transport {
   }
 
   /** Connections belong to one client certificate: another one needs connections of its own. */
-  #poolsFor({ certificate }: Credential): Pools {
+  async #poolsFor({ certificate }: Credential): Promise<Pools> {
+    // Loaded when first needed: it takes 0.1 s, which a process that talks to an API server of its own never pays.
+    const { Pool } = await import("undici");
     if (this.#closed) throw new KubeError("Unreachable", `Cannot reach "${this.#origin}": the client is closed`);
     const current = this.#pools;
     if (current?.certificate?.cert === certificate?.cert && current !== undefined) return current;
