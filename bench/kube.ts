@@ -1,0 +1,95 @@
+/**
+ * Our informer beside a bare undici loop: how much time and memory does the machinery cost?
+ *
+ * - `list10k_*`: 10,000 pods of about 5 KB into a Map, from the first request, both in pages of 500.
+ * - `watch50k_*`: 50,000 events of a watch, 5 for each pod.
+ * - `*_memory_ratio`: the peak resident size of the whole process; `*_retained_ratio`: what is left after a collection.
+ *
+ * Every run is a process of its own; runs alternate (ABBA); a ratio is the median of the pairs' ratios.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { eventCount, podCount } from "./kube-load.ts";
+import { formatTable, interleave, median, ratioOf, writeResults } from "./report.ts";
+
+const pairs = Number(process.env["BENCH_PAIRS"] ?? 7);
+
+interface Measured {
+  readonly ms: number;
+  readonly peakRssBytes: number;
+  readonly retainedBytes: number;
+  readonly size: number;
+}
+
+function start(script: string, ...args: string[]): ChildProcess {
+  const flags = ["--conditions=source", "--expose-gc", "--disable-warning=ExperimentalWarning"];
+  return spawn(process.execPath, [...flags, join(import.meta.dirname, script), ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+}
+
+async function firstLine<T>(child: ChildProcess): Promise<T> {
+  if (!child.stdout) throw new Error("Cannot read the child: it has no output");
+  for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line) as T;
+  throw new Error(`Cannot read the child: it ended with code ${child.exitCode} and said nothing`);
+}
+
+async function measure(arm: string, task: string, url: string): Promise<Measured> {
+  const child = start("kube-arm.ts", arm, task, url, String(task === "list" ? podCount : eventCount));
+  const ended = once(child, "exit");
+  const measured = await firstLine<Measured>(child);
+  await ended;
+  if (measured.size !== podCount) throw new Error(`Cannot use the run: ${arm} ${task} has ${measured.size} objects`);
+  return measured;
+}
+
+async function compare(task: string, url: string) {
+  const { a: ours, b: bare } = await interleave(
+    pairs,
+    () => measure("informer", task, url),
+    () => measure("bare", task, url),
+  );
+  const figure = (pick: (run: Measured) => number) => ({
+    ours: median(ours.map(pick)),
+    bare: median(bare.map(pick)),
+    ratio: ratioOf(ours.map(pick), bare.map(pick)),
+  });
+  return {
+    time: figure(({ ms }) => ms),
+    memory: figure(({ peakRssBytes }) => peakRssBytes / 2 ** 20),
+    retained: figure(({ retainedBytes }) => retainedBytes / 2 ** 20),
+  };
+}
+
+const server = start("kube-server.ts");
+try {
+  const { url, bytes } = await firstLine<{ url: string; bytes: number }>(server);
+  console.log(`${podCount} pods of ${Math.round(bytes / podCount)} bytes; ${pairs} pairs of fresh processes each\n`);
+  const list = await compare("list", url);
+  const watch = await compare("watch", url);
+  const row = (name: string, unit: string, { ours, bare, ratio }: { ours: number; bare: number; ratio: number }) =>
+    [`${name} (${unit})`, Number(ours.toFixed(1)), Number(bare.toFixed(1)), Number(ratio.toFixed(3))] as const;
+  const rows = [
+    row("list of 10,000, time", "ms", list.time),
+    row("list of 10,000, peak memory", "MiB", list.memory),
+    row("list of 10,000, retained", "MiB", list.retained),
+    row("watch of 50,000, time", "ms", watch.time),
+    row("watch of 50,000, peak memory", "MiB", watch.memory),
+  ];
+  console.log(formatTable(["", "informer", "bare loop", "ratio"], rows));
+  const path = writeResults("kube", {
+    list10k_time_ratio: list.time.ratio,
+    list10k_memory_ratio: list.memory.ratio,
+    list10k_retained_ratio: list.retained.ratio,
+    watch50k_time_ratio: watch.time.ratio,
+    watch50k_memory_ratio: watch.memory.ratio,
+    list10k_time_ms: list.time.ours,
+    list10k_peak_mib: list.memory.ours,
+    watch50k_time_ms: watch.time.ours,
+  });
+  console.log(`\n${path}`);
+} finally {
+  server.kill();
+}
