@@ -1,9 +1,8 @@
-import type { CoreEvent, Lease, Node, Pod } from "@agent-sandbox/api";
+import type { Lease, Node, Pod } from "@agent-sandbox/api";
 import type { Resource } from "@agent-sandbox/kube";
 
 export const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
 export const nodes: Resource<Node> = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false };
-export const events: Resource<CoreEvent> = { apiVersion: "v1", kind: "Event", plural: "events", namespaced: true };
 export const leases: Resource<Lease> = {
   apiVersion: "coordination.k8s.io/v1",
   kind: "Lease",

@@ -98,7 +98,7 @@ async function settleSubnet(layout: Layout, wanted: string | undefined): Promise
     throw new NodeError("NodeSetup", `Cannot change the subnet to "${wanted}": Pods still use "${saved?.subnet}"`);
   }
   const chosen = chooseSubnet(wanted, layout.id, await networksInUse(layout.bridge));
-  await writeJson(layout.networkFile, { subnet: formatSubnet(chosen) });
+  await writeJson(layout.networkFile, { subnet: formatSubnet(chosen) }, { durable: true });
   return chosen;
 }
 

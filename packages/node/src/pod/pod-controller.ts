@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Pod, PodStatus } from "@agent-sandbox/api";
 import {
   type Client,
+  EventRecorder,
   Fence,
   type Index,
   type Informer,
@@ -22,7 +23,6 @@ import { observeLives } from "./lives.ts";
 import type { Machine } from "./machine.ts";
 import { perform } from "./perform.ts";
 import { reconcile } from "./reconcile.ts";
-import { Warnings } from "./warnings.ts";
 
 export interface PodControllerOptions {
   readonly machine: Machine;
@@ -50,18 +50,20 @@ export class PodController implements AsyncDisposable {
   readonly #pods: Informer<Pod>;
   readonly #byUid: Index<Pod>;
   readonly #runner: Runner;
-  readonly #warnings: Warnings;
+  readonly #events: EventRecorder;
   readonly #cleanup = new AsyncDisposableStack();
   #timer: Disposable | undefined;
 
   constructor(options: PodControllerOptions) {
-    const { client, log, machine, nodeName, workers } = options;
+    const { client, log, nodeName, workers } = options;
     this.#options = options;
     this.#informers = this.#cleanup.use(new Informers({ client, log }));
     this.#pods = this.#informers.get(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
     this.#byUid = this.#pods.index("uid", uidsOf);
     const fence = this.#cleanup.use(new Fence({ informers: this.#informers }));
-    this.#warnings = new Warnings({ client, nodeName, log, now: machine.now });
+    this.#events = this.#cleanup.use(
+      new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }),
+    );
     this.#runner = this.#cleanup.use(
       new Runner({
         name: "node",
@@ -123,7 +125,8 @@ export class PodController implements AsyncDisposable {
         observe: () => this.#observe(uid),
         perform: (action, seen) => this.#perform(action, seen, pass.client),
         report: (pod, status) => this.#report(pod, status, pass.client),
-        warn: (pod, problem) => this.#warnings.tell(pod, problem),
+        warn: (pod, { reason, message }) =>
+          this.#events.record(pods, pod, { type: "Warning", reason, action: "Run", text: message }),
         now: machine.now,
       });
       return { requeueAfterMs: wakeAt === undefined ? undefined : Math.max(0, wakeAt - machine.now()) };

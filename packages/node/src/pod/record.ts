@@ -59,6 +59,8 @@ export interface PodRecord {
 
 export interface PodRecords {
   read(uid: string): Promise<PodRecord | undefined>;
+  /** The first one waits for the disk: a Pod's files outlive the power. Later ones describe processes, which do not. */
+  create(record: PodRecord): Promise<void>;
   write(record: PodRecord): Promise<void>;
   /** Removes the Pod's whole folder. */
   remove(uid: string): Promise<void>;
@@ -73,11 +75,12 @@ export function podRecords(layout: Layout): PodRecords {
   };
   return {
     read,
-    write: async (record) => {
+    create: async (record) => {
       const paths = podPaths(layout, record.uid);
       await mkdir(paths.dir, { recursive: true, mode: 0o700 });
-      await writeJson(paths.record, record);
+      await writeJson(paths.record, record, { durable: true });
     },
+    write: (record) => writeJson(podPaths(layout, record.uid).record, record),
     remove: (uid) => rm(podPaths(layout, uid).dir, { recursive: true, force: true }),
     list: async () => {
       const found = new Map<string, PodRecord | undefined>();

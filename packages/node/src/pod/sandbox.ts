@@ -31,7 +31,7 @@ export async function setUp(machine: Machine, pod: Pod, before: PodRecord | unde
     containers: {},
   };
   try {
-    await records.write(record);
+    if (before === undefined) await records.create(record);
   } catch (error) {
     network.pool.release(record.address);
     throw error;

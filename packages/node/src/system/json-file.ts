@@ -2,18 +2,25 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasCode, messageOf, NodeError } from "../errors.ts";
 
-/** Replaces a file as a whole: after a crash it holds the old value or the new one, and the new one is on the disk. */
-export async function writeJson(path: string, value: unknown): Promise<void> {
+/**
+ * Replaces a file as a whole: whoever reads it, after a crash of this process too, finds the old value or the new one.
+ * `durable` waits for the disk, for what must not be lost with the power.
+ */
+export async function writeJson(
+  path: string,
+  value: unknown,
+  { durable = false }: { durable?: boolean } = {},
+): Promise<void> {
   const temporary = `${path}.new`;
   const file = await open(temporary, "w", 0o600);
   try {
     await file.writeFile(`${JSON.stringify(value, undefined, 2)}\n`);
-    await file.sync();
+    if (durable) await file.sync();
   } finally {
     await file.close();
   }
   await rename(temporary, path);
-  await syncFolder(dirname(path));
+  if (durable) await syncFolder(dirname(path));
 }
 
 /** The value, or undefined when there is no such file. What the file holds is the caller's to check. */

@@ -1,0 +1,269 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Pod } from "@agent-sandbox/api";
+import { kubeEvents } from "@agent-sandbox/kube";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createNode, type EmbeddedNode } from "./create-node.ts";
+import { leases, nodes, pods } from "./resources.ts";
+import { whyNoPods } from "./testing/needs.ts";
+import { isGone, isReady, namespace, nodeName, openTestApi, type TestApi } from "./testing/test-api.ts";
+import { findTraces, noTraces } from "./testing/traces.ts";
+
+const reason = await whyNoPods();
+if (reason !== undefined) console.warn(`skipped: ${reason}`);
+
+describe.skipIf(reason !== undefined)("a node with real containers", () => {
+  let dataDir: string;
+  let api: TestApi;
+  let node: EmbeddedNode;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "node-int-"));
+    api = openTestApi();
+    node = await createNode({ client: api.client, nodeName, dataDir });
+    await node.ready;
+  });
+
+  afterAll(async () => {
+    await node?.teardown();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const run = async (
+    pod: string,
+    command: string[],
+    options: { tty?: boolean; input?: string } = {},
+  ): Promise<{ out: string; err: string; code: number }> => {
+    const { tty = false, input } = options;
+    const session = await node.podStreams.exec({ namespace, pod, command, tty, stdin: input !== undefined });
+    session.stdin.end(input);
+    const [out, err, { code }] = await Promise.all([text(session.stdout), text(session.stderr), session.exit]);
+    return { out, err, code };
+  };
+  const shell = async (pod: string, script: string): Promise<string> =>
+    (await run(pod, ["sh", "-c", script])).out.trim();
+  const remove = async (name: string, gracePeriodSeconds = 5): Promise<void> => {
+    await api.client.delete(pods, { namespace, name }, { gracePeriodSeconds });
+    await api.until(name, isGone);
+  };
+
+  test("registers the machine", () => {
+    const [registered] = api.server.readAll(nodes);
+    expect(registered?.status?.conditions).toMatchObject([{ type: "Ready", status: "True" }]);
+    expect(Number(registered?.status?.capacity?.["cpu"])).toBeGreaterThan(0);
+    expect(api.server.readAll(leases)).toMatchObject([{ metadata: { namespace: "kube-node-lease", name: nodeName } }]);
+  });
+
+  test("a Pod becomes Ready with an address in one write, answers exec, and leaves nothing", async () => {
+    const before = api.server.writes.get("patch pods/status") ?? 0;
+    await api.create("first");
+    const pod = await api.until("first", isReady);
+    expect(pod.status).toMatchObject({
+      phase: "Running",
+      podIP: expect.stringMatching(/^10\./),
+      containerStatuses: [{ restartCount: 0, state: { running: {} } }],
+    });
+    expect(api.server.writes.get("patch pods/status")).toBe(before + 1);
+
+    expect(await run("first", ["sh", "-c", "echo out; echo err >&2; exit 7"])).toEqual({
+      out: "out\n",
+      err: "err\n",
+      code: 7,
+    });
+    expect(await run("first", ["cat"], { input: "through" })).toEqual({ out: "through", err: "", code: 0 });
+    expect(await run("first", ["sh", "-c", "test -t 0 && stty size"], { tty: true })).toEqual({
+      out: "24 80\r\n",
+      err: "",
+      code: 0,
+    });
+    expect(await shell("first", "hostname; hostname -I")).toBe(`first\n${pod.status?.podIP}`);
+    await expect(run("first", ["no-such-program"])).rejects.toThrow(
+      'Cannot run "no-such-program" in Pod "default/first"',
+    );
+    await expect(run("nobody", ["true"])).rejects.toMatchObject({ reason: "NotFound" });
+
+    await remove("first");
+    expect(await findTraces(dataDir)).toEqual(noTraces);
+  });
+
+  test("nothing of the machine but its programs is in the sandbox, and nothing can be done to it", async () => {
+    await api.create("jail");
+    await api.until("jail", isReady);
+    const status = await shell("jail", "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status");
+    expect(status.split("\n").map((line) => line.split(/:\s+/))).toEqual([
+      ["CapEff", "00000000000004fb"],
+      ["CapBnd", "00000000000004fb"],
+      ["NoNewPrivs", "1"],
+      ["Seccomp", "2"],
+    ]);
+    expect(
+      await shell("jail", "ls -A /root /home /mnt /opt /srv /usr/local/etc /usr/etc 2>/dev/null | grep -v :"),
+    ).toBe("");
+    expect(await shell("jail", `ls -d /etc/shadow /etc/ssh /boot ${dataDir} 2>/dev/null`)).toBe("");
+    expect(await shell("jail", "ls /proc | grep -c '^[0-9]'")).toMatch(/^[3-8]$/);
+    const attempts = {
+      mount: "mount -t tmpfs none /mnt",
+      "new namespace": "unshare -n true",
+      "user namespace": "unshare -U true",
+      "write to /usr": "touch /usr/x",
+      "write to /proc/sys": "echo 1 > /proc/sys/kernel/panic",
+      "write to a cgroup": "mkdir /sys/fs/cgroup/pids/x",
+      "make a device": "mknod /tmp/sda b 8 0",
+      "kernel log": "dmesg",
+      "set the clock": "date -s 2000-01-01",
+      "change the network": "ip link set lo down",
+    };
+    for (const [what, script] of Object.entries(attempts)) {
+      expect({ what, denied: (await run("jail", ["sh", "-c", script])).code !== 0 }).toEqual({ what, denied: true });
+    }
+    await remove("jail");
+  });
+
+  test("the machine reaches a Pod; Pods do not reach each other, nor the outside", async () => {
+    const server = [
+      "python3",
+      "-c",
+      "import socket; s=socket.create_server(('0.0.0.0',80)); print('up', flush=True)\nwhile True: c,_=s.accept(); c.send(b'hello'); c.close()",
+    ];
+    await Promise.all([
+      api.create("server", {
+        containers: [{ name: "main", image: "host", command: server, securityContext: { runAsUser: 1000 } }],
+      }),
+      api.create("other"),
+    ]);
+    const [pod] = await Promise.all([api.until("server", isReady), api.until("other", isReady)]);
+    const address = pod.status?.podIP ?? "";
+    // The command has started when the Pod is Ready; that it listens, only trying tells.
+    let greeting = "";
+    for (let tries = 0; tries < 100 && greeting === ""; tries++) {
+      greeting = await shell(
+        "server",
+        "python3 -c \"import socket; print(socket.create_connection(('127.0.0.1',80),2).recv(9).decode())\" 2>/dev/null",
+      );
+    }
+    expect(greeting).toBe("hello");
+    expect(await text(connect(80, address))).toBe("hello");
+    const reach = (host: string): Promise<string> =>
+      shell(
+        "other",
+        `python3 -c "
+import socket
+try: socket.create_connection(('${host}',80),0.5); print('reached')
+except OSError: print('not reached')"`,
+      );
+    expect([await reach(address), await reach("192.0.2.200")]).toEqual(["not reached", "not reached"]);
+    await Promise.all([remove("server"), remove("other")]);
+  });
+
+  test("a failed Pod says how it ended, keeps no processes, and is gone when deleted", async () => {
+    await api.create("once", {
+      restartPolicy: "Never",
+      containers: [{ name: "main", image: "host", command: ["sh", "-c", "exit 3"] }],
+    });
+    const pod = await api.until("once", (one) => one?.status?.phase === "Failed");
+    expect(pod.status?.containerStatuses).toMatchObject([
+      { ready: false, restartCount: 0, state: { terminated: { exitCode: 3, reason: "Error" } } },
+    ]);
+    await remove("once");
+    expect(await findTraces(dataDir)).toEqual(noTraces);
+  });
+
+  test("a container starts again by its policy, on the files it left", async () => {
+    const script =
+      "if [ -e /root/again ]; then trap 'exit 0' TERM; while :; do sleep 0.1; done; fi; touch /root/again; exit 5";
+    await api.create("again", {
+      restartPolicy: "OnFailure",
+      containers: [{ name: "main", image: "host", command: ["sh", "-c", script] }],
+    });
+    const pod = await api.until(
+      "again",
+      (one) => isReady(one) && one?.status?.containerStatuses?.[0]?.restartCount === 1,
+    );
+    expect(pod.status?.containerStatuses).toMatchObject([
+      { lastState: { terminated: { exitCode: 5, reason: "Error" } } },
+    ]);
+    await remove("again");
+  });
+
+  test("running out of memory is told as such", async () => {
+    const main = {
+      name: "main",
+      image: "host",
+      command: ["python3", "-c", "bytearray(200_000_000)"],
+      resources: { limits: { memory: "48Mi" } },
+    };
+    await api.create("hungry", { restartPolicy: "Never", containers: [main] });
+    const pod = await api.until("hungry", (one) => one?.status?.phase === "Failed");
+    expect(pod.status?.containerStatuses).toMatchObject([
+      { state: { terminated: { exitCode: 137, reason: "OOMKilled" } } },
+    ]);
+    await remove("hungry");
+  });
+
+  test("a container that does not heed SIGTERM is killed when its time is up", async () => {
+    const command = ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"];
+    await api.create("deaf", { containers: [{ name: "main", image: "host", command }] });
+    await api.until("deaf", isReady);
+    await remove("deaf", 1);
+    expect(await findTraces(dataDir)).toEqual(noTraces);
+  });
+
+  test("hanging up ends a command with everything it started", async () => {
+    await api.create("hang");
+    await api.until("hang", isReady);
+    for (const tty of [false, true]) {
+      const command = ["sh", "-c", "(setsid sleep 3131 &) ; sleep 3132 & echo up; wait"];
+      const session = await node.podStreams.exec({ namespace, pod: "hang", command, tty, stdin: true });
+      await new Promise((resolve) => session.stdout.once("data", resolve));
+      session.kill();
+      await session.exit;
+      expect(await shell("hang", "ps ax | grep -c '[s]leep 313'")).toBe("0");
+    }
+    await remove("hang");
+  });
+
+  test("a Pod that is gone from the API is taken down, and its name can be used at once", async () => {
+    await api.create("forced");
+    const first = await api.until("forced", isReady);
+    await api.client.delete(pods, { namespace, name: "forced" }, { gracePeriodSeconds: 0 });
+    await api.create("forced");
+    const second = await api.until("forced", isReady);
+    expect(second.metadata?.uid).not.toBe(first.metadata?.uid);
+    await remove("forced");
+    expect(await findTraces(dataDir)).toEqual(noTraces);
+  });
+
+  test("what cannot be run says why, by condition and by event, and can be deleted", async () => {
+    const waitingFor = (reasonWanted: string) => (pod: Pod | undefined) =>
+      pod?.status?.containerStatuses?.[0]?.state?.waiting?.reason === reasonWanted;
+    await api.create("privileged", {
+      containers: [{ name: "main", image: "host", securityContext: { privileged: true } }],
+    });
+    await api.create("foreign", { containers: [{ name: "main", image: "nginx" }] });
+    await api.create("typo", { containers: [{ name: "main", image: "host", command: ["/no/such/program"] }] });
+    const [refused, foreign, typo] = await Promise.all([
+      api.until("privileged", waitingFor("CreateContainerConfigError")),
+      api.until("foreign", waitingFor("ErrImagePull")),
+      api.until("typo", waitingFor("CreateContainerError")),
+    ]);
+    const messages = [refused, foreign, typo].map((pod) => pod.status?.containerStatuses?.[0]?.state?.waiting?.message);
+    expect(messages).toEqual([
+      expect.stringContaining("spec.containers[0].securityContext.privileged"),
+      expect.stringContaining('Cannot pull image "nginx"'),
+      expect.stringContaining("/no/such/program"),
+    ]);
+    for (const name of ["privileged", "foreign", "typo"]) await remove(name);
+    const told = api.server
+      .readAll(kubeEvents)
+      .map(({ type, reason: why, regarding }) => `${type} ${why} ${regarding?.name}`);
+    expect(told.toSorted()).toEqual([
+      "Warning CreateContainerConfigError privileged",
+      "Warning CreateContainerError typo",
+      "Warning ErrImagePull foreign",
+    ]);
+    expect(await findTraces(dataDir)).toEqual(noTraces);
+  });
+});

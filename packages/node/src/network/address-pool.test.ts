@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { AddressPool } from "./address-pool.ts";
+
+/** 10.0.0.0/29: the gateway is .1, Pods have .2 to .6. */
+const open = (): AddressPool => new AddressPool({ base: 0x0a000000, prefix: 29 });
+
+describe("AddressPool", () => {
+  test("gives every address once, and says so when there are no more", () => {
+    const pool = open();
+    const given = Array.from({ length: 5 }, () => pool.take());
+    expect({ gateway: pool.gateway, given }).toEqual({
+      gateway: "10.0.0.1",
+      given: ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6"],
+    });
+    expect(() => pool.take()).toThrow('Cannot give the Pod an address: all 5 of "10.0.0.0/29" are taken');
+  });
+
+  test("gives an address back as late as possible", () => {
+    const pool = open();
+    pool.take();
+    pool.release("10.0.0.2");
+    expect(Array.from({ length: 5 }, () => pool.take())).toEqual([
+      "10.0.0.3",
+      "10.0.0.4",
+      "10.0.0.5",
+      "10.0.0.6",
+      "10.0.0.2",
+    ]);
+  });
+
+  test("does not give what a Pod had before the restart", () => {
+    const pool = open();
+    expect(pool.claim("10.0.0.3")).toBe(true);
+    expect(Array.from({ length: 4 }, () => pool.take())).toEqual(["10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.2"]);
+  });
+
+  test.for(["10.0.0.1", "10.0.0.0", "10.0.0.7", "10.0.1.2", "192.168.0.1", "nonsense", "10.0.0.300"])(
+    "does not take %s for a Pod's",
+    (address) => {
+      expect(open().claim(address)).toBe(false);
+    },
+  );
+
+  test("an address is claimed once", () => {
+    const pool = open();
+    expect([pool.claim("10.0.0.4"), pool.claim("10.0.0.4")]).toEqual([true, false]);
+  });
+
+  test("interfaces are named by the address within the network", () => {
+    expect([
+      open().suffix("10.0.0.5"),
+      new AddressPool({ base: 0x0a000000, prefix: 16 }).suffix("10.0.255.254"),
+    ]).toEqual(["0005", "fffe"]);
+  });
+});

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { addableCapabilities, capabilitiesFor, defaultCapabilities } from "./capabilities.ts";
+
+test.for([
+  ["the default", undefined, [...defaultCapabilities]],
+  ["drop ALL leaves nothing", { drop: ["ALL"] }, []],
+  ["drop ALL, then add", { drop: ["all"], add: ["NET_BIND_SERVICE"] }, ["CAP_NET_BIND_SERVICE"]],
+  ["drop one, in any spelling", { drop: ["cap_kill"] }, defaultCapabilities.filter((name) => name !== "CAP_KILL")],
+  ["add one twice", { drop: ["ALL"], add: ["CHOWN", "cap_chown"] }, ["CAP_CHOWN"]],
+] as const)("%s", ([, change, expected]) => {
+  expect(capabilitiesFor(change)).toEqual(expected);
+});
+
+test("no sandbox can be given power over the machine", () => {
+  const dangerous = [
+    "SYS_ADMIN",
+    "SYS_PTRACE",
+    "SYS_MODULE",
+    "NET_ADMIN",
+    "SYS_RAWIO",
+    "DAC_READ_SEARCH",
+    "MKNOD",
+    "BPF",
+  ];
+  expect(addableCapabilities.filter((name) => dangerous.includes(name.slice("CAP_".length)))).toEqual([]);
+});

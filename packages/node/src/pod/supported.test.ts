@@ -1,0 +1,149 @@
+import type { Pod } from "@agent-sandbox/api";
+import { describe, expect, test } from "vitest";
+import { unsupportedField } from "./supported.ts";
+
+type Fields = Record<string, unknown>;
+
+/** Whatever a client may send: the types of an API do not bind its callers. */
+function podOf(spec: Fields, container: Fields = {}, uid = "5f1c2d3e-0000-4000-8000-000000000001"): Pod {
+  return {
+    metadata: { name: "p", namespace: "n", uid },
+    spec: { containers: [{ name: "main", image: "host", ...container }], ...spec },
+  };
+}
+
+const refusal = (pod: Pod): string | undefined =>
+  unsupportedField(pod, ["runc"])?.message.replace('Cannot run Pod "n/p": ', "");
+
+describe("unsupportedField() accepts", () => {
+  test.for([
+    [
+      "a Pod as an API server defaults it",
+      {
+        nodeName: "box",
+        dnsPolicy: "ClusterFirst",
+        enableServiceLinks: true,
+        preemptionPolicy: "PreemptLowerPriority",
+        priority: 0,
+        restartPolicy: "Always",
+        schedulerName: "default-scheduler",
+        securityContext: {},
+        serviceAccount: "default",
+        serviceAccountName: "default",
+        terminationGracePeriodSeconds: 30,
+        tolerations: [{ key: "node.kubernetes.io/not-ready", operator: "Exists" }],
+      },
+      {
+        imagePullPolicy: "IfNotPresent",
+        terminationMessagePath: "/dev/termination-log",
+        terminationMessagePolicy: "File",
+        resources: {},
+      },
+    ],
+    [
+      "what is switched off",
+      { hostNetwork: false, hostPID: false, shareProcessNamespace: false, initContainers: [], volumes: null },
+      { tty: false, livenessProbe: null, securityContext: { privileged: false } },
+    ],
+    [
+      "a user, limits and volumes",
+      {
+        automountServiceAccountToken: true,
+        runtimeClassName: "runc",
+        securityContext: { runAsUser: 1000, runAsNonRoot: true, supplementalGroups: [7] },
+        volumes: [{ name: "scratch", emptyDir: {} }],
+      },
+      {
+        env: [
+          { name: "A", value: "1" },
+          { name: "IP", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "status.podIP" } } },
+        ],
+        ports: [{ containerPort: 8080, name: "http", protocol: "TCP" }],
+        resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "100m" } },
+        securityContext: {
+          capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] },
+          seccompProfile: { type: "RuntimeDefault" },
+        },
+        volumeMounts: [{ name: "scratch", mountPath: "/work" }],
+      },
+    ],
+  ] as const)("%s", ([, spec, container]) => {
+    expect(refusal(podOf(spec, container))).toBeUndefined();
+  });
+});
+
+describe("unsupportedField() refuses, and names the field", () => {
+  test.for([
+    ["spec.hostNetwork", { hostNetwork: true }],
+    ["spec.hostPID", { hostPID: true }],
+    ["spec.hostIPC", { hostIPC: "true" }],
+    ["spec.hostUsers", { hostUsers: false }],
+    ["spec.shareProcessNamespace", { shareProcessNamespace: true }],
+    ["spec.initContainers", { initContainers: [{ name: "i" }] }],
+    ["spec.ephemeralContainers", { ephemeralContainers: [{ name: "e" }] }],
+    ["spec.containers", { containers: [] }],
+    ["spec.containers[1]", { containers: [{ name: "a" }, { name: "b" }] }],
+    ["spec.containers[0]", { containers: ["main"] }],
+    ["spec.containers[0].name", { containers: [{ image: "host" }] }],
+    ["spec.runtimeClassName", { runtimeClassName: "kata" }],
+    ["spec.activeDeadlineSeconds", { activeDeadlineSeconds: 5 }],
+    ["spec.readinessGates", { readinessGates: [{ conditionType: "x" }] }],
+    ["spec.securityContext.sysctls", { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } }],
+    ["spec.securityContext.fsGroup", { securityContext: { fsGroup: 5 } }],
+    ["spec.volumes[0].hostPath", { volumes: [{ name: "h", hostPath: { path: "/" } }] }],
+    ["spec.volumes[0].secret", { volumes: [{ name: "s", secret: { secretName: "s" } }] }],
+    ["spec.volumes[0].emptyDir.medium", { volumes: [{ name: "m", emptyDir: { medium: "Memory" } }] }],
+    ["spec.volumes[0].name", { volumes: [{ name: "../../etc", emptyDir: {} }] }],
+    ["spec.dnsConfig.nameservers[0]", { dnsConfig: { nameservers: ["1.1.1.1\noptions evil"] } }],
+    ["spec.hostAliases[0].hostnames[0]", { hostAliases: [{ ip: "1.2.3.4", hostnames: ["a\n1.1.1.1 b"] }] }],
+    ["spec.hostname", { hostname: "a/../b" }],
+    ["spec.restartPolicy", { restartPolicy: "Sometimes" }],
+    ["spec.terminationGracePeriodSeconds", { terminationGracePeriodSeconds: -1 }],
+    ["spec.fieldOfTomorrow", { fieldOfTomorrow: 1 }],
+    ["spec.constructor", { constructor: "x" }],
+  ] as const)("%s", ([path, spec]) => {
+    expect(refusal(podOf(spec as Fields))?.startsWith(`${path}: `)).toBe(true);
+  });
+
+  test.for([
+    ["name", { name: "../../../../etc" }],
+    ["name", { name: "a_b" }],
+    ["command[0]", { command: [5] }],
+    ["args[1]", { args: ["a", "b\0c"] }],
+    ["workingDir", { workingDir: "relative" }],
+    ["env[0].name", { env: [{ name: "A=B", value: "x" }] }],
+    ["env[0].valueFrom.secretKeyRef", { env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] }],
+    [
+      "env[0].valueFrom.fieldRef.fieldPath",
+      { env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "status.hostIP" } } }] },
+    ],
+    ["envFrom", { envFrom: [{ configMapRef: { name: "c" } }] }],
+    ["ports[0].hostPort", { ports: [{ containerPort: 80, hostPort: 80 }] }],
+    ["resources.limits.memory", { resources: { limits: { memory: "lots" } } }],
+    ["resources.limits.cpu", { resources: { limits: { cpu: "0" } } }],
+    ["resources.limits.nvidia.com/gpu", { resources: { limits: { "nvidia.com/gpu": "1" } } }],
+    ["securityContext.privileged", { securityContext: { privileged: true } }],
+    ["securityContext.capabilities.add[0]", { securityContext: { capabilities: { add: ["SYS_ADMIN"] } } }],
+    ["securityContext.capabilities.add[0]", { securityContext: { capabilities: { add: ["ALL"] } } }],
+    ["securityContext.seccompProfile.type", { securityContext: { seccompProfile: { type: "Unconfined" } } }],
+    ["securityContext.procMount", { securityContext: { procMount: "Unmasked" } }],
+    ["securityContext.appArmorProfile", { securityContext: { appArmorProfile: { type: "Unconfined" } } }],
+    ["securityContext.runAsUser", { securityContext: { runAsUser: -1 } }],
+    ["securityContext.runAsUser", { securityContext: { runAsNonRoot: true } }],
+    ["livenessProbe", { livenessProbe: { exec: { command: ["true"] } } }],
+    ["lifecycle", { lifecycle: { preStop: { exec: { command: ["true"] } } } }],
+    ["tty", { tty: true }],
+    ["volumeDevices", { volumeDevices: [{ name: "d", devicePath: "/dev/sda" }] }],
+    ["volumeMounts[0].name", { volumeMounts: [{ name: "missing", mountPath: "/x" }] }],
+    ["volumeMounts[0].subPath", { volumeMounts: [{ name: "missing", mountPath: "/x", subPath: "../.." }] }],
+    ...["/", "//", "/proc", "/proc/sys", "//dev", "/sys/fs/cgroup", "relative", "/a/../proc", "/a:b"].map(
+      (mountPath) => ["volumeMounts[0].mountPath", { volumeMounts: [{ name: "missing", mountPath }] }] as const,
+    ),
+  ] as const)("spec.containers[0].%s", ([path, container]) => {
+    expect(refusal(podOf({}, container as Fields))?.startsWith(`spec.containers[0].${path}: `)).toBe(true);
+  });
+
+  test.for(["", "../../etc", "a/b", "-x", "a".repeat(65), "a b"])("metadata.uid %j", (uid) => {
+    expect(refusal(podOf({}, {}, uid))).toBe("metadata.uid: is not a UID");
+  });
+});

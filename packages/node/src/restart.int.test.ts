@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createNode, removeNode } from "./create-node.ts";
+import { layoutOf } from "./layout.ts";
+import { podRecords } from "./pod/record.ts";
+import { whyNoPods } from "./testing/needs.ts";
+import { isReady, nodeName, openTestApi } from "./testing/test-api.ts";
+import { findTraces, noTraces } from "./testing/traces.ts";
+
+const reason = await whyNoPods();
+if (reason !== undefined) console.warn(`skipped: ${reason}`);
+const script = fileURLToPath(new URL("testing/node-process.ts", import.meta.url));
+
+/** Starts a node in a process of its own and waits for it to say a word. */
+async function startProcess(dataDir: string, podCount: number, word: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ["--conditions=source", script, dataDir, String(podCount)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  for await (const line of createInterface({ input: child.stdout })) if (line === word) return child;
+  throw new Error(`Cannot wait for "${word}": the process ended with ${child.exitCode}`);
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+}
+
+const mainRun = async (dataDir: string): Promise<{ pid: number | undefined; attempt: number | undefined }> => {
+  const [record] = [...(await podRecords(layoutOf(dataDir)).list()).values()];
+  return { pid: record?.containers["main"]?.run?.process.pid, attempt: record?.containers["main"]?.attempt };
+};
+
+describe.skipIf(reason !== undefined)("a node that is killed", () => {
+  let dataDir: string;
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "node-int-"));
+  });
+  afterEach(async () => {
+    await removeNode({ dataDir });
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  test("finds its Pods running, ends the commands of clients that are gone, and sees what happened meanwhile", async () => {
+    await kill(await startProcess(dataDir, 1, "running"));
+    const before = await mainRun(dataDir);
+    const sleeping = async (): Promise<number> =>
+      (await findTraces(dataDir)).processes.filter((line) => line.includes("sleep 4242")).length;
+    expect(await sleeping()).toBeGreaterThan(0);
+
+    const api = openTestApi();
+    await api.create("pod-0");
+    const node = await createNode({ client: api.client, nodeName, dataDir });
+    await api.until("pod-0", isReady);
+    expect(await mainRun(dataDir)).toEqual(before);
+    expect(api.read("pod-0")?.status?.containerStatuses?.[0]?.restartCount).toBe(0);
+    expect(await sleeping()).toBe(0);
+
+    await node.stop();
+    // The container ends while no node is there to see it.
+    process.kill(before.pid ?? 0, "SIGKILL");
+    const next = await createNode({ client: api.client, nodeName, dataDir });
+    const pod = await api.until("pod-0", (one) => one?.status?.containerStatuses?.[0]?.restartCount === 1);
+    expect(pod.status?.containerStatuses).toMatchObject([
+      { lastState: { terminated: { exitCode: 137, reason: "Error" } } },
+    ]);
+    await next.stop();
+  });
+
+  test("refuses to share its data folder", async () => {
+    const child = await startProcess(dataDir, 0, "started");
+    await expect(createNode({ client: openTestApi().client, nodeName, dataDir })).rejects.toThrow(
+      "another process runs its node",
+    );
+    await kill(child);
+  });
+
+  test("leaves nothing behind, whenever it was killed", async () => {
+    for (const afterMs of [0, 20, 50, 80, 120, 200]) {
+      const child = await startProcess(dataDir, 3, "created");
+      // Not to wait for something: to be at another point each time.
+      await sleep(300 + afterMs);
+      await kill(child);
+    }
+    const node = await createNode({ client: openTestApi().client, nodeName, dataDir });
+    await node.ready;
+    await node.stop();
+    await removeNode({ dataDir });
+    expect(await findTraces(dataDir)).toEqual(noTraces);
+  });
+
+  test("does not touch the Pods of another data folder", async () => {
+    const otherDir = await mkdtemp(join(tmpdir(), "node-int-"));
+    await kill(await startProcess(dataDir, 1, "running"));
+    const before = await findTraces(dataDir);
+    const other = await createNode({ client: openTestApi().client, nodeName, dataDir: otherDir });
+    await other.teardown();
+    await rm(otherDir, { recursive: true, force: true });
+    expect(await findTraces(dataDir)).toEqual(before);
+  });
+});

@@ -1,0 +1,24 @@
+import { createNode } from "../create-node.ts";
+import { isReady, nodeName, openTestApi } from "./test-api.ts";
+
+/**
+ * A node in a process of its own, for tests that kill it: `node-process.ts <data folder> <Pods>`. Its API server names
+ * UIDs in the order of creation, so the next process that creates as many Pods first has Pods with the same UIDs.
+ */
+const [dataDir = "", count = "1"] = process.argv.slice(2);
+const api = openTestApi();
+const names = Array.from({ length: Number(count) }, (_, index) => `pod-${index}`);
+for (const name of names) await api.create(name);
+process.stdout.write("created\n");
+const node = await createNode({ client: api.client, nodeName, dataDir });
+process.stdout.write("started\n");
+await Promise.all(names.map((name) => api.until(name, isReady)));
+const session = await node.podStreams.exec({
+  namespace: "default",
+  pod: "pod-0",
+  command: ["sleep", "4242"],
+  tty: false,
+  stdin: true,
+});
+process.stdout.write("running\n");
+await session.exit;

@@ -1,0 +1,56 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Layout, layoutOf } from "../layout.ts";
+import { detectCgroups } from "../system/cgroups.ts";
+import { mountsUnder } from "../system/mounts.ts";
+import { processStart } from "../system/processes.ts";
+
+/** Everything on this machine that carries the marks of a data folder's Pods. */
+export interface Traces {
+  readonly processes: readonly string[];
+  readonly mounts: readonly string[];
+  readonly namespaces: readonly string[];
+  readonly interfaces: readonly string[];
+  readonly cgroups: readonly string[];
+  readonly files: readonly string[];
+}
+
+export const noTraces: Traces = { processes: [], mounts: [], namespaces: [], interfaces: [], cgroups: [], files: [] };
+
+export async function findTraces(dataDir: string): Promise<Traces> {
+  const layout = layoutOf(dataDir);
+  const cgroups = await detectCgroups();
+  const inPods = await Promise.all(cgroups.folders(layout.cgroupParent).map(namesIn));
+  const files = await Promise.all([layout.podsDir, layout.exitsDir].map(namesIn));
+  return {
+    processes: await processesOf(layout),
+    mounts: await mountsUnder(layout.dataDir),
+    namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),
+    interfaces: (await namesIn("/sys/class/net")).filter((name) => name.startsWith(layout.vethPrefix)),
+    // Files of the kernel have names with a dot or an underscore; ours are UIDs.
+    cgroups: [...new Set(inPods.flat())].filter((name) => /^[0-9a-f-]{36}$/.test(name)),
+    files: files.flat(),
+  };
+}
+
+/** Within the Pods' control groups, or with one of their folders on the command line. Zombies have ended. */
+async function processesOf(layout: Layout): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of (await namesIn("/proc")).filter((name) => /^\d+$/.test(name))) {
+    if ((await processStart(Number(pid))) === undefined) continue;
+    const [cgroup, command] = await Promise.all(
+      ["cgroup", "cmdline"].map((file) => readFile(join("/proc", pid, file), "utf8").catch(() => "")),
+    );
+    const marked =
+      cgroup?.includes(`${layout.cgroupParent}/`) ||
+      command?.includes(layout.podsDir) ||
+      command?.includes(`--root=${layout.runDir}`);
+    if (marked) found.push(`${pid} ${command?.replaceAll("\0", " ").trim()}`);
+  }
+  return found;
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return existsSync(folder) ? readdir(folder) : [];
+}
