@@ -4,7 +4,7 @@ import { type KubeObject, keyOf, type ObjectKey, objectKey, type Resource } from
 import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "../transport.ts";
 import { type ApiCall, describeCall, isWrite, parseCall, type ServedResource, targetOf } from "./api-call.ts";
 import { collectGarbage } from "./garbage-collector.ts";
-import { type LogEntry, ObjectLog } from "./object-log.ts";
+import { type LogEntry, ObjectLog, type Snapshot } from "./object-log.ts";
 import { Pages } from "./pages.ts";
 import { jsonPatch, mergePatch } from "./patches.ts";
 import { prepareCreate, prepareUpdate, refuseStale } from "./prepare.ts";
@@ -88,6 +88,17 @@ export class MemoryApiServer implements Transport {
   compact(): void {
     this.#log.compact();
     this.#pages.clear();
+  }
+
+  snapshot(): Snapshot {
+    return this.#log.snapshot();
+  }
+
+  /** Starts again from a backup, as after a disaster: watches break, and versions given out since are unknown (410). */
+  restore(snapshot: Snapshot): void {
+    this.#log.restore(snapshot);
+    this.#pages.clear();
+    this.cutWatches();
   }
 
   sendBookmarks(): void {

@@ -10,6 +10,12 @@ export interface LogEntry {
   readonly gone: boolean;
 }
 
+/** A backup: the objects as they were at a version. */
+export interface Snapshot {
+  readonly version: number;
+  readonly objects: ReadonlyMap<ServedResource, ReadonlyMap<string, KubeObject>>;
+}
+
 /** The server's memory: the objects as they are, and every change since the last compaction. */
 export class ObjectLog {
   readonly #objects = new Map<ServedResource, Map<string, KubeObject>>();
@@ -62,6 +68,19 @@ export class ObjectLog {
   compact(): void {
     this.#compactedTo = this.#version;
     this.#entries = [];
+  }
+
+  snapshot(): Snapshot {
+    const objects = new Map(Array.from(this.#objects, ([resource, all]) => [resource, new Map(all)]));
+    return { version: this.#version, objects };
+  }
+
+  /** Goes back in time: versions given out since will be given out again. */
+  restore({ version, objects }: Snapshot): void {
+    this.#version = version;
+    this.#objects.clear();
+    for (const [resource, all] of objects) this.#objects.set(resource, new Map(all));
+    this.compact();
   }
 
   listen(listener: (entry: LogEntry) => void): void {

@@ -42,7 +42,7 @@ export class WatchHub {
     const from = query.get("resourceVersion") ?? "";
     if (query.get("sendInitialEvents") === "true") this.#sendInitial(watch, true);
     else if (from === "" || from === "0") this.#sendInitial(watch, false);
-    else if (Number(from) < this.#log.compactedTo) this.#refuse(watch, from);
+    else if (Number(from) < this.#log.compactedTo || Number(from) > this.#log.version) this.#refuse(watch, from);
     else for (const entry of this.#log.since(Number(from))) this.#tell(watch, entry);
     return stream;
   }

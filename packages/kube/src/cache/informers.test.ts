@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { createClient } from "../client/create-client.ts";
+import type { Client } from "../client.ts";
+import type { KubeObject, Resource } from "../resource.ts";
+import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
+import type { CacheUpdate } from "./informer.ts";
+import { dropManagedFields, Informers } from "./informers.ts";
+
+const pods: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+const pod = (name: string, namespace = "a"): KubeObject => ({ metadata: { name, namespace } });
+
+interface Rig {
+  readonly clock: VirtualClock;
+  readonly server: MemoryApiServer;
+  readonly client: Client;
+  readonly informers: Informers;
+}
+
+const opened: Informers[] = [];
+
+function openRig(): Rig {
+  const clock = new VirtualClock();
+  const server = new MemoryApiServer({ resources: [pods], scheduler: clock });
+  const client = createClient(server, { clock, random: () => 0 });
+  const informers = new Informers({ client, scheduler: clock, follow: { random: () => 0 } });
+  opened.push(informers);
+  return { clock, server, client, informers };
+}
+
+afterEach(async () => {
+  for (const informers of opened.splice(0)) await informers[Symbol.asyncDispose]();
+});
+
+/** What a subscriber was told, in short. */
+function summary({ deltas, initial }: CacheUpdate<KubeObject>): string {
+  const names = deltas.map((delta) => {
+    const sign = delta.old === undefined ? "+" : delta.new === undefined ? "-" : "~";
+    return `${sign}${delta.key}`;
+  });
+  return `${initial ? "initial " : ""}${names.join(" ")}`;
+}
+
+describe("Informers", () => {
+  test("share one list-watch among all who read the same scope", async () => {
+    const { clock, server, informers } = openRig();
+    expect(informers.get(pods)).toBe(informers.get(pods));
+    expect(informers.get(pods, { namespace: "a" })).not.toBe(informers.get(pods));
+    await clock.advance(0);
+    expect(server.openWatches).toBe(2);
+    expect(informers.of(pods)).toHaveLength(2);
+  });
+
+  test("refuse to share a cache with someone who wants other fields in it", () => {
+    const { informers } = openRig();
+    informers.get(pods);
+    expect(() => informers.get(pods, { trim: (object) => object })).toThrow("another trim function");
+  });
+
+  test("drop managed fields, or what the reader says, without touching the object", async () => {
+    const { clock, client, informers } = openRig();
+    const managed = { metadata: { ...pod("x").metadata, managedFields: [{ manager: "kubectl" }] } };
+    const created = await client.create(pods, managed);
+    const trimmed = informers.get(pods);
+    const bare = informers.get(pods, { namespace: "a", trim: ({ metadata = {} }) => ({ metadata }) });
+    await clock.advance(0);
+    expect(created.metadata?.managedFields).toBeDefined();
+    expect(trimmed.get("a/x")?.metadata).toEqual(dropManagedFields(created).metadata);
+    expect(trimmed.get("a/x")?.metadata).not.toHaveProperty("managedFields");
+    expect(bare.get("a/x")?.kind).toBeUndefined();
+  });
+
+  test("hold only what their scope selects, and lose what leaves it", async () => {
+    const { clock, client, informers } = openRig();
+    const selected = informers.get(pods, { labelSelector: "app=web" });
+    await client.create(pods, { metadata: { name: "x", namespace: "a", labels: { app: "web" } } });
+    await client.create(pods, pod("y"));
+    await clock.advance(0);
+    expect(selected.list().map(({ metadata }) => metadata?.name)).toEqual(["x"]);
+    await client.patch(pods, { name: "x", namespace: "a" }, { type: "merge", body: { metadata: { labels: null } } });
+    await clock.advance(0);
+    expect(selected.size).toBe(0);
+  });
+
+  test("tell a subscriber what is there, then what changes, old and new", async () => {
+    const { clock, client, informers } = openRig();
+    await client.create(pods, pod("x"));
+    const informer = informers.get(pods);
+    const early: string[] = [];
+    informer.subscribe((update) => early.push(summary(update)));
+    await clock.advance(0);
+    const late: string[] = [];
+    const subscription = informer.subscribe((update) => late.push(summary(update)));
+    await client.create(pods, pod("y"));
+    await client.patch(pods, { name: "x", namespace: "a" }, { type: "merge", body: { spec: {} } });
+    await clock.advance(0);
+    await client.delete(pods, { name: "y", namespace: "a" });
+    await clock.advance(0);
+    subscription[Symbol.dispose]();
+    await client.create(pods, pod("z"));
+    await clock.advance(0);
+    // How changes are cut into batches is the connection's affair.
+    expect(early.join(" ")).toBe("initial +a/x +a/y ~a/x -a/y +a/z");
+    expect(late.join(" ")).toBe("initial +a/x +a/y ~a/x -a/y");
+  });
+
+  test("find out after a gap what came, changed and went meanwhile", async () => {
+    const { clock, server, client, informers } = openRig();
+    for (const name of ["stays", "changes", "goes"]) await client.create(pods, pod(name));
+    const informer = informers.get(pods);
+    await clock.advance(0);
+    const told: string[] = [];
+    informer.subscribe((update) => told.push(summary(update)));
+    server.watchDelayMs = () => 60_000;
+    await client.delete(pods, { name: "goes", namespace: "a" });
+    await client.create(pods, pod("comes"));
+    await client.patch(pods, { name: "changes", namespace: "a" }, { type: "merge", body: { spec: {} } });
+    server.watchDelayMs = undefined;
+    server.compact();
+    server.cutWatches();
+    await clock.advance(30_000);
+    expect(told.slice(1)).toEqual(["~a/changes +a/comes -a/goes"]);
+  });
+
+  test("go on when a subscriber fails", async () => {
+    const { clock, client, informers } = openRig();
+    const informer = informers.get(pods);
+    informer.subscribe(() => {
+      throw new Error("broken");
+    });
+    const told: string[] = [];
+    informer.subscribe((update) => told.push(summary(update)));
+    await client.create(pods, pod("x"));
+    await clock.advance(0);
+    expect(told.join()).toContain("+a/x");
+    expect(informer.size).toBe(1);
+  });
+
+  test("let go of everything when stopped, and say so to who waits for the first list", async () => {
+    const { clock, server, informers } = openRig();
+    server.onRequest = () => ({ delayMs: 1_000_000 });
+    const informer = informers.get(pods);
+    await clock.advance(100);
+    await informers[Symbol.asyncDispose]();
+    await expect(informer.synced).rejects.toThrow("Cannot sync pods: the informer was stopped");
+    expect([server.openWatches, clock.pending]).toEqual([0, 0]);
+  });
+});

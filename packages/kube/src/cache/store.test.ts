@@ -1,0 +1,51 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Store } from "./store.ts";
+
+interface Item {
+  readonly tags: readonly string[];
+}
+
+const tagsOf = (item: Item): readonly string[] => item.tags;
+const tags = fc.uniqueArray(fc.constantFrom("red", "green", "blue"));
+const step = fc.record({
+  key: fc.constantFrom("a", "b", "c", "d"),
+  item: fc.option(tags.map((some) => ({ tags: some }))),
+});
+
+describe("Store", () => {
+  test("an index kept up change by change finds what a search of everything finds", () => {
+    fc.assert(
+      fc.property(fc.array(step, { size: "max", maxLength: 60 }), fc.nat({ max: 60 }), (steps, late) => {
+        const store = new Store<Item>();
+        const early = store.index("tags", tagsOf);
+        for (const [at, { key, item }] of steps.entries()) {
+          // A second index made half way has to catch up with what is there.
+          if (at === late) store.index("late", tagsOf);
+          store.put(key, item ?? undefined);
+        }
+        for (const index of [early, store.index("late", tagsOf)]) {
+          for (const tag of ["red", "green", "blue"]) {
+            const expected = [...store.values()].filter((item) => item.tags.includes(tag));
+            expect(new Set(index.get(tag))).toEqual(new Set(expected));
+            expect(index.count(tag)).toBe(expected.length);
+          }
+        }
+      }),
+    );
+  });
+
+  test("tells what a change did, and nothing when it did nothing", () => {
+    const store = new Store<Item>();
+    const first = { tags: ["red"] };
+    expect(store.put("a", undefined)).toBeUndefined();
+    expect(store.put("a", first)).toEqual({ key: "a", old: undefined, new: first });
+    expect(store.put("a", undefined)).toEqual({ key: "a", old: first, new: undefined });
+  });
+
+  test("refuses two functions under one name", () => {
+    const store = new Store<Item>();
+    store.index("tags", tagsOf);
+    expect(() => store.index("tags", () => [])).toThrow('Cannot add index "tags": it exists with another function');
+  });
+});

@@ -1,0 +1,281 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Fence } from "../cache/fence.ts";
+import { Informers } from "../cache/informers.ts";
+import { createClient } from "../client/create-client.ts";
+import { KubeError } from "../errors.ts";
+import type { Resource } from "../resource.ts";
+import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
+import type { Logger } from "./logger.ts";
+import { type Reconcile, Runner, type RunnerOptions } from "./runner.ts";
+import { TerminalError } from "./terminal-error.ts";
+
+const pods: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+
+interface Rig {
+  readonly clock: VirtualClock;
+  readonly server: MemoryApiServer;
+  readonly informers: Informers;
+  /** `key at ms`, or `key end ms`. */
+  readonly passes: string[];
+  readonly logged: string[];
+  readonly runner: Runner;
+}
+
+const opened: { readonly informers: Informers }[] = [];
+
+function openRig(reconcile: (rig: Rig) => Reconcile, options: Partial<RunnerOptions> = {}): Rig {
+  const clock = new VirtualClock();
+  const server = new MemoryApiServer({ resources: [pods], scheduler: clock });
+  const client = createClient(server, { clock, random: () => 0 });
+  const informers = new Informers({ client, scheduler: clock, follow: { random: () => 0 } });
+  const fence = new Fence({ informers, scheduler: clock });
+  const logged: string[] = [];
+  const write = (level: string) => (_: object, message: string) => logged.push(`${level}: ${message}`);
+  const log: Logger = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  const passes: string[] = [];
+  const runner = new Runner({
+    name: "test",
+    client,
+    fence,
+    scheduler: clock,
+    log,
+    reconcile: (key, pass) => {
+      passes.push(`${key} at ${clock.now()}`);
+      return reconcile(rig)(key, pass);
+    },
+    ...options,
+  });
+  const rig: Rig = { clock, server, informers, passes, logged, runner };
+  opened.push(rig);
+  return rig;
+}
+
+afterEach(async () => {
+  for (const { informers } of opened.splice(0)) await informers[Symbol.asyncDispose]();
+});
+
+const nothing: Reconcile = () => Promise.resolve();
+
+describe("Runner", () => {
+  test("works on nothing before it is started", async () => {
+    const { clock, passes, runner } = openRig(() => nothing);
+    runner.add("a/1");
+    await clock.advance(100);
+    expect(passes).toEqual([]);
+    runner.start();
+    await clock.advance(0);
+    expect(passes).toEqual(["a/1 at 100"]);
+  });
+
+  test("works on as many keys at once as it has workers, and never twice on one", async () => {
+    let most = 0;
+    const running = new Set<string>();
+    const { clock, passes, runner } = openRig(
+      ({ clock }) =>
+        async (key) => {
+          if (running.has(key)) throw new Error("twice at once");
+          running.add(key);
+          most = Math.max(most, running.size);
+          await clock.sleep(10);
+          running.delete(key);
+        },
+      { workers: 3 },
+    );
+    runner.start();
+    for (const key of ["a/1", "a/2", "a/3", "a/4", "a/5"]) runner.add(key);
+    await clock.advance(5);
+    runner.add("a/1");
+    runner.add("a/1");
+    await clock.advance(100);
+    expect(most).toBe(3);
+    expect(passes.filter((pass) => pass.startsWith("a/1"))).toEqual(["a/1 at 0", "a/1 at 10"]);
+  });
+
+  test("looks again when a pass asks for it", async () => {
+    const { clock, passes, runner } = openRig(() => () => Promise.resolve({ requeueAfterMs: 250 }));
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(600);
+    expect(passes).toEqual(["a/1 at 0", "a/1 at 250", "a/1 at 500"]);
+  });
+
+  test("tries again slower each time after a failure, and says so", async () => {
+    const { clock, passes, logged, runner } = openRig(() => () => Promise.reject(new Error("no")));
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(40);
+    expect(passes).toEqual(["a/1 at 0", "a/1 at 5", "a/1 at 15", "a/1 at 35"]);
+    expect(logged.slice(0, 1)).toEqual(["warn: reconcile failed"]);
+  });
+
+  test("a reconcile that throws before it awaits is a failure like any other", async () => {
+    const { clock, passes, runner } = openRig(() => () => {
+      throw new Error("at once");
+    });
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(5);
+    expect(passes).toHaveLength(2);
+  });
+
+  test("waits as long as the server asked, whatever happens meanwhile", async () => {
+    const busy = new KubeError("TooManyRequests", "busy", { retryAfterMs: 2_000 });
+    const { clock, passes, runner } = openRig(() => () => Promise.reject(busy));
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(1_000);
+    runner.add("a/1");
+    await clock.advance(1_500);
+    expect(passes).toEqual(["a/1 at 0", "a/1 at 2000"]);
+  });
+
+  test("leaves a key alone after a TerminalError until something changes", async () => {
+    const { clock, passes, logged, runner } = openRig(() => () => Promise.reject(new TerminalError("never")));
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(1_000_000);
+    runner.add("a/1");
+    await clock.advance(0);
+    expect(passes).toEqual(["a/1 at 0", "a/1 at 1000000"]);
+    expect(logged).toEqual(["error: reconcile gave up", "error: reconcile gave up"]);
+  });
+
+  test("a key that waits for the watch to show its writes holds no worker", async () => {
+    const reconcile: Reconcile = async (key, { client }) => {
+      if (key === "a/slow") await client.create(pods, { metadata: { generateName: "p-", namespace: "a" } });
+    };
+    const { clock, server, informers, passes, runner } = openRig(() => reconcile);
+    informers.get(pods);
+    await clock.advance(0);
+    server.watchDelayMs = () => 200;
+    runner.start();
+    runner.add("a/slow");
+    await clock.advance(1);
+    runner.add("a/slow");
+    runner.add("a/other");
+    await clock.advance(300);
+    expect(passes).toEqual(["a/slow at 0", "a/other at 1", "a/slow at 200"]);
+  });
+
+  test("repeats a pass that swallowed a lost answer, with the truth in the cache", async () => {
+    const { clock, server, informers, passes, runner } = openRig(({ informers }) => async (_, { client }) => {
+      if (informers.get(pods).size > 0) return;
+      await client.create(pods, { metadata: { generateName: "p-", namespace: "a" } }).catch(() => undefined);
+    });
+    informers.get(pods);
+    await clock.advance(0);
+    server.watchDelayMs = () => 60_000;
+    server.onRequest = ({ verb }) => (verb === "create" ? { reset: "after" } : undefined);
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(100);
+    expect(passes).toEqual(["a/1 at 0", "a/1 at 0"]);
+    expect(server.readAll(pods)).toHaveLength(1);
+  });
+
+  test("a live read that fails is a failure of the pass, tried again later", async () => {
+    const { clock, server, informers, passes, logged, runner } = openRig(() => async (_, { client }) => {
+      await client.create(pods, { metadata: { name: "x", namespace: "a" } }).catch(() => undefined);
+    });
+    informers.get(pods);
+    await clock.advance(0);
+    server.onRequest = () => ({ reset: "before" });
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(3);
+    expect([passes.length, logged]).toEqual([1, ["warn: reconcile failed"]]);
+    server.onRequest = undefined;
+    await clock.advance(10);
+    expect(server.readAll(pods)).toHaveLength(1);
+  });
+
+  test("tells results and durations to the metrics", async () => {
+    const told: unknown[] = [];
+    const results: Record<string, Reconcile> = {
+      "a/good": () => Promise.resolve(),
+      "a/later": () => Promise.resolve({ requeueAfterMs: 1_000_000 }),
+      "a/bad": () => Promise.reject(new KubeError("TooManyRequests", "busy", { retryAfterMs: 1_000_000 })),
+      "a/hopeless": () => Promise.reject(new TerminalError("never")),
+    };
+    const { clock, runner } = openRig(
+      ({ clock }) =>
+        async (key, pass) => {
+          await clock.sleep(7);
+          return results[key]?.(key, pass);
+        },
+      { metrics: { reconciled: (result, tookMs) => told.push([result, tookMs]) } },
+    );
+    runner.start();
+    for (const key of Object.keys(results)) runner.add(key);
+    await clock.advance(100);
+    expect(told).toEqual([
+      ["success", 7],
+      ["requeue_after", 7],
+      ["error", 7],
+      ["terminal", 7],
+    ]);
+  });
+});
+
+describe("Runner.stop()", () => {
+  /** Takes a second, or until aborted when it listens. */
+  const slow =
+    (listens: boolean) =>
+    ({ clock, passes }: Rig): Reconcile =>
+    async (key, { signal }) => {
+      await clock.sleep(30_000, listens ? signal : undefined);
+      passes.push(`${key} end ${clock.now()}`);
+    };
+
+  test("lets running passes end, and begins no other", async () => {
+    const { clock, passes, runner } = openRig(slow(true), { stopWithinMs: 60_000 });
+    runner.start();
+    runner.add("a/1");
+    runner.add("a/2");
+    await clock.advance(1_000);
+    const stopping = runner.stop();
+    runner.add("a/3");
+    await clock.advance(100_000);
+    await stopping;
+    expect(passes).toEqual(["a/1 at 0", "a/1 end 30000"]);
+  });
+
+  test("aborts what does not end within the bound", async () => {
+    const { clock, passes, runner } = openRig(slow(true));
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(1_000);
+    const stopping = runner.stop();
+    await clock.advance(10_000);
+    await stopping;
+    expect(passes).toEqual(["a/1 at 0", "a/1 end 11000"]);
+  });
+
+  test("does not hang on a pass that ignores being aborted, and says so", async () => {
+    const { clock, logged, runner } = openRig(slow(false));
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(1_000);
+    const stopping = runner.stop();
+    await clock.advance(20_000);
+    await stopping;
+    expect(logged).toEqual(["error: passes did not stop"]);
+  });
+
+  test("does not wait for keys that wait for the watch", async () => {
+    const { clock, server, informers, passes, runner } = openRig(() => async (_, { client }) => {
+      await client.create(pods, { metadata: { generateName: "p-", namespace: "a" } });
+    });
+    informers.get(pods);
+    await clock.advance(0);
+    server.watchDelayMs = () => 1_000_000;
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(0);
+    runner.add("a/1");
+    await clock.advance(0);
+    await runner.stop();
+    await clock.advance(5_000);
+    expect(passes).toEqual(["a/1 at 0"]);
+  });
+});
