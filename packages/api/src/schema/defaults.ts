@@ -27,10 +27,10 @@ function defaultList(schema: StructuralSchema, list: Json[]): Json[] {
 
 function defaultObject(schema: StructuralSchema, object: JsonObject): JsonObject {
   let filled: JsonObject | undefined;
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    if (property.default === undefined || Object.hasOwn(object, name)) continue;
+  for (const { name, property, value } of defaultedProperties(schema)) {
+    if (Object.hasOwn(object, name)) continue;
     filled ??= { ...object };
-    setOwn(filled, name, defaultValue(property, structuredClone(property.default)));
+    setOwn(filled, name, defaultValue(property, structuredClone(value)));
   }
   for (const [key, child] of Object.entries(object)) {
     const field = fieldSchema(schema, key);
@@ -42,6 +42,25 @@ function defaultObject(schema: StructuralSchema, object: JsonObject): JsonObject
     else setOwn(filled, key, result);
   }
   return filled ?? object;
+}
+
+interface DefaultedProperty {
+  readonly name: string;
+  readonly property: StructuralSchema;
+  readonly value: Json;
+}
+
+// A PodSpec has some forty properties and few defaults: looking for them once per schema pays at once.
+const defaulted = new WeakMap<StructuralSchema, readonly DefaultedProperty[]>();
+
+function defaultedProperties(schema: StructuralSchema): readonly DefaultedProperty[] {
+  const known = defaulted.get(schema);
+  if (known !== undefined) return known;
+  const found = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    property.default === undefined ? [] : [{ name, property, value: property.default }],
+  );
+  defaulted.set(schema, found);
+  return found;
 }
 
 function fieldSchema(schema: StructuralSchema, key: string): StructuralSchema | undefined {

@@ -1,10 +1,14 @@
 import { type FieldError, required } from "./field-error.ts";
 import { childPath, indexPath, keyPath } from "./field-path.ts";
 import { isObject, ownValue } from "./json-value.ts";
+import { somewhere } from "./schema-parts.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
+
+const hasEmbedded = somewhere((schema) => schema["x-kubernetes-embedded-resource"] === true);
 
 /** An object embedded in another must say what it is. */
 export function validateEmbedded(schema: StructuralSchema, value: Json, path = ""): FieldError[] {
+  if (!hasEmbedded(schema)) return [];
   if (Array.isArray(value)) {
     const { items } = schema;
     return items ? value.flatMap((item, index) => validateEmbedded(items, item, indexPath(path, index))) : [];

@@ -1,10 +1,14 @@
 import { duplicate, type FieldError, invalid } from "./field-error.ts";
 import { childPath, indexPath, keyPath } from "./field-path.ts";
 import { canonicalJson, isObject, type JsonObject, ownValue } from "./json-value.ts";
+import { somewhere } from "./schema-parts.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
+
+const hasIdentities = somewhere(({ "x-kubernetes-list-type": type }) => type === "set" || type === "map");
 
 /** Sets may not hold an item twice, map lists not two items with the same keys. Each culprit is named once. */
 export function validateLists(schema: StructuralSchema, value: Json, path = ""): FieldError[] {
+  if (!hasIdentities(schema)) return [];
   if (Array.isArray(value)) {
     const items = schema.items;
     return [
@@ -42,6 +46,7 @@ function keysOf(keys: readonly string[], item: JsonObject): JsonObject {
 }
 
 function duplicates(values: readonly Json[], path: string): FieldError[] {
+  if (values.length < 2) return [];
   const seen = new Map<string, number>();
   return values.flatMap((value, index) => {
     const text = canonicalJson(value);

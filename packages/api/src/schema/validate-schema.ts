@@ -2,7 +2,7 @@ import { type FieldError, invalid, required } from "./field-error.ts";
 import { childPath } from "./field-path.ts";
 import { isObject, type JsonObject, jsonEqual, ownValue } from "./json-value.ts";
 import { fieldSpot, itemSpots, type Spot } from "./spot.ts";
-import type { StructuralSchema } from "./structural-schema.ts";
+import type { Json, StructuralSchema } from "./structural-schema.ts";
 import { validateLeaf } from "./validate-value.ts";
 
 // A body of a few megabytes could have a million wrong items. Nobody reads more than this.
@@ -13,39 +13,40 @@ const mostErrors = 100;
  * tolerated, so that a schema may become stricter without locking up the objects that exist.
  */
 export function validateSchema(schema: StructuralSchema, spot: Spot): FieldError[] {
-  const errors = [
-    ...validateLeaf(schema, spot.value, spot.path),
-    ...(spot.value === null ? [] : [...composedErrors(schema, spot), ...childErrors(schema, spot)]),
-  ];
-  if (errors.length > 0 && spot.old !== undefined && jsonEqual(spot.value, spot.old)) return [];
-  return errors.slice(0, mostErrors);
-}
-
-function childErrors(schema: StructuralSchema, spot: Spot): FieldError[] {
-  if (Array.isArray(spot.value)) return itemErrors(schema, spot);
-  return isObject(spot.value) ? fieldErrors(schema, spot, spot.value) : [];
-}
-
-function itemErrors(schema: StructuralSchema, spot: Spot): FieldError[] {
-  const { items } = schema;
-  if (items === undefined || !Array.isArray(spot.value)) return [];
   const errors: FieldError[] = [];
-  for (const item of itemSpots(schema, spot, spot.value)) {
-    if (errors.length >= mostErrors) break;
-    errors.push(...validateSchema(items, item));
-  }
+  check(schema, spot, errors);
   return errors;
 }
 
-function fieldErrors(schema: StructuralSchema, spot: Spot, object: JsonObject): FieldError[] {
-  const errors: FieldError[] = [];
-  for (const [key, value] of Object.entries(object)) {
-    if (errors.length >= mostErrors) break;
+function check(schema: StructuralSchema, spot: Spot, errors: FieldError[]): void {
+  if (errors.length >= mostErrors) return;
+  const before = errors.length;
+  const { value, old } = spot;
+  validateLeaf(schema, value, spot.path, errors);
+  if (isComposed(schema) && value !== null) errors.push(...composedErrors(schema, spot));
+  if (Array.isArray(value)) checkItems(schema, spot, value, errors);
+  else if (isObject(value)) checkFields(schema, spot, value, errors);
+  if (errors.length > before && old !== undefined && jsonEqual(value, old)) errors.length = before;
+}
+
+function checkItems(schema: StructuralSchema, spot: Spot, list: readonly Json[], errors: FieldError[]): void {
+  const { items } = schema;
+  if (items === undefined) return;
+  for (const item of itemSpots(schema, spot, list)) check(items, item, errors);
+}
+
+function checkFields(schema: StructuralSchema, spot: Spot, object: JsonObject, errors: FieldError[]): void {
+  for (const key of Object.keys(object)) {
     const property = ownValue(schema.properties, key) ?? schema.additionalProperties;
-    if (typeof property === "object") errors.push(...validateSchema(property, fieldSpot(spot, key, value)));
+    if (typeof property === "object") check(property, fieldSpot(spot, key, object[key] ?? null), errors);
   }
-  const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(object, name));
-  return [...errors, ...missing.map((name) => required(childPath(spot.path, name)))];
+  for (const name of schema.required ?? []) {
+    if (!Object.hasOwn(object, name)) errors.push(required(childPath(spot.path, name)));
+  }
+}
+
+function isComposed({ anyOf, oneOf, allOf, not }: StructuralSchema): boolean {
+  return anyOf !== undefined || oneOf !== undefined || allOf !== undefined || not !== undefined;
 }
 
 function composedErrors(schema: StructuralSchema, spot: Spot): FieldError[] {

@@ -28,11 +28,17 @@ export function validate(schema: StructuralSchema, value: Json, options: Validat
   const errors = [
     ...validateSchema(schema, spot),
     ...validateEmbedded(schema, value),
-    ...(old !== undefined && validateLists(schema, old).length > 0 ? [] : validateLists(schema, value)),
+    ...newListErrors(schema, value, old),
   ];
   const known = uniqueErrors(errors);
   if (!known.some(({ reason }) => blocking.has(reason))) return [...known, ...validateRules(schema, spot)];
   return hasRules(schema) ? [...known, rulesSkipped] : known;
+}
+
+/** A list that had duplicates before may keep them: whoever changes something else did not cause them. */
+function newListErrors(schema: StructuralSchema, value: Json, old: Json | undefined): FieldError[] {
+  const errors = validateLists(schema, value);
+  return errors.length > 0 && old !== undefined && validateLists(schema, old).length > 0 ? [] : errors;
 }
 
 /** With these, values may not be what the rules count on. */

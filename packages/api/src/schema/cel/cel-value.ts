@@ -4,11 +4,15 @@ import { type Compilation, compile } from "./program.ts";
 
 /**
  * A JSON value as CEL sees it: whole numbers as integers, times and durations as such, fields under names that CEL can
- * spell. Fields without a schema are not visible to rules.
+ * spell. Fields without a schema are not visible to rules. Of a resource, rules may read the type and the name.
  */
-export function toCel(schema: StructuralSchema, value: Json): unknown {
+export function toCel(
+  schema: StructuralSchema,
+  value: Json,
+  isResource: boolean = schema["x-kubernetes-embedded-resource"] === true,
+): unknown {
   if (Array.isArray(value)) return value.map((item) => (schema.items ? toCel(schema.items, item) : untyped(item)));
-  if (isObject(value)) return celObject(schema, value);
+  if (isObject(value)) return { ...celObject(schema, value), ...(isResource ? resourceFields(value) : {}) };
   if (typeof value === "number") return celNumber(schema, value);
   return typeof value === "string" ? celString(schema, value) : value;
 }
@@ -20,30 +24,35 @@ function celObject(schema: StructuralSchema, object: JsonObject): object {
     const additional = schema.additionalProperties;
     if (property !== undefined) result[escapeName(key)] = toCel(property, child);
     else if (typeof additional === "object") result[key] = toCel(additional, child);
-    else if (schema["x-kubernetes-embedded-resource"]) addMetadata(result, key, child);
   }
   return result;
 }
 
-/** Of a resource, rules may read the type and the name. */
-function addMetadata(result: Record<string, unknown>, key: string, child: Json): void {
-  if (key === "apiVersion" || key === "kind") result[key] = child;
-  if (key !== "metadata" || !isObject(child)) return;
-  const { name, generateName } = child;
-  result.metadata = {
-    ...(name === undefined ? {} : { name }),
-    ...(generateName === undefined ? {} : { generateName }),
+function resourceFields({ apiVersion, kind, metadata }: JsonObject): object {
+  const { name, generateName } = isObject(metadata) ? metadata : {};
+  return {
+    ...present({ apiVersion, kind }),
+    metadata: present({ name, generateName }),
   };
+}
+
+function present(fields: { readonly [key: string]: Json | undefined }): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function celNumber(schema: StructuralSchema, value: number): bigint | number {
   return schema.type !== "number" && Number.isInteger(value) ? BigInt(value) : value;
 }
 
+/** A text that is not what its format says can be here only if it was stored before; it fails the rules that read it. */
 function celString(schema: StructuralSchema, value: string): unknown {
   const conversion = schema.format === undefined ? undefined : conversions[schema.format];
   if (conversion === undefined || "error" in conversion) return value;
-  return conversion.program.run({ self: value });
+  try {
+    return conversion.program.run({ self: value });
+  } catch {
+    return value;
+  }
 }
 
 const conversions: { readonly [format: string]: Compilation | undefined } = {

@@ -1,3 +1,4 @@
+import { partsOf, somewhere } from "../schema-parts.ts";
 import type { StructuralSchema, ValidationRule } from "../structural-schema.ts";
 import { type Compilation, compile } from "./program.ts";
 
@@ -9,7 +10,6 @@ export interface CompiledRule {
 }
 
 const compiled = new WeakMap<StructuralSchema, readonly CompiledRule[]>();
-const ruled = new WeakMap<StructuralSchema, boolean>();
 
 /** The rules of this schema itself, compiled the first time they are asked for. */
 export function rulesOf(schema: StructuralSchema): readonly CompiledRule[] {
@@ -25,13 +25,9 @@ export function rulesOf(schema: StructuralSchema): readonly CompiledRule[] {
 }
 
 /** Whether this schema or any part of it has rules: most have none, and then nothing need be walked. */
-export function hasRules(schema: StructuralSchema): boolean {
-  const known = ruled.get(schema);
-  if (known !== undefined) return known;
-  const answer = (schema["x-kubernetes-validations"]?.length ?? 0) > 0 || partsOf(schema).some(hasRules);
-  ruled.set(schema, answer);
-  return answer;
-}
+export const hasRules: (schema: StructuralSchema) => boolean = somewhere(
+  (schema) => (schema["x-kubernetes-validations"]?.length ?? 0) > 0,
+);
 
 /** Every rule of a schema that cannot be compiled, for who admits the schema itself. */
 export function ruleErrors(schema: StructuralSchema): string[] {
@@ -43,12 +39,4 @@ export function ruleErrors(schema: StructuralSchema): string[] {
       : []),
   ]);
   return [...own, ...partsOf(schema).flatMap(ruleErrors)];
-}
-
-function partsOf({ properties, items, additionalProperties }: StructuralSchema): StructuralSchema[] {
-  return [
-    ...Object.values(properties ?? {}),
-    ...(items ? [items] : []),
-    ...(typeof additionalProperties === "object" ? [additionalProperties] : []),
-  ];
 }

@@ -3,7 +3,7 @@ import { type FieldError, fieldError, invalid } from "../field-error.ts";
 import { childPath, keyPath } from "../field-path.ts";
 import { isObject, type JsonObject, jsonEqual, ownValue } from "../json-value.ts";
 import { fieldSpot, itemSpots, type Spot } from "../spot.ts";
-import type { StructuralSchema, ValidationRule } from "../structural-schema.ts";
+import type { Json, StructuralSchema, ValidationRule } from "../structural-schema.ts";
 import { toCel } from "./cel-value.ts";
 import { type CompiledRule, hasRules, rulesOf } from "./rules.ts";
 
@@ -39,14 +39,19 @@ function fieldErrors(schema: StructuralSchema, spot: Spot, object: JsonObject): 
 function ownErrors(schema: StructuralSchema, spot: Spot): FieldError[] {
   let self: { readonly cel: unknown } | undefined;
   const variables = (rule: ValidationRule): Variables => {
-    self ??= { cel: toCel(schema, spot.value) };
-    const old = spot.old === undefined || spot.old === null ? undefined : toCel(schema, spot.old);
+    self ??= { cel: celOf(schema, spot, spot.value) };
+    const old = spot.old === undefined || spot.old === null ? undefined : celOf(schema, spot, spot.old);
     return { self: self.cel, oldSelf: rule.optionalOldSelf ? Optional.of(old) : old };
   };
   return rulesOf(schema).flatMap((compiled) => {
     const error = evaluateRule(schema, spot, compiled, variables);
     return error === undefined ? [] : [error];
   });
+}
+
+/** The object that was sent is always a resource, whether its schema says so or not. */
+function celOf(schema: StructuralSchema, { path }: Spot, value: Json): unknown {
+  return path === "" ? toCel(schema, value, true) : toCel(schema, value);
 }
 
 interface Variables {

@@ -1,0 +1,243 @@
+import { describe, expect, test } from "vitest";
+import { formatFieldError } from "../field-error.ts";
+import type { Json, StructuralSchema, ValidationRule } from "../structural-schema.ts";
+import { validate } from "../validate.ts";
+import { ruleErrors } from "./rules.ts";
+
+const ruled = (schema: StructuralSchema, ...rules: ValidationRule[]): StructuralSchema => ({
+  ...schema,
+  "x-kubernetes-validations": rules,
+});
+const field = (schema: StructuralSchema): StructuralSchema => ({ type: "object", properties: { v: schema } });
+const errorsOf = (schema: StructuralSchema, value: Json, old?: Json): string[] =>
+  validate(field(schema), { v: value }, old === undefined ? {} : { old: { v: old } }).map(formatFieldError);
+
+const integer: StructuralSchema = { type: "integer" };
+const text: StructuralSchema = { type: "string" };
+const bounds: StructuralSchema = { type: "object", properties: { a: integer, b: integer, f: { type: "number" } } };
+const named: StructuralSchema = { type: "object", properties: { n: text, v: integer } };
+const map: StructuralSchema = {
+  type: "array",
+  "x-kubernetes-list-type": "map",
+  "x-kubernetes-list-map-keys": ["n"],
+  items: ruled(named, { rule: "self.v >= oldSelf.v", message: "no shrinking" }),
+};
+
+describe("rules", () => {
+  const cases: readonly (readonly [string, StructuralSchema, Json, string[]])[] = [
+    ["that hold say nothing", ruled(integer, { rule: "self > 3" }), 4, []],
+    [
+      "without a message are quoted",
+      ruled(integer, { rule: "self > 3" }),
+      2,
+      ["v: Invalid value: 2: failed rule: self > 3"],
+    ],
+    ["with a message", ruled(text, { rule: "self != 'b'", message: " no b " }), "b", ['v: Invalid value: "b": no b']],
+    [
+      "with a reason",
+      ruled(integer, { rule: "self > 3", message: "m", reason: "FieldValueForbidden" }),
+      2,
+      ["v: Forbidden: m"],
+    ],
+    [
+      "that call it required",
+      ruled(integer, { rule: "self > 3", message: "m", reason: "FieldValueRequired" }),
+      2,
+      ["v: Required value: m"],
+    ],
+    [
+      "that call it duplicate",
+      ruled(integer, { rule: "self > 3", reason: "FieldValueDuplicate" }),
+      2,
+      ["v: Duplicate value: 2"],
+    ],
+    [
+      "on an object do not repeat it",
+      ruled(bounds, { rule: "self.a <= self.b", message: "m" }),
+      { a: 2, b: 1 },
+      ["v: Invalid value: m"],
+    ],
+    [
+      "that blame a field",
+      ruled(bounds, { rule: "self.a <= self.b", message: "m", fieldPath: ".a" }),
+      { a: 2, b: 1 },
+      ["v.a: Invalid value: m"],
+    ],
+    [
+      "that blame the key of a map",
+      ruled(
+        { type: "object", properties: { m: { type: "object", additionalProperties: text } } },
+        { rule: "false", message: "m", fieldPath: ".m['a.b']" },
+      ),
+      {},
+      ["v.m[a.b]: Invalid value: m"],
+    ],
+    [
+      "that compute their message",
+      ruled(bounds, { rule: "self.a <= self.b", messageExpression: "'a is ' + string(self.a)" }),
+      { a: 2, b: 1 },
+      ["v: Invalid value: a is 2"],
+    ],
+    [
+      "that cannot compute it fall back",
+      ruled(bounds, { rule: "has(self.b)", message: "m", messageExpression: "string(self.b)" }),
+      { a: 2 },
+      ["v: Invalid value: m"],
+    ],
+    [
+      "that fail while running",
+      ruled(bounds, { rule: "self.a <= self.b" }),
+      { a: 2 },
+      ['v: Invalid value: "object": no such key: b evaluating rule: self.a <= self.b'],
+    ],
+    [
+      "that do not compile",
+      ruled(integer, { rule: "self >" }),
+      1,
+      ['v: Invalid value: "integer": rule compile error: unexpected token: EOF'],
+    ],
+    [
+      "on items",
+      { type: "array", items: ruled(text, { rule: "self != 'x'", message: "no x" }) },
+      ["a", "x"],
+      ['v[1]: Invalid value: "x": no x'],
+    ],
+    [
+      "on values of a map",
+      { type: "object", additionalProperties: ruled(text, { rule: "self != 'x'", message: "no x" }) },
+      { k: "x" },
+      ['v[k]: Invalid value: "x": no x'],
+    ],
+    ["see numbers as doubles where the schema does", ruled(bounds, { rule: "self.f == 2.0" }), { f: 2 }, []],
+    [
+      "see either of int-or-string",
+      ruled({ "x-kubernetes-int-or-string": true }, { rule: "self == 5 || self == 'five'" }),
+      "five",
+      [],
+    ],
+    [
+      "see times",
+      ruled(
+        { type: "object", properties: { t: { type: "string", format: "date-time" } } },
+        { rule: "self.t > timestamp('2020-01-01T00:00:00Z')", message: "old" },
+      ),
+      { t: "2019-01-01T00:00:00Z" },
+      ["v: Invalid value: old"],
+    ],
+    [
+      "see durations",
+      ruled(
+        { type: "object", properties: { d: { type: "string", format: "duration" } } },
+        { rule: "self.d < duration('1h')", message: "long" },
+      ),
+      { d: "2h" },
+      ["v: Invalid value: long"],
+    ],
+    [
+      "see names that CEL reserves",
+      ruled(
+        { type: "object", properties: { namespace: text, "a-b": text } },
+        { rule: "self.__namespace__ == self.a__dash__b" },
+      ),
+      { namespace: "x", "a-b": "x" },
+      [],
+    ],
+    [
+      "are not troubled by what they do not read",
+      { ...ruled(bounds, { rule: "self.a == 1" }), properties: { a: integer, t: { type: "string", format: "date" } } },
+      { a: 1, t: "2026-01-01" },
+      [],
+    ],
+    ["do not see a null", ruled({ type: "string", nullable: true }, { rule: "self == 'x'" }), null, []],
+    ["match", ruled(text, { rule: "self.matches('^[a-z]+$')" }), "abc", []],
+    [
+      "do not match",
+      ruled(text, { rule: "self.matches('^[a-z]+$')", message: "m" }),
+      "A1",
+      ['v: Invalid value: "A1": m'],
+    ],
+  ];
+  test.for(cases)("%s", ([, schema, value, expected]) => expect(errorsOf(schema, value)).toEqual(expected));
+
+  test("at the root may read the type and the name, and nothing else of the metadata", () => {
+    const rule = "self.kind == 'X' && self.metadata.name == 'n' && !has(self.metadata.labels)";
+    const schema = ruled({ type: "object", properties: { metadata: { type: "object" } } }, { rule });
+    const object = { apiVersion: "v1", kind: "X", metadata: { name: "n", labels: {} } };
+    expect(validate(schema, object)).toEqual([]);
+    expect(validate(schema, { ...object, kind: "Y" })).toHaveLength(1);
+  });
+
+  test("a pattern that would hang a backtracking engine does not", () => {
+    const schema = ruled(text, { rule: "self.matches('^(a+)+$')", message: "m" });
+    expect(errorsOf(schema, `${"a".repeat(50_000)}b`)).toHaveLength(1);
+  });
+
+  test("are not run on a value of the wrong type, and that is said", () => {
+    expect(errorsOf(ruled(integer, { rule: "self > 3" }), "x")).toEqual([
+      'v: Invalid value: "string": v in body must be of type integer: "string"',
+      "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+    ]);
+  });
+
+  test("that cannot compile can be found before any object comes", () => {
+    const schema = field(
+      ruled(integer, { rule: "self >" }, { rule: "self + 1" }, { rule: "self > 1", messageExpression: "isURL(self)" }),
+    );
+    expect(ruleErrors(schema)).toEqual([
+      'Cannot compile the rule "self >": unexpected token: EOF',
+      expect.stringContaining('Cannot compile the rule "self + 1"') as string,
+      expect.stringContaining('Cannot compile the message expression "isURL(self)"') as string,
+    ]);
+  });
+});
+
+describe("transition rules", () => {
+  const same = ruled(text, { rule: "self == oldSelf", message: "immutable" });
+  const optional = ruled(text, {
+    rule: "oldSelf.hasValue() || self == 'x'",
+    optionalOldSelf: true,
+    message: "start with x",
+  });
+  const cases: readonly (readonly [string, StructuralSchema, Json, Json | undefined, string[]])[] = [
+    ["do not run without an earlier value", same, "a", undefined, []],
+    ["hold", same, "a", "a", []],
+    ["fail", same, "b", "a", ['v: Invalid value: "b": immutable']],
+    [
+      "with an optional earlier value run without one",
+      optional,
+      "a",
+      undefined,
+      ['v: Invalid value: "a": start with x'],
+    ],
+    ["with an optional earlier value see it", optional, "a", "z", []],
+    [
+      "know the items of a map list by their keys",
+      map,
+      [
+        { n: "b", v: 1 },
+        { n: "a", v: 5 },
+        { n: "c", v: 0 },
+      ],
+      [
+        { n: "a", v: 1 },
+        { n: "b", v: 2 },
+      ],
+      ["v[0]: Invalid value: no shrinking"],
+    ],
+  ];
+  test.for(cases)("%s", ([, schema, value, old, expected]) => expect(errorsOf(schema, value, old)).toEqual(expected));
+
+  test("are not troubled by a stored text that is not what its format says", () => {
+    const schema = ruled(
+      { type: "object", properties: { a: integer, t: { type: "string", format: "date-time" } } },
+      { rule: "self.a >= oldSelf.a" },
+    );
+    expect(errorsOf(schema, { a: 2, t: "never" }, { a: 1, t: "never" })).toEqual([]);
+  });
+
+  test("other rules do not complain about what was not changed", () => {
+    const schema = ruled(integer, { rule: "self > 3", message: "m" });
+    expect(errorsOf(schema, 2, 2)).toEqual([]);
+    expect(errorsOf(schema, 1, 2)).toEqual(["v: Invalid value: 1: m"]);
+  });
+});

@@ -1,0 +1,22 @@
+import type { StructuralSchema } from "./structural-schema.ts";
+
+/** The schemas directly inside this one: of its fields, items and further values. */
+export function partsOf({ properties, items, additionalProperties }: StructuralSchema): StructuralSchema[] {
+  return [
+    ...Object.values(properties ?? {}),
+    ...(items ? [items] : []),
+    ...(typeof additionalProperties === "object" ? [additionalProperties] : []),
+  ];
+}
+
+/** Whether a schema or any part of it answers the question with yes, remembered per schema. */
+export function somewhere(question: (schema: StructuralSchema) => boolean): (schema: StructuralSchema) => boolean {
+  const answers = new WeakMap<StructuralSchema, boolean>();
+  return function ask(schema: StructuralSchema): boolean {
+    const known = answers.get(schema);
+    if (known !== undefined) return known;
+    const answer = question(schema) || partsOf(schema).some(ask);
+    answers.set(schema, answer);
+    return answer;
+  };
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { blueprintChoices } from "./blueprint-defaults.ts";
+
+const podTemplate = { spec: { containers: [] } };
+
+test("an object that uses none of the added fields gets the defaults", () => {
+  expect(blueprintChoices({ podTemplate })).toEqual({
+    resumePolicy: "OnTraffic",
+    runtime: "Image",
+    volumeClaimsWhenDeleted: "Delete",
+  });
+});
+
+test("what is written wins", () => {
+  const chosen = blueprintChoices({
+    podTemplate,
+    resumePolicy: "Manual",
+    runtime: "Injected",
+    persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain" },
+  });
+  expect(chosen).toEqual({ resumePolicy: "Manual", runtime: "Injected", volumeClaimsWhenDeleted: "Retain" });
+});
