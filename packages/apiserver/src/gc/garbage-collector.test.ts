@@ -40,6 +40,7 @@ describe("garbage collection", () => {
     await api.create(configMaps, configMap("owner"));
     await api.create(pods, pod("late", ownedBy(owner)));
     await api.gone(pods, "late");
+    expect(await api.names(configMaps)).toEqual(["owner"]);
   });
 
   test("keeps what has another owner, and forgets the one that is gone", async () => {
@@ -58,6 +59,7 @@ describe("garbage collection", () => {
     const owner = await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("far"));
     await api.create(pods, pod("child", ownedBy(owner)));
     await api.gone(pods, "child");
+    expect(await api.names("/api/v1/configmaps")).toEqual(["far"]);
   });
 
   test("orphans when asked to", async () => {

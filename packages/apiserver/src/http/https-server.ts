@@ -46,6 +46,7 @@ export class HttpsServer {
       keepAliveTimeout: keepAliveTimeoutMs,
       maxHeaderSize: maxHeaderBytes,
       handshakeTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: headersTimeoutMs / 2,
     });
     this.#server.maxConnections = maxConnections;
     this.#server.on("request", (request, response) => void this.#serve(request, response));

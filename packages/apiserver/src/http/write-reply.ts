@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import type { WatchEvent } from "@agent-sandbox/kube";
 import type { Reply, WatchReply } from "../request/api-request.ts";
 
 /** A watcher that takes nothing for this long is cut off; what it has not taken stays in the shared history. */
@@ -19,16 +20,31 @@ export async function writeReply(response: ServerResponse, reply: Reply): Promis
   response.end(text);
 }
 
+/** Small events travel together; with one large event, this is the most that waits for a client. */
+const chunkLength = 64 * 1024;
+
 /** One line of JSON for each event, as fast as the client takes them. */
 async function writeWatch(response: ServerResponse, { headers, status, events }: WatchReply): Promise<void> {
   response.writeHead(status, { ...headers, "content-type": "application/json", "cache-control": "no-cache, private" });
   response.flushHeaders();
   for await (const batch of events) {
-    if (response.destroyed) break;
-    const lines = batch.map((event) => `${JSON.stringify(event)}\n`).join("");
-    if (lines !== "" && !response.write(lines)) await drained(response);
+    for (const chunk of chunks(batch)) {
+      if (response.destroyed) return;
+      if (!response.write(chunk)) await drained(response);
+    }
   }
   response.end();
+}
+
+function* chunks(events: readonly WatchEvent[]): Generator<string> {
+  let chunk = "";
+  for (const event of events) {
+    chunk += `${JSON.stringify(event)}\n`;
+    if (chunk.length < chunkLength) continue;
+    yield chunk;
+    chunk = "";
+  }
+  if (chunk !== "") yield chunk;
 }
 
 async function drained(response: ServerResponse): Promise<void> {

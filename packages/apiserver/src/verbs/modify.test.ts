@@ -79,7 +79,8 @@ describe("update", () => {
         api.send("PUT", `${configMaps}/raced`, { ...old, data: { at: String(at) } }),
       ),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
   });
 
   test("keeps a running Pod as it is, but for its image", async () => {
