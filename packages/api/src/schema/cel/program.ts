@@ -4,6 +4,8 @@ import { matchesPattern } from "../pattern.ts";
 /** A compiled CEL expression over `self` and, if it mentions it, `oldSelf`. */
 export interface Program {
   readonly usesOldSelf: boolean;
+  /** How deep loops such as `all` are nested: the time grows with this power of the length of a list. */
+  readonly loops: number;
   /** Throws when evaluation fails, with a message for people. */
   run(variables: { readonly self: unknown; readonly oldSelf?: unknown }): unknown;
 }
@@ -34,7 +36,7 @@ export function compile(expression: string, type?: "bool" | "string"): Compilati
   if (type !== undefined && checked.type !== type && checked.type !== "dyn") {
     return { error: `must evaluate to ${type}, not ${checked.type}` };
   }
-  return { program: { usesOldSelf, run: (variables) => evaluate(parsed, variables) } };
+  return { program: { usesOldSelf, loops: loopsOf(parsed.ast), run: (variables) => evaluate(parsed, variables) } };
 }
 
 function parse(expression: string): ParseResult | string {
@@ -60,11 +62,24 @@ function summaryOf(error: unknown): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
+const macros = new Set(["all", "exists", "exists_one", "existsOne", "filter", "map"]);
+
+function loopsOf(node: unknown): number {
+  if (Array.isArray(node)) return Math.max(0, ...node.map(loopsOf));
+  if (!isNode(node)) return 0;
+  const own = node.op === "rcall" && macros.has(node.args[0]) ? 1 : 0;
+  return own + loopsOf(node.args);
+}
+
 function* nodesOf(node: unknown): Generator<ASTNode> {
   if (Array.isArray(node)) {
     for (const child of node) yield* nodesOf(child);
-  } else if (typeof node === "object" && node !== null && "op" in node && "args" in node) {
-    yield node as ASTNode;
+  } else if (isNode(node)) {
+    yield node;
     yield* nodesOf(node.args);
   }
+}
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof value === "object" && value !== null && "op" in value && "args" in value;
 }

@@ -172,6 +172,16 @@ describe("rules", () => {
     expect(errorsOf(schema, `${"a".repeat(50_000)}b`)).toHaveLength(1);
   });
 
+  test("loops within loops are refused on lists that would keep them busy", () => {
+    const rule = "self.all(x, self.exists_one(y, y == x))";
+    const schema = ruled({ type: "array", items: integer }, { rule, message: "twice" });
+    const numbers = (count: number): Json => Array.from({ length: count }, (_, index) => index);
+    expect(errorsOf(schema, numbers(100))).toEqual([]);
+    expect(errorsOf(schema, numbers(100_000))).toEqual([
+      'v: Invalid value: "array": call cost exceeds limit for rule: twice',
+    ]);
+  });
+
   test("are not run on a value of the wrong type, and that is said", () => {
     expect(errorsOf(ruled(integer, { rule: "self > 3" }), "x")).toEqual([
       'v: Invalid value: "string": v in body must be of type integer: "string"',

@@ -71,14 +71,26 @@ function evaluateRule(
   const { program } = compilation;
   const hasOld = spot.old !== undefined && spot.old !== null;
   if (program.usesOldSelf && !hasOld && !rule.optionalOldSelf) return undefined;
+  const named = rule.message?.trim() || rule.rule.trim();
+  if (program.loops > 1 && longestCollection(spot.value) ** program.loops > mostSteps) {
+    return invalid(spot.path, type, `call cost exceeds limit for rule: ${named}`);
+  }
   try {
     if (program.run(variables(rule)) === true) return undefined;
   } catch (error) {
-    const named = rule.message?.trim() || rule.rule.trim();
     return invalid(spot.path, type, `${(error as Error).message} evaluating rule: ${named}`);
   }
   if (!program.usesOldSelf && hasOld && jsonEqual(spot.value, spot.old)) return undefined;
   return failure(schema, spot, rule, messageOf(compiled, variables));
+}
+
+// About a second of work. Evaluation cannot be interrupted, so loops within loops are judged before they start.
+const mostSteps = 1_000_000;
+
+function longestCollection(value: Json): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const children = Object.values(value);
+  return children.reduce((longest: number, child) => Math.max(longest, longestCollection(child)), children.length);
 }
 
 // Kubernetes' bound for a computed message.
