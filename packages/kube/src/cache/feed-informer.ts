@@ -9,13 +9,22 @@ import { VersionedStore } from "./versioned-store.ts";
 /** Opens the feed an informer lives on: `followResource`, or a test's own. */
 export type OpenFeed<T extends KubeObject> = (signal: AbortSignal) => AsyncIterable<Change<T>>;
 
+export interface FeedInformerOptions<T extends KubeObject> {
+  readonly open: OpenFeed<T>;
+  /** What the feed does to each object; done here to those a live read finds. */
+  readonly trim: (object: T) => T;
+  /** Told when an index function cannot take an object. */
+  readonly onPoison?: (error: unknown) => void;
+  readonly log?: Logger;
+}
+
 /** An informer that lives on a feed of changes, from its making until it is disposed. */
 export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDisposable {
   readonly resource: Resource<T>;
   readonly scope: Scope;
   readonly synced: Promise<void>;
   readonly #trim: (object: T) => T;
-  readonly #store = new VersionedStore<T>();
+  readonly #store: VersionedStore<T>;
   readonly #subscribers = new Set<Subscriber<T>>();
   readonly #stopping = new AbortController();
   readonly #log: Logger;
@@ -23,15 +32,12 @@ export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDis
   readonly #settleSynced: PromiseWithResolvers<void>;
   #hasSynced = false;
 
-  constructor(
-    resource: Resource<T>,
-    scope: Scope,
-    options: { readonly open: OpenFeed<T>; readonly trim: (object: T) => T; readonly log?: Logger | undefined },
-  ) {
+  constructor(resource: Resource<T>, scope: Scope, options: FeedInformerOptions<T>) {
     this.resource = resource;
     this.scope = scope;
     this.#trim = options.trim;
     this.#log = options.log ?? silentLogger;
+    this.#store = new VersionedStore(options.onPoison);
     this.#settleSynced = Promise.withResolvers();
     this.synced = this.#settleSynced.promise;
     // Nobody has to wait for it.
@@ -99,7 +105,7 @@ export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDis
       for await (const change of open(this.#stopping.signal)) this.#apply(change);
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
-      this.#log.error({ resource: this.resource.plural, error }, "informer ended");
+      this.#log.error({ resource: this.resource.plural, err: error }, "informer ended");
       this.#settleSynced.reject(error);
     }
   }
@@ -121,7 +127,7 @@ export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDis
     try {
       subscriber(update);
     } catch (error) {
-      this.#log.error({ resource: this.resource.plural, error }, "subscriber failed");
+      this.#log.error({ resource: this.resource.plural, err: error }, "subscriber failed");
     }
   }
 }

@@ -182,7 +182,7 @@ async function simulateMany(runs: number, options: { fenced: boolean }): Promise
   return bad;
 }
 
-const runs = Number(process.env["FENCE_RUNS"] ?? 200);
+const runs = Number(process.env["FENCE_RUNS"] ?? 300);
 
 describe("a controller on caches that lag up to 5 s, each kind on its own, over a connection that loses answers", () => {
   test("behind the fence never acts on a state older than its own last write", { timeout: 600_000 }, async () => {

@@ -130,7 +130,7 @@ export class Fence implements Disposable {
       const lag = this.#lagOf(informer);
       const group = this.#groups.get(scope) ?? { waits: new Map(), onEmpty: new Set() };
       this.#groups.set(scope, group);
-      const id = `${this.#informers.idOf(informer)} ${key}`;
+      const id = `${lag.id} ${key}`;
       const earlier = group.waits.get(id);
       if (earlier !== undefined) lag.remove(earlier);
       const onSettled = (): void => this.#settle(scope, group, { id, wait });
@@ -165,10 +165,7 @@ export class Fence implements Disposable {
 
   async #lookAt(waits: readonly Wait[], signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    const byPlace = Map.groupBy(
-      waits,
-      ({ lag, key }) => `${this.#informers.idOf(lag.informer)} ${parseKey(key).namespace}`,
-    );
+    const byPlace = Map.groupBy(waits, ({ lag, key }) => `${lag.id} ${parseKey(key).namespace}`);
     await Promise.all(Array.from(byPlace.values(), (together) => this.#lookAtPlace(together, signal)));
   }
 
@@ -191,7 +188,7 @@ export class Fence implements Disposable {
   #lagOf(informer: Informer): Lag {
     let lag = this.#lags.get(informer);
     if (lag === undefined) {
-      lag = new Lag(informer);
+      lag = new Lag(this.#lags.size, informer);
       this.#lags.set(informer, lag);
     }
     return lag;

@@ -145,3 +145,21 @@ describe("Informers", () => {
     expect([server.openWatches, clock.pending]).toEqual([0, 0]);
   });
 });
+
+describe("Informers and an object that no one expected", () => {
+  test("keep it and all others when a trim or index function cannot take it", async () => {
+    const { clock, client, informers } = openRig();
+    const fail = (object: KubeObject): KubeObject => {
+      if (object.metadata?.name === "poison") throw new Error("not expected");
+      return object;
+    };
+    const informer = informers.get(pods, { trim: fail });
+    const index = informer.index("name", (object) => [fail(object).metadata?.name ?? ""]);
+    for (const name of ["before", "poison", "after"]) await client.create(pods, pod(name));
+    await clock.advance(0);
+    expect([informer.size, index.count("after"), index.count("poison")]).toEqual([3, 1, 0]);
+    await client.delete(pods, { name: "poison", namespace: "a" });
+    await clock.advance(0);
+    expect(informer.size).toBe(2);
+  });
+});

@@ -30,7 +30,6 @@ export class Informers implements AsyncDisposable {
     string,
     { readonly informer: Informer & AsyncDisposable; readonly trim: (object: never) => KubeObject }
   >();
-  readonly #ids = new Map<Informer, number>();
   readonly #byResource = new Map<string, Informer[]>();
 
   constructor(options: InformersOptions) {
@@ -54,11 +53,6 @@ export class Informers implements AsyncDisposable {
     return this.#byResource.get(resourceId(resource)) ?? [];
   }
 
-  /** Tells the informers apart. */
-  idOf(informer: Informer): number {
-    return this.#ids.get(informer) ?? -1;
-  }
-
   /** Settles when every informer asked for so far has its first list. */
   async synced(): Promise<void> {
     await Promise.all(Array.from(this.#byScope.values(), ({ informer }) => informer.synced));
@@ -74,19 +68,33 @@ export class Informers implements AsyncDisposable {
     { scope, trim }: { readonly scope: Scope; readonly trim: (object: T) => T },
   ): Informer<T> {
     const { client, scheduler: clock = systemScheduler, log = silentLogger, follow } = this.#options;
-    const onTrouble: FollowOptions<T>["onTrouble"] = (trouble) =>
-      log.warn({ resource: resource.plural, ...trouble }, "watch interrupted");
+    const { plural } = resource;
+    const onTrouble: FollowOptions<T>["onTrouble"] = ({ error, ...rest }) =>
+      log.warn({ resource: plural, err: error, ...rest }, "watch interrupted");
+    const onPoison = (error: unknown): void => log.error({ resource: plural, err: error }, "object not understood");
+    const transform = orAsItIs(trim, onPoison);
     const informer = new FeedInformer<T>(resource, scope, {
-      open: (signal) =>
-        followResource(client, resource, { ...follow, ...scope, transform: trim, onTrouble, clock, signal }),
-      trim,
+      open: (signal) => followResource(client, resource, { ...follow, ...scope, transform, onTrouble, clock, signal }),
+      trim: transform,
+      onPoison,
       log,
     });
-    this.#ids.set(informer, this.#ids.size);
     this.#byScope.set(id, { informer: informer, trim });
     this.#byResource.set(resourceId(resource), [...this.of(resource), informer]);
     return informer;
   }
+}
+
+/** An object that a trim function cannot take must not stop the feed of all others. */
+function orAsItIs<T>(trim: (object: T) => T, onPoison: (error: unknown) => void): (object: T) => T {
+  return (object) => {
+    try {
+      return trim(object);
+    } catch (error) {
+      onPoison(error);
+      return object;
+    }
+  };
 }
 
 /** Half of a typical object is the record of who set which field, which no controller reads. */

@@ -29,12 +29,15 @@ export interface Wait extends HeapItem {
 
 /** The waits on one informer. Each is looked at when its key changes or its version is reached, not before. */
 export class Lag {
+  /** Tells the lags of one fence apart. */
+  readonly id: number;
   readonly informer: Informer;
   readonly #byKey = new Map<string, Set<Wait>>();
   readonly #byVersion = new Heap<Wait>((a, b) => !includesVersion(versionOf(a), versionOf(b)));
   readonly #subscription: Disposable;
 
-  constructor(informer: Informer) {
+  constructor(id: number, informer: Informer) {
+    this.id = id;
     this.informer = informer;
     this.#subscription = informer.subscribe((update) => this.#follow(update));
   }

@@ -1,4 +1,4 @@
-/** The values under which an index finds an object. Must be pure and cheap: it runs on every change. */
+/** The values under which an index finds an object; under none when it throws. Must be pure and cheap: it runs on every change. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 /** Objects by something other than their key. */
@@ -18,10 +18,12 @@ class StoreIndex<T> implements Index<T> {
   readonly valuesOf: IndexFunction<T>;
   readonly #objects: ReadonlyMap<string, T>;
   readonly #keys = new Map<string, Set<string>>();
+  readonly #onPoison: (error: unknown) => void;
 
-  constructor(objects: ReadonlyMap<string, T>, valuesOf: IndexFunction<T>) {
+  constructor(objects: ReadonlyMap<string, T>, valuesOf: IndexFunction<T>, onPoison: (error: unknown) => void) {
     this.#objects = objects;
     this.valuesOf = valuesOf;
+    this.#onPoison = onPoison;
     for (const [key, object] of objects) this.update({ key, old: undefined, new: object });
   }
 
@@ -35,10 +37,20 @@ class StoreIndex<T> implements Index<T> {
   }
 
   update(delta: Delta<T>): void {
-    const before = delta.old === undefined ? [] : this.valuesOf(delta.old);
-    const after = delta.new === undefined ? [] : this.valuesOf(delta.new);
+    const before = this.#valuesOf(delta.old);
+    const after = this.#valuesOf(delta.new);
     for (const value of before) if (!after.includes(value)) this.#remove(value, delta.key);
     for (const value of after) if (!before.includes(value)) this.#add(value, delta.key);
+  }
+
+  #valuesOf(object: T | undefined): readonly string[] {
+    if (object === undefined) return [];
+    try {
+      return this.valuesOf(object);
+    } catch (error) {
+      this.#onPoison(error);
+      return [];
+    }
   }
 
   #add(value: string, key: string): void {
@@ -58,6 +70,12 @@ class StoreIndex<T> implements Index<T> {
 export class Store<T> {
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, StoreIndex<T>>();
+  readonly #onPoison: (error: unknown) => void;
+
+  /** `onPoison` is told what an index function threw. */
+  constructor(onPoison: (error: unknown) => void = () => undefined) {
+    this.#onPoison = onPoison;
+  }
 
   get size(): number {
     return this.#objects.size;
@@ -88,7 +106,7 @@ export class Store<T> {
   index(name: string, valuesOf: IndexFunction<T>): Index<T> {
     const existing = this.#indexes.get(name);
     if (existing === undefined) {
-      const index = new StoreIndex(this.#objects, valuesOf);
+      const index = new StoreIndex(this.#objects, valuesOf, this.#onPoison);
       this.#indexes.set(name, index);
       return index;
     }

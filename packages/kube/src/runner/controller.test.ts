@@ -5,7 +5,7 @@ import { createClient } from "../client/create-client.ts";
 import type { Client } from "../client.ts";
 import type { KubeObject, Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
-import { Controller, watchingOwned } from "./controller.ts";
+import { Controller, watching, watchingOwned } from "./controller.ts";
 import { controllerOf } from "./owner.ts";
 import type { Reconcile } from "./runner.ts";
 
@@ -111,5 +111,103 @@ describe("Controller", () => {
     await clock.advance(10_000);
     expect(server.readAll(children)).toHaveLength(3);
     expect(server.read(parents, parent)?.status).toEqual({ children: 3 });
+  });
+
+  test("takes what someone just changed before what the first list found", async () => {
+    const { clock, client, informers, fence } = openRig();
+    for (const name of ["a", "b", "c"]) await client.create(parents, { metadata: { name, namespace: "a" } });
+    const seen: string[] = [];
+    await using controller = Controller.start({
+      name: "parents",
+      client,
+      fence,
+      scheduler: clock,
+      primary: informers.get(parents),
+      reconcile: async (key) => {
+        seen.push(key);
+        await clock.sleep(10);
+      },
+    });
+    await clock.advance(0);
+    await controller.ready;
+    await client.patch(parents, { name: "c", namespace: "a" }, { type: "merge", body: { spec: { children: 1 } } });
+    await clock.advance(100);
+    expect(seen).toEqual(["a/a", "a/c", "a/b"]);
+  });
+
+  test("looks at everything again from time to time, and at one key when asked", async () => {
+    const { clock, client, informers, fence } = openRig();
+    for (const name of ["a", "b"]) await client.create(parents, { metadata: { name, namespace: "a" } });
+    const seen: string[] = [];
+    await using controller = Controller.start({
+      name: "parents",
+      client,
+      fence,
+      scheduler: clock,
+      resyncMs: 60_000,
+      primary: informers.get(parents),
+      reconcile: (key) => {
+        seen.push(`${key} at ${clock.now()}`);
+        return Promise.resolve();
+      },
+    });
+    await clock.advance(1_000);
+    controller.enqueue("a/b");
+    await clock.advance(60_000);
+    expect(seen).toEqual(["a/a at 0", "a/b at 0", "a/b at 1000", "a/a at 60000", "a/b at 60000"]);
+  });
+
+  test("leaves out changes that concern nobody, and wakes the old owner as well as the new", async () => {
+    const { clock, client, informers, fence } = openRig();
+    const seen: string[] = [];
+    await using controller = Controller.start({
+      name: "parents",
+      client,
+      fence,
+      scheduler: clock,
+      primary: informers.get(parents),
+      when: ({ old, new: now }) => old?.spec !== now?.spec && now?.metadata?.labels?.["quiet"] === undefined,
+      triggers: [watching(informers.get(children), ({ metadata }) => metadata?.labels?.["of"]?.split("+") ?? [])],
+      reconcile: (key) => {
+        seen.push(key);
+        return Promise.resolve();
+      },
+    });
+    await clock.advance(0);
+    await controller.ready;
+    await client.create(parents, { metadata: { name: "quiet", namespace: "a", labels: { quiet: "" } } });
+    await client.create(parents, { metadata: { name: "loud", namespace: "a" }, spec: { children: 0 } });
+    await clock.advance(0);
+    const child = await client.create(children, { metadata: { name: "x", namespace: "a", labels: { of: "one+two" } } });
+    await clock.advance(0);
+    await client.update(children, { metadata: { ...child.metadata, labels: { of: "three" } } });
+    await clock.advance(0);
+    expect(seen).toEqual(["a/loud", "one", "two", "one", "two", "three"]);
+  });
+
+  test("stops with its signal, and never begins when a cache is stopped first", async () => {
+    const { clock, server, client, informers, fence } = openRig();
+    server.onRequest = () => ({ delayMs: 1_000 });
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const controller = Controller.start({
+      name: "parents",
+      client,
+      fence,
+      scheduler: clock,
+      signal: stop.signal,
+      primary: informers.get(parents),
+      reconcile: (key) => {
+        seen.push(key);
+        return Promise.resolve();
+      },
+    });
+    controller.enqueue("a/early");
+    await clock.advance(100);
+    stop.abort();
+    await informers[Symbol.asyncDispose]();
+    await expect(controller.ready).rejects.toThrow("the informer was stopped");
+    await clock.advance(10_000);
+    expect([seen, clock.pending]).toEqual([[], 0]);
   });
 });

@@ -1,4 +1,4 @@
-/** Where the machinery tells what it does: a constant message and fields. A pino logger is one. */
+/** Where the machinery tells what it does: a constant message and fields, an error as `err`. A pino logger is one. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

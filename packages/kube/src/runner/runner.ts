@@ -156,7 +156,7 @@ export class Runner implements AsyncDisposable {
   }
 
   #explain(key: string, error: unknown): Explained {
-    const fields = { controller: this.#options.name, key, error };
+    const fields = { controller: this.#options.name, key, err: error };
     if (error instanceof TerminalError) {
       this.#log.error(fields, "reconcile gave up");
       return { type: "done", result: "terminal" };

@@ -1,14 +1,10 @@
 import { KubeError } from "../errors.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
-import { type KubeObject, keyOf, type ObjectKey, objectKey, type Resource } from "../resource.ts";
+import { type KubeObject, keyOf, type ObjectKey, type Resource } from "../resource.ts";
 import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "../transport.ts";
-import { type ApiCall, describeCall, isWrite, parseCall, type ServedResource, targetOf } from "./api-call.ts";
-import { collectGarbage } from "./garbage-collector.ts";
+import { type ApiCall, describeCall, isWrite, parseCall, type ServedResource } from "./api-call.ts";
 import { type LogEntry, ObjectLog, type Snapshot } from "./object-log.ts";
-import { Pages } from "./pages.ts";
-import { jsonPatch, mergePatch } from "./patches.ts";
-import { prepareCreate, prepareUpdate, refuseStale } from "./prepare.ts";
-import { compileFilter } from "./selectors.ts";
+import { ObjectVerbs } from "./object-verbs.ts";
 import { WatchHub } from "./watch-hub.ts";
 
 /** What goes wrong with one request; everything absent goes right. */
@@ -46,15 +42,14 @@ export class MemoryApiServer implements Transport {
   readonly #resources: readonly ServedResource[];
   readonly #scheduler: Scheduler;
   readonly #log = new ObjectLog();
-  readonly #pages = new Pages();
+  readonly #verbs: ObjectVerbs;
   readonly #hub: WatchHub;
-  #created = 0;
 
   constructor({ resources, scheduler = systemScheduler }: MemoryApiServerOptions) {
     this.#resources = resources;
     this.#scheduler = scheduler;
     this.#hub = new WatchHub(this.#log, scheduler);
-    collectGarbage(this.#log, { scheduler, remove: (resource, object) => this.#remove(resource, object) });
+    this.#verbs = new ObjectVerbs(this.#log, scheduler);
   }
 
   /** How late a watch of this resource hears of a change; the order within one watch stays. */
@@ -87,7 +82,7 @@ export class MemoryApiServer implements Transport {
   /** Forgets all history: whoever was not following gets 410. */
   compact(): void {
     this.#log.compact();
-    this.#pages.clear();
+    this.#verbs.forgetPages();
   }
 
   snapshot(): Snapshot {
@@ -97,7 +92,7 @@ export class MemoryApiServer implements Transport {
   /** Starts again from a backup, as after a disaster: watches break, and versions given out since are unknown (410). */
   restore(snapshot: Snapshot): void {
     this.#log.restore(snapshot);
-    this.#pages.clear();
+    this.#verbs.forgetPages();
     this.cutWatches();
   }
 
@@ -136,7 +131,7 @@ export class MemoryApiServer implements Transport {
     try {
       const call = this.#accept(request);
       const fault = await this.#meet(onRequest?.(call), call, request.signal);
-      const body = this.#handle(call);
+      const body = this.#verbs.handle(call);
       if (isWrite(call)) count(this.writes, call);
       if (fault?.reset === "after") throw new Disconnection(lostAnswer(call));
       return { status: call.verb === "create" ? 201 : 200, headers: jsonHeaders, body };
@@ -174,96 +169,6 @@ export class MemoryApiServer implements Transport {
     throw new KubeError(reason, `the test refuses to ${describeCall(call)}`, { retryAfterMs });
   }
 
-  #handle(call: ApiCall): unknown {
-    switch (call.verb) {
-      case "get":
-        return this.#find(call);
-      case "list":
-        return this.#pages.list(call, { log: this.#log, filter: compileFilter(call.namespace, call.query) });
-      case "create":
-        return this.#create(call);
-      case "update":
-        return this.#update(call, call.body);
-      case "patch":
-        return this.#update(call, patched(call, this.#find(call)));
-      case "delete":
-        return this.#delete(call);
-      default:
-        throw new KubeError("MethodNotAllowed", `${call.verb} needs a stream`);
-    }
-  }
-
-  #create(call: ApiCall): KubeObject {
-    this.#created += 1;
-    const object = prepareCreate(call, {
-      uid: `00000000-0000-4000-8000-${String(this.#created).padStart(12, "0")}`,
-      creationTimestamp: timestamp(this.#scheduler),
-      suffix: this.#created.toString(36).padStart(5, "0"),
-    });
-    if (this.#log.get(call.resource, objectKey(object)) !== undefined) {
-      throw new KubeError("AlreadyExists", `${call.resource.plural} "${objectKey(object)}" already exists`);
-    }
-    return isDryRun(call) ? object : this.#log.put(call.resource, object);
-  }
-
-  #update(call: ApiCall, body: unknown): KubeObject {
-    const old = this.#find(call);
-    if (call.verb === "update" && (body as KubeObject).metadata?.resourceVersion === undefined) {
-      throw new KubeError("Invalid", "metadata.resourceVersion: must be specified for an update");
-    }
-    const next = prepareUpdate(call, old, body);
-    if (next === old || isDryRun(call)) return next;
-    const isReleased = next.metadata?.deletionTimestamp !== undefined && !isHeld(next);
-    return isReleased ? this.#log.remove(call.resource, next) : this.#log.put(call.resource, next);
-  }
-
-  /** As Kubernetes does it: a `Status` when the object is gone, the object when something still holds it. */
-  #delete(call: ApiCall): unknown {
-    const old = this.#find(call);
-    const options = (call.body ?? {}) as {
-      preconditions?: object;
-      propagationPolicy?: string;
-      gracePeriodSeconds?: number;
-    };
-    refuseStale(call.resource, old, { metadata: options.preconditions });
-    if (options.propagationPolicy === "Foreground" || options.propagationPolicy === "Orphan") {
-      throw new KubeError("BadRequest", `propagationPolicy ${options.propagationPolicy} is not supported in memory`);
-    }
-    const graceSeconds = call.resource.graceful === true ? (options.gracePeriodSeconds ?? 30) : 0;
-    const kept = this.#remove(call.resource, old, graceSeconds);
-    if (kept !== undefined) return kept;
-    const details = { name: call.name, kind: call.resource.plural, uid: old.metadata?.uid };
-    return { kind: "Status", apiVersion: "v1", status: "Success", details };
-  }
-
-  /** Removes, or marks as being deleted and returns, what finalizers or a grace period hold. */
-  #remove(resource: ServedResource, object: KubeObject, graceSeconds = 0): KubeObject | undefined {
-    const metadata = {
-      ...object.metadata,
-      deletionTimestamp: object.metadata?.deletionTimestamp ?? timestamp(this.#scheduler),
-      deletionGracePeriodSeconds: graceSeconds,
-    };
-    const marked = { ...object, metadata };
-    if (!isHeld(marked)) {
-      this.#log.remove(resource, object);
-      return undefined;
-    }
-    const isMarked = object.metadata?.deletionTimestamp !== undefined;
-    return isMarked && object.metadata?.deletionGracePeriodSeconds === graceSeconds
-      ? object
-      : this.#log.put(resource, marked);
-  }
-
-  #find(call: ApiCall): KubeObject {
-    const object = this.#log.get(call.resource, targetOf(call));
-    if (object === undefined) {
-      throw new KubeError("NotFound", `${call.resource.plural} "${targetOf(call)}" not found`);
-    }
-    if (call.subresource === undefined || (call.subresource === "status" && call.resource.status === true))
-      return object;
-    throw new KubeError("NotFound", `${call.resource.plural} have no subresource "${call.subresource}" in memory`);
-  }
-
   #served(resource: Resource): ServedResource {
     const { apiVersion, plural } = resource;
     const served = this.#resources.find((known) => known.apiVersion === apiVersion && known.plural === plural);
@@ -292,25 +197,6 @@ function failure(error: unknown): TransportResponse {
   return { status: code, headers: { ...jsonHeaders, ...seconds }, body };
 }
 
-function patched(call: ApiCall, old: KubeObject): unknown {
-  switch (call.contentType) {
-    case "application/merge-patch+json":
-      return mergePatch(old, call.body);
-    case "application/json-patch+json":
-      return jsonPatch(old, call.body);
-    default:
-      throw new KubeError("UnsupportedMediaType", `patches of type ${call.contentType} are not supported in memory`);
-  }
-}
-
-function isHeld({ metadata }: KubeObject): boolean {
-  return (metadata?.finalizers?.length ?? 0) > 0 || (metadata?.deletionGracePeriodSeconds ?? 0) > 0;
-}
-
-function isDryRun(call: ApiCall): boolean {
-  return call.query.get("dryRun") === "All";
-}
-
 function count(counts: Map<string, number>, call: ApiCall): void {
   counts.set(describeCall(call), (counts.get(describeCall(call)) ?? 0) + 1);
 }
@@ -321,9 +207,4 @@ function lostAnswer(call: ApiCall): KubeError {
 
 function aborted(call: ApiCall): KubeError {
   return new KubeError("Interrupted", `Cannot ${describeCall(call)}: the caller gave up`);
-}
-
-/** Whole seconds, as Kubernetes stores them. */
-function timestamp(scheduler: Scheduler): string {
-  return new Date(scheduler.date()).toISOString().replace(/\.\d+Z$/, "Z");
 }
