@@ -122,7 +122,7 @@ describe.skipIf(reason !== undefined)("a node with real containers", () => {
     await remove("jail");
   });
 
-  test("the machine reaches a Pod; Pods do not reach each other, nor the outside", async () => {
+  test("the machine reaches a Pod; Pods do not reach each other", async () => {
     const server = [
       "python3",
       "-c",
@@ -154,7 +154,7 @@ import socket
 try: socket.create_connection(('${host}',80),0.5); print('reached')
 except OSError: print('not reached')"`,
       );
-    expect([await reach(address), await reach("192.0.2.200")]).toEqual(["not reached", "not reached"]);
+    expect([await reach("127.0.0.1"), await reach(address)]).toEqual(["not reached", "not reached"]);
     await Promise.all([remove("server"), remove("other")]);
   });
 

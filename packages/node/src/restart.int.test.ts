@@ -83,19 +83,33 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
     await kill(child);
   });
 
-  test("leaves nothing behind, whenever it was killed", async () => {
-    for (const afterMs of [0, 20, 50, 80, 120, 200]) {
-      const child = await startProcess(dataDir, 3, "created");
+  test.for([
+    ["set-up", 0],
+    ["set-up", 20],
+    ["start-container", 0],
+    ["start-container", 25],
+    ["start-container", 50],
+    ["start-container", 75],
+    ["start-container", 100],
+  ] as const)(
+    "is repaired when it was killed at %s + %d ms, and then leaves nothing behind",
+    async ([word, afterMs]) => {
+      const child = await startProcess(dataDir, 3, word);
       // Not to wait for something: to be at another point each time.
-      await sleep(300 + afterMs);
+      await sleep(afterMs);
       await kill(child);
-    }
-    const node = await createNode({ client: openTestApi().client, nodeName, dataDir });
-    await node.ready;
-    await node.stop();
-    await removeNode({ dataDir });
-    expect(await findTraces(dataDir)).toEqual(noTraces);
-  });
+
+      const api = openTestApi();
+      const names = ["pod-0", "pod-1", "pod-2"];
+      for (const name of names) await api.create(name);
+      const node = await createNode({ client: api.client, nodeName, dataDir });
+      const ready = await Promise.all(names.map((name) => api.until(name, isReady)));
+      expect(ready.map(({ status }) => status?.containerStatuses?.[0]?.restartCount)).toEqual([0, 0, 0]);
+      expect((await findTraces(dataDir)).namespaces).toHaveLength(3);
+      await node.teardown();
+      expect(await findTraces(dataDir)).toEqual(noTraces);
+    },
+  );
 
   test("does not touch the Pods of another data folder", async () => {
     const otherDir = await mkdtemp(join(tmpdir(), "node-int-"));
