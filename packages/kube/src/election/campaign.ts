@@ -36,7 +36,7 @@ export async function campaign(options: CampaignOptions, signal?: AbortSignal): 
     signal?.throwIfAborted();
     const attempt = await within(run, run.renewDeadlineMs, (bound) => run.keeper.take(bound), signal);
     if (attempt.type === "held") return lead(run, attempt.since);
-    if (attempt.type === "failed") run.log.warn({ ...run.fields, error: attempt.error }, "lease not taken");
+    if (attempt.type === "failed") run.log.warn({ ...run.fields, err: attempt.error }, "lease not taken");
     await run.scheduler.sleep(run.retryPeriodMs * (1 + jitter * run.random()), signal);
   }
 }
@@ -92,10 +92,10 @@ async function keepRenewing(run: Run, tenure: Tenure, ended: AbortSignal): Promi
     if (attempt.type === "held") tenure.renew(attempt.since);
     else if (attempt.type === "other") tenure.lose(`"${attempt.holder}" does`);
     else {
-      if (!ended.aborted) run.log.warn({ ...run.fields, error: attempt.error }, "lease not renewed");
+      if (!ended.aborted) run.log.warn({ ...run.fields, err: attempt.error }, "lease not renewed");
       if (tenure.leftMs === 0) tenure.lose("the lease was not renewed in time");
     }
-    if (tenure.lost.aborted) run.log.error({ ...run.fields, error: tenure.lost.reason }, "leadership lost");
+    if (tenure.lost.aborted) run.log.error({ ...run.fields, err: tenure.lost.reason }, "leadership lost");
   }
 }
 
@@ -104,7 +104,7 @@ async function release(run: Run): Promise<void> {
     await within(run, run.retryPeriodMs, (bound) => run.keeper.release(bound));
     run.log.info(run.fields, "leadership given back");
   } catch (error) {
-    run.log.warn({ ...run.fields, error }, "lease not given back");
+    run.log.warn({ ...run.fields, err: error }, "lease not given back");
   }
 }
 

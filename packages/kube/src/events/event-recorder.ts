@@ -121,7 +121,7 @@ export class EventRecorder implements AsyncDisposable {
       written.failures = 0;
       return "written";
     } catch (error) {
-      this.#log.debug({ event: written.event.metadata?.name, error }, "event not written");
+      this.#log.debug({ event: written.event.metadata?.name, err: error }, "event not written");
       return this.#judge(written, error);
     }
   }

@@ -113,6 +113,33 @@ describe("Controller", () => {
     expect(server.read(parents, parent)?.status).toEqual({ children: 3 });
   });
 
+  test("makes a child again that was deleted before any cache had shown it", async () => {
+    const rig = openRig();
+    const { clock, server, client, informers, fence } = rig;
+    await using controller = Controller.start({
+      name: "parents",
+      client,
+      fence,
+      scheduler: clock,
+      primary: informers.get(parents),
+      triggers: [watchingOwned(informers.get(children), parents)],
+      reconcile: makeChildren(rig),
+    });
+    await clock.advance(0);
+    await controller.ready;
+    await client.create(parents, { metadata: { name: "one", namespace: "a" }, spec: { children: 1 } });
+    server.watchDelayMs = ({ plural }) => (plural === "children" ? 900 : 0);
+    await clock.advance(10);
+    const [{ metadata } = {}] = server.readAll(children);
+    await client.delete(children, { name: metadata?.name ?? "", namespace: "a" });
+    // The list that heals the gap jumps over both the create and the delete: it changes nothing.
+    server.compact();
+    server.cutWatches();
+    await clock.advance(60_000);
+    expect(server.readAll(children)).toHaveLength(1);
+    expect(server.writes.get("create children")).toBe(2);
+  });
+
   test("takes what someone just changed before what the first list found", async () => {
     const { clock, client, informers, fence } = openRig();
     for (const name of ["a", "b", "c"]) await client.create(parents, { metadata: { name, namespace: "a" } });
