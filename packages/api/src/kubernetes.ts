@@ -2,6 +2,8 @@
  * Kubernetes' own types in wire shape, re-exported in one place so that the rest of the repository does not know which
  * package they come from. Fields newer than that package are added here.
  */
+
+export type { Lease } from "kubernetes-types/coordination/v1.js";
 export type {
   ConfigMap,
   Container,
@@ -21,7 +23,6 @@ export type {
   ServicePort,
   ServiceSpec,
 } from "kubernetes-types/core/v1.js";
-export type { Lease } from "kubernetes-types/coordination/v1.js";
 export type { ListMeta, ObjectMeta, OwnerReference, Status } from "kubernetes-types/meta/v1.js";
 export type {
   NetworkPolicy,
