@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ExecRequest, type ExecSession, KubeError, type PodStreams } from "@agent-sandbox/kube";
+import { messageOf } from "../errors.ts";
 import { containerId, podPaths } from "../layout.ts";
 import { type Machine, runtimeNamed } from "../pod/machine.ts";
 import type { ContainerRecord } from "../pod/record.ts";
@@ -44,26 +45,37 @@ export class Exec implements PodStreams, AsyncDisposable {
       throw new KubeError("TooManyRequests", `Cannot exec into Pod "${name}": ${mostSessions} sessions are open`);
     }
     const target = await this.#target(request, name);
+    try {
+      const { session, failure } = await this.#start(request, target);
+      if (failure === undefined) return session;
+      throw new KubeError("BadRequest", `Cannot run "${request.command[0]}" in Pod "${name}": ${failure}`);
+    } catch (error) {
+      if (error instanceof KubeError) throw error;
+      throw new KubeError("InternalError", `Cannot exec into Pod "${name}": ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  async #start(
+    request: ExecRequest,
+    { uid, container, kept }: Target,
+  ): Promise<{ session: ExecSession; failure: string | undefined }> {
     const { machine } = this.#options;
     const id = `exec-${randomBytes(8).toString("hex")}`;
-    const paths = podPaths(machine.layout, target.uid);
-    const [file, cgroup] = [join(paths.execs, id), `${paths.cgroup}/${target.container}/${id}`];
+    const paths = podPaths(machine.layout, uid);
+    const [file, cgroup] = [join(paths.execs, id), `${paths.cgroup}/${container}/${id}`];
     await mkdir(paths.execs, { recursive: true, mode: 0o700 });
     await writeFile(file, JSON.stringify({ cgroup }));
     await makeCgroup(machine.cgroups, cgroup);
-    const command = runtimeNamed(machine, target.kept.runtime).execCommand({
-      id: containerId(target.uid, target.container, target.kept.attempt),
+    const command = runtimeNamed(machine, kept.runtime).execCommand({
+      id: containerId(uid, container, kept.attempt),
       command: request.command,
       tty: request.tty,
       cgroup: machine.cgroups.execArgument(id),
       pidFile: `${file}.pid`,
     });
-    const attach = request.tty ? attachTerminal : attachPipes;
-    const attached = attach({ ...command, stdin: request.stdin });
+    const attached = (request.tty ? attachTerminal : attachPipes)({ ...command, stdin: request.stdin });
     const session = this.#track(attached, cgroup, file);
-    const failure = await startFailure(attached, `${file}.pid`);
-    if (failure === undefined) return session;
-    throw new KubeError("BadRequest", `Cannot run "${request.command[0]}" in Pod "${name}": ${failure}`);
+    return { session, failure: await startFailure(attached, `${file}.pid`) };
   }
 
   /** Hangs up on everybody. */

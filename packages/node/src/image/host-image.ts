@@ -45,7 +45,7 @@ export async function openHostImage(layout: Layout, inUse: ReadonlySet<string>):
     config: {
       command: defaultCommand,
       environment,
-      workingDir: "/root",
+      workingDir: "/",
       mounts,
       hiddenPaths: [...administration, ...unreadable, ...ownData],
     },

@@ -5,6 +5,8 @@ import { tryCommand } from "../system/run-command.ts";
 import type { MachineFacts } from "./node-object.ts";
 
 const version = "v1.35.0-agent-sandbox";
+/** The bridge of this node or of another one on this machine. */
+const anyBridge = /^asb[0-9a-f]{8}$/;
 const goNames: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
 export async function machineFacts(machine: Machine, name: string, pods: number): Promise<MachineFacts> {
@@ -32,9 +34,9 @@ export async function machineFacts(machine: Machine, name: string, pods: number)
 }
 
 /** The machine's first address that others can reach; on a machine without a network, the one Pods reach it by. */
-export function hostAddress({ layout, network }: Machine): string {
+export function hostAddress({ network }: Machine): string {
   const outside = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
-    name === layout.bridge ? [] : addresses.filter(({ family, internal }) => family === "IPv4" && !internal),
+    anyBridge.test(name) ? [] : addresses.filter(({ family, internal }) => family === "IPv4" && !internal),
   );
   return outside[0]?.address ?? network.pool.gateway;
 }

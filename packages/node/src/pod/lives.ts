@@ -19,7 +19,7 @@ export async function observeLives(layout: Layout, record: PodRecord): Promise<R
   return lives;
 }
 
-export async function isAlive(mark: ProcessMark): Promise<boolean> {
+async function isAlive(mark: ProcessMark): Promise<boolean> {
   return (await processStart(mark.pid)) === mark.start;
 }
 

@@ -8,7 +8,7 @@ import { mountRootfs } from "../image/rootfs.ts";
 import { containerId, containerPaths, podPaths } from "../layout.ts";
 import { buildSpec } from "../oci/build-spec.ts";
 import type { OciSpec } from "../oci/spec.ts";
-import { createMonitored } from "../runtime/monitor.ts";
+import { createMonitored, endMonitor } from "../runtime/monitor.ts";
 import { processStart } from "../system/processes.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
 import type { ContainerRecord, PodRecord, ProcessMark, Run } from "./record.ts";
@@ -77,7 +77,7 @@ async function create(machine: Machine, { pod, container, record, kept, again }:
   const image = await images.resolve(container.image ?? "");
   if (again) {
     await runtime.remove(id);
-    await rm(join(layout.exitsDir, id), { force: true });
+    await endMonitor(layout.exitsDir, id);
   } else await write(machine, record, container.name, kept);
   // With it go the marks of the run before.
   await rm(paths.bundle, { recursive: true, force: true });

@@ -1,18 +1,13 @@
 import { chmod, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "@agent-sandbox/api";
-import { containerId, podPaths } from "../layout.ts";
+import { parseContainerId, podPaths } from "../layout.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
-import { signalProcess } from "../system/processes.ts";
+import { endProcess, endsSoon } from "../system/processes.ts";
 import { etcFiles } from "./etc-files.ts";
-import { isAlive } from "./lives.ts";
-import { type Machine, runtimeNamed } from "./machine.ts";
-import type { PodRecord, ProcessMark } from "./record.ts";
-
-const monitorRoundMs = 5;
-const mostMonitorRounds = 400;
+import type { Machine } from "./machine.ts";
+import type { PodRecord } from "./record.ts";
 
 /** What a Pod's containers share: an address, a network namespace, files and volumes. */
 export async function setUp(machine: Machine, pod: Pod, before: PodRecord | undefined): Promise<void> {
@@ -73,24 +68,19 @@ export async function tearDown(machine: Machine, record: PodRecord): Promise<voi
 async function giveBack(machine: Machine, record: PodRecord): Promise<void> {
   const { layout, cgroups, network } = machine;
   const paths = podPaths(layout, record.uid);
-  for (const [name, { runtime, attempt, run }] of Object.entries(record.containers)) {
-    await runtimeNamed(machine, runtime).remove(containerId(record.uid, name, attempt));
-    // The monitor still writes down how the container ended.
-    if (run !== undefined) await untilGone(run.monitor);
+  for (const runtime of machine.runtimes.values()) {
+    const own = (await runtime.list()).filter((id) => parseContainerId(id)?.uid === record.uid);
+    for (const id of own) await runtime.remove(id);
+  }
+  // The monitors still write down how the containers ended.
+  for (const { run } of Object.values(record.containers)) {
+    if (run !== undefined && !(await endsSoon(run.monitor.pid, run.monitor.start))) await endProcess(run.monitor.pid);
   }
   await killCgroup(cgroups, paths.cgroup);
   await removeCgroup(cgroups, paths.cgroup);
   await network.detach(paths.netns, record.released ? undefined : record.address);
   await unmount(await mountsUnder(paths.dir));
   if (!record.released) network.pool.release(record.address);
-}
-
-async function untilGone(monitor: ProcessMark): Promise<void> {
-  for (let round = 0; round < mostMonitorRounds; round++) {
-    if (!(await isAlive(monitor))) return;
-    await sleep(monitorRoundMs);
-  }
-  signalProcess(monitor.pid, "SIGKILL");
 }
 
 async function removeExits({ layout }: Machine, { uid }: PodRecord): Promise<void> {

@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { messageOf, NodeError } from "../errors.ts";
 import type { ContainerPaths } from "../layout.ts";
+import { endProcess } from "../system/processes.ts";
 import { cannotRun } from "../system/run-command.ts";
 import type { OciRuntime } from "./oci-runtime.ts";
 import { runtimeMessage } from "./runtime-message.ts";
@@ -94,6 +95,14 @@ function parseReport(line: string): { pid: number; message: string } {
     pid: answer.data ?? answer.pid ?? -1,
     message: runtimeMessage(answer.message ?? "the runtime gave no reason"),
   };
+}
+
+/** Ends the monitor of a container that is gone: what it would still write is about nobody. */
+export async function endMonitor(exitsDir: string, id: string): Promise<void> {
+  for (const monitor of await findMonitors(exitsDir)) {
+    if (monitor.id === id) await endProcess(monitor.pid);
+  }
+  await rm(join(exitsDir, id), { force: true });
 }
 
 /** The processes of monitors whose containers belong to a folder of state, with the container's id. */

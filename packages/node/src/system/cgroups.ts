@@ -55,9 +55,12 @@ export async function makeCgroup(cgroups: Cgroups, path: string): Promise<void> 
   await mkdir(cgroups.processFolder(path), { recursive: true });
 }
 
-/** Kills everything in a cgroup and below it. A process that forks while we look is caught in the next round. */
+/** Kills everything in a cgroup and below it. It can hold no new processes afterwards: it is to be removed. */
 export async function killCgroup(cgroups: Cgroups, path: string): Promise<void> {
   const folder = cgroups.processFolder(path);
+  // Else what forks faster than we can look would never end.
+  const limit = join(folder, "pids.max");
+  if (existsSync(limit)) await writeFile(limit, "0").catch(ignoreGone);
   const killSwitch = join(folder, "cgroup.kill");
   if (existsSync(killSwitch)) await writeFile(killSwitch, "1").catch(ignoreGone);
   for (let round = 0; round < 100; round++) {

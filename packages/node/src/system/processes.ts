@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * When a process began, in the kernel's ticks since boot: with the pid, what names a process for good. Undefined when
@@ -21,4 +22,23 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   } catch {
     // Already gone: what a signal to it would have brought about.
   }
+}
+
+const roundMs = 5;
+const mostRounds = 400;
+
+/** Whether a process ends by itself within two seconds. */
+export async function endsSoon(pid: number, start: number | undefined): Promise<boolean> {
+  for (let round = 0; round < mostRounds; round++) {
+    if (start === undefined || (await processStart(pid)) !== start) return true;
+    await sleep(roundMs);
+  }
+  return false;
+}
+
+/** Kills a process and waits until it is gone. */
+export async function endProcess(pid: number): Promise<void> {
+  const start = await processStart(pid);
+  signalProcess(pid, "SIGKILL");
+  await endsSoon(pid, start);
 }
