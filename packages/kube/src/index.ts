@@ -1,4 +1,4 @@
-export { Fence, type FenceOptions } from "./cache/fence.ts";
+export { Fence, type FenceOptions, fenceScope } from "./cache/fence.ts";
 export { FencedClient } from "./cache/fenced-client.ts";
 export type { CacheUpdate, Informer, Scope, Subscriber } from "./cache/informer.ts";
 export { dropManagedFields, type InformerOptions, Informers, type InformersOptions } from "./cache/informers.ts";

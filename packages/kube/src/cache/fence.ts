@@ -13,6 +13,14 @@ export interface FenceOptions {
   readonly liveReadAfterMs?: number;
 }
 
+/**
+ * The scope of one controller's work on one key. Another controller that changes what this one counts on (takes a member
+ * of its pool, say) can record its write here as well.
+ */
+export function fenceScope(controller: string, key: string): string {
+  return `${controller} ${key}`;
+}
+
 /** More objects than this to look at in one namespace, and one list of it is the cheaper way. */
 const mostSingleReads = 8;
 

@@ -95,6 +95,18 @@ describe("campaign()", () => {
     expect(isLeading(candidate)).toBe(true);
   });
 
+  test("is not held off by someone who touches a dead holder's lease", async () => {
+    const { clock, server, enter } = openRig();
+    const client = createClient(server, { clock });
+    await client.create(leases, { metadata: lease, spec: { holderIdentity: "dead", leaseDurationSeconds: 15 } });
+    const candidate = enter("candidate");
+    for (let second = 0; second < 20; second += 1) {
+      await client.patch(leases, lease, { type: "merge", body: { metadata: { labels: { second: String(second) } } } });
+      await clock.advance(1_000);
+    }
+    expect(isLeading(candidate)).toBe(true);
+  });
+
   test("refuses the write of a leader that was stopped and goes on, before any timer has fired", async () => {
     const { clock, server, enter } = openRig();
     const first = enter("first");

@@ -40,6 +40,7 @@ export function released(old: LeaseSpec, dateMs: number): LeaseSpec {
  * only compared with themselves: a lease is alive for its duration after this process last saw it change.
  */
 export class LeaseObserver {
+  /** The lease as it is now, and when it was first seen with these times. */
   #seen: { readonly lease: Lease; readonly at: number } | undefined;
 
   get lease(): Lease | undefined {
@@ -47,8 +48,8 @@ export class LeaseObserver {
   }
 
   observe(lease: Lease, now: number): void {
-    if (this.#seen?.lease.metadata?.resourceVersion !== lease.metadata?.resourceVersion)
-      this.#seen = { lease, at: now };
+    const isAlive = this.#seen === undefined || signature(this.#seen.lease) !== signature(lease);
+    this.#seen = { lease, at: isAlive ? now : this.#seen.at };
   }
 
   forget(): void {
@@ -60,4 +61,9 @@ export class LeaseObserver {
     if (this.#seen === undefined || holderIdentity === "" || holderIdentity === identity) return false;
     return now < this.#seen.at + leaseDurationSeconds * 1000;
   }
+}
+
+/** What a renewal changes. Others may label the object without keeping its holder alive. */
+function signature({ spec }: Lease): string {
+  return JSON.stringify([spec?.holderIdentity, spec?.acquireTime, spec?.renewTime, spec?.leaseTransitions]);
 }

@@ -1,4 +1,4 @@
-import type { Fence } from "../cache/fence.ts";
+import { type Fence, fenceScope } from "../cache/fence.ts";
 import { FencedClient } from "../cache/fenced-client.ts";
 import type { Client } from "../client.ts";
 import { KubeError } from "../errors.ts";
@@ -183,7 +183,7 @@ export class Runner implements AsyncDisposable {
   }
 
   #scope(key: string): string {
-    return `${this.#options.name} ${key}`;
+    return fenceScope(this.#options.name, key);
   }
 }
 
