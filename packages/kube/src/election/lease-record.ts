@@ -48,8 +48,9 @@ export class LeaseObserver {
   }
 
   observe(lease: Lease, now: number): void {
-    const isAlive = this.#seen === undefined || signature(this.#seen.lease) !== signature(lease);
-    this.#seen = { lease, at: isAlive ? now : this.#seen.at };
+    const seen = this.#seen;
+    const isNews = seen === undefined || signature(seen.lease) !== signature(lease);
+    this.#seen = { lease, at: isNews ? now : seen.at };
   }
 
   forget(): void {
