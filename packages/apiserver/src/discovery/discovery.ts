@@ -2,6 +2,8 @@ import { pathNotFound } from "../api-error.ts";
 import type { ApiRequest, ObjectReply, Reply } from "../request/api-request.ts";
 import type { RequestPath } from "../request/request-path.ts";
 import type { Registry, ServedResource } from "../resources/registry.ts";
+import { aggregatedDiscovery, wantsAggregated } from "./aggregated.ts";
+import { objectVerbs, subresourcesOf } from "./served-verbs.ts";
 
 type DiscoveryPath = Exclude<RequestPath, { kind: "resource" }>;
 
@@ -21,10 +23,13 @@ const versionInfo = {
 /** Answers everything that is not about stored objects: what the server is and what it serves. */
 export function discoveryReply(registry: Registry, path: DiscoveryPath, request: ApiRequest): Reply {
   if (request.method !== "GET") throw pathNotFound();
+  const aggregated = wantsAggregated(request.headers["accept"]);
   switch (path.kind) {
     case "core-versions":
+      if (aggregated) return aggregatedReply(registry, [["", ["v1"]]]);
       return reply({ kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] });
     case "groups": {
+      if (aggregated) return aggregatedReply(registry, [...registry.groups()]);
       const groups = [...registry.groups()].map(([group, versions]) => groupOf(group, versions));
       return reply({ kind: "APIGroupList", apiVersion: "v1", groups });
     }
@@ -40,6 +45,12 @@ export function discoveryReply(registry: Registry, path: DiscoveryPath, request:
     default:
       return path satisfies never;
   }
+}
+
+function aggregatedReply(registry: Registry, groups: Parameters<typeof aggregatedDiscovery>[1]): ObjectReply {
+  const type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+  const body = aggregatedDiscovery(registry, groups);
+  return { kind: "object", status: 200, headers: { "content-type": type, vary: "Accept" }, body };
 }
 
 function other(registry: Registry, path: string): Reply {
@@ -74,30 +85,24 @@ function resourceList(registry: Registry, apiVersion: string): ObjectReply {
   return reply({ kind: "APIResourceList", apiVersion: "v1", groupVersion: apiVersion, resources });
 }
 
-const verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-const subresourceVerbs = ["get", "patch", "update"];
-
-function resourceEntries({ definition, version }: ServedResource): object[] {
-  const { plural, singular, kind, namespaced, shortNames, categories } = definition;
+function resourceEntries(served: ServedResource): object[] {
+  const { plural, singular, kind, namespaced, shortNames, categories } = served.definition;
   const main = {
     name: plural,
     singularName: singular,
     namespaced,
     kind,
-    verbs,
+    verbs: objectVerbs,
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
   };
-  const entries: object[] = [main];
-  const subresource = (name: string, rest: object): void => {
-    entries.push({ name: `${plural}/${name}`, singularName: "", namespaced, ...rest });
-  };
-  if (version.hasStatus) subresource("status", { kind, verbs: subresourceVerbs });
-  if (version.scale !== undefined) {
-    subresource("scale", { group: "autoscaling", version: "v1", kind: "Scale", verbs: subresourceVerbs });
-  }
-  if (definition.id === "pods") subresource("exec", { kind: "PodExecOptions", verbs: ["create", "get"] });
-  return entries;
+  const parts = subresourcesOf(served).map(({ name, ...rest }) => ({
+    name: `${plural}/${name}`,
+    singularName: "",
+    namespaced,
+    ...rest,
+  }));
+  return [main, ...parts];
 }
 
 function reply(body: object): ObjectReply {

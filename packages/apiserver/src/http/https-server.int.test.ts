@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { type IncomingMessage, type RequestOptions } from "node:http";
+import { type IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

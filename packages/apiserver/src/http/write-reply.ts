@@ -12,8 +12,8 @@ export async function writeReply(response: ServerResponse, reply: Reply): Promis
   const text = reply.kind === "text" ? reply.text : JSON.stringify(reply.body);
   const type = reply.kind === "text" ? "text/plain; charset=utf-8" : "application/json";
   response.writeHead(reply.status, {
-    ...reply.headers,
     "content-type": type,
+    ...reply.headers,
     "content-length": Buffer.byteLength(text),
     "cache-control": "no-cache, private",
   });

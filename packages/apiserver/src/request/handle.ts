@@ -1,5 +1,5 @@
 import type { Status } from "@agent-sandbox/api";
-import { ApiError, notFound, pathNotFound } from "../api-error.ts";
+import { ApiError, badRequest, notFound, pathNotFound } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import { discoveryReply } from "../discovery/discovery.ts";
 import { toVersion } from "../resources/versions.ts";
@@ -55,9 +55,10 @@ async function route(context: ApiContext, request: ApiRequest): Promise<Reply> {
 
 async function routeResource(call: Call, target: Target): Promise<Reply> {
   if (!isObjectTarget(target)) return routeCollection(call, target);
-  const { subresource, version } = target;
+  const { subresource, version, definition } = target;
   if (subresource === undefined || (subresource === "status" && version.hasStatus)) return routeObject(call, target);
   if (subresource === "scale" && version.scale !== undefined) return routeScale(call, target);
+  if (subresource === "exec" && definition.id === "pods") throw badRequest("Upgrade request required");
   throw pathNotFound();
 }
 

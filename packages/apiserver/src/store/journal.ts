@@ -14,9 +14,9 @@ export interface Compaction {
   readonly floors: ReadonlyMap<string, number>;
 }
 
-/** A journal read whole: replaying the rows, which are in the order of their revisions, gives the current objects. */
+/** What a journal holds: replaying the rows, which are in the order of their revisions, gives the current objects. */
 export interface LoadedJournal {
-  readonly rows: readonly JournalRow[];
+  readonly rows: Iterable<JournalRow>;
   readonly floors: ReadonlyMap<string, number>;
 }
 

@@ -65,7 +65,10 @@ describe("openStore()", () => {
   test("keeps its folder to itself", async () => {
     const inner = join(folder, "new");
     const store = openStore(inner, { clock: systemClock, logger: silentLogger });
+    await fill(store, 1);
     expect(statSync(inner).mode & 0o777).toBe(0o700);
+    expect(statSync(join(inner, "store.db")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(inner, "store.db-wal")).mode & 0o777).toBe(0o600);
     await store.close();
   });
 

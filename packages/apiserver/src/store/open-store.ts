@@ -29,7 +29,7 @@ export function openStore(folder: string, options: OpenStoreOptions): Store {
   const lock = lockFolder(folder);
   try {
     const path = join(folder, "store.db");
-    const state = replay(readJournal(path));
+    const state = readJournal(path, replay);
     return new LogStore({ ...options, state, journal: new SqliteJournal(path), onClosed: () => lock.release() });
   } catch (error) {
     lock.release();

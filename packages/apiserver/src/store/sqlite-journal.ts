@@ -25,18 +25,22 @@ const createSchema = `
 
 /**
  * Reads a journal file without changing it: a file that is not ours, is of a newer version or is damaged is refused and
- * left as it was. The caller holds the folder's lock.
+ * left as it was. `use` sees the rows one by one and must be done with them when it returns. The caller holds the
+ * folder's lock.
  */
-export function readJournal(path: string): LoadedJournal {
-  if (!existsSync(path) || statSync(path).size === 0) return { rows: [], floors: new Map() };
+export function readJournal<T>(path: string, use: (journal: LoadedJournal) => T): T {
+  if (!existsSync(path) || statSync(path).size === 0) return use({ rows: [], floors: new Map() });
   checkHeader(path);
   let database: DatabaseSync | undefined;
   try {
     // A read-only connection cannot fold the log into the main file when it closes.
     database = new DatabaseSync(path, { readOnly: true });
-    const rows = database.prepare("SELECT * FROM log ORDER BY revision").all().map(toRow);
     const floors = database.prepare("SELECT resource, revision FROM floors").all();
-    return { rows, floors: new Map(floors.map(({ resource, revision }) => [String(resource), Number(revision)])) };
+    const rows = database.prepare("SELECT * FROM log ORDER BY revision").iterate();
+    return use({
+      rows: rows.map(toRow),
+      floors: new Map(floors.map(({ resource, revision }) => [String(resource), Number(revision)])),
+    });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`Cannot read store "${path}": the file is damaged (${why}); restore it from a copy`, {
@@ -85,6 +89,8 @@ export class SqliteJournal implements Journal {
 
   constructor(path: string) {
     this.#path = path;
+    // Secrets are in it: SQLite keeps the mode of a file that exists, and gives it to the log too.
+    closeSync(openSync(path, "a", 0o600));
     this.#database = new DatabaseSync(path);
     const isNew = Number(this.#database.prepare("PRAGMA user_version").get()?.["user_version"]) === 0;
     // Made in rollback mode, so that the mark and the version are in the main file before any log exists.

@@ -1,0 +1,52 @@
+import type { Registry, ServedResource } from "../resources/registry.ts";
+import { objectVerbs, subresourcesOf } from "./served-verbs.ts";
+
+/** `apidiscovery.k8s.io/v2`: everything in two answers, where the older form takes one for each version. */
+export function aggregatedDiscovery(
+  registry: Registry,
+  groups: readonly (readonly [string, readonly string[]])[],
+): object {
+  return {
+    kind: "APIGroupDiscoveryList",
+    apiVersion: "apidiscovery.k8s.io/v2",
+    metadata: {},
+    items: groups.map(([group, versions]) => ({
+      metadata: { name: group, creationTimestamp: null },
+      versions: versions.map((version) => ({
+        version,
+        freshness: "Current",
+        resources: registry.under(group === "" ? version : `${group}/${version}`).map(resourceOf),
+      })),
+    })),
+  };
+}
+
+function resourceOf(served: ServedResource): object {
+  const { definition, version } = served;
+  const { plural, singular, kind, namespaced, shortNames, categories } = definition;
+  const subresources = subresourcesOf(served).map(({ name, kind: subKind, group, version: subVersion, verbs }) => ({
+    subresource: name,
+    responseKind: { group: group ?? version.group, version: subVersion ?? version.version, kind: subKind },
+    verbs,
+  }));
+  return {
+    resource: plural,
+    responseKind: { group: version.group, version: version.version, kind },
+    scope: namespaced ? "Namespaced" : "Cluster",
+    singularResource: singular,
+    verbs: objectVerbs,
+    ...(shortNames.length === 0 ? {} : { shortNames }),
+    ...(categories.length === 0 ? {} : { categories }),
+    ...(subresources.length === 0 ? {} : { subresources }),
+  };
+}
+
+/** Whether the client prefers the aggregated form: client-go names it first and plain JSON last. */
+export function wantsAggregated(accept: string | undefined): boolean {
+  return (accept ?? "").split(",").some((type) => {
+    const parameters = type.split(";").map((part) => part.trim());
+    return ["application/json", "g=apidiscovery.k8s.io", "v=v2", "as=APIGroupDiscoveryList"].every((part) =>
+      parameters.includes(part),
+    );
+  });
+}

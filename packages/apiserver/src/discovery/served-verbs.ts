@@ -1,0 +1,34 @@
+import type { ServedResource } from "../resources/registry.ts";
+
+export const objectVerbs: readonly string[] = [
+  "create",
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "update",
+  "watch",
+];
+
+export interface Subresource {
+  readonly name: string;
+  readonly kind: string;
+  /** Where its kind is defined, when that is not where the resource is. */
+  readonly group?: string;
+  readonly version?: string;
+  readonly verbs: readonly string[];
+}
+
+const partVerbs = ["get", "patch", "update"];
+
+export function subresourcesOf({ definition, version }: ServedResource): Subresource[] {
+  const { kind, id } = definition;
+  return [
+    ...(version.hasStatus ? [{ name: "status", kind, verbs: partVerbs }] : []),
+    ...(version.scale === undefined
+      ? []
+      : [{ name: "scale", kind: "Scale", group: "autoscaling", version: "v1", verbs: partVerbs }]),
+    ...(id === "pods" ? [{ name: "exec", kind: "PodExecOptions", verbs: ["create", "get"] }] : []),
+  ];
+}

@@ -1,0 +1,78 @@
+import { PassThrough } from "node:stream";
+import type { ExecRequest, ExecSession, PodStreams } from "@agent-sandbox/kube";
+
+/** One command that a test plays the part of. */
+export class FakeSession implements ExecSession {
+  readonly request: ExecRequest;
+  readonly stdin: PassThrough = new PassThrough();
+  readonly stdout: PassThrough = new PassThrough();
+  readonly stderr: PassThrough = new PassThrough();
+  readonly sizes: string[] = [];
+  readonly killed: Promise<void>;
+  readonly exit: Promise<{ code: number; signal?: string }>;
+  #exited: (how: { code: number; signal?: string }) => void = () => undefined;
+  #killed: () => void = () => undefined;
+
+  constructor(request: ExecRequest) {
+    this.request = request;
+    this.killed = new Promise((resolve) => {
+      this.#killed = resolve;
+    });
+    this.exit = new Promise((resolve) => {
+      this.#exited = resolve;
+    });
+  }
+
+  resize(columns: number, rows: number): void {
+    this.sizes.push(`${columns}x${rows}`);
+  }
+
+  kill(): void {
+    this.#killed();
+    this.finish(137, "SIGKILL");
+  }
+
+  finish(code: number, signal?: string): void {
+    this.stdout.end();
+    this.stderr.end();
+    this.#exited(signal === undefined ? { code } : { code, signal });
+  }
+}
+
+/** Commands: `cat` echoes, `fail N` exits with N, `both` writes to both outputs, `flood N` writes N bytes; others wait. */
+export class FakePodStreams implements PodStreams {
+  readonly sessions: FakeSession[] = [];
+  refuse: Error | undefined;
+
+  async exec(request: ExecRequest): Promise<ExecSession> {
+    if (this.refuse !== undefined) throw this.refuse;
+    const session = new FakeSession(request);
+    this.sessions.push(session);
+    this.#play(session);
+    return session;
+  }
+
+  #play(session: FakeSession): void {
+    const [name, argument] = session.request.command;
+    if (name === "cat") {
+      session.stdin.on("data", (chunk: Buffer) => session.stdout.write(chunk));
+      session.stdin.on("end", () => session.finish(0));
+    }
+    if (name === "fail") session.finish(Number(argument));
+    if (name === "both") {
+      session.stdout.write("to stdout\n");
+      session.stderr.write("to stderr\n");
+      session.finish(0);
+    }
+    if (name === "flood") void this.#flood(session, Number(argument));
+  }
+
+  async #flood(session: FakeSession, bytes: number): Promise<void> {
+    const chunk = Buffer.alloc(64 * 1024, "x");
+    for (let left = bytes; left > 0; left -= chunk.length) {
+      const fits = session.stdout.write(chunk.subarray(0, left));
+      if (!fits) await new Promise((resolve) => session.stdout.once("drain", resolve));
+    }
+    session.finish(0);
+  }
+}
