@@ -296,6 +296,42 @@ describe("Fence", () => {
     expect(wait.error).toEqual(new Error("enough"));
   });
 
+  test("keeps a write that another controller records while the server is being read", async () => {
+    const rig = await openRig();
+    const { clock, server, fence, informer, me, other, waitForMe } = rig;
+    server.watchDelayMs = () => 10_000;
+    await me.create(pods, pod);
+    rig.onRequest = ({ verb }) => (verb === "list" ? { delayMs: 100 } : undefined);
+    const wait = waitForMe();
+    await clock.advance(1_000);
+    // The list is under way, and will be answered as of this version; then comes one that it cannot show.
+    const later = await other.patch(pods, key, merge({ step: "2" }));
+    const answered = { ...later, metadata: { ...later.metadata, resourceVersion: "99" } };
+    fence.wrote("me", pods, answered);
+    await clock.advance(150);
+    expect([wait.over, fence.isCaughtUp("me")]).toEqual([false, false]);
+    for (let version = Number(server.resourceVersion); version < 99; version += 1) {
+      await other.patch(pods, key, merge({ step: String(version) }));
+    }
+    await clock.advance(2_000);
+    expect([wait.over, informer.knownAt("a/x")]).toEqual([true, "99"]);
+  });
+
+  test("is not satisfied with an older write of two whose answers came in the wrong order", async () => {
+    const { clock, server, fence, other, waitForMe } = await openRig();
+    server.watchDelayMs = () => 100;
+    const first = await other.create(pods, pod);
+    server.watchDelayMs = () => 500;
+    const second = await other.patch(pods, key, merge({ step: "2" }));
+    fence.wrote("me", pods, second);
+    fence.wrote("me", pods, first);
+    const wait = waitForMe();
+    await clock.advance(499);
+    expect(wait.over).toBe(false);
+    await clock.advance(1);
+    expect(wait.over).toBe(true);
+  });
+
   test("tells when what was created is gone before any cache showed it", async () => {
     const { clock, server, fence, informer, me, other } = await openRig();
     const vanished: string[] = [];

@@ -2,7 +2,7 @@ import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import { type KubeObject, keyOf, type ObjectKey, objectKey, parseKey, type Resource } from "../resource.ts";
 import type { Informer } from "./informer.ts";
 import type { Informers } from "./informers.ts";
-import { Lag, type Need, type Wait } from "./lag.ts";
+import { combineNeeds, isUnsure, Lag, type Need, type Wait } from "./lag.ts";
 import { lookAtNamespace, lookAtObject } from "./live-read.ts";
 import { compareVersions, isDecimal } from "./version.ts";
 
@@ -106,7 +106,7 @@ export class Fence implements Disposable {
 
   /** Whether only a live read can tell what the scope's last writes did. */
   isUncertain(scope: string): boolean {
-    return [...(this.#groups.get(scope)?.waits.values() ?? [])].some(isUnsure);
+    return [...(this.#groups.get(scope)?.waits.values() ?? [])].some(({ need }) => isUnsure(need));
   }
 
   /** Settles when the caches show all the scope has written. Fails as the live read does, or when aborted. */
@@ -115,7 +115,7 @@ export class Fence implements Disposable {
       signal?.throwIfAborted();
       const group = this.#groups.get(scope);
       if (group === undefined) return;
-      const unsure = [...group.waits.values()].filter(isUnsure);
+      const unsure = [...group.waits.values()].filter(({ need }) => isUnsure(need));
       if (unsure.length > 0) await this.#lookAt(unsure, signal);
       else if (!(await this.#empties(group, signal))) await this.#lookAt([...group.waits.values()], signal);
     }
@@ -142,13 +142,16 @@ export class Fence implements Disposable {
       const earlier = group.waits.get(id);
       if (earlier !== undefined) lag.remove(earlier);
       const onSettled = (): void => this.#settle(scope, group, { id, wait });
-      const wait: Wait = { lag, key, need: need(informer, earlier?.need), onSettled, position: -1 };
+      const combined = combineNeeds(earlier?.need, need(informer, earlier?.need));
+      const wait: Wait = { lag, key, need: combined, onSettled, position: -1 };
       group.waits.set(id, wait);
       lag.add(wait);
     }
   }
 
   #settle(scope: string, group: Group, { id, wait }: { id: string; wait: Wait }): void {
+    // While the server was read, a later write may have taken its place.
+    if (group.waits.get(id) !== wait) return;
     group.waits.delete(id);
     if (wait.lag.hasVanished(wait)) for (const listener of this.#onVanished) listener(scope);
     if (group.waits.size > 0) return;
@@ -201,10 +204,6 @@ export class Fence implements Disposable {
     }
     return lag;
   }
-}
-
-function isUnsure({ need }: Wait): boolean {
-  return need.type === "look" || need.type === "look-around";
 }
 
 /** The server has shown the object as of `version`: that settles it, unless this server is itself behind the write. */

@@ -20,6 +20,20 @@ export type Need =
   | { readonly type: "look" }
   | { readonly type: "look-around" };
 
+export function isUnsure(need: Need): boolean {
+  return need.type === "look" || need.type === "look-around";
+}
+
+/** What is needed when a write follows one that is not shown yet, in the order in which their answers came. */
+export function combineNeeds(earlier: Need | undefined, next: Need): Need {
+  if (earlier === undefined) return next;
+  // A doubt is not settled by an answer that may be older than it.
+  if (isUnsure(earlier)) return earlier;
+  const isLate =
+    earlier.type === "version" && next.type === "version" && includesVersion(earlier.version, next.version);
+  return isLate ? { ...next, version: earlier.version } : next;
+}
+
 export interface Wait extends HeapItem {
   readonly lag: Lag;
   readonly key: string;
