@@ -6,6 +6,7 @@ import { writeKubeconfig } from "./auth/kubeconfig.ts";
 import { createNamespaces } from "./bootstrap.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ExecEndpoint } from "./exec/exec-endpoint.ts";
+import { EventExpiry } from "./gc/event-expiry.ts";
 import { GarbageCollector } from "./gc/garbage-collector.ts";
 import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
 import { HttpsServer } from "./http/https-server.ts";
@@ -34,6 +35,8 @@ export interface ApiServerOptions {
   readonly clock?: Clock | undefined;
   /** How much of the past watches can start from. Default: 8192 changes of each resource, five minutes. */
   readonly history?: HistoryBounds | undefined;
+  /** How often quiet watches get a bookmark. Default: one minute, as kube-apiserver sends them. */
+  readonly bookmarkMs?: number | undefined;
 }
 
 export interface ListenOptions {
@@ -67,10 +70,18 @@ const ownIdentity: Identity = { user: "system:agent-sandbox", groups: ["system:m
 
 /** Opens the store and makes the server ready. Fails, changing nothing, when the data folder is in use or unreadable. */
 export async function createApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const { dataDir, nodeName, podStreams, logger = silentLogger, clock = systemClock, history } = options;
+  const {
+    dataDir,
+    nodeName,
+    podStreams,
+    logger = silentLogger,
+    clock = systemClock,
+    history,
+    bookmarkMs = 60_000,
+  } = options;
   const storeOptions = { clock, logger, ...(history === undefined ? {} : { history }) };
   const store = dataDir === undefined ? openMemoryStore(storeOptions) : openStore(dataDir, storeOptions);
-  const server = new EmbeddedApiServer({ store, dataDir, nodeName, podStreams, logger, clock });
+  const server = new EmbeddedApiServer({ store, dataDir, nodeName, podStreams, logger, clock, bookmarkMs });
   try {
     await createNamespaces(server.transport);
     server.startCollecting();
@@ -88,6 +99,7 @@ interface Parts {
   readonly podStreams: PodStreams | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
+  readonly bookmarkMs: number;
 }
 
 class EmbeddedApiServer implements ApiServer {
@@ -96,20 +108,17 @@ class EmbeddedApiServer implements ApiServer {
   readonly #context: ApiContext;
   readonly #closing = new AbortController();
   readonly #exec: ExecEndpoint;
-  readonly #collectors: readonly (GarbageCollector | NamespaceCleaner)[];
+  readonly #collectors: readonly (GarbageCollector | NamespaceCleaner | EventExpiry)[];
   #https: HttpsServer | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(parts: Parts) {
-    const { store, clock, nodeName } = parts;
+    const { store, clock, logger, nodeName, bookmarkMs } = parts;
     this.#parts = parts;
     const registry = new Registry([...builtinDefinitions, ...sandboxDefinitions]);
-    this.#context = { store, clock, nodeName, registry, closing: this.#closing.signal };
+    this.#context = { store, clock, logger, nodeName, bookmarkMs, registry, closing: this.#closing.signal };
     this.#exec = new ExecEndpoint(parts);
-    this.#collectors = [
-      new GarbageCollector(this.#context, parts.logger),
-      new NamespaceCleaner(this.#context, parts.logger),
-    ];
+    this.#collectors = [GarbageCollector, NamespaceCleaner, EventExpiry].map((each) => new each(this.#context, logger));
     this.transport = inProcessTransport(this.#context, ownIdentity);
   }
 

@@ -3,7 +3,8 @@ import { ApiError } from "./api-error.ts";
 import type { Identity } from "./auth/identity.ts";
 import { copyJson } from "./json.ts";
 import type { Reply } from "./request/api-request.ts";
-import { failure, handle } from "./request/handle.ts";
+import { handle } from "./request/handle.ts";
+import { failure } from "./request/replies.ts";
 import type { ApiContext } from "./verbs/context.ts";
 
 /**

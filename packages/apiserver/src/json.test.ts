@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { copyJson, equalJson, maxJsonDepth } from "./json.ts";
+import { copyJson, equalJson, maxJsonDepth, parsedProblem } from "./json.ts";
 
 const nested = (depth: number): unknown => {
   let value: unknown = {};
@@ -26,6 +26,14 @@ describe("copyJson()", () => {
 
   test("takes nesting up to the bound", () => {
     expect(copyJson(nested(maxJsonDepth))).toHaveProperty("value");
+  });
+});
+
+describe("parsedProblem()", () => {
+  test("judges parsed values as copying them would", () => {
+    expect(parsedProblem(nested(maxJsonDepth))).toBeUndefined();
+    expect(parsedProblem(nested(maxJsonDepth + 1))).toContain("nested deeper");
+    expect(parsedProblem(JSON.parse('[{"__proto__":1}]'))).toContain("__proto__");
   });
 });
 

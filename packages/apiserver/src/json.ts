@@ -18,6 +18,21 @@ export function copyJson(value: unknown): Copied {
   }
 }
 
+/** What keeps a value that `JSON.parse` made from being taken as it is; no copy is needed then. */
+export function parsedProblem(value: unknown, depth = 1): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (depth > maxJsonDepth) return tooDeep;
+  if (Object.hasOwn(value, "__proto__")) return protoKey;
+  for (const member of Object.values(value)) {
+    const problem = parsedProblem(member, depth + 1);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+const tooDeep = `it is nested deeper than ${maxJsonDepth} levels`;
+const protoKey = 'the key "__proto__" is not allowed';
+
 class NotPlain extends Error {}
 
 function copyValue(value: unknown, depth: number): unknown {
@@ -36,12 +51,12 @@ function copyValue(value: unknown, depth: number): unknown {
 }
 
 function copyContainer(value: object, depth: number): unknown {
-  if (depth > maxJsonDepth) throw new NotPlain(`it is nested deeper than ${maxJsonDepth} levels`);
+  if (depth > maxJsonDepth) throw new NotPlain(tooDeep);
   if (Array.isArray(value)) return value.map((item: unknown) => copyValue(item ?? null, depth + 1));
   if (value instanceof Date) return value.toISOString();
   const copy: Record<string, unknown> = {};
   for (const [key, member] of Object.entries(value)) {
-    if (key === "__proto__") throw new NotPlain('the key "__proto__" is not allowed');
+    if (key === "__proto__") throw new NotPlain(protoKey);
     if (member !== undefined) copy[key] = copyValue(member, depth + 1);
   }
   return copy;

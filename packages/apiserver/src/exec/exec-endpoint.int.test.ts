@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { type ApiServer, createApiServer, type Listening } from "../index.ts";
@@ -226,6 +228,25 @@ describe("exec is refused", () => {
     const refusal = await new Client(query, options as never).refusal();
     expect(refusal.code).toBe(code);
     expect(refusal.message).toContain(message);
+  });
+
+  test("in the protocol of older clients, with a word on what to do", async () => {
+    const sent = request({
+      host: "127.0.0.1",
+      port: listening.port,
+      ca: listening.authority,
+      method: "POST",
+      path: `${pods}/p/exec?command=ls&stdout=true`,
+      headers: { authorization: `Bearer ${listening.token}`, connection: "Upgrade", upgrade: "SPDY/3.1" },
+    }).end();
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    let text = "";
+    for await (const chunk of response) text += String(chunk);
+    expect(JSON.parse(text)).toMatchObject({
+      kind: "Status",
+      code: 400,
+      message: expect.stringContaining("use kubectl 1.30 or newer"),
+    });
   });
 
   test("when the node refuses, in the node's words", async () => {

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { ExecSession } from "@agent-sandbox/kube";
 import type { RawData, WebSocket } from "ws";
 import { valueAt } from "../api-object.ts";
-import { exitStatus } from "./exit-status.ts";
+import { exitStatus, lostStatus } from "./exit-status.ts";
 
 /** The first byte of every message says what it carries. */
 const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
@@ -33,9 +33,7 @@ export async function runSession(socket: WebSocket, session: ExecSession, option
     forward(session.stdout, socket, options.stdout ? channel.stdout : undefined),
     forward(session.stderr, socket, options.stderr ? channel.stderr : undefined),
   ]);
-  const status = await session.exit.then(exitStatus, (error: unknown) =>
-    exitStatus({ code: -1, signal: String(error) }),
-  );
+  const status = await session.exit.then(exitStatus, (error: unknown) => lostStatus(String(error)));
   await send(socket, channel.error, Buffer.from(JSON.stringify(status)));
   socket.close(1000);
 }

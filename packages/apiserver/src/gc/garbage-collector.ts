@@ -38,10 +38,6 @@ export class GarbageCollector {
     for (const id of owned) this.#work.add(idText(id));
   }
 
-  idle(): Promise<void> {
-    return this.#work.idle();
-  }
-
   async stop(): Promise<void> {
     this.#unsubscribe();
     await this.#work.stop();

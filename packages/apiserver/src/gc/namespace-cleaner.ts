@@ -28,10 +28,6 @@ export class NamespaceCleaner {
     for (const { object } of store.list(namespaces)) this.#lookAt(object.metadata.name as string);
   }
 
-  idle(): Promise<void> {
-    return this.#work.idle();
-  }
-
   async stop(): Promise<void> {
     this.#unsubscribe();
     await this.#work.stop();

@@ -25,11 +25,6 @@ export class WorkSet {
     this.#running ??= this.#run();
   }
 
-  /** Resolves when nothing is waiting or under way. */
-  async idle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
-  }
-
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waiting.clear();

@@ -6,7 +6,7 @@ import { ApiError } from "../api-error.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Logger } from "../logger.ts";
 import type { ApiRequest, Reply } from "../request/api-request.ts";
-import { failure } from "../request/handle.ts";
+import { failure } from "../request/replies.ts";
 import { readBody } from "./read-body.ts";
 import { writeReply } from "./write-reply.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError, badRequest } from "../api-error.ts";
-import { copyJson } from "../json.ts";
+import { parsedProblem } from "../json.ts";
 
 export const maxBodyBytes: number = 3 * 1024 * 1024;
 
@@ -49,7 +49,7 @@ function parseJson(bytes: Buffer): unknown {
   } catch (error) {
     throw badRequest(`Cannot read the body: ${error instanceof Error ? error.message : "it is not JSON"}`);
   }
-  const copied = copyJson(parsed);
-  if ("problem" in copied) throw badRequest(`Cannot read the body: ${copied.problem}`);
-  return copied.value;
+  const problem = parsedProblem(parsed);
+  if (problem !== undefined) throw badRequest(`Cannot read the body: ${problem}`);
+  return parsed;
 }

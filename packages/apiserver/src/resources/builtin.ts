@@ -1,7 +1,7 @@
 import { type ApiObject, isJsonObject, stringAt, valueAt } from "../api-object.ts";
 import { builtinColumns } from "../table/builtin-columns.ts";
 import { builtinSchema } from "./builtin-schemas.ts";
-import type { ResourceDefinition, ServedVersion, Strategy } from "./definition.ts";
+import type { Column, ResourceDefinition, ServedVersion, Strategy } from "./definition.ts";
 import { eventStrategy } from "./event.ts";
 import { namespaceStrategy } from "./namespace.ts";
 import { podStrategy } from "./pod/pod-strategy.ts";
@@ -130,7 +130,15 @@ function define(builtin: Builtin): ResourceDefinition {
   };
 }
 
-function servedVersion({ plural, hasStatus = false }: Builtin, apiVersion: string): ServedVersion {
+/** Columns are written for the stored version; other versions are turned into that first. */
+function onStored(column: Column, { apiVersions: [stored] = ["v1"], strategy = {} }: Builtin): Column {
+  const toStored = (object: ApiObject): ApiObject =>
+    object.apiVersion === stored ? object : (strategy.convert?.(object, stored as string) ?? object);
+  return { ...column, cell: (object, nowMs) => column.cell(toStored(object), nowMs) };
+}
+
+function servedVersion(builtin: Builtin, apiVersion: string): ServedVersion {
+  const { plural, hasStatus = false } = builtin;
   const slash = apiVersion.indexOf("/");
   return {
     group: slash < 0 ? "" : apiVersion.slice(0, slash),
@@ -138,6 +146,6 @@ function servedVersion({ plural, hasStatus = false }: Builtin, apiVersion: strin
     apiVersion,
     schema: builtinSchema(plural, apiVersion),
     hasStatus,
-    columns: builtinColumns[plural] ?? [],
+    columns: (builtinColumns[plural] ?? []).map((column) => onStored(column, builtin)),
   };
 }

@@ -8,8 +8,6 @@ export interface FieldSelector {
   /** The fields it asks about, for the caller to check against what its kind supports. */
   readonly fields: readonly string[];
   matches(values: Readonly<Record<string, string>>): boolean;
-  /** The value a field must have, when the selector says so. */
-  exactly(field: string): string | undefined;
 }
 
 export type ParsedFieldSelector = { readonly selector: FieldSelector } | { readonly problem: string };
@@ -29,7 +27,6 @@ export function parseFieldSelector(text: string): ParsedFieldSelector {
     selector: {
       fields: requirements.map(({ field }) => field),
       matches: (values) => requirements.every(({ field, equal, value }) => ((values[field] ?? "") === value) === equal),
-      exactly: (wanted) => requirements.find(({ field, equal }) => equal && field === wanted)?.value,
     },
   };
 }

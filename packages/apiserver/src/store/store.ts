@@ -42,8 +42,6 @@ export interface Store extends View {
   list(resource: string, prefix?: string): Iterable<Stored>;
   /** The same as of an earlier revision; `undefined` when the history no longer reaches back to it. */
   listAt(resource: string, revision: number, prefix?: string): readonly Stored[] | undefined;
-  /** How many objects of a resource are saved. */
-  count(resource: string): number;
   /**
    * Runs `decide` at once, with the next revision and a view that includes writes still on their way to the disk.
    * Resolves when the write, and all the view showed, is durable. What `decide` throws rejects, and nothing changes.

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import type { Logger } from "../logger.ts";
 import type { Registry } from "../resources/registry.ts";
 import type { Store } from "../store/store.ts";
 
@@ -7,7 +8,10 @@ export interface ApiContext {
   readonly store: Store;
   readonly registry: Registry;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly nodeName: string | undefined;
+  /** How often a watch that has nothing to say shows life, and how far the server is. */
+  readonly bookmarkMs: number;
   /** Aborts when the server closes: watches end then. */
   readonly closing: AbortSignal;
 }

@@ -67,6 +67,32 @@ describe("watch", () => {
     watching.stop();
   });
 
+  test("says from time to time how far it is, and can be taken up from there", async () => {
+    await using own = await TestApi.start({ bookmarkMs: 5 });
+    const watching = await own.watch(`${pods}?watch=true&allowWatchBookmarks=true`);
+    const { metadata } = await own.create(configMaps, configMap("elsewhere"));
+    let bookmark = await watching.next();
+    while (Number(bookmark.object.metadata.resourceVersion) < Number(metadata.resourceVersion))
+      bookmark = await watching.next();
+    expect(bookmark).toEqual({
+      type: "BOOKMARK",
+      object: { apiVersion: "v1", kind: "Pod", metadata: { resourceVersion: metadata.resourceVersion } },
+    });
+    watching.stop();
+    await own.create(pods, pod("after"));
+    const again = await own.watch(`${pods}?watch=true&resourceVersion=${metadata.resourceVersion}`);
+    expect(await again.seen(1)).toEqual(["ADDED after"]);
+  });
+
+  test("starts from now on without a revision and without what is there", async () => {
+    const watching = await api.watch(
+      `${configMaps}?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan`,
+    );
+    await api.create(configMaps, configMap("from-now"));
+    expect(await watching.seen(1)).toEqual(["ADDED from-now"]);
+    watching.stop();
+  });
+
   test("adds what starts to match and deletes what stops to", async () => {
     const from = await revision();
     const watching = await api.watch(`${configMaps}?watch=true&labelSelector=on%3Dyes&resourceVersion=${from}`);

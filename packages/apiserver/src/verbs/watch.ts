@@ -12,8 +12,6 @@ import { Waker } from "./waker.ts";
 
 /** Events given to a consumer at once; it also bounds what is held for one that is slow to take them. */
 const batchSize = 250;
-/** A watch that has nothing to say shows life, and how far the server is, this often. */
-const bookmarkMs = 60_000;
 /** kube-apiserver ends watches after a random 30 to 60 minutes when the client names no time. */
 const defaultTimeoutSeconds = 45 * 60;
 /** Longest timer Node can hold, about 24 days. */
@@ -57,7 +55,8 @@ class WatchSession {
     const start = startOf(query, this.#bookmarks);
     if (start.revision > this.#store.revision) throw tooNew(start.revision, this.#store.revision);
     this.#initialBookmark = start.endBookmark;
-    this.#startRevision = start.initial ? this.#store.revision : start.revision;
+    // No revision and no initial events: from now on.
+    this.#startRevision = start.revision === 0 || start.initial ? this.#store.revision : start.revision;
     const position = this.#store.position(target.definition.id, this.#startRevision);
     if (position === undefined) throw expired(`too old resource version: ${start.revision} (${this.#store.revision})`);
     this.#position = position;
@@ -79,7 +78,7 @@ class WatchSession {
       const events = chunk.changes.flatMap((change) => this.#eventOf(change) ?? []);
       if (events.length > 0) yield events;
       if (chunk.changes.length > 0) continue;
-      if (this.#bookmarks) waker.at("bookmark", bookmarkMs);
+      if (this.#bookmarks) waker.at("bookmark", this.#context.bookmarkMs);
       // Read before waiting: once woken, newer changes may be there that have not been given out yet.
       const reached = this.#store.revision;
       const reason = await waker.wait();
