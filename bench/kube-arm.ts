@@ -80,12 +80,16 @@ async function bareWatch(): Promise<Run> {
 }
 
 const started = performance.now();
+const cpu = process.cpuUsage();
 const bare = task === "watch" ? bareWatch : bareList;
 const { kept, size } = await (arm === "informer" ? informer() : bare());
 const ms = performance.now() - started;
+const { user, system } = process.cpuUsage(cpu);
 const peakRssBytes = process.resourceUsage().maxRSS * 1024;
 globalThis.gc?.();
 globalThis.gc?.();
 const { heapUsed, external } = process.memoryUsage();
-console.log(JSON.stringify({ ms, peakRssBytes, retainedBytes: heapUsed + external, size }));
+console.log(
+  JSON.stringify({ ms, cpuMs: (user + system) / 1000, peakRssBytes, retainedBytes: heapUsed + external, size }),
+);
 process.exit(kept === undefined ? 1 : 0);

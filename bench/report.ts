@@ -54,9 +54,16 @@ export async function interleave<R>(
   return results;
 }
 
-/** The median of each pair's ratio: what the machine did to one pair, it did to both of its arms. */
-export function ratioOf(a: readonly number[], b: readonly number[]): number {
-  return median(a.map((value, index) => value / (b[index] ?? Number.NaN)));
+export interface Ratio {
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The ratios of the pairs: what the machine did to one pair, it did to both of its arms. */
+export function ratioOf(a: readonly number[], b: readonly number[]): Ratio {
+  const ratios = a.map((value, index) => value / (b[index] ?? Number.NaN));
+  return { median: median(ratios), low: Math.min(...ratios), high: Math.max(...ratios) };
 }
 
 function machine(): string {

@@ -236,16 +236,29 @@ describe("a request", () => {
   });
 
   test("that waits for a connection and is given up is never sent", async () => {
-    const { api, transport } = await setUp(() => undefined, { connections: 1 });
-    const first = failing(transport.send(get));
-    await until(() => api.requests.length === 1);
+    const held: (() => void)[] = [];
+    const { api, transport } = await setUp((_, response) => held.push(() => json(response, {})), { connections: 1 });
+    const first = transport.send(get);
+    await until(() => held.length === 1);
     const abort = new AbortController();
     const second = failing(transport.send({ ...post, signal: abort.signal }));
+    const third = transport.send({ ...get, path: "/third" });
     abort.abort();
     expect(await second).toMatchObject({ reason: "Unreachable" });
+    held[0]?.();
+    await first;
+    await until(() => held.length === 2);
+    held[1]?.();
+    await third;
+    expect(api.requests.map(({ path }) => path)).toEqual([get.path, "/third"]);
+  });
+
+  test("ends with its transport, and none comes after", async () => {
+    const { api, transport } = await setUp(() => undefined);
+    const pending = failing(transport.send(get));
+    await until(() => api.requests.length === 1);
     await transport.close();
-    expect((await first).reason).toBe("Interrupted");
-    expect(api.requests.length).toBe(1);
+    expect((await pending).reason).toBe("Interrupted");
     expect((await failing(transport.send(get))).message).toMatch(/the client is closed/);
   });
 });
