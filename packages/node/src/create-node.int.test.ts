@@ -155,7 +155,7 @@ try: socket.create_connection(('${host}',80),0.5); print('reached')
 except OSError: print('not reached')"`,
       );
     expect([await reach("127.0.0.1"), await reach(address)]).toEqual(["not reached", "not reached"]);
-    await Promise.all([remove("server"), remove("other")]);
+    await Promise.all([remove("server", 1), remove("other")]);
   });
 
   test("a failed Pod says how it ended, keeps no processes, and is gone when deleted", async () => {

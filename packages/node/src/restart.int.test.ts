@@ -12,7 +12,7 @@ import { layoutOf } from "./layout.ts";
 import { podRecords } from "./pod/record.ts";
 import { whyNoPods } from "./testing/needs.ts";
 import { isReady, nodeName, openTestApi } from "./testing/test-api.ts";
-import { findTraces, noTraces } from "./testing/traces.ts";
+import { findShared, findTraces, noTraces } from "./testing/traces.ts";
 
 const reason = await whyNoPods();
 if (reason !== undefined) console.warn(`skipped: ${reason}`);
@@ -76,7 +76,7 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
   });
 
   test("refuses to share its data folder", async () => {
-    const child = await startProcess(dataDir, 0, "started");
+    const child = await startProcess(dataDir, 1, "running");
     await expect(createNode({ client: openTestApi().client, nodeName, dataDir })).rejects.toThrow(
       "another process runs its node",
     );
@@ -114,10 +114,17 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
   test("does not touch the Pods of another data folder", async () => {
     const otherDir = await mkdtemp(join(tmpdir(), "node-int-"));
     await kill(await startProcess(dataDir, 1, "running"));
-    const before = await findTraces(dataDir);
+    // A command that was just started still carries the runtime's name: the process is what counts.
+    const traces = async (): Promise<object> => {
+      const found = await findTraces(dataDir);
+      return { ...found, processes: found.processes.map((line) => line.split(" ")[0]) };
+    };
+    const before = await traces();
     const other = await createNode({ client: openTestApi().client, nodeName, dataDir: otherDir });
+    expect(await findShared(otherDir)).not.toEqual([]);
     await other.teardown();
+    expect(await findShared(otherDir)).toEqual([]);
     await rm(otherDir, { recursive: true, force: true });
-    expect(await findTraces(dataDir)).toEqual(before);
+    expect(await traces()).toEqual(before);
   });
 });

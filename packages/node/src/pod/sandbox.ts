@@ -1,7 +1,8 @@
 import { chmod, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "@agent-sandbox/api";
-import { parseContainerId, podPaths } from "../layout.ts";
+import { mountRootfs } from "../image/rootfs.ts";
+import { containerPaths, parseContainerId, podPaths } from "../layout.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { endProcess, endsSoon } from "../system/processes.ts";
@@ -9,7 +10,7 @@ import { etcFiles } from "./etc-files.ts";
 import type { Machine } from "./machine.ts";
 import type { PodRecord } from "./record.ts";
 
-/** What a Pod's containers share: an address, a network namespace, files and volumes. */
+/** What a Pod's containers need before they can start: an address, a network namespace, files, volumes and roots. */
 export async function setUp(machine: Machine, pod: Pod, before: PodRecord | undefined): Promise<void> {
   const { records, network, images, now } = machine;
   const { uid = "", namespace = "", name = "" } = pod.metadata ?? {};
@@ -34,6 +35,9 @@ export async function setUp(machine: Machine, pod: Pod, before: PodRecord | unde
   await Promise.all([
     network.attach(podPaths(machine.layout, uid).netns, record.address),
     writeFolders(machine, pod, record),
+    ...(pod.spec?.containers ?? []).map(({ name: container }) =>
+      mountRootfs(image, containerPaths(machine.layout, uid, container)),
+    ),
   ]);
   await records.write({ ...record, prepared: true });
 }

@@ -5,6 +5,7 @@ import { type Layout, layoutOf } from "../layout.ts";
 import { detectCgroups } from "../system/cgroups.ts";
 import { mountsUnder } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
+import { tryCommand } from "../system/run-command.ts";
 
 /** Everything on this machine that carries the marks of a data folder's Pods. */
 export interface Traces {
@@ -32,6 +33,20 @@ export async function findTraces(dataDir: string): Promise<Traces> {
     cgroups: [...new Set(inPods.flat())].filter((name) => /^[0-9a-f-]{36}$/.test(name)),
     files: files.flat(),
   };
+}
+
+/** What the Pods of a data folder share on this machine, and its own folder. */
+export async function findShared(dataDir: string): Promise<string[]> {
+  const layout = layoutOf(dataDir);
+  const cgroups = await detectCgroups();
+  const folders = [
+    layout.dataDir,
+    layout.runDir,
+    `/sys/class/net/${layout.bridge}`,
+    ...cgroups.folders(layout.cgroupParent),
+  ];
+  const table = await tryCommand("nft", ["list", "table", "inet", layout.firewallTable]);
+  return [...folders.filter((folder) => existsSync(folder)), ...(table.code === 0 ? [layout.firewallTable] : [])];
 }
 
 /** Within the Pods' control groups, or with one of their folders on the command line. Zombies have ended. */
