@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import type { PodStreams, Transport } from "@agent-sandbox/kube";
 import { adminToken } from "./auth/admin-token.ts";
@@ -114,6 +115,8 @@ class EmbeddedApiServer implements ApiServer {
 
   constructor(parts: Parts) {
     const { store, clock, logger, nodeName, bookmarkMs } = parts;
+    // Every watch listens: their number says nothing about a leak.
+    setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
     const registry = new Registry([...builtinDefinitions, ...sandboxDefinitions]);
     this.#context = { store, clock, logger, nodeName, bookmarkMs, registry, closing: this.#closing.signal };

@@ -189,6 +189,31 @@ describe("exec over WebSocket", () => {
   });
 });
 
+test("closing the server ends sessions, whether their clients say goodbye or not", async () => {
+  const streams = new FakePodStreams();
+  const own = await createApiServer({ podStreams: streams });
+  const { port, authority, token } = await own.listen();
+  const body = { metadata: { name: "p" }, spec: { containers: [{ name: "main", image: "busybox" }] } };
+  await own.transport.send({ method: "POST", path: pods, body });
+  const headers = { "content-type": "application/merge-patch+json" };
+  await own.transport.send({ method: "PATCH", path: `${pods}/p/status`, headers, body: { status: running("main") } });
+  const socket = new WebSocket(
+    `wss://127.0.0.1:${port}${pods}/p/exec?command=wait&stdout=true`,
+    ["v5.channel.k8s.io"],
+    {
+      ca: authority,
+      headers: { authorization: `Bearer ${token}` },
+    },
+  );
+  await once(socket, "open");
+  socket.pause();
+  socket.on("error", () => undefined);
+  await own.close();
+  await streams.sessions[0]?.killed;
+  expect(await streams.sessions[0]?.exit).toMatchObject({ signal: "SIGKILL" });
+  socket.terminate();
+});
+
 describe("exec is refused", () => {
   test.for([
     ["without a command", "stdout=true", {}, 400, "at least one command"],

@@ -7,6 +7,9 @@ import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ApiServer, createApiServer, type Listening } from "../index.ts";
+import { silentLogger } from "../logger.ts";
+import { serverIdentity } from "../tls/server-identity.ts";
+import { HttpsServer } from "./https-server.ts";
 
 let folder: string;
 let server: ApiServer;
@@ -212,6 +215,37 @@ describe("what a request may be", () => {
     // The server may close before all was sent, and the client then never sees why.
     expect(await answer).toMatch(/^(HTTP\/1.1 431|$)/);
     expect((await send("/healthz")).status).toBe(200);
+  });
+});
+
+describe("a client that is slow", () => {
+  const slowly = async (text: string): Promise<string> => {
+    const identity = serverIdentity({ folder: undefined, names: ["127.0.0.1"], nowMs: Date.now() });
+    const slow = new HttpsServer({
+      ...identity,
+      token: "t",
+      logger: silentLogger,
+      timeouts: { headersMs: 200, requestMs: 400 },
+      handle: () => Promise.reject(new Error("never")),
+      upgrade: () => undefined,
+    });
+    const { port } = await slow.listen("127.0.0.1", 0);
+    const socket = connect({ host: "127.0.0.1", port, ca: identity.authority });
+    await once(socket, "secureConnect");
+    socket.on("error", () => undefined);
+    socket.write(text);
+    const answer = await readAll(socket);
+    await slow.close();
+    return answer;
+  };
+
+  test("to say what it wants is hung up on", async () => {
+    expect(await slowly("GET /api HTTP/1.1\r\nHost: x\r\n")).toMatch(/^(HTTP\/1.1 408|$)/);
+  });
+
+  test("to send its body is hung up on", async () => {
+    const head = "POST /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 10\r\n\r\n{";
+    expect(await slowly(head)).toMatch(/^(HTTP\/1.1 408|$)/);
   });
 });
 

@@ -15,14 +15,20 @@ export interface HttpsServerOptions {
   readonly certificate: string;
   readonly token: string;
   readonly logger: Logger;
+  /** Default: ten seconds to say what is wanted, a minute to say it all. */
+  readonly timeouts?: Timeouts;
   handle(request: ApiRequest): Promise<Reply>;
   /** Takes over the connection of an authenticated request to switch protocols. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void;
 }
 
 /** Slow clients may not hold a connection before they have said what they want. */
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 60_000;
+export interface Timeouts {
+  readonly headersMs: number;
+  readonly requestMs: number;
+}
+
+const defaultTimeouts: Timeouts = { headersMs: 10_000, requestMs: 60_000 };
 const keepAliveTimeoutMs = 120_000;
 const maxHeaderBytes = 64 * 1024;
 /** A machine's worth of kubectls and controllers; beyond it, new connections are closed at once. */
@@ -34,19 +40,22 @@ const methods: readonly string[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] sat
 export class HttpsServer {
   readonly #server: Server;
   readonly #options: HttpsServerOptions;
+  /** Connections that speak another protocol now: the server itself forgets about them. */
+  readonly #upgraded = new Set<Socket>();
 
   constructor(options: HttpsServerOptions) {
     this.#options = options;
+    const { headersMs, requestMs } = options.timeouts ?? defaultTimeouts;
     this.#server = createServer({
       key: options.key,
       cert: options.certificate,
       minVersion: "TLSv1.2",
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
       keepAliveTimeout: keepAliveTimeoutMs,
       maxHeaderSize: maxHeaderBytes,
-      handshakeTimeout: headersTimeoutMs,
-      connectionsCheckingInterval: headersTimeoutMs / 2,
+      handshakeTimeout: headersMs,
+      connectionsCheckingInterval: headersMs / 2,
     });
     this.#server.maxConnections = maxConnections;
     this.#server.on("request", (request, response) => void this.#serve(request, response));
@@ -71,7 +80,10 @@ export class HttpsServer {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
-    const timer = setTimeout(() => this.#server.closeAllConnections(), closeGraceMs);
+    const timer = setTimeout(() => {
+      this.#server.closeAllConnections();
+      for (const socket of this.#upgraded) socket.destroy();
+    }, closeGraceMs);
     await closed;
     clearTimeout(timer);
   }
@@ -118,6 +130,8 @@ export class HttpsServer {
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on("error", () => socket.destroy());
+    this.#upgraded.add(socket);
+    socket.once("close", () => this.#upgraded.delete(socket));
     try {
       authenticate(credentialsOf(request), this.#options.token);
       this.#options.upgrade(request, socket, head);

@@ -8,6 +8,8 @@ export interface FieldSelector {
   /** The fields it asks about, for the caller to check against what its kind supports. */
   readonly fields: readonly string[];
   matches(values: Readonly<Record<string, string>>): boolean;
+  /** The one value of a field that can match, when the selector names it. */
+  exact(field: string): string | undefined;
 }
 
 export type ParsedFieldSelector = { readonly selector: FieldSelector } | { readonly problem: string };
@@ -27,6 +29,7 @@ export function parseFieldSelector(text: string): ParsedFieldSelector {
     selector: {
       fields: requirements.map(({ field }) => field),
       matches: (values) => requirements.every(({ field, equal, value }) => ((values[field] ?? "") === value) === equal),
+      exact: (wanted) => requirements.find(({ field, equal }) => equal && field === wanted)?.value,
     },
   };
 }

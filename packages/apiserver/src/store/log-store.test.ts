@@ -9,12 +9,14 @@ class FakeJournal implements Journal {
   batches: JournalRow[][] = [];
   compactions: Compaction[] = [];
   broken = false;
+  uncompactable = false;
 
   append(rows: readonly JournalRow[]): void {
     if (this.broken) throw new Error("disk full");
     this.batches.push([...rows]);
   }
   compact(compaction: Compaction): void {
+    if (this.uncompactable) throw new Error("disk full");
     this.compactions.push(compaction);
   }
   tidy(): void {}
@@ -138,6 +140,22 @@ describe("LogStore", () => {
     expect([...(objects.get("things")?.list("") ?? [])]).toEqual([...store.list("things")]);
     expect(rows.length).toBeLessThan(20);
     expect(store.position("things", 1)).toBeUndefined();
+  });
+
+  test("brings nothing back to life when a compaction fails and a later one does not", async () => {
+    const journal = new FakeJournal();
+    const store = open(journal, 8);
+    journal.uncompactable = true;
+    await create(store, "doomed", "1");
+    await create(store, "doomed", "2");
+    for (let at = 0; at < 12; at += 1) await create(store, "busy", String(at));
+    journal.uncompactable = false;
+    await remove(store, "doomed");
+    for (let at = 0; at < 12; at += 1) await create(store, "busy", String(at));
+    const forgotten = new Set(journal.compactions.flatMap(({ revisions }) => revisions));
+    const rows = journal.batches.flat().filter(({ revision }) => !forgotten.has(revision));
+    expect(forgotten.size).toBeGreaterThan(0);
+    expect(rows.some(({ key }) => key === "doomed")).toBe(false);
   });
 
   test("keeps its revision when all it held has been forgotten", () => {

@@ -3,6 +3,7 @@ import type { ApiObject } from "../api-object.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import { defaultHistoryBounds, History, type HistoryBounds } from "./history.ts";
+import { HouseKeeper } from "./house-keeper.ts";
 import type { Journal, JournalRow } from "./journal.ts";
 import { Objects } from "./objects.ts";
 import type { Replayed } from "./replay.ts";
@@ -26,10 +27,6 @@ const maxObjectBytes = 3 * 1024 * 1024;
 const maxQueued = 20_000;
 /** Rows of one transaction: bounds how long a commit keeps the process from anything else. */
 const maxBatch = 1000;
-/** How long the store rests before it does its house-keeping. */
-const idleMs = 1000;
-/** How long steady writes can put it off. */
-const maxUntidyMs = 30_000;
 
 interface Queued {
   readonly entry: (ResourceChange & { readonly row: JournalRow }) | undefined;
@@ -45,7 +42,7 @@ export class LogStore implements Store {
   readonly #journal: Journal;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #bounds: HistoryBounds;
+  readonly #houseKeeper: HouseKeeper;
   readonly #onClosed: (() => void) | undefined;
   readonly #objects: Map<string, Objects>;
   readonly #histories: Map<string, History>;
@@ -54,23 +51,22 @@ export class LogStore implements Store {
   readonly #staged = new Map<string, Change>();
   #queue: Queued[] = [];
   #flush: NodeJS.Immediate | undefined;
-  #tidy: NodeJS.Timeout | undefined;
   #revision: number;
   #nextRevision: number;
-  #tidiedAtMs = 0;
   #closed = false;
 
   constructor(options: LogStoreOptions) {
     this.#journal = options.journal;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#bounds = options.history ?? defaultHistoryBounds;
     this.#onClosed = options.onClosed;
     this.#objects = options.state.objects;
     this.#histories = options.state.histories;
     this.#revision = options.state.revision;
     this.#nextRevision = this.#revision + 1;
-    this.#compact();
+    const bounds = options.history ?? defaultHistoryBounds;
+    this.#houseKeeper = new HouseKeeper({ ...options, bounds, histories: this.#histories });
+    this.#houseKeeper.compact();
   }
 
   get revision(): number {
@@ -137,7 +133,7 @@ export class LogStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    clearTimeout(this.#tidy);
+    this.#houseKeeper.stop();
     clearImmediate(this.#flush);
     while (this.#queue.length > 0) this.#commitQueued();
     this.#listeners.clear();
@@ -180,7 +176,7 @@ export class LogStore implements Store {
     for (const { done } of batch) done();
     if (this.#closed) return;
     if (this.#queue.length > 0) this.#flush = setImmediate(() => this.#commitQueued());
-    this.#tidyWhenIdle();
+    this.#houseKeeper.afterCommit();
   }
 
   /** Later writes were decided on what is now not to be: they fail with the first. */
@@ -216,47 +212,6 @@ export class LogStore implements Store {
     const history = new History(0);
     this.#histories.set(resource, history);
     return history;
-  }
-
-  #tidyWhenIdle(): void {
-    for (const history of this.#histories.values()) {
-      if (history.overfull(this.#bounds)) return this.#houseKeep(() => this.#compact());
-    }
-    const overdue = this.#clock.now() - this.#tidiedAtMs > maxUntidyMs;
-    if (this.#tidy !== undefined && !overdue) this.#tidy.refresh();
-    this.#tidy ??= setTimeout(() => this.#tidyNow(), idleMs).unref();
-  }
-
-  #tidyNow(): void {
-    this.#tidy = undefined;
-    this.#tidiedAtMs = this.#clock.now();
-    this.#houseKeep(() => {
-      this.#compact();
-      this.#journal.tidy();
-    });
-  }
-
-  #houseKeep(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.#logger.warn({ err: error }, "store could not be tidied");
-    }
-  }
-
-  #compact(): void {
-    const nowMs = this.#clock.now();
-    const revisions: number[] = [];
-    const floors = new Map<string, number>();
-    for (const [resource, history] of this.#histories) {
-      const dropped = history.trim(this.#bounds, nowMs);
-      if (dropped.length > 0) floors.set(resource, history.floor);
-      for (const { revision, stored, previous } of dropped) {
-        if (previous !== undefined) revisions.push(previous.revision);
-        if (stored === undefined) revisions.push(revision);
-      }
-    }
-    if (floors.size > 0) this.#journal.compact({ revisions, floors });
   }
 }
 
