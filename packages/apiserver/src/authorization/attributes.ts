@@ -1,0 +1,82 @@
+import { Query } from "../request/query.ts";
+import { parsePath, type ResourcePath } from "../request/request-path.ts";
+import { parseFieldSelector } from "../selectors/field-selector.ts";
+
+/** What a request wants to do, in the words that roles are written in. Empty text stands for "none". */
+export type Attributes = ResourceAttributes | PathAttributes;
+
+export interface ResourceAttributes {
+  readonly kind: "resource";
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+}
+
+export interface PathAttributes {
+  readonly kind: "path";
+  readonly verb: string;
+  readonly path: string;
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  GET: "get",
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+/**
+ * Reads a request the same way as the router does, so that what is allowed is what is done. A path that names nothing
+ * is judged as it is written.
+ */
+export function attributesOf({ method, url }: { readonly method: string; readonly url: string }): Attributes {
+  const mark = url.indexOf("?");
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const parsed = parsePath(path);
+  if (parsed?.kind !== "resource") return { kind: "path", verb: method.toLowerCase(), path: plain(path) };
+  return resourceAttributes(method, parsed, mark < 0 ? "" : url.slice(mark + 1));
+}
+
+/** One trailing slash makes no difference to the router. */
+function plain(path: string): string {
+  const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  try {
+    return decodeURIComponent(trimmed);
+  } catch {
+    return trimmed;
+  }
+}
+
+function resourceAttributes(method: string, path: ResourcePath, search: string): ResourceAttributes {
+  const slash = path.apiVersion.indexOf("/");
+  const { plural: resource, name = "", subresource = "" } = path;
+  const known = {
+    kind: "resource",
+    group: slash < 0 ? "" : path.apiVersion.slice(0, slash),
+    version: path.apiVersion.slice(slash + 1),
+    // A Namespace lives in itself: a Role inside it can allow to read it.
+    namespace: path.namespace ?? (resource === "namespaces" ? name : ""),
+    resource,
+    subresource,
+  } as const;
+  const verb = verbs[method] ?? method.toLowerCase();
+  if (name !== "") return { ...known, verb, name };
+  if (verb === "get") return { ...known, ...collectionRead(new Query(search)) };
+  return { ...known, verb: verb === "delete" ? "deletecollection" : verb, name };
+}
+
+/** A list or watch of one name can be allowed by that name. */
+function collectionRead(query: Query): { verb: string; name: string } {
+  const [watch, ...others] = query.all("watch");
+  const watching = others.length > 0 || (watch !== undefined && watch !== "false" && watch !== "0");
+  const [selector = "", ...more] = query.all("fieldSelector");
+  const parsed = parseFieldSelector(selector);
+  const exact = "selector" in parsed && more.length === 0 ? parsed.selector.exact("metadata.name") : undefined;
+  const name = exact !== undefined && !/[/%]|^\.{1,2}$/.test(exact) ? exact : "";
+  return { verb: watching ? "watch" : "list", name };
+}
