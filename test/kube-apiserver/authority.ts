@@ -1,0 +1,75 @@
+import { execFileSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Paths of PEM files. */
+export interface KeyPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** A certificate authority of the test's own: its keys live in the scratch folder and die with it. */
+export class Authority {
+  readonly certificate: string;
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    const extensions = ["basicConstraints=critical,CA:TRUE", "keyUsage=keyCertSign", "subjectKeyIdentifier=hash"];
+    const additions = extensions.flatMap((line) => ["-addext", line]);
+    this.certificate = this.#request("ca", ["-subj", "/CN=test-authority", ...additions]).certificate;
+  }
+
+  /** For a client: the common name is the user, the organizations are the groups. */
+  issueClient(name: string, groups: readonly string[]): KeyPair {
+    const organizations = groups.map((group) => `/O=${escaped(group)}`).join("");
+    return this.#issue(name, `${organizations}/CN=${escaped(name)}`, ["extendedKeyUsage=clientAuth"]);
+  }
+
+  /** For a server on loopback, and for the given DNS names. */
+  issueServer(name: string, dnsNames: readonly string[] = []): KeyPair {
+    const names = ["IP:127.0.0.1", ...["localhost", ...dnsNames].map((dns) => `DNS:${dns}`)].join(",");
+    return this.#issue(name, `/CN=${escaped(name)}`, ["extendedKeyUsage=serverAuth", `subjectAltName=${names}`]);
+  }
+
+  #issue(name: string, subject: string, extensions: readonly string[]): KeyPair {
+    const additions = ["basicConstraints=CA:FALSE", ...extensions].flatMap((line) => ["-addext", line]);
+    const signer = ["-CA", this.certificate, "-CAkey", join(this.#folder, "ca.key")];
+    return this.#request(fileName(name), ["-subj", subject, ...signer, ...additions]);
+  }
+
+  #request(file: string, words: readonly string[]): KeyPair {
+    const pair = { certificate: join(this.#folder, `${file}.crt`), key: join(this.#folder, `${file}.key`) };
+    const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    const files = ["-keyout", pair.key, "-out", pair.certificate, "-days", "2"];
+    // the machine's openssl.cnf would add extensions of its own
+    const env = { ...process.env, OPENSSL_CONF: "/dev/null" };
+    execFileSync("openssl", ["req", "-x509", "-utf8", ...curve, ...files, ...words], { stdio: "pipe", env });
+    return pair;
+  }
+}
+
+/** Paths of the key that signs service-account tokens, and of its public half. */
+export interface ServiceAccountKeys {
+  readonly privateKey: string;
+  readonly publicKey: string;
+}
+
+export function makeServiceAccountKeys(folder: string): ServiceAccountKeys {
+  const pair = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const privateKey = join(folder, "service-account.key");
+  const publicKey = join(folder, "service-account.pub");
+  writeFileSync(privateKey, pair.privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+  writeFileSync(publicKey, pair.publicKey.export({ type: "spki", format: "pem" }));
+  return { privateKey, publicKey };
+}
+
+function escaped(value: string): string {
+  return value.replace(/[\\/+=]/g, "\\$&");
+}
+
+/** A user may be called "system:serviceaccount:a:b" or worse. */
+function fileName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9.-]/g, "_");
+}

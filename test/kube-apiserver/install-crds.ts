@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import type { CustomResourceConversion, CustomResourceDefinition } from "@agent-sandbox/api";
+import { crds as ours } from "@agent-sandbox/api/crds";
+import type { ConversionWebhook } from "./conversion-webhook.ts";
+import type { Kubernetes } from "./start.ts";
+
+export interface CrdInstallation {
+  /**
+   * A webhook converts between all versions. Without one only the stored version is served, and nothing has to be
+   * converted. Our own manifests name a Service, which a cluster without nodes cannot run.
+   */
+  readonly webhook?: ConversionWebhook;
+  /** Default: our four. */
+  readonly crds?: readonly CustomResourceDefinition[];
+}
+
+/** Creates the definitions and returns once objects of their kinds can be. */
+export async function installCrds(
+  kubernetes: Kubernetes,
+  { webhook, crds = ours }: CrdInstallation = {},
+): Promise<void> {
+  const authority = readFileSync(kubernetes.authority.certificate).toString("base64");
+  const items = crds.map((crd) =>
+    webhook === undefined ? storedVersionOnly(crd) : convertedBy(crd, { url: webhook.url, caBundle: authority }),
+  );
+  const list = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+  await must(kubernetes, ["create", "-f", "-"], list);
+  const deadline = Date.now() + patienceMs;
+  for (const { metadata } of items) await untilEstablished(kubernetes, metadata.name ?? "", deadline);
+}
+
+const patienceMs = 60_000;
+const established = '{{range .status.conditions}}{{if eq .type "Established"}}{{.status}}{{end}}{{end}}';
+
+/** `kubectl wait` fails on a definition whose status has not been written yet. */
+async function untilEstablished(kubernetes: Kubernetes, name: string, deadline: number): Promise<void> {
+  while ((await must(kubernetes, ["get", "crd", name, "-o", `go-template=${established}`])) !== "True") {
+    if (Date.now() > deadline)
+      throw new Error(`Cannot install CRD "${name}": not established after ${patienceMs / 1000} s`);
+  }
+}
+
+type Webhook = NonNullable<CustomResourceConversion["webhook"]>;
+
+function convertedBy(crd: CustomResourceDefinition, clientConfig: Webhook["clientConfig"]): CustomResourceDefinition {
+  const { conversionReviewVersions = ["v1"] } = crd.spec.conversion?.webhook ?? {};
+  const webhook = { conversionReviewVersions, clientConfig } as Webhook;
+  return { ...crd, spec: { ...crd.spec, conversion: { strategy: "Webhook", webhook } } };
+}
+
+function storedVersionOnly(crd: CustomResourceDefinition): CustomResourceDefinition {
+  const versions = crd.spec.versions.filter(({ storage }) => storage);
+  return { ...crd, spec: { ...crd.spec, versions, conversion: { strategy: "None" } } };
+}
+
+async function must(kubernetes: Kubernetes, words: readonly string[], stdin = ""): Promise<string> {
+  const { code, stdout, stderr } = await kubernetes.kubectl(words, { stdin });
+  if (code !== 0) throw new Error(`Cannot install CRDs: kubectl ${words[0]}: ${stderr}`);
+  return stdout;
+}

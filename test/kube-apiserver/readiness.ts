@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { request } from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type GuardedProcess, lastWords } from "./guarded-process.ts";
+
+export interface Endpoint {
+  readonly url: string;
+  /** Path of the certificate that signed the server's. */
+  readonly authority: string;
+  readonly token: string;
+}
+
+/** Far above the few seconds that it takes, because machines that run tests are busy. */
+const patienceMs = 120_000;
+const pauseMs = 100;
+
+/** Waits until `/readyz` says ok, and gives up as soon as one of the processes it takes has died. */
+export async function untilReady(endpoint: Endpoint, processes: readonly GuardedProcess[]): Promise<void> {
+  const deadline = Date.now() + patienceMs;
+  const ca = readFileSync(endpoint.authority);
+  for (;;) {
+    const state = await readyz(endpoint, ca);
+    const dead = processes.find((process) => !process.running);
+    if (dead !== undefined) throw new Error(`Cannot start Kubernetes: ${dead.name} exited\n${lastWords(dead)}`);
+    if (state === "ok") return;
+    if (Date.now() > deadline) {
+      const words = processes.map((process) => `${process.name}:\n${lastWords(process)}`).join("\n");
+      throw new Error(
+        `Cannot start Kubernetes: not ready after ${patienceMs / 1000} s, /readyz says "${state}"\n${words}`,
+      );
+    }
+    await sleep(pauseMs);
+  }
+}
+
+function readyz({ url, token }: Endpoint, ca: Buffer): Promise<string> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const asked = request(`${url}/readyz`, { ca, headers, agent: false, timeout: 5_000 }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (part: string) => {
+        body += part;
+      });
+      response.once("end", () => resolve(body)).once("error", (error) => resolve(error.message));
+    });
+    asked.once("timeout", () => asked.destroy(new Error("no answer in 5 s")));
+    asked.once("error", (error) => resolve(error.message)).end();
+  });
+}
