@@ -6,7 +6,6 @@ export type NodeReason =
   | "CreateContainerConfigError"
   | "CreateContainerError"
   | "ErrImagePull"
-  | "InvalidImageName"
   | "RunContainerError"
   | "SandboxError"
   | "NodeSetup";

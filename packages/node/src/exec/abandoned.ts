@@ -1,9 +1,8 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { hasCode } from "../errors.ts";
 import { podPaths } from "../layout.ts";
 import type { Machine } from "../pod/machine.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
+import { namesIn } from "../system/folders.ts";
 import { readJson, removeFile } from "../system/json-file.ts";
 
 /** Ends the commands that were running when the node's last process was killed. */
@@ -18,14 +17,5 @@ export async function endAbandonedExecs(machine: Machine, uid: string): Promise<
       await removeCgroup(machine.cgroups, cgroup);
     }
     await removeFile(file);
-  }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return [];
-    throw error;
   }
 }

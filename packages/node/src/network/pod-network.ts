@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { readdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { hasCode, NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
+import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
 import { runCommand, tryCommand } from "../system/run-command.ts";
 import { AddressPool } from "./address-pool.ts";
@@ -77,8 +78,8 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
       );
     },
     found: async () => ({
-      namespaces: (await names("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),
-      interfaces: (await names("/sys/class/net")).filter((name) => name.startsWith(layout.vethPrefix)),
+      namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),
+      interfaces: (await namesIn("/sys/class/net")).filter((name) => name.startsWith(layout.vethPrefix)),
     }),
     removeInterface: (name) => ip([], [`link del ${name}`]),
     remove: async () => {
@@ -93,7 +94,7 @@ async function settleSubnet(layout: Layout, wanted: string | undefined): Promise
   const saved = (await readJson(layout.networkFile)) as { subnet?: string } | undefined;
   const kept = saved?.subnet === undefined ? undefined : parseSubnet(saved.subnet);
   if (kept !== undefined && (wanted === undefined || wanted === saved?.subnet)) return kept;
-  const hasPods = (await names(layout.podsDir)).length > 0;
+  const hasPods = (await namesIn(layout.podsDir)).length > 0;
   if (kept !== undefined && hasPods) {
     throw new NodeError("NodeSetup", `Cannot change the subnet to "${wanted}": Pods still use "${saved?.subnet}"`);
   }
@@ -153,8 +154,4 @@ async function ip(options: readonly string[], lines: readonly string[]): Promise
 
 function batch(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join("");
-}
-
-async function names(folder: string): Promise<string[]> {
-  return existsSync(folder) ? readdir(folder) : [];
 }

@@ -1,6 +1,6 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
-import { hasCode } from "../errors.ts";
+import { mkdir, rm } from "node:fs/promises";
 import { isSafeUid, type Layout, podPaths } from "../layout.ts";
+import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
 import type { Backoff } from "./backoff.ts";
 
@@ -84,19 +84,10 @@ export function podRecords(layout: Layout): PodRecords {
     remove: (uid) => rm(podPaths(layout, uid).dir, { recursive: true, force: true }),
     list: async () => {
       const found = new Map<string, PodRecord | undefined>();
-      for (const uid of await names(layout.podsDir)) {
+      for (const uid of await namesIn(layout.podsDir)) {
         if (isSafeUid(uid)) found.set(uid, await read(uid).catch(() => undefined));
       }
       return found;
     },
   };
-}
-
-async function names(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return [];
-    throw error;
-  }
 }

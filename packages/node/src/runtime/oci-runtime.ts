@@ -1,7 +1,8 @@
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { hasCode, NodeError } from "../errors.ts";
+import { NodeError } from "../errors.ts";
 import { findProgram } from "../system/find-program.ts";
+import { namesIn } from "../system/folders.ts";
 import { tryCommand } from "../system/run-command.ts";
 import { runtimeMessage } from "./runtime-message.ts";
 
@@ -69,7 +70,7 @@ export async function openRuntime(registration: RuntimeRegistration, runDir: str
     start: (id) => call("start", [id], /already running/),
     kill: (id, signal) => call("kill", [id, signal], gone),
     remove: (id) => call("delete", ["--force", id], gone),
-    list: () => entries(root),
+    list: () => namesIn(root),
     execCommand: ({ id, command, tty, cgroup, pidFile }) => ({
       program,
       args: [
@@ -85,14 +86,4 @@ export async function openRuntime(registration: RuntimeRegistration, runDir: str
       ],
     }),
   };
-}
-
-async function entries(folder: string): Promise<string[]> {
-  try {
-    const found = await readdir(folder, { withFileTypes: true });
-    return found.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return [];
-    throw error;
-  }
 }

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Layout, layoutOf } from "../layout.ts";
 import { detectCgroups } from "../system/cgroups.ts";
+import { namesIn } from "../system/folders.ts";
 import { mountsUnder } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
 import { tryCommand } from "../system/run-command.ts";
@@ -64,8 +65,4 @@ async function processesOf(layout: Layout): Promise<string[]> {
     if (marked) found.push(`${pid} ${command?.replaceAll("\0", " ").trim()}`);
   }
   return found;
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  return existsSync(folder) ? readdir(folder) : [];
 }
