@@ -6,7 +6,7 @@ import type { Identity } from "./auth/identity.ts";
 import { writeKubeconfig } from "./auth/kubeconfig.ts";
 import { createNamespaces } from "./bootstrap.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { ExecEndpoint } from "./exec/exec-endpoint.ts";
+import { ExecEndpoint } from "./streams/exec-endpoint.ts";
 import { EventExpiry } from "./gc/event-expiry.ts";
 import { GarbageCollector } from "./gc/garbage-collector.ts";
 import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";

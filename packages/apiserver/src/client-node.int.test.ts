@@ -13,7 +13,7 @@ import {
   Watch,
 } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FakePodStreams } from "./exec/fake-pod-streams.test.support.ts";
+import { FakePodStreams } from "./streams/fake-pod-streams.test.support.ts";
 import { type ApiServer, createApiServer } from "./index.ts";
 
 let folder: string;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FakePodStreams } from "./exec/fake-pod-streams.test.support.ts";
+import { FakePodStreams } from "./streams/fake-pod-streams.test.support.ts";
 import { type ApiServer, createApiServer } from "./index.ts";
 
 const kubectlPath = "/usr/bin/kubectl";
