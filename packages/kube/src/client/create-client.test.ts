@@ -322,6 +322,16 @@ describe("answers", () => {
     await expect(client.get(nodes, { name: "n" })).rejects.toMatchObject(expected);
   });
 
+  test("another uid is a Conflict, which Kubernetes calls Invalid", async () => {
+    const causes = [{ reason: "FieldValueInvalid", message: "field is immutable", field: "metadata.uid" }];
+    const answer = { status: 422, body: { ...Object(status(422, "Invalid", "no")), details: { causes } } };
+    const { client } = scripted([answer, answer]);
+    const guarded = { type: "merge", body: {}, preconditions: { uid: "u" } } as const;
+    await expect(client.patch(nodes, { name: "n" }, guarded)).rejects.toMatchObject({ reason: "Conflict", code: 422 });
+    const unguarded = { type: "merge", body: { metadata: { uid: "u" } } } as const;
+    await expect(client.patch(nodes, { name: "n" }, unguarded)).rejects.toMatchObject({ reason: "Invalid" });
+  });
+
   test("a deletion answered with a Status has no object to give", async () => {
     const { client } = scripted([
       { body: { kind: "Status", status: "Success" } },

@@ -13,7 +13,7 @@ import { KubeError } from "../errors.ts";
 import type { KubeObject, ObjectKey, Resource } from "../resource.ts";
 import type { Method, Transport, TransportRequest, WatchEvent } from "../transport.ts";
 import { gatherPages, readPage } from "./pages.ts";
-import { guardsOf, patchRequest } from "./patch-request.ts";
+import { asConflict, guardsOf, patchRequest } from "./patch-request.ts";
 import { resourcePath, type Target, withQuery } from "./paths.ts";
 import { type RateLimit, RateLimiter } from "./rate-limiter.ts";
 import { Sender } from "./sender.ts";
@@ -122,7 +122,9 @@ class TransportClient implements Client {
     const force = patch.type === "apply" ? patch.force : undefined;
     const target = { ...key, subresource: options.subresource };
     const call = { verb: "patch", method: "PATCH", target, query: { ...query, force }, signal } as const;
-    return this.#object(resource, { ...call, ...patchRequest(patch) });
+    return this.#object(resource, { ...call, ...patchRequest(patch) }).catch((error: unknown) => {
+      throw asConflict(error, patch);
+    });
   }
 
   async delete<T extends KubeObject>(

@@ -1,4 +1,5 @@
 import type { Patch, Preconditions } from "../client.ts";
+import { isReason, KubeError } from "../errors.ts";
 
 const contentTypes = {
   merge: "application/merge-patch+json",
@@ -13,9 +14,9 @@ export interface PatchRequest {
 }
 
 /**
- * The wire form of a patch, its preconditions inside. A server that finds another uid or resourceVersion on the object
- * than the patched result carries answers Conflict. In a JSON patch that takes `add`: a failed `test` would be Invalid,
- * which a caller could not tell from a bad patch.
+ * The wire form of a patch, its preconditions inside: a server refuses a result that carries another uid or
+ * resourceVersion than the object. In a JSON patch that takes `add`: a caller could not tell a failed `test` from a bad
+ * patch.
  */
 export function patchRequest(patch: Patch): PatchRequest {
   return { contentType: contentTypes[patch.type], body: patchBody(patch) };
@@ -30,6 +31,16 @@ function patchBody(patch: Patch): object {
   }
   const metadata = (patch.body as { metadata?: object }).metadata;
   return { ...patch.body, metadata: { ...metadata, ...Object.fromEntries(guards) } };
+}
+
+/** Kubernetes calls another uid in a patch an invalid change of an immutable field; to the caller it is a stale base. */
+export function asConflict(error: unknown, patch: Patch): unknown {
+  const guarded = patch.type !== "apply" && patch.preconditions?.uid !== undefined;
+  const isStale =
+    guarded && isReason(error, "Invalid") && error.details?.causes?.some(({ field }) => field === "metadata.uid");
+  if (!isStale) return error;
+  const { message, code, details } = error;
+  return new KubeError("Conflict", message, { code, cause: error, ...(details ? { details } : {}) });
 }
 
 /** Only the fields that were given: an undefined one must not become a null on the wire. */

@@ -234,7 +234,9 @@ describe.concurrent("an informer before a hostile server", () => {
     world.put("unseen");
     await until(() => isCurrent(setup));
     expect(setup.seconds()).toBeGreaterThan(90);
-    expect(world.counts).toEqual({ list: 1, watch: 2 });
+    // The second list is the question whether the server still has the version.
+    expect(world.counts).toEqual({ list: 2, watch: 2 });
+    expectTruth(setup);
   });
 
   test("a reset does not end it, nor what happened meanwhile get lost", async (context) => {
@@ -247,6 +249,17 @@ describe.concurrent("an informer before a hostile server", () => {
     }
     expect(setup.world.counts.list).toBe(1);
     expectTruth(setup);
+  });
+
+  test("a server restored from a backup is believed, not waited for", async (context) => {
+    const setup = await setUp(context, { initial: "list" });
+    const { world, informer } = setup;
+    for (let pod = 0; pod < 50; pod += 1) world.put(`pod-${pod}`);
+    await until(() => isCurrent(setup) && world.watches === 1);
+    world.restore(world.version - 30);
+    world.put("after");
+    await until(() => isCurrent(setup));
+    expect(informer.size).toBe(21);
   });
 
   test("streamed objects need one request", async (context) => {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Client, ObjectList, WatchOptions } from "../client.ts";
+import type { Client, ListOptions, ObjectList, WatchOptions } from "../client.ts";
 import { KubeError, type KubeReason } from "../errors.ts";
 import type { KubeObject, Resource } from "../resource.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
@@ -65,8 +65,8 @@ function scripted(lists: readonly ListAnswer[], watches: readonly WatchAnswer[])
   let listed = 0;
   let watched = 0;
   const client = {
-    async list(_resource: Resource, _options: object, transform?: (object: KubeObject) => KubeObject) {
-      asked.push("list");
+    async list(_resource: Resource, options: ListOptions, transform?: (object: KubeObject) => KubeObject) {
+      asked.push(options.fieldSelector === undefined ? "list" : `list ${options.fieldSelector}`);
       askedAt.push(clock.now());
       const answer = pick(lists, listed++);
       if (answer instanceof KubeError) throw answer;
@@ -215,6 +215,26 @@ describe("silence", () => {
     expect(troubles[0]?.error.message).toMatch(/no event for 90000 ms/);
   });
 
+  test("since the opening of a watch makes it ask whether the server still has the version", async () => {
+    const script = scripted([list("50", thing("a", "3")), list("60"), list("20", thing("b", "19"))], [[]]);
+    const { changes } = follow(script);
+    await script.clock.advance(91_000);
+    const probe = "list metadata.name=-";
+    expect(script.asked).toEqual(["list", { resourceVersion: "50" }, probe, { resourceVersion: "50" }]);
+    await script.clock.advance(91_000);
+    expect(script.asked.slice(4)).toEqual([probe, "list", { resourceVersion: "20" }]);
+    expect(changes).toEqual([reset("50", thing("a", "3")), reset("20", thing("b", "19"))]);
+  });
+
+  test("of a watch that the server closes is doubted too", async () => {
+    const script = scripted([list("50")], [[], []]);
+    follow(script, { fieldSelector: "status.phase=Running" });
+    await script.clock.advance(minute);
+    script.streams[0]?.push("end");
+    await script.clock.advance(0);
+    expect(script.asked[2]).toBe("list status.phase=Running,metadata.name=-");
+  });
+
   test("broken by a bookmark a minute never ends one", async () => {
     const script = scripted([list("5")], [[]]);
     follow(script);
@@ -235,7 +255,7 @@ describe("silence", () => {
       await script.clock.advance(minute);
     }
     await script.clock.advance(1_000);
-    expect(script.asked.length).toBe(3);
+    expect(script.streams.map(({ closed }) => closed)).toEqual([true, false]);
   });
 
   test("is not counted while the consumer is busy", async () => {
@@ -327,6 +347,7 @@ describe("streamed initial objects", () => {
 
   test.for<[string, WatchAnswer]>([
     ["refuses them", failure("Invalid")],
+    ["fails at them", [[{ ...expired, object: { kind: "Status", code: 500, message: "disabled" } as KubeObject }]]],
     ["ignores them and is quiet", [[added("a", "3")]]],
     ["ignores them and sends a plain bookmark", [[added("a", "3"), bookmark("9")]]],
     ["ignores them and closes", [[added("a", "3")], "end"]],

@@ -1,16 +1,29 @@
+import { compareVersions } from "../cache/version.ts";
 import type { Client, WatchOptions } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { isReason, KubeError } from "../errors.ts";
+import { isReason, KubeError, type KubeReason } from "../errors.ts";
 import type { KubeObject, Resource } from "../resource.ts";
 import { readBatch } from "./batch.ts";
 import type { Change, FollowOptions } from "./follow.ts";
 import { GuardedWatch } from "./guarded-watch.ts";
 import { collectInitial } from "./initial.ts";
-import { recover } from "./recovery.ts";
+import { healthyAfterMs, recover } from "./recovery.ts";
 
 export const defaultIdleMs = 90_000;
 /** A server that knows `sendInitialEvents` sends something at once; one that ignores it never sends the end mark. */
 const streamIdleMs = 10_000;
+/** Failures that a list would meet as well. Any other is the server's way to say that it cannot stream its objects. */
+const notOfStreaming: readonly KubeReason[] = [
+  "Unreachable",
+  "Interrupted",
+  "Unauthorized",
+  "Forbidden",
+  "NotFound",
+  "TooManyRequests",
+  "ServiceUnavailable",
+];
+/** Every resource can be selected by name, and no object has this one. */
+const noObject = "metadata.name=-";
 /** The server ends a watch after 5 to 10 minutes, as Kubernetes' own clients ask, so that load spreads over servers. */
 const shortestWatchSeconds = 300;
 
@@ -18,12 +31,14 @@ const shortestWatchSeconds = 300;
  * - `empty`: nothing is known: at the start, or the server no longer accepts our version.
  * - `listed`: everything up to `version` is known, no watch is open.
  * - `watching`: `watch` delivers what comes after `version`.
+ * - `doubting`: a watch from `version` was open for long and brought nothing, not even a bookmark. A server that was
+ *   restored from a backup behaves so towards versions it no longer has: it waits for them.
  *
  * `failures` counts the attempts that ended badly since a watch was last healthy.
  */
 export type State<T extends KubeObject> =
   | { readonly at: "empty"; readonly failures: number }
-  | { readonly at: "listed"; readonly failures: number; readonly version: string }
+  | { readonly at: "listed" | "doubting"; readonly failures: number; readonly version: string }
   | { readonly at: "watching"; readonly failures: number; readonly version: string; readonly watch: GuardedWatch<T> };
 
 export interface Step<T extends KubeObject> {
@@ -57,9 +72,11 @@ export class Follower<T extends KubeObject> {
           // After a failure the plainest way is taken: some proxies pass lists and break streams.
           return this.#streams && state.failures === 0 ? await this.#stream() : await this.#list(state.failures);
         case "listed":
-          return { next: { ...state, at: "watching", watch: await this.#open({ resourceVersion: state.version }) } };
+          return { next: await this.#watch(state) };
         case "watching":
           return await this.#read(state);
+        case "doubting":
+          return await this.#doubt(state);
         default:
           return state satisfies never;
       }
@@ -103,9 +120,23 @@ export class Follower<T extends KubeObject> {
       return undefined;
     } catch (error) {
       watch?.close();
-      if (watch?.fellSilent || isReason(error, "BadRequest", "Invalid")) return undefined;
+      if (watch?.fellSilent || !isReason(error, ...notOfStreaming)) return undefined;
       throw error;
     }
+  }
+
+  async #watch({ failures, version }: State<T> & { version: string }): Promise<State<T>> {
+    return { at: "watching", failures, version, watch: await this.#open({ resourceVersion: version }) };
+  }
+
+  /** Asks for the server's version with a list that no object matches. */
+  async #doubt({ failures, version }: State<T> & { version: string }): Promise<Step<T>> {
+    const { fieldSelector, ...scope } = this.#scope();
+    const nothing = fieldSelector === undefined ? noObject : `${fieldSelector},${noObject}`;
+    const options = { ...scope, fieldSelector: nothing, signal: this.#options.signal };
+    const { resourceVersion } = await this.#client.list(this.#resource, options);
+    const wentBack = (compareVersions(resourceVersion, version) ?? 0) < 0;
+    return { next: wentBack ? { at: "empty", failures } : { at: "listed", failures, version } };
   }
 
   async #read(state: State<T> & { at: "watching" }): Promise<Step<T>> {
@@ -125,7 +156,8 @@ export class Follower<T extends KubeObject> {
     const { keepVersion, waitMs, failures } = recover(ending, (this.#options.random ?? Math.random)());
     if (error && !this.#options.signal.aborted) this.#options.onTrouble?.({ error, failures, retryInMs: waitMs });
     if (state.at === "empty" || !keepVersion) return { waitMs, next: { at: "empty", failures } };
-    return { waitMs, next: { at: "listed", failures, version: state.version } };
+    const unheard = watch && !watch.heard && ending.livedMs >= healthyAfterMs;
+    return { waitMs, next: { at: unheard ? "doubting" : "listed", failures, version: state.version } };
   }
 
   #open(from: WatchOptions, idleMs: number = this.#idleMs): Promise<GuardedWatch<T>> {

@@ -21,6 +21,7 @@ export class GuardedWatch<T extends KubeObject> {
   readonly #openedAt: number;
   /** The longest silence before the connection is taken for dead; a change counts from the next wait on. */
   idleMs: number;
+  #heard = false;
   #silence: KubeError | undefined;
   /** When the consumer began to wait, and the last life seen since; absent while the consumer is busy. */
   #waiting: { readonly since: number; lifeAt: number } | undefined;
@@ -67,6 +68,11 @@ export class GuardedWatch<T extends KubeObject> {
     return this.#silence !== undefined;
   }
 
+  /** Whether any event came, a bookmark included. */
+  get heard(): boolean {
+    return this.#heard;
+  }
+
   /** The next events, or undefined when the server has closed the watch. */
   async next(): Promise<readonly WatchEvent<T>[] | undefined> {
     const now = this.#options.clock.now();
@@ -77,7 +83,10 @@ export class GuardedWatch<T extends KubeObject> {
         const result = await this.#events.next();
         if (this.#silence) throw this.#silence;
         if (result.done === true) return undefined;
-        if (result.value.length > 0) return result.value;
+        if (result.value.length > 0) {
+          this.#heard = true;
+          return result.value;
+        }
         waiting.lifeAt = this.#options.clock.now();
       }
     } catch (error) {

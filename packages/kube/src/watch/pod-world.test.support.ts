@@ -34,6 +34,16 @@ export class PodWorld {
     if (this.pods.has(name)) this.#record("DELETED", this.#object(name));
   }
 
+  /** Goes back to an earlier moment, as a restored backup does, and breaks with everybody. */
+  restore(version: number): void {
+    const kept = this.#asOf(version);
+    this.log.splice(0, this.log.length, ...this.log.filter(({ object }) => versionOf(object) <= version));
+    this.pods.clear();
+    for (const object of kept) this.pods.set(object.metadata?.name ?? "", object);
+    this.version = version;
+    for (const response of this.#open) response.destroy();
+  }
+
   bookmark(version: number = this.version): void {
     for (const response of this.#open) response.write(line({ type: "BOOKMARK", object: at(version) }));
   }
@@ -72,7 +82,7 @@ export class PodWorld {
   #list(query: URLSearchParams, response: ServerResponse): void {
     const [version = this.version, offset = 0] = (query.get("continue") ?? "").split(":").filter(Boolean).map(Number);
     if (version < this.floor) return expired(response);
-    const items = this.#asOf(version);
+    const items = query.has("fieldSelector") ? [] : this.#asOf(version);
     const limit = Number(query.get("limit") ?? items.length);
     const end = offset + limit;
     const token = end < items.length ? { continue: `${version}:${end}` } : {};
@@ -83,7 +93,7 @@ export class PodWorld {
     if (version === this.version) return [...this.pods.values()];
     const pods = new Map<string, KubeObject>();
     for (const { type, object } of this.log) {
-      if (Number(object.metadata?.resourceVersion) > version) break;
+      if (versionOf(object) > version) break;
       if (type === "DELETED") pods.delete(object.metadata?.name ?? "");
       else pods.set(object.metadata?.name ?? "", object);
     }
@@ -104,15 +114,17 @@ export class PodWorld {
       const annotations = { "k8s.io/initial-events-end": "true" };
       response.write(line({ type: "BOOKMARK", object: { metadata: { ...metadata, annotations } } }));
     }
-    for (const event of this.log) {
-      if (Number(event.object.metadata?.resourceVersion) > from) response.write(line(event));
-    }
+    for (const event of this.log) if (versionOf(event.object) > from) response.write(line(event));
+    // As kube-apiserver does: a version from the future is waited for in silence.
+    if (from > this.version) return;
     this.#open.add(response);
     response.on("close", () => this.#open.delete(response));
   }
 }
 
 export const line = (event: object): string => `${JSON.stringify(event)}\n`;
+
+const versionOf = (object: KubeObject): number => Number(object.metadata?.resourceVersion);
 
 export const at = (version: number): KubeObject => ({ metadata: { resourceVersion: String(version) } });
 
