@@ -1,0 +1,104 @@
+import { type ApiObject, valueAt } from "../api-object.ts";
+import { equalJson } from "../json.ts";
+import { type CheckOptions, summary, typeProblems } from "./check-type.ts";
+import { fieldsOf } from "./extract.ts";
+import { difference, hasField, without } from "./field-set.ts";
+import { lastAppliedFields, lastAppliedManager, withLastApplied } from "./last-applied.ts";
+import {
+  decodeManagedFields,
+  entryId,
+  type ManagedEntry,
+  type ManagedTable,
+  withEntry,
+  withManagedFields,
+} from "./managed-table.ts";
+import { merge } from "./merge.ts";
+import { neverOwned } from "./never-owned.ts";
+import { currentTable, dispossess, type FieldConflict } from "./ownership.ts";
+import { prune } from "./prune.ts";
+import { updatedTable } from "./record-update.ts";
+import { type KindVersions, resetFields, type Versioned, versioned } from "./versioned.ts";
+import { emptyLike, newEntry, type Writer } from "./writer.ts";
+
+export interface Apply extends Writer {
+  /** The stored object in the version of the configuration; `undefined` when there is none. */
+  readonly live: ApiObject | undefined;
+  readonly config: ApiObject;
+  /** Take over what others own instead of reporting conflicts. */
+  readonly force: boolean;
+}
+
+export type Applied =
+  /** The object to store, before defaults. The same as the live one when nothing at all changes. */
+  { readonly object: ApiObject } | { readonly conflicts: readonly FieldConflict[] } | { readonly problem: string };
+
+const beforeFirstApply = "before-first-apply";
+
+/**
+ * Server-side apply: merges a configuration into the live object, removes what its manager applied before and applies no
+ * longer, and gives the manager what it applied. Nothing is changed when another manager owns a field it would change.
+ */
+export function applyConfiguration(apply: Apply): Applied {
+  const inputs = readInputs(apply);
+  if ("problem" in inputs) return inputs;
+  const applied = applyInputs(inputs, apply.force);
+  if (apply.manager !== lastAppliedManager) return applied;
+  const migrated = "conflicts" in applied ? applyMigrating(inputs, applied.conflicts) : applied;
+  return "object" in migrated ? { object: withLastApplied(migrated.object, apply.config) } : migrated;
+}
+
+/** What the user applied in the old way is no conflict. */
+function applyMigrating(inputs: Inputs, conflicts: readonly FieldConflict[]): Applied {
+  const allowed = lastAppliedFields(inputs.live);
+  const others = conflicts.filter(({ path }) => !hasField(allowed, path));
+  return others.length > 0 ? { conflicts: others } : applyInputs(inputs, true);
+}
+
+interface Inputs {
+  readonly kind: KindVersions;
+  readonly config: Versioned;
+  readonly live: Versioned;
+  readonly table: ManagedTable;
+  /** The entry of the applier, without fields yet. */
+  readonly start: ManagedEntry;
+}
+
+function readInputs({ kind, config, live, manager, subresource, now }: Apply): Inputs | { readonly problem: string } {
+  const given = valueAt(config, "metadata", "managedFields");
+  if (given !== undefined && given !== null) return { problem: "metadata.managedFields must be nil" };
+  const applied = versioned(kind, config);
+  const problem = typeProblem("patch", applied);
+  if (problem !== undefined) return { problem };
+  const current = live === undefined ? emptyLike(applied) : versioned(kind, live);
+  const liveProblem = typeProblem("live", current, { allowDuplicates: true });
+  if (liveProblem !== undefined) return { problem: liveProblem };
+  const stored = decodeManagedFields(live?.metadata.managedFields);
+  if ("problem" in stored) return { problem: `failed to decode managed fields: ${stored.problem}` };
+  const before = { kind, now, live: undefined, next: current.object, manager: beforeFirstApply, subresource };
+  const table = stored.table.size > 0 ? stored.table : updatedTable(before, stored.table);
+  const start = newEntry({ manager, operation: "Apply", apiVersion: config.apiVersion, subresource, time: now });
+  return { kind, config: applied, live: current, table: currentTable(kind, table, current), start };
+}
+
+function typeProblem(what: "patch" | "live", { object, type }: Versioned, options?: CheckOptions): string | undefined {
+  const problems = typeProblems(object, type, options);
+  if (problems.length === 0) return undefined;
+  const { apiVersion, kind, metadata } = object;
+  const name = `${metadata.namespace ?? ""}/${metadata.name ?? ""}; ${apiVersion}, Kind=${kind}`;
+  return `failed to create typed ${what} object (${name}): ${summary(problems)}`;
+}
+
+function applyInputs({ kind, config, live, table, start }: Inputs, force: boolean): Applied {
+  const id = entryId(start);
+  const last = table.get(id);
+  const fields = without(fieldsOf(config.object, config.type), resetFields(kind, start.apiVersion));
+  const owned = new Map(table).set(id, { ...start, fields });
+  const merged: Versioned = { type: live.type, object: merge(live.object, config.object, live.type) as ApiObject };
+  const after = prune({ kind, merged, table: owned, last });
+  const { table: rest, conflicts } = dispossess({ kind, before: live, after, table: owned, self: id });
+  if (conflicts.length > 0 && !force) return { conflicts };
+  // An apply that changes nothing moves no time, so that it leaves the stored object as it is.
+  const unchanged = equalJson(live.object, after.object);
+  const entry = { ...start, fields: difference(fields, neverOwned), time: unchanged ? last?.time : start.time };
+  return { object: withManagedFields(unchanged ? live.object : after.object, withEntry(rest, entry)) };
+}

@@ -1,0 +1,115 @@
+import { isJsonObject } from "../api-object.ts";
+import { maxJsonDepth } from "../json.ts";
+import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
+import { plainText, sourceText, typeName } from "./go-format.ts";
+import { elementOf } from "./list-item.ts";
+import { renderElement } from "./path-element.ts";
+
+/** A client can send thousands of wrong fields; this many are named. */
+const maxProblems = 100;
+
+export interface CheckOptions {
+  /** What is stored may repeat items of a keyed list, what is applied may not. Default false. */
+  readonly allowDuplicates?: boolean;
+}
+
+/** Why a value cannot be divided between owners as its type says, each problem with its path; empty when it can. */
+export function typeProblems(
+  value: unknown,
+  type: FieldType,
+  { allowDuplicates = false }: CheckOptions = {},
+): string[] {
+  const check: Check = { allowDuplicates, problems: [] };
+  checkValue(check, { value, type, path: "", depth: 1 });
+  return check.problems;
+}
+
+interface Check {
+  readonly allowDuplicates: boolean;
+  readonly problems: string[];
+}
+
+interface Place {
+  readonly value: unknown;
+  readonly type: FieldType;
+  readonly path: string;
+  readonly depth: number;
+}
+
+function report(check: Check, path: string, what: string): void {
+  if (check.problems.length < maxProblems) check.problems.push(path === "" ? what : `${path}: ${what}`);
+}
+
+function checkValue(check: Check, place: Place): void {
+  const { value, type, path, depth } = place;
+  if (depth > maxJsonDepth) return report(check, path, `nested deeper than ${maxJsonDepth} levels`);
+  if (value === null) return;
+  const form = formOf(type, value);
+  if (form.is === "map") {
+    if (isJsonObject(value)) checkMembers(check, place, { members: value, map: form.map });
+    else report(check, path, `expected map, got ${printed(value)}`);
+  } else if (form.is === "list") {
+    if (Array.isArray(value)) checkItems(check, place, { items: value, list: form.list });
+    else report(check, path, `expected list, got ${printed(value)}`);
+  } else {
+    const problem = scalarProblem(form.scalar, value);
+    if (problem !== undefined) report(check, path, problem);
+  }
+}
+
+const printed = (value: unknown): string => `&{${plainText(value)}}`;
+
+function scalarProblem(scalar: ScalarType, value: unknown): string | undefined {
+  switch (scalar) {
+    case "numeric":
+      return typeof value === "number" ? undefined : `expected numeric (int or float), got ${typeName(value)}`;
+    case "string":
+      return typeof value === "string"
+        ? undefined
+        : `expected string, got &value.valueUnstructured{Value:${sourceText(value)}}`;
+    case "boolean":
+      return typeof value === "boolean" ? undefined : `expected boolean, got ${printed(value)}`;
+    case "untyped":
+      return typeof value === "object" ? `expected any scalar, got ${printed(value)}` : undefined;
+  }
+}
+
+function checkMembers(
+  check: Check,
+  { path, depth }: Place,
+  { members, map }: { members: { readonly [name: string]: unknown }; map: MapType },
+): void {
+  for (const [name, value] of Object.entries(members)) {
+    const type = map.member(name);
+    const inner = `${path}.${name}`;
+    if (type === undefined) report(check, inner, "field not declared in schema");
+    else checkValue(check, { value, type, path: inner, depth: depth + 1 });
+  }
+}
+
+function checkItems(
+  check: Check,
+  { path, depth }: Place,
+  { items, list }: { items: readonly unknown[]; list: ListType },
+): void {
+  const seen = new Set<string>();
+  for (const [at, value] of items.entries()) {
+    let step = `[${at}]`;
+    if (!list.atomic) {
+      const named = elementOf(list, value);
+      if ("problem" in named) return report(check, path, `element ${at}: ${named.problem}`);
+      step = renderElement(named.element);
+      if (seen.has(named.element.id) && !check.allowDuplicates)
+        report(check, path, `duplicate entries for key ${step}`);
+      seen.add(named.element.id);
+    }
+    checkValue(check, { value, type: list.item, path: `${path}${step}`, depth: depth + 1 });
+  }
+}
+
+/** One message out of several problems. */
+export function summary(problems: readonly string[]): string {
+  return problems.length === 1
+    ? (problems[0] as string)
+    : ["errors:", ...problems.map((line) => `  ${line}`)].join("\n");
+}

@@ -1,0 +1,157 @@
+import { isJsonObject } from "../api-object.ts";
+import { type MergeSchema, wholeObjectSchema } from "./merge-schema.ts";
+
+/** How a value may be divided between owners. A type with several forms takes the one that fits the value. */
+export interface FieldType {
+  readonly scalar?: ScalarType;
+  readonly list?: ListType;
+  readonly map?: MapType;
+}
+
+export type ScalarType = "string" | "numeric" | "boolean" | "untyped";
+
+export interface ListType {
+  /** The list has one owner and is replaced as a whole. */
+  readonly atomic: boolean;
+  /** The fields that tell items apart; none when the items are values of a set. */
+  readonly keys: readonly string[];
+  readonly item: FieldType;
+  /** What a key field means when an item leaves it out. */
+  keyDefault(key: string): unknown;
+}
+
+export interface MapType {
+  readonly atomic: boolean;
+  /** Whether the schema names the member: such members are not owned for existing, only for what they hold. */
+  declares(name: string): boolean;
+  /** The type of a member; `undefined` when the schema has no such member. */
+  member(name: string): FieldType | undefined;
+  /** Whether nothing is known of any member. */
+  readonly untyped: boolean;
+}
+
+const atomicUntyped: FieldType = {
+  scalar: "untyped",
+  list: {
+    atomic: true,
+    keys: [],
+    get item(): FieldType {
+      return atomicUntyped;
+    },
+    keyDefault: () => undefined,
+  },
+  map: { atomic: true, declares: () => false, member: () => atomicUntyped, untyped: true },
+};
+
+/** The type of values without a schema: objects are divided by member, lists are not divided. */
+export const deducedType: FieldType = {
+  scalar: "untyped",
+  list: { atomic: true, keys: [], item: atomicUntyped, keyDefault: () => undefined },
+  map: { atomic: false, declares: () => false, member: () => deducedType, untyped: true },
+};
+
+const closedTypes = new WeakMap<MergeSchema, FieldType>();
+const openTypes = new WeakMap<MergeSchema, FieldType>();
+
+/** The type of whole objects of a kind; `undefined` when the kind has no schema. */
+export function objectType(schema: MergeSchema | undefined): FieldType {
+  return schema === undefined ? deducedType : typeOf(wholeObjectSchema(schema), false);
+}
+
+/** `open`: an enclosing schema preserves unknown fields, which holds for everything inside. */
+function typeOf(given: MergeSchema, open: boolean): FieldType {
+  const cache = open ? openTypes : closedTypes;
+  let type = cache.get(given);
+  if (type === undefined) {
+    const schema = given["x-kubernetes-embedded-resource"] === true ? wholeObjectSchema(given) : given;
+    type = makeType(schema, open || schema["x-kubernetes-preserve-unknown-fields"] === true);
+    cache.set(given, type);
+  }
+  return type;
+}
+
+function makeType(schema: MergeSchema, open: boolean): FieldType {
+  switch (schema.type) {
+    case "object":
+      return { map: mapType(schema, open) };
+    case "array":
+      return { list: listType(schema, open) };
+    case "integer":
+    case "number":
+      return { scalar: "numeric" };
+    case "boolean":
+      return { scalar: "boolean" };
+    case "string":
+      return { scalar: ["", "byte"].includes(schema.format ?? "") ? "string" : "untyped" };
+    default:
+      return { scalar: "untyped", list: listType(schema, open), map: mapType(schema, open) };
+  }
+}
+
+function mapType(schema: MergeSchema, open: boolean): MapType {
+  const properties = schema.properties ?? {};
+  const others = otherMembers(schema, open);
+  return {
+    atomic: schema["x-kubernetes-map-type"] === "atomic",
+    declares: (name) => Object.hasOwn(properties, name),
+    member: (name) => {
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      return property === undefined ? others() : typeOf(property, open);
+    },
+    get untyped(): boolean {
+      return Object.keys(properties).length === 0 && others()?.scalar === "untyped";
+    },
+  };
+}
+
+function otherMembers({ properties, additionalProperties }: MergeSchema, open: boolean): () => FieldType | undefined {
+  if (typeof additionalProperties === "object") return () => typeOf(additionalProperties, open);
+  const free = additionalProperties ?? (open || Object.keys(properties ?? {}).length === 0);
+  return () => (free ? deducedType : undefined);
+}
+
+function listType(schema: MergeSchema, open: boolean): ListType {
+  const { items } = schema;
+  return {
+    ...division(schema),
+    get item(): FieldType {
+      return items === undefined ? atomicUntyped : typeOf(items, open);
+    },
+    keyDefault: (key) => {
+      const properties = items?.properties;
+      return properties !== undefined && Object.hasOwn(properties, key) ? properties[key]?.default : undefined;
+    },
+  };
+}
+
+/** Kubernetes' older kinds say how lists are patched, and leave out the list type that follows from it. */
+function division(schema: MergeSchema): Pick<ListType, "atomic" | "keys"> {
+  switch (schema["x-kubernetes-list-type"]) {
+    case "set":
+      return { atomic: false, keys: [] };
+    case "map":
+      return { atomic: false, keys: schema["x-kubernetes-list-map-keys"] ?? [] };
+    case undefined: {
+      const key = schema["x-kubernetes-patch-merge-key"];
+      const merges = schema["x-kubernetes-patch-strategy"]?.split(",").includes("merge") === true;
+      return merges ? { atomic: false, keys: key === undefined ? [] : [key] } : { atomic: true, keys: [] };
+    }
+    default:
+      return { atomic: true, keys: [] };
+  }
+}
+
+/** Which form of a type a value takes. Null fits every form and takes the first one. */
+export type Form =
+  | { readonly is: "map"; readonly map: MapType }
+  | { readonly is: "scalar"; readonly scalar: ScalarType }
+  | { readonly is: "list"; readonly list: ListType };
+
+export function formOf({ scalar, list, map }: FieldType, value: unknown): Form {
+  if (scalar !== undefined && ["number", "string", "boolean"].includes(typeof value)) return { is: "scalar", scalar };
+  if (list !== undefined && Array.isArray(value)) return { is: "list", list };
+  if (map !== undefined && isJsonObject(value)) return { is: "map", map };
+  if (map !== undefined) return { is: "map", map };
+  if (scalar !== undefined) return { is: "scalar", scalar };
+  return { is: "list", list: list ?? (deducedType.list as ListType) };
+}

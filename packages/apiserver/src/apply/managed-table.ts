@@ -1,0 +1,124 @@
+import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
+import { type FieldSet, isEmptySet } from "./field-set.ts";
+import { decodeFields, encodeFields } from "./fields-v1.ts";
+import { withoutManagedFields } from "./versioned.ts";
+
+export type Operation = "Apply" | "Update";
+
+/** One manager's share of an object. */
+export interface ManagedEntry {
+  readonly manager: string;
+  readonly operation: Operation;
+  readonly apiVersion: string;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  /** RFC 3339, in seconds. An entry that never changed the object has none. */
+  readonly time: string | undefined;
+  readonly fields: FieldSet;
+}
+
+/** Who owns what, by `entryId`. */
+export type ManagedTable = ReadonlyMap<string, ManagedEntry>;
+
+type EntryName = Pick<ManagedEntry, "manager" | "operation" | "apiVersion" | "subresource">;
+
+/** An applier is the same whatever version it applies in; an updater is another one in each version. */
+export function entryId({ manager, operation, apiVersion, subresource }: EntryName): string {
+  return JSON.stringify({
+    ...(manager === "" ? {} : { manager }),
+    operation,
+    ...(operation === "Apply" ? {} : { apiVersion }),
+    ...(subresource === "" ? {} : { subresource }),
+  });
+}
+
+export type DecodedTable = { readonly table: ManagedTable } | { readonly problem: string };
+
+/** Reads `metadata.managedFields`, which may have come from a client. */
+export function decodeManagedFields(entries: unknown): DecodedTable {
+  if (entries === undefined || entries === null) return { table: new Map() };
+  if (!Array.isArray(entries)) return { problem: "managedFields must be a list" };
+  const table = new Map<string, ManagedEntry>();
+  for (const [at, given] of entries.entries()) {
+    const decoded = decodeEntry(given, at);
+    if ("problem" in decoded) return decoded;
+    table.set(entryId(decoded), decoded);
+  }
+  return { table };
+}
+
+function decodeEntry(given: unknown, at: number): ManagedEntry | { readonly problem: string } {
+  if (!isJsonObject(given)) return { problem: `managed fields entry ${at} is not an object` };
+  const { operation, apiVersion, fieldsType, fieldsV1, time } = given;
+  if (operation !== "Apply" && operation !== "Update") return { problem: "operation must be `Apply` or `Update`" };
+  if (typeof apiVersion !== "string" || apiVersion === "") return { problem: "apiVersion must not be empty" };
+  if (fieldsType === undefined || fieldsType === "") {
+    return { problem: `missing fieldsType in managed fields entry ${at}` };
+  }
+  if (fieldsType !== "FieldsV1") {
+    return { problem: `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${at}` };
+  }
+  const decoded = decodeFields(fieldsV1 ?? {});
+  if ("problem" in decoded) return { problem: `error decoding set: ${decoded.problem}` };
+  return {
+    manager: textOf(given, "manager"),
+    operation,
+    apiVersion,
+    subresource: textOf(given, "subresource"),
+    time: typeof time === "string" ? time : undefined,
+    fields: decoded.set,
+  };
+}
+
+function textOf(entry: JsonObject, name: string): string {
+  const value = entry[name];
+  return typeof value === "string" ? value : "";
+}
+
+/** The object with the table as its `managedFields`; without any when the table is empty. */
+export function withManagedFields(object: ApiObject, table: ManagedTable): ApiObject {
+  const bare = withoutManagedFields(object);
+  if (table.size === 0) return bare;
+  const managedFields = [...table.values()].sort(compareManaged).map(encodeEntry);
+  return { ...bare, metadata: { ...bare.metadata, managedFields } };
+}
+
+function encodeEntry(entry: ManagedEntry): NonNullable<ApiObject["metadata"]["managedFields"]>[number] {
+  const { manager, operation, apiVersion, time, fields, subresource } = entry;
+  return {
+    ...(manager === "" ? {} : { manager }),
+    operation,
+    apiVersion,
+    ...(time === undefined ? {} : { time }),
+    fieldsType: "FieldsV1",
+    fieldsV1: encodeFields(fields),
+    ...(subresource === "" ? {} : { subresource }),
+  };
+}
+
+/** Appliers first, then the oldest first. */
+function compareManaged(left: ManagedEntry, right: ManagedEntry): number {
+  return (
+    compareNames(left.operation, right.operation) ||
+    secondsOf(left.time) - secondsOf(right.time) ||
+    compareNames(left.manager, right.manager) ||
+    compareNames(left.apiVersion, right.apiVersion) ||
+    compareNames(left.subresource, right.subresource)
+  );
+}
+
+export const compareNames = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
+
+/** 0 when there is no time, or none that can be read. */
+export function secondsOf(time: string | undefined): number {
+  const milliseconds = time === undefined ? 0 : Date.parse(time);
+  return Number.isNaN(milliseconds) ? 0 : Math.floor(milliseconds / 1000);
+}
+
+/** The table with one entry's fields replaced; without the entry when it is left with none. */
+export function withEntry(table: ManagedTable, entry: ManagedEntry): ManagedTable {
+  const changed = new Map(table);
+  if (isEmptySet(entry.fields)) changed.delete(entryId(entry));
+  else changed.set(entryId(entry), entry);
+  return changed;
+}

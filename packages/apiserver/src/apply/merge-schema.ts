@@ -1,0 +1,82 @@
+/** What merging reads of a schema: any structural schema, and Kubernetes' own OpenAPI with its references resolved. */
+export interface MergeSchema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly default?: unknown;
+  readonly properties?: { readonly [name: string]: MergeSchema };
+  readonly additionalProperties?: boolean | MergeSchema;
+  readonly items?: MergeSchema;
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
+  readonly "x-kubernetes-embedded-resource"?: boolean;
+  readonly "x-kubernetes-list-type"?: string;
+  readonly "x-kubernetes-list-map-keys"?: readonly string[];
+  readonly "x-kubernetes-map-type"?: string;
+  readonly "x-kubernetes-patch-strategy"?: string;
+  readonly "x-kubernetes-patch-merge-key"?: string;
+}
+
+const text: MergeSchema = { type: "string" };
+const time: MergeSchema = { type: "string", format: "date-time" };
+const integer: MergeSchema = { type: "integer" };
+const textMap: MergeSchema = { type: "object", additionalProperties: text };
+const anything: MergeSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+const ownerReference: MergeSchema = {
+  type: "object",
+  properties: {
+    apiVersion: text,
+    kind: text,
+    name: text,
+    uid: text,
+    controller: { type: "boolean" },
+    blockOwnerDeletion: { type: "boolean" },
+  },
+  "x-kubernetes-map-type": "atomic",
+};
+
+export const objectMetaSchema: MergeSchema = {
+  type: "object",
+  properties: {
+    annotations: textMap,
+    creationTimestamp: time,
+    deletionGracePeriodSeconds: integer,
+    deletionTimestamp: time,
+    finalizers: {
+      type: "array",
+      items: text,
+      "x-kubernetes-list-type": "set",
+      "x-kubernetes-patch-strategy": "merge",
+    },
+    generateName: text,
+    generation: integer,
+    labels: textMap,
+    managedFields: { type: "array", items: anything, "x-kubernetes-list-type": "atomic" },
+    name: text,
+    namespace: text,
+    ownerReferences: {
+      type: "array",
+      items: ownerReference,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["uid"],
+      "x-kubernetes-patch-strategy": "merge",
+      "x-kubernetes-patch-merge-key": "uid",
+    },
+    resourceVersion: text,
+    selfLink: text,
+    uid: text,
+  },
+};
+
+const embedded = new WeakMap<MergeSchema, MergeSchema>();
+
+/** The schema of a whole object: what every object has, whatever the schema of the kind says of it, and the rest from there. */
+export function wholeObjectSchema(schema: MergeSchema): MergeSchema {
+  let whole = embedded.get(schema);
+  if (whole === undefined) {
+    const { "x-kubernetes-embedded-resource": _embedded, ...rest } = schema;
+    const properties = { ...schema.properties, apiVersion: text, kind: text, metadata: objectMetaSchema };
+    whole = { ...rest, type: "object", properties };
+    embedded.set(schema, whole);
+  }
+  return whole;
+}

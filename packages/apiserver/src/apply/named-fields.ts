@@ -1,0 +1,24 @@
+import { type FieldNode, type FieldSet, setOfNodes } from "./field-set.ts";
+import type { FieldType } from "./field-type.ts";
+
+/**
+ * The set with every member that the schema names and that holds a field of the set. Such members are not owned for
+ * themselves, yet they have to go when all that they hold goes.
+ */
+export function withNamedFields(set: FieldSet, type: FieldType | undefined): FieldSet {
+  return setOfNodes([...set.nodes.values()].map((node) => withNamedNode(node, type)));
+}
+
+function withNamedNode({ element, member, children }: FieldNode, type: FieldType | undefined): FieldNode {
+  const named = element.by === "field" && type?.map?.declares(element.name) === true;
+  return {
+    element,
+    member: member || (named && children.nodes.size > 0),
+    children: withNamedFields(children, typeInside(type, element)),
+  };
+}
+
+function typeInside(type: FieldType | undefined, element: FieldNode["element"]): FieldType | undefined {
+  if (element.by === "field") return type?.map?.member(element.name);
+  return element.by === "key" ? type?.list?.item : undefined;
+}

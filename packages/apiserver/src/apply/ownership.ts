@@ -1,0 +1,84 @@
+import { type Comparison, compare, ignoring } from "./compare.ts";
+import { difference, intersection, isEmptySet, noFields, pathsOf, union } from "./field-set.ts";
+import { entryId, type ManagedEntry, type ManagedTable } from "./managed-table.ts";
+import type { FieldPath } from "./path-element.ts";
+import { reconcileFields } from "./reconcile.ts";
+import { converted, type KindVersions, resetFields, type Versioned } from "./versioned.ts";
+
+/** A field that one manager wants to change and another one owns. */
+export interface FieldConflict {
+  readonly owner: ManagedEntry;
+  readonly path: FieldPath;
+}
+
+export interface Transition {
+  readonly kind: KindVersions;
+  readonly before: Versioned;
+  readonly after: Versioned;
+  readonly table: ManagedTable;
+  /** The entry that makes the change, and is left as it is. */
+  readonly self?: string;
+}
+
+export interface Dispossession {
+  /** The table without what others lost: the fields that changed under them, and those that are gone. */
+  readonly table: ManagedTable;
+  readonly conflicts: readonly FieldConflict[];
+  /** What changed, in the version of the objects. */
+  readonly changes: Comparison;
+}
+
+/** What a change of the object takes from the managers that did not make it. */
+export function dispossess({ kind, before, after, table, self }: Transition): Dispossession {
+  const changesIn = comparer({ kind, before, after });
+  const changes = changesIn(before.object.apiVersion) as Comparison;
+  const rest = new Map<string, ManagedEntry>();
+  const conflicts: FieldConflict[] = [];
+  for (const [id, entry] of table) {
+    const seen = id === self ? nothing : changesIn(entry.apiVersion);
+    if (seen === undefined) continue;
+    const lost = intersection(entry.fields, union(seen.modified, seen.added));
+    for (const path of pathsOf(lost)) conflicts.push({ owner: entry, path });
+    const fields = difference(difference(entry.fields, lost), seen.removed);
+    if (!isEmptySet(fields)) rest.set(id, { ...entry, fields });
+  }
+  return { table: rest, conflicts: conflicts.sort(byOwner), changes };
+}
+
+const nothing: Comparison = { added: noFields, modified: noFields, removed: noFields };
+
+function byOwner({ owner: left }: FieldConflict, { owner: right }: FieldConflict): number {
+  const [a, b] = [entryId(left), entryId(right)];
+  return a < b ? -1 : Number(a > b);
+}
+
+/** Compares in any version, each once; `undefined` for a version that is not known any more. */
+function comparer({
+  kind,
+  before,
+  after,
+}: Pick<Transition, "kind" | "before" | "after">): (apiVersion: string) => Comparison | undefined {
+  const made = new Map<string, Comparison | undefined>();
+  return (apiVersion) => {
+    if (!made.has(apiVersion)) {
+      const old = converted(kind, before, apiVersion);
+      const now = converted(kind, after, apiVersion);
+      const known = old !== undefined && now !== undefined;
+      made.set(
+        apiVersion,
+        known ? ignoring(compare(old.object, now.object, old.type), resetFields(kind, apiVersion)) : undefined,
+      );
+    }
+    return made.get(apiVersion);
+  };
+}
+
+/** Brings a stored table up to date: entries in versions that are gone are dropped, fields that became atomic are joined. */
+export function currentTable(kind: KindVersions, table: ManagedTable, live: Versioned): ManagedTable {
+  const current = new Map<string, ManagedEntry>();
+  for (const [id, entry] of table) {
+    const type = converted(kind, live, entry.apiVersion)?.type;
+    if (type !== undefined) current.set(id, { ...entry, fields: reconcileFields(entry.fields, type) });
+  }
+  return current;
+}

@@ -1,0 +1,79 @@
+import type { ApiObject } from "../api-object.ts";
+import { fieldsOf } from "./extract.ts";
+import { difference, type FieldSet, intersection, isEmptySet, noFields, union } from "./field-set.ts";
+import type { ManagedEntry, ManagedTable } from "./managed-table.ts";
+import { withNamedFields } from "./named-fields.ts";
+import { neverOwned } from "./never-owned.ts";
+import { removeFields } from "./remove.ts";
+import { converted, type KindVersions, type Versioned } from "./versioned.ts";
+
+export interface Pruning {
+  readonly kind: KindVersions;
+  readonly merged: Versioned;
+  /** Who owns what, the applier's new fields included. */
+  readonly table: ManagedTable;
+  /** What the applier owned before. */
+  readonly last: ManagedEntry | undefined;
+}
+
+/**
+ * Removes from the merged object what its applier applied before, applies no longer, and nobody else owns. The rest stays:
+ * also what nobody owns, and what holds a field of somebody else.
+ */
+export function prune({ kind, merged, table, last }: Pruning): Versioned {
+  // An entry may have been written by a client; an object has to keep what makes it one.
+  const fields = difference(last?.fields ?? noFields, neverOwned);
+  if (last === undefined || isEmptySet(fields)) return merged;
+  const before = converted(kind, merged, last.apiVersion);
+  if (before === undefined) return merged;
+  const owned = withNamedFields(fields, before.type);
+  const restored = withOwned({ kind, merged: before, pruned: withRemoved(before, owned), table });
+  const rest = converted(kind, restored, last.apiVersion);
+  if (rest === undefined) return merged;
+  // Of all that is missing now, only what the applier owned before may be.
+  const missing = difference(namedFields(before), namedFields(rest));
+  return converted(kind, withRemoved(before, intersection(missing, owned)), merged.object.apiVersion) ?? merged;
+}
+
+/** Identity stays whatever is removed around it: conversions need it. */
+function withRemoved({ object, type }: Versioned, fields: FieldSet): Versioned {
+  const rest = (removeFields(object, fields, type) ?? {}) as Partial<ApiObject>;
+  const { apiVersion, kind } = object;
+  return { object: { ...rest, apiVersion, kind, metadata: rest.metadata ?? {} }, type };
+}
+
+interface Restoring {
+  readonly kind: KindVersions;
+  readonly merged: Versioned;
+  readonly pruned: Versioned;
+  readonly table: ManagedTable;
+}
+
+/** Puts back what someone owns, the applier by its new configuration among them. */
+function withOwned({ kind, merged, pruned, table }: Restoring): Versioned {
+  let state = { merged, pruned };
+  for (const [apiVersion, owned] of fieldsByVersion(table, merged.object.apiVersion)) {
+    const whole = converted(kind, state.merged, apiVersion);
+    const rest = converted(kind, state.pruned, apiVersion);
+    if (whole === undefined || rest === undefined) continue;
+    const kept = union(namedFields(rest), withNamedFields(owned, whole.type));
+    state = { merged: whole, pruned: withRemoved(whole, difference(namedFields(whole), kept)) };
+  }
+  return state.pruned;
+}
+
+/** The version of the object itself comes first: conversions may need what is put back there. */
+function fieldsByVersion(table: ManagedTable, first: string): Map<string, FieldSet> {
+  const byVersion = new Map<string, FieldSet>();
+  const entries = [...table.values()];
+  const ordered = [
+    ...entries.filter(({ apiVersion }) => apiVersion === first),
+    ...entries.filter(({ apiVersion }) => apiVersion !== first),
+  ];
+  for (const { apiVersion, fields } of ordered) {
+    byVersion.set(apiVersion, union(byVersion.get(apiVersion) ?? noFields, fields));
+  }
+  return byVersion;
+}
+
+const namedFields = ({ object, type }: Versioned): FieldSet => withNamedFields(fieldsOf(object, type), type);

@@ -1,0 +1,65 @@
+import { type ApiObject, isJsonObject } from "../api-object.ts";
+import { withBoundedUpdaters } from "./ancient-changes.ts";
+import { typeProblems } from "./check-type.ts";
+import { difference, isEmptySet, noFields, union } from "./field-set.ts";
+import { decodeManagedFields, entryId, type ManagedTable, withEntry, withManagedFields } from "./managed-table.ts";
+import { neverOwned } from "./never-owned.ts";
+import { currentTable, dispossess } from "./ownership.ts";
+import { versioned } from "./versioned.ts";
+import { emptyLike, newEntry, type Writer } from "./writer.ts";
+
+export interface Update extends Writer {
+  /** The stored object; `undefined` when it is being created. In the version of `next`. */
+  readonly live: ApiObject | undefined;
+  /** The object as it is about to be stored, defaults included. */
+  readonly next: ApiObject;
+}
+
+/**
+ * Records a write that was not an apply: the writer owns what it changed or added, and everybody loses what it changed or
+ * removed. Returns `next` with its `managedFields`. An object whose ownership is not tracked stays so, and one that cannot be
+ * divided by its schema loses its entries: neither is a reason to refuse a write.
+ */
+export function recordUpdate(update: Update): ApiObject {
+  const { live, next } = update;
+  const table = tableForUpdate(update);
+  const tracked = table.size > 0 || live === undefined;
+  return withManagedFields(next, tracked ? updatedTable(update, table) : table);
+}
+
+/** A client may write `managedFields` itself: an empty list resets them, what cannot be read is ignored. */
+function tableForUpdate({ live, next, subresource = "" }: Update): ManagedTable {
+  const given: unknown = next.metadata.managedFields;
+  if (subresource === "") {
+    if (isReset(given)) return new Map();
+    const decoded = decodeManagedFields(given);
+    if ("table" in decoded && decoded.table.size > 0) return decoded.table;
+  }
+  const stored = decodeManagedFields(live?.metadata.managedFields);
+  return "table" in stored ? stored.table : new Map();
+}
+
+function isReset(given: unknown): boolean {
+  if (!Array.isArray(given)) return false;
+  const [first] = given as readonly unknown[];
+  return given.length === 0 || (given.length === 1 && isJsonObject(first) && Object.keys(first).length === 0);
+}
+
+/** The table after an update. */
+export function updatedTable(
+  { kind, live, next, manager, subresource, now }: Update,
+  table: ManagedTable,
+): ManagedTable {
+  const after = versioned(kind, next);
+  const before = live === undefined ? emptyLike(after) : versioned(kind, live);
+  for (const { object, type } of [before, after]) {
+    if (typeProblems(object, type, { allowDuplicates: true }).length > 0) return new Map();
+  }
+  const current = currentTable(kind, table, before);
+  const { table: rest, changes } = dispossess({ kind, before, after, table: current });
+  const fields = difference(union(changes.modified, changes.added), neverOwned);
+  if (isEmptySet(fields)) return withBoundedUpdaters(rest);
+  const entry = newEntry({ manager, operation: "Update", apiVersion: next.apiVersion, subresource, time: now });
+  const owned = rest.get(entryId(entry))?.fields ?? noFields;
+  return withBoundedUpdaters(withEntry(rest, { ...entry, fields: union(owned, fields) }));
+}
