@@ -6,6 +6,6 @@ export const mayImport: Readonly<Record<string, Readonly<Record<string, Permissi
   kube: { api: "types" },
   controllers: { api: "values", kube: "values" },
   apiserver: { api: "values", kube: "types" },
-  node: { api: "types", kube: "values" },
+  node: { api: "values", kube: "values" },
   cli: { api: "values", kube: "values", controllers: "values", apiserver: "values", node: "values" },
 };

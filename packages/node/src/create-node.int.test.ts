@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -135,7 +136,7 @@ describe.skipIf(reason !== undefined)("a node with real containers", () => {
     await remove("jail");
   });
 
-  test("the machine reaches a Pod; Pods do not reach each other", async () => {
+  test("the machine reaches a Pod; a Pod reaches neither the machine nor another Pod", async () => {
     const server = [
       "python3",
       "-c",
@@ -167,7 +168,12 @@ import socket
 try: socket.create_connection(('${host}',80),0.5); print('reached')
 except OSError: print('not reached')"`,
       );
-    expect([await reach("127.0.0.1"), await reach(address)]).toEqual(["not reached", "not reached"]);
+    const gateway = await shell("other", "ip route show default | cut -d ' ' -f 3");
+    await using listener = createServer().listen(80, gateway);
+    await once(listener, "listening");
+    expect(await text(connect(80, gateway).end())).toBe("");
+    const reached = [await reach("127.0.0.1"), await reach(address), await reach(gateway)];
+    expect(reached).toEqual(["not reached", "not reached", "not reached"]);
     await Promise.all([remove("server", 1), remove("other")]);
   });
 

@@ -30,9 +30,9 @@ export interface NetworkOptions {
 }
 
 /**
- * One bridge, one network namespace and one pair of interfaces per Pod. A Pod and the machine reach each other; two
- * Pods do not (their ports are isolated), and nothing is forwarded in or out: that is what our own firewall table says,
- * whatever other tables allow. Rules of other programs are neither read nor changed.
+ * One bridge, one network namespace and one pair of interfaces per Pod. The machine reaches a Pod and gets its answers;
+ * a Pod reaches neither the machine nor another Pod (their ports are isolated), and nothing is forwarded in or out: that
+ * is what our own firewall table says, whatever other tables allow. Rules of other programs are neither read nor changed.
  */
 export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions): Promise<PodNetwork> {
   const subnet = await settleSubnet(layout, wanted);
@@ -139,6 +139,11 @@ async function makeFirewall({ bridge, firewallTable }: Layout): Promise<void> {
     table inet ${firewallTable}
     delete table inet ${firewallTable}
     table inet ${firewallTable} {
+      chain input {
+        type filter hook input priority -5; policy accept;
+        iifname "${bridge}" ct state established,related accept
+        iifname "${bridge}" drop
+      }
       chain forward {
         type filter hook forward priority -5; policy accept;
         iifname "${bridge}" drop

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseQuantity } from "./quantity.ts";
+import { amountOf } from "./quantity.ts";
 
 test.for([
   ["500m", 0.5],
@@ -13,10 +13,10 @@ test.for([
   ["1E", 1e18],
   ["1E2", 100],
   [3, 3],
-] as const)("parseQuantity(%j) is %d", ([text, expected]) => {
-  expect(parseQuantity(text)).toBeCloseTo(expected, 9);
+] as const)("amountOf(%j) is %d", ([text, expected]) => {
+  expect(amountOf(text)).toBeCloseTo(expected, 9);
 });
 
-test.for(["", "Mi", "1mi", "1 Gi", "0x10", "1Gi; rm -rf /"])("parseQuantity(%j) is none", (text) => {
-  expect(parseQuantity(text)).toBeUndefined();
+test.for(["", "Mi", "1mi", "1 Gi", "0x10", "1Gi; rm -rf /"])("amountOf(%j) is none", (text) => {
+  expect(amountOf(text)).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import type { Container } from "@agent-sandbox/api";
-import { parseQuantity } from "./quantity.ts";
+import { amountOf } from "./quantity.ts";
 import type { OciResources } from "./spec.ts";
 
 /** The limits of a container whose Pod names none. */
@@ -40,5 +40,5 @@ export function resourcesFor(container: Container, defaults: ResourceDefaults, s
 }
 
 function quantity(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : parseQuantity(text);
+  return text === undefined ? undefined : amountOf(text);
 }

@@ -2,7 +2,7 @@ import type { Pod } from "@agent-sandbox/api";
 import { isSafeUid } from "../layout.ts";
 import { addableCapabilities, capabilityName } from "../oci/capabilities.ts";
 import { downwardFields } from "../oci/environment.ts";
-import { parseQuantity } from "../oci/quantity.ts";
+import { amountOf } from "../oci/quantity.ts";
 import { anything, list, matching, object, oneOf, type Refusal, type Rule, refuse, satisfying } from "./field-rules.ts";
 import type { Problem } from "./status.ts";
 
@@ -13,7 +13,7 @@ const id = satisfying(
   (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31,
   "a user or group id",
 );
-const amount = satisfying((value) => (parseQuantity(value as string) ?? -1) > 0, "a quantity above zero");
+const amount = satisfying((value) => (amountOf(value as string) ?? -1) > 0, "a quantity above zero");
 const ipAddress = matching(/^[0-9a-fA-F.:]{2,45}$/, "an IP address");
 const hostName = matching(/^[A-Za-z0-9._-]{1,253}$/, "a host name");
 const resources = object({ cpu: amount, memory: amount });

@@ -34,6 +34,8 @@ export async function createMonitored(request: MonitorRequest): Promise<number> 
     stdio: ["pipe", "pipe", "pipe", "pipe"],
     env: { PATH: process.env["PATH"], _OCI_SYNCPIPE: "3" },
     detached: true,
+    // It leaves a file named "oom" where it stands when the container runs out of memory.
+    cwd: request.paths.bundle,
   });
   child.stdin.destroy();
   child.stdout.destroy();
