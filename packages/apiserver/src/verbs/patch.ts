@@ -1,8 +1,8 @@
+import { applyMergePatch } from "@agent-sandbox/api";
 import { ApiError, badRequest, invalid } from "../api-error.ts";
 import { type ApiObject, isJsonObject } from "../api-object.ts";
 import { copyJson } from "../json.ts";
 import { jsonPatch, maxPatchOperations } from "../patch/json-patch.ts";
-import { mergePatch } from "../patch/merge-patch.ts";
 import { type ObjectTarget, subjectOf } from "../request/target.ts";
 import type { ApiContext } from "./context.ts";
 import type { Written } from "./create.ts";
@@ -35,7 +35,7 @@ export function patcher(target: ObjectTarget, { contentType, body }: PatchReques
   switch (type) {
     case "application/merge-patch+json":
       if (!isJsonObject(body)) throw badRequest("a merge patch must be a JSON object");
-      return (current) => mergePatch(current, body);
+      return (current) => applyMergePatch(current, body);
     case "application/json-patch+json":
       return jsonPatcher(target, body);
     case "application/strategic-merge-patch+json":
