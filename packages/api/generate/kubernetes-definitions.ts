@@ -13,8 +13,11 @@ export const kubernetesModule = {
   sum: "h1:qDQdoMiluAE2Eab6Fa52YV+WjiGz9mZFFoagEA6cI+o=",
 } as const;
 
-/** The documents that define the types we inline, and everything those refer to. */
-const documents = ["api__v1_openapi.json", "apis__networking.k8s.io__v1_openapi.json"];
+/** The file of the published documents that defines the types of `v1` or of `group/version`. */
+function documentFile(apiVersion: string): string {
+  const path = apiVersion.includes("/") ? `apis/${apiVersion}` : `api/${apiVersion}`;
+  return `${path.replaceAll("/", "__")}_openapi.json`;
+}
 
 /** A schema of Kubernetes' OpenAPI v3 documents, as far as we read it. */
 export interface OpenApiSchema {
@@ -27,9 +30,12 @@ export interface OpenApiSchema {
   readonly additionalProperties?: OpenApiSchema;
   readonly items?: OpenApiSchema;
   readonly allOf?: readonly OpenApiSchema[];
+  readonly oneOf?: readonly OpenApiSchema[];
   readonly "x-kubernetes-list-type"?: "atomic" | "set" | "map";
   readonly "x-kubernetes-list-map-keys"?: readonly string[];
   readonly "x-kubernetes-map-type"?: "atomic" | "granular";
+  readonly "x-kubernetes-patch-strategy"?: string;
+  readonly "x-kubernetes-patch-merge-key"?: string;
 }
 
 export type Definitions = { readonly [name: string]: OpenApiSchema };
@@ -40,12 +46,18 @@ export function definitionName(ref: string): string {
   return ref.slice(refPrefix.length);
 }
 
-/** Downloads the pinned module and returns the definitions that `roots` reach, without their descriptions. */
-export async function fetchDefinitions(roots: readonly string[]): Promise<Definitions> {
+/**
+ * Downloads the pinned module and returns the definitions that `roots` reach, without their descriptions. They are looked
+ * for in the documents of `apiVersions`, each of which holds everything it refers to.
+ */
+export async function fetchDefinitions(
+  roots: readonly string[],
+  apiVersions: readonly string[] = ["v1", "networking.k8s.io/v1"],
+): Promise<Definitions> {
   const folder = join(await downloadModule(), "api/openapi-spec/v3");
   const all: Record<string, OpenApiSchema> = {};
-  for (const name of documents) {
-    const document = JSON.parse(await readFile(join(folder, name), "utf8")) as {
+  for (const apiVersion of apiVersions) {
+    const document = JSON.parse(await readFile(join(folder, documentFile(apiVersion)), "utf8")) as {
       components: { schemas: Record<string, OpenApiSchema> };
     };
     Object.assign(all, document.components.schemas);
@@ -70,7 +82,8 @@ async function downloadModule(): Promise<string> {
   return found.Dir;
 }
 
-function reachable(all: Definitions, roots: readonly string[]): Definitions {
+/** The definitions that `roots` name, and all that those refer to, in the order of their names. */
+export function reachable(all: Definitions, roots: readonly string[]): Definitions {
   const kept = new Map<string, OpenApiSchema>();
   const visit = (name: string): void => {
     if (kept.has(name)) return;

@@ -1,7 +1,10 @@
 import type { Status } from "@agent-sandbox/api";
-import type { FieldError } from "@agent-sandbox/api/schema";
+import type { FieldError as SchemaError } from "@agent-sandbox/api/schema";
 
-export type { FieldError };
+/** One thing wrong with one field: by its schema, or because what it refers to is not there. */
+export interface FieldError extends Omit<SchemaError, "reason"> {
+  readonly reason: SchemaError["reason"] | "FieldValueNotFound";
+}
 
 const codeByReason = {
   BadRequest: 400,

@@ -30,6 +30,12 @@ export function stringAt(value: unknown, ...path: readonly string[]): string | u
   return typeof found === "string" ? found : undefined;
 }
 
+/** The objects in a list deep inside an object; whatever else the list holds is left out. */
+export function objectsAt(value: unknown, ...path: readonly string[]): JsonObject[] {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? found.filter(isJsonObject) : [];
+}
+
 export function withMetadata(object: ApiObject, change: Partial<ObjectMeta>): ApiObject {
   return { ...object, metadata: { ...object.metadata, ...change } };
 }

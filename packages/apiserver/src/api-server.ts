@@ -1,12 +1,12 @@
 import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import type { PodStreams, Transport } from "@agent-sandbox/kube";
+import type { ApiObject } from "./api-object.ts";
 import { adminToken } from "./auth/admin-token.ts";
 import type { Identity } from "./auth/identity.ts";
 import { writeKubeconfig } from "./auth/kubeconfig.ts";
 import { createNamespaces } from "./bootstrap.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { ExecEndpoint } from "./streams/exec-endpoint.ts";
 import { EventExpiry } from "./gc/event-expiry.ts";
 import { GarbageCollector } from "./gc/garbage-collector.ts";
 import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
@@ -17,9 +17,11 @@ import { handle } from "./request/handle.ts";
 import { builtinDefinitions } from "./resources/builtin.ts";
 import { sandboxDefinitions } from "./resources/custom.ts";
 import { Registry } from "./resources/registry.ts";
+import { ServiceAddresses } from "./resources/service/service-addresses.ts";
 import type { HistoryBounds } from "./store/history.ts";
 import { openMemoryStore, openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
+import { StreamEndpoint } from "./streams/stream-endpoint.ts";
 import { serverIdentity } from "./tls/server-identity.ts";
 import type { ApiContext } from "./verbs/context.ts";
 
@@ -28,7 +30,7 @@ export interface ApiServerOptions {
   readonly dataDir?: string | undefined;
   /** The box's only node: Pods are bound to it when they are created. When absent, they wait for a scheduler. */
   readonly nodeName?: string | undefined;
-  /** Where commands run. When absent, exec is refused. */
+  /** The node's side of exec, attach, logs and port-forward. When absent, they are refused. */
   readonly podStreams?: PodStreams | undefined;
   /** Default: no logs. */
   readonly logger?: Logger | undefined;
@@ -108,7 +110,7 @@ class EmbeddedApiServer implements ApiServer {
   readonly #parts: Parts;
   readonly #context: ApiContext;
   readonly #closing = new AbortController();
-  readonly #exec: ExecEndpoint;
+  readonly #streams: StreamEndpoint;
   readonly #collectors: readonly (GarbageCollector | NamespaceCleaner | EventExpiry)[];
   #https: HttpsServer | undefined;
   #closed: Promise<void> | undefined;
@@ -119,8 +121,10 @@ class EmbeddedApiServer implements ApiServer {
     setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
     const registry = new Registry([...builtinDefinitions, ...sandboxDefinitions]);
-    this.#context = { store, clock, logger, nodeName, bookmarkMs, registry, closing: this.#closing.signal };
-    this.#exec = new ExecEndpoint(parts);
+    const addresses = new ServiceAddresses(() => objectsOf(store, "services"));
+    const closing = this.#closing.signal;
+    this.#context = { store, clock, logger, nodeName, bookmarkMs, registry, addresses, closing };
+    this.#streams = new StreamEndpoint(parts);
     this.#collectors = [GarbageCollector, NamespaceCleaner, EventExpiry].map((each) => new each(this.#context, logger));
     this.transport = inProcessTransport(this.#context, ownIdentity);
   }
@@ -139,7 +143,7 @@ class EmbeddedApiServer implements ApiServer {
       token,
       logger,
       handle: (request) => handle(this.#context, request),
-      upgrade: (request, socket, head) => this.#exec.upgrade(request, socket, head),
+      upgrade: (request, socket, head) => this.#streams.upgrade(request, socket, head),
     });
     const address = await this.#https.listen(host, port);
     const url = `https://${isWildcard(host) ? "127.0.0.1" : bracketed(host)}:${address.port}`;
@@ -161,7 +165,7 @@ class EmbeddedApiServer implements ApiServer {
 
   async #close(): Promise<void> {
     this.#closing.abort();
-    this.#exec.close();
+    this.#streams.close();
     await this.#https?.close();
     await Promise.all(this.#collectors.map((collector) => collector.stop()));
     await this.#parts.store.close();
@@ -170,6 +174,10 @@ class EmbeddedApiServer implements ApiServer {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+function* objectsOf(store: Store, resource: string): Generator<ApiObject> {
+  for (const { object } of store.list(resource)) yield object;
 }
 
 const isWildcard = (host: string): boolean => host === "0.0.0.0" || host === "::";

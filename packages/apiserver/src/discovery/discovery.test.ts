@@ -19,9 +19,14 @@ describe("discovery", () => {
     const { groups } = await api.get("/apis");
     expect((groups as Named[]).map(({ name }) => name)).toEqual([
       "events.k8s.io",
+      "apiextensions.k8s.io",
       "coordination.k8s.io",
+      "discovery.k8s.io",
       "networking.k8s.io",
       "node.k8s.io",
+      "rbac.authorization.k8s.io",
+      "scheduling.k8s.io",
+      "storage.k8s.io",
       "agents.x-k8s.io",
       "extensions.agents.x-k8s.io",
     ]);

@@ -1,8 +1,9 @@
 import { ApiError, type FieldError, invalid } from "../api-error.ts";
 import { type ApiObject, withMetadata } from "../api-object.ts";
 import { subjectOf, type Target } from "../request/target.ts";
-import type { ResourceDefinition } from "./definition.ts";
-import { metadataProblems } from "./metadata.ts";
+import { canonicalForm } from "./canonical-form.ts";
+import type { ResourceDefinition, Schema } from "./definition.ts";
+import { metadataProblems, unknownMetadataFields } from "./metadata.ts";
 import { defaulted, pruned, schemaProblems, unknownFields } from "./schema.ts";
 import { toStorage } from "./versions.ts";
 
@@ -25,18 +26,26 @@ export function admitShape(
   old?: ApiObject,
 ): Shaped {
   const { definition, version } = target;
-  const unknown = fieldValidation === "Ignore" ? [] : unknownFields(given, version.schema);
+  const { typed } = definition;
+  const unknown = fieldValidation === "Ignore" ? [] : unknownIn(given, version.schema);
   const messages = unknown.slice(0, maxUnknownFields).map((field) => `unknown field "${field}"`);
   if (fieldValidation === "Strict" && messages.length > 0) {
     throw new ApiError("BadRequest", `strict decoding error: ${messages.join(", ")}`);
   }
-  const object = defaulted(pruned(given, version.schema), version.schema);
+  const known = pruned(given, version.schema);
+  const canonical = typed ? canonicalForm(version.schema, known) : { value: known, problems: [] };
+  const object = defaulted(canonical.value, version.schema);
   const problems = [
     ...metadataProblems({ ...object.metadata }, definition),
-    ...schemaProblems(object, version.schema, old),
+    ...canonical.problems,
+    ...schemaProblems(object, { schema: version.schema, typed }, old),
   ];
   refuse(target, object, problems);
   return { object, warnings: messages };
+}
+
+function unknownIn(object: ApiObject, schema: Schema): string[] {
+  return [...unknownMetadataFields({ ...object.metadata }), ...unknownFields(object, schema)];
 }
 
 /** Brings an object of any version, already in shape, into the stored one. */
@@ -51,7 +60,8 @@ export function settle(definition: ResourceDefinition, object: ApiObject): ApiOb
 export function checkStored(target: Target, object: ApiObject, old: ApiObject | undefined): void {
   const { definition, version } = target;
   const [storage] = definition.versions;
-  const problems = version === storage ? [] : schemaProblems(object, storage.schema, old);
+  const { typed } = definition;
+  const problems = version === storage ? [] : schemaProblems(object, { schema: storage.schema, typed }, old);
   refuse(target, object, [
     ...problems,
     ...finalizerProblems(object, old),

@@ -58,6 +58,9 @@ describe("built-in kinds", () => {
       sessionAffinity: "None",
       clusterIP: "None",
       clusterIPs: ["None"],
+      internalTrafficPolicy: "Cluster",
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
       selector: { a: "b" },
       ports: [{ port: 80, protocol: "TCP", targetPort: 80 }],
     });
@@ -78,10 +81,10 @@ describe("built-in kinds", () => {
       metadata: { name: "d" },
       spec: { resources: { requests: { storage: "much" } } },
     });
-    expect(wrong.body.details.causes[0].field).toBe("spec.resources.requests.storage");
+    expect(wrong.body.details.causes[0].field).toBe("spec.resources.requests[storage]");
     const policies = inDefault("/apis/networking.k8s.io/v1", "networkpolicies");
     expect(
-      await api.create(policies, { metadata: { name: "p" }, spec: { podSelector: {}, egress: [] } }),
+      await api.create(policies, { metadata: { name: "p" }, spec: { podSelector: {}, egress: [{}] } }),
     ).toMatchObject({
       metadata: { generation: 1 },
       spec: { policyTypes: ["Ingress", "Egress"] },

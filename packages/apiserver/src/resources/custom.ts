@@ -35,6 +35,7 @@ function defineCustom({ spec }: CustomResourceDefinition): ResourceDefinition {
     namespaced: spec.scope === "Namespaced",
     versions: served as [ServedVersion, ...ServedVersion[]],
     nameRule: "subdomain",
+    typed: false,
     hasGeneration: true,
     unconditionalUpdate: false,
     returnsDeleted: false,

@@ -1,6 +1,7 @@
 import type { CustomResourceDefinition } from "@agent-sandbox/api";
 import type { FieldError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
+import type { ServiceAddresses } from "./service/service-addresses.ts";
 
 type CustomVersion = CustomResourceDefinition["spec"]["versions"][number];
 export type Schema = NonNullable<NonNullable<CustomVersion["schema"]>["openAPIV3Schema"]>;
@@ -30,6 +31,8 @@ export interface ServedVersion {
 
 export interface AdmissionContext {
   readonly nowMs: number;
+  /** The addresses and ports that Services are given. */
+  readonly addresses: ServiceAddresses;
   /** The box's only node; Pods are bound to it when they are created. */
   readonly nodeName: string | undefined;
 }
@@ -38,10 +41,12 @@ export interface AdmissionContext {
 export interface Strategy {
   /** Turns an object of any served version into the asked one. */
   convert?(object: ApiObject, apiVersion: string): ApiObject;
+  /** Whether a new object may come with its status, as a Node does that registers itself. */
+  readonly keepsStatus?: boolean;
   /** Fills in what users may leave out; the same on every write. */
   setDefaults?(object: ApiObject): ApiObject;
   prepareCreate?(object: ApiObject, context: AdmissionContext): ApiObject;
-  prepareUpdate?(object: ApiObject, old: ApiObject): ApiObject;
+  prepareUpdate?(object: ApiObject, old: ApiObject, context: AdmissionContext): ApiObject;
   validate?(object: ApiObject, old: ApiObject | undefined): readonly FieldError[];
   /** How long a deletion waits for whoever runs the object; 0 when it can go at once. */
   graceSeconds?(object: ApiObject, requested: number | undefined): number;
@@ -66,7 +71,12 @@ export interface ResourceDefinition {
   readonly namespaced: boolean;
   /** The first one is stored. */
   readonly versions: readonly [ServedVersion, ...ServedVersion[]];
-  readonly nameRule: "subdomain" | "label" | "service";
+  readonly nameRule: "subdomain" | "label" | "service" | "path-segment";
+  /**
+   * Whether Kubernetes reads the kind into Go types rather than by a CustomResourceDefinition: quantities and times are
+   * stored in one form, and the keys of lists steer merges but are not checked to be unique.
+   */
+  readonly typed: boolean;
   /** Whether `metadata.generation` counts changes of the specification. */
   readonly hasGeneration: boolean;
   /** Whether a PUT may leave out the resourceVersion. */

@@ -3,9 +3,9 @@ import type { ObjectMeta } from "@agent-sandbox/api";
 import type { FieldError } from "../api-error.ts";
 import { isJsonObject, type JsonObject } from "../api-object.ts";
 import { timestamp } from "../clock.ts";
-import { labelKeyProblem, labelValueProblem } from "../selectors/label-selector.ts";
 import type { ResourceDefinition } from "./definition.ts";
-import { nameProblem } from "./names.ts";
+import { invalidValue, required, tooLong, typeError } from "./field-problems.ts";
+import { labelValueProblems, nameProblems, qualifiedNameProblems } from "./names.ts";
 
 type Meta = Readonly<ObjectMeta>;
 
@@ -57,43 +57,64 @@ export function updatedMetadata(given: Meta, old: Meta): Meta {
 /** Checks metadata that came from outside: every type is still unknown. */
 export function metadataProblems(metadata: JsonObject, definition: ResourceDefinition): FieldError[] {
   return [
-    ...nameProblems(metadata, definition.nameRule),
-    ...stringMapProblems(metadata["labels"], "metadata.labels", labelProblem),
-    ...stringMapProblems(metadata["annotations"], "metadata.annotations", annotationProblem),
+    ...ownNameProblems(metadata, definition.nameRule),
+    ...stringMapProblems(metadata["labels"], "metadata.labels", (key, value) => [
+      ...qualifiedNameProblems(key).map((problem) => invalidValue("metadata.labels", key, problem)),
+      ...labelValueProblems(value).map((problem) => invalidValue("metadata.labels", value, problem)),
+    ]),
+    ...stringMapProblems(metadata["annotations"], "metadata.annotations", (key) =>
+      qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue("metadata.annotations", key, problem)),
+    ),
     ...annotationSizeProblems(metadata["annotations"]),
     ...finalizerProblems(metadata["finalizers"]),
     ...ownerProblems(metadata["ownerReferences"]),
   ];
 }
 
-function nameProblems({ name, generateName }: JsonObject, rule: ResourceDefinition["nameRule"]): FieldError[] {
+/** The fields of the metadata that a client sent and that no object has. */
+export function unknownMetadataFields(metadata: JsonObject): string[] {
+  return Object.keys(metadata)
+    .filter((key) => !knownFields.has(key))
+    .map((key) => `metadata.${key}`);
+}
+
+const knownFields = new Set([
+  "name",
+  "generateName",
+  "namespace",
+  "selfLink",
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "labels",
+  "annotations",
+  "ownerReferences",
+  "finalizers",
+  "managedFields",
+]);
+
+function ownNameProblems({ name, generateName }: JsonObject, rule: ResourceDefinition["nameRule"]): FieldError[] {
   const field = "metadata.name";
   for (const [key, value] of Object.entries({ name, generateName })) {
     if (value !== undefined && typeof value !== "string") return [typeError(`metadata.${key}`, value, "string")];
   }
-  if (name === undefined || name === "") {
-    return [{ field, reason: "FieldValueRequired", message: "Required value: name or generateName is required" }];
-  }
-  const problem = nameProblem(name as string, rule);
-  return problem === undefined ? [] : [invalidValue(field, name, problem)];
+  if (name === undefined || name === "") return [required(field, "name or generateName is required")];
+  return nameProblems(name as string, rule).map((problem) => invalidValue(field, name, problem));
 }
-
-const labelProblem = (key: string, value: string): string | undefined =>
-  labelKeyProblem(key) ?? labelValueProblem(value);
-const annotationProblem = (key: string): string | undefined => labelKeyProblem(key.toLowerCase());
 
 function stringMapProblems(
   map: unknown,
   field: string,
-  problemOf: (key: string, value: string) => string | undefined,
+  problemsOf: (key: string, value: string) => FieldError[],
 ): FieldError[] {
   if (map === undefined || map === null) return [];
   if (!isJsonObject(map)) return [typeError(field, map, "object")];
-  return Object.entries(map).flatMap(([key, value]) => {
-    if (typeof value !== "string") return [typeError(`${field}[${key}]`, value, "string")];
-    const problem = problemOf(key, value);
-    return problem === undefined ? [] : [invalidValue(field, key, problem)];
-  });
+  return Object.entries(map).flatMap(([key, value]) =>
+    typeof value === "string" ? problemsOf(key, value) : [typeError(`${field}[${key}]`, value, "string")],
+  );
 }
 
 const maxAnnotationBytes = 256 * 1024;
@@ -104,8 +125,7 @@ function annotationSizeProblems(annotations: unknown): FieldError[] {
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
     0,
   );
-  const message = `Too long: may not be more than ${maxAnnotationBytes} bytes`;
-  return bytes <= maxAnnotationBytes ? [] : [{ field: "metadata.annotations", reason: "FieldValueTooLong", message }];
+  return bytes <= maxAnnotationBytes ? [] : [tooLong("metadata.annotations", maxAnnotationBytes)];
 }
 
 function finalizerProblems(finalizers: unknown): FieldError[] {
@@ -114,8 +134,7 @@ function finalizerProblems(finalizers: unknown): FieldError[] {
   if (!Array.isArray(finalizers)) return [typeError(field, finalizers, "array")];
   return finalizers.flatMap((finalizer: unknown, at) => {
     if (typeof finalizer !== "string") return [typeError(`${field}[${at}]`, finalizer, "string")];
-    const problem = labelKeyProblem(finalizer);
-    return problem === undefined ? [] : [invalidValue(`${field}[${at}]`, finalizer, problem)];
+    return qualifiedNameProblems(finalizer).map((problem) => invalidValue(field, finalizer, problem));
   });
 }
 
@@ -125,27 +144,17 @@ function ownerProblems(owners: unknown): FieldError[] {
   if (!Array.isArray(owners)) return [typeError(field, owners, "array")];
   const problems = owners.flatMap((owner: unknown, at) => {
     if (!isJsonObject(owner)) return [typeError(`${field}[${at}]`, owner, "object")];
-    return ["apiVersion", "kind", "name", "uid"].flatMap((key) =>
-      typeof owner[key] === "string" && owner[key] !== ""
-        ? []
-        : [{ field: `${field}[${at}].${key}`, reason: "FieldValueRequired", message: "Required value" } as const],
-    );
+    return ["apiVersion", "kind", "name", "uid"].flatMap((key) => {
+      if (typeof owner[key] === "string" && owner[key] !== "") return [];
+      const what = key === "apiVersion" ? "version must not be empty" : "must not be empty";
+      return [invalidValue(`${field}.${key}`, owner[key] ?? "", what)];
+    });
   });
-  const controllers = owners.filter((owner: unknown) => isJsonObject(owner) && owner["controller"] === true);
-  if (controllers.length > 1)
-    problems.push(invalidValue(field, controllers.length, "only one reference can have controller set to true"));
-  return problems;
-}
-
-export function invalidValue(field: string, value: unknown, why: string): FieldError {
-  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(value)}: ${why}` };
-}
-
-export function typeError(field: string, value: unknown, wanted: string): FieldError {
-  const found = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-  return {
-    field,
-    reason: "FieldValueTypeInvalid",
-    message: `Invalid value: "${found}": ${field} must be of type ${wanted}: "${found}"`,
-  };
+  const [first, second] = owners.filter(
+    (owner: unknown): owner is JsonObject => isJsonObject(owner) && owner["controller"] === true,
+  );
+  if (first === undefined || second === undefined) return problems;
+  const names = [first, second].map(({ kind, name }) => `${String(kind)}/${String(name)}`).join(" and ");
+  const why = `Only one reference can have Controller set to true. Found "true" in references for ${names}`;
+  return [...problems, invalidValue(field, owners, why)];
 }

@@ -1,35 +1,132 @@
 import { randomInt } from "node:crypto";
 import type { ResourceDefinition } from "./definition.ts";
 
-const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const serviceLabel = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const labelFormat = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const subdomainFormat = `${labelFormat}(\\.${labelFormat})*`;
+const serviceFormat = "[a-z]([-a-z0-9]*[a-z0-9])?";
+const qualifiedFormat = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const valueFormat = `(${qualifiedFormat})?`;
+const configKeyFormat = "[-._a-zA-Z0-9]+";
 
-/** Says what is wrong with an object's name, or nothing. */
-export function nameProblem(name: string, rule: ResourceDefinition["nameRule"]): string | undefined {
+const whole = (format: string): RegExp => new RegExp(`^${format}$`);
+const labelPattern = whole(labelFormat);
+const servicePattern = whole(serviceFormat);
+const qualifiedPattern = whole(qualifiedFormat);
+const configKeyPattern = whole(configKeyFormat);
+
+const maxLabel = 63;
+const maxSubdomain = 253;
+
+/** Everything that is wrong with an object's name, in Kubernetes' words; nothing when it is fine. */
+export function nameProblems(name: string, rule: ResourceDefinition["nameRule"]): string[] {
   switch (rule) {
     case "subdomain":
-      return isSubdomain(name)
-        ? undefined
-        : "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', must start and end with an alphanumeric character, and be at most 253 characters";
+      return subdomainProblems(name);
     case "label":
-      return isLabel(name)
-        ? undefined
-        : "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters";
+      return labelProblems(name);
     case "service":
-      return name.length <= 63 && serviceLabel.test(name)
-        ? undefined
-        : "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, end with an alphanumeric character, and be at most 63 characters";
+      return serviceNameProblems(name);
+    case "path-segment":
+      return pathSegmentProblems(name);
     default:
       return rule satisfies never;
   }
 }
 
+const tooLong = (text: string, most: number): string[] =>
+  text.length > most ? [`must be no more than ${most} bytes`] : [];
+
+function mismatch(what: string, format: string, examples: readonly string[]): string {
+  return `${what} (e.g. ${examples.map((example) => `'${example}'`).join(",  or ")}, regex used for validation is '${format}')`;
+}
+
+const alphanumericEnds = "must start and end with an alphanumeric character";
+
+export function labelProblems(text: string): string[] {
+  if (labelPattern.test(text)) return tooLong(text, maxLabel);
+  const rule = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and ${alphanumericEnds}`;
+  const dotted = isSubdomain(text) && text.includes(".");
+  return [
+    ...tooLong(text, maxLabel),
+    dotted ? "must not contain dots" : mismatch(rule, labelFormat, ["my-name", "123-abc"]),
+  ];
+}
+
+export function subdomainProblems(text: string): string[] {
+  const rule = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and ${alphanumericEnds}`;
+  const fits = text.split(".").every((part) => labelPattern.test(part));
+  return [...tooLong(text, maxSubdomain), ...(fits ? [] : [mismatch(rule, subdomainFormat, ["example.com"])])];
+}
+
+function serviceNameProblems(text: string): string[] {
+  const rule =
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
+  const fits = servicePattern.test(text);
+  return [...tooLong(text, maxLabel), ...(fits ? [] : [mismatch(rule, serviceFormat, ["my-name", "abc-123"])])];
+}
+
+/** Names that only have to fit into a URL. */
+function pathSegmentProblems(text: string): string[] {
+  if (text === "." || text === "..") return [`may not be '${text}'`];
+  return ["/", "%"].filter((mark) => text.includes(mark)).map((mark) => `may not contain '${mark}'`);
+}
+
+/** `name` or `prefix/name`: keys of labels and annotations, finalizers, conditions. */
+export function qualifiedNameProblems(text: string): string[] {
+  const parts = text.split("/");
+  const rule = `must consist of alphanumeric characters, '-', '_' or '.', and ${alphanumericEnds}`;
+  const examples = ["MyName", "my.name", "123-abc"];
+  if (parts.length > 2) {
+    return [
+      `a valid label key ${mismatch(rule, qualifiedFormat, examples)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
+  }
+  const name = parts.at(-1) as string;
+  const prefix = parts.length === 2 ? (parts[0] as string) : undefined;
+  const prefixProblems = prefix === undefined ? [] : prefix === "" ? ["must be non-empty"] : subdomainProblems(prefix);
+  return [
+    ...prefixProblems.map((problem) => `prefix part ${problem}`),
+    ...(name === ""
+      ? ["name part must be non-empty"]
+      : tooLong(name, maxLabel).map((problem) => `name part ${problem}`)),
+    ...(qualifiedPattern.test(name) ? [] : [`name part ${mismatch(rule, qualifiedFormat, examples)}`]),
+  ];
+}
+
+export function labelValueProblems(text: string): string[] {
+  const rule = `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and ${alphanumericEnds}`;
+  const fits = text === "" || qualifiedPattern.test(text);
+  return [...tooLong(text, maxLabel), ...(fits ? [] : [mismatch(rule, valueFormat, ["MyValue", "my_value", "12345"])])];
+}
+
+/** Keys of ConfigMaps and Secrets, which become names of files. */
+export function configKeyProblems(text: string): string[] {
+  const rule = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
+  const examples = ["key.name", "KEY_NAME", "key-name"];
+  return [
+    ...tooLong(text, maxSubdomain),
+    ...(configKeyPattern.test(text) ? [] : [mismatch(rule, configKeyFormat, examples)]),
+    ...(text.startsWith("..") ? [text === ".." ? "must not be '..'" : "must not start with '..'"] : []),
+    ...(text === "." ? ["must not be '.'"] : []),
+  ];
+}
+
+export function portNameProblems(text: string): string[] {
+  return [
+    ...(text.length > 15 ? ["must be no more than 15 bytes"] : []),
+    ...(/^[-a-z0-9]+$/.test(text) ? [] : ["must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"]),
+    ...(/[a-z]/.test(text) ? [] : ["must contain at least one letter (a-z)"]),
+    ...(text.includes("--") ? ["must not contain consecutive hyphens"] : []),
+    ...(/^-|-$/.test(text) ? ["must not begin or end with a hyphen"] : []),
+  ];
+}
+
 export function isLabel(text: string): boolean {
-  return text.length <= 63 && label.test(text);
+  return text.length <= maxLabel && labelPattern.test(text);
 }
 
 export function isSubdomain(text: string): boolean {
-  return text.length <= 253 && text.split(".").every((part) => label.test(part));
+  return text.length <= maxSubdomain && text.split(".").every((part) => labelPattern.test(part));
 }
 
 /** No vowels, and nothing that is read as another letter: no words arise by chance. */

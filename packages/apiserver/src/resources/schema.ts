@@ -18,6 +18,12 @@ export function defaulted(object: ApiObject, schema: Schema): ApiObject {
   return applyDefaults(schema, json(object)) as unknown as ApiObject;
 }
 
-export function schemaProblems(object: ApiObject, schema: Schema, old?: ApiObject): readonly FieldError[] {
-  return validate(schema, json(object), old === undefined ? {} : { old: json(old) });
+/** `typed`: see `ResourceDefinition.typed`. */
+export function schemaProblems(
+  object: ApiObject,
+  { schema, typed }: { readonly schema: Schema; readonly typed: boolean },
+  old?: ApiObject,
+): readonly FieldError[] {
+  const problems = validate(schema, json(object), old === undefined ? {} : { old: json(old) });
+  return typed ? problems.filter(({ reason }) => reason !== "FieldValueDuplicate") : problems;
 }

@@ -1,11 +1,15 @@
 import type { FieldError } from "../api-error.ts";
-import { isJsonObject } from "../api-object.ts";
+import { type ApiObject, isJsonObject, type JsonObject, stringAt } from "../api-object.ts";
+import { equalJson } from "../json.ts";
 import type { Strategy } from "./definition.ts";
-import { invalidValue, typeError } from "./metadata.ts";
+import { forbidden, immutable, invalidValue, required, tooLong } from "./field-problems.ts";
+import { configKeyProblems } from "./names.ts";
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** Of the data of a Secret or ConfigMap. */
+export const maxDataBytes: number = 1024 * 1024;
 
-/** `stringData` is a way to write `data` without encoding it; it is never stored. */
+/** `stringData` is a way to write `data` without encoding it; it is never stored. No error shows a value. */
 export const secretStrategy: Strategy = {
   setDefaults: (secret) => {
     const { stringData, ...rest } = secret;
@@ -13,19 +17,82 @@ export const secretStrategy: Strategy = {
     const encoded = Object.entries(isJsonObject(stringData) ? stringData : {}).map(
       ([key, value]) => [key, Buffer.from(String(value)).toString("base64")] as const,
     );
-    const typed = { type: "Opaque", ...rest } as typeof secret;
-    return encoded.length === 0 ? typed : { ...typed, data: { ...data, ...Object.fromEntries(encoded) } };
+    if (encoded.length === 0) return rest;
+    return { ...rest, data: { ...data, ...Object.fromEntries(encoded) } };
   },
-  validate: (secret) => dataProblems(secret["data"]),
+  validate: (secret, old) => [
+    ...(old === undefined ? [] : changeProblems(secret, old)),
+    ...dataProblems(dataOf(secret)),
+    ...typeProblems(secret),
+  ],
+  selectableFields: { type: (secret) => stringAt(secret, "type") ?? "" },
 };
 
-function dataProblems(data: unknown): FieldError[] {
-  if (data === undefined || data === null) return [];
-  if (!isJsonObject(data)) return [typeError("data", data, "object")];
-  return Object.entries(data).flatMap(([key, value]) => {
-    if (!/^[-._a-zA-Z0-9]{1,253}$/.test(key))
-      return [invalidValue("data", key, "a valid key must consist of alphanumeric characters, '-', '_' or '.'")];
+const dataOf = (secret: ApiObject): JsonObject => (isJsonObject(secret["data"]) ? secret["data"] : {});
+
+function dataProblems(data: JsonObject): FieldError[] {
+  let bytes = 0;
+  const problems = Object.entries(data).flatMap(([key, value]) => {
+    bytes += Math.floor((String(value).length / 4) * 3);
     const fine = typeof value === "string" && base64.test(value);
-    return fine ? [] : [invalidValue(`data[${key}]`, "<hidden>", "must be a base64-encoded string")];
+    return [
+      ...configKeyProblems(key).map((problem) => invalidValue(`data[${key}]`, key, problem)),
+      ...(fine ? [] : [invalidValue(`data[${key}]`, "<secret contents redacted>", "must be a base64-encoded string")]),
+    ];
   });
+  return bytes > maxDataBytes ? [...problems, tooLong("data", maxDataBytes)] : problems;
+}
+
+/** Any one of the groups of keys must be there in full. */
+const keysOfType: { readonly [type: string]: readonly string[] | undefined } = {
+  "kubernetes.io/dockercfg": [".dockercfg"],
+  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
+  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
+  "kubernetes.io/tls": ["tls.crt", "tls.key"],
+};
+
+const accountAnnotation = "kubernetes.io/service-account.name";
+
+function typeProblems(secret: ApiObject): FieldError[] {
+  const data = dataOf(secret);
+  const type = stringAt(secret, "type") ?? "";
+  if (type === "kubernetes.io/service-account-token") {
+    const account = secret.metadata.annotations?.[accountAnnotation] ?? "";
+    return account === "" ? [required(`metadata.annotations[${accountAnnotation}]`)] : [];
+  }
+  if (type === "kubernetes.io/basic-auth") {
+    const keys = ["username", "password"];
+    return keys.some((key) => key in data) ? [] : keys.map((key) => required(`data[${key}]`));
+  }
+  const missing = (keysOfType[type] ?? []).filter((key) => !(key in data)).map((key) => required(`data[${key}]`));
+  return missing.length > 0 || !type.startsWith("kubernetes.io/dockerc") ? missing : dockerProblems(data, type);
+}
+
+function dockerProblems(data: JsonObject, type: string): FieldError[] {
+  const [key] = keysOfType[type] as readonly [string];
+  try {
+    if (isJsonObject(JSON.parse(Buffer.from(String(data[key]), "base64").toString()))) return [];
+  } catch {
+    // What is no JSON is no configuration: the problem below says so.
+  }
+  return [invalidValue(`data[${key}]`, "<secret contents redacted>", "must be a JSON object")];
+}
+
+function changeProblems(secret: ApiObject, old: ApiObject): FieldError[] {
+  return [
+    ...(secret["type"] === old["type"] ? [] : [immutable("type", secret["type"])]),
+    ...lockedProblems(secret, old, ["data"]),
+  ];
+}
+
+/** What `immutable: true` on the earlier object keeps from changing. */
+export function lockedProblems(object: ApiObject, old: ApiObject, fields: readonly string[]): FieldError[] {
+  if (old["immutable"] !== true) return [];
+  const why = "field is immutable when `immutable` is set";
+  return [
+    ...(object["immutable"] === true ? [] : [forbidden("immutable", why)]),
+    ...fields
+      .filter((field) => !equalJson(object[field] ?? {}, old[field] ?? {}))
+      .map((field) => forbidden(field, why)),
+  ];
 }

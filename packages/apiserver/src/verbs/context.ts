@@ -1,6 +1,8 @@
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
+import type { AdmissionContext } from "../resources/definition.ts";
 import type { Registry } from "../resources/registry.ts";
+import type { ServiceAddresses } from "../resources/service/service-addresses.ts";
 import type { Store } from "../store/store.ts";
 
 /** What every verb works with. */
@@ -8,10 +10,15 @@ export interface ApiContext {
   readonly store: Store;
   readonly registry: Registry;
   readonly clock: Clock;
+  readonly addresses: ServiceAddresses;
   readonly logger: Logger;
   readonly nodeName: string | undefined;
   /** How often a watch that has nothing to say shows life, and how far the server is. */
   readonly bookmarkMs: number;
   /** Aborts when the server closes: watches end then. */
   readonly closing: AbortSignal;
+}
+
+export function admissionContext({ clock, nodeName, addresses }: ApiContext): AdmissionContext {
+  return { nowMs: clock.now(), nodeName, addresses };
 }

@@ -125,7 +125,7 @@ describe("create", () => {
     ["metadata.annotations[a]", { name: "a", annotations: { a: {} } }],
     ["metadata.annotations", { name: "a", annotations: { a: "x".repeat(300_000) } }],
     ["metadata.finalizers[0]", { name: "a", finalizers: [1] }],
-    ["metadata.ownerReferences[0].uid", { name: "a", ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "x" }] }],
+    ["metadata.ownerReferences.uid", { name: "a", ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "x" }] }],
   ] as const)("names the field %s of bad metadata %j", async ([field, metadata]) => {
     const answer = await api.send("POST", configMaps, { metadata });
     expect(answer.status).toBe(422);
@@ -133,7 +133,7 @@ describe("create", () => {
   });
 
   test.for([
-    ["spec", undefined],
+    ["spec.containers", undefined],
     ["spec", "text"],
     ["spec.containers", {}],
     ["spec.containers", { containers: [] }],
@@ -144,7 +144,7 @@ describe("create", () => {
     ["spec.containers[0].command", { containers: [{ name: "a", image: "b", command: "sh" }] }],
     ["spec.containers[0].env[0].value", { containers: [{ name: "a", image: "b", env: [{ name: "A", value: 1 }] }] }],
     [
-      "spec.containers[1]",
+      "spec.containers[1].name",
       {
         containers: [
           { name: "a", image: "b" },

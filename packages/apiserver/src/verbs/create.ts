@@ -6,7 +6,7 @@ import { createdMetadata } from "../resources/metadata.ts";
 import { generateName } from "../resources/names.ts";
 import { toVersion } from "../resources/versions.ts";
 import type { View } from "../store/store.ts";
-import type { ApiContext } from "./context.ts";
+import { type ApiContext, admissionContext } from "./context.ts";
 import { decodeObject, withName } from "./decode.ts";
 import type { WriteOptions } from "./write-options.ts";
 
@@ -50,14 +50,14 @@ export async function create(
 function prepare(context: ApiContext, target: Target, shaped: ApiObject): ApiObject {
   const { definition, version, namespace } = target;
   const { status: _status, ...rest } = shaped;
-  const bare = version.hasStatus ? rest : shaped;
+  const bare = version.hasStatus && definition.strategy.keepsStatus !== true ? rest : shaped;
   const nowMs = context.clock.now();
   const { hasGeneration, strategy } = definition;
   const { name = "" } = shaped.metadata;
   const metadata = createdMetadata(shaped.metadata, { name, namespace, nowMs, hasGeneration });
   const stored = settle(definition, { ...bare, metadata });
   const defaulted = strategy.setDefaults?.(stored) ?? stored;
-  return strategy.prepareCreate?.(defaulted, { nowMs, nodeName: context.nodeName }) ?? defaulted;
+  return strategy.prepareCreate?.(defaulted, admissionContext(context)) ?? defaulted;
 }
 
 /** Gives a generated name, when asked for one, that is free at this moment. */

@@ -6,7 +6,7 @@ import { admitShape, checkStored, settle, stamped } from "../resources/admission
 import { updatedMetadata } from "../resources/metadata.ts";
 import { toVersion } from "../resources/versions.ts";
 import type { Decided, Stored, View } from "../store/store.ts";
-import type { ApiContext } from "./context.ts";
+import { type ApiContext, admissionContext } from "./context.ts";
 import type { Written } from "./create.ts";
 import { isGone } from "./delete-rules.ts";
 import type { WriteOptions } from "./write-options.ts";
@@ -20,17 +20,18 @@ export interface Modification extends WriteOptions {
 
 /** Changes one object, or only its status. Nothing is saved when nothing would change. */
 export async function modify(context: ApiContext, target: ObjectTarget, modification: Modification): Promise<Written> {
-  return context.store.write((view, revision) => decide({ view, revision, target, modification }));
+  return context.store.write((view, revision) => decide({ context, view, revision, target, modification }));
 }
 
 interface Decision {
+  readonly context: ApiContext;
   readonly view: View;
   readonly revision: number;
   readonly target: ObjectTarget;
   readonly modification: Modification;
 }
 
-function decide({ view, revision, target, modification }: Decision): Decided<Written> {
+function decide({ context, view, revision, target, modification }: Decision): Decided<Written> {
   const { definition, version } = target;
   const key = keyOfTarget(target);
   const old = view.get(definition.id, key);
@@ -41,7 +42,7 @@ function decide({ view, revision, target, modification }: Decision): Decided<Wri
   const { object: shaped, warnings } = admitShape(target, merged(target, given, current), modification, current);
   if (equalJson(shaped, current)) return { result: { object: current, warnings } };
 
-  const next = prepare(target, shaped, old.object);
+  const next = prepare(context, target, shaped, old.object);
   checkStored(target, next, old.object);
   if (equalJson(next, old.object)) return { result: { object: current, warnings } };
   if (modification.dryRun) return { result: { object: toVersion(definition, next, version), warnings } };
@@ -94,11 +95,15 @@ function withStatus(object: ApiObject, status: unknown): ApiObject {
   return status === undefined || status === null ? rest : { ...rest, status };
 }
 
-function prepare({ definition, subresource }: ObjectTarget, shaped: ApiObject, old: ApiObject): ApiObject {
+function prepare(context: ApiContext, target: ObjectTarget, shaped: ApiObject, old: ApiObject): ApiObject {
+  const { definition, subresource } = target;
   const { strategy, hasGeneration } = definition;
   const stored = settle(definition, shaped);
   const defaulted = strategy.setDefaults?.(stored) ?? stored;
-  const prepared = subresource === "status" ? defaulted : (strategy.prepareUpdate?.(defaulted, old) ?? defaulted);
+  const prepared =
+    subresource === "status"
+      ? defaulted
+      : (strategy.prepareUpdate?.(defaulted, old, admissionContext(context)) ?? defaulted);
   if (!hasGeneration || equalJson(specification(prepared), specification(old))) return prepared;
   const generation = (old.metadata.generation ?? 0) + 1;
   return { ...prepared, metadata: { ...prepared.metadata, generation } };

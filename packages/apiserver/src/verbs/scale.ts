@@ -2,7 +2,7 @@ import { badRequest, invalid } from "../api-error.ts";
 import { type ApiObject, isJsonObject, valueAt } from "../api-object.ts";
 import { type ObjectTarget, subjectOf } from "../request/target.ts";
 import type { ScalePaths } from "../resources/definition.ts";
-import { invalidValue } from "../resources/metadata.ts";
+import { invalidValue } from "../resources/field-problems.ts";
 import type { ApiContext } from "./context.ts";
 import { modify } from "./modify.ts";
 import { type PatchRequest, patcher } from "./patch.ts";

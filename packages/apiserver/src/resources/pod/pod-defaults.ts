@@ -1,28 +1,35 @@
-import { type ApiObject, isJsonObject, type JsonObject } from "../../api-object.ts";
+import { type ApiObject, isJsonObject, type JsonObject, objectsAt } from "../../api-object.ts";
 import type { AdmissionContext } from "../definition.ts";
 import { qosClass } from "./qos-class.ts";
 
-/** Fills in what kube-apiserver fills in on every Pod. Fields of a wrong type are left for the validation to name. */
+/**
+ * Fills in what kube-apiserver fills in on every Pod and what depends on other fields; the rest is in the schema. Fields
+ * of a wrong type are left for the validation to name.
+ */
 export function setPodDefaults(pod: ApiObject): ApiObject {
   const spec = pod["spec"];
   if (!isJsonObject(spec)) return pod;
-  return {
-    ...pod,
-    spec: {
-      restartPolicy: "Always",
-      terminationGracePeriodSeconds: 30,
-      dnsPolicy: "ClusterFirst",
-      schedulerName: "default-scheduler",
-      enableServiceLinks: true,
-      securityContext: {},
-      serviceAccountName: "default",
-      ...spec,
-      ...mapped(spec, "containers", setContainerDefaults),
-      ...mapped(spec, "initContainers", setContainerDefaults),
-      ...mapped(spec, "volumes", setVolumeDefaults),
-    },
+  const account = spec["serviceAccountName"] || spec["serviceAccount"] || "default";
+  const filled = {
+    ...podDefaults,
+    ...spec,
+    serviceAccountName: account,
+    serviceAccount: account,
+    ...mapped(spec, "containers", (container) => setContainerDefaults(container, spec)),
+    ...mapped(spec, "initContainers", (container) => setContainerDefaults(container, spec)),
+    ...mapped(spec, "volumes", setVolumeDefaults),
   };
+  return { ...pod, spec: filled };
 }
+
+const podDefaults = {
+  restartPolicy: "Always",
+  terminationGracePeriodSeconds: 30,
+  dnsPolicy: "ClusterFirst",
+  schedulerName: "default-scheduler",
+  enableServiceLinks: true,
+  securityContext: {},
+};
 
 function mapped(owner: JsonObject, key: string, change: (item: JsonObject) => JsonObject): JsonObject {
   const list = owner[key];
@@ -30,16 +37,17 @@ function mapped(owner: JsonObject, key: string, change: (item: JsonObject) => Js
   return { [key]: list.map((item: unknown) => (isJsonObject(item) ? change(item) : item)) };
 }
 
-function setContainerDefaults(container: JsonObject): JsonObject {
+function setContainerDefaults(container: JsonObject, { hostNetwork }: JsonObject): JsonObject {
   return {
     imagePullPolicy: pullPolicy(container["image"]),
     terminationMessagePath: "/dev/termination-log",
     terminationMessagePolicy: "File",
-    resources: {},
     ...container,
-    ...mapped(container, "ports", (port) => ({ protocol: "TCP", ...port })),
-    ...mapped(container, "env", setEnvDefaults),
-    ...probeDefaults(container),
+    ...requestsFromLimits(container["resources"]),
+    // On the host's network a port of the container is one of the host.
+    ...(hostNetwork === true
+      ? mapped(container, "ports", (port) => ({ hostPort: port["containerPort"], ...port }))
+      : {}),
   };
 }
 
@@ -50,50 +58,25 @@ function pullPolicy(image: unknown): string {
   return tag === undefined || tag === "latest" ? "Always" : "IfNotPresent";
 }
 
-function setEnvDefaults(variable: JsonObject): JsonObject {
-  const source = variable["valueFrom"];
-  if (!isJsonObject(source) || !isJsonObject(source["fieldRef"])) return variable;
-  return { ...variable, valueFrom: { ...source, fieldRef: { apiVersion: "v1", ...source["fieldRef"] } } };
+function requestsFromLimits(resources: unknown): JsonObject {
+  if (!isJsonObject(resources) || !isJsonObject(resources["limits"])) return {};
+  const requests = isJsonObject(resources["requests"]) ? resources["requests"] : {};
+  return { resources: { ...resources, requests: { ...resources["limits"], ...requests } } };
 }
-
-function probeDefaults(container: JsonObject): JsonObject {
-  const probes: Record<string, JsonObject> = {};
-  for (const name of ["livenessProbe", "readinessProbe", "startupProbe"]) {
-    const probe = container[name];
-    if (isJsonObject(probe)) probes[name] = setProbeDefaults(probe);
-  }
-  return probes;
-}
-
-function setProbeDefaults(probe: JsonObject): JsonObject {
-  const http = probe["httpGet"];
-  return {
-    timeoutSeconds: 1,
-    periodSeconds: 10,
-    successThreshold: 1,
-    failureThreshold: 3,
-    ...probe,
-    ...(isJsonObject(http) ? { httpGet: { path: "/", scheme: "HTTP", ...http } } : {}),
-  };
-}
-
-const modeDefaults = ["configMap", "secret", "projected", "downwardAPI"];
 
 function setVolumeDefaults(volume: JsonObject): JsonObject {
-  const result: Record<string, unknown> = { ...volume };
-  for (const source of modeDefaults) {
-    const value = volume[source];
-    if (isJsonObject(value)) result[source] = { defaultMode: 0o644, ...value };
-  }
-  const hostPath = volume["hostPath"];
-  if (isJsonObject(hostPath)) result["hostPath"] = { type: "", ...hostPath };
-  return result;
+  const image = volume["image"];
+  if (isJsonObject(image)) return { ...volume, image: { pullPolicy: pullPolicy(image["reference"]), ...image } };
+  return Object.keys(volume).some((key) => key !== "name") ? volume : { ...volume, emptyDir: {} };
 }
 
 /** A new Pod waits to be started; where there is only one node, it is bound to it at once, which saves a write. */
 export function preparePod(pod: ApiObject, { nodeName }: AdmissionContext): ApiObject {
   const spec = pod["spec"];
   const status = { phase: "Pending", qosClass: qosClass(spec) };
-  if (!isJsonObject(spec) || nodeName === undefined || (spec["nodeName"] ?? "") !== "") return { ...pod, status };
+  const waits = objectsAt(spec, "schedulingGates").length > 0;
+  if (!isJsonObject(spec) || nodeName === undefined || waits || (spec["nodeName"] ?? "") !== "") {
+    return { ...pod, status };
+  }
   return { ...pod, spec: { ...spec, nodeName }, status };
 }

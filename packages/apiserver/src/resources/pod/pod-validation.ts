@@ -1,102 +1,118 @@
 import type { FieldError } from "../../api-error.ts";
-import { type ApiObject, isJsonObject, type JsonObject, valueAt } from "../../api-object.ts";
+import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
 import { equalJson } from "../../json.ts";
-import { invalidValue, typeError } from "../metadata.ts";
-import { isLabel } from "../names.ts";
-import { parseQuantity } from "./quantity.ts";
+import { duplicate, forbidden, invalidValue, required } from "../field-problems.ts";
+import { labelField, notNegative, oneOf } from "../field-rules.ts";
+import { labelValueProblems, qualifiedNameProblems, subdomainProblems } from "../names.ts";
+import {
+  containerProblems,
+  hostPortProblems,
+  initContainerProblems,
+  restartRuleProblems,
+} from "./container-validation.ts";
+import { volumeProblems } from "./volume-validation.ts";
 
 /** The rules of a Pod that its schema cannot say. Types have been checked against the schema before. */
 export function validatePod(pod: ApiObject, old: ApiObject | undefined): readonly FieldError[] {
   const spec = pod["spec"];
-  if (!isJsonObject(spec)) return [typeError("spec", spec, "object")];
-  if (old !== undefined) return immutableProblems(spec, old["spec"]);
-  const containers = spec["containers"];
-  if (!Array.isArray(containers) || containers.length === 0) {
-    return [{ field: "spec.containers", reason: "FieldValueRequired", message: "Required value" }];
-  }
+  if (!isJsonObject(spec)) return [required("spec")];
+  return old === undefined ? specProblems(spec) : updateProblems(spec, old["spec"]);
+}
+
+function specProblems(spec: JsonObject): FieldError[] {
+  const { names, problems } = volumeProblems(spec);
   return [
-    ...containerProblems(spec),
-    ...volumeProblems(spec),
-    ...supported(spec, "restartPolicy", ["Always", "OnFailure", "Never"]),
-    ...supported(spec, "dnsPolicy", ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]),
-    ...graceProblems(spec["terminationGracePeriodSeconds"]),
+    ...problems,
+    ...allContainerProblems(spec, names),
+    ...oneOf(spec, "restartPolicy", "spec", ["Always", "OnFailure", "Never"]),
+    ...oneOf(spec, "dnsPolicy", "spec", ["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"]),
+    ...selectorProblems(spec["nodeSelector"], "spec.nodeSelector"),
+    ...notNegative(spec, "terminationGracePeriodSeconds", "spec"),
+    ...deadlineProblems(spec["activeDeadlineSeconds"], 1),
+    ...["serviceAccountName", "nodeName", "runtimeClassName", "priorityClassName"].flatMap((key) =>
+      subdomainField(spec, key),
+    ),
+    ...["hostname", "subdomain"].flatMap((key) => ((spec[key] ?? "") === "" ? [] : labelField(spec, key, "spec"))),
   ];
 }
 
-function containerProblems(spec: JsonObject): FieldError[] {
-  const seen = new Set<unknown>();
-  return ["initContainers", "containers"].flatMap((list) =>
-    itemsOf(spec, list).flatMap((container, at) => oneContainer(container, `spec.${list}[${at}]`, seen)),
-  );
-}
-
-function itemsOf(spec: JsonObject, list: string): JsonObject[] {
-  const items = spec[list];
-  return Array.isArray(items) ? items.filter(isJsonObject) : [];
-}
-
-function oneContainer(container: JsonObject, field: string, seen: Set<unknown>): FieldError[] {
-  const { name, image } = container;
-  const problems: FieldError[] = [];
-  if (typeof name !== "string" || name === "") problems.push(required(`${field}.name`));
-  else if (!isLabel(name)) problems.push(invalidValue(`${field}.name`, name, "a lowercase RFC 1123 label is required"));
-  else if (seen.has(name)) problems.push(duplicate(`${field}.name`, name));
-  seen.add(name);
-  if (typeof image !== "string" || image === "") problems.push(required(`${field}.image`));
-  else if (image.trim() !== image) {
-    problems.push(invalidValue(`${field}.image`, image, "must not have leading or trailing whitespace"));
-  }
-  return [...problems, ...quantityProblems(container, field)];
-}
-
-const duplicate = (field: string, value: string): FieldError => ({
-  field,
-  reason: "FieldValueDuplicate",
-  message: `Duplicate value: ${JSON.stringify(value)}`,
-});
-
-const required = (field: string): FieldError => ({ field, reason: "FieldValueRequired", message: "Required value" });
-
-function quantityProblems(container: JsonObject, field: string): FieldError[] {
-  return ["limits", "requests"].flatMap((which) => {
-    const amounts = valueAt(container, "resources", which);
-    if (!isJsonObject(amounts)) return [];
-    return Object.entries(amounts).flatMap(([name, amount]) => {
-      const value = parseQuantity(amount);
-      const where = `${field}.resources.${which}[${name}]`;
-      if (value === undefined) return [invalidValue(where, amount, "must be a quantity such as 500m or 1Gi")];
-      return value < 0 ? [invalidValue(where, amount, "must be greater than or equal to 0")] : [];
+function allContainerProblems(spec: JsonObject, volumes: ReadonlySet<string>): FieldError[] {
+  const containers = objectsAt(spec, "containers");
+  if (containers.length === 0) return [required("spec.containers")];
+  const names = new Set<unknown>();
+  const each = (list: string): FieldError[] =>
+    objectsAt(spec, list).flatMap((container, at) => {
+      const path = `spec.${list}[${at}]`;
+      const { name } = container;
+      const repeated = name !== "" && names.has(name);
+      names.add(name);
+      return [
+        ...containerProblems(container, path, volumes),
+        ...(repeated ? [duplicate(`${path}.name`, name)] : []),
+        ...restartRuleProblems(container, path),
+        ...(list === "initContainers" ? initContainerProblems(container, path) : []),
+      ];
     });
-  });
+  return [...each("containers"), ...hostPortProblems(containers, "spec.containers"), ...each("initContainers")];
 }
 
-function volumeProblems(spec: JsonObject): FieldError[] {
-  return itemsOf(spec, "volumes").flatMap(({ name }, at) => {
-    const field = `spec.volumes[${at}].name`;
-    if (typeof name !== "string" || name === "") return [required(field)];
-    return isLabel(name) ? [] : [invalidValue(field, name, "a lowercase RFC 1123 label is required")];
-  });
+function selectorProblems(selector: unknown, field: string): FieldError[] {
+  return Object.entries(isJsonObject(selector) ? selector : {}).flatMap(([key, value]) => [
+    ...qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)),
+    ...labelValueProblems(String(value)).map((problem) => invalidValue(field, value, problem)),
+  ]);
 }
 
-function supported(spec: JsonObject, key: string, allowed: readonly string[]): FieldError[] {
-  const value = spec[key];
-  if (allowed.some((each) => each === value)) return [];
-  const choices = allowed.map((each) => `"${each}"`).join(", ");
-  const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${choices}`;
-  return [{ field: `spec.${key}`, reason: "FieldValueNotSupported", message }];
+function subdomainField(spec: JsonObject, key: string): FieldError[] {
+  const value = stringAt(spec, key) ?? "";
+  if (value === "") return [];
+  return subdomainProblems(value).map((problem) => invalidValue(`spec.${key}`, value, problem));
 }
 
-function graceProblems(seconds: unknown): FieldError[] {
-  if (Number.isSafeInteger(seconds) && (seconds as number) >= 0) return [];
-  return [invalidValue("spec.terminationGracePeriodSeconds", seconds, "must be a whole number of seconds, 0 or more")];
+const maxSeconds = 2 ** 31 - 1;
+
+function deadlineProblems(seconds: unknown, least: number): FieldError[] {
+  if (typeof seconds !== "number" || (seconds >= least && seconds <= maxSeconds)) return [];
+  const why = `must be between ${least} and ${maxSeconds}, inclusive`;
+  return [invalidValue("spec.activeDeadlineSeconds", seconds, why)];
 }
 
 /** A Pod that runs can change hardly anything about itself. */
-function immutableProblems(spec: JsonObject, old: unknown): FieldError[] {
-  if (!isJsonObject(old) || equalJson(fixedPart(spec), fixedPart(old))) return [];
-  const message =
-    "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations`";
-  return [{ field: "spec", reason: "FieldValueForbidden", message }];
+function updateProblems(spec: JsonObject, old: unknown): FieldError[] {
+  if (!isJsonObject(old) || equalJson(spec, old)) return [];
+  const problems = [...countProblems(spec, old), ...imageProblems(spec), ...changedDeadlineProblems(spec, old)];
+  if (problems.length > 0 || equalJson(fixedPart(spec), fixedPart(old))) return problems;
+  const changeable =
+    "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+  return [forbidden("spec", `pod updates may not change fields other than ${changeable}`)];
+}
+
+function countProblems(spec: JsonObject, old: JsonObject): FieldError[] {
+  return ["containers", "initContainers"].flatMap((list) =>
+    objectsAt(spec, list).length === objectsAt(old, list).length
+      ? []
+      : [forbidden(`spec.${list}`, "pod updates may not add or remove containers")],
+  );
+}
+
+function imageProblems(spec: JsonObject): FieldError[] {
+  return ["containers", "initContainers"].flatMap((list) =>
+    objectsAt(spec, list).flatMap(({ image = "" }, at) =>
+      image === "" ? [required(`spec.${list}[${at}].image`)] : [],
+    ),
+  );
+}
+
+function changedDeadlineProblems(spec: JsonObject, old: JsonObject): FieldError[] {
+  const seconds = spec["activeDeadlineSeconds"];
+  const before = old["activeDeadlineSeconds"];
+  const field = "spec.activeDeadlineSeconds";
+  if (typeof before !== "number") return deadlineProblems(seconds, 0);
+  if (typeof seconds !== "number") {
+    return [invalidValue(field, null, "must not update from a positive integer to nil value")];
+  }
+  if (seconds > before) return [invalidValue(field, seconds, "must be less than or equal to previous value")];
+  return deadlineProblems(seconds, 0);
 }
 
 function withoutImages(list: unknown): unknown {
@@ -105,7 +121,7 @@ function withoutImages(list: unknown): unknown {
 }
 
 function fixedPart(spec: JsonObject): unknown {
-  const { activeDeadlineSeconds: _deadline, tolerations: _tolerations, ...rest } = spec;
+  const { activeDeadlineSeconds: _deadline, tolerations: _tolerations, schedulingGates: _gates, ...rest } = spec;
   return {
     ...rest,
     containers: withoutImages(rest["containers"]),

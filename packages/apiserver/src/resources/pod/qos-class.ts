@@ -1,9 +1,9 @@
-import { isJsonObject, valueAt } from "../../api-object.ts";
-import { parseQuantity } from "./quantity.ts";
+import { parseQuantity } from "@agent-sandbox/api";
+import { isJsonObject, objectsAt, stringAt, valueAt } from "../../api-object.ts";
 
 /** Kubernetes' quality of service class: who is evicted first when memory runs out. */
 export function qosClass(spec: unknown): "Guaranteed" | "Burstable" | "BestEffort" {
-  const containers = [...listAt(spec, "containers"), ...listAt(spec, "initContainers")];
+  const containers = [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")];
   const limits = containers.map((each) => amounts(each, "limits"));
   const requests = containers.map((each, at) => ({ ...limits[at], ...amounts(each, "requests") }));
   if (requests.every((each) => Object.keys(each).length === 0)) return "BestEffort";
@@ -13,19 +13,14 @@ export function qosClass(spec: unknown): "Guaranteed" | "Burstable" | "BestEffor
   return guaranteed ? "Guaranteed" : "Burstable";
 }
 
-function listAt(spec: unknown, key: string): unknown[] {
-  const list = valueAt(spec, key);
-  return Array.isArray(list) ? list : [];
-}
-
 /** What a container asks of cpu and memory, leaving out nothing and zero. */
-function amounts(container: unknown, which: "limits" | "requests"): Record<string, number> {
+function amounts(container: unknown, which: "limits" | "requests"): Record<string, bigint> {
   const given = valueAt(container, "resources", which);
   if (!isJsonObject(given)) return {};
-  const found: Record<string, number> = {};
+  const found: Record<string, bigint> = {};
   for (const name of ["cpu", "memory"]) {
-    const amount = parseQuantity(given[name]);
-    if (amount !== undefined && amount > 0) found[name] = amount;
+    const quantity = parseQuantity(stringAt(given, name) ?? "0");
+    if (!("error" in quantity) && quantity.nanos > 0n) found[name] = quantity.nanos;
   }
   return found;
 }

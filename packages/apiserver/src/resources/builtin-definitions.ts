@@ -1,0 +1,34 @@
+import bundle from "./builtin-schemas.generated.json" with { type: "json" };
+
+/** A schema of Kubernetes' OpenAPI documents, as far as the server reads it. */
+export interface OpenApiSchema {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly default?: unknown;
+  readonly required?: readonly string[];
+  readonly properties?: { readonly [name: string]: OpenApiSchema };
+  readonly additionalProperties?: boolean | OpenApiSchema;
+  readonly items?: OpenApiSchema;
+  readonly allOf?: readonly OpenApiSchema[];
+  readonly oneOf?: readonly OpenApiSchema[];
+  readonly [extension: `x-kubernetes-${string}`]: unknown;
+}
+
+/** The release of Kubernetes whose built-in kinds are served, such as `v1.36.3`. */
+export const kubernetesVersion: string = bundle.kubernetes;
+
+/** What Kubernetes publishes about the built-in kinds and all they are made of, without the descriptions. */
+export const builtinDefinitions: { readonly [name: string]: OpenApiSchema | undefined } = bundle.definitions;
+
+const refPrefix = "#/components/schemas/";
+
+/** The definition a schema refers to, if it does; extensions and defaults may stand beside the reference. */
+export function referenceOf({ $ref, allOf }: OpenApiSchema): string | undefined {
+  return ($ref ?? allOf?.[0]?.$ref)?.slice(refPrefix.length);
+}
+
+export function referenceTo(definition: string): OpenApiSchema {
+  return { $ref: refPrefix + definition };
+}

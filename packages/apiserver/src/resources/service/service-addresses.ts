@@ -1,0 +1,73 @@
+import { type ApiObject, objectsAt, stringAt, valueAt } from "../../api-object.ts";
+
+/** Where the addresses of Services come from: `10.96.0.0/16`, less the first and the last address. */
+const network = "10.96.";
+const addresses = 2 ** 16;
+const ports = { first: 30_000, count: 2768 };
+/** What was given lately may not be saved yet: it is not given again. Far more than can be on its way at once. */
+const maxRecent = 4096;
+
+/** Gives Services addresses and node ports that no other has. */
+export class ServiceAddresses {
+  readonly #services: () => Iterable<ApiObject>;
+  readonly #recent = new Set<string>();
+
+  constructor(services: () => Iterable<ApiObject>) {
+    this.#services = services;
+  }
+
+  /** An address that is free; `undefined` when there is none. */
+  address(): string | undefined {
+    const taken = new Set([...this.#services()].map((service) => stringAt(service, "spec", "clusterIP")));
+    return this.#pick(
+      addresses - 2,
+      (at) => addressAt(at + 1),
+      (address) => taken.has(address),
+    );
+  }
+
+  isTaken(address: string): boolean {
+    if (this.#recent.has(address)) return true;
+    return [...this.#services()].some((service) => stringAt(service, "spec", "clusterIP") === address);
+  }
+
+  inRange(address: string): boolean {
+    const match = /^10\.96\.(\d{1,3})\.(\d{1,3})$/.exec(address);
+    if (match === null || !match.slice(1).every((part) => Number(part) <= 255)) return false;
+    const at = Number(match[1]) * 256 + Number(match[2]);
+    return at > 0 && at < addresses - 1;
+  }
+
+  nodePort(): number | undefined {
+    const taken = new Set(
+      [...this.#services()].flatMap((service) =>
+        objectsAt(service, "spec", "ports").map((port) => String(valueAt(port, "nodePort"))),
+      ),
+    );
+    const port = this.#pick(
+      ports.count,
+      (at) => String(ports.first + at),
+      (text) => taken.has(text),
+    );
+    return port === undefined ? undefined : Number(port);
+  }
+
+  /** Starts at random, so that an address that was just freed is seldom met by somebody who still means its old owner. */
+  #pick(count: number, nameOf: (at: number) => string, isTaken: (name: string) => boolean): string | undefined {
+    const start = Math.floor(Math.random() * count);
+    for (let step = 0; step < count; step += 1) {
+      const name = nameOf((start + step) % count);
+      if (isTaken(name) || this.#recent.has(name)) continue;
+      this.remember(name);
+      return name;
+    }
+    return undefined;
+  }
+
+  remember(name: string): void {
+    this.#recent.add(name);
+    if (this.#recent.size > maxRecent) this.#recent.delete(this.#recent.values().next().value as string);
+  }
+}
+
+const addressAt = (at: number): string => `${network}${at >> 8}.${at & 255}`;

@@ -1,0 +1,107 @@
+import { invalid } from "../../api-error.ts";
+import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
+import type { AdmissionContext, Strategy } from "../definition.ts";
+import { invalidValue } from "../field-problems.ts";
+import type { ServiceAddresses } from "./service-addresses.ts";
+import { validateService } from "./service-validation.ts";
+
+export const serviceStrategy: Strategy = {
+  setDefaults: (service) => withSpec(service, setSpecDefaults),
+  prepareCreate: (service, context) => ({ ...allocate(service, context), status: { loadBalancer: {} } }),
+  prepareUpdate: (service, old, context) => allocate(keepAddresses(service, old), context),
+  validate: validateService,
+  selectableFields: {
+    "spec.clusterIP": (service) => stringAt(service, "spec", "clusterIP") ?? "",
+    "spec.type": (service) => stringAt(service, "spec", "type") ?? "",
+  },
+};
+
+function withSpec(service: ApiObject, change: (spec: JsonObject) => JsonObject): ApiObject {
+  const spec = service["spec"];
+  return isJsonObject(spec) ? { ...service, spec: change(spec) } : service;
+}
+
+const external = ["NodePort", "LoadBalancer"];
+
+function setSpecDefaults(given: JsonObject): JsonObject {
+  const { sessionAffinityConfig, ...rest } = given;
+  const type = given["type"] || "ClusterIP";
+  const affinity = given["sessionAffinity"] || "None";
+  const outside =
+    external.some((each) => each === type) || (type === "ClusterIP" && lengthOf(given["externalIPs"]) > 0);
+  return {
+    ...(outside ? { externalTrafficPolicy: "Cluster" } : {}),
+    ...(type === "ExternalName" ? {} : { internalTrafficPolicy: "Cluster" }),
+    ...(type === "LoadBalancer" ? { allocateLoadBalancerNodePorts: true } : {}),
+    ...rest,
+    type,
+    sessionAffinity: affinity,
+    ...(affinity === "ClientIP" ? { sessionAffinityConfig: sessionAffinityConfig ?? clientAffinity } : {}),
+    ...(Array.isArray(given["ports"]) ? { ports: given["ports"].map(setPortDefaults) } : {}),
+  };
+}
+
+const clientAffinity = { clientIP: { timeoutSeconds: 10_800 } };
+
+const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
+
+function setPortDefaults(port: unknown): unknown {
+  if (!isJsonObject(port)) return port;
+  const { targetPort } = port;
+  return targetPort === undefined || targetPort === 0 || targetPort === ""
+    ? { ...port, targetPort: port["port"] }
+    : port;
+}
+
+/** Whoever updates a Service without saying its addresses means those it has. */
+function keepAddresses(service: ApiObject, old: ApiObject): ApiObject {
+  return withSpec(service, (spec) => {
+    const before = old["spec"];
+    if (!isJsonObject(before) || spec["type"] === "ExternalName") return spec;
+    const kept = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"].filter(
+      (key) => (spec[key] ?? "") === "" && before[key] !== undefined,
+    );
+    return { ...spec, ...Object.fromEntries(kept.map((key) => [key, before[key]])) };
+  });
+}
+
+/** Gives the Service an address and node ports where its type asks for them. */
+function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "addresses">): ApiObject {
+  return withSpec(service, (spec) => {
+    if (spec["type"] === "ExternalName") return spec;
+    const clusterIP = spec["clusterIP"] || (Array.isArray(spec["clusterIPs"]) ? spec["clusterIPs"][0] : "");
+    const address = typeof clusterIP === "string" && clusterIP !== "" ? clusterIP : free(service, addresses);
+    return {
+      ...spec,
+      clusterIP: address,
+      clusterIPs: [address],
+      ipFamilies: spec["ipFamilies"] ?? ["IPv4"],
+      ipFamilyPolicy: spec["ipFamilyPolicy"] ?? "SingleStack",
+      ...nodePorts(service, spec, addresses),
+    };
+  });
+}
+
+function free(service: ApiObject, addresses: ServiceAddresses): string {
+  const address = addresses.address();
+  if (address !== undefined) return address;
+  throw refused(service, "spec.clusterIPs", ["range is full"]);
+}
+
+function nodePorts(service: ApiObject, spec: JsonObject, addresses: ServiceAddresses): JsonObject {
+  const wanted =
+    spec["type"] === "NodePort" || (spec["type"] === "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] !== false);
+  if (!wanted || !Array.isArray(spec["ports"])) return {};
+  const ports = objectsAt(spec, "ports").map((port) => {
+    if (typeof port["nodePort"] === "number" && port["nodePort"] !== 0) return port;
+    const nodePort = addresses.nodePort();
+    if (nodePort === undefined) throw refused(service, "spec.ports", ["range is full"]);
+    return { ...port, nodePort };
+  });
+  return { ports };
+}
+
+function refused(service: ApiObject, field: string, [why]: readonly [string]): Error {
+  const subject = { group: "", plural: "services", name: service.metadata.name ?? "" };
+  return invalid("Service", subject, [invalidValue(field, null, `failed to allocate: ${why}`)]);
+}

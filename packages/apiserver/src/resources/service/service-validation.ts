@@ -1,0 +1,126 @@
+import { isIPv4, isIPv6 } from "node:net";
+import type { FieldError } from "../../api-error.ts";
+import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
+import { equalJson } from "../../json.ts";
+import { duplicate, forbidden, invalidValue, required } from "../field-problems.ts";
+import { labelField, oneOf, optionalOneOf, portOrNameProblems, portProblems } from "../field-rules.ts";
+import { labelValueProblems, qualifiedNameProblems, subdomainProblems } from "../names.ts";
+
+const protocols = ["SCTP", "TCP", "UDP"];
+
+/** The rules of a Service that its schema cannot say. */
+export function validateService(service: ApiObject, old: ApiObject | undefined): readonly FieldError[] {
+  const spec = service["spec"];
+  if (!isJsonObject(spec)) return [required("spec")];
+  const headless = spec["clusterIP"] === "None";
+  const portless = objectsAt(spec, "ports").length === 0 && !headless && spec["type"] !== "ExternalName";
+  return [
+    ...addressChanges(spec, old?.["spec"]),
+    ...(portless ? [required("spec.ports")] : []),
+    ...typeProblems(spec, headless),
+    ...allPortProblems(spec),
+    ...selectorProblems(spec["selector"]),
+    ...oneOf(spec, "sessionAffinity", "spec", ["ClientIP", "None"]),
+    ...addressProblems(spec),
+    ...oneOf(spec, "type", "spec", ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]),
+    ...trafficProblems(spec),
+  ];
+}
+
+/** The address is how clients know a Service: it stays, unless the Service stops having one. */
+function addressChanges(spec: JsonObject, old: unknown): FieldError[] {
+  if (!isJsonObject(old) || [spec["type"], old["type"]].includes("ExternalName")) return [];
+  const before = old["clusterIPs"];
+  const after = spec["clusterIPs"];
+  if (!Array.isArray(before) || equalJson(before, after)) return [];
+  if (!Array.isArray(after) || after.length === 0) {
+    return [invalidValue("spec.clusterIPs[0]", after ?? null, "primary clusterIP can not be unset")];
+  }
+  return after[0] === before[0] ? [] : [invalidValue("spec.clusterIPs[0]", after, "may not change once set")];
+}
+
+function typeProblems(spec: JsonObject, headless: boolean): FieldError[] {
+  const type = String(spec["type"]);
+  if (headless && (type === "LoadBalancer" || type === "NodePort")) {
+    return [invalidValue("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${type} services`)];
+  }
+  if (type !== "ExternalName") return [];
+  const why = "may not be set for ExternalName services";
+  const name = (stringAt(spec, "externalName") ?? "").replace(/\.$/, "");
+  return [
+    ...["clusterIPs", "ipFamilies", "ipFamilyPolicy"].flatMap((key) =>
+      spec[key] === undefined ? [] : [forbidden(`spec.${key}`, why)],
+    ),
+    ...(name === ""
+      ? [required("spec.externalName")]
+      : subdomainProblems(name).map((problem) => invalidValue("spec.externalName", name, problem))),
+  ];
+}
+
+function allPortProblems(spec: JsonObject): FieldError[] {
+  const ports = objectsAt(spec, "ports");
+  const seen = { names: new Set<unknown>(), ports: new Set<string>(), nodePorts: new Set<string>() };
+  return ports.flatMap((port, at) => {
+    const path = `spec.ports[${at}]`;
+    const { protocol, nodePort = 0 } = port;
+    const number = `${String(protocol)} ${String(port["port"])}`;
+    const outer = `${String(protocol)} ${String(nodePort)}`;
+    const problems = [
+      ...portNameFieldProblems(port, path, { required: ports.length > 1, seen: seen.names }),
+      ...portProblems(`${path}.port`, port["port"]),
+      ...oneOf(port, "protocol", path, protocols),
+      ...portOrNameProblems(`${path}.targetPort`, port["targetPort"]),
+      ...(nodePort !== 0 && spec["type"] === "ClusterIP"
+        ? [forbidden(`${path}.nodePort`, "may not be used when `type` is 'ClusterIP'")]
+        : []),
+      ...(nodePort !== 0 && seen.nodePorts.has(outer) ? [duplicate(`${path}.nodePort`, nodePort)] : []),
+      ...(seen.ports.has(number) ? [duplicate(path, { port: port["port"], protocol })] : []),
+    ];
+    seen.ports.add(number);
+    seen.nodePorts.add(outer);
+    return problems;
+  });
+}
+
+function portNameFieldProblems(
+  port: JsonObject,
+  path: string,
+  { required: needed, seen }: { required: boolean; seen: Set<unknown> },
+): FieldError[] {
+  const name = port["name"] ?? "";
+  if (name === "") return needed ? [required(`${path}.name`)] : [];
+  const repeated = seen.has(name);
+  seen.add(name);
+  return [...labelField(port, "name", path), ...(repeated ? [duplicate(`${path}.name`, name)] : [])];
+}
+
+function selectorProblems(selector: unknown): FieldError[] {
+  return Object.entries(isJsonObject(selector) ? selector : {}).flatMap(([key, value]) => [
+    ...qualifiedNameProblems(key).map((problem) => invalidValue("spec.selector", key, problem)),
+    ...labelValueProblems(String(value)).map((problem) => invalidValue("spec.selector", value, problem)),
+  ]);
+}
+
+function addressProblems(spec: JsonObject): FieldError[] {
+  const { clusterIPs } = spec;
+  const address = stringAt(spec, "clusterIP") ?? "";
+  if (address === "" || address === "None") return [];
+  const first: unknown = Array.isArray(clusterIPs) ? clusterIPs[0] : undefined;
+  return [
+    ...(first === address ? [] : [invalidValue("spec.clusterIPs", clusterIPs, "first value must match `clusterIP`")]),
+    ...(isIPv4(address) || isIPv6(address)
+      ? []
+      : [invalidValue("spec.clusterIPs[0]", address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]),
+  ];
+}
+
+function trafficProblems(spec: JsonObject): FieldError[] {
+  const balanced = spec["type"] === "LoadBalancer";
+  return [
+    ...(spec["allocateLoadBalancerNodePorts"] !== undefined && !balanced
+      ? [forbidden("spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'")]
+      : []),
+    ...optionalOneOf(spec, "externalTrafficPolicy", "spec", ["Cluster", "Local"]),
+    ...optionalOneOf(spec, "internalTrafficPolicy", "spec", ["Cluster", "Local"]),
+  ];
+}

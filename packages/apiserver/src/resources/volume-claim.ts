@@ -1,0 +1,132 @@
+import { compareQuantities } from "@agent-sandbox/api";
+import type { FieldError } from "../api-error.ts";
+import { type ApiObject, isJsonObject, type JsonObject, stringAt, valueAt } from "../api-object.ts";
+import { equalJson } from "../json.ts";
+import type { Strategy } from "./definition.ts";
+import { forbidden, invalidValue, notSupported, required } from "./field-problems.ts";
+import { optionalOneOf } from "./field-rules.ts";
+import { subdomainProblems } from "./names.ts";
+
+const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+
+export const volumeClaimStrategy: Strategy = {
+  prepareCreate: (claim) => ({ ...claim, status: { phase: "Pending" } }),
+  validate: (claim, old) => {
+    const spec = claim["spec"];
+    if (!isJsonObject(spec)) return [required("spec")];
+    return [...specProblems(spec), ...(old === undefined ? [] : changeProblems(claim, spec, old))];
+  },
+  selectableFields: { "status.phase": (claim) => stringAt(claim, "status", "phase") ?? "" },
+};
+
+function specProblems(spec: JsonObject): FieldError[] {
+  const storageClass = stringAt(spec, "storageClassName") ?? "";
+  return [
+    ...accessModeProblems(spec["accessModes"]),
+    ...storageProblems(stringAt(spec, "resources", "requests", "storage")),
+    ...(storageClass === ""
+      ? []
+      : subdomainProblems(storageClass).map((problem) => invalidValue("spec.storageClassName", storageClass, problem))),
+    ...optionalOneOf(spec, "volumeMode", "spec", ["Block", "Filesystem"]),
+  ];
+}
+
+export function accessModeProblems(modes: unknown): FieldError[] {
+  const field = "spec.accessModes";
+  if (!Array.isArray(modes) || modes.length === 0) return [required(field, "at least 1 access mode is required")];
+  const alone = modes.includes("ReadWriteOncePod") && modes.length > 1;
+  return [
+    ...modes.filter((mode) => !accessModes.includes(mode)).map((mode) => notSupported(field, mode, accessModes)),
+    ...(alone ? [forbidden(field, "may not use ReadWriteOncePod with other access modes")] : []),
+  ];
+}
+
+function storageProblems(storage: string | undefined): FieldError[] {
+  const field = "spec.resources[storage]";
+  if (storage === undefined) return [required(field)];
+  return compareQuantities(storage, "0") === 1 ? [] : [invalidValue(field, storage, "must be greater than zero")];
+}
+
+/** A claim is what it was made for; once bound it can grow. */
+function changeProblems(claim: ApiObject, spec: JsonObject, old: ApiObject): FieldError[] {
+  const bound = stringAt(claim, "status", "phase") === "Bound";
+  const before = old["spec"];
+  if (!isJsonObject(before) || equalJson(spec, before)) return [];
+  const capacity = stringAt(old, "status", "capacity", "storage") ?? "0";
+  const [size, oldSize] = [spec, before].map((each) => stringAt(each, "resources", "requests", "storage") ?? "0");
+  const shrinks = compareQuantities(size as string, oldSize as string) === -1;
+  const tooSmall = shrinks && compareQuantities(size as string, capacity) !== 1;
+  return [
+    ...(equalJson(fixedPart(spec, before, bound), fixedPart(before, before, bound))
+      ? []
+      : [
+          forbidden(
+            "spec",
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+          ),
+        ]),
+    ...(tooSmall ? [forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")] : []),
+  ];
+}
+
+function fixedPart(spec: JsonObject, old: JsonObject, bound: boolean): unknown {
+  const { volumeName, storageClassName, resources, volumeAttributesClassName, ...rest } = spec;
+  const requests = isJsonObject(resources) && isJsonObject(resources["requests"]) ? resources["requests"] : {};
+  return {
+    ...rest,
+    // A controller may say later what the user left open.
+    volumeName: (old["volumeName"] ?? "") === "" ? null : (volumeName ?? null),
+    storageClassName: old["storageClassName"] === undefined ? null : (storageClassName ?? null),
+    volumeAttributesClassName: bound ? null : (volumeAttributesClassName ?? null),
+    resources: {
+      ...(isJsonObject(resources) ? resources : {}),
+      requests: bound ? { ...requests, storage: null } : requests,
+    },
+  };
+}
+
+export const persistentVolumeStrategy: Strategy = {
+  prepareCreate: (volume) => ({ ...volume, status: { phase: "Pending" } }),
+  validate: (volume, old) => {
+    const spec = volume["spec"];
+    if (!isJsonObject(spec)) return [required("spec")];
+    const capacity = valueAt(spec, "capacity", "storage");
+    return [
+      ...accessModeProblems(spec["accessModes"]),
+      ...(capacity === undefined ? [required("spec.capacity")] : []),
+      ...optionalOneOf(spec, "persistentVolumeReclaimPolicy", "spec", ["Delete", "Recycle", "Retain"]),
+      ...optionalOneOf(spec, "volumeMode", "spec", ["Block", "Filesystem"]),
+      ...(old === undefined ? volumeSourceProblems(spec) : sourceChanges(spec, old["spec"])),
+    ];
+  },
+};
+
+/** Fields of a PersistentVolume that do not say where its data is. */
+const plainVolumeFields = new Set([
+  "accessModes",
+  "capacity",
+  "claimRef",
+  "mountOptions",
+  "nodeAffinity",
+  "persistentVolumeReclaimPolicy",
+  "storageClassName",
+  "volumeAttributesClassName",
+  "volumeMode",
+]);
+
+const sourcesOf = (spec: JsonObject): string[] => Object.keys(spec).filter((key) => !plainVolumeFields.has(key));
+
+function volumeSourceProblems(spec: JsonObject): FieldError[] {
+  const [first, ...others] = sourcesOf(spec);
+  if (first === undefined) return [required("spec", "must specify a volume type")];
+  return others.map((source) => forbidden(`spec.${source}`, "may not specify more than 1 volume type"));
+}
+
+function sourceChanges(spec: JsonObject, old: unknown): FieldError[] {
+  if (!isJsonObject(old)) return [];
+  const names = new Set([...sourcesOf(spec), ...sourcesOf(old)]);
+  const changed = [...names].some((name) => !equalJson(spec[name], old[name]));
+  return changed
+    ? [forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")]
+    : [];
+}
