@@ -1,0 +1,86 @@
+import { isJsonObject } from "../api-object.ts";
+import { plainText } from "../apply/go-format.ts";
+import { hasDirective, setElementOrder } from "./directives.ts";
+import { noMergeKey, notMap, PatchProblem } from "./patch-problem.ts";
+
+/** What tells an item from the others of its list: the value of its merge key, or the item where there is no key. */
+export function identity(item: unknown, mergeKey: string): unknown {
+  if (mergeKey === "") return item;
+  if (!isJsonObject(item)) throw notMap(item);
+  if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
+  return item[mergeKey];
+}
+
+export interface Ordering {
+  /** The list to put in order. */
+  readonly merged: readonly unknown[];
+  /** The order wanted; items that are not in it are the server's own. */
+  readonly wanted: readonly unknown[];
+  readonly live: readonly unknown[];
+  readonly mergeKey: string;
+}
+
+/**
+ * Wanted items come in the order wanted, the server's own in the order of the live list; the two are woven together so that
+ * a server's item stays before the wanted items that followed it in the live list.
+ */
+export function inOrder({ merged, wanted, live, mergeKey }: Ordering): unknown[] {
+  const wantedPlaces = placesOf(wanted, mergeKey);
+  const livePlaces = placesOf(live, mergeKey);
+  const isWanted = (item: unknown): boolean => wantedPlaces.has(identity(item, mergeKey));
+  const sorted = (items: unknown[], places: Places): unknown[] =>
+    items.sort((left, right) => placeOf(left, places, mergeKey) - placeOf(right, places, mergeKey));
+  const ours = sorted(merged.filter(isWanted), wantedPlaces);
+  const theirs = sorted(
+    merged.filter((item) => !isWanted(item)),
+    livePlaces,
+  );
+  return woven(theirs, ours, (item) => livePlaces.get(identity(item, mergeKey)));
+}
+
+type Places = ReadonlyMap<unknown, number>;
+
+/** Where each item is, by what tells it from the others; the first one where a list repeats itself. */
+export function placesOf(items: readonly unknown[], mergeKey: string): Map<unknown, number> {
+  const places = new Map<unknown, number>();
+  for (const [at, item] of items.entries()) {
+    const key = identity(item, mergeKey);
+    if (!places.has(key)) places.set(key, at);
+  }
+  return places;
+}
+
+const placeOf = (item: unknown, places: Places, mergeKey: string): number =>
+  places.get(identity(item, mergeKey)) ?? places.size;
+
+function woven(
+  theirs: readonly unknown[],
+  ours: readonly unknown[],
+  livePlace: (item: unknown) => number | undefined,
+): unknown[] {
+  const result: unknown[] = [];
+  let at = 0;
+  for (const item of ours) {
+    const place = livePlace(item) ?? Number.NEGATIVE_INFINITY;
+    const from = at;
+    while (at < theirs.length && (livePlace(theirs[at]) ?? Number.POSITIVE_INFINITY) < place) at += 1;
+    result.push(...theirs.slice(from, at), item);
+  }
+  return [...result, ...theirs.slice(at)];
+}
+
+/** The items of a patch have to be among those put in order, and in that order. Directives have no place. */
+export function checkOrder(patch: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
+  if (patch.length === 0 || order.length === 0) return;
+  let at = 0;
+  for (const item of patch.filter((each) => !hasDirective(each))) {
+    const wanted = identity(item, mergeKey);
+    while (at < order.length && identity(order[at], mergeKey) !== wanted) at += 1;
+    if (at >= order.length) {
+      throw new PatchProblem(
+        `The order in patch list:\n${plainText(patch)}\n doesn't match ${setElementOrder} list:\n${plainText(order)}\n`,
+      );
+    }
+    at += 1;
+  }
+}

@@ -1,0 +1,141 @@
+import { isJsonObject, type JsonObject } from "../api-object.ts";
+import { typeName } from "../apply/go-format.ts";
+import { type MergeSchema, wholeObjectSchema } from "../apply/merge-schema.ts";
+import { copyJson } from "../json.ts";
+import {
+  badFormat,
+  deleteFromList,
+  hasDirective,
+  listName,
+  patchDirective,
+  plainValue,
+  retainKeys,
+  setElementOrder,
+  withoutDirectives,
+} from "./directives.ts";
+import { checkOrder, inOrder } from "./element-order.ts";
+import { ruleOf } from "./list-rule.ts";
+import { elementType, mergeLists, removeScalars } from "./merge-lists.ts";
+import { badDirective, notList, PatchProblem } from "./patch-problem.ts";
+
+export type StrategicallyPatched =
+  | { readonly value: JsonObject }
+  /** 422 where the patch is well formed and asks for what cannot be done, 400 otherwise. */
+  | { readonly problem: string; readonly code: 400 | 422 };
+
+/**
+ * Kubernetes' strategic merge patch: a merge patch in which lists may be merged, as the schema of the kind says
+ * (`x-kubernetes-patch-strategy`, `x-kubernetes-patch-merge-key`) and as directives in the patch ask. Neither argument is
+ * changed. It makes no sense for a kind whose schema does not say it: custom resources refuse such patches.
+ */
+export function strategicMergePatch(live: JsonObject, patch: JsonObject, schema: MergeSchema): StrategicallyPatched {
+  const copied = copyJson(patch);
+  if ("problem" in copied) return { problem: copied.problem, code: 400 };
+  try {
+    return { value: mergeObjects(live, copied.value as JsonObject, wholeObjectSchema(schema)) };
+  } catch (error) {
+    if (error instanceof PatchProblem) return { problem: error.message, code: error.code };
+    throw error;
+  }
+}
+
+function mergeObjects(live: JsonObject, patch: JsonObject, schema: MergeSchema): JsonObject {
+  if (hasDirective(patch)) return carryOut(patch);
+  const result = new Map(Object.entries(retained(live, patch)));
+  const changes = new Map(Object.entries(patch));
+  changes.delete(retainKeys);
+  for (const key of Object.keys(patch)) {
+    if (key.startsWith(setElementOrder)) mergeInOrder({ result, changes, schema }, key);
+  }
+  // Taking out of a list comes last, so that it does not depend on the order of the patch's members.
+  for (const [key, value] of changes) {
+    if (!key.startsWith(deleteFromList)) mergeMember(result, { name: key, value }, schema);
+  }
+  for (const [key, value] of changes) {
+    if (key.startsWith(deleteFromList)) takeOut(result, listName(key, deleteFromList), value);
+  }
+  return Object.fromEntries(result);
+}
+
+function carryOut(patch: JsonObject): JsonObject {
+  const { [patchDirective]: directive, ...rest } = patch;
+  if (directive === "replace") return rest;
+  if (directive === "delete") return {};
+  throw badDirective(directive, patch);
+}
+
+/** The live object with the members that `$retainKeys` names; the patch must not set others. */
+function retained(live: JsonObject, patch: JsonObject): JsonObject {
+  if (!Object.hasOwn(patch, retainKeys)) return live;
+  const kept = patch[retainKeys];
+  if (!Array.isArray(kept)) throw badFormat(retainKeys);
+  const names = new Set<unknown>(kept);
+  const isSet = ([key, value]: [string, unknown]): boolean =>
+    value !== null && key !== retainKeys && !key.startsWith(deleteFromList) && !key.startsWith(setElementOrder);
+  if (Object.entries(patch).some((entry) => isSet(entry) && !names.has(entry[0]))) throw badFormat(retainKeys);
+  return Object.fromEntries(Object.entries(live).filter(([key]) => names.has(key)));
+}
+
+interface Merging {
+  readonly result: Map<string, unknown>;
+  /** What is still to be merged. */
+  readonly changes: Map<string, unknown>;
+  readonly schema: MergeSchema;
+}
+
+/** Merges a list and puts it in the order that the directive `key` gives. */
+function mergeInOrder({ result, changes, schema }: Merging, key: string): void {
+  const order = changes.get(key);
+  changes.delete(key);
+  if (!Array.isArray(order)) throw notList(order);
+  const name = listName(key, setElementOrder);
+  const live = listIn(result, name);
+  const patch = listIn(changes, name);
+  const rule = ruleOf(schema, name);
+  checkOrder(patch ?? [], order, rule.mergeKey);
+  if (live === undefined && patch === undefined) return;
+  const merged = mergedList(live, patch, (old, now) => mergeLists(old, now, { rule, mergeObjects }));
+  elementType(live ?? [], patch ?? []);
+  result.set(name, inOrder({ merged, wanted: order, live: live ?? [], mergeKey: rule.mergeKey }));
+  changes.delete(name);
+}
+
+function mergedList(
+  live: readonly unknown[] | undefined,
+  patch: readonly unknown[] | undefined,
+  merge: (live: readonly unknown[], patch: readonly unknown[]) => readonly unknown[],
+): readonly unknown[] {
+  if (patch === undefined) return live ?? [];
+  return live === undefined ? (withoutDirectives(patch) as readonly unknown[]) : merge(live, patch);
+}
+
+function listIn(members: ReadonlyMap<string, unknown>, name: string): readonly unknown[] | undefined {
+  if (!members.has(name)) return undefined;
+  const value = members.get(name);
+  if (!Array.isArray(value)) throw notList(value);
+  return value;
+}
+
+function mergeMember(
+  result: Map<string, unknown>,
+  { name, value }: { name: string; value: unknown },
+  schema: MergeSchema,
+): void {
+  const merged = value === null ? undefined : mergedValue(result.get(name), value, schema, name);
+  if (merged === undefined) result.delete(name);
+  else result.set(name, merged);
+}
+
+function mergedValue(old: unknown, value: unknown, schema: MergeSchema, name: string): unknown {
+  if (old === undefined || typeName(old) !== typeName(value)) return plainValue(value);
+  const rule = ruleOf(schema, name);
+  if (Array.isArray(old) && Array.isArray(value)) return mergeLists(old, value, { rule, mergeObjects });
+  if (!isJsonObject(old) || !isJsonObject(value)) return value;
+  return rule.replaces ? value : mergeObjects(old, value, rule.schema);
+}
+
+function takeOut(result: Map<string, unknown>, name: string, removed: unknown): void {
+  if (!Array.isArray(removed)) throw badFormat(deleteFromList);
+  const old = result.get(name);
+  if (Array.isArray(old)) result.set(name, removeScalars(old, removed));
+}
