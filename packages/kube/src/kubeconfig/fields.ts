@@ -37,7 +37,7 @@ export class Fields {
    */
   static async parse(file: string, text: string): Promise<Fields> {
     // Loaded when first needed: in a cluster there is no kubeconfig.
-    const { parseDocument } = await import("yaml");
+    const { parseDocument } = await import("./yaml.ts");
     const document = parseDocument(text, { schema: "failsafe", customTags: ["null"], merge: true, prettyErrors: true });
     const [error] = document.errors;
     if (error)

@@ -150,7 +150,7 @@ export class HttpTransport implements Transport {
   /** Connections belong to one client certificate: another one needs connections of its own. */
   async #poolsFor({ certificate }: Credential): Promise<Pools> {
     // Loaded when first needed: it takes 0.1 s, which a process that talks to an API server of its own never pays.
-    const { Pool } = await import("undici");
+    const { Pool } = await import("./undici-pool.ts");
     if (this.#closed) throw new KubeError("Unreachable", `Cannot reach "${this.#origin}": the client is closed`);
     const current = this.#pools;
     if (current?.certificate?.cert === certificate?.cert && current !== undefined) return current;
