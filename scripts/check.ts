@@ -2,4 +2,4 @@ import { runSuites } from "./run-suites.ts";
 import { checks, tests } from "./suites.ts";
 
 const unit = tests.filter(({ name }) => name === "unit");
-process.exitCode = runSuites([...checks, ...unit]).failed > 0 ? 1 : 0;
+process.exitCode = (await runSuites([...checks, ...unit])).failed > 0 ? 1 : 0;

@@ -1,24 +1,51 @@
-import type { Suite, Tally } from "./suites.ts";
+import type { Suite, SuiteResult, Tally } from "./suites.ts";
 
-/** Runs the suites one after the other, whatever fails, and closes with the line that CI reads. */
-export function runSuites(suites: readonly Suite[]): Tally {
-  const rows: string[] = [];
-  let total: Tally = { passed: 0, failed: 0, skipped: 0 };
-  for (const suite of suites) {
-    console.log(`\n── ${suite.name}`);
-    const startedAt = performance.now();
-    const tally = suite.run();
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    rows.push(`${tally.failed > 0 ? "✗" : "✓"} ${suite.name.padEnd(16)} ${closingLine(tally).padEnd(36)} ${seconds} s`);
-    total = {
-      passed: total.passed + tally.passed,
-      failed: total.failed + tally.failed,
-      skipped: total.skipped + tally.skipped,
-    };
-  }
-  console.log(`\n${rows.join("\n")}\n`);
+/** Suites that run at the same time. Most of them wait for processes and timers more than they compute. */
+const concurrency = 2;
+
+/**
+ * Runs all suites, whatever fails, and closes with the line that CI reads. What a suite printed is shown when it ends:
+ * all of it when a test failed, else the end.
+ */
+export async function runSuites(suites: readonly Suite[]): Promise<Tally> {
+  const startedAt = performance.now();
+  const rows = new Map<Suite, string>();
+  const results: Tally[] = [];
+  const waiting = [...suites];
+  const worker = async () => {
+    for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
+      console.log(`… ${suite.name}`);
+      const suiteStartedAt = performance.now();
+      const result = await suite.run();
+      results.push(result);
+      rows.set(suite, rowOf(suite, result, suiteStartedAt));
+      show(suite, result);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  const total = results.reduce(add, { passed: 0, failed: 0, skipped: 0 });
+  console.log(`\n${suites.map((suite) => rows.get(suite)).join("\n")}\n\n${seconds(startedAt)} in all\n`);
   console.log(closingLine(total));
   return total;
+}
+
+function show(suite: Suite, result: SuiteResult): void {
+  const lines = result.output.trimEnd().split("\n");
+  const shown = result.failed > 0 ? lines : lines.slice(-6);
+  console.log(`\n── ${suite.name}: ${closingLine(result)}\n${shown.join("\n")}\n`);
+}
+
+function rowOf(suite: Suite, tally: Tally, startedAt: number): string {
+  const mark = tally.failed > 0 ? "✗" : "✓";
+  return `${mark} ${suite.name.padEnd(16)} ${closingLine(tally).padEnd(36)} ${seconds(startedAt)}`;
+}
+
+function seconds(startedAt: number): string {
+  return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+}
+
+function add(sum: Tally, { passed, failed, skipped }: Tally): Tally {
+  return { passed: sum.passed + passed, failed: sum.failed + failed, skipped: sum.skipped + skipped };
 }
 
 export function closingLine({ passed, failed, skipped }: Tally): string {

@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 
 export interface Tally {
@@ -7,22 +7,39 @@ export interface Tally {
   readonly skipped: number;
 }
 
-/** A suite runs to its end, printing as it goes, and says how many of its tests passed. It never throws. */
+export interface SuiteResult extends Tally {
+  /** Everything it printed. */
+  readonly output: string;
+}
+
+/** A suite runs to its end and says how many of its tests passed. It never throws. */
 export interface Suite {
   readonly name: string;
-  run(): Tally;
+  run(): Promise<SuiteResult>;
 }
 
 const root = `${import.meta.dirname}/..`;
 const reports = `${root}/.cache/reports`;
 
+function runCommand(command: string, args: readonly string[]): Promise<{ ok: boolean; output: string }> {
+  return new Promise((resolve) => {
+    const chunks: string[] = [];
+    const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    const keep = (chunk: Buffer) => chunks.push(chunk.toString("utf8"));
+    child.stdout.on("data", keep);
+    child.stderr.on("data", keep);
+    child.once("error", (error) => resolve({ ok: false, output: error.message }));
+    child.once("close", (code) => resolve({ ok: code === 0, output: chunks.join("") }));
+  });
+}
+
 /** One command is one test: it passes when it exits with 0. */
 function step(name: string, command: string, ...args: string[]): Suite {
   return {
     name,
-    run: () => {
-      const ok = spawnSync(command, args, { cwd: root, stdio: "inherit" }).status === 0;
-      return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
+    run: async () => {
+      const { ok, output } = await runCommand(command, args);
+      return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, output };
     },
   };
 }
@@ -30,16 +47,13 @@ function step(name: string, command: string, ...args: string[]): Suite {
 function vitest(project: string): Suite {
   return {
     name: project,
-    run: () => {
+    run: async () => {
       const report = `${reports}/${project}.json`;
       mkdirSync(reports, { recursive: true });
       rmSync(report, { force: true });
       const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-      const { status } = spawnSync("vitest", ["run", "--project", project, ...reporters], {
-        cwd: root,
-        stdio: "inherit",
-      });
-      return tallyVitest(report, status === 0);
+      const { ok, output } = await runCommand("vitest", ["run", "--project", project, ...reporters]);
+      return { ...tallyVitest(report, ok), output };
     },
   };
 }
@@ -68,4 +82,5 @@ export const checks: readonly Suite[] = [
   nodeScript("generated files", "packages/api/generate/main.ts", "--check"),
 ];
 
-export const tests: readonly Suite[] = ["unit", "kube", "apiserver", "node", "e2e"].map(vitest);
+/** The longest first: it is what the whole run waits for. */
+export const tests: readonly Suite[] = ["node", "unit", "apiserver", "e2e", "kube"].map(vitest);

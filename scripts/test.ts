@@ -7,4 +7,4 @@ if (suites.length === 0) {
   console.error(`Cannot find suite "${wanted}": there are all, ${tests.map(({ name }) => name).join(", ")}`);
   process.exit(2);
 }
-process.exitCode = runSuites(suites).failed > 0 ? 1 : 0;
+process.exitCode = (await runSuites(suites)).failed > 0 ? 1 : 0;
