@@ -7,7 +7,7 @@ export function lostStatus(message: string): Status {
 
 /** How a command ended, as the error channel says it. kubectl takes the exit code from the cause. */
 export function exitStatus({ code, signal }: { readonly code: number; readonly signal?: string }): Status {
-  if (code === 0 && signal === undefined) return { metadata: {}, status: "Success" };
+  if (code === 0 && signal === undefined) return successStatus();
   const how = signal === undefined ? `Exit status ${code}` : `Ended by signal ${signal}`;
   return {
     metadata: {},
@@ -17,3 +17,5 @@ export function exitStatus({ code, signal }: { readonly code: number; readonly s
     details: { causes: [{ reason: "ExitCode", message: String(code) }] },
   };
 }
+
+export const successStatus = (): Status => ({ metadata: {}, status: "Success" });

@@ -255,23 +255,23 @@ describe("exec is refused", () => {
     expect(refusal.message).toContain(message);
   });
 
-  test("in the protocol of older clients, with a word on what to do", async () => {
+  test.for([
+    ["SPDY/3.1", 403, "client supports [v9.channel.k8s.io], server accepts [v4.channel.k8s.io]"],
+    ["h2c", 400, 'speaks WebSocket and SPDY/3.1 here, not "h2c"'],
+  ] as const)("in a protocol nobody speaks: %s", async ([upgrade, code, message]) => {
+    const headers = { connection: "Upgrade", upgrade, "x-stream-protocol-version": "v9.channel.k8s.io" };
     const sent = request({
       host: "127.0.0.1",
       port: listening.port,
       ca: listening.authority,
       method: "POST",
       path: `${pods}/p/exec?command=ls&stdout=true`,
-      headers: { authorization: `Bearer ${listening.token}`, connection: "Upgrade", upgrade: "SPDY/3.1" },
+      headers: { authorization: `Bearer ${listening.token}`, ...headers },
     }).end();
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     let text = "";
     for await (const chunk of response) text += String(chunk);
-    expect(JSON.parse(text)).toMatchObject({
-      kind: "Status",
-      code: 400,
-      message: expect.stringContaining("use kubectl 1.30 or newer"),
-    });
+    expect(JSON.parse(text)).toMatchObject({ kind: "Status", code, message: expect.stringContaining(message) });
   });
 
   test("when the node refuses, in the node's words", async () => {

@@ -1,0 +1,26 @@
+import { badRequest, notFound } from "../api-error.ts";
+import { type ApiObject, stringAt, valueAt } from "../api-object.ts";
+
+export function existing(pod: ApiObject | undefined, name: string): ApiObject {
+  if (pod === undefined) throw notFound({ group: "", plural: "pods", name });
+  return pod;
+}
+
+/** The container a client means, in the words kubectl knows when it is unclear. */
+export function containerOf(pod: ApiObject, asked: string | undefined): string {
+  const list = valueAt(pod, "spec", "containers");
+  const names = (Array.isArray(list) ? list : []).flatMap((each) => stringAt(each, "name") ?? []);
+  const { name } = pod.metadata;
+  if (asked === undefined || asked === "") {
+    if (names.length === 1) return names[0] as string;
+    throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${names.join(" ")}]`);
+  }
+  if (!names.includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${name}`);
+  return asked;
+}
+
+/** The status of a container, undefined when the node has said nothing about it yet. */
+export function statusOf(pod: ApiObject, container: string): unknown {
+  const statuses = valueAt(pod, "status", "containerStatuses");
+  return Array.isArray(statuses) ? statuses.find((each) => stringAt(each, "name") === container) : undefined;
+}

@@ -1,0 +1,14 @@
+/** Lets those who wait pass, all at once. */
+export class Turnstile {
+  #waiting: PromiseWithResolvers<void> | undefined;
+
+  wait(): Promise<void> {
+    this.#waiting ??= Promise.withResolvers<void>();
+    return this.#waiting.promise;
+  }
+
+  open(): void {
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  }
+}

@@ -1,0 +1,172 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { ExecSession, PodPlace, PodStreams } from "@agent-sandbox/kube";
+import { createWebSocketStream } from "ws";
+import { ApiError, badRequest, pathNotFound } from "../api-error.ts";
+import { type ApiObject, storeKey, stringAt } from "../api-object.ts";
+import { refuseUpgrade } from "../http/https-server.ts";
+import type { Logger } from "../logger.ts";
+import { Query } from "../request/query.ts";
+import { parsePath } from "../request/request-path.ts";
+import type { Store } from "../store/store.ts";
+import type { ClientStreams } from "./client-streams.ts";
+import { attachOptions, execOptions, type WantedStreams } from "./command-request.ts";
+import { Connections } from "./connections.ts";
+import { exitStatus, successStatus } from "./exit-status.ts";
+import { type ForwardedPort, forwardPort, parsePort } from "./forward-port.ts";
+import { joinSession } from "./join-session.ts";
+import { fromNode, notOffered } from "./node-error.ts";
+import { existing } from "./pod-container.ts";
+import { SpdyPortForward } from "./spdy-port-forward.ts";
+import { spdyStreams } from "./spdy-streams.ts";
+import { type Accepted, negotiate, type Wire } from "./upgrade.ts";
+import { webSocketPortForward } from "./web-socket-port-forward.ts";
+import { webSocketStreams } from "./web-socket-streams.ts";
+
+const commandProtocols: Accepted = {
+  webSocket: ["v5.channel.k8s.io", "v4.channel.k8s.io"],
+  spdy: ["v4.channel.k8s.io"],
+};
+const forwardProtocols: Accepted = {
+  webSocket: ["SPDY/3.1+portforward.k8s.io", "v4.channel.k8s.io"],
+  spdy: ["portforward.k8s.io"],
+};
+/** Each takes two of the 255 channels a WebSocket has. */
+const maxPorts = 100;
+
+export interface StreamEndpointOptions {
+  readonly store: Store;
+  readonly podStreams: PodStreams | undefined;
+  readonly logger: Logger;
+}
+
+/** A request to change protocols, with what is known of it. */
+interface Call {
+  readonly request: IncomingMessage;
+  readonly socket: Socket;
+  readonly head: Buffer;
+  readonly place: PodPlace;
+  readonly pod: ApiObject | undefined;
+  readonly query: Query;
+}
+
+/** `pods/{name}/exec`, `attach` and `portforward`: for clients that change protocols, to SPDY or to WebSocket. */
+export class StreamEndpoint {
+  readonly #options: StreamEndpointOptions;
+  readonly #connections = new Connections();
+
+  constructor(options: StreamEndpointOptions) {
+    this.#options = options;
+  }
+
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    this.#open(request, socket, head).catch((error: unknown) => {
+      if (error instanceof ApiError) return refuseUpgrade(socket, error);
+      this.#options.logger.error({ err: error }, "stream failed");
+      if (!socket.destroyed)
+        refuseUpgrade(socket, new ApiError("InternalError", "Internal error occurred: see the server's log"));
+    });
+  }
+
+  /** Ends every session. */
+  close(): void {
+    this.#connections.close();
+  }
+
+  async #open(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
+    const parsed = parsePath(path);
+    if (parsed?.kind !== "resource" || parsed.apiVersion !== "v1" || parsed.plural !== "pods") throw pathNotFound();
+    const { namespace, name, subresource } = parsed;
+    if (namespace === undefined || name === undefined) throw pathNotFound();
+    const pod = this.#options.store.get("pods", storeKey(namespace, name))?.object;
+    const call = { request, socket, head, pod, place: { namespace, pod: name }, query: new Query(query) };
+    switch (subresource) {
+      case "exec":
+        return this.#exec(call);
+      case "attach":
+        return this.#attach(call);
+      case "portforward":
+        return this.#portForward(call);
+      default:
+        throw pathNotFound();
+    }
+  }
+
+  async #exec(call: Call): Promise<void> {
+    const { stdout, stderr, ...request } = execOptions(call.place, call.query, call.pod);
+    const wire = negotiate(call.request.headers, commandProtocols);
+    const node = this.#node();
+    const start = (): Promise<ExecSession> => node.exec(request);
+    const client = await this.#serve(call, { wire, start, wanted: { ...request, stdout, stderr } });
+    if (client !== undefined) await joinSession(client.streams, client.session, exitStatus);
+  }
+
+  async #attach(call: Call): Promise<void> {
+    const { stdout, stderr, ...request } = attachOptions(call.place, call.query, call.pod);
+    const wire = negotiate(call.request.headers, commandProtocols);
+    const node = this.#node();
+    if (node.attach === undefined) throw notOffered("attach");
+    const start = (): Promise<ExecSession> => (node.attach as NonNullable<PodStreams["attach"]>)(request);
+    const client = await this.#serve(call, { wire, start, wanted: { ...request, stdout, stderr } });
+    // How the container ended is in the Pod's status; here, that it was seen to its end.
+    if (client !== undefined) await joinSession(client.streams, client.session, successStatus);
+  }
+
+  /** The session is started first: when that fails, the client gets an ordinary answer. */
+  async #serve(
+    call: Call,
+    { wire, start, wanted }: { wire: Wire; start: () => Promise<ExecSession>; wanted: WantedStreams },
+  ): Promise<{ streams: ClientStreams; session: ExecSession } | undefined> {
+    this.#connections.checkRoom();
+    const session = await start().catch((error: unknown) => Promise.reject(fromNode(error)));
+    const streams = await this.#streamsOver(wire, call, wanted).catch(() => undefined);
+    if (streams !== undefined) return { streams, session };
+    session.kill();
+    return undefined;
+  }
+
+  async #streamsOver(wire: Wire, call: Call, wanted: WantedStreams): Promise<ClientStreams | undefined> {
+    if (wire.kind === "spdy") return spdyStreams(this.#connections.spdy(call, wire.protocol), wanted);
+    const socket = await this.#connections.webSocket(call, wire.protocol);
+    return webSocketStreams(socket, wanted);
+  }
+
+  async #portForward(call: Call): Promise<void> {
+    const { place, query, request } = call;
+    const pod = existing(call.pod, place.pod);
+    const wire = negotiate(request.headers, forwardProtocols);
+    const ports = wire.kind === "web-socket" ? portsOf(query) : [];
+    const phase = stringAt(pod, "status", "phase");
+    if (phase !== "Running")
+      throw badRequest(`unable to forward port because pod is not running. Current status=${phase ?? "Pending"}`);
+    const node = this.#node();
+    const dial = node.portForward?.bind(node);
+    if (dial === undefined) throw notOffered("port-forward");
+    this.#connections.checkRoom();
+    const join = (forwarded: ForwardedPort): Promise<void> =>
+      forwardPort(forwarded, (port) => dial({ ...place, port }));
+    if (wire.kind === "spdy") {
+      const { connection } = new SpdyPortForward(this.#connections.spdy(call, wire.protocol), (one) => void join(one));
+      return connection.closed;
+    }
+    const socket = await this.#connections.webSocket(call, wire.protocol);
+    if (wire.kind === "web-socket") return webSocketPortForward(socket, ports, join);
+    const { connection } = new SpdyPortForward(createWebSocketStream(socket), (one) => void join(one));
+    return connection.closed;
+  }
+
+  #node(): PodStreams {
+    const { podStreams } = this.#options;
+    if (podStreams === undefined) throw new ApiError("ServiceUnavailable", "the server has no node to run commands on");
+    return podStreams;
+  }
+}
+
+function portsOf(query: Query): number[] {
+  const given = query.all("ports").flatMap((each) => each.split(","));
+  const ports = given.map(parsePort).filter((port) => port !== undefined);
+  if (ports.length === 0 || ports.length < given.length || ports.length > maxPorts)
+    throw badRequest(`the query parameter "ports" must name 1 to ${maxPorts} ports`);
+  return ports;
+}
