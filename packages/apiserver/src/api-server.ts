@@ -1,18 +1,28 @@
 import { setMaxListeners } from "node:events";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { hostname } from "node:os";
-import type { PodStreams, Transport } from "@agent-sandbox/kube";
+import type { Method, PodStreams, Transport } from "@agent-sandbox/kube";
+import { ApiError } from "./api-error.ts";
 import type { ApiObject } from "./api-object.ts";
+import { AuditLog, type AuditOptions } from "./audit/audit-log.ts";
 import { adminToken } from "./auth/admin-token.ts";
-import type { Identity } from "./auth/identity.ts";
+import { authenticatedGroup, type Identity, superuserGroup } from "./auth/identity.ts";
 import { writeKubeconfig } from "./auth/kubeconfig.ts";
+import { admitUpgrade } from "./authorization/access-control.ts";
+import { type AccessOptions, openAccess } from "./authorization/open-access.ts";
+import { reconcileRoles } from "./authorization/reconcile-roles.ts";
+import { reviewDefinitions } from "./authorization/review-definitions.ts";
+import { RoleAggregator } from "./authorization/role-aggregator.ts";
 import { createNamespaces } from "./bootstrap.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { EventExpiry } from "./gc/event-expiry.ts";
 import { GarbageCollector } from "./gc/garbage-collector.ts";
 import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
-import { HttpsServer } from "./http/https-server.ts";
+import { HttpsServer, type Upgrade } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
 import { type Logger, silentLogger } from "./logger.ts";
+import type { ApiRequest } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
 import { builtinDefinitions } from "./resources/builtin.ts";
 import { sandboxDefinitions } from "./resources/custom.ts";
@@ -22,6 +32,8 @@ import type { HistoryBounds } from "./store/history.ts";
 import { openMemoryStore, openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { StreamEndpoint } from "./streams/stream-endpoint.ts";
+import type { KeyAndCertificate } from "./tls/certificate.ts";
+import { type ClientRequest, issueClientCertificate } from "./tls/client-identity.ts";
 import { serverIdentity } from "./tls/server-identity.ts";
 import type { ApiContext } from "./verbs/context.ts";
 
@@ -40,6 +52,10 @@ export interface ApiServerOptions {
   readonly history?: HistoryBounds | undefined;
   /** How often quiet watches get a bookmark. Default: one minute, as kube-apiserver sends them. */
   readonly bookmarkMs?: number | undefined;
+  /** Who signs tokens, and what needs none. */
+  readonly access?: AccessOptions | undefined;
+  /** Default: no audit log. */
+  readonly audit?: AuditOptions | undefined;
 }
 
 export interface ListenOptions {
@@ -56,20 +72,24 @@ export interface Listening {
   /** What clients must trust, PEM. */
   readonly authority: string;
   readonly token: string;
-  /** Writes a kubeconfig for the administrator, readable by its owner alone. */
-  writeKubeconfig(path: string): void;
+  /** Writes a kubeconfig, readable by its owner alone: for the administrator, unless it is given another's certificate. */
+  writeKubeconfig(path: string, certificate?: KeyAndCertificate): void;
+  /** Makes a user known. What they may do is a matter of roles. */
+  issueClientCertificate(request: ClientRequest): KeyAndCertificate;
 }
 
 export interface ApiServer extends AsyncDisposable {
   /** The way in for this process, as a member of `system:masters`. */
   readonly transport: Transport;
+  /** The way in for a part of this process that may do no more than its roles allow. */
+  transportAs(identity: Identity): Transport;
   /** Serves HTTPS too. May be called once. */
   listen(options?: ListenOptions): Promise<Listening>;
   /** Ends watches and sessions, answers what is under way, saves what was accepted. */
   close(): Promise<void>;
 }
 
-const ownIdentity: Identity = { user: "system:agent-sandbox", groups: ["system:masters", "system:authenticated"] };
+const ownIdentity: Identity = { user: "system:agent-sandbox", groups: [superuserGroup, authenticatedGroup] };
 
 /** Opens the store and makes the server ready. Fails, changing nothing, when the data folder is in use or unreadable. */
 export async function createApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
@@ -84,13 +104,18 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   } = options;
   const storeOptions = { clock, logger, ...(history === undefined ? {} : { history }) };
   const store = dataDir === undefined ? openMemoryStore(storeOptions) : openStore(dataDir, storeOptions);
-  const server = new EmbeddedApiServer({ store, dataDir, nodeName, podStreams, logger, clock, bookmarkMs });
+  let server: EmbeddedApiServer | undefined;
   try {
+    const audit = await AuditLog.open(options.audit, { logger, clock });
+    const access = options.access ?? {};
+    const parts = { store, dataDir, nodeName, podStreams, logger, clock, bookmarkMs, access, audit };
+    server = new EmbeddedApiServer(parts);
     await createNamespaces(server.transport);
+    await reconcileRoles(store, server.transport);
     server.startCollecting();
     return server;
   } catch (error) {
-    await server.close();
+    await (server ?? store).close();
     throw error;
   }
 }
@@ -103,6 +128,8 @@ interface Parts {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly bookmarkMs: number;
+  readonly access: AccessOptions;
+  readonly audit: AuditLog | undefined;
 }
 
 class EmbeddedApiServer implements ApiServer {
@@ -111,22 +138,31 @@ class EmbeddedApiServer implements ApiServer {
   readonly #context: ApiContext;
   readonly #closing = new AbortController();
   readonly #streams: StreamEndpoint;
-  readonly #collectors: readonly (GarbageCollector | NamespaceCleaner | EventExpiry)[];
+  readonly #adminToken: string;
+  readonly #collectors: readonly (GarbageCollector | NamespaceCleaner | EventExpiry | RoleAggregator)[];
   #https: HttpsServer | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(parts: Parts) {
-    const { store, clock, logger, nodeName, bookmarkMs } = parts;
+    const { store, clock, logger, nodeName, bookmarkMs, dataDir, audit } = parts;
     // Every watch listens: their number says nothing about a leak.
     setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
-    const registry = new Registry([...builtinDefinitions, ...sandboxDefinitions]);
+    const registry = new Registry([...builtinDefinitions, ...reviewDefinitions, ...sandboxDefinitions]);
     const addresses = new ServiceAddresses(() => objectsOf(store, "services"));
+    this.#adminToken = adminToken(dataDir);
+    const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, options: parts.access });
     const closing = this.#closing.signal;
-    this.#context = { store, clock, logger, nodeName, bookmarkMs, registry, addresses, closing };
+    this.#context = { store, clock, logger, nodeName, bookmarkMs, registry, addresses, access, audit, closing };
     this.#streams = new StreamEndpoint(parts);
-    this.#collectors = [GarbageCollector, NamespaceCleaner, EventExpiry].map((each) => new each(this.#context, logger));
-    this.transport = inProcessTransport(this.#context, ownIdentity);
+    this.#collectors = [GarbageCollector, NamespaceCleaner, EventExpiry, RoleAggregator].map(
+      (each) => new each(this.#context, logger),
+    );
+    this.transport = this.transportAs(ownIdentity);
+  }
+
+  transportAs(identity: Identity): Transport {
+    return inProcessTransport(this.#context, identity);
   }
 
   startCollecting(): void {
@@ -136,26 +172,48 @@ class EmbeddedApiServer implements ApiServer {
   async listen({ host = "127.0.0.1", port = 0 }: ListenOptions = {}): Promise<Listening> {
     if (this.#https !== undefined) throw new Error("Cannot listen: the server listens already");
     const { dataDir, logger, clock } = this.#parts;
-    const token = adminToken(dataDir);
-    const identity = serverIdentity({ folder: dataDir, names: serverNames(host), nowMs: clock.now() });
+    const token = this.#adminToken;
+    const { authority, ...own } = serverIdentity({ folder: dataDir, names: serverNames(host), nowMs: clock.now() });
     this.#https = new HttpsServer({
-      ...identity,
-      token,
+      ...own,
+      authority: authority.certificate,
+      authenticator: this.#context.access.authenticator,
       logger,
       handle: (request) => handle(this.#context, request),
-      upgrade: (request, socket, head) => this.#streams.upgrade(request, socket, head),
+      upgrade: (request, socket, upgrade) => this.#upgrade(request, socket, upgrade),
+      unauthenticated: (request) => this.#context.audit?.unauthenticated(request),
     });
     const address = await this.#https.listen(host, port);
     const url = `https://${isWildcard(host) ? "127.0.0.1" : bracketed(host)}:${address.port}`;
     logger.info({ url }, "API server listens");
-    const { authority } = identity;
     return {
       url,
       port: address.port,
-      authority,
+      authority: authority.certificate,
       token,
-      writeKubeconfig: (path) => writeKubeconfig(path, { server: url, authority, token }),
+      writeKubeconfig: (path, certificate) =>
+        writeKubeconfig(path, {
+          server: url,
+          authority: authority.certificate,
+          credentials: certificate ?? { token },
+        }),
+      issueClientCertificate: (request) => issueClientCertificate(authority, request, clock.now()),
     };
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, { head, identity, impersonate }: Upgrade): void {
+    const { method = "", url = "", headers } = request;
+    const sourceAddress = request.socket.remoteAddress;
+    const asked = { method: method as Method, url, headers: headers as ApiRequest["headers"], identity, sourceAddress };
+    const record = this.#context.audit?.begin(asked);
+    try {
+      admitUpgrade(this.#context.access, { ...asked, impersonate }, record);
+    } catch (error) {
+      record?.ended(error instanceof ApiError ? error.code : 500);
+      throw error;
+    }
+    record?.ended(101);
+    this.#streams.upgrade(request, socket, head);
   }
 
   async close(): Promise<void> {
@@ -169,6 +227,7 @@ class EmbeddedApiServer implements ApiServer {
     await this.#https?.close();
     await Promise.all(this.#collectors.map((collector) => collector.stop()));
     await this.#parts.store.close();
+    await this.#parts.audit?.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,7 @@
 import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "@agent-sandbox/kube";
 import { ApiError } from "./api-error.ts";
 import type { Identity } from "./auth/identity.ts";
+import { readImpersonation } from "./auth/impersonation.ts";
 import { copyJson } from "./json.ts";
 import type { Reply } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
@@ -32,7 +33,13 @@ async function dispatch(context: ApiContext, request: TransportRequest, identity
   const { method, path, headers = {}, body, signal } = request;
   const copied = body === undefined ? { value: undefined } : copyJson(body);
   if ("problem" in copied) return failure(new ApiError("BadRequest", `Cannot read the body: ${copied.problem}`));
-  return handle(context, { method, url: path, headers, body: copied.value, identity, signal });
+  const asked = Object.keys(headers).some((name) => name.startsWith("impersonate-"));
+  const impersonate = asked ? readImpersonation(eachOnce(headers)) : undefined;
+  return handle(context, { method, url: path, headers, body: copied.value, identity, impersonate, signal });
+}
+
+function eachOnce(headers: Readonly<Record<string, string>>): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
 }
 
 function toResponse(reply: Exclude<Reply, { kind: "watch" }>): TransportResponse {

@@ -1,5 +1,5 @@
 import type { Registry, ServedResource } from "../resources/registry.ts";
-import { objectVerbs, subresourcesOf } from "./served-verbs.ts";
+import { subresourcesOf, verbsOf } from "./served-verbs.ts";
 
 /** `apidiscovery.k8s.io/v2`: everything in two answers, where the older form takes one for each version. */
 export function aggregatedDiscovery(
@@ -34,7 +34,7 @@ function resourceOf(served: ServedResource): object {
     responseKind: { group: version.group, version: version.version, kind },
     scope: namespaced ? "Namespaced" : "Cluster",
     singularResource: singular,
-    verbs: objectVerbs,
+    verbs: verbsOf(served),
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
     ...(subresources.length === 0 ? {} : { subresources }),

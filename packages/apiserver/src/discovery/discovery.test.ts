@@ -27,6 +27,8 @@ describe("discovery", () => {
       "rbac.authorization.k8s.io",
       "scheduling.k8s.io",
       "storage.k8s.io",
+      "authentication.k8s.io",
+      "authorization.k8s.io",
       "agents.x-k8s.io",
       "extensions.agents.x-k8s.io",
     ]);

@@ -3,7 +3,7 @@ import type { ApiRequest, ObjectReply, Reply } from "../request/api-request.ts";
 import type { RequestPath } from "../request/request-path.ts";
 import type { Registry, ServedResource } from "../resources/registry.ts";
 import { aggregatedDiscovery, wantsAggregated } from "./aggregated.ts";
-import { objectVerbs, subresourcesOf } from "./served-verbs.ts";
+import { subresourcesOf, verbsOf } from "./served-verbs.ts";
 
 type DiscoveryPath = Exclude<RequestPath, { kind: "resource" }>;
 
@@ -92,7 +92,7 @@ function resourceEntries(served: ServedResource): object[] {
     singularName: singular,
     namespaced,
     kind,
-    verbs: objectVerbs,
+    verbs: verbsOf(served),
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
   };

@@ -1,6 +1,6 @@
 import type { ServedResource } from "../resources/registry.ts";
 
-export const objectVerbs: readonly string[] = [
+const objectVerbs: readonly string[] = [
   "create",
   "delete",
   "deletecollection",
@@ -11,6 +11,11 @@ export const objectVerbs: readonly string[] = [
   "watch",
 ];
 
+export function verbsOf({ definition }: ServedResource): readonly string[] {
+  if (definition.review !== undefined) return ["create"];
+  return objectVerbs;
+}
+
 export interface Subresource {
   readonly name: string;
   readonly kind: string;
@@ -19,6 +24,14 @@ export interface Subresource {
   readonly version?: string;
   readonly verbs: readonly string[];
 }
+
+const tokenSubresource: Subresource = {
+  name: "token",
+  kind: "TokenRequest",
+  group: "authentication.k8s.io",
+  version: "v1",
+  verbs: ["create"],
+};
 
 const partVerbs = ["get", "patch", "update"];
 
@@ -29,6 +42,7 @@ export function subresourcesOf({ definition, version }: ServedResource): Subreso
     ...(version.scale === undefined
       ? []
       : [{ name: "scale", kind: "Scale", group: "autoscaling", version: "v1", verbs: partVerbs }]),
+    ...(id === "serviceaccounts" ? [tokenSubresource] : []),
     ...(id === "pods" ? [{ name: "exec", kind: "PodExecOptions", verbs: ["create", "get"] }] : []),
   ];
 }

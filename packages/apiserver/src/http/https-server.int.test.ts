@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { anonymous } from "../auth/identity.ts";
 import { type ApiServer, createApiServer, type Listening } from "../index.ts";
 import { silentLogger } from "../logger.ts";
 import { serverIdentity } from "../tls/server-identity.ts";
@@ -220,17 +221,18 @@ describe("what a request may be", () => {
 
 describe("a client that is slow", () => {
   const slowly = async (text: string): Promise<string> => {
-    const identity = serverIdentity({ folder: undefined, names: ["127.0.0.1"], nowMs: Date.now() });
+    const { authority, ...own } = serverIdentity({ folder: undefined, names: ["127.0.0.1"], nowMs: Date.now() });
     const slow = new HttpsServer({
-      ...identity,
-      token: "t",
+      ...own,
+      authority: authority.certificate,
+      authenticator: { authenticate: () => anonymous },
       logger: silentLogger,
       timeouts: { headersMs: 200, requestMs: 400 },
       handle: () => Promise.reject(new Error("never")),
       upgrade: () => undefined,
     });
     const { port } = await slow.listen("127.0.0.1", 0);
-    const socket = connect({ host: "127.0.0.1", port, ca: identity.authority });
+    const socket = connect({ host: "127.0.0.1", port, ca: authority.certificate });
     await once(socket, "secureConnect");
     socket.on("error", () => undefined);
     socket.write(text);

@@ -1,9 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { Method } from "@agent-sandbox/kube";
 import { ApiError } from "../api-error.ts";
-import { authenticate } from "../auth/authenticate.ts";
+import type { Authenticator, Credentials } from "../auth/authenticate.ts";
+import { clientCertificate } from "../auth/client-certificate.ts";
+import type { Identity } from "../auth/identity.ts";
+import { readImpersonation } from "../auth/impersonation.ts";
 import type { Logger } from "../logger.ts";
 import type { ApiRequest, Reply } from "../request/api-request.ts";
 import { failure } from "../request/replies.ts";
@@ -13,13 +17,24 @@ import { writeReply } from "./write-reply.ts";
 export interface HttpsServerOptions {
   readonly key: string;
   readonly certificate: string;
-  readonly token: string;
+  /** Who signs clients' certificates, PEM. */
+  readonly authority: string;
+  readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly logger: Logger;
   /** Default: ten seconds to say what is wanted, a minute to say it all. */
   readonly timeouts?: Timeouts;
   handle(request: ApiRequest): Promise<Reply>;
   /** Takes over the connection of an authenticated request to switch protocols. */
-  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void;
+  upgrade(request: IncomingMessage, socket: Socket, upgrade: Upgrade): void;
+  /** Hears of requests that nobody could be found behind. */
+  unauthenticated?(request: IncomingMessage): void;
+}
+
+/** What is known about a request to switch protocols. */
+export interface Upgrade {
+  readonly head: Buffer;
+  readonly identity: Identity;
+  readonly impersonate: Identity | undefined;
 }
 
 /** Slow clients may not hold a connection before they have said what they want. */
@@ -49,6 +64,10 @@ export class HttpsServer {
     this.#server = createServer({
       key: options.key,
       cert: options.certificate,
+      // Certificates are asked for, not demanded: whoever shows none, or a bad one, may have a token.
+      ca: options.authority,
+      requestCert: true,
+      rejectUnauthorized: false,
       minVersion: "TLSv1.2",
       headersTimeout: headersMs,
       requestTimeout: requestMs,
@@ -107,7 +126,7 @@ export class HttpsServer {
 
   async #reply(request: IncomingMessage, signal: AbortSignal): Promise<Reply> {
     try {
-      const identity = authenticate(credentialsOf(request), this.#options.token);
+      const identity = this.#authenticate(request);
       const method = request.method ?? "";
       if (!methods.includes(method)) throw new ApiError("MethodNotAllowed", `the method ${method} is not supported`);
       const body = await readBody(request);
@@ -118,6 +137,8 @@ export class HttpsServer {
         headers,
         body,
         identity,
+        impersonate: readImpersonation(request.headersDistinct),
+        sourceAddress: request.socket.remoteAddress,
         signal,
       });
     } catch (error) {
@@ -128,13 +149,23 @@ export class HttpsServer {
     }
   }
 
+  #authenticate(request: IncomingMessage): Identity {
+    try {
+      return this.#options.authenticator.authenticate(credentialsOf(request));
+    } catch (error) {
+      this.#options.unauthenticated?.(request);
+      throw error;
+    }
+  }
+
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on("error", () => socket.destroy());
     this.#upgraded.add(socket);
     socket.once("close", () => this.#upgraded.delete(socket));
     try {
-      authenticate(credentialsOf(request), this.#options.token);
-      this.#options.upgrade(request, socket, head);
+      const identity = this.#authenticate(request);
+      const impersonate = readImpersonation(request.headersDistinct);
+      this.#options.upgrade(request, socket, { head, identity, impersonate });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       refuseUpgrade(socket, error);
@@ -144,9 +175,10 @@ export class HttpsServer {
 
 const pathOf = (request: IncomingMessage): string => (request.url ?? "/").split("?", 1)[0] as string;
 
-const credentialsOf = (request: IncomingMessage): { path: string; authorization: string | undefined } => ({
+const credentialsOf = (request: IncomingMessage): Credentials => ({
   path: pathOf(request),
   authorization: request.headers.authorization,
+  certificate: request.socket instanceof TLSSocket ? clientCertificate(request.socket) : undefined,
 });
 
 /** Answers an upgrade request with an ordinary error. */

@@ -10,6 +10,10 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   readonly identity: Identity;
+  /** Who the client asks to act as instead. */
+  readonly impersonate?: Identity | undefined;
+  /** Where the request came from; absent when it came from this process. */
+  readonly sourceAddress?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -1,6 +1,11 @@
 import { ApiError, badRequest, notFound, pathNotFound } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
+import { openIdReply } from "../auth/openid.ts";
+import { tokenRequestReply } from "../auth/token-request.ts";
+import { type AccessObserver, admit, writeGuard } from "../authorization/access-control.ts";
+import { reviewReply } from "../authorization/review.ts";
 import { discoveryReply } from "../discovery/discovery.ts";
+import type { Review } from "../resources/definition.ts";
 import { toVersion } from "../resources/versions.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { create } from "../verbs/create.ts";
@@ -10,7 +15,7 @@ import { list } from "../verbs/list.ts";
 import { type PatchRequest, patch } from "../verbs/patch.ts";
 import { getScale, patchScale, updateScale } from "../verbs/scale.ts";
 import { update } from "../verbs/update.ts";
-import { parseWriteOptions } from "../verbs/write-options.ts";
+import { parseWriteOptions, type WriteOptions } from "../verbs/write-options.ts";
 import type { ApiRequest, Reply } from "./api-request.ts";
 import { Query } from "./query.ts";
 import {
@@ -29,8 +34,15 @@ import { keyOfTarget, type ObjectTarget, resolveTarget, subjectOf, type Target }
 
 /** Answers one request. Every failure is a `Status`; what the client cannot know about is logged. */
 export async function handle(context: ApiContext, request: ApiRequest): Promise<Reply> {
+  const record = context.audit?.begin(request);
+  const reply = await answer(context, request, record);
+  return record === undefined ? reply : record.answered(reply);
+}
+
+async function answer(context: ApiContext, request: ApiRequest, observer?: AccessObserver): Promise<Reply> {
   try {
-    return await route(context, request);
+    const identity = admit(context.access, request, observer);
+    return await route(context, identity === request.identity ? request : { ...request, identity });
   } catch (error) {
     if (error instanceof ApiError) return failure(error);
     const [path] = request.url.split("?", 1);
@@ -43,7 +55,9 @@ async function route(context: ApiContext, request: ApiRequest): Promise<Reply> {
   const mark = request.url.indexOf("?");
   const path = parsePath(mark < 0 ? request.url : request.url.slice(0, mark));
   if (path === undefined) throw pathNotFound();
-  if (path.kind !== "resource") return discoveryReply(context.registry, path, request);
+  if (path.kind !== "resource") {
+    return openIdReply(context.access.tokens, path, request) ?? discoveryReply(context.registry, path, request);
+  }
   const target = resolveTarget(path, context.registry);
   const query = new Query(mark < 0 ? "" : request.url.slice(mark + 1));
   const reply = await routeResource({ context, request, query }, target);
@@ -52,12 +66,25 @@ async function route(context: ApiContext, request: ApiRequest): Promise<Reply> {
 }
 
 async function routeResource(call: ReplyContext, target: Target): Promise<Reply> {
-  if (!isObjectTarget(target)) return routeCollection(call, target);
   const { subresource, version, definition } = target;
+  if (definition.review !== undefined) return routeReview(call, target, definition.review);
+  if (!isObjectTarget(target)) return routeCollection(call, target);
   if (subresource === undefined || (subresource === "status" && version.hasStatus)) return routeObject(call, target);
   if (subresource === "scale" && version.scale !== undefined) return routeScale(call, target);
+  if (subresource === "token" && definition.id === "serviceaccounts") return routeToken(call, target);
   if (subresource === "exec" && definition.id === "pods") throw badRequest("Upgrade request required");
   throw pathNotFound();
+}
+
+function routeReview(call: ReplyContext, target: Target, review: Review): Reply {
+  if (target.name !== undefined) throw pathNotFound();
+  if (call.request.method !== "POST") throw methodNotAllowed();
+  return reviewReply(call, target, review);
+}
+
+function routeToken(call: ReplyContext, target: ObjectTarget): Reply {
+  if (call.request.method !== "POST") throw methodNotAllowed();
+  return tokenRequestReply(call, target);
 }
 
 const isObjectTarget = (target: Target): target is ObjectTarget => target.name !== undefined;
@@ -68,7 +95,7 @@ async function routeCollection(call: ReplyContext, target: Target): Promise<Repl
     case "GET":
       return query.flag("watch") ? watchReply(call, target) : listReply(call, target, list(context, target, query));
     case "POST": {
-      const { object, warnings } = await create(context, target, request.body, parseWriteOptions(query));
+      const { object, warnings } = await create(context, target, request.body, writeOptions(call));
       return withWarnings(shownReply(201, object, { ...call, target }), warnings);
     }
     case "DELETE": {
@@ -90,11 +117,11 @@ async function routeObject(call: ReplyContext, target: ObjectTarget): Promise<Re
     case "GET":
       return shownReply(200, read(context, target), { ...call, target });
     case "PUT": {
-      const { object, warnings } = await update(context, target, request.body, parseWriteOptions(query));
+      const { object, warnings } = await update(context, target, request.body, writeOptions(call));
       return withWarnings(shownReply(200, object, { ...call, target }), warnings);
     }
     case "PATCH": {
-      const { object, warnings } = await patch(context, target, patchOf(request), parseWriteOptions(query));
+      const { object, warnings } = await patch(context, target, patchOf(request), writeOptions(call));
       return withWarnings(shownReply(200, object, { ...call, target }), warnings);
     }
     case "DELETE":
@@ -122,6 +149,10 @@ function read({ store }: ApiContext, target: ObjectTarget): ApiObject {
   const stored = store.get(target.definition.id, keyOfTarget(target));
   if (stored === undefined) throw notFound(subjectOf(target, target.name));
   return toVersion(target.definition, stored.object, target.version);
+}
+
+function writeOptions({ context, request, query }: ReplyContext): WriteOptions {
+  return { ...parseWriteOptions(query), refuse: writeGuard(context.access, request) };
 }
 
 function patchOf({ headers, body }: ApiRequest): PatchRequest {

@@ -1,6 +1,8 @@
 import type { CustomResourceDefinition } from "@agent-sandbox/api";
 import type { FieldError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
+import type { Identity } from "../auth/identity.ts";
+import type { ApiContext } from "../verbs/context.ts";
 import type { ServiceAddresses } from "./service/service-addresses.ts";
 
 type CustomVersion = CustomResourceDefinition["spec"]["versions"][number];
@@ -60,6 +62,16 @@ export interface Strategy {
   readonly selectableFields?: { readonly [field: string]: (object: ApiObject) => string };
 }
 
+export interface ReviewCall {
+  readonly context: ApiContext;
+  /** Who asks. */
+  readonly identity: Identity;
+  readonly object: ApiObject;
+}
+
+/** Answers a question that is asked by creating an object: gives its status. */
+export type Review = (call: ReviewCall) => object;
+
 export interface ResourceDefinition {
   /** How the store names it. Never changes once released. */
   readonly id: string;
@@ -83,4 +95,6 @@ export interface ResourceDefinition {
   readonly unconditionalUpdate: boolean;
   readonly returnsDeleted: boolean;
   readonly strategy: Strategy;
+  /** For what is a question rather than a thing: it can only be created, and is never stored. */
+  readonly review?: Review | undefined;
 }

@@ -10,7 +10,7 @@ describe("issueCertificate()", () => {
   const issuer = new X509Certificate(authority.certificate);
   const names = ["localhost", "127.0.0.1", "::1", "fe80::1:2", "box.example.com"];
   const server = issueCertificate(
-    { commonName: "server", organization: "org", names, notBeforeMs: from, notAfterMs: from + year },
+    { commonName: "server", organizations: ["org"], names, notBeforeMs: from, notAfterMs: from + year },
     { commonName: "our-ca", key: createPrivateKey(authority.key) },
   );
   const certificate = new X509Certificate(server.certificate);
@@ -29,6 +29,19 @@ describe("issueCertificate()", () => {
     expect(certificate.checkPrivateKey(createPrivateKey(server.key))).toBe(true);
     expect(certificate.validFromDate.getTime()).toBe(from);
     expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+  });
+
+  test("makes a client's certificate that names a user and groups, and no server", () => {
+    const organizations = ["a,b", "system:masters", "größe"];
+    const client = issueCertificate(
+      { commonName: "jane=doe", organizations, notBeforeMs: from, notAfterMs: from + year },
+      { commonName: "our-ca", key: createPrivateKey(authority.key) },
+    );
+    const parsed = new X509Certificate(client.certificate);
+    expect(parsed.toLegacyObject().subject).toEqual({ O: organizations, CN: "jane=doe" });
+    expect(parsed.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
+    expect(parsed.subjectAltName).toBeUndefined();
+    expect(parsed.checkIssued(issuer)).toBe(true);
   });
 
   test("answers to its names and no others", () => {

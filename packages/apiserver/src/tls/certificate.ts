@@ -10,10 +10,10 @@ export interface KeyAndCertificate {
 
 export interface CertificateRequest {
   readonly commonName: string;
-  readonly organization?: string;
+  readonly organizations?: readonly string[];
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
-  /** DNS names and IP addresses a server answers to. */
+  /** DNS names and IP addresses a server answers to. A certificate without any is a client's. */
   readonly names?: readonly string[];
 }
 
@@ -33,13 +33,14 @@ const oid = {
   authorityKeyId: "2.5.29.35",
   extendedKeyUsage: "2.5.29.37",
   serverAuth: "1.3.6.1.5.5.7.3.1",
+  clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
 /** Makes a new P-256 key and a certificate for it, signed by the issuer, or by itself as an authority. */
 export function issueCertificate(request: CertificateRequest, issuer?: Issuer): KeyAndCertificate {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const signer = issuer ?? { commonName: request.commonName, key: privateKey };
-  const extensions = issuer === undefined ? authorityExtensions() : serverExtensions(request.names ?? []);
+  const extensions = issuer === undefined ? authorityExtensions() : ownerExtensions(request.names ?? []);
   const algorithm = der.sequence(der.objectIdentifier(oid.ecdsaWithSha256));
   const body = der.sequence(
     der.explicit(0, der.integer(Buffer.from([2]))),
@@ -47,7 +48,7 @@ export function issueCertificate(request: CertificateRequest, issuer?: Issuer): 
     algorithm,
     distinguishedName(signer.commonName),
     der.sequence(der.time(request.notBeforeMs), der.time(request.notAfterMs)),
-    distinguishedName(request.commonName, request.organization),
+    distinguishedName(request.commonName, request.organizations),
     publicKey.export({ type: "spki", format: "der" }),
     der.explicit(3, der.sequence(...extensions, ...keyIdentifiers(publicKey, signer.key))),
   );
@@ -62,9 +63,9 @@ function namePart(id: string, value: string): Buffer {
   return der.set(der.sequence(der.objectIdentifier(id), der.utf8String(value)));
 }
 
-function distinguishedName(commonName: string, organization?: string): Buffer {
-  const organizations = organization === undefined ? [] : [namePart(oid.organization, organization)];
-  return der.sequence(...organizations, namePart(oid.commonName, commonName));
+function distinguishedName(commonName: string, organizations: readonly string[] = []): Buffer {
+  const parts = organizations.map((each) => namePart(oid.organization, each));
+  return der.sequence(...parts, namePart(oid.commonName, commonName));
 }
 
 function extension(id: string, critical: boolean, value: Uint8Array): Buffer {
@@ -79,13 +80,16 @@ function authorityExtensions(): Buffer[] {
   ];
 }
 
-function serverExtensions(names: readonly string[]): Buffer[] {
+/** Neither serves as the other: a client's certificate cannot stand for the server, nor the server's log in. */
+function ownerExtensions(names: readonly string[]): Buffer[] {
+  const isServer = names.length > 0;
+  const usage = isServer ? oid.serverAuth : oid.clientAuth;
   return [
     extension(oid.basicConstraints, true, der.sequence()),
     // digitalSignature
     extension(oid.keyUsage, true, der.bitString(Buffer.from([0b1000_0000]), 7)),
-    extension(oid.extendedKeyUsage, false, der.sequence(der.objectIdentifier(oid.serverAuth))),
-    extension(oid.subjectAltName, false, der.sequence(...names.map(alternativeName))),
+    extension(oid.extendedKeyUsage, false, der.sequence(der.objectIdentifier(usage))),
+    ...(isServer ? [extension(oid.subjectAltName, false, der.sequence(...names.map(alternativeName)))] : []),
   ];
 }
 

@@ -4,8 +4,8 @@ import { readFileIfAny, writePrivateFile } from "../private-file.ts";
 import { issueCertificate, type KeyAndCertificate } from "./certificate.ts";
 
 export interface ServerIdentity extends KeyAndCertificate {
-  /** What clients trust, PEM. */
-  readonly authority: string;
+  /** What clients trust, and what signs their certificates. */
+  readonly authority: KeyAndCertificate;
 }
 
 export interface ServerIdentityOptions {
@@ -21,9 +21,9 @@ const serverDays = 365;
 /** A certificate is renewed when less than this is left of it. */
 const renewDays = 30;
 /** Clients' clocks may be a little behind. */
-const skewMs = 60 * 60 * 1000;
+export const skewMs: number = 60 * 60 * 1000;
 
-const authorityName = "agent-sandbox-ca";
+export const authorityName = "agent-sandbox-ca";
 
 /** The server's key and certificate: kept ones while they are good, new ones when they expire or the names change. */
 export function serverIdentity(options: ServerIdentityOptions): ServerIdentity {
@@ -39,7 +39,7 @@ export function serverIdentity(options: ServerIdentityOptions): ServerIdentity {
       { commonName: authorityName, key: createPrivateKey(authority.key) },
     ),
   );
-  return { ...server, authority: authority.certificate };
+  return { ...server, authority };
 }
 
 const isAuthority = (certificate: X509Certificate): boolean =>

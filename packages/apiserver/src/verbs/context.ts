@@ -1,3 +1,5 @@
+import type { AuditLog } from "../audit/audit-log.ts";
+import type { AccessControl } from "../authorization/access-control.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { AdmissionContext } from "../resources/definition.ts";
@@ -11,6 +13,9 @@ export interface ApiContext {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly addresses: ServiceAddresses;
+  readonly access: AccessControl;
+  /** Hears of every request, when it is switched on. */
+  readonly audit: AuditLog | undefined;
   readonly logger: Logger;
   readonly nodeName: string | undefined;
   /** How often a watch that has nothing to say shows life, and how far the server is. */

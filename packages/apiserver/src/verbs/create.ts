@@ -37,6 +37,7 @@ export async function create(
     const { object: shaped, warnings } = admitShape(target, wanted, options);
     const object = stamped(prepare(context, target, shaped), revision);
     checkStored(target, object, undefined);
+    options.refuse?.(object, undefined);
     const name = object.metadata.name as string;
     const key = storeKey(namespace, name);
     if (view.get(definition.id, key) !== undefined) throw alreadyExists(subjectOf(target, name));

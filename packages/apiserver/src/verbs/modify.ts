@@ -44,6 +44,7 @@ function decide({ context, view, revision, target, modification }: Decision): De
 
   const next = prepare(context, target, shaped, old.object);
   checkStored(target, next, old.object);
+  modification.refuse?.(next, old.object);
   if (equalJson(next, old.object)) return { result: { object: current, warnings } };
   if (modification.dryRun) return { result: { object: toVersion(definition, next, version), warnings } };
   const object = stamped(next, revision);

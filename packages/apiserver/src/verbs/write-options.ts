@@ -1,9 +1,12 @@
 import { badRequest } from "../api-error.ts";
+import type { ApiObject } from "../api-object.ts";
 import type { Query } from "../request/query.ts";
 
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldValidation: "Ignore" | "Warn" | "Strict";
+  /** Refuses, by throwing, what the writer may not write although the request is allowed. */
+  refuse?(object: ApiObject, old: ApiObject | undefined): void;
 }
 
 export function parseWriteOptions(query: Query): WriteOptions {

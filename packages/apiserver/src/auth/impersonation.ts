@@ -1,0 +1,79 @@
+import { badRequest } from "../api-error.ts";
+import type { ResourceAttributes } from "../authorization/attributes.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
+import { forbiddenRequest } from "../authorization/forbidden.ts";
+import {
+  accountGroups,
+  anonymous,
+  authenticatedGroup,
+  type Identity,
+  parseAccountUser,
+  unauthenticatedGroup,
+} from "./identity.ts";
+
+const prefix = "impersonate-";
+const extraPrefix = `${prefix}extra-`;
+
+type Headers = Readonly<Record<string, readonly string[] | undefined>>;
+
+/** Who a client asks to be, from its headers (lower-case names, one value for each time they were sent). */
+export function readImpersonation(headers: Headers): Identity | undefined {
+  const names = Object.keys(headers).filter((name) => name.startsWith(prefix));
+  if (names.length === 0) return undefined;
+  const [user = ""] = headers["impersonate-user"] ?? [];
+  const [uid] = headers["impersonate-uid"] ?? [];
+  const groups = headers["impersonate-group"] ?? [];
+  const extraNames = names.filter((name) => name.startsWith(extraPrefix));
+  if (user === "") throw badRequest("requested a UID, groups or extras without impersonating a user name");
+  const extra = Object.fromEntries(
+    extraNames.map((name) => [unescapeKey(name.slice(extraPrefix.length)), headers[name] ?? []]),
+  );
+  return {
+    user,
+    groups,
+    ...(uid === undefined || uid === "" ? {} : { uid }),
+    ...(extraNames.length === 0 ? {} : { extra }),
+  };
+}
+
+function unescapeKey(key: string): string {
+  try {
+    return decodeURIComponent(key).toLowerCase();
+  } catch {
+    return key;
+  }
+}
+
+/** The wanted identity, if the asking one may `impersonate` every part of it; refuses with the first it may not. */
+export function impersonate(authorizer: Authorizer, identity: Identity, wanted: Identity): Identity {
+  for (const attributes of impersonationAttributes(wanted)) {
+    const { allowed, reason } = authorizer.decide(identity, attributes);
+    if (!allowed) throw forbiddenRequest(identity, attributes, reason);
+  }
+  return { ...wanted, groups: impersonatedGroups(wanted) };
+}
+
+function* impersonationAttributes({ user, uid, groups, extra = {} }: Identity): Generator<ResourceAttributes> {
+  const verb = "impersonate";
+  const none = { kind: "resource", verb, group: "", version: "v1", namespace: "", subresource: "" } as const;
+  const account = parseAccountUser(user);
+  if (account === undefined) yield { ...none, resource: "users", name: user };
+  else yield { ...none, resource: "serviceaccounts", ...account };
+  for (const name of groups) yield { ...none, resource: "groups", name };
+  const ours = { ...none, group: "authentication.k8s.io" };
+  for (const [key, values] of Object.entries(extra)) {
+    for (const name of values) yield { ...ours, resource: "userextras", subresource: key, name };
+  }
+  if (uid !== undefined) yield { ...ours, resource: "uids", name: uid };
+}
+
+/** The groups that are asked for, or those the user always has, and whether they count as authenticated. */
+function impersonatedGroups({ user, groups }: Identity): readonly string[] {
+  const account = parseAccountUser(user);
+  const known = groups.length > 0 || account === undefined ? groups : accountGroups(account.namespace);
+  if (user === anonymous.user) {
+    return known.includes(unauthenticatedGroup) ? known : [...known, unauthenticatedGroup];
+  }
+  const said = known.includes(authenticatedGroup) || known.includes(unauthenticatedGroup);
+  return said ? known : [...known, authenticatedGroup];
+}

@@ -1,0 +1,172 @@
+import { authenticatedGroup, nodesGroup, superuserGroup, unauthenticatedGroup } from "../auth/identity.ts";
+import type { PolicyRule } from "./policy-rule.ts";
+import { rbacGroup } from "./rbac-index.ts";
+
+export interface BootstrapRole {
+  readonly name: string;
+  /** The aggregated role that takes in this one's rules. */
+  readonly partOf?: string;
+  /** Takes in the rules of the roles that are part of it. */
+  readonly aggregates?: boolean;
+  readonly rules: readonly PolicyRule[];
+}
+
+export interface BootstrapBinding {
+  readonly role: string;
+  readonly groups?: readonly string[];
+  readonly accounts?: readonly { readonly namespace: string; readonly name: string }[];
+}
+
+const read = ["get", "list", "watch"];
+const write = ["create", "update", "patch", "delete", "deletecollection"];
+const all = [...read, ...write];
+
+const on = (verbs: readonly string[], apiGroups: readonly string[], ...resources: readonly string[]): PolicyRule => ({
+  verbs,
+  apiGroups,
+  resources,
+});
+const at = (...nonResourceURLs: readonly string[]): PolicyRule => ({ verbs: ["get"], nonResourceURLs });
+
+const sandboxGroups = ["agents.x-k8s.io"];
+const extensionGroups = ["extensions.agents.x-k8s.io"];
+const extensions = ["sandboxtemplates", "sandboxclaims", "sandboxwarmpools"];
+const parts = (names: readonly string[], part: string): string[] => names.map((name) => `${name}/${part}`);
+
+const viewRules: readonly PolicyRule[] = [
+  on(read, [""], "pods", "serviceaccounts", "services", "services/status", "endpoints"),
+  on(read, [""], "persistentvolumeclaims", "persistentvolumeclaims/status", "configmaps"),
+  on(read, [""], "limitranges", "resourcequotas", "resourcequotas/status", "pods/status", "pods/log"),
+  // Within a namespace this is the right to see that one, which tells users where they have rights at all.
+  on(read, [""], "namespaces", "namespaces/status"),
+  on(read, ["", "events.k8s.io"], "events"),
+  on(read, ["discovery.k8s.io"], "endpointslices"),
+  on(read, ["apps"], "deployments", "replicasets", "statefulsets", "daemonsets", "controllerrevisions"),
+  on(read, ["apps"], "deployments/status", "replicasets/status", "statefulsets/status", "daemonsets/status"),
+  on(read, ["apps"], "deployments/scale", "replicasets/scale", "statefulsets/scale"),
+  on(read, ["batch"], "jobs", "jobs/status", "cronjobs", "cronjobs/status"),
+  on(read, ["autoscaling"], "horizontalpodautoscalers", "horizontalpodautoscalers/status"),
+  on(read, ["policy"], "poddisruptionbudgets", "poddisruptionbudgets/status"),
+  on(read, ["networking.k8s.io"], "networkpolicies", "ingresses", "ingresses/status"),
+  on(read, sandboxGroups, "sandboxes", "sandboxes/status", "sandboxes/scale"),
+  on(read, extensionGroups, ...extensions, ...parts(extensions, "status"), "sandboxwarmpools/scale"),
+];
+
+const editRules: readonly PolicyRule[] = [
+  // To read these is to be able to act as somebody else: more than looking.
+  on(read, [""], "pods/attach", "pods/proxy", "pods/exec", "pods/portforward", "secrets", "services/proxy"),
+  on(["impersonate"], [""], "serviceaccounts"),
+  on(write, [""], "pods", "pods/attach", "pods/proxy", "pods/exec", "pods/portforward"),
+  on(["create"], [""], "pods/eviction", "serviceaccounts/token"),
+  on(write, [""], "serviceaccounts", "services", "services/proxy", "persistentvolumeclaims", "configmaps", "secrets"),
+  on(write, ["", "events.k8s.io"], "events"),
+  on(write, ["apps"], "deployments", "deployments/scale", "replicasets", "replicasets/scale"),
+  on(write, ["apps"], "statefulsets", "statefulsets/scale", "daemonsets"),
+  on(write, ["batch"], "jobs", "cronjobs"),
+  on(write, ["autoscaling"], "horizontalpodautoscalers"),
+  on(write, ["policy"], "poddisruptionbudgets"),
+  on(write, ["networking.k8s.io"], "networkpolicies", "ingresses"),
+  on(all, ["coordination.k8s.io"], "leases"),
+  on(write, sandboxGroups, "sandboxes", "sandboxes/scale"),
+  on(write, extensionGroups, ...extensions, "sandboxwarmpools/scale"),
+];
+
+const adminRules: readonly PolicyRule[] = [
+  on(["create"], ["authorization.k8s.io"], "localsubjectaccessreviews"),
+  on(all, [rbacGroup], "roles", "rolebindings"),
+];
+
+/** What the node of the box does: it runs the Pods, and the secrets and volumes they ask for. */
+const nodeRules: readonly PolicyRule[] = [
+  on(["create"], ["authentication.k8s.io"], "tokenreviews"),
+  on(["create"], ["authorization.k8s.io"], "subjectaccessreviews", "localsubjectaccessreviews"),
+  on([...read, "create", "update", "patch"], [""], "nodes"),
+  on(["update", "patch"], [""], "nodes/status", "pods/status"),
+  on([...read, "create", "delete"], [""], "pods"),
+  on(read, [""], "services", "secrets", "configmaps"),
+  on(["get", "update", "patch"], [""], "persistentvolumeclaims/status"),
+  on(read, [""], "persistentvolumeclaims", "persistentvolumes"),
+  on(["get"], [""], "serviceaccounts"),
+  on(["create"], [""], "serviceaccounts/token", "pods/eviction"),
+  on(["create", "update", "patch"], ["", "events.k8s.io"], "events"),
+  on(["get", "create", "update", "patch", "delete"], ["coordination.k8s.io"], "leases"),
+  on(read, ["node.k8s.io"], "runtimeclasses"),
+];
+
+/** What the controllers of the box do, in every namespace. */
+const controllerRules: readonly PolicyRule[] = [
+  on([...read, ...write], sandboxGroups, "sandboxes"),
+  on(["get", "update", "patch"], sandboxGroups, "sandboxes/status", "sandboxes/finalizers"),
+  on([...read, ...write], extensionGroups, ...extensions),
+  on(["get", "update", "patch"], extensionGroups, ...parts(extensions, "status"), ...parts(extensions, "finalizers")),
+  on([...read, ...write], [""], "pods", "services", "persistentvolumeclaims"),
+  on([...read, ...write], ["networking.k8s.io"], "networkpolicies"),
+  on(["create", "update", "patch"], ["", "events.k8s.io"], "events"),
+  on(all, ["coordination.k8s.io"], "leases"),
+];
+
+const health = ["/healthz", "/livez", "/readyz"];
+
+/** The roles that users of Kubernetes expect to find, and those of the box's own parts. */
+export const bootstrapRoles: readonly BootstrapRole[] = [
+  {
+    name: "cluster-admin",
+    rules: [on(["*"], ["*"], "*"), { verbs: ["*"], nonResourceURLs: ["*"] }],
+  },
+  {
+    name: "system:discovery",
+    rules: [at(...health, "/version", "/version/", "/openapi", "/openapi/*", "/api", "/api/*", "/apis", "/apis/*")],
+  },
+  { name: "system:public-info-viewer", rules: [at(...health, "/version", "/version/")] },
+  {
+    name: "system:monitoring",
+    rules: [at("/metrics", "/metrics/slis", ...health, ...parts(health, "*"))],
+  },
+  {
+    name: "system:basic-user",
+    rules: [
+      on(["create"], ["authorization.k8s.io"], "selfsubjectaccessreviews", "selfsubjectrulesreviews"),
+      on(["create"], ["authentication.k8s.io"], "selfsubjectreviews"),
+    ],
+  },
+  {
+    name: "system:service-account-issuer-discovery",
+    rules: [
+      at(
+        "/.well-known/openid-configuration",
+        "/.well-known/openid-configuration/",
+        "/openid/v1/jwks",
+        "/openid/v1/jwks/",
+      ),
+    ],
+  },
+  {
+    name: "system:auth-delegator",
+    rules: [
+      on(["create"], ["authentication.k8s.io"], "tokenreviews"),
+      on(["create"], ["authorization.k8s.io"], "subjectaccessreviews"),
+    ],
+  },
+  { name: "system:node", rules: nodeRules },
+  { name: "agent-sandbox-controller", rules: controllerRules },
+  { name: "admin", aggregates: true, rules: [] },
+  { name: "edit", aggregates: true, partOf: "admin", rules: [] },
+  { name: "view", aggregates: true, partOf: "edit", rules: [] },
+  { name: "system:aggregate-to-admin", partOf: "admin", rules: adminRules },
+  { name: "system:aggregate-to-edit", partOf: "edit", rules: editRules },
+  { name: "system:aggregate-to-view", partOf: "view", rules: viewRules },
+];
+
+export const bootstrapBindings: readonly BootstrapBinding[] = [
+  { role: "cluster-admin", groups: [superuserGroup] },
+  { role: "system:discovery", groups: [authenticatedGroup] },
+  { role: "system:basic-user", groups: [authenticatedGroup] },
+  { role: "system:public-info-viewer", groups: [authenticatedGroup, unauthenticatedGroup] },
+  { role: "system:monitoring", groups: ["system:monitoring"] },
+  { role: "system:service-account-issuer-discovery", groups: ["system:serviceaccounts"] },
+  { role: "system:node", groups: [nodesGroup] },
+  {
+    role: "agent-sandbox-controller",
+    accounts: [{ namespace: "agent-sandbox-system", name: "agent-sandbox-controller" }],
+  },
+];

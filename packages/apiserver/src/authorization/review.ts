@@ -1,0 +1,28 @@
+import { type Json, prune, validate } from "@agent-sandbox/api/schema";
+import { badRequest, invalid } from "../api-error.ts";
+import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
+import type { ObjectReply } from "../request/api-request.ts";
+import { objectReply, type ReplyContext } from "../request/replies.ts";
+import { subjectOf, type Target } from "../request/target.ts";
+import type { Review } from "../resources/definition.ts";
+import { decodeObject } from "../verbs/decode.ts";
+
+/** Answers a question that is asked by creating an object. The object is the answer, and is never stored. */
+export function reviewReply({ context, request }: ReplyContext, target: Target, review: Review): ObjectReply {
+  const object = checkReview(target, request.body);
+  const status = review({ context, identity: request.identity, object });
+  return objectReply(201, { ...object, status });
+}
+
+function checkReview(target: Target, body: unknown): ApiObject {
+  const { definition, version, namespace } = target;
+  if (definition.namespaced && namespace === undefined) throw badRequest("the path must name a namespace to create in");
+  const object = prune(version.schema, decodeObject(body, target) as unknown as Json);
+  const problems = validate(version.schema, object);
+  if (problems.length > 0) throw invalid(definition.kind, subjectOf(target, ""), problems);
+  return object as unknown as ApiObject;
+}
+
+export function specOf(object: ApiObject): JsonObject {
+  return isJsonObject(object["spec"]) ? object["spec"] : {};
+}
