@@ -16,7 +16,10 @@ const extraPrefix = `${prefix}extra-`;
 
 type Headers = Readonly<Record<string, readonly string[] | undefined>>;
 
-/** Who a client asks to be, from its headers (lower-case names, one value for each time they were sent). */
+/**
+ * Who a client asks to be, from its headers (lower-case names, one value for each time they were sent). Nothing is
+ * checked yet: the user may be missing.
+ */
 export function readImpersonation(headers: Headers): Identity | undefined {
   const names = Object.keys(headers).filter((name) => name.startsWith(prefix));
   if (names.length === 0) return undefined;
@@ -24,7 +27,6 @@ export function readImpersonation(headers: Headers): Identity | undefined {
   const [uid] = headers["impersonate-uid"] ?? [];
   const groups = headers["impersonate-group"] ?? [];
   const extraNames = names.filter((name) => name.startsWith(extraPrefix));
-  if (user === "") throw badRequest("requested a UID, groups or extras without impersonating a user name");
   const extra = Object.fromEntries(
     extraNames.map((name) => [unescapeKey(name.slice(extraPrefix.length)), headers[name] ?? []]),
   );
@@ -46,6 +48,7 @@ function unescapeKey(key: string): string {
 
 /** The wanted identity, if the asking one may `impersonate` every part of it; refuses with the first it may not. */
 export function impersonate(authorizer: Authorizer, identity: Identity, wanted: Identity): Identity {
+  if (wanted.user === "") throw badRequest("requested a UID, groups or extras without impersonating a user name");
   for (const attributes of impersonationAttributes(wanted)) {
     const { allowed, reason } = authorizer.decide(identity, attributes);
     if (!allowed) throw forbiddenRequest(identity, attributes, reason);
