@@ -74,7 +74,7 @@ const common = {
   shortNames: [],
   categories: [],
   nameRule: "subdomain",
-  typed: true,
+  typed: false,
   hasGeneration: false,
   unconditionalUpdate: true,
   returnsDeleted: false,
