@@ -75,7 +75,7 @@ describe("discovery", () => {
     expect(core.items).toHaveLength(1);
   });
 
-  test.for(["/apis/nothing", "/apis/nothing/v1", "/api/v2", "/openapi/v2", "/openapi/v3", "/swagger"])(
+  test.for(["/apis/nothing", "/apis/nothing/v1", "/api/v2", "/openapi/v4", "/openapi/v3/api/v9", "/swagger"])(
     "does not know %s",
     async (path) => {
       expect(await api.send("GET", path)).toMatchObject({ status: 404, body: { kind: "Status", reason: "NotFound" } });

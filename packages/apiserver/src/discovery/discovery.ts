@@ -1,6 +1,8 @@
 import { pathNotFound } from "../api-error.ts";
+import { openApiReply } from "../openapi/openapi-reply.ts";
 import type { ApiRequest, ObjectReply, Reply } from "../request/api-request.ts";
 import type { RequestPath } from "../request/request-path.ts";
+import { kubernetesVersion } from "../resources/builtin-definitions.ts";
 import type { Registry, ServedResource } from "../resources/registry.ts";
 import { aggregatedDiscovery, wantsAggregated } from "./aggregated.ts";
 import { subresourcesOf, verbsOf } from "./served-verbs.ts";
@@ -10,8 +12,8 @@ type DiscoveryPath = Exclude<RequestPath, { kind: "resource" }>;
 /** The version whose API the server follows. */
 const versionInfo = {
   major: "1",
-  minor: "34",
-  gitVersion: "v1.34.0+agent-sandbox",
+  minor: kubernetesVersion.split(".")[1] as string,
+  gitVersion: `${kubernetesVersion}+agent-sandbox`,
   gitCommit: "",
   gitTreeState: "clean",
   buildDate: "1970-01-01T00:00:00Z",
@@ -41,7 +43,9 @@ export function discoveryReply(registry: Registry, path: DiscoveryPath, request:
     case "resources":
       return resourceList(registry, path.apiVersion);
     case "other":
-      return other(registry, path.path);
+      return path.path.startsWith("/openapi/")
+        ? openApiReply(registry, path.path, request)
+        : other(registry, path.path);
     default:
       return path satisfies never;
   }
@@ -66,7 +70,20 @@ function other(registry: Registry, path: string): Reply {
         `/apis/${group}`,
         ...versions.map((version) => `/apis/${group}/${version}`),
       ]);
-      return reply({ paths: ["/api", "/api/v1", "/apis", ...named, "/healthz", "/livez", "/readyz", "/version"] });
+      return reply({
+        paths: [
+          "/api",
+          "/api/v1",
+          "/apis",
+          ...named,
+          "/healthz",
+          "/livez",
+          "/openapi/v2",
+          "/openapi/v3",
+          "/readyz",
+          "/version",
+        ],
+      });
     }
     default:
       throw pathNotFound();

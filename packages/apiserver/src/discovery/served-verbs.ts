@@ -11,9 +11,10 @@ const objectVerbs: readonly string[] = [
   "watch",
 ];
 
+/** Questions can only be asked. Namespaces are deleted one by one: each takes with it all that is in it. */
 export function verbsOf({ definition }: ServedResource): readonly string[] {
   if (definition.review !== undefined) return ["create"];
-  return objectVerbs;
+  return definition.id === "namespaces" ? objectVerbs.filter((verb) => verb !== "deletecollection") : objectVerbs;
 }
 
 export interface Subresource {
@@ -35,6 +36,15 @@ const tokenSubresource: Subresource = {
 
 const partVerbs = ["get", "patch", "update"];
 
+const streamVerbs = ["create", "get"];
+const podParts: readonly Subresource[] = [
+  { name: "attach", kind: "PodAttachOptions", verbs: streamVerbs },
+  { name: "eviction", kind: "Eviction", group: "policy", version: "v1", verbs: ["create"] },
+  { name: "exec", kind: "PodExecOptions", verbs: streamVerbs },
+  { name: "log", kind: "Pod", verbs: ["get"] },
+  { name: "portforward", kind: "PodPortForwardOptions", verbs: streamVerbs },
+];
+
 export function subresourcesOf({ definition, version }: ServedResource): Subresource[] {
   const { kind, id } = definition;
   return [
@@ -43,6 +53,6 @@ export function subresourcesOf({ definition, version }: ServedResource): Subreso
       ? []
       : [{ name: "scale", kind: "Scale", group: "autoscaling", version: "v1", verbs: partVerbs }]),
     ...(id === "serviceaccounts" ? [tokenSubresource] : []),
-    ...(id === "pods" ? [{ name: "exec", kind: "PodExecOptions", verbs: ["create", "get"] }] : []),
+    ...(id === "pods" ? podParts : []),
   ];
 }

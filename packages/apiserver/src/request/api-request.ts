@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { Method, WatchEvent } from "@agent-sandbox/kube";
 import type { Identity } from "../auth/identity.ts";
 
@@ -28,7 +29,7 @@ export interface TextReply {
   readonly kind: "text";
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
+  readonly text: string | Uint8Array;
 }
 
 export interface WatchReply {
@@ -38,4 +39,12 @@ export interface WatchReply {
   readonly events: AsyncIterable<readonly WatchEvent[]>;
 }
 
-export type Reply = ObjectReply | TextReply | WatchReply;
+/** A body of unknown length, sent as it comes. Whoever gets it must read or destroy it. */
+export interface StreamReply {
+  readonly kind: "stream";
+  readonly status: 200;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readable;
+}
+
+export type Reply = ObjectReply | TextReply | WatchReply | StreamReply;

@@ -30,7 +30,8 @@ export function admitShape(
   const unknown = fieldValidation === "Ignore" ? [] : unknownIn(given, version.schema);
   const messages = unknown.slice(0, maxUnknownFields).map((field) => `unknown field "${field}"`);
   if (fieldValidation === "Strict" && messages.length > 0) {
-    throw new ApiError("BadRequest", `strict decoding error: ${messages.join(", ")}`);
+    const what = `${definition.kind} in version "${version.version}" cannot be handled as a ${definition.kind}`;
+    throw new ApiError("BadRequest", `${what}: strict decoding error: ${messages.join(", ")}`);
   }
   const known = pruned(given, version.schema);
   const canonical = typed ? canonicalForm(version.schema, known) : { value: known, problems: [] };

@@ -8,6 +8,8 @@ export interface ServedResource {
 /** Every resource the server knows, by where it is served. */
 export class Registry {
   readonly definitions: readonly ResourceDefinition[];
+  /** Grows with every change of what is served. */
+  readonly generation = 0;
   readonly #byPath = new Map<string, ServedResource>();
   readonly #byId = new Map<string, ResourceDefinition>();
 

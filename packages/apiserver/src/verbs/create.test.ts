@@ -177,7 +177,7 @@ describe("create", () => {
     const body = { ...sandbox("unknown", { operatingMod: "Running" }), extra: 1 };
     const strict = await api.send("POST", `${sandboxes}?fieldValidation=Strict`, body);
     expect(strict).toMatchObject({ status: 400, body: { reason: "BadRequest" } });
-    expect(strict.body.message).toBe('strict decoding error: unknown field "extra", unknown field "spec.operatingMod"');
+    expect(strict.body.message).toContain('Sandbox in version "v1beta1" cannot be handled as a Sandbox: strict decoding error: unknown field "extra", unknown field "spec.operatingMod"');
     const warned = await api.send("POST", `${sandboxes}?dryRun=All`, body);
     expect(warned.headers["warning"]).toContain('unknown field \\"spec.operatingMod\\"');
     expect(warned.body.spec).not.toHaveProperty("operatingMod");
