@@ -32,10 +32,11 @@ export class HouseKeeper {
 
   /** To be called after each commit: trims at once what has grown too long, and leaves the rest for a quiet moment. */
   afterCommit(): void {
-    const { histories, bounds, clock } = this.#options;
+    const { histories, bounds, clock, journal } = this.#options;
     for (const history of histories.values()) {
       if (history.overfull(bounds)) return this.#attempt(() => this.compact());
     }
+    if (journal.overdue) this.#attempt(() => journal.tidy());
     const overdue = clock.now() - this.#tidiedAtMs > maxUntidyMs;
     if (this.#timer !== undefined && !overdue) this.#timer.refresh();
     this.#timer ??= setTimeout(() => this.#tidy(), idleMs).unref();

@@ -25,6 +25,8 @@ export interface Journal {
   /** Saves all or nothing; returns when they would survive the loss of the process and of power. */
   append(rows: readonly JournalRow[]): void;
   compact(compaction: Compaction): void;
+  /** Whether `tidy` can no longer wait for a quiet moment. */
+  readonly overdue: boolean;
   /** House-keeping that would be in a writer's way. */
   tidy(): void;
   close(): void;
@@ -34,6 +36,7 @@ export interface Journal {
 export const memoryJournal: Journal = {
   append: () => undefined,
   compact: () => undefined,
+  overdue: false,
   tidy: () => undefined,
   close: () => undefined,
 };

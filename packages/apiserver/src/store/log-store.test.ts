@@ -10,6 +10,7 @@ class FakeJournal implements Journal {
   compactions: Compaction[] = [];
   broken = false;
   uncompactable = false;
+  readonly overdue = false;
 
   append(rows: readonly JournalRow[]): void {
     if (this.broken) throw new Error("disk full");
@@ -96,7 +97,7 @@ describe("LogStore", () => {
 
   test("refuses an object that is too large to keep", async () => {
     const store = open(new FakeJournal());
-    await expect(create(store, "big", "x".repeat(3 * 1024 * 1024))).rejects.toMatchObject({
+    await expect(create(store, "big", "x".repeat(1.5 * 1024 * 1024))).rejects.toMatchObject({
       reason: "RequestEntityTooLarge",
     });
     expect(await create(store, "small")).toBe(1);

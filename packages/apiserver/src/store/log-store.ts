@@ -5,6 +5,7 @@ import type { Logger } from "../logger.ts";
 import { defaultHistoryBounds, History, type HistoryBounds } from "./history.ts";
 import { HouseKeeper } from "./house-keeper.ts";
 import type { Journal, JournalRow } from "./journal.ts";
+import { rememberJson } from "./json-text.ts";
 import { Objects } from "./objects.ts";
 import type { Replayed } from "./replay.ts";
 import type { Change, Decided, ResourceChange, Store, Stored, View, Write } from "./store.ts";
@@ -21,8 +22,8 @@ export interface LogStoreOptions {
   readonly onClosed?: () => void;
 }
 
-/** Above etcd's 1.5 MiB, and no request can carry more. */
-const maxObjectBytes = 3 * 1024 * 1024;
+/** etcd's bound: what is kept here can move to a cluster. */
+const maxObjectBytes = 1.5 * 1024 * 1024;
 /** Writes waiting for a commit. In-process callers could otherwise queue without end within one turn of the loop. */
 const maxQueued = 20_000;
 /** Rows of one transaction: bounds how long a commit keeps the process from anything else. */
@@ -222,5 +223,6 @@ function serialise(object: ApiObject, key: string): string {
   if (Buffer.byteLength(json) > maxObjectBytes) {
     throw new ApiError("RequestEntityTooLarge", `Cannot save "${key}": it is larger than ${maxObjectBytes} bytes`);
   }
+  rememberJson(object, json);
   return json;
 }

@@ -6,8 +6,13 @@ import type { Compaction, Journal, JournalRow, LoadedJournal } from "./journal.t
 const applicationId = 0x41534258;
 const schemaVersion = 1;
 
-/** A log this long is folded into the main file even when the store never rests. */
-const maxWalBytes = 64 * 1024 * 1024;
+/**
+ * A write-ahead log about this long is folded into the main file even when the store never rests: some ten milliseconds
+ * once in a few hundred commits.
+ */
+const maxLogBytes = 4 * 1024 * 1024;
+/** What a commit writes beside its rows: the pages above them. */
+const commitBytes = 3 * 4096;
 
 const createSchema = `
   PRAGMA application_id = ${applicationId};
@@ -81,14 +86,16 @@ function toRow(row: Record<string, unknown>): JournalRow {
 
 /** A journal in one SQLite file, which `readJournal` has accepted. */
 export class SqliteJournal implements Journal {
-  readonly #path: string;
   readonly #database: DatabaseSync;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
   readonly #insert: StatementSync;
   readonly #forget: StatementSync;
   readonly #raiseFloor: StatementSync;
+  /** An estimate: asking for the file's size would make the kernel renew its times, and each fsync a journal's commit. */
+  #logBytes = 0;
 
   constructor(path: string) {
-    this.#path = path;
     // Secrets are in it: SQLite keeps the mode of a file that exists, and gives it to the log too.
     closeSync(openSync(path, "a", 0o600));
     this.#database = new DatabaseSync(path);
@@ -98,6 +105,8 @@ export class SqliteJournal implements Journal {
     this.#database.exec(
       "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0",
     );
+    this.#begin = this.#database.prepare("BEGIN IMMEDIATE");
+    this.#commit = this.#database.prepare("COMMIT");
     this.#insert = this.#database.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)");
     this.#forget = this.#database.prepare("DELETE FROM log WHERE revision = ?");
     this.#raiseFloor = this.#database.prepare(
@@ -109,9 +118,13 @@ export class SqliteJournal implements Journal {
     this.#transaction(() => {
       for (const { revision, resource, key, previous, atMs, object } of rows) {
         this.#insert.run(revision, resource, key, previous ?? null, atMs, object ?? null);
+        this.#logBytes += object?.length ?? 0;
       }
     });
-    if (this.#walBytes() > maxWalBytes) this.tidy();
+  }
+
+  get overdue(): boolean {
+    return this.#logBytes > maxLogBytes;
   }
 
   compact({ revisions, floors }: Compaction): void {
@@ -121,8 +134,11 @@ export class SqliteJournal implements Journal {
     });
   }
 
+  /** The log file keeps its length and is written over from its start: that is twice as fast as making it grow. */
   tidy(): void {
-    if (this.#walBytes() > 0) this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (this.#logBytes === 0) return;
+    this.#database.exec("PRAGMA wal_checkpoint(RESTART)");
+    this.#logBytes = 0;
   }
 
   close(): void {
@@ -130,17 +146,14 @@ export class SqliteJournal implements Journal {
   }
 
   #transaction(work: () => void): void {
-    this.#database.exec("BEGIN IMMEDIATE");
+    this.#begin.run();
     try {
       work();
-      this.#database.exec("COMMIT");
+      this.#commit.run();
+      this.#logBytes += commitBytes;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
-  }
-
-  #walBytes(): number {
-    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 }
