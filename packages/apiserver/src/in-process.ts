@@ -1,8 +1,8 @@
+import { text } from "node:stream/consumers";
 import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "@agent-sandbox/kube";
-import { ApiError } from "./api-error.ts";
 import type { Identity } from "./auth/identity.ts";
 import { readImpersonation } from "./auth/impersonation.ts";
-import { copyJson } from "./json.ts";
+import { bodyError, copyJson } from "./json.ts";
 import type { Reply } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
 import { failure } from "./request/replies.ts";
@@ -32,7 +32,7 @@ async function dispatch(context: ApiContext, request: TransportRequest, identity
   request.signal?.throwIfAborted();
   const { method, path, headers = {}, body, signal } = request;
   const copied = body === undefined ? { value: undefined } : copyJson(body);
-  if ("problem" in copied) return failure(new ApiError("BadRequest", `Cannot read the body: ${copied.problem}`));
+  if ("problem" in copied) return failure(bodyError(copied.problem));
   const asked = Object.keys(headers).some((name) => name.startsWith("impersonate-"));
   const impersonate = asked ? readImpersonation(eachOnce(headers)) : undefined;
   return handle(context, { method, url: path, headers, body: copied.value, identity, impersonate, signal });
@@ -42,7 +42,8 @@ function eachOnce(headers: Readonly<Record<string, string>>): Record<string, str
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
 }
 
-function toResponse(reply: Exclude<Reply, { kind: "watch" }>): TransportResponse {
+async function toResponse(reply: Exclude<Reply, { kind: "watch" }>): Promise<TransportResponse> {
   const { status, headers } = reply;
+  if (reply.kind === "stream") return { status, headers, body: await text(reply.body) };
   return { status, headers, body: reply.kind === "text" ? reply.text : reply.body };
 }

@@ -1,4 +1,5 @@
-import { isJsonObject } from "./api-object.ts";
+import { ApiError } from "./api-error.ts";
+import { isJsonObject, type JsonObject } from "./api-object.ts";
 
 /** Kubernetes objects are shallow; this is far above any real one and far below what could exhaust a stack. */
 export const maxJsonDepth = 100;
@@ -22,12 +23,18 @@ export function copyJson(value: unknown): Copied {
 export function parsedProblem(value: unknown, depth = 1): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (depth > maxJsonDepth) return tooDeep;
-  if (Object.hasOwn(value, "__proto__")) return protoKey;
-  for (const member of Object.values(value)) {
-    const problem = parsedProblem(member, depth + 1);
+  // Every key of what was parsed is its own.
+  for (const key in value) {
+    if (key === "__proto__") return protoKey;
+    const problem = parsedProblem((value as JsonObject)[key], depth + 1);
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** The answer to a body with a problem: one that is too deep is understood, and still refused. */
+export function bodyError(problem: string): ApiError {
+  return new ApiError(problem === tooDeep ? "Invalid" : "BadRequest", `Cannot read the body: ${problem}`);
 }
 
 const tooDeep = `it is nested deeper than ${maxJsonDepth} levels`;

@@ -144,13 +144,47 @@ describe("what a request may be", () => {
     ["two values", "{}{}", 400],
     ["a number", "5", 400],
     ["bytes that are no text", Buffer.from([0x22, 0xff, 0xfe, 0x22]), 400],
-    ["JSON deeper than anything", "[".repeat(100_000) + "]".repeat(100_000), 400],
-    ["an object deeper than the bound", `${'{"a":'.repeat(150)}1${"}".repeat(150)}`, 400],
+    ["JSON deeper than anything", "[".repeat(100_000) + "]".repeat(100_000), 422],
+    ["an object deeper than the bound", `${'{"a":'.repeat(101)}1${"}".repeat(101)}`, 422],
     ["__proto__", '{"metadata":{"name":"p"},"data":{"__proto__":"x"}}', 400],
     ["a body over the limit", `{"data":{"a":"${"x".repeat(4 * 1024 * 1024)}"}}`, 413],
   ] as const)("not %s", async ([, body, status]) => {
     const answer = await send(configMaps, { method: "POST", headers: json, body });
     expect(answer).toMatchObject({ status, body: { kind: "Status", status: "Failure", code: status } });
+  });
+
+  test("YAML in, and out when it is asked for", async () => {
+    const created = await send(configMaps, {
+      method: "POST",
+      headers: { "content-type": "application/yaml", accept: "application/yaml" },
+      body: "metadata:\n  name: yaml\ndata:\n  mode: '0644'\n",
+    });
+    expect(created).toMatchObject({ status: 201, headers: { "content-type": "application/yaml" } });
+    expect(created.body).toContain('mode: "0644"');
+    expect((await send(`${configMaps}/yaml`)).body.data).toEqual({ mode: "0644" });
+  });
+
+  test("not an object over the limit", async () => {
+    const containers = [{ name: "main", image: "busybox", args: ["x".repeat(1.5 * 1024 * 1024)] }];
+    const answer = await send("/api/v1/namespaces/default/pods", {
+      method: "POST",
+      headers: json,
+      body: JSON.stringify({ metadata: { name: "large" }, spec: { containers } }),
+    });
+    expect(answer).toMatchObject({ status: 413, body: { reason: "RequestEntityTooLarge" } });
+  });
+
+  test("not over 10,000 operations in a patch", async () => {
+    await send(configMaps, { method: "POST", headers: json, body: '{"metadata":{"name":"patched"}}' });
+    const operations = Array.from({ length: 10_001 }, () => ({ op: "test", path: "/kind", value: "ConfigMap" }));
+    const patch = async (count: number): Promise<HttpAnswer> =>
+      send(`${configMaps}/patched`, {
+        method: "PATCH",
+        headers: { "content-type": "application/json-patch+json" },
+        body: JSON.stringify(operations.slice(0, count)),
+      });
+    expect((await patch(10_000)).status).toBe(200);
+    expect(await patch(10_001)).toMatchObject({ status: 413, body: { reason: "RequestEntityTooLarge" } });
   });
 
   test("not over the limit without saying so first", async () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError, badRequest } from "../api-error.ts";
-import { parsedProblem } from "../json.ts";
+import { bodyError, parsedProblem } from "../json.ts";
 
 export const maxBodyBytes: number = 3 * 1024 * 1024;
 
@@ -10,46 +10,69 @@ const tooLarge = (): ApiError =>
 
 /** Reads and parses the body of a request; `undefined` when it has none. */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
-  const declared = Number(request.headers["content-length"] ?? 0);
-  if (declared > maxBodyBytes) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBodyBytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  if (length === 0) return undefined;
-  checkMediaType(request.headers["content-type"]);
-  return parseJson(Buffer.concat(chunks));
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return undefined;
+  const text = decodeText(bytes);
+  if (formatOf(request.headers["content-type"]) === "json") return parseJson(text);
+  const { parseYaml } = await import("./yaml.ts");
+  return parseYaml(text);
 }
 
-const jsonTypes = new Set([
-  "application/json",
-  "application/merge-patch+json",
-  "application/json-patch+json",
-  "application/strategic-merge-patch+json",
+/** By its events: iterating over the request costs more than everything else that is done to read it. */
+function readBytes(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) return reject(tooLarge());
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= maxBodyBytes) return void chunks.push(chunk);
+      chunks.length = 0;
+      reject(tooLarge());
+    });
+    request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.once("close", () => reject(badRequest("Cannot read the body: the connection ended in its middle")));
+    request.once("error", reject);
+  });
+}
+
+const formats: ReadonlyMap<string, "json" | "yaml"> = new Map([
+  ["application/json", "json"],
+  ["application/merge-patch+json", "json"],
+  ["application/json-patch+json", "json"],
+  ["application/strategic-merge-patch+json", "json"],
+  ["application/yaml", "yaml"],
+  ["application/apply-patch+yaml", "yaml"],
 ]);
 
-function checkMediaType(contentType: string | undefined): void {
+function formatOf(contentType: string | undefined): "json" | "yaml" {
   const type = contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? "application/json";
-  if (jsonTypes.has(type)) return;
+  const format = formats.get(type);
+  if (format !== undefined) return format;
   throw new ApiError(
     "UnsupportedMediaType",
-    `the body of the request was in an unsupported format "${type}" - accepted media types include: ${[...jsonTypes].join(", ")}`,
+    `the body of the request was in an unsupported format "${type}" - accepted media types include: ${[...formats.keys()].join(", ")}`,
   );
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-function parseJson(bytes: Buffer): unknown {
+function decodeText(bytes: Buffer): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw badRequest("Cannot read the body: it is not UTF-8");
+  }
+}
+
+function parseJson(text: string): unknown {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(decoder.decode(bytes));
+    parsed = JSON.parse(text);
   } catch (error) {
     throw badRequest(`Cannot read the body: ${error instanceof Error ? error.message : "it is not JSON"}`);
   }
   const problem = parsedProblem(parsed);
-  if (problem !== undefined) throw badRequest(`Cannot read the body: ${problem}`);
+  if (problem !== undefined) throw bodyError(problem);
   return parsed;
 }

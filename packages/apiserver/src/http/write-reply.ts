@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
 import type { WatchEvent } from "@agent-sandbox/kube";
-import type { Reply, WatchReply } from "../request/api-request.ts";
+import type { ObjectReply, Reply, TextReply, WatchReply } from "../request/api-request.ts";
+import { jsonText } from "../store/json-text.ts";
+import { acceptedFormat } from "./accepted-format.ts";
 
 /** A watcher that takes nothing for this long is cut off; what it has not taken stays in the shared history. */
 const stalledMs = 60_000;
@@ -9,15 +12,30 @@ const stalledMs = 60_000;
 export async function writeReply(response: ServerResponse, reply: Reply): Promise<void> {
   if (response.destroyed) return;
   if (reply.kind === "watch") return writeWatch(response, reply);
-  const text = reply.kind === "text" ? reply.text : JSON.stringify(reply.body);
-  const type = reply.kind === "text" ? "text/plain; charset=utf-8" : "application/json";
+  if (reply.kind === "stream") {
+    response.writeHead(reply.status, { ...reply.headers, "cache-control": "no-cache, private" });
+    response.flushHeaders();
+    // Without its end, a client knows that something is missing.
+    return pipeline(reply.body, response).catch(() => void response.destroy());
+  }
+  const { type, text } = await written(reply, acceptedFormat(response.req.headers.accept));
   response.writeHead(reply.status, {
     "content-type": type,
+    "cache-control": "no-cache, private",
     ...reply.headers,
     "content-length": Buffer.byteLength(text),
-    "cache-control": "no-cache, private",
   });
   response.end(text);
+}
+
+async function written(
+  reply: ObjectReply | TextReply,
+  format: "json" | "yaml",
+): Promise<{ readonly type: string; readonly text: string | Uint8Array }> {
+  if (reply.kind === "text") return { type: "text/plain; charset=utf-8", text: reply.text };
+  if (format === "json") return { type: "application/json", text: jsonText(reply.body) };
+  const { toYaml } = await import("./yaml.ts");
+  return { type: "application/yaml", text: toYaml(reply.body) };
 }
 
 /** Small events travel together; with one large event, this is the most that waits for a client. */
@@ -39,7 +57,7 @@ async function writeWatch(response: ServerResponse, { headers, status, events }:
 function* chunks(events: readonly WatchEvent[]): Generator<string> {
   let chunk = "";
   for (const event of events) {
-    chunk += `${JSON.stringify(event)}\n`;
+    chunk += `{"type":"${event.type}","object":${jsonText(event.object)}}\n`;
     if (chunk.length < chunkLength) continue;
     yield chunk;
     chunk = "";
