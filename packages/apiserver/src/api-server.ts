@@ -144,7 +144,7 @@ class EmbeddedApiServer implements ApiServer {
   #closed: Promise<void> | undefined;
 
   constructor(parts: Parts) {
-    const { store, clock, logger, nodeName, bookmarkMs, dataDir, audit } = parts;
+    const { store, clock, logger, nodeName, podStreams, bookmarkMs, dataDir, audit } = parts;
     // Every watch listens: their number says nothing about a leak.
     setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
@@ -153,7 +153,8 @@ class EmbeddedApiServer implements ApiServer {
     this.#adminToken = adminToken(dataDir);
     const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, options: parts.access });
     const closing = this.#closing.signal;
-    this.#context = { store, clock, logger, nodeName, bookmarkMs, registry, addresses, access, audit, closing };
+    const set = { nodeName, podStreams, bookmarkMs };
+    this.#context = { ...set, store, clock, logger, registry, addresses, access, audit, closing };
     this.#streams = new StreamEndpoint(parts);
     this.#collectors = [GarbageCollector, NamespaceCleaner, EventExpiry, RoleAggregator].map(
       (each) => new each(this.#context, logger),

@@ -1,4 +1,4 @@
-import { ApiError, badRequest, notFound, pathNotFound } from "../api-error.ts";
+import { ApiError, notFound, pathNotFound } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import { openIdReply } from "../auth/openid.ts";
 import { tokenRequestReply } from "../auth/token-request.ts";
@@ -7,6 +7,7 @@ import { reviewReply } from "../authorization/review.ts";
 import { discoveryReply } from "../discovery/discovery.ts";
 import type { Review } from "../resources/definition.ts";
 import { toVersion } from "../resources/versions.ts";
+import { routePart } from "../streams/pod-parts.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { create } from "../verbs/create.ts";
 import { parseDeleteOptions, remove } from "../verbs/delete.ts";
@@ -72,8 +73,7 @@ async function routeResource(call: ReplyContext, target: Target): Promise<Reply>
   if (subresource === undefined || (subresource === "status" && version.hasStatus)) return routeObject(call, target);
   if (subresource === "scale" && version.scale !== undefined) return routeScale(call, target);
   if (subresource === "token" && definition.id === "serviceaccounts") return routeToken(call, target);
-  if (subresource === "exec" && definition.id === "pods") throw badRequest("Upgrade request required");
-  throw pathNotFound();
+  return routePart(call, target);
 }
 
 function routeReview(call: ReplyContext, target: Target, review: Review): Reply {

@@ -77,7 +77,8 @@ function parseResource(
   namespace: string | undefined,
   segments: readonly string[],
 ): ResourcePath | undefined {
-  if (segments.length > 3) return undefined;
+  // What is to be proxied may have any path.
+  if (segments.length > 3 && segments[2] !== "proxy") return undefined;
   const [plural, name, subresource] = segments as [string, string?, string?];
   return {
     kind: "resource",

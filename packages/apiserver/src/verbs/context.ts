@@ -1,5 +1,6 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { AccessControl } from "../authorization/access-control.ts";
+import type { PodStreams } from "@agent-sandbox/kube";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { AdmissionContext } from "../resources/definition.ts";
@@ -18,6 +19,7 @@ export interface ApiContext {
   readonly audit: AuditLog | undefined;
   readonly logger: Logger;
   readonly nodeName: string | undefined;
+  readonly podStreams: PodStreams | undefined;
   /** How often a watch that has nothing to say shows life, and how far the server is. */
   readonly bookmarkMs: number;
   /** Aborts when the server closes: watches end then. */

@@ -1,0 +1,59 @@
+import type { PodPlace } from "@agent-sandbox/kube";
+import { ApiError, badRequest, pathNotFound } from "../api-error.ts";
+import type { Reply, StreamReply } from "../request/api-request.ts";
+import type { ReplyContext } from "../request/replies.ts";
+import { keyOfTarget, type ObjectTarget } from "../request/target.ts";
+import { evict } from "./eviction.ts";
+import { logOptions } from "./log-request.ts";
+import { fromNode, notOffered } from "./node-error.ts";
+
+/** The parts of Pods, Services and Nodes that are not stored: what goes on in them, and things done to them. */
+export async function routePart(call: ReplyContext, target: ObjectTarget): Promise<Reply> {
+  const part = `${target.definition.id}/${target.subresource}`;
+  switch (part) {
+    case "pods/log":
+      if (call.request.method !== "GET") throw notAllowed();
+      return logReply(call, target);
+    case "pods/eviction":
+      if (call.request.method !== "POST") throw notAllowed();
+      return evict(call, target);
+    case "pods/exec":
+    case "pods/attach":
+    case "pods/portforward":
+      throw badRequest("Upgrade request required");
+    case "pods/proxy":
+    case "services/proxy":
+    case "nodes/proxy":
+      throw new ApiError(
+        "MethodNotAllowed",
+        `Cannot proxy to ${target.definition.plural} "${target.name}": this server does not proxy; use port-forward`,
+      );
+    default:
+      throw pathNotFound();
+  }
+}
+
+async function logReply({ context, query, request }: ReplyContext, target: ObjectTarget): Promise<StreamReply> {
+  const place: PodPlace = { namespace: target.namespace ?? "", pod: target.name };
+  const found = context.store.get("pods", keyOfTarget(target))?.object;
+  const options = logOptions(place, query, { found, nowMs: context.clock.now() });
+  const { podStreams } = context;
+  if (podStreams?.logs === undefined) throw notOffered("logs");
+  try {
+    const body = await podStreams.logs(options);
+    body.on("error", (error) => context.logger.warn({ err: error, ...place }, "log not read to its end"));
+    // A follower whose client goes, or whose server closes, has nobody to follow for.
+    for (const signal of [request.signal, context.closing]) {
+      const stop = (): unknown => body.destroy();
+      signal?.addEventListener("abort", stop, { once: true });
+      body.once("close", () => signal?.removeEventListener("abort", stop));
+      if (signal?.aborted) stop();
+    }
+    return { kind: "stream", status: 200, headers: { "content-type": "text/plain" }, body };
+  } catch (error) {
+    throw fromNode(error, "");
+  }
+}
+
+const notAllowed = (): ApiError =>
+  new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", { details: {} });
