@@ -70,22 +70,27 @@ export class RotatingFile {
   }
 
   /** Lines joined as far as one file takes them. */
-  *#chunks(lines: readonly string[]): Generator<Buffer> {
-    let chunk = "";
+  *#chunks(lines: readonly string[]): Generator<string> {
+    let chunk: string[] = [];
+    let bytes = 0;
     for (const line of lines) {
-      if (chunk !== "" && Buffer.byteLength(chunk) + Buffer.byteLength(line) > this.#options.maxBytes) {
-        yield Buffer.from(chunk);
-        chunk = "";
+      const more = Buffer.byteLength(line);
+      if (bytes > 0 && bytes + more > this.#options.maxBytes) {
+        yield chunk.join("");
+        chunk = [];
+        bytes = 0;
       }
-      chunk += line;
+      chunk.push(line);
+      bytes += more;
     }
-    yield Buffer.from(chunk);
+    yield chunk.join("");
   }
 
-  async #write(chunk: Buffer): Promise<void> {
-    if (this.#size > 0 && this.#size + chunk.length > this.#options.maxBytes) await this.#rotate();
+  async #write(chunk: string): Promise<void> {
+    const bytes = Buffer.byteLength(chunk);
+    if (this.#size > 0 && this.#size + bytes > this.#options.maxBytes) await this.#rotate();
     await this.#file.appendFile(chunk);
-    this.#size += chunk.length;
+    this.#size += bytes;
   }
 
   async #rotate(): Promise<void> {
