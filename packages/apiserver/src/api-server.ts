@@ -25,7 +25,9 @@ import { type Logger, silentLogger } from "./logger.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
 import { builtinDefinitions } from "./resources/builtin.ts";
+import { CustomResources, installOwnDefinitions } from "./resources/crd/custom-resources.ts";
 import { sandboxDefinitions } from "./resources/custom.ts";
+import { DefaultAccounts } from "./resources/default-accounts.ts";
 import { Registry } from "./resources/registry.ts";
 import { ServiceAddresses } from "./resources/service/service-addresses.ts";
 import type { HistoryBounds } from "./store/history.ts";
@@ -110,6 +112,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     const access = options.access ?? {};
     const parts = { store, dataDir, nodeName, podStreams, logger, clock, bookmarkMs, access, audit };
     server = new EmbeddedApiServer(parts);
+    await server.installOwnDefinitions();
     await createNamespaces(server.transport);
     await reconcileRoles(store, server.transport);
     server.startCollecting();
@@ -139,7 +142,7 @@ class EmbeddedApiServer implements ApiServer {
   readonly #closing = new AbortController();
   readonly #streams: StreamEndpoint;
   readonly #adminToken: string;
-  readonly #collectors: readonly (GarbageCollector | NamespaceCleaner | EventExpiry | RoleAggregator)[];
+  readonly #collectors: readonly { start(): void; stop(): Promise<void> }[];
   #https: HttpsServer | undefined;
   #closed: Promise<void> | undefined;
 
@@ -156,14 +159,24 @@ class EmbeddedApiServer implements ApiServer {
     const set = { nodeName, podStreams, bookmarkMs };
     this.#context = { ...set, store, clock, logger, registry, addresses, access, audit, closing };
     this.#streams = new StreamEndpoint(parts);
-    this.#collectors = [GarbageCollector, NamespaceCleaner, EventExpiry, RoleAggregator].map(
-      (each) => new each(this.#context, logger),
-    );
+    // Custom resources come first: the others look at everything that is served.
+    this.#collectors = [
+      CustomResources,
+      GarbageCollector,
+      NamespaceCleaner,
+      EventExpiry,
+      RoleAggregator,
+      DefaultAccounts,
+    ].map((each) => new each(this.#context, logger));
     this.transport = this.transportAs(ownIdentity);
   }
 
   transportAs(identity: Identity): Transport {
     return inProcessTransport(this.#context, identity);
+  }
+
+  async installOwnDefinitions(): Promise<void> {
+    await installOwnDefinitions(this.#context);
   }
 
   startCollecting(): void {

@@ -1,5 +1,6 @@
 import { isJsonObject, stringAt, valueAt } from "../api-object.ts";
 import { configMapStrategy } from "./config-map.ts";
+import { crdStrategy } from "./crd/crd-strategy.ts";
 import type { Strategy } from "./definition.ts";
 import { eventStrategy } from "./event.ts";
 import { immutable, required } from "./field-problems.ts";
@@ -60,6 +61,7 @@ export const builtinStrategies: { readonly [plural: string]: Strategy | undefine
   clusterrolebindings: clusterRoleBindingStrategy,
   clusterroles: clusterRoleStrategy,
   configmaps: configMapStrategy,
+  customresourcedefinitions: crdStrategy,
   events: eventStrategy,
   leases: leaseStrategy,
   namespaces: namespaceStrategy,

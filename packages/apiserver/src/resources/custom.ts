@@ -17,12 +17,16 @@ const sandboxStrategy: Strategy = {
 };
 
 /** The platform's own kinds, as their CustomResourceDefinitions describe them. */
-export const sandboxDefinitions: readonly ResourceDefinition[] = crds.map(defineCustom);
+export const sandboxDefinitions: readonly ResourceDefinition[] = crds.map((crd) => defineCustom(crd, sandboxStrategy));
 
-function defineCustom({ spec }: CustomResourceDefinition): ResourceDefinition {
+/** A kind as a CustomResourceDefinition that has been found valid describes it. */
+export function defineCustom(
+  { spec, metadata }: CustomResourceDefinition,
+  strategy: Strategy = strategyOf(metadata.deletionTimestamp !== undefined),
+): ResourceDefinition {
   const { group, names } = spec;
-  const served = spec.versions
-    .filter((version) => version.served)
+  const versions = spec.versions
+    .filter(({ served, storage }) => served || storage)
     .sort((left, right) => Number(right.storage) - Number(left.storage))
     .map((version) => servedVersion(group, version, names.kind));
   return {
@@ -33,13 +37,23 @@ function defineCustom({ spec }: CustomResourceDefinition): ResourceDefinition {
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],
     namespaced: spec.scope === "Namespaced",
-    versions: served as [ServedVersion, ...ServedVersion[]],
+    versions: versions as [ServedVersion, ...ServedVersion[]],
     nameRule: "subdomain",
     typed: false,
     hasGeneration: true,
     unconditionalUpdate: false,
     returnsDeleted: false,
-    strategy: sandboxStrategy,
+    strategy,
+  };
+}
+
+/** A kind that is going takes no new objects, or it would never be gone. */
+function strategyOf(terminating: boolean): Strategy {
+  if (!terminating) return {};
+  return {
+    prepareCreate: () => {
+      throw new ApiError("MethodNotAllowed", "create not allowed while custom resource definition is terminating");
+    },
   };
 }
 
@@ -53,6 +67,7 @@ function servedVersion(group: string, version: CustomVersion, kind: string): Ser
     version: version.name,
     apiVersion,
     schema,
+    served: version.served,
     hasStatus: version.subresources?.status !== undefined,
     scale: version.subresources?.scale,
     deprecationWarning:

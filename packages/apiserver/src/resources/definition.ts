@@ -3,6 +3,7 @@ import type { FieldError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Identity } from "../auth/identity.ts";
 import type { ApiContext } from "../verbs/context.ts";
+import type { Registry } from "./registry.ts";
 import type { ServiceAddresses } from "./service/service-addresses.ts";
 
 type CustomVersion = CustomResourceDefinition["spec"]["versions"][number];
@@ -25,6 +26,8 @@ export interface ServedVersion {
   /** `v1`, or `group/version`. */
   readonly apiVersion: string;
   readonly schema: Schema;
+  /** A version may be stored and not served. Default: true. */
+  readonly served?: boolean;
   readonly hasStatus: boolean;
   readonly scale?: ScalePaths | undefined;
   readonly deprecationWarning?: string | undefined;
@@ -35,6 +38,7 @@ export interface AdmissionContext {
   readonly nowMs: number;
   /** The addresses and ports that Services are given. */
   readonly addresses: ServiceAddresses;
+  readonly registry: Registry;
   /** The box's only node; Pods are bound to it when they are created. */
   readonly nodeName: string | undefined;
 }

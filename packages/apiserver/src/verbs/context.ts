@@ -1,6 +1,6 @@
+import type { PodStreams } from "@agent-sandbox/kube";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { AccessControl } from "../authorization/access-control.ts";
-import type { PodStreams } from "@agent-sandbox/kube";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { AdmissionContext } from "../resources/definition.ts";
@@ -26,6 +26,6 @@ export interface ApiContext {
   readonly closing: AbortSignal;
 }
 
-export function admissionContext({ clock, nodeName, addresses }: ApiContext): AdmissionContext {
-  return { nowMs: clock.now(), nodeName, addresses };
+export function admissionContext({ clock, nodeName, addresses, registry }: ApiContext): AdmissionContext {
+  return { nowMs: clock.now(), nodeName, addresses, registry };
 }

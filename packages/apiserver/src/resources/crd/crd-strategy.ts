@@ -1,0 +1,65 @@
+import { crds } from "@agent-sandbox/api/crds";
+import { type ApiObject, isJsonObject, stringAt, withMetadata } from "../../api-object.ts";
+import { timestamp } from "../../clock.ts";
+import { equalJson } from "../../json.ts";
+import type { Strategy } from "../definition.ts";
+import { forbidden } from "../field-problems.ts";
+import { cleanupFinalizer, crdStatus } from "./accepted-names.ts";
+import { conversionProblems, crdProblems } from "./crd-validation.ts";
+
+/** The platform's own kinds, which the server has built in. */
+export const ownNames: ReadonlySet<string> = new Set(crds.map(({ metadata }) => metadata.name as string));
+
+export const crdStrategy: Strategy = {
+  setDefaults: setNameDefaults,
+  prepareCreate: (crd, { registry, nowMs }) => ({
+    ...withFinalizer(crd),
+    status: crdStatus(crd, registry.definitions, { nowMs }),
+  }),
+  prepareUpdate: (crd, old, { registry, nowMs }) => ({
+    ...crd,
+    status: crdStatus(crd, registry.definitions, { nowMs, old }),
+  }),
+  validate: (crd, old) => {
+    if (!ownNames.has(crd.metadata.name ?? "")) return [...crdProblems(crd, old), ...conversionProblems(crd["spec"])];
+    const same = old === undefined || equalJson(crd["spec"], old["spec"]);
+    return same ? [] : [forbidden("spec", "the server has this kind built in: its definition changes with the server")];
+  },
+  deletionProblem: ({ metadata }) =>
+    ownNames.has(metadata.name ?? "") ? "the server has this kind built in" : undefined,
+  markDeleted: (crd) => withTerminating(crd),
+};
+
+function setNameDefaults(crd: ApiObject): ApiObject {
+  const spec = crd["spec"];
+  if (!isJsonObject(spec) || !isJsonObject(spec["names"])) return crd;
+  const { names } = spec;
+  const kind = stringAt(names, "kind") ?? "";
+  const filled = {
+    ...names,
+    singular: names["singular"] || kind.toLowerCase(),
+    ...(kind === "" ? {} : { listKind: names["listKind"] || `${kind}List` }),
+  };
+  return { ...crd, spec: { ...spec, names: filled } };
+}
+
+/** Deleting a definition deletes its objects first. */
+function withFinalizer(crd: ApiObject): ApiObject {
+  const finalizers = crd.metadata.finalizers ?? [];
+  return finalizers.includes(cleanupFinalizer)
+    ? crd
+    : withMetadata(crd, { finalizers: [...finalizers, cleanupFinalizer] });
+}
+
+function withTerminating(crd: ApiObject): ApiObject {
+  const status = isJsonObject(crd["status"]) ? crd["status"] : {};
+  const conditions = Array.isArray(status["conditions"]) ? (status["conditions"] as unknown[]) : [];
+  const terminating = {
+    type: "Terminating",
+    status: "True",
+    lastTransitionTime: timestamp(Date.parse(crd.metadata.deletionTimestamp ?? "")),
+    reason: "InstanceDeletionPending",
+    message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+  };
+  return { ...crd, status: { ...status, conditions: [...conditions, terminating] } };
+}
