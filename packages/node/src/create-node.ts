@@ -9,6 +9,9 @@ import { Registration } from "./node-object/registration.ts";
 import type { Machine } from "./pod/machine.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import { tearDown } from "./pod/sandbox.ts";
+import type { StreamOptions } from "./streams/find-container.ts";
+import { Logs } from "./streams/logs.ts";
+import { PortForward } from "./streams/port-forward.ts";
 import { sweep } from "./sweep.ts";
 import { removeCgroup } from "./system/cgroups.ts";
 import { lockInstance } from "./system/instance-lock.ts";
@@ -24,7 +27,7 @@ export interface NodeOptions extends MachineOptions {
 }
 
 export interface EmbeddedNode extends AsyncDisposable {
-  readonly podStreams: PodStreams;
+  readonly podStreams: Required<PodStreams>;
   /** Settles when the Node is registered and the first list of its Pods has been seen. */
   readonly ready: Promise<void>;
   /** Leaves the Pods running; the next start finds them. */
@@ -48,7 +51,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const controller = starting.use(
     new PodController({ machine, client, nodeName, hostAddress: facts.address, log, workers: options.workers ?? 8 }),
   );
-  const podStreams = starting.use(new Exec({ machine, uidOf: (namespace, name) => controller.uidOf(namespace, name) }));
+  const podStreams = openStreams(starting, { machine, uidOf: (namespace, name) => controller.uidOf(namespace, name) });
   const ready = Promise.all([registration.ready, controller.ready]).then(() => undefined);
   // Nobody has to wait for it.
   ready.catch(() => undefined);
@@ -68,6 +71,18 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
 }
 
 const nothing = (): void => undefined;
+
+function openStreams(owner: AsyncDisposableStack, options: StreamOptions): Required<PodStreams> {
+  const exec = owner.use(new Exec(options));
+  const logs = owner.use(new Logs(options));
+  const ports = owner.use(new PortForward(options));
+  return {
+    exec: (request) => exec.exec(request),
+    attach: (request) => logs.attach(request),
+    logs: (request) => logs.logs(request),
+    portForward: (request) => ports.portForward(request),
+  };
+}
 
 /** Ends all Pods of a data folder whose node does not run, and removes everything it has made on this machine. */
 export async function removeNode(options: MachineOptions): Promise<void> {

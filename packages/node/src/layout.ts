@@ -80,7 +80,8 @@ export interface ContainerPaths {
   readonly bundle: string;
   readonly pidFile: string;
   readonly monitorPidFile: string;
-  readonly log: string;
+  /** One file per run, named by its attempt. */
+  readonly logs: string;
 }
 
 export function containerPaths(layout: Layout, uid: string, container: string): ContainerPaths {
@@ -93,8 +94,13 @@ export function containerPaths(layout: Layout, uid: string, container: string): 
     bundle: join(dir, "bundle"),
     pidFile: join(dir, "bundle", "pid"),
     monitorPidFile: join(dir, "bundle", "monitor-pid"),
-    log: join(dir, "log"),
+    logs: join(dir, "logs"),
   };
+}
+
+/** Where conmon writes what one run of a container says. */
+export function logPath(paths: ContainerPaths, attempt: number): string {
+  return join(paths.logs, String(attempt));
 }
 
 /** One run of a container: restarts get a new id, so that the exit of one run is never taken for another's. */

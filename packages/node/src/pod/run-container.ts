@@ -5,7 +5,7 @@ import type { Container, Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import type { Image } from "../image/image-store.ts";
 import { mountRootfs } from "../image/rootfs.ts";
-import { containerId, containerPaths, podPaths } from "../layout.ts";
+import { containerId, containerPaths, logPath, podPaths } from "../layout.ts";
 import { buildSpec } from "../oci/build-spec.ts";
 import type { OciSpec } from "../oci/spec.ts";
 import { createMonitored, endMonitor } from "../runtime/monitor.ts";
@@ -82,12 +82,21 @@ async function create(machine: Machine, { pod, container, record, kept, again }:
   // With it go the marks of the run before.
   await rm(paths.bundle, { recursive: true, force: true });
   await mkdir(paths.bundle, { recursive: true, mode: 0o700 });
+  await mkdir(paths.logs, { recursive: true, mode: 0o700 });
+  // The log of the run before stays for those who want to know why it ended.
+  await rm(logPath(paths, kept.attempt - 2), { force: true });
   await mountRootfs(image, paths);
   await writeFile(
     join(paths.bundle, "config.json"),
     JSON.stringify(specFor(machine, { pod, container, record, image })),
   );
-  const pid = await createMonitored({ runtime, id, paths, exitsDir: layout.exitsDir });
+  const pid = await createMonitored({
+    runtime,
+    id,
+    paths,
+    log: logPath(paths, kept.attempt),
+    exitsDir: layout.exitsDir,
+  });
   const monitorPid = Number(await readFile(paths.monitorPidFile, "utf8"));
   const run: Run = { process: await markOf(pid), monitor: await markOf(monitorPid), startedAt: now(), started: false };
   await write(machine, record, container.name, { ...kept, run });

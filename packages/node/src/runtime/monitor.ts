@@ -19,6 +19,7 @@ export interface MonitorRequest {
   readonly runtime: OciRuntime;
   readonly id: string;
   readonly paths: ContainerPaths;
+  readonly log: string;
   readonly exitsDir: string;
 }
 
@@ -60,7 +61,7 @@ export async function createMonitored(request: MonitorRequest): Promise<number> 
   }
 }
 
-function monitorArgs({ runtime, id, paths, exitsDir }: MonitorRequest): string[] {
+function monitorArgs({ runtime, id, paths, log, exitsDir }: MonitorRequest): string[] {
   return [
     `--cid=${id}`,
     `--cuuid=${id}`,
@@ -71,7 +72,7 @@ function monitorArgs({ runtime, id, paths, exitsDir }: MonitorRequest): string[]
     `--persist-dir=${paths.bundle}`,
     `--container-pidfile=${paths.pidFile}`,
     `--conmon-pidfile=${paths.monitorPidFile}`,
-    `--log-path=k8s-file:${paths.log}`,
+    `--log-path=k8s-file:${log}`,
     `--log-size-max=${logLimitBytes}`,
     "--no-sync-log",
     `--exit-dir=${exitsDir}`,

@@ -1,0 +1,41 @@
+import { type ContainerPlace, KubeError, type PodPlace } from "@agent-sandbox/kube";
+import type { Machine } from "../pod/machine.ts";
+import type { ContainerRecord, PodRecord } from "../pod/record.ts";
+
+export interface StreamOptions {
+  readonly machine: Machine;
+  /** The UID of the Pod of that name which this node runs. */
+  readonly uidOf: (namespace: string, pod: string) => string | undefined;
+}
+
+export interface FoundContainer {
+  readonly uid: string;
+  readonly name: string;
+  readonly kept: ContainerRecord;
+}
+
+/** Fails with the action it was wanted for, as in `Cannot <action> Pod "ns/name"`. */
+export async function findPod({ machine, uidOf }: StreamOptions, place: PodPlace, action: string): Promise<PodRecord> {
+  const uid = uidOf(place.namespace, place.pod);
+  const record = uid === undefined ? undefined : await machine.records.read(uid);
+  if (record !== undefined) return record;
+  throw new KubeError(
+    "NotFound",
+    `Cannot ${action} Pod "${place.namespace}/${place.pod}": it does not run on this node`,
+  );
+}
+
+export async function findContainer(
+  options: StreamOptions,
+  place: ContainerPlace,
+  action: string,
+): Promise<FoundContainer> {
+  const { uid, containers } = await findPod(options, place, action);
+  const name = place.container ?? Object.keys(containers)[0] ?? "";
+  const kept = Object.hasOwn(containers, name) ? containers[name] : undefined;
+  if (kept !== undefined) return { uid, name, kept };
+  throw new KubeError(
+    "BadRequest",
+    `Cannot ${action} Pod "${place.namespace}/${place.pod}": container "${name}" has not been created`,
+  );
+}

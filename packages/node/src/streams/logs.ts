@@ -1,0 +1,124 @@
+import { once } from "node:events";
+import { PassThrough, type Readable, Writable } from "node:stream";
+import { type AttachRequest, type ExecSession, KubeError, type LogRequest } from "@agent-sandbox/kube";
+import { containerPaths, logPath, podPaths } from "../layout.ts";
+import { type FoundContainer, findContainer, type StreamOptions } from "./find-container.ts";
+import { type FollowOptions, type LogFileOptions, readLogFile } from "./log-file.ts";
+import { type LogEntry, parseLogLine } from "./log-line.ts";
+import { LogOutput } from "./log-output.ts";
+
+/** Readers at the same time on the whole node; a follower costs a file and two watches. */
+const mostReaders = 500;
+
+/** Reads what containers have written, from the logs their monitors keep. */
+export class Logs implements Disposable {
+  readonly #options: StreamOptions;
+  readonly #readers = new Set<AbortController>();
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+  }
+
+  async logs(request: LogRequest): Promise<Readable> {
+    const found = await findContainer(this.#options, request, "read the log of");
+    const attempt = found.kept.attempt - (request.previous ? 1 : 0);
+    if (attempt < 0) {
+      const { pod } = request;
+      throw new KubeError("BadRequest", `previous terminated container "${found.name}" in pod "${pod}" not found`);
+    }
+    const follow = request.follow && !request.previous ? { follow: this.#follow(found) } : {};
+    const output = new LogOutput(request);
+    const out = new PassThrough();
+    this.#read({ path: this.#path(found, attempt), ...follow }, [out], async (item) => {
+      const bytes = item === "caught-up" ? output.caughtUp() : output.add(item);
+      if (bytes.length > 0) await written(out, bytes);
+      return !output.isFull;
+    });
+    return out;
+  }
+
+  /** There is no way to a container's standard input: its outputs are all there is to attach to. */
+  async attach(request: AttachRequest): Promise<ExecSession> {
+    const found = await findContainer(this.#options, request, "attach to");
+    const name = `${request.namespace}/${request.pod}`;
+    if (found.kept.run === undefined || found.kept.ended !== undefined) {
+      throw new KubeError("BadRequest", `Cannot attach to Pod "${name}": container "${found.name}" is not running`);
+    }
+    if (request.stdin || request.tty) {
+      const why = `container "${found.name}" has neither standard input nor a terminal`;
+      throw new KubeError("BadRequest", `Cannot attach to Pod "${name}": ${why}`);
+    }
+    const outputs = { stdout: new PassThrough(), stderr: new PassThrough() };
+    const path = this.#path(found, found.kept.attempt);
+    const follow = this.#follow(found);
+    const { stop, done } = this.#read({ path, from: "end", follow }, Object.values(outputs), async (item) => {
+      if (item !== "caught-up") await written(outputs[item.stream], textOf(item));
+      return true;
+    });
+    return {
+      ...outputs,
+      stdin: new Writable({ write: (_chunk, _encoding, ignored) => ignored() }),
+      resize: () => undefined,
+      exit: done.then(() => ({ code: 0 })),
+      kill: stop,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    for (const reader of this.#readers) reader.abort();
+  }
+
+  /** Passes on what a log says until it ends, nobody wants more, or every output is closed. */
+  #read(
+    source: Omit<LogFileOptions, "signal">,
+    outputs: readonly PassThrough[],
+    take: (item: LogEntry | "caught-up") => Promise<boolean>,
+  ): { stop: () => void; done: Promise<void> } {
+    if (this.#readers.size >= mostReaders) throw new KubeError("TooManyRequests", `${mostReaders} logs are being read`);
+    const stopping = new AbortController();
+    const stop = (): void => stopping.abort();
+    this.#readers.add(stopping);
+    for (const output of outputs) output.once("close", () => outputs.every((each) => each.destroyed) && stop());
+    const run = async (): Promise<void> => {
+      try {
+        for await (const item of readLogFile({ ...source, signal: stopping.signal })) {
+          const entry = item === "caught-up" ? item : parseLogLine(item);
+          if (stopping.signal.aborted || (entry !== undefined && !(await take(entry)))) break;
+        }
+        for (const output of outputs) output.end();
+      } catch (error) {
+        for (const output of outputs) output.destroy(error as Error);
+      } finally {
+        this.#readers.delete(stopping);
+      }
+    };
+    return { stop, done: run() };
+  }
+
+  #path({ uid, name }: FoundContainer, attempt: number): string {
+    return logPath(containerPaths(this.#options.machine.layout, uid, name), attempt);
+  }
+
+  #follow({ uid, name, kept }: FoundContainer): FollowOptions {
+    const { records, layout } = this.#options.machine;
+    return {
+      news: podPaths(layout, uid).dir,
+      isWritten: async () => {
+        const now = (await records.read(uid))?.containers[name];
+        return now?.attempt === kept.attempt && now.ended === undefined;
+      },
+    };
+  }
+}
+
+const textOf = ({ text, partial }: LogEntry): Buffer => (partial ? text : Buffer.concat([text, Buffer.from("\n")]));
+
+/** Waits until there is room for more, or nobody left to read it. */
+async function written(output: PassThrough, bytes: Buffer): Promise<void> {
+  if (output.destroyed || output.write(bytes)) return;
+  const done = new AbortController();
+  await Promise.race(
+    ["drain", "close"].map((event) => once(output, event, { signal: done.signal }).catch(() => undefined)),
+  );
+  done.abort();
+}

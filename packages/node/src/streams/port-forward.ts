@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { KubeError, type PortForwardRequest } from "@agent-sandbox/kube";
+import { messageOf } from "../errors.ts";
+import { podPaths } from "../layout.ts";
+import { findPod, type StreamOptions } from "./find-container.ts";
+import { NetnsDialer } from "./netns-dialer.ts";
+
+/** One for each Pod that somebody forwards ports of right now; each is a process of some 40 MB. */
+const mostDialers = 64;
+const connectTimeoutMs = 5000;
+
+/** Connects to the ports of Pods. */
+export class PortForward implements AsyncDisposable {
+  readonly #options: StreamOptions;
+  readonly #dialers = new Map<string, NetnsDialer>();
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+  }
+
+  async portForward(request: PortForwardRequest): Promise<Socket> {
+    const { port } = request;
+    const name = `${request.namespace}/${request.pod}`;
+    const { uid, address, prepared, released } = await findPod(this.#options, request, "forward a port of");
+    if (!prepared || released) throw new KubeError("BadRequest", `Cannot forward a port of Pod "${name}": it is over`);
+    try {
+      return await this.#dialer(uid).dial(port);
+    } catch (error) {
+      if (error instanceof KubeError) throw error;
+      // A runtime with a network of its own, such as gVisor, answers on the Pod's address and not in the namespace.
+      const socket = await reach(address, port);
+      if (socket !== undefined) return socket;
+      const message = `Cannot connect to port ${port} of Pod "${name}": ${messageOf(error)}`;
+      throw new KubeError("BadRequest", message, { cause: error });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#dialers.values()].map((dialer) => dialer[Symbol.asyncDispose]()));
+  }
+
+  #dialer(uid: string): NetnsDialer {
+    const open = this.#dialers.get(uid);
+    if (open?.isOpen) return open;
+    if (this.#dialers.size >= mostDialers) {
+      throw new KubeError("TooManyRequests", `Cannot forward ports of more than ${mostDialers} Pods at a time`);
+    }
+    const dialer = new NetnsDialer(podPaths(this.#options.machine.layout, uid).netnsPath);
+    this.#dialers.set(uid, dialer);
+    void dialer.ended.then(() => this.#forget(uid, dialer));
+    return dialer;
+  }
+
+  #forget(uid: string, dialer: NetnsDialer): void {
+    if (this.#dialers.get(uid) === dialer) this.#dialers.delete(uid);
+  }
+}
+
+async function reach(host: string, port: number): Promise<Socket | undefined> {
+  const socket = connect({ host, port, allowHalfOpen: true });
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(connectTimeoutMs) });
+    return socket;
+  } catch {
+    socket.destroy();
+    return undefined;
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * The whole program of the process inside a network namespace: it gets `{ id, port }` and answers `{ id }` with a
+ * connected socket, or `{ id, failure }`. Its text is handed to Node as it stands here, so it can refer to nothing
+ * outside of itself.
+ */
+export function serveDials(): void {
+  const { connect } = process.getBuiltinModule("node:net");
+  const dial = (id: number, port: number, [host, ...others]: string[], failure?: string): void => {
+    if (host === undefined) return void process.send?.({ id, failure });
+    const socket = connect({ host, port, allowHalfOpen: true });
+    // What a server says first is for the one who asked, and must not be read here.
+    socket.pause();
+    socket.once("error", (error) => dial(id, port, others, failure ?? error.message));
+    socket.once("connect", () => process.send?.({ id }, socket));
+  };
+  process.on("message", ({ id, port }: { id: number; port: number }) => dial(id, port, ["127.0.0.1", "::1"]));
+  process.on("disconnect", () => process.exit());
+}
