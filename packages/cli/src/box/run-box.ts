@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { createApiServer } from "@agent-sandbox/apiserver";
 import { startSandboxController } from "@agent-sandbox/controllers";
-import { createClient, Fence, Informers, type Logger, type PodStreams } from "@agent-sandbox/kube";
+import { createClient, Fence, Informers, KubeError, type Logger, type PodStreams } from "@agent-sandbox/kube";
 import { createNode, type EmbeddedNode } from "@agent-sandbox/node";
 import { pino } from "pino";
 import type { StartReport } from "./background.ts";
@@ -52,13 +52,17 @@ async function startBox(paths: BoxPaths, address: { host: string; port: number }
 }
 
 /** The API server is there before the node is. */
-function lateStreams(current: () => PodStreams | undefined): PodStreams {
+function lateStreams(current: () => Required<PodStreams> | undefined): PodStreams {
+  const streams = async (): Promise<Required<PodStreams>> => {
+    const found = current();
+    if (found === undefined) throw new KubeError("ServiceUnavailable", "the node is still starting");
+    return found;
+  };
   return {
-    exec: (request) => {
-      const streams = current();
-      if (streams === undefined) return Promise.reject(new Error("the node is still starting"));
-      return streams.exec(request);
-    },
+    exec: async (request) => (await streams()).exec(request),
+    attach: async (request) => (await streams()).attach(request),
+    logs: async (request) => (await streams()).logs(request),
+    portForward: async (request) => (await streams()).portForward(request),
   };
 }
 
