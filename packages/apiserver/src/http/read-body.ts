@@ -12,8 +12,10 @@ const tooLarge = (): ApiError =>
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
+  const format = formatOf(request.headers["content-type"]);
+  if (format === "protobuf") return parseProtobuf(bytes);
   const text = decodeText(bytes);
-  if (formatOf(request.headers["content-type"]) === "json") return parseJson(text);
+  if (format === "json") return parseJson(text);
   const { parseYaml } = await import("./yaml.ts");
   return parseYaml(text);
 }
@@ -36,16 +38,19 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-const formats: ReadonlyMap<string, "json" | "yaml"> = new Map([
+type Format = "json" | "yaml" | "protobuf";
+
+const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ["application/json", "json"],
   ["application/merge-patch+json", "json"],
   ["application/json-patch+json", "json"],
   ["application/strategic-merge-patch+json", "json"],
   ["application/yaml", "yaml"],
   ["application/apply-patch+yaml", "yaml"],
+  ["application/vnd.kubernetes.protobuf", "protobuf"],
 ]);
 
-function formatOf(contentType: string | undefined): "json" | "yaml" {
+function formatOf(contentType: string | undefined): Format {
   const type = contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? "application/json";
   const format = formats.get(type);
   if (format !== undefined) return format;
@@ -63,6 +68,18 @@ function decodeText(bytes: Buffer): string {
   } catch {
     throw badRequest("Cannot read the body: it is not UTF-8");
   }
+}
+
+async function parseProtobuf(bytes: Buffer): Promise<unknown> {
+  const { decodeProtobuf } = await import("../protobuf/decode.ts");
+  const decoded = decodeProtobuf(bytes);
+  if ("value" in decoded) {
+    const problem = parsedProblem(decoded.value);
+    if (problem !== undefined) throw bodyError(problem);
+    return decoded.value;
+  }
+  const message = `Cannot read the body: ${decoded.problem}`;
+  throw decoded.unknownKind === true ? new ApiError("UnsupportedMediaType", message) : badRequest(message);
 }
 
 function parseJson(text: string): unknown {
