@@ -95,6 +95,18 @@ describe("LogStore", () => {
     expect(await create(store, "a")).toBe(1);
   });
 
+  test("catches whoever changes what is stored", async () => {
+    const store = open(new FakeJournal());
+    await create(store, "a", "1");
+    const { object } = store.get("things", "a") as { object: { value?: unknown; metadata: { name?: string } } };
+    expect(() => {
+      object.value = "2";
+    }).toThrow(TypeError);
+    expect(() => {
+      object.metadata.name = "b";
+    }).toThrow(TypeError);
+  });
+
   test("refuses an object that is too large to keep", async () => {
     const store = open(new FakeJournal());
     await expect(create(store, "big", "x".repeat(1.5 * 1024 * 1024))).rejects.toMatchObject({

@@ -3,6 +3,7 @@ import type { ApiObject } from "../api-object.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import { defaultHistoryBounds, History, type HistoryBounds } from "./history.ts";
+import { guarded } from "./guarded.ts";
 import { HouseKeeper } from "./house-keeper.ts";
 import type { Journal, JournalRow } from "./journal.ts";
 import { rememberJson } from "./json-text.ts";
@@ -152,7 +153,7 @@ export class LogStore implements Store {
     const atMs = this.#clock.now();
     const previous = this.#newest(resource, key);
     const json = object === undefined ? undefined : serialise(object, key);
-    const stored = object === undefined ? undefined : { revision, object };
+    const stored = object === undefined ? undefined : { revision, object: guarded(object) };
     const change: Change = { revision, atMs, key, stored, previous };
     this.#nextRevision += 1;
     this.#staged.set(stagedKey(resource, key), change);

@@ -1,4 +1,5 @@
 import type { ApiObject } from "../api-object.ts";
+import { guarded } from "./guarded.ts";
 import { History } from "./history.ts";
 import type { JournalRow, LoadedJournal } from "./journal.ts";
 import { Objects } from "./objects.ts";
@@ -32,7 +33,7 @@ export function replay({ rows, floors }: LoadedJournal): Replayed {
 function decode({ object, revision, resource, key }: JournalRow): Stored | undefined {
   if (object === undefined) return undefined;
   try {
-    return { revision, object: JSON.parse(object) as ApiObject };
+    return { revision, object: guarded(JSON.parse(object) as ApiObject) };
   } catch (cause) {
     throw new Error(`Cannot read ${resource} "${key}" at revision ${revision}: the saved text is damaged`, { cause });
   }
