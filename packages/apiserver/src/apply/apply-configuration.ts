@@ -17,8 +17,8 @@ import { neverOwned } from "./never-owned.ts";
 import { currentTable, dispossess, type FieldConflict } from "./ownership.ts";
 import { prune } from "./prune.ts";
 import { updatedTable } from "./record-update.ts";
-import { type KindVersions, resetFields, type Versioned, versioned } from "./versioned.ts";
-import { emptyLike, newEntry, type Writer } from "./writer.ts";
+import { type KindVersions, resetFields, type Versioned, versioned, zeroLike } from "./versioned.ts";
+import { newEntry, type Writer } from "./writer.ts";
 
 export interface Apply extends Writer {
   /** The stored object in the version of the configuration; `undefined` when there is none. */
@@ -69,7 +69,7 @@ function readInputs({ kind, config, live, manager, subresource, now }: Apply): I
   const applied = versioned(kind, config);
   const problem = typeProblem("patch", applied);
   if (problem !== undefined) return { problem };
-  const current = live === undefined ? emptyLike(applied) : versioned(kind, live);
+  const current = live === undefined ? zeroLike(kind, applied) : versioned(kind, live);
   const liveProblem = typeProblem("live", current, { allowDuplicates: true });
   if (liveProblem !== undefined) return { problem: liveProblem };
   const stored = decodeManagedFields(live?.metadata.managedFields);

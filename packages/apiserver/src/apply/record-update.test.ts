@@ -1,6 +1,18 @@
 import { describe, expect, test } from "vitest";
 import type { ApiObject } from "../api-object.ts";
-import { apply, later, noon, ownersOf, stored, update, v1, v2, widget, widgetStatuses } from "./widget.test.support.ts";
+import {
+  apply,
+  later,
+  noon,
+  ownersOf,
+  stored,
+  update,
+  v1,
+  v2,
+  widget,
+  widgetStatuses,
+  widgets,
+} from "./widget.test.support.ts";
 
 describe("recordUpdate()", () => {
   test("a creator owns all that it wrote", () => {
@@ -15,6 +27,13 @@ describe("recordUpdate()", () => {
         fieldsV1: { "f:spec": { ".": {}, "f:labels": { ".": {}, "f:a": {} }, "f:replicas": {} } },
       },
     ]);
+  });
+
+  test("what a built-in kind cannot leave out is not owned for existing", () => {
+    const kind = { ...widgets, zeroObject: () => ({ spec: { labels: null } }) };
+    expect(ownersOf(update(undefined, "curl", widget({ labels: { a: "1" } }), { kind }))).toEqual({
+      "curl Update": { "f:spec": { "f:labels": { "f:a": {} } } },
+    });
   });
 
   test("an updater owns what it changed, and takes that from its owner without asking", () => {

@@ -5,8 +5,8 @@ import { difference, isEmptySet, noFields, union } from "./field-set.ts";
 import { decodeManagedFields, entryId, type ManagedTable, withEntry, withManagedFields } from "./managed-table.ts";
 import { neverOwned } from "./never-owned.ts";
 import { currentTable, dispossess } from "./ownership.ts";
-import { versioned } from "./versioned.ts";
-import { emptyLike, newEntry, type Writer } from "./writer.ts";
+import { versioned, zeroLike } from "./versioned.ts";
+import { newEntry, type Writer } from "./writer.ts";
 
 export interface Update extends Writer {
   /** The stored object; `undefined` when it is being created. In the version of `next`. */
@@ -51,7 +51,7 @@ export function updatedTable(
   table: ManagedTable,
 ): ManagedTable {
   const after = versioned(kind, next);
-  const before = live === undefined ? emptyLike(after) : versioned(kind, live);
+  const before = live === undefined ? zeroLike(kind, after) : versioned(kind, live);
   for (const { object, type } of [before, after]) {
     if (typeProblems(object, type, { allowDuplicates: true }).length > 0) return new Map();
   }

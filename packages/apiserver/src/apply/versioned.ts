@@ -11,6 +11,11 @@ export interface KindVersions {
   schema(apiVersion: string): MergeSchema | undefined;
   /** The fields that this endpoint never writes, and so never owns: the status, or all but the status. Default: none. */
   resetFields?(apiVersion: string): FieldSet;
+  /**
+   * What an object has before anybody wrote to it. Kubernetes' own types cannot leave out members such as the `spec` of a
+   * Pod, so their creator does not own those for existing. Default: nothing.
+   */
+  zeroObject?(apiVersion: string): { readonly [name: string]: unknown };
 }
 
 /** An object and how it is divided. It has no `managedFields`: ownership is not owned. */
@@ -27,6 +32,12 @@ export function converted(kind: KindVersions, from: Versioned, apiVersion: strin
   if (from.object.apiVersion === apiVersion) return from;
   const object = kind.convert(from.object, apiVersion);
   return object === undefined ? undefined : versioned(kind, object);
+}
+
+/** An object of the same kind and version that nobody wrote to yet. */
+export function zeroLike(kindOf: KindVersions, { object, type }: Versioned): Versioned {
+  const { apiVersion, kind } = object;
+  return { object: { metadata: {}, ...kindOf.zeroObject?.(apiVersion), apiVersion, kind }, type };
 }
 
 export function resetFields(kind: KindVersions, apiVersion: string): FieldSet {

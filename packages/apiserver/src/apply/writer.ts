@@ -1,6 +1,6 @@
 import { noFields } from "./field-set.ts";
 import type { ManagedEntry } from "./managed-table.ts";
-import type { KindVersions, Versioned } from "./versioned.ts";
+import type { KindVersions } from "./versioned.ts";
 
 /** Who writes, through which endpoint, and when. */
 export interface Writer {
@@ -10,11 +10,6 @@ export interface Writer {
   readonly subresource?: string | undefined;
   /** RFC 3339, in seconds. */
   readonly now: string;
-}
-
-/** An object of the same kind that has nothing yet. */
-export function emptyLike({ object, type }: Versioned): Versioned {
-  return { object: { apiVersion: object.apiVersion, kind: object.kind, metadata: {} }, type };
 }
 
 interface EntryStart extends Pick<ManagedEntry, "manager" | "operation" | "apiVersion" | "time"> {

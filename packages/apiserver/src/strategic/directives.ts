@@ -1,4 +1,4 @@
-import { isJsonObject } from "../api-object.ts";
+import { isJsonObject, type JsonObject } from "../api-object.ts";
 import { PatchProblem } from "./patch-problem.ts";
 
 /** In an object of a patch: what to do with it as a whole. */
@@ -24,28 +24,29 @@ export function listName(key: string, directive: ListDirective): string {
   return key.slice(directive.length + 1);
 }
 
-export function hasDirective(value: unknown): value is { readonly [key: string]: unknown } {
+export function hasDirective(value: unknown): value is JsonObject {
   return isJsonObject(value) && Object.hasOwn(value, patchDirective);
 }
 
-/** A value of a patch that has nothing to be merged with: without what only makes sense in a patch. */
+const isDirectiveKey = (key: string): boolean =>
+  key === retainKeys || key.startsWith(deleteFromList) || key.startsWith(setElementOrder);
+
+/**
+ * A value of a patch that is taken as it is, with nothing to be merged with: without what makes sense in a patch alone. Null
+ * there says "delete", and there is nothing to delete. `undefined` when the whole value is a directive.
+ */
 export function plainValue(value: unknown): unknown {
-  return withoutDirectives(withoutNulls(value));
+  if (Array.isArray(value)) return plainItems(value);
+  if (!isJsonObject(value)) return value;
+  return hasDirective(value) ? undefined : plainMembers(value);
 }
 
-/** Null in a patch says "delete", and there is nothing to delete. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isJsonObject(value)) return value;
-  const kept = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
+export function plainItems(items: readonly unknown[]): unknown[] {
+  return items.map(plainValue).filter((item) => item !== undefined);
 }
 
-/** `undefined` for an object that is itself a directive. */
-export function withoutDirectives(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
-  if (!isJsonObject(value)) return value;
-  if (hasDirective(value)) return undefined;
-  const members = Object.entries(value).map(([key, member]) => [key, withoutDirectives(member)] as const);
-  return Object.fromEntries(members.filter(([, member]) => member !== undefined));
+export function plainMembers(value: JsonObject): JsonObject {
+  const kept = Object.entries(value).filter(([key, member]) => member !== null && !isDirectiveKey(key));
+  const plain = kept.map(([key, member]) => [key, plainValue(member)] as const);
+  return Object.fromEntries(plain.filter(([, member]) => member !== undefined));
 }

@@ -38,6 +38,15 @@ export function inOrder({ merged, wanted, live, mergeKey }: Ordering): unknown[]
   return woven(theirs, ours, (item) => livePlaces.get(identity(item, mergeKey)));
 }
 
+/** The live list as an order for a merged one: new items take the room that deleted ones leave at its end. */
+export function withFreshItems(live: readonly unknown[], merged: readonly unknown[], mergeKey: string): unknown[] {
+  const before = placesOf(live, mergeKey);
+  const after = placesOf(merged, mergeKey);
+  const kept = live.filter((item) => after.has(identity(item, mergeKey)));
+  const fresh = merged.filter((item) => !before.has(identity(item, mergeKey)));
+  return [...kept, ...fresh.slice(0, live.length - kept.length)];
+}
+
 type Places = ReadonlyMap<unknown, number>;
 
 /** Where each item is, by what tells it from the others; the first one where a list repeats itself. */
@@ -74,8 +83,7 @@ export function checkOrder(patch: readonly unknown[], order: readonly unknown[],
   if (patch.length === 0 || order.length === 0) return;
   let at = 0;
   for (const item of patch.filter((each) => !hasDirective(each))) {
-    const wanted = identity(item, mergeKey);
-    while (at < order.length && identity(order[at], mergeKey) !== wanted) at += 1;
+    while (at < order.length && identity(item, mergeKey) !== identity(order[at], mergeKey)) at += 1;
     if (at >= order.length) {
       throw new PatchProblem(
         `The order in patch list:\n${plainText(patch)}\n doesn't match ${setElementOrder} list:\n${plainText(order)}\n`,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api-object.ts";
 import { plainText, typeName } from "../apply/go-format.ts";
 import type { MergeSchema } from "../apply/merge-schema.ts";
-import { hasDirective, patchDirective } from "./directives.ts";
+import { hasDirective, patchDirective, plainItems, plainValue } from "./directives.ts";
 import { identity, inOrder, placesOf } from "./element-order.ts";
 import { itemSchema, type PatchRule } from "./list-rule.ts";
 import { badDirective, PatchProblem } from "./patch-problem.ts";
@@ -15,7 +15,7 @@ export function mergeLists(
   patch: readonly unknown[],
   { rule, mergeObjects }: { rule: PatchRule; mergeObjects: MergeObjects },
 ): readonly unknown[] {
-  if (!rule.merges) return patch;
+  if (!rule.merges) return plainItems(patch);
   if (live.length === 0 && patch.length === 0) return live;
   const { mergeKey } = rule;
   if (elementType(live, patch) !== typeName({})) {
@@ -29,7 +29,7 @@ export function mergeLists(
   for (const item of rest) {
     const key = identity(item, mergeKey);
     const at = places.get(key);
-    if (at === undefined) places.set(key, merged.push(item) - 1);
+    if (at === undefined) places.set(key, merged.push(plainValue(item)) - 1);
     else merged[at] = mergeObjects(merged[at] as JsonObject, item as JsonObject, itemSchema(rule));
   }
   return inOrder({ merged, wanted: rest, live: items, mergeKey });
@@ -67,7 +67,7 @@ function carryOutDirectives(live: readonly unknown[], patch: readonly unknown[],
     }
   }
   const rest = patch.filter((item) => !hasDirective(item));
-  if (replace) return { items: rest, rest: [] };
+  if (replace) return { items: plainItems(rest), rest: [] };
   return { items: live.filter((item) => !deleted.has(identity(item, mergeKey))), rest };
 }
 

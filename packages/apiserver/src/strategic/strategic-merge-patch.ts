@@ -8,12 +8,13 @@ import {
   hasDirective,
   listName,
   patchDirective,
+  plainItems,
+  plainMembers,
   plainValue,
   retainKeys,
   setElementOrder,
-  withoutDirectives,
 } from "./directives.ts";
-import { checkOrder, inOrder } from "./element-order.ts";
+import { checkOrder, inOrder, withFreshItems } from "./element-order.ts";
 import { ruleOf } from "./list-rule.ts";
 import { elementType, mergeLists, removeScalars } from "./merge-lists.ts";
 import { badDirective, notList, PatchProblem } from "./patch-problem.ts";
@@ -59,7 +60,7 @@ function mergeObjects(live: JsonObject, patch: JsonObject, schema: MergeSchema):
 
 function carryOut(patch: JsonObject): JsonObject {
   const { [patchDirective]: directive, ...rest } = patch;
-  if (directive === "replace") return rest;
+  if (directive === "replace") return plainMembers(rest);
   if (directive === "delete") return {};
   throw badDirective(directive, patch);
 }
@@ -96,7 +97,8 @@ function mergeInOrder({ result, changes, schema }: Merging, key: string): void {
   if (live === undefined && patch === undefined) return;
   const merged = mergedList(live, patch, (old, now) => mergeLists(old, now, { rule, mergeObjects }));
   elementType(live ?? [], patch ?? []);
-  result.set(name, inOrder({ merged, wanted: order, live: live ?? [], mergeKey: rule.mergeKey }));
+  const places = withFreshItems(live ?? [], merged, rule.mergeKey);
+  result.set(name, inOrder({ merged, wanted: order, live: places, mergeKey: rule.mergeKey }));
   changes.delete(name);
 }
 
@@ -106,7 +108,7 @@ function mergedList(
   merge: (live: readonly unknown[], patch: readonly unknown[]) => readonly unknown[],
 ): readonly unknown[] {
   if (patch === undefined) return live ?? [];
-  return live === undefined ? (withoutDirectives(patch) as readonly unknown[]) : merge(live, patch);
+  return live === undefined ? plainItems(patch) : merge(live, patch);
 }
 
 function listIn(members: ReadonlyMap<string, unknown>, name: string): readonly unknown[] | undefined {
@@ -131,7 +133,7 @@ function mergedValue(old: unknown, value: unknown, schema: MergeSchema, name: st
   const rule = ruleOf(schema, name);
   if (Array.isArray(old) && Array.isArray(value)) return mergeLists(old, value, { rule, mergeObjects });
   if (!isJsonObject(old) || !isJsonObject(value)) return value;
-  return rule.replaces ? value : mergeObjects(old, value, rule.schema);
+  return rule.replaces ? plainValue(value) : mergeObjects(old, value, rule.schema);
 }
 
 function takeOut(result: Map<string, unknown>, name: string, removed: unknown): void {
