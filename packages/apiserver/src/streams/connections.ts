@@ -23,10 +23,15 @@ export class Connections {
     clientTracking: true,
     maxPayload: maxMessageBytes,
     perMessageDeflate: false,
-    handleProtocols: (_offered, request) => this.#protocols.get(request) ?? false,
   });
-  /** What was agreed on, for the library to ask. */
+  /** What was agreed on with clients whose handshake is under way. */
   readonly #protocols = new WeakMap<IncomingMessage, string>();
+
+  constructor() {
+    this.#server.on("headers", (headers, request) => {
+      headers.push(`Sec-WebSocket-Protocol: ${this.#protocols.get(request)}`);
+    });
+  }
 
   checkRoom(): void {
     if (this.#open.size < maxSessions) return;
@@ -38,6 +43,8 @@ export class Connections {
   /** Rejects when the client is gone before it could be answered. */
   webSocket(upgrading: Upgrading, protocol: string): Promise<WebSocket> {
     const { request, socket, head } = upgrading;
+    // The library refuses names with a slash in them, which kubectl's have, and need not know of them.
+    delete request.headers["sec-websocket-protocol"];
     this.#protocols.set(request, protocol);
     this.#track(socket);
     return new Promise((resolve, reject) => {

@@ -150,7 +150,8 @@ export class StreamEndpoint {
       const { connection } = new SpdyPortForward(this.#connections.spdy(call, wire.protocol), (one) => void join(one));
       return connection.closed;
     }
-    const socket = await this.#connections.webSocket(call, wire.protocol);
+    const socket = await this.#connections.webSocket(call, wire.protocol).catch(() => undefined);
+    if (socket === undefined) return;
     if (wire.kind === "web-socket") return webSocketPortForward(socket, ports, join);
     const { connection } = new SpdyPortForward(createWebSocketStream(socket), (one) => void join(one));
     return connection.closed;
