@@ -22,6 +22,8 @@ export default defineConfig({
           include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"],
           exclude: ["**/*.int.test.ts", "**/node_modules/**"],
           isolate: false,
+          // Properties and simulations take seconds on a busy machine, and no test is about time.
+          testTimeout: 60_000,
         },
       },
       integration("kube", ["packages/kube/src/**/*.int.test.ts"]),
