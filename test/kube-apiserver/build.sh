@@ -46,9 +46,9 @@ progress() {
   awk '/^[^ :#]+$/ { if (++n % 200 == 0) { print "  " n " packages compiled"; fflush() } next } { print; fflush() }' >&2
 }
 
-# Two at a time and with low priority, so that other work on the machine goes on.
+# Two at a time and with low priority, so that other work on the machine goes on; not without this script.
 compile() {
-  nice -n 10 go build -p 2 -v -trimpath -tags grpcnotrace,notest -ldflags "-s -w $(stamps)" "$@" 2> >(progress)
+  nice -n 10 setpriv --pdeathsig TERM -- go build -p 2 -v -trimpath -tags grpcnotrace,notest -ldflags "-s -w $(stamps)" "$@" 2> >(progress)
 }
 
 echo "Building Kubernetes $version from source into $target: about ten minutes on two cores, once" >&2

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 
-/** A server of the test's own. It dies with this process, even if this process is killed. */
+/** A server of the test's own. It dies with the thread that started it, even if this process is killed. */
 export interface GuardedProcess {
   readonly name: string;
   readonly pid: number;

@@ -95,11 +95,11 @@ describe("a cluster with default options", () => {
   });
 
   test("knows its users by certificate and by token", async () => {
-    const bob = kubernetes.users.get("bob");
+    const bob = kubernetes.user("bob");
     const whoami = ["auth", "whoami", "-o", "json"];
-    const login = ["--kubeconfig=/dev/null", `--server=${kubernetes.url}`, `--token=${bob?.token}`];
+    const login = ["--kubeconfig=/dev/null", `--server=${kubernetes.url}`, `--token=${bob.token}`];
     const authority = `--certificate-authority=${kubernetes.authority.certificate}`;
-    const byCertificate = await kubernetes.kubectl(whoami, { ...(bob && { user: bob }) });
+    const byCertificate = await kubernetes.kubectl(whoami, { user: bob });
     const byToken = await kubernetes.kubectl([...login, authority, ...whoami]);
     for (const { stdout } of [byCertificate, byToken]) {
       const { username, groups } = JSON.parse(stdout).status.userInfo;
@@ -108,8 +108,8 @@ describe("a cluster with default options", () => {
   });
 
   test("lets a user do what RBAC says and nothing else", async () => {
-    const alice = kubernetes.users.get("alice");
-    const asAlice = (...words: string[]) => kubernetes.kubectl(words, { ...(alice && { user: alice }) });
+    const alice = kubernetes.user("alice");
+    const asAlice = (...words: string[]) => kubernetes.kubectl(words, { user: alice });
     expect((await asAlice("get", "configmaps")).stderr).toContain('User "alice" cannot list resource "configmaps"');
     await kubectl(["create", "role", "list-config-maps", "--verb=list", "--resource=configmaps"]);
     await kubectl(["create", "rolebinding", "alice-lists", "--role=list-config-maps", "--user=alice"]);

@@ -42,8 +42,6 @@ export interface Kubernetes extends AsyncDisposable {
   readonly authority: Authority;
   /** Of the group `system:masters`, with its kubeconfig. */
   readonly admin: User;
-  /** The users that were asked for, by name. */
-  readonly users: ReadonlyMap<string, User>;
   readonly etcd: GuardedProcess;
   readonly apiServer: GuardedProcess;
   readonly controllerManager: GuardedProcess | undefined;
@@ -52,6 +50,8 @@ export interface Kubernetes extends AsyncDisposable {
   readonly folder: string;
   /** etcd's data. */
   readonly etcdFolder: string;
+  /** One of the users that were asked for. */
+  user(name: string): User;
   /** Runs the kubectl of the same release, as the admin if nobody else is named. A failure is an outcome too. */
   kubectl(words: readonly string[], how?: { readonly stdin?: string; readonly user?: User }): Promise<Outcome>;
   /** Kills the processes and removes the folders: what is in them is of no use to anyone. Safe to repeat. */
@@ -96,13 +96,13 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     url,
     authority,
     admin,
-    users: new Map(users.map((user) => [user.name, user])),
     etcd,
     apiServer,
     controllerManager,
     binaries,
     folder,
     etcdFolder,
+    user: (name) => userNamed(users, name),
     kubectl: (words, { stdin = "", user = admin } = {}) =>
       runKubectl(words, { binary: binaries.kubectl, kubeconfig: user.kubeconfig, home: folder, stdin }),
     stop,
@@ -115,4 +115,10 @@ function auditFiles(folder: string, log: string | undefined): { log: string; pol
   const policy = join(folder, "audit-policy.json");
   writeFileSync(policy, JSON.stringify(auditPolicy));
   return { log, policy };
+}
+
+function userNamed(users: readonly User[], name: string): User {
+  const found = users.find((user) => user.name === name);
+  if (found === undefined) throw new Error(`Cannot find user "${name}": name it in the options of startKubernetes`);
+  return found;
 }
