@@ -4,7 +4,14 @@ const core = "io.k8s.api.core.v1.";
 const probe = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
 /** 0644 */
 const defaultMode = 420;
-const event = { reportingComponent: "", reportingInstance: "" };
+/** Times that Go writes even when there are none. */
+const noTimes = (...names: readonly string[]): { readonly [field: string]: null } =>
+  Object.fromEntries(names.map((name) => [name, null]));
+const event = {
+  reportingComponent: "",
+  reportingInstance: "",
+  ...noTimes("eventTime", "firstTimestamp", "lastTimestamp"),
+};
 
 /**
  * Defaults that Kubernetes sets in Go and its documents do not tell, for every place where a type is used. Those that
@@ -30,7 +37,13 @@ export const goDefaults: { readonly [definition: string]: { readonly [field: str
   [`${core}EndpointPort`]: { protocol: "TCP" },
   [`${core}Secret`]: { type: "Opaque" },
   [`${core}Event`]: event,
+  [`${core}ContainerStateRunning`]: noTimes("startedAt"),
+  [`${core}ContainerStateTerminated`]: noTimes("startedAt", "finishedAt"),
+  [`${core}NodeCondition`]: noTimes("lastHeartbeatTime", "lastTransitionTime"),
+  [`${core}PersistentVolumeClaimCondition`]: noTimes("lastProbeTime", "lastTransitionTime"),
+  [`${core}PodCondition`]: noTimes("lastProbeTime", "lastTransitionTime"),
   "io.k8s.api.discovery.v1.EndpointPort": { name: "", protocol: "TCP" },
+  "io.k8s.api.events.v1.Event": noTimes("eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"),
   "io.k8s.api.networking.v1.NetworkPolicyPort": { protocol: "TCP" },
   "io.k8s.api.rbac.v1.RoleRef": { apiGroup: "rbac.authorization.k8s.io" },
   "io.k8s.api.scheduling.v1.PriorityClass": { preemptionPolicy: "PreemptLowerPriority", value: 0 },

@@ -61,7 +61,7 @@ export const builtinKinds: readonly BuiltinKind[] = [
     shortNames: ["svc"],
     categories: ["all"],
     hasStatus: true,
-    nameRule: "service",
+    nameRule: "label",
     returnsDeleted: true,
   },
   {

@@ -39,7 +39,8 @@ const hidden: { readonly [definition: string]: readonly string[] } = {
 const built = new Map<string, BuiltinSchema>();
 
 /**
- * The schema of a definition. Parts that several kinds have are the same objects everywhere, so that what is worked out
+ * The schema of a definition. It requires nothing: Go fills in what is missing, and the rules of the kinds name what may
+ * not be empty. Parts that several kinds have are the same objects everywhere, so that what is worked out
  * about a schema is worked out once; it is built when it is first asked for, which keeps the server's start quick.
  */
 export function builtinSchema(definition: string): BuiltinSchema {
@@ -71,12 +72,11 @@ const extensions = [
 
 function convert(schema: OpenApiSchema, definition?: string): BuiltinSchema {
   const reference = referenceOf(schema);
-  const { type, format, items, additionalProperties, required } = schema;
+  const { type, format, items, additionalProperties } = schema;
   return {
     ...(reference === undefined ? {} : builtinSchema(reference)),
     ...(type === undefined ? {} : { type }),
     ...(format === undefined ? {} : { format }),
-    ...(required === undefined ? {} : { required }),
     ...(items === undefined ? {} : { items: convert(items) }),
     ...(typeof additionalProperties === "object" ? { additionalProperties: convert(additionalProperties) } : {}),
     ...(schema.properties === undefined ? {} : { properties: propertiesOf(schema, definition ?? "") }),
@@ -88,7 +88,8 @@ function propertiesOf({ properties = {}, required }: OpenApiSchema, definition: 
   const defaults = goDefaults[definition] ?? {};
   return Object.fromEntries(
     Object.entries(properties).map(([name, property]) => {
-      const value = defaults[name] ?? publishedDefault(property.default, required?.includes(name) === true);
+      const needed = required?.includes(name) === true;
+      const value = name in defaults ? defaults[name] : publishedDefault(property.default, needed);
       const schema = convert(property);
       return [name, value === undefined ? schema : { ...schema, default: value }] as const;
     }),

@@ -1,10 +1,10 @@
-import { isJsonObject, stringAt, valueAt } from "../api-object.ts";
+import { isJsonObject, objectsAt, stringAt, valueAt } from "../api-object.ts";
 import { configMapStrategy } from "./config-map.ts";
 import { crdStrategy } from "./crd/crd-strategy.ts";
 import type { Strategy } from "./definition.ts";
 import { eventStrategy } from "./event.ts";
-import { immutable, required } from "./field-problems.ts";
-import { labelField, optionalOneOf } from "./field-rules.ts";
+import { forbidden, immutable, required } from "./field-problems.ts";
+import { labelField, oneOf, optionalOneOf } from "./field-rules.ts";
 import { namespaceStrategy } from "./namespace.ts";
 import { networkPolicyStrategy } from "./network-policy.ts";
 import { podStrategy } from "./pod/pod-strategy.ts";
@@ -25,7 +25,7 @@ const nodeStrategy: Strategy = {
 
 const runtimeClassStrategy: Strategy = {
   validate: (runtimeClass, old) => [
-    ...labelField(runtimeClass, "handler", "").map((problem) => ({ ...problem, field: "handler" })),
+    ...labelField(runtimeClass, "handler", ""),
     ...(old === undefined || old["handler"] === runtimeClass["handler"]
       ? []
       : [immutable("handler", runtimeClass["handler"])]),
@@ -44,7 +44,20 @@ const storageClassStrategy: Strategy = {
 
 const priorityClassStrategy: Strategy = {
   validate: (priorityClass, old) =>
-    old === undefined || priorityClass["value"] === old["value"] ? [] : [immutable("value", priorityClass["value"])],
+    old === undefined || priorityClass["value"] === old["value"]
+      ? []
+      : [forbidden("value", "may not be changed in an update.")],
+};
+
+const endpointSliceStrategy: Strategy = {
+  validate: (slice) => [
+    ...oneOf(slice, "addressType", "", ["FQDN", "IPv4", "IPv6"]),
+    ...objectsAt(slice, "endpoints").flatMap(({ addresses }, at) =>
+      Array.isArray(addresses) && addresses.length > 0
+        ? []
+        : [required(`endpoints[${at}].addresses`, "must contain at least 1 address")],
+    ),
+  ],
 };
 
 const leaseStrategy: Strategy = {
@@ -62,6 +75,7 @@ export const builtinStrategies: { readonly [plural: string]: Strategy | undefine
   clusterroles: clusterRoleStrategy,
   configmaps: configMapStrategy,
   customresourcedefinitions: crdStrategy,
+  endpointslices: endpointSliceStrategy,
   events: eventStrategy,
   leases: leaseStrategy,
   namespaces: namespaceStrategy,

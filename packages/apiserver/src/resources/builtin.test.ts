@@ -64,7 +64,7 @@ describe("built-in kinds", () => {
       selector: { a: "b" },
       ports: [{ port: 80, protocol: "TCP", targetPort: 80 }],
     });
-    expect((await api.send("POST", path, { metadata: { name: "1st" }, spec: {} })).status).toBe(422);
+    expect((await api.send("POST", path, { metadata: { name: "First" }, spec: {} })).status).toBe(422);
     expect((await api.send("POST", path, { metadata: { name: "bad" }, spec: { ports: [{ port: 0 }] } })).status).toBe(
       422,
     );

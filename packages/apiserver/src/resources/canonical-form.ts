@@ -11,8 +11,9 @@ export interface Canonical<T> {
 }
 
 /**
- * Writes quantities and times the one way they are stored. What is no quantity is named; other wrong values are left for
- * the check against the schema. The argument is not changed; untouched parts are shared with the result.
+ * Writes quantities and times the one way they are stored, and leaves out lists and maps with nothing in them, as Go
+ * does. What is no quantity is named; other wrong values are left for the check against the schema. The argument is not
+ * changed; untouched parts are shared with the result.
  */
 export function canonicalForm<T>(schema: BuiltinSchema, value: T): Canonical<T> {
   const problems: FieldError[] = [];
@@ -22,7 +23,6 @@ export function canonicalForm<T>(schema: BuiltinSchema, value: T): Canonical<T> 
 function walk(schema: BuiltinSchema, value: unknown, path: string, problems: FieldError[]): unknown {
   const form = schema["x-stored-as"];
   if (form !== undefined) return leaf(form, value, path, problems);
-  if (!hasForms(schema)) return value;
   if (Array.isArray(value)) return list(schema, value, path, problems);
   return isJsonObject(value) ? object(schema, value, path, problems) : value;
 }
@@ -42,9 +42,10 @@ function object(schema: BuiltinSchema, value: JsonObject, path: string, problems
     if (typeof member !== "object") continue;
     const where = property === undefined ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
     const next = walk(member, child, where, problems);
-    if (next === child) continue;
+    if (next === child && !isVoid(member, child)) continue;
     result ??= { ...value };
-    result[key] = next;
+    if (isVoid(member, child)) delete result[key];
+    else result[key] = next;
   }
   return result ?? value;
 }
@@ -72,17 +73,7 @@ function microTime(epochNanos: bigint): string {
   return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(rest).padStart(3, "0")}Z`;
 }
 
-const formsInside = new WeakMap<BuiltinSchema, boolean>();
-
-function hasForms(schema: BuiltinSchema): boolean {
-  let found = formsInside.get(schema);
-  if (found === undefined) {
-    const { properties = {}, items, additionalProperties } = schema;
-    const parts: unknown[] = [...Object.values(properties), items, additionalProperties];
-    found =
-      schema["x-stored-as"] !== undefined ||
-      parts.some((part) => typeof part === "object" && hasForms(part as BuiltinSchema));
-    formsInside.set(schema, found);
-  }
-  return found;
+function isVoid(schema: BuiltinSchema, value: unknown): boolean {
+  if (Array.isArray(value)) return schema.type === "array" && value.length === 0;
+  return typeof schema.additionalProperties === "object" && isJsonObject(value) && Object.keys(value).length === 0;
 }

@@ -8,7 +8,7 @@ import { labelProblems, portNameProblems } from "./names.ts";
 /** A string that must be there and be one of a few. `order` is the order in which Kubernetes names them. */
 export function oneOf(owner: JsonObject, key: string, path: string, order: readonly string[]): FieldError[] {
   const value = owner[key] ?? "";
-  const field = `${path}.${key}`;
+  const field = path === "" ? key : `${path}.${key}`;
   if (value === "") return [required(field)];
   return order.some((each) => each === value) ? [] : [notSupported(field, value, order)];
 }
@@ -23,7 +23,7 @@ export function requiredText(owner: JsonObject, key: string, path: string): Fiel
 
 export function labelField(owner: JsonObject, key: string, path: string): FieldError[] {
   const value = stringAt(owner, key) ?? "";
-  const field = `${path}.${key}`;
+  const field = path === "" ? key : `${path}.${key}`;
   if (value === "") return [required(field)];
   return labelProblems(value).map((problem) => invalidValue(field, value, problem));
 }

@@ -66,7 +66,7 @@ export function metadataProblems(metadata: JsonObject, definition: ResourceDefin
       qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue("metadata.annotations", key, problem)),
     ),
     ...annotationSizeProblems(metadata["annotations"]),
-    ...finalizerProblems(metadata["finalizers"]),
+    ...finalizerProblems(metadata["finalizers"], definition.versions[0].group === ""),
     ...ownerProblems(metadata["ownerReferences"]),
   ];
 }
@@ -128,13 +128,21 @@ function annotationSizeProblems(annotations: unknown): FieldError[] {
   return bytes <= maxAnnotationBytes ? [] : [tooLong("metadata.annotations", maxAnnotationBytes)];
 }
 
-function finalizerProblems(finalizers: unknown): FieldError[] {
+const standardFinalizers = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+
+/** `strict`: for the oldest kinds, finalizers without a domain are only those that everybody knows. */
+function finalizerProblems(finalizers: unknown, strict: boolean): FieldError[] {
   const field = "metadata.finalizers";
   if (finalizers === undefined || finalizers === null) return [];
   if (!Array.isArray(finalizers)) return [typeError(field, finalizers, "array")];
   return finalizers.flatMap((finalizer: unknown, at) => {
     if (typeof finalizer !== "string") return [typeError(`${field}[${at}]`, finalizer, "string")];
-    return qualifiedNameProblems(finalizer).map((problem) => invalidValue(field, finalizer, problem));
+    const unknown = strict && !finalizer.includes("/") && !standardFinalizers.has(finalizer);
+    const why = "name is neither a standard finalizer name nor is it fully qualified";
+    return [
+      ...qualifiedNameProblems(finalizer).map((problem) => invalidValue(field, finalizer, problem)),
+      ...(unknown ? [invalidValue(`${field}[${at}]`, finalizer, why)] : []),
+    ];
   });
 }
 

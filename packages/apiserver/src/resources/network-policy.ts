@@ -24,7 +24,7 @@ export const networkPolicyStrategy: Strategy = {
 
 function typeProblems(types: unknown): FieldError[] {
   if (!Array.isArray(types)) return [];
-  const known = ["Egress", "Ingress"];
+  const known = ["Ingress", "Egress"];
   if (types.length > 2) {
     return [invalidValue("spec.policyTypes", types, "may not specify more than two policyTypes")];
   }

@@ -1,6 +1,7 @@
 import { compareQuantities } from "@agent-sandbox/api";
 import type { FieldError } from "../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject, stringAt, valueAt } from "../api-object.ts";
+import { timestamp } from "../clock.ts";
 import { equalJson } from "../json.ts";
 import type { Strategy } from "./definition.ts";
 import { forbidden, invalidValue, notSupported, required } from "./field-problems.ts";
@@ -22,7 +23,7 @@ export const volumeClaimStrategy: Strategy = {
 function specProblems(spec: JsonObject): FieldError[] {
   const storageClass = stringAt(spec, "storageClassName") ?? "";
   return [
-    ...accessModeProblems(spec["accessModes"]),
+    ...accessModeProblems(spec["accessModes"], "at least 1 access mode is required"),
     ...storageProblems(stringAt(spec, "resources", "requests", "storage")),
     ...(storageClass === ""
       ? []
@@ -31,9 +32,9 @@ function specProblems(spec: JsonObject): FieldError[] {
   ];
 }
 
-export function accessModeProblems(modes: unknown): FieldError[] {
+function accessModeProblems(modes: unknown, missing: string): FieldError[] {
   const field = "spec.accessModes";
-  if (!Array.isArray(modes) || modes.length === 0) return [required(field, "at least 1 access mode is required")];
+  if (!Array.isArray(modes) || modes.length === 0) return [required(field, missing)];
   const alone = modes.includes("ReadWriteOncePod") && modes.length > 1;
   return [
     ...modes.filter((mode) => !accessModes.includes(mode)).map((mode) => notSupported(field, mode, accessModes)),
@@ -86,13 +87,16 @@ function fixedPart(spec: JsonObject, old: JsonObject, bound: boolean): unknown {
 }
 
 export const persistentVolumeStrategy: Strategy = {
-  prepareCreate: (volume) => ({ ...volume, status: { phase: "Pending" } }),
+  prepareCreate: (volume, { nowMs }) => ({
+    ...volume,
+    status: { phase: "Pending", lastPhaseTransitionTime: timestamp(nowMs) },
+  }),
   validate: (volume, old) => {
     const spec = volume["spec"];
     if (!isJsonObject(spec)) return [required("spec")];
     const capacity = valueAt(spec, "capacity", "storage");
     return [
-      ...accessModeProblems(spec["accessModes"]),
+      ...accessModeProblems(spec["accessModes"], ""),
       ...(capacity === undefined ? [required("spec.capacity")] : []),
       ...optionalOneOf(spec, "persistentVolumeReclaimPolicy", "spec", ["Delete", "Recycle", "Retain"]),
       ...optionalOneOf(spec, "volumeMode", "spec", ["Block", "Filesystem"]),

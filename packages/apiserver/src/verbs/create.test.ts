@@ -155,10 +155,6 @@ describe("create", () => {
     ["spec.restartPolicy", { containers: [{ name: "a", image: "b" }], restartPolicy: "Sometimes" }],
     [
       "spec.terminationGracePeriodSeconds",
-      { containers: [{ name: "a", image: "b" }], terminationGracePeriodSeconds: -1 },
-    ],
-    [
-      "spec.terminationGracePeriodSeconds",
       { containers: [{ name: "a", image: "b" }], terminationGracePeriodSeconds: "9" },
     ],
     ["spec.volumes[0].name", { containers: [{ name: "a", image: "b" }], volumes: [{ name: "A_B", emptyDir: {} }] }],

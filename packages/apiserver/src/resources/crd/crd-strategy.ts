@@ -13,7 +13,7 @@ export const ownNames: ReadonlySet<string> = new Set(crds.map(({ metadata }) => 
 export const crdStrategy: Strategy = {
   setDefaults: setNameDefaults,
   prepareCreate: (crd, { registry, nowMs }) => ({
-    ...withFinalizer(crd),
+    ...crd,
     status: crdStatus(crd, registry.definitions, { nowMs }),
   }),
   prepareUpdate: (crd, old, { registry, nowMs }) => ({
@@ -27,7 +27,7 @@ export const crdStrategy: Strategy = {
   },
   deletionProblem: ({ metadata }) =>
     ownNames.has(metadata.name ?? "") ? "the server has this kind built in" : undefined,
-  markDeleted: (crd) => withTerminating(crd),
+  markDeleted: (crd) => withTerminating(withFinalizer(crd)),
 };
 
 function setNameDefaults(crd: ApiObject): ApiObject {

@@ -88,7 +88,7 @@ function versionsProblems(spec: JsonObject): FieldError[] {
   const names = versions.map(({ name }) => name);
   const stored = versions.filter(({ storage }) => storage === true);
   return [
-    ...versions.flatMap((version, at) => versionProblems(version, `spec.versions[${at}]`)),
+    ...versions.flatMap((version, at) => versionProblems(version, at, versions.length === 1)),
     ...(new Set(names).size === names.length
       ? []
       : [invalidValue("spec.versions", names, "must contain unique version names")]),
@@ -98,13 +98,18 @@ function versionsProblems(spec: JsonObject): FieldError[] {
   ];
 }
 
-function versionProblems(version: JsonObject, path: string): FieldError[] {
+/** Where there is a single version, Kubernetes names what belongs to it as if it belonged to the whole. */
+function versionProblems(version: JsonObject, at: number, single: boolean): FieldError[] {
   const name = stringAt(version, "name") ?? "";
+  const own = `spec.versions[${at}]`;
+  const path = single ? "spec" : own;
+  const schema = valueAt(version, "schema", "openAPIV3Schema");
+  const schemaPath = single && schema !== undefined ? "spec.validation" : `${own}.schema`;
   return [
-    ...nameProblems(name, "service").map((problem) => invalidValue(`${path}.name`, name, problem)),
-    ...structuralProblems(valueAt(version, "schema", "openAPIV3Schema"), `${path}.schema.openAPIV3Schema`),
-    ...objectsAt(version, "additionalPrinterColumns").flatMap((column, at) =>
-      columnProblems(column, `${path}.additionalPrinterColumns[${at}]`),
+    ...nameProblems(name, "service").map((problem) => invalidValue(`${own}.name`, name, problem)),
+    ...structuralProblems(schema, `${schemaPath}.openAPIV3Schema`),
+    ...objectsAt(version, "additionalPrinterColumns").flatMap((column, index) =>
+      columnProblems(column, `${path}.additionalPrinterColumns[${index}]`),
     ),
     ...scaleProblems(valueAt(version, "subresources", "scale"), `${path}.subresources`),
   ];
@@ -137,6 +142,7 @@ function scaleProblems(scale: unknown, path: string): FieldError[] {
     const value = stringAt(scale, key) ?? "";
     const field = `${path}.scale.${key}`;
     if (value === "") return [required(field)];
+    if (!value.startsWith(".")) return [invalidValue(field, value, "must be a simple json path starting with .")];
     return value.startsWith(prefix)
       ? []
       : [invalidValue(field, value, `should be a json path under ${prefix.slice(0, -1)}`)];

@@ -46,7 +46,7 @@ describe("custom resources", () => {
   test("are served from the moment their definition is saved", async () => {
     const created = await api.create(crds, widgets());
     expect(created).toMatchObject({
-      metadata: { finalizers: ["customresourcecleanup.apiextensions.k8s.io"], generation: 1 },
+      metadata: { generation: 1 },
       spec: { names: { singular: "widget", listKind: "WidgetList" }, conversion: { strategy: "None" } },
       status: {
         acceptedNames: { plural: "widgets", kind: "Widget" },
@@ -99,6 +99,7 @@ describe("custom resources", () => {
     await api.create(objects("gone.example.com"), held);
     await api.create(objects("gone.example.com"), { metadata: { name: "free" } });
     const { body } = await api.send("DELETE", merge("widgets.gone.example.com"));
+    expect(body.metadata.finalizers).toEqual(["customresourcecleanup.apiextensions.k8s.io"]);
     expect(body.status.conditions).toContainEqual(expect.objectContaining({ type: "Terminating", status: "True" }));
     await api.gone(objects("gone.example.com"), "free");
     const late = await api.send("POST", objects("gone.example.com"), { metadata: { name: "late" } });
@@ -162,7 +163,7 @@ describe("definitions", () => {
     versions: [version("v1", { schema: { openAPIV3Schema } })],
   });
   const field = (part: object): Record<string, unknown> => schema({ type: "object", properties: { x: part } });
-  const at = "spec.versions[0].schema.openAPIV3Schema";
+  const at = "spec.validation.openAPIV3Schema";
 
   test.for([
     ["metadata.name", 'must be spec.names.plural+"."+spec.group', { group: "other.com" }],
@@ -181,7 +182,7 @@ describe("definitions", () => {
       { versions: [version("v1"), version("v1", { storage: false })] },
     ],
     ["spec.conversion.strategy", "does not call conversion webhooks", { conversion: { strategy: "Webhook" } }],
-    [at, "schemas are required", { versions: [version("v1", { schema: undefined })] }],
+    ["spec.versions[0].schema.openAPIV3Schema", "Required value", { versions: [version("v1", { schema: undefined })] }],
     [`${at}.type`, "must not be empty at the root", schema({})],
     [`${at}.type`, "must be object at the root", schema({ type: "string" })],
     [`${at}.properties[x].type`, "must not be empty for specified object fields", field({ minimum: 1 })],
@@ -216,7 +217,7 @@ describe("definitions", () => {
     [
       `${at}.properties[x].additionalProperties`,
       "additionalProperties and properties are mutual exclusive",
-      field({ type: "object", properties: {}, additionalProperties: { type: "string" } }),
+      field({ type: "object", properties: { y: { type: "string" } }, additionalProperties: { type: "string" } }),
     ],
   ] as const)("that are wrong in %s are refused: %s", async ([where, why, change]) => {
     const { status, body } = await api.send("POST", crds, {

@@ -11,7 +11,7 @@ const maxDepth = 100;
 
 /** Why a schema is not structural, in the words of Kubernetes. Nothing of it has been checked before. */
 export function structuralProblems(schema: unknown, path: string): FieldError[] {
-  if (!isJsonObject(schema)) return [required(path, "schemas are required")];
+  if (!isJsonObject(schema)) return [required(path)];
   const problems = partProblems(schema, path, "root", 0);
   if (problems.length > 0) return problems;
   const checked = schema as unknown as StructuralSchema;
@@ -77,7 +77,11 @@ function contentProblems(schema: JsonObject, path: string, place: Place): FieldE
   const { properties, additionalProperties, items, type } = schema;
   const embedded = schema["x-kubernetes-embedded-resource"] === true;
   const open = schema["x-kubernetes-preserve-unknown-fields"] === true;
-  const both = isJsonObject(properties) && additionalProperties !== undefined && additionalProperties !== false;
+  const both =
+    isJsonObject(properties) &&
+    Object.keys(properties).length > 0 &&
+    additionalProperties !== undefined &&
+    additionalProperties !== false;
   return [
     ...(type === "array" && items === undefined && !open ? [required(`${path}.items`, "must be specified")] : []),
     ...(Array.isArray(items) ? [forbidden(`${path}.items`, "items must be a schema object and not an array")] : []),

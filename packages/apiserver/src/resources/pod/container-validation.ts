@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, objectsAt, stringAt, valueAt } from "../
 import { duplicate, forbidden, invalidValue, notFound, required } from "../field-problems.ts";
 import { labelField, oneOf, portProblems, requiredText } from "../field-rules.ts";
 import { portNameProblems, qualifiedNameProblems } from "../names.ts";
+import { securityProblems } from "./placement-validation.ts";
 import { handlerProblems, probeProblems } from "./probe-validation.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
@@ -19,6 +20,7 @@ export function containerProblems(container: JsonObject, path: string, volumes: 
     ...mountProblems(container, `${path}.volumeMounts`, volumes),
     ...oneOf(container, "imagePullPolicy", path, ["Always", "IfNotPresent", "Never"]),
     ...resourceProblems(container["resources"], `${path}.resources`),
+    ...securityProblems(container["securityContext"], `${path}.securityContext`),
     ...lifecycleProblems(container["lifecycle"], `${path}.lifecycle`),
     ...["livenessProbe", "readinessProbe", "startupProbe"].flatMap((name) =>
       probeProblems(container[name], `${path}.${name}`, name !== "readinessProbe"),
@@ -135,7 +137,7 @@ function amountProblems(amounts: unknown, path: string): FieldError[] {
     const unknown =
       standardResource.test(name) || name.includes("/")
         ? qualifiedNameProblems(name)
-        : ["must be a standard resource for containers"];
+        : ["must be a standard resource type or fully qualified", "must be a standard resource for containers"];
     return [
       ...unknown.map((problem) => invalidValue(field, name, problem)),
       ...(negative ? [invalidValue(field, amount, "must be greater than or equal to 0")] : []),

@@ -15,12 +15,16 @@ export function setPodDefaults(pod: ApiObject): ApiObject {
     ...spec,
     serviceAccountName: account,
     serviceAccount: account,
+    // A negative time has always been taken for the shortest.
+    ...(isNegative(spec["terminationGracePeriodSeconds"]) ? { terminationGracePeriodSeconds: 1 } : {}),
     ...mapped(spec, "containers", (container) => setContainerDefaults(container, spec)),
     ...mapped(spec, "initContainers", (container) => setContainerDefaults(container, spec)),
     ...mapped(spec, "volumes", setVolumeDefaults),
   };
   return { ...pod, spec: filled };
 }
+
+const isNegative = (value: unknown): boolean => typeof value === "number" && value < 0;
 
 const podDefaults = {
   restartPolicy: "Always",

@@ -2,7 +2,7 @@ import type { FieldError } from "../../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
 import { equalJson } from "../../json.ts";
 import { duplicate, forbidden, invalidValue, required } from "../field-problems.ts";
-import { labelField, notNegative, oneOf } from "../field-rules.ts";
+import { labelField, oneOf } from "../field-rules.ts";
 import { labelValueProblems, qualifiedNameProblems, subdomainProblems } from "../names.ts";
 import {
   containerProblems,
@@ -10,6 +10,7 @@ import {
   initContainerProblems,
   restartRuleProblems,
 } from "./container-validation.ts";
+import { securityProblems, tolerationProblems } from "./placement-validation.ts";
 import { volumeProblems } from "./volume-validation.ts";
 
 /** The rules of a Pod that its schema cannot say. Types have been checked against the schema before. */
@@ -25,9 +26,10 @@ function specProblems(spec: JsonObject): FieldError[] {
     ...problems,
     ...allContainerProblems(spec, names),
     ...oneOf(spec, "restartPolicy", "spec", ["Always", "OnFailure", "Never"]),
-    ...oneOf(spec, "dnsPolicy", "spec", ["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"]),
+    ...oneOf(spec, "dnsPolicy", "spec", ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]),
     ...selectorProblems(spec["nodeSelector"], "spec.nodeSelector"),
-    ...notNegative(spec, "terminationGracePeriodSeconds", "spec"),
+    ...securityProblems(spec["securityContext"], "spec.securityContext"),
+    ...tolerationProblems(spec),
     ...deadlineProblems(spec["activeDeadlineSeconds"], 1),
     ...["serviceAccountName", "nodeName", "runtimeClassName", "priorityClassName"].flatMap((key) =>
       subdomainField(spec, key),

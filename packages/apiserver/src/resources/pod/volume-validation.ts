@@ -27,7 +27,16 @@ const requiredFields: { readonly [source: string]: string | undefined } = {
   hostPath: "path",
 };
 
-const hostPathTypes = ["BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
+const hostPathTypes = [
+  "",
+  "BlockDevice",
+  "CharDevice",
+  "Directory",
+  "DirectoryOrCreate",
+  "File",
+  "FileOrCreate",
+  "Socket",
+];
 
 function sourceProblems(volume: JsonObject, path: string): FieldError[] {
   const [source, ...others] = Object.keys(volume).filter((key) => key !== "name");

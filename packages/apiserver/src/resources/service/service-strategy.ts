@@ -71,12 +71,14 @@ function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "add
     if (spec["type"] === "ExternalName") return spec;
     const clusterIP = spec["clusterIP"] || (Array.isArray(spec["clusterIPs"]) ? spec["clusterIPs"][0] : "");
     const address = typeof clusterIP === "string" && clusterIP !== "" ? clusterIP : free(service, addresses);
+    // Without an address and a selector, whoever fills in the endpoints says which families there are.
+    const open = address === "None" && spec["selector"] === undefined;
     return {
       ...spec,
       clusterIP: address,
       clusterIPs: [address],
-      ipFamilies: spec["ipFamilies"] ?? ["IPv4"],
-      ipFamilyPolicy: spec["ipFamilyPolicy"] ?? "SingleStack",
+      ipFamilies: spec["ipFamilies"] ?? (open ? ["IPv4", "IPv6"] : ["IPv4"]),
+      ipFamilyPolicy: spec["ipFamilyPolicy"] ?? (open ? "RequireDualStack" : "SingleStack"),
       ...nodePorts(service, spec, addresses),
     };
   });
