@@ -71,7 +71,7 @@ export interface ErrorSubject {
 }
 
 const detailsOf = ({ group, plural, name }: ErrorSubject): NonNullable<Status["details"]> => ({
-  name,
+  ...(name === "" ? {} : { name }),
   ...(group === "" ? {} : { group }),
   kind: plural,
 });

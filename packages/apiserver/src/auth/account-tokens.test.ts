@@ -142,6 +142,7 @@ describe("a token is not issued", () => {
     ["to nobody", { audiences: [""] }, {}, 422, "spec.audiences"],
     ["to a crowd", { audiences: Array.from({ length: 33 }, (_, at) => `a${at}`) }, {}, 422, "at most 32"],
     ["under another name", {}, { name: "other" }, 422, "must match the service account name"],
+    ["for an account that was there before", {}, { uid: "1" }, 409, "does not match the UID of the service account"],
     ["for a Pod that is not there", { boundObjectRef: { kind: "Pod", apiVersion: "v1", name: "p" } }, {}, 404, "p"],
     [
       "for what is neither Pod, Secret nor Node",

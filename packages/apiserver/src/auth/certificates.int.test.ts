@@ -44,7 +44,8 @@ async function send(path: string, { method = "GET", certificate, headers = {}, a
   const identity = certificate === undefined ? {} : { key: certificate.key, cert: certificate.certificate };
   const host = { host: "127.0.0.1", port: listening.port, ca: listening.authority };
   const sent = request({ ...host, ...identity, path, method, headers, agent: agent ?? false });
-  sent.end(method === "POST" ? "{}" : undefined);
+  // Bytes, so that node writes the headers before them as bytes too.
+  sent.end(method === "POST" ? Buffer.from("{}") : undefined);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   let text = "";
   for await (const chunk of response) text += String(chunk);
@@ -192,9 +193,11 @@ describe("tokens over the wire", () => {
 });
 
 test("impersonation takes every group that is sent", async () => {
-  const headers = { ...bearer(listening.token), "Impersonate-User": "eve", "Impersonate-Group": ["a, b", "c"] };
+  // As Go writes it: UTF-8, where node would have every character be one byte.
+  const user = Buffer.from("Zoë").toString("latin1");
+  const headers = { ...bearer(listening.token), "Impersonate-User": user, "Impersonate-Group": ["a, b", "c"] };
   const { body } = await send(whoami, { method: "POST", headers });
-  expect(body.status.userInfo).toEqual({ username: "eve", groups: ["a, b", "c", "system:authenticated"] });
+  expect(body.status.userInfo).toEqual({ username: "Zoë", groups: ["a, b", "c", "system:authenticated"] });
 });
 
 describe("exec", () => {

@@ -38,6 +38,14 @@ export function readImpersonation(headers: Headers): Identity | undefined {
   };
 }
 
+/** The same from headers as node reads them: clients write UTF-8, which it takes for Latin-1. */
+export function readWireImpersonation(headers: Headers): Identity | undefined {
+  const names = Object.keys(headers).filter((name) => name.startsWith(prefix));
+  if (names.length === 0) return undefined;
+  const decode = (value: string): string => Buffer.from(value, "latin1").toString("utf8");
+  return readImpersonation(Object.fromEntries(names.map((name) => [name, headers[name]?.map(decode)])));
+}
+
 function unescapeKey(key: string): string {
   try {
     return decodeURIComponent(key).toLowerCase();

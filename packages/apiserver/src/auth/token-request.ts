@@ -23,13 +23,25 @@ export function tokenRequestReply({ context, request }: ReplyContext, target: Ob
   const spec = isJsonObject(body["spec"]) ? body["spec"] : {};
   const seconds = spec["expirationSeconds"] ?? defaultSeconds;
   const audiences = Array.isArray(spec["audiences"]) ? (spec["audiences"] as unknown[]) : [];
-  const problems = [...metadataProblems(body, account), ...expiryProblems(seconds), ...audienceProblems(audiences)];
-  if (problems.length > 0) throw invalid("TokenRequest", { group, plural: "TokenRequest", name: "" }, problems);
+  refuse(name, metadataProblems(body, account));
+  checkUid(body, account);
+  refuse("", [...expiryProblems(seconds), ...audienceProblems(audiences)]);
   const wanted = {
     audiences: audiences.length === 0 ? context.access.tokens.audiences : (audiences as string[]),
     expirationSeconds: seconds as number,
   };
   return objectReply(201, issue(context, account, { ...wanted, reference: spec["boundObjectRef"] }));
+}
+
+function refuse(name: string, problems: readonly FieldError[]): void {
+  if (problems.length > 0) throw invalid("TokenRequest", { group, plural: "TokenRequest", name }, problems);
+}
+
+function checkUid(body: JsonObject, { metadata: { name = "", uid = "" } }: ApiObject): void {
+  const given = stringAt(body, "metadata", "uid") ?? "";
+  if (given === "" || given === uid) return;
+  const why = `the UID in the token request (${given}) does not match the UID of the service account (${uid})`;
+  throw conflict({ group, plural: "TokenRequest", name }, why);
 }
 
 interface Wanted {
@@ -142,4 +154,4 @@ function nodeOf(store: ApiContext["store"], pod: ApiObject): { name: string; uid
 }
 
 const unbindable = ({ apiVersion, kind }: JsonObject): Error =>
-  badRequest(`cannot bind token to object of type ${String(apiVersion)}, Kind=${String(kind)}`);
+  badRequest(`cannot bind token to object of type /${String(apiVersion)}, Kind=${String(kind)}`);

@@ -63,7 +63,7 @@ function placeProblems(object: ApiObject): FieldError[] {
   const { resourceAttributes: resource, nonResourceAttributes: path } = specOf(object);
   if (isJsonObject(path)) return [wrong("spec.nonResourceAttributes", path, "disallowed on this kind of request")];
   const namespace = stringAt(resource, "namespace") ?? "";
-  if (namespace === object.metadata.namespace) return [];
+  if (!isJsonObject(resource) || namespace === object.metadata.namespace) return [];
   return [wrong("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace")];
 }
 

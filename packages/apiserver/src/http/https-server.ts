@@ -7,7 +7,7 @@ import { ApiError } from "../api-error.ts";
 import type { Authenticator, Credentials } from "../auth/authenticate.ts";
 import { clientCertificate } from "../auth/client-certificate.ts";
 import type { Identity } from "../auth/identity.ts";
-import { readImpersonation } from "../auth/impersonation.ts";
+import { readWireImpersonation } from "../auth/impersonation.ts";
 import type { Logger } from "../logger.ts";
 import type { ApiRequest, Reply } from "../request/api-request.ts";
 import { failure } from "../request/replies.ts";
@@ -142,7 +142,7 @@ export class HttpsServer {
         headers,
         body,
         identity,
-        impersonate: readImpersonation(request.headersDistinct),
+        impersonate: readWireImpersonation(request.headersDistinct),
         sourceAddress: request.socket.remoteAddress,
         signal,
       });
@@ -169,7 +169,7 @@ export class HttpsServer {
     socket.once("close", () => this.#upgraded.delete(socket));
     try {
       const identity = this.#authenticate(request);
-      const impersonate = readImpersonation(request.headersDistinct);
+      const impersonate = readWireImpersonation(request.headersDistinct);
       this.#options.upgrade(request, socket, { head, identity, impersonate });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
