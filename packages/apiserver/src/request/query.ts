@@ -20,7 +20,8 @@ export class Query {
 
   flag(key: string): boolean {
     const value = this.text(key);
-    switch (value) {
+    // Python's clients write True and False.
+    switch (value?.toLowerCase()) {
       case undefined:
       case "false":
       case "0":
