@@ -1,5 +1,12 @@
-import { PassThrough } from "node:stream";
-import type { ExecRequest, ExecSession, PodStreams } from "@agent-sandbox/kube";
+import { type Duplex, duplexPair, PassThrough, type Readable } from "node:stream";
+import type {
+  AttachRequest,
+  ExecRequest,
+  ExecSession,
+  LogRequest,
+  PodStreams,
+  PortForwardRequest,
+} from "@agent-sandbox/kube";
 
 /** One command that a test plays the part of. */
 export class FakeSession implements ExecSession {
@@ -39,10 +46,15 @@ export class FakeSession implements ExecSession {
   }
 }
 
-/** Commands: `cat` echoes, `fail N` exits with N, `both` writes to both outputs, `flood N` writes N bytes; others wait. */
+/**
+ * Logs say what was asked for; with `follow`, they go on until they are destroyed. Port 80 greets and echoes; others
+ * refuse. Attaching waits. Commands: `cat` echoes, `fail N` exits with N, `both` writes to both outputs, `flood N` writes N bytes;
+ * others wait.
+ */
 export class FakePodStreams implements PodStreams {
   readonly sessions: FakeSession[] = [];
   refuse: Error | undefined;
+  followed: PassThrough | undefined;
 
   async exec(request: ExecRequest): Promise<ExecSession> {
     if (this.refuse !== undefined) throw this.refuse;
@@ -50,6 +62,29 @@ export class FakePodStreams implements PodStreams {
     this.sessions.push(session);
     this.#play(session);
     return session;
+  }
+
+  async attach(request: AttachRequest): Promise<ExecSession> {
+    const session = new FakeSession({ ...request, command: [] });
+    this.sessions.push(session);
+    return session;
+  }
+
+  async logs(request: LogRequest): Promise<Readable> {
+    if (this.refuse !== undefined) throw this.refuse;
+    this.followed = new PassThrough();
+    this.followed.write(`${JSON.stringify(request)}\n`);
+    if (!request.follow) this.followed.end();
+    return this.followed;
+  }
+
+  async portForward({ port }: PortForwardRequest): Promise<Duplex> {
+    if (port !== 80) throw new Error("connection refused");
+    const [here, there] = duplexPair();
+    there.write("hello ");
+    there.on("data", (chunk: Buffer) => there.write(chunk));
+    there.on("end", () => there.end());
+    return here;
   }
 
   #play(session: FakeSession): void {
