@@ -75,6 +75,28 @@ withServer(program.command("exec"))
     (await import("./commands/exec.ts")).exec(sandbox, words, command.optsWithGlobals()),
   );
 
+withServer(program.command("logs"))
+  .description("Print what a sandbox has written")
+  .argument("<sandbox>")
+  .option("-f, --follow", "go on with what it writes from now on")
+  .option("-p, --previous", "of the run before the current one")
+  .option("--timestamps", "begin each line with its time")
+  .option("--tail <lines>", "only the last lines of what is there")
+  .option("--since <duration>", "only what is not older: 30s, 5m")
+  .option("-c, --container <name>", "the container; the first by default")
+  .action(async (sandbox, _options, command) =>
+    (await import("./commands/logs.ts")).logs(sandbox, command.optsWithGlobals()),
+  );
+
+withServer(program.command("port-forward"))
+  .description("Forward a local port to one of a sandbox, until interrupted")
+  .argument("<sandbox>")
+  .argument("<[local:]remote>", "the ports; :remote takes any free local one")
+  .option("--address <address>", "where to listen", "127.0.0.1")
+  .action(async (sandbox, ports, _options, command) =>
+    (await import("./commands/port-forward.ts")).portForward(sandbox, ports, command.optsWithGlobals()),
+  );
+
 try {
   await program.parseAsync();
 } catch (error) {

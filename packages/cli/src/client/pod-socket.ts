@@ -1,0 +1,17 @@
+import type { ClusterAccess } from "@agent-sandbox/kube";
+import { WebSocket } from "ws";
+import { CommandError } from "../command-error.ts";
+import { refusalOf, requestOptions } from "./raw-request.ts";
+
+/** Opens a WebSocket to an API server. A refusal is told in the server's words. */
+export async function openSocket(access: ClusterAccess, path: string, protocol: string): Promise<WebSocket> {
+  const { url, ...options } = await requestOptions(access, path);
+  const socket = new WebSocket(url.replace(/^http/, "ws"), [protocol], options);
+  await new Promise<void>((resolve, reject) => {
+    socket.once("open", resolve).once("error", reject);
+    socket.once("unexpected-response", (_request, response) => {
+      refusalOf(response).then((message) => reject(new CommandError(message)), reject);
+    });
+  });
+  return socket;
+}

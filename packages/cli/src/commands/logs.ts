@@ -1,0 +1,42 @@
+import { once } from "node:events";
+import { get as getHttp, type IncomingMessage } from "node:http";
+import { get as getHttps } from "node:https";
+import { pipeline } from "node:stream/promises";
+import { connect, type GlobalOptions } from "../client/connect.ts";
+import { refusalOf, requestOptions } from "../client/raw-request.ts";
+import { podOf, podPath } from "../client/sandbox-pod.ts";
+import { parseDuration } from "../client/wait-condition.ts";
+import { CommandError } from "../command-error.ts";
+
+export interface LogsOptions extends GlobalOptions {
+  readonly follow?: boolean;
+  readonly previous?: boolean;
+  readonly timestamps?: boolean;
+  readonly tail?: string;
+  readonly since?: string;
+  readonly container?: string;
+}
+
+/** Prints what a sandbox has written. */
+export async function logs(sandbox: string, options: LogsOptions): Promise<void> {
+  const query = logQuery(options);
+  await using connection = await connect(options);
+  const path = podPath(connection.namespace, await podOf(connection, sandbox), "log");
+  const { url, ...request } = await requestOptions(connection.access, `${path}?${query.toString()}`);
+  const sent = url.startsWith("https:") ? getHttps(url, request) : getHttp(url, request);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  if (response.statusCode !== 200) throw new CommandError(await refusalOf(response));
+  await pipeline(response, process.stdout, { end: false });
+}
+
+export function logQuery(options: LogsOptions): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const flag of ["follow", "previous", "timestamps"] as const) if (options[flag]) query.set(flag, "true");
+  if (options.container !== undefined) query.set("container", options.container);
+  if (options.since !== undefined) query.set("sinceSeconds", String(Math.ceil(parseDuration(options.since) / 1000)));
+  if (options.tail === undefined) return query;
+  if (!/^\d{1,15}$/.test(options.tail))
+    throw new CommandError(`--tail must be a number of lines, not "${options.tail}"`);
+  query.set("tailLines", options.tail);
+  return query;
+}

@@ -1,0 +1,76 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import type { WebSocket } from "ws";
+import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
+import { openSocket } from "../client/pod-socket.ts";
+import { podOf, podPath } from "../client/sandbox-pod.ts";
+import { CommandError } from "../command-error.ts";
+
+/** One connection per WebSocket: its data on the first channel, on the second what went wrong. */
+const protocol = "v4.channel.k8s.io";
+const channels = { data: 0, error: 1 } as const;
+/** Both channels begin with the number of the port. */
+const portBytes = 2;
+/** For a browser and its tabs; more wait to be accepted. */
+const mostConnections = 200;
+
+export interface PortForwardOptions extends GlobalOptions {
+  readonly address: string;
+}
+
+/** Forwards a local port to one of a sandbox until it is interrupted. */
+export async function portForward(sandbox: string, ports: string, options: PortForwardOptions): Promise<void> {
+  const { local, remote } = parsePorts(ports);
+  await using connection = await connect(options);
+  const pod = await podOf(connection, sandbox);
+  const path = `${podPath(connection.namespace, pod, "portforward")}?ports=${remote}`;
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+    forward(connection, path, socket).catch((error: unknown) => {
+      console.error(error instanceof Error ? error.message : String(error));
+      socket.destroy();
+    });
+  });
+  server.maxConnections = mostConnections;
+  server.listen(local, options.address);
+  await once(server, "listening");
+  const { address, port } = server.address() as AddressInfo;
+  console.log(`Forwarding from ${address.includes(":") ? `[${address}]` : address}:${port} -> ${remote}`);
+  await once(server, "close");
+}
+
+/** `8080:80`, `80` for the same on both sides, `:80` for any free local port. */
+export function parsePorts(text: string): { readonly local: number; readonly remote: number } {
+  const [, local, remote] = /^(?:(\d{0,5}):)?(\d{1,5})$/.exec(text) ?? [];
+  const ports = { local: Number(local ?? remote), remote: Number(remote) };
+  if (remote !== undefined && ports.remote > 0 && ports.remote <= 65_535 && ports.local <= 65_535) return ports;
+  throw new CommandError(`Cannot read ports "${text}": write local:remote, as in 8080:80`);
+}
+
+async function forward({ access }: Connection, path: string, local: Socket): Promise<void> {
+  local.on("error", () => local.destroy());
+  const socket = await openSocket(access, path, protocol);
+  socket.on("error", () => local.destroy());
+  socket.once("close", () => local.end());
+  local.once("close", () => socket.close());
+  receive(socket, local);
+  local.on("data", (chunk: Buffer) => {
+    local.pause();
+    socket.send(Buffer.concat([Buffer.of(channels.data), chunk]), () => local.resume());
+  });
+  local.resume();
+}
+
+function receive(socket: WebSocket, local: Socket): void {
+  const begun = new Set<number>();
+  socket.on("message", (message: Buffer) => {
+    const [channel = channels.error] = message;
+    const content = message.subarray(1 + (begun.has(channel) ? 0 : portBytes));
+    begun.add(channel);
+    if (content.length === 0) return;
+    if (channel === channels.error) console.error(content.toString());
+    else if (!local.write(content)) {
+      socket.pause();
+      local.once("drain", () => socket.resume());
+    }
+  });
+}
