@@ -134,13 +134,11 @@ describe("the official JavaScript client", () => {
 
   test("follows a log", async () => {
     const out = new PassThrough();
-    // What it says when it is told to stop.
-    out.on("error", () => undefined);
-    const stop = await new Log(config()).log("default", "p", "main", out, { follow: true, tailLines: 5 });
+    await new Log(config()).log("default", "p", "main", out, { follow: true, tailLines: 5 });
     const [line] = (await once(out, "data")) as [Buffer];
     expect(JSON.parse(line.toString())).toMatchObject({ follow: true, tailLines: 5 });
-    stop.abort();
-    await once(podStreams.followed as PassThrough, "close");
+    podStreams.followed?.end("the end\n");
+    expect(await text(out)).toBe("the end\n");
   });
 
   test("forwards a port", async () => {
