@@ -2,7 +2,7 @@ import { type CustomResourceDefinition, convert } from "@agent-sandbox/api";
 import { crds } from "@agent-sandbox/api/crds";
 import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
-import { ageColumn } from "../table/builtin-columns.ts";
+import { ageColumn } from "../table/column.ts";
 import { customColumn } from "../table/custom-columns.ts";
 import type { ResourceDefinition, ServedVersion, Strategy } from "./definition.ts";
 

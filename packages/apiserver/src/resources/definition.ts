@@ -16,6 +16,8 @@ export interface Column {
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
   /** Above 0: only in the wide table. */
   readonly priority?: number;
+  /** Whether it shows the name of the object, which otherwise is in a column before all others. */
+  readonly isName?: boolean;
   cell(object: ApiObject, nowMs: number): string | number | boolean | null;
 }
 

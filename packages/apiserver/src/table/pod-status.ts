@@ -1,5 +1,6 @@
-import { type ApiObject, stringAt, valueAt } from "../api-object.ts";
+import { type ApiObject, objectsAt, stringAt, valueAt } from "../api-object.ts";
 import { ageOf } from "./age.ts";
+import { none } from "./column.ts";
 
 /** `ready/all` containers. */
 export function readyContainers(pod: ApiObject): string {
@@ -16,6 +17,18 @@ export function restarts(pod: ApiObject, nowMs: number): string {
     .sort()
     .at(-1);
   return count === 0 || !ended ? String(count) : `${count} (${ageOf(ended, nowMs)} ago)`;
+}
+
+/** How many of the conditions that a Pod waits for besides its containers hold. */
+export function readinessGates(pod: ApiObject): string {
+  const gates = objectsAt(pod, "spec", "readinessGates");
+  if (gates.length === 0) return none;
+  const held = gates.filter((gate) =>
+    objectsAt(pod, "status", "conditions").some(
+      ({ type, status }) => type === gate["conditionType"] && status === "True",
+    ),
+  );
+  return `${held.length}/${gates.length}`;
 }
 
 /** The one word kubectl shows: the most telling of the Pod's phase, its containers' reasons and its deletion. */

@@ -55,23 +55,29 @@ export async function* renderWatch(
 
 function tableOf(target: Target, items: readonly ApiObject[], options: RenderOptions & { metadata: object }): object {
   const { columns } = target.version;
+  const shown = columns.some(({ isName }) => isName === true) ? columns : [nameColumn, ...columns];
   const include = options.query.oneOf("includeObject", ["None", "Metadata", "Object"]) ?? "Metadata";
   return {
     kind: "Table",
     apiVersion: "meta.k8s.io/v1",
     metadata: options.metadata,
-    columnDefinitions: [nameColumn, ...columns.map(definitionOf)],
+    columnDefinitions: shown.map(definitionOf),
     rows: items.map((object) => ({
-      cells: [object.metadata.name ?? "", ...columns.map((column) => column.cell(object, options.nowMs))],
+      cells: shown.map((column) => column.cell(object, options.nowMs)),
       ...(include === "None" ? {} : { object: include === "Object" ? object : partial(object) }),
     })),
   };
 }
 
-const nameColumn = { name: "Name", type: "string", format: "name", description: "Name of the object", priority: 0 };
+const nameColumn: Column = {
+  name: "Name",
+  type: "string",
+  isName: true,
+  cell: ({ metadata }) => metadata.name ?? "",
+};
 
-function definitionOf({ name, type, priority = 0 }: Column): object {
-  return { name, type, format: "", description: "", priority };
+function definitionOf({ name, type, priority = 0, isName }: Column): object {
+  return { name, type, format: isName === true ? "name" : "", description: "", priority };
 }
 
 function partial({ metadata }: ApiObject): object {
