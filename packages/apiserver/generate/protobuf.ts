@@ -4,12 +4,13 @@ import { join, relative } from "node:path";
 import { kubernetesModule } from "../../api/generate/kubernetes-definitions.ts";
 import { sortKeys } from "../../api/generate/sort-keys.ts";
 import { reviewDefinitions } from "../src/authorization/review-definitions.ts";
+import { specialTypes } from "../src/protobuf/special-types.ts";
 import { builtinKinds } from "../src/resources/builtin-kinds.ts";
 
 /**
  * Writes how the built-in kinds look in Kubernetes' protobuf form, for the server to read bodies in it: client-go's typed
- * clients send nothing else by default. What the numbers mean is in the .proto files of the Go modules; which fields are
- * pointers, and so may hold an empty value that counts, and which are inlined in JSON, only in the Go types. With
+ * clients send nothing else by default. What the numbers mean is in the .proto files of the Go modules; which empty
+ * values JSON would have carried, and which fields it inlines, only in the Go types. With
  * `--check` it writes nothing, needs no network, and fails unless what is committed is of the pinned release and holds
  * what the served kinds need.
  */
@@ -21,7 +22,7 @@ const version = kubernetesModule.version.replace(/^v1\./, "v0.");
 const root = join(import.meta.dirname, "../../..");
 const file = join(import.meta.dirname, "../src/protobuf/messages.generated.json");
 
-/** JSON name, type, and any of: `r` repeated, `m` map by text, `p` pointer, `i` inline. */
+/** JSON name, type, and any of: `r` repeated, `m` map by text, `k` kept when empty, `i` inline. */
 type Field = readonly [string, string, string];
 type Messages = Record<string, Record<string, Field>>;
 
@@ -79,9 +80,10 @@ function messagesIn(folder: string): Messages {
     for (const [, label, mapOf, type, protoName, number] of body.matchAll(pattern)) {
       const written = mapOf ?? type;
       const full = written.startsWith(".") ? written.slice(1) : scalars.has(written) ? written : `${own}.${written}`;
-      const { json = protoName, flags = "" } = goFields.get(`${name}.${number}`) ?? {};
+      const { json = protoName, flags = "", omitsZero = false } = goFields.get(`${name}.${number}`) ?? {};
       const many = mapOf === undefined ? (label === "repeated " ? "r" : "") : "m";
-      fields[number] = [json, full, `${many}${flags}`];
+      const isStructure = many === "" && flags === "" && !omitsZero && !scalars.has(full) && !specialTypes.has(full);
+      fields[number] = [json, full, `${many}${isStructure ? "k" : flags}`];
     }
     messages[`${own}.${name}`] = fields;
   }
@@ -91,6 +93,8 @@ function messagesIn(folder: string): Messages {
 interface GoField {
   readonly json: string;
   readonly flags: string;
+  /** Without this, Go writes structures whether they hold anything or not. */
+  readonly omitsZero: boolean;
 }
 
 function goFieldsIn(folder: string): Map<string, GoField> {
@@ -102,8 +106,10 @@ function goFieldsIn(folder: string): Map<string, GoField> {
       const pattern = /^\t(?:\w+ +)?(\*?)\S+ +`json:"([^"]*)" protobuf:"\w+,(\d+),/gm;
       for (const [, star, tag, number] of body.matchAll(pattern)) {
         const [json = "", ...options] = tag.split(",");
-        const flags = `${star === "*" ? "p" : ""}${options.includes("inline") ? "i" : ""}`;
-        fields.set(`${struct}.${number}`, { json, flags });
+        const inline = options.includes("inline");
+        const always = star === "*" || !(inline || options.includes("omitempty") || options.includes("omitzero"));
+        const flags = `${always ? "k" : ""}${inline ? "i" : ""}`;
+        fields.set(`${struct}.${number}`, { json, flags, omitsZero: options.includes("omitzero") });
       }
     }
   }

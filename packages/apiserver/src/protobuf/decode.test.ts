@@ -42,7 +42,9 @@ describe("decodeProtobuf()", () => {
       value: {
         apiVersion: "authorization.k8s.io/v1",
         kind: "SelfSubjectAccessReview",
+        metadata: {},
         spec: { resourceAttributes: { namespace: "ns", verb: "list", resource: "pods" } },
+        status: { allowed: false },
       },
     });
   });

@@ -4,7 +4,7 @@ import { WireProblem, type WireValue, wireFields } from "./wire.ts";
 
 export type Decoded = { readonly value: unknown } | { readonly problem: string; readonly unknownKind?: boolean };
 
-/** JSON name, type, and any of: `r` repeated, `m` map by text, `p` pointer, `i` inline. */
+/** JSON name, type, and any of: `r` repeated, `m` map by text, `k` kept when empty, `i` inline. */
 type Field = readonly [string, string, string];
 
 const kinds = bundle.kinds as Readonly<Record<string, string | undefined>>;
@@ -14,8 +14,8 @@ const magic = Buffer.from("k8s\0");
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Reads an object in Kubernetes' protobuf form into what JSON would have carried. Go writes its empty values and JSON
- * leaves them out; only where the type can tell "empty" from "absent" does an empty value count.
+ * Reads an object in Kubernetes' protobuf form into what JSON would have carried: in protobuf Go writes every empty
+ * value, in JSON only some of them.
  */
 export function decodeProtobuf(body: Uint8Array): Decoded {
   if (!magic.equals(body.subarray(0, magic.length)))
@@ -65,7 +65,7 @@ function addField(read: Map<string, unknown>, [name, type, flags]: Field, wire: 
     const items = (read.get(name) as unknown[] | undefined) ?? [];
     items.push(value);
     read.set(name, items);
-  } else if (value !== undefined && (flags.includes("p") || !isEmpty(value))) read.set(name, value);
+  } else if (value !== undefined && (flags.includes("k") || !isEmpty(value))) read.set(name, value);
 }
 
 function isEmpty(value: unknown): boolean {
