@@ -5,6 +5,9 @@ import { hasField } from "./field-set.ts";
 import { decodeManagedFields } from "./managed-table.ts";
 import { apply, later, ownersOf, specOf, stored, tryApply, update, widget } from "./widget.test.support.ts";
 
+/** Each run makes objects by the dozen; half the usual number finds what a hundred find. */
+const numRuns = 50;
+
 interface Palette {
   readonly scalars: readonly string[];
   readonly atoms: readonly string[];
@@ -54,6 +57,7 @@ test("applying the same configuration twice changes nothing the second time", ()
       const live = apply(apply(undefined, "a", widget(first)), "b", widget(second), { force: true });
       expect(apply(live, "b", widget(second), { now: later })).toEqual(live);
     }),
+    { numRuns },
   );
 });
 
@@ -64,6 +68,7 @@ test("two appliers of different fields may come in any order", () => {
       const right = apply(apply(undefined, "b", widget(other)), "a", widget(one));
       expect(sortLists(meaning(left))).toEqual(sortLists(meaning(right)));
     }),
+    { numRuns },
   );
 });
 
@@ -89,6 +94,7 @@ test("once a conflict is forced, nobody but the one who forced it owns the field
         expect(owners.map(({ manager }) => manager)).toEqual(["c"]);
       }
     }),
+    { numRuns },
   );
 });
 
@@ -99,6 +105,7 @@ test("taking back all that one applied, and nobody else owns, restores the objec
       const changed = apply(live, "b", widget(config));
       expect(apply(changed, "b", bare())).toEqual(live);
     }),
+    { numRuns },
   );
 });
 
@@ -109,5 +116,6 @@ test("a configuration has its way: what it says is there, and its manager owns i
       expect(specOf(apply(stored(widget(specOf(object) as object)), "z", widget(config)))).toEqual(specOf(object));
       expect(ownersOf(object)["a Apply"]).toEqual(ownersOf(apply(undefined, "a", widget(config)))["a Apply"]);
     }),
+    { numRuns },
   );
 });

@@ -3,7 +3,7 @@ import { maxJsonDepth } from "../json.ts";
 import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
 import { plainText, sourceText, typeName } from "./go-format.ts";
 import { elementOf } from "./list-item.ts";
-import { renderElement } from "./path-element.ts";
+import { field, itemAt, pathOf, renderElement, renderPath, type Trail } from "./path-element.ts";
 
 /** A client can send thousands of wrong fields; this many are named. */
 const maxProblems = 100;
@@ -20,7 +20,7 @@ export function typeProblems(
   { allowDuplicates = false }: CheckOptions = {},
 ): string[] {
   const check: Check = { allowDuplicates, problems: [] };
-  checkValue(check, { value, type, path: "", depth: 1 });
+  checkValue(check, { value, type, trail: undefined, depth: 1 });
   return check.problems;
 }
 
@@ -32,28 +32,29 @@ interface Check {
 interface Place {
   readonly value: unknown;
   readonly type: FieldType;
-  readonly path: string;
+  readonly trail: Trail | undefined;
   readonly depth: number;
 }
 
-function report(check: Check, path: string, what: string): void {
-  if (check.problems.length < maxProblems) check.problems.push(path === "" ? what : `${path}: ${what}`);
+function report(check: Check, trail: Trail | undefined, what: string): void {
+  if (check.problems.length >= maxProblems) return;
+  check.problems.push(trail === undefined ? what : `${renderPath(pathOf(trail))}: ${what}`);
 }
 
 function checkValue(check: Check, place: Place): void {
-  const { value, type, path, depth } = place;
-  if (depth > maxJsonDepth) return report(check, path, `nested deeper than ${maxJsonDepth} levels`);
+  const { value, type, trail, depth } = place;
+  if (depth > maxJsonDepth) return report(check, trail, `nested deeper than ${maxJsonDepth} levels`);
   if (value === null) return;
   const form = formOf(type, value);
   if (form.is === "map") {
     if (isJsonObject(value)) checkMembers(check, place, { members: value, map: form.map });
-    else report(check, path, `expected map, got ${printed(value)}`);
+    else report(check, trail, `expected map, got ${printed(value)}`);
   } else if (form.is === "list") {
     if (Array.isArray(value)) checkItems(check, place, { items: value, list: form.list });
-    else report(check, path, `expected list, got ${printed(value)}`);
+    else report(check, trail, `expected list, got ${printed(value)}`);
   } else {
     const problem = scalarProblem(form.scalar, value);
-    if (problem !== undefined) report(check, path, problem);
+    if (problem !== undefined) report(check, trail, problem);
   }
 }
 
@@ -76,34 +77,35 @@ function scalarProblem(scalar: ScalarType, value: unknown): string | undefined {
 
 function checkMembers(
   check: Check,
-  { path, depth }: Place,
+  { trail, depth }: Place,
   { members, map }: { members: { readonly [name: string]: unknown }; map: MapType },
 ): void {
   for (const [name, value] of Object.entries(members)) {
     const type = map.member(name);
-    const inner = `${path}.${name}`;
+    const inner: Trail = { above: trail, element: field(name) };
     if (type === undefined) report(check, inner, "field not declared in schema");
-    else checkValue(check, { value, type, path: inner, depth: depth + 1 });
+    else checkValue(check, { value, type, trail: inner, depth: depth + 1 });
   }
 }
 
 function checkItems(
   check: Check,
-  { path, depth }: Place,
+  { trail, depth }: Place,
   { items, list }: { items: readonly unknown[]; list: ListType },
 ): void {
   const seen = new Set<string>();
   for (const [at, value] of items.entries()) {
-    let step = `[${at}]`;
+    let element = itemAt(at);
     if (!list.atomic) {
       const named = elementOf(list, value);
-      if ("problem" in named) return report(check, path, `element ${at}: ${named.problem}`);
-      step = renderElement(named.element);
-      if (seen.has(named.element.id) && !check.allowDuplicates)
-        report(check, path, `duplicate entries for key ${step}`);
-      seen.add(named.element.id);
+      if ("problem" in named) return report(check, trail, `element ${at}: ${named.problem}`);
+      element = named.element;
+      if (seen.has(element.id) && !check.allowDuplicates) {
+        report(check, trail, `duplicate entries for key ${renderElement(element)}`);
+      }
+      seen.add(element.id);
     }
-    checkValue(check, { value, type: list.item, path: `${path}${step}`, depth: depth + 1 });
+    checkValue(check, { value, type: list.item, trail: { above: trail, element }, depth: depth + 1 });
   }
 }
 

@@ -3,7 +3,7 @@ import { equalJson } from "../json.ts";
 import { type FieldSet, FieldSetBuilder, without } from "./field-set.ts";
 import { type FieldType, type Form, formOf, type ListType, type MapType } from "./field-type.ts";
 import { type ItemGroup, itemsByElement } from "./list-item.ts";
-import { type FieldPath, field } from "./path-element.ts";
+import { field, pathOf, type Trail } from "./path-element.ts";
 
 /** What changed between two objects. */
 export interface Comparison {
@@ -18,7 +18,7 @@ export function compare(before: unknown, after: unknown, type: FieldType): Compa
     modified: new FieldSetBuilder(),
     removed: new FieldSetBuilder(),
   };
-  compareAt(found, { before, after }, type, []);
+  compareAt(found, { before, after }, type, undefined);
   return { added: found.added.build(), modified: found.modified.build(), removed: found.removed.build() };
 }
 
@@ -35,10 +35,12 @@ interface Pair<T = unknown> {
   readonly after: T;
 }
 
-function compareAt(found: Found, pair: Pair, type: FieldType, path: FieldPath): void {
+function compareAt(found: Found, pair: Pair, type: FieldType, trail: Trail | undefined): void {
+  // Writers share with the live object what they do not touch.
+  if (pair.before === pair.after) return;
   let divided = false;
-  for (const form of formsOf(pair, type)) divided = compareAs(found, pair, form, path);
-  if (divided) report(found, pair, path);
+  for (const form of formsOf(pair, type)) divided = compareAs(found, pair, form, trail);
+  if (divided) report(found, pair, trail);
 }
 
 /** Both forms when the value changed from one to another: what the old one held is gone, what the new one holds is new. */
@@ -51,27 +53,27 @@ function formsOf({ before, after }: Pair, type: FieldType): Form[] {
 }
 
 /** Whether the value was looked into, rather than compared as a whole. */
-function compareAs(found: Found, pair: Pair, form: Form, path: FieldPath): boolean {
+function compareAs(found: Found, pair: Pair, form: Form, trail: Trail | undefined): boolean {
   if (form.is === "map" && !form.map.atomic) {
     const maps = { before: objectOr(pair.before), after: objectOr(pair.after) };
     if (hasMembers(maps.before) || hasMembers(maps.after)) {
-      compareMembers(found, maps, form.map, path);
+      compareMembers(found, maps, form.map, trail);
       return true;
     }
   } else if (form.is === "list" && !form.list.atomic) {
     const lists = { before: listOr(pair.before), after: listOr(pair.after) };
     if (lists.before.length > 0 || lists.after.length > 0) {
-      compareItems(found, lists, form.list, path);
+      compareItems(found, lists, form.list, trail);
       return true;
     }
   }
-  if (!report(found, pair, path) && !equalJson(pair.before, pair.after)) found.modified.add(path);
+  if (!report(found, pair, trail) && !equalJson(pair.before, pair.after)) found.modified.add(pathOf(trail));
   return false;
 }
 
-function report(found: Found, { before, after }: Pair, path: FieldPath): boolean {
-  if (before === undefined) found.added.add(path);
-  else if (after === undefined) found.removed.add(path);
+function report(found: Found, { before, after }: Pair, trail: Trail | undefined): boolean {
+  if (before === undefined) found.added.add(pathOf(trail));
+  else if (after === undefined) found.removed.add(pathOf(trail));
   return before === undefined || after === undefined;
 }
 
@@ -79,40 +81,50 @@ const objectOr = (value: unknown): JsonObject => (isJsonObject(value) ? value : 
 const listOr = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const hasMembers = (object: JsonObject): boolean => Object.keys(object).length > 0;
 
-function compareMembers(found: Found, { before, after }: Pair<JsonObject>, map: MapType, path: FieldPath): void {
+function compareMembers(
+  found: Found,
+  { before, after }: Pair<JsonObject>,
+  map: MapType,
+  trail: Trail | undefined,
+): void {
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const type = map.member(name);
     const pair = { before: ownValue(before, name), after: ownValue(after, name) };
-    if (type !== undefined) compareAt(found, pair, type, [...path, field(name)]);
+    if (type !== undefined) compareAt(found, pair, type, { above: trail, element: field(name) });
   }
 }
 
 const ownValue = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
-function compareItems(found: Found, lists: Pair<readonly unknown[]>, list: ListType, path: FieldPath): void {
+function compareItems(found: Found, lists: Pair<readonly unknown[]>, list: ListType, trail: Trail | undefined): void {
   const before = itemsByElement(list, lists.before);
   const after = itemsByElement(list, lists.after);
   for (const id of new Set([...before.keys(), ...after.keys()])) {
-    compareGroups(found, { before: before.get(id), after: after.get(id) }, list, path);
+    compareGroups(found, { before: before.get(id), after: after.get(id) }, list, trail);
   }
 }
 
 /** An item that a list repeats is compared as a whole; when it begins or ceases to be repeated, it is another item. */
-function compareGroups(found: Found, groups: Pair<ItemGroup | undefined>, list: ListType, path: FieldPath): void {
+function compareGroups(
+  found: Found,
+  groups: Pair<ItemGroup | undefined>,
+  list: ListType,
+  trail: Trail | undefined,
+): void {
   const [old = [], now = []] = [groups.before?.items, groups.after?.items];
   const element = (groups.before ?? groups.after)?.element;
   if (element === undefined) return;
-  const inner = [...path, element];
+  const inner: Trail = { above: trail, element };
   if (old.length <= 1 && now.length <= 1) {
     compareAt(found, { before: old[0], after: now[0] }, list.item, inner);
   } else if (old.length > 1 && now.length > 1) {
-    if (!equalJson(old, now)) found.modified.add(inner);
+    if (!equalJson(old, now)) found.modified.add(pathOf(inner));
   } else if (old.length > 1) {
     if (now.length === 1) compareAt(found, { before: undefined, after: now[0] }, list.item, inner);
-    found.removed.add(inner);
+    found.removed.add(pathOf(inner));
   } else {
     if (old.length === 1) compareAt(found, { before: old[0], after: undefined }, list.item, inner);
-    found.added.add(inner);
+    found.added.add(pathOf(inner));
   }
 }

@@ -1,6 +1,7 @@
 import { isJsonObject } from "../api-object.ts";
 import type { ListType } from "./field-type.ts";
-import { itemWithKey, itemWithValue, type PathElement } from "./path-element.ts";
+import { itemWithEntries, itemWithValue, type PathElement } from "./path-element.ts";
+import { compareEntries, type ValueEntry } from "./value-order.ts";
 
 export type NamedItem = { readonly element: PathElement } | { readonly problem: string };
 
@@ -12,7 +13,7 @@ export function elementOf(list: ListType, item: unknown): NamedItem {
 function keyedElement(list: ListType, item: unknown): NamedItem {
   if (item === null) return { problem: "associative list with keys may not have a null element" };
   if (!isJsonObject(item)) return { problem: "associative list with keys may not have non-map elements" };
-  const key: [string, unknown][] = [];
+  const key: ValueEntry[] = [];
   for (const name of list.keys) {
     const value = Object.hasOwn(item, name) ? item[name] : list.keyDefault(name);
     if (value !== undefined) key.push([name, value]);
@@ -23,7 +24,7 @@ function keyedElement(list: ListType, item: unknown): NamedItem {
       problem: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
     };
   }
-  return { element: itemWithKey(Object.fromEntries(key)) };
+  return { element: itemWithEntries(key.length > 1 ? key.sort(compareEntries) : key) };
 }
 
 function setElement(item: unknown): NamedItem {

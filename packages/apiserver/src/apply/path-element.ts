@@ -28,8 +28,12 @@ export function field(name: string): PathElement {
 }
 
 export function itemWithKey(key: { readonly [name: string]: unknown }): PathElement {
-  const entries = entriesOf(key);
-  return { by: "key", id: `k:${keyJson(entries)}`, key: entries };
+  return itemWithEntries(entriesOf(key));
+}
+
+/** The same, of key fields that are in order. */
+export function itemWithEntries(key: readonly ValueEntry[]): PathElement {
+  return { by: "key", id: `k:${keyJson(key)}`, key };
 }
 
 /** Kubernetes leaves the names of key fields without the escapes it uses for values. */
@@ -41,7 +45,7 @@ export function itemWithValue(value: unknown): PathElement {
   return { by: "value", id: `v:${canonicalJson(value)}`, value };
 }
 
-function itemAt(index: number): PathElement {
+export function itemAt(index: number): PathElement {
   return { by: "index", id: `i:${index}`, index };
 }
 
@@ -91,6 +95,18 @@ export function compareElements(left: PathElement, right: PathElement): number {
   if (left.by === "value" && right.by === "value") return compareValues(left.value, right.value);
   if (left.by === "index" && right.by === "index") return left.index - right.index;
   return ranks[left.by] - ranks[right.by];
+}
+
+/** A path while a value is walked: made for every field, and spelled out for the few that are of interest. */
+export interface Trail {
+  readonly above: Trail | undefined;
+  readonly element: PathElement;
+}
+
+export function pathOf(trail: Trail | undefined): FieldPath {
+  const path: PathElement[] = [];
+  for (let at = trail; at !== undefined; at = at.above) path.push(at.element);
+  return path.toReversed();
 }
 
 /** A path as messages show it: `.spec.containers[name="x"].image`. */

@@ -1,7 +1,7 @@
 import type { ApiObject } from "../api-object.ts";
 import { fieldsOf } from "./extract.ts";
 import { difference, type FieldSet, intersection, isEmptySet, noFields, union } from "./field-set.ts";
-import type { ManagedEntry, ManagedTable } from "./managed-table.ts";
+import { entryId, type ManagedEntry, type ManagedTable } from "./managed-table.ts";
 import { withNamedFields } from "./named-fields.ts";
 import { neverOwned } from "./never-owned.ts";
 import { removeFields } from "./remove.ts";
@@ -24,6 +24,9 @@ export function prune({ kind, merged, table, last }: Pruning): Versioned {
   // An entry may have been written by a client; an object has to keep what makes it one.
   const fields = difference(last?.fields ?? noFields, neverOwned);
   if (last === undefined || isEmptySet(fields)) return merged;
+  const now = table.get(entryId(last));
+  // The usual case: a configuration that grew or only changed values.
+  if (now?.apiVersion === last.apiVersion && isEmptySet(difference(fields, now.fields))) return merged;
   const before = converted(kind, merged, last.apiVersion);
   if (before === undefined) return merged;
   const owned = withNamedFields(fields, before.type);

@@ -52,9 +52,7 @@ export function updatedTable(
 ): ManagedTable {
   const after = versioned(kind, next);
   const before = live === undefined ? zeroLike(kind, after) : versioned(kind, live);
-  for (const { object, type } of [before, after]) {
-    if (typeProblems(object, type, { allowDuplicates: true }).length > 0) return new Map();
-  }
+  if (typeProblems(after.object, after.type, { allowDuplicates: true }).length > 0) return new Map();
   const current = currentTable(kind, table, before);
   const { table: rest, changes } = dispossess({ kind, before, after, table: current });
   const fields = difference(union(changes.modified, changes.added), neverOwned);

@@ -72,14 +72,20 @@ const jsonEscapes: Readonly<Record<string, string>> = {
   "\u2029": "\\u2029",
 };
 
+/** Printable ASCII but the quote, the backslash and what is escaped above: nearly every name there is. */
+const plainName = /^[\x20\x21\x23-\x25\x27-\x3b\x3d\x3f-\x5b\x5d-\x7e]*$/;
+
+function jsonText(text: string): string {
+  if (plainName.test(text)) return `"${text}"`;
+  return JSON.stringify(text.toWellFormed()).replaceAll(
+    /\\\\|\\"|\\[bf]|[<>&\u2028\u2029]/g,
+    (found) => jsonEscapes[found] ?? found,
+  );
+}
+
 /** JSON with sorted keys and the characters escaped that Kubernetes escapes: the same value always gives the same bytes. */
 export function canonicalJson(value: unknown): string {
-  if (typeof value === "string") {
-    return JSON.stringify(value.toWellFormed()).replaceAll(
-      /\\\\|\\"|\\[bf]|[<>&\u2028\u2029]/g,
-      (found) => jsonEscapes[found] ?? found,
-    );
-  }
+  if (typeof value === "string") return jsonText(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(value ?? null);
   return `{${entriesOf(value)
