@@ -31,6 +31,8 @@ build: setup ## Build dist/agent-sandbox
 
 .PHONY: generate manifests
 generate: manifests ## Regenerate everything that is generated
+	@$(NODE) packages/apiserver/generate/main.ts
+	@$(NODE) packages/apiserver/generate/protobuf.ts
 manifests: setup ## Generate the CRDs into deploy/crds
 	@$(NODE) packages/api/generate/main.ts
 
@@ -40,7 +42,7 @@ check: setup ## Format, lint, types, layers, generated files, unit tests: under 
 format: setup ## Rewrite the sources in the house format
 	@biome check --write .
 
-.PHONY: test test-unit test-kube test-api test-node test-e2e
+.PHONY: test test-unit test-kube test-api test-node test-e2e test-kubernetes
 test: setup-test ## Install what is missing and run every suite
 	@$(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -53,6 +55,9 @@ test-node: setup-test ## The embedded node with real runc (needs root)
 	@$(NODE) scripts/test.ts node
 test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
+
+test-kubernetes: setup-test ## Our CRDs and conversion on a real kube-apiserver (built on first use)
+	@$(NODE) scripts/test.ts kubernetes
 
 .PHONY: bench bench-kube
 bench: bench-kube ## Run every benchmark and rewrite bench/RESULTS.md

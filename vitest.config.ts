@@ -30,6 +30,7 @@ export default defineConfig({
       integration("apiserver", ["packages/apiserver/src/**/*.int.test.ts"]),
       integration("node", ["packages/node/src/**/*.int.test.ts"]),
       integration("e2e", ["test/e2e/**/*.int.test.ts"]),
+      integration("kubernetes", ["test/kube-apiserver/**/*.int.test.ts"]),
     ],
   },
 });

@@ -20,6 +20,8 @@ nft|nftables|keeps sandboxes apart on the network
 test_tools='
 openssl|openssl|makes the bad certificates of the client tests
 kubectl|kubernetes-client|an outside judge of the API server
+go|golang|compiles a real kube-apiserver, the other judge (1.26 or newer)
+setpriv|util-linux|ends test servers with the test that started them
 '
 
 # Debian keeps some of these in folders that only root's login shells have on their PATH.
