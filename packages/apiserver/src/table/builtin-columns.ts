@@ -1,6 +1,6 @@
 import { type ApiObject, valueAt } from "../api-object.ts";
 import type { Column } from "../resources/definition.ts";
-import { ageColumn, at, createdColumn, keysOf, none, orEmpty, pairs, text } from "./column.ts";
+import { ageColumn, at, createdColumn, keysOf, orEmpty, pairs, text } from "./column.ts";
 import { endpointAddresses, sliceEndpoints, slicePorts } from "./endpoint-columns.ts";
 import { eventColumns } from "./event-columns.ts";
 import { nodeColumns } from "./node-columns.ts";
@@ -91,7 +91,7 @@ export const builtinColumns: { readonly [plural: string]: readonly Column[] | un
     { ...text("Name", storageClassName), isName: true },
     text("Provisioner", orEmpty("provisioner")),
     text("ReclaimPolicy", orEmpty("reclaimPolicy")),
-    text("VolumeBindingMode", (each) => String(valueAt(each, "volumeBindingMode") ?? none)),
+    text("VolumeBindingMode", at("volumeBindingMode")),
     text("AllowVolumeExpansion", (each) => each["allowVolumeExpansion"] === true),
     ageColumn,
   ],

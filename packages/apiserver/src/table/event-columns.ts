@@ -38,11 +38,11 @@ function times(event: ApiObject): number {
 }
 
 function source(event: ApiObject): string {
-  const { component, host } = (event["source"] ?? event["deprecatedSource"] ?? {}) as Record<string, unknown>;
+  const from = event["source"] ?? event["deprecatedSource"];
   const reporter = stringAt(event, "reportingComponent") ?? stringAt(event, "reportingController");
-  return [component || reporter, host || stringAt(event, "reportingInstance")]
-    .filter((part) => typeof part === "string" && part !== "")
-    .join(", ");
+  const component = stringAt(from, "component") || reporter;
+  const host = stringAt(from, "host") || stringAt(event, "reportingInstance");
+  return [component, host].filter((part) => part !== undefined && part !== "").join(", ");
 }
 
 function objectReference(reference: unknown): string {

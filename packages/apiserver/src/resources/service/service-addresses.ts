@@ -26,18 +26,6 @@ export class ServiceAddresses {
     );
   }
 
-  isTaken(address: string): boolean {
-    if (this.#recent.has(address)) return true;
-    return [...this.#services()].some((service) => stringAt(service, "spec", "clusterIP") === address);
-  }
-
-  inRange(address: string): boolean {
-    const match = /^10\.96\.(\d{1,3})\.(\d{1,3})$/.exec(address);
-    if (match === null || !match.slice(1).every((part) => Number(part) <= 255)) return false;
-    const at = Number(match[1]) * 256 + Number(match[2]);
-    return at > 0 && at < addresses - 1;
-  }
-
   nodePort(): number | undefined {
     const taken = new Set(
       [...this.#services()].flatMap((service) =>
@@ -58,13 +46,13 @@ export class ServiceAddresses {
     for (let step = 0; step < count; step += 1) {
       const name = nameOf((start + step) % count);
       if (isTaken(name) || this.#recent.has(name)) continue;
-      this.remember(name);
+      this.#remember(name);
       return name;
     }
     return undefined;
   }
 
-  remember(name: string): void {
+  #remember(name: string): void {
     this.#recent.add(name);
     if (this.#recent.size > maxRecent) this.#recent.delete(this.#recent.values().next().value as string);
   }
