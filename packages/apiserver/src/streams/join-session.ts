@@ -17,7 +17,9 @@ export async function joinSession(
   session: ExecSession,
   statusOf: (exit: Exit) => Status,
 ): Promise<void> {
-  void client.gone.then(() => session.kill());
+  let isOver = false;
+  // After its end, a command may have left something running, which is not ours to kill.
+  void client.gone.then(() => isOver || session.kill());
   client.onResize((message) => {
     const size = parseTerminalSize(message);
     if (size !== undefined) session.resize(size.columns, size.rows);
@@ -25,6 +27,7 @@ export async function joinSession(
   feed(client.stdin, session.stdin);
   await Promise.all([carry(session.stdout, client.stdout), carry(session.stderr, client.stderr)]);
   const status = await session.exit.then(statusOf, (error: unknown) => lostStatus(String(error)));
+  isOver = true;
   await client.finish(status);
 }
 

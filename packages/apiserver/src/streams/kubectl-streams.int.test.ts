@@ -2,7 +2,9 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { connect } from "node:net";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,7 +12,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { KubeConfig, Log, PortForward } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ApiServer, createApiServer } from "../index.ts";
+import { type ApiServer, createApiServer, type Listening } from "../index.ts";
 import { FakePodStreams } from "./fake-pod-streams.test.support.ts";
 
 const kubectlPath = "/usr/bin/kubectl";
@@ -19,13 +21,15 @@ if (!available) console.warn(`skipped: ${kubectlPath} is not installed`);
 
 let folder: string;
 let server: ApiServer;
+let listening: Listening;
 const podStreams = new FakePodStreams();
 const kubeconfig = (): string => join(folder, "kubeconfig");
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "apiserver-streams-"));
   server = await createApiServer({ nodeName: "box", podStreams });
-  (await server.listen()).writeKubeconfig(kubeconfig());
+  listening = await server.listen();
+  listening.writeKubeconfig(kubeconfig());
   const path = "/api/v1/namespaces/default/pods";
   const body = { metadata: { name: "p" }, spec: { containers: [{ name: "main", image: "busybox" }] } };
   await server.transport.send({ method: "POST", path, body });
@@ -123,6 +127,24 @@ describe.skipIf(!available).each([
     child.kill();
     expect(await said).toContain("error forwarding port 81: connection refused");
   });
+});
+
+test("agrees to SPDY inside a WebSocket, which kubectl would do without unasked", async () => {
+  const { url, authority, token } = listening;
+  const asking = request(`${url}/api/v1/namespaces/default/pods/p/portforward`, {
+    ca: authority,
+    headers: {
+      authorization: `Bearer ${token}`,
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": randomBytes(16).toString("base64"),
+      "sec-websocket-protocol": "SPDY/3.1+portforward.k8s.io",
+    },
+  }).end();
+  const [response, socket] = (await once(asking, "upgrade")) as [IncomingMessage, Socket];
+  expect(response.headers["sec-websocket-protocol"]).toBe("SPDY/3.1+portforward.k8s.io");
+  socket.destroy();
 });
 
 describe("the official JavaScript client", () => {
