@@ -4,9 +4,12 @@ import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import { ageColumn } from "../table/column.ts";
 import { customColumn } from "../table/custom-columns.ts";
+import { compileJsonPath } from "../table/json-path.ts";
 import type { ResourceDefinition, ServedVersion, Strategy } from "./definition.ts";
 
-type CustomVersion = CustomResourceDefinition["spec"]["versions"][number];
+type CustomVersion = CustomResourceDefinition["spec"]["versions"][number] & {
+  readonly selectableFields?: readonly { readonly jsonPath: string }[];
+};
 
 const sandboxStrategy: Strategy = {
   convert: (object, apiVersion) => {
@@ -43,8 +46,22 @@ export function defineCustom(
     hasGeneration: true,
     unconditionalUpdate: false,
     returnsDeleted: false,
-    strategy,
+    strategy: { selectableFields: selectableFields(spec.versions), ...strategy },
   };
+}
+
+/** The fields by which objects can be selected besides their name, as the stored version names them. */
+function selectableFields(versions: readonly CustomVersion[]): NonNullable<Strategy["selectableFields"]> {
+  const stored = versions.find(({ storage }) => storage);
+  const fields = (stored?.selectableFields ?? []).map(({ jsonPath }) => {
+    const path = compileJsonPath(jsonPath);
+    const read = (object: ApiObject): string => {
+      const [value] = path?.(object) ?? [];
+      return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+    };
+    return [jsonPath.replace(/^\./, ""), read] as const;
+  });
+  return Object.fromEntries(fields);
 }
 
 /** A kind that is going takes no new objects, or it would never be gone. */

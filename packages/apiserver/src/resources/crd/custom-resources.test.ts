@@ -72,6 +72,16 @@ describe("custom resources", () => {
     expect(Object.keys(paths)).toContain("apis/example.com/v1");
   });
 
+  test("can be selected by the fields that their definition names", async () => {
+    const selectable = { versions: [version("v1", { selectableFields: [{ jsonPath: ".spec.colour" }] })] };
+    await api.create(crds, widgets(selectable, "pick.example.com"));
+    const path = objects("pick.example.com");
+    await api.create(path, { metadata: { name: "r" }, spec: { colour: "red" } });
+    await api.create(path, { metadata: { name: "b" }, spec: { colour: "blue" } });
+    expect(await api.names(`${path}?fieldSelector=spec.colour%3Dred`)).toEqual(["r"]);
+    expect((await api.send("GET", `${path}?fieldSelector=spec.size%3D3`)).status).toBe(400);
+  });
+
   test("follow every change of their definition, and keep the versions that may be stored", async () => {
     await api.create(crds, widgets({}, "grow.example.com"));
     await api.create(objects("grow.example.com"), { metadata: { name: "old" }, spec: { size: 7 } });
