@@ -12,6 +12,8 @@ export { type KubeconfigOptions, writeKubeconfig } from "./auth/kubeconfig.ts";
 export type { AccessOptions } from "./authorization/open-access.ts";
 export type { Clock } from "./clock.ts";
 export type { Logger } from "./logger.ts";
+export { backUpFolder, saveBackup } from "./store/back-up-folder.ts";
 export type { HistoryBounds } from "./store/history.ts";
+export { type Restored, restoreFolder } from "./store/restore.ts";
 export type { KeyAndCertificate } from "./tls/certificate.ts";
 export { type ClientRequest, issueClientCertificate, readAuthority } from "./tls/client-identity.ts";

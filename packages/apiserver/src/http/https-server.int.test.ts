@@ -198,13 +198,10 @@ describe("what a request may be", () => {
     expect(await answer).toContain("413");
   });
 
-  test.for(["application/cbor", "application/x-www-form-urlencoded", "text/plain"])(
-    "not %s",
-    async (type) => {
-      const answer = await send(configMaps, { method: "POST", headers: { "content-type": type }, body: "x" });
-      expect(answer).toMatchObject({ status: 415, body: { reason: "UnsupportedMediaType" } });
-    },
-  );
+  test.for(["application/cbor", "application/x-www-form-urlencoded", "text/plain"])("not %s", async (type) => {
+    const answer = await send(configMaps, { method: "POST", headers: { "content-type": type }, body: "x" });
+    expect(answer).toMatchObject({ status: 415, body: { reason: "UnsupportedMediaType" } });
+  });
 
   test.for([
     "/api/v1/namespaces/../../etc/passwd",
@@ -249,6 +246,23 @@ describe("what a request may be", () => {
     // The server may close before all was sent, and the client then never sees why.
     expect(await answer).toMatch(/^(HTTP\/1.1 431|$)/);
     expect((await send("/healthz")).status).toBe(200);
+  });
+});
+
+describe("a backup over the wire", () => {
+  const backup = "/agent-sandbox/backup";
+
+  test("is for superusers alone", async () => {
+    expect((await fetchAnonymously(backup)).status).toBe(401);
+    const asCluster = { "impersonate-user": "jane", "impersonate-group": "system:authenticated" };
+    expect((await send(backup, { headers: asCluster })).status).toBe(403);
+    expect((await send(backup, { method: "POST" })).status).toBe(405);
+  });
+
+  test("is packed and whole", async () => {
+    const answer = await send(backup);
+    expect(answer).toMatchObject({ status: 200, headers: { "content-type": "application/octet-stream" } });
+    expect(answer.body.length).toBeGreaterThan(100);
   });
 });
 

@@ -18,6 +18,7 @@ import { getScale, patchScale, updateScale } from "../verbs/scale.ts";
 import { update } from "../verbs/update.ts";
 import { parseWriteOptions, type WriteOptions } from "../verbs/write-options.ts";
 import type { ApiRequest, Reply } from "./api-request.ts";
+import { backupPath, backupReply } from "./backup.ts";
 import { Query } from "./query.ts";
 import {
   deletedReply,
@@ -57,6 +58,7 @@ async function route(context: ApiContext, request: ApiRequest): Promise<Reply> {
   const path = parsePath(mark < 0 ? request.url : request.url.slice(0, mark));
   if (path === undefined) throw pathNotFound();
   if (path.kind !== "resource") {
+    if (path.kind === "other" && path.path === backupPath) return backupReply(context, request);
     return openIdReply(context.access.tokens, path, request) ?? discoveryReply(context.registry, path, request);
   }
   const target = resolveTarget(path, context.registry);

@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Clock } from "../clock.ts";
@@ -19,6 +20,8 @@ export interface LogStoreOptions {
   readonly logger: Logger;
   /** Default: 8192 changes of each resource, five minutes. */
   readonly history?: HistoryBounds;
+  /** Makes a packed copy of what is kept; absent when nothing is. */
+  readonly backUp?: () => Promise<Readable>;
   /** Runs last, once the journal is closed. */
   readonly onClosed?: () => void;
 }
@@ -45,9 +48,11 @@ export class LogStore implements Store {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #houseKeeper: HouseKeeper;
+  readonly #backUp: (() => Promise<Readable>) | undefined;
   readonly #onClosed: (() => void) | undefined;
   readonly #objects: Map<string, Objects>;
   readonly #histories: Map<string, History>;
+  readonly #floor: number;
   readonly #listeners = new Set<{ resource: string | undefined; wake: (changes: readonly ResourceChange[]) => void }>();
   /** The newest decision on each key that is not saved yet. */
   readonly #staged = new Map<string, Change>();
@@ -61,9 +66,11 @@ export class LogStore implements Store {
     this.#journal = options.journal;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#backUp = options.backUp;
     this.#onClosed = options.onClosed;
     this.#objects = options.state.objects;
     this.#histories = options.state.histories;
+    this.#floor = options.state.floor;
     this.#revision = options.state.revision;
     this.#nextRevision = this.#revision + 1;
     const bounds = options.history ?? defaultHistoryBounds;
@@ -130,6 +137,12 @@ export class LogStore implements Store {
       this.#flush ??= setImmediate(() => this.#commitQueued());
     });
     return result;
+  }
+
+  async backUp(): Promise<Readable> {
+    if (this.#closed) throw new ApiError("ServiceUnavailable", "the server is shutting down");
+    if (this.#backUp === undefined) throw new ApiError("BadRequest", "the server keeps nothing that outlives it");
+    return this.#backUp();
   }
 
   async close(): Promise<void> {
@@ -211,7 +224,7 @@ export class LogStore implements Store {
   #history(resource: string): History {
     const known = this.#histories.get(resource);
     if (known !== undefined) return known;
-    const history = new History(0);
+    const history = new History(this.#floor);
     this.#histories.set(resource, history);
     return history;
   }

@@ -9,17 +9,25 @@ export interface Replayed {
   readonly objects: Map<string, Objects>;
   readonly histories: Map<string, History>;
   readonly revision: number;
+  /** The revision up to which nothing is known of any resource: that of a restored store. */
+  readonly floor: number;
 }
+
+/** The name under which a journal keeps the floor of all resources. */
+export const everything = "";
 
 /** Builds the state of a store by going through its journal once. */
 export function replay({ rows, floors }: LoadedJournal): Replayed {
   const objects = new Map<string, Objects>();
-  const histories = new Map<string, History>([...floors].map(([resource, floor]) => [resource, new History(floor)]));
+  const { [everything]: floor = 0, ...own } = Object.fromEntries(floors);
+  const histories = new Map(
+    Object.entries(own).map(([resource, own]) => [resource, new History(Math.max(own, floor))]),
+  );
   let revision = 0;
   for (const row of rows) {
     const { resource, key, atMs } = row;
     const current = getOrAdd(objects, resource, () => new Objects());
-    const history = getOrAdd(histories, resource, () => new History(0));
+    const history = getOrAdd(histories, resource, () => new History(floor));
     const previous = current.get(key);
     const stored = decode(row);
     if (stored === undefined) current.delete(key);
@@ -27,7 +35,7 @@ export function replay({ rows, floors }: LoadedJournal): Replayed {
     if (row.revision > history.floor) history.append({ revision: row.revision, atMs, key, stored, previous });
     revision = row.revision;
   }
-  return { objects, histories, revision: Math.max(revision, ...floors.values()) };
+  return { objects, histories, revision: Math.max(revision, ...floors.values()), floor };
 }
 
 function decode({ object, revision, resource, key }: JournalRow): Stored | undefined {

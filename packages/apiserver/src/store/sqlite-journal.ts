@@ -1,10 +1,8 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { Compaction, Journal, JournalRow, LoadedJournal } from "./journal.ts";
-
-/** "ASBX": marks the file as ours, at the offset SQLite keeps for that purpose. */
-const applicationId = 0x41534258;
-const schemaVersion = 1;
+import { copyStore } from "./backup-file.ts";
+import type { Compaction, Journal, JournalRow } from "./journal.ts";
+import { storeFormat } from "./read-journal.ts";
 
 /**
  * A write-ahead log about this long is folded into the main file even when the store never rests: some ten milliseconds
@@ -15,8 +13,8 @@ const maxLogBytes = 4 * 1024 * 1024;
 const commitBytes = 3 * 4096;
 
 const createSchema = `
-  PRAGMA application_id = ${applicationId};
-  PRAGMA user_version = ${schemaVersion};
+  PRAGMA application_id = ${storeFormat.applicationId};
+  PRAGMA user_version = ${storeFormat.version};
   CREATE TABLE log (
     revision INTEGER PRIMARY KEY,
     resource TEXT NOT NULL,
@@ -27,62 +25,6 @@ const createSchema = `
   ) STRICT;
   CREATE TABLE floors (resource TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
-
-/**
- * Reads a journal file without changing it: a file that is not ours, is of a newer version or is damaged is refused and
- * left as it was. `use` sees the rows one by one and must be done with them when it returns. The caller holds the
- * folder's lock.
- */
-export function readJournal<T>(path: string, use: (journal: LoadedJournal) => T): T {
-  if (!existsSync(path) || statSync(path).size === 0) return use({ rows: [], floors: new Map() });
-  checkHeader(path);
-  let database: DatabaseSync | undefined;
-  try {
-    // A read-only connection cannot fold the log into the main file when it closes.
-    database = new DatabaseSync(path, { readOnly: true });
-    const floors = database.prepare("SELECT resource, revision FROM floors").all();
-    const rows = database.prepare("SELECT * FROM log ORDER BY revision").iterate();
-    return use({
-      rows: rows.map(toRow),
-      floors: new Map(floors.map(({ resource, revision }) => [String(resource), Number(revision)])),
-    });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`Cannot read store "${path}": the file is damaged (${why}); restore it from a copy`, {
-      cause: error,
-    });
-  } finally {
-    database?.close();
-  }
-}
-
-function checkHeader(path: string): void {
-  const header = Buffer.alloc(100);
-  const file = openSync(path, "r");
-  const length = readSync(file, header, 0, 100, 0);
-  closeSync(file);
-  if (length < 100 || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
-    throw new Error(`Cannot read store "${path}": it is not a database; move it away or choose another data folder`);
-  }
-  if (header.readUInt32BE(68) !== applicationId) {
-    throw new Error(`Cannot read store "${path}": it belongs to another program; choose another data folder`);
-  }
-  const version = header.readUInt32BE(60);
-  if (version !== schemaVersion) {
-    throw new Error(`Cannot read store "${path}": its format is ${version}, this program reads ${schemaVersion}`);
-  }
-}
-
-function toRow(row: Record<string, unknown>): JournalRow {
-  return {
-    revision: Number(row["revision"]),
-    resource: String(row["resource"]),
-    key: String(row["key"]),
-    previous: row["previous"] === null ? undefined : Number(row["previous"]),
-    atMs: Number(row["at_ms"]),
-    object: typeof row["object"] === "string" ? row["object"] : undefined,
-  };
-}
 
 /** A journal in one SQLite file, which `readJournal` has accepted. */
 export class SqliteJournal implements Journal {
@@ -139,6 +81,10 @@ export class SqliteJournal implements Journal {
     if (this.#logBytes === 0) return;
     this.#database.exec("PRAGMA wal_checkpoint(RESTART)");
     this.#logBytes = 0;
+  }
+
+  async backUp(folder: string, path: string): Promise<void> {
+    await copyStore(this.#database, folder, path);
   }
 
   close(): void {

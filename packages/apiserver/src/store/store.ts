@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { ApiObject } from "../api-object.ts";
 
 /** An object as it was saved at one revision. */
@@ -53,6 +54,8 @@ export interface Store extends View {
   read(resource: string, position: number, limit: number): { changes: readonly Change[]; next: number } | undefined;
   /** Calls `wake` after each commit that touched the resource (or any, when absent). Returns the way to stop it. */
   subscribe(resource: string | undefined, wake: (changes: readonly ResourceChange[]) => void): () => void;
+  /** Everything that is kept, at one moment and packed, for `restoreFolder`. Whoever gets it must read or destroy it. */
+  backUp(): Promise<Readable>;
   close(): Promise<void>;
 }
 

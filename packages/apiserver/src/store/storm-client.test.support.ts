@@ -49,7 +49,7 @@ const names = 4;
  * last acknowledged, and for at most one of them also what it was asked for and has not answered.
  */
 export class StormClient {
-  readonly acknowledged = new Map<string, Known | undefined>();
+  readonly acknowledged: Map<string, Known | undefined> = new Map();
   asked: { readonly name: string; readonly value: string | undefined } | undefined;
   readonly #id: number;
   #at = 0;

@@ -1,0 +1,73 @@
+import { closeSync, createReadStream, createWriteStream, openSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { backup, DatabaseSync } from "node:sqlite";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip, type Gzip } from "node:zlib";
+import { readFileIfAny } from "../private-file.ts";
+import type { LoadedJournal } from "./journal.ts";
+import { type JournalFormat, readJournal } from "./read-journal.ts";
+
+/** "ASBB": a backup is not mistaken for a store, nor a store for a backup. */
+const format: JournalFormat = { applicationId: 0x41534242, version: 1, what: "backup" };
+
+/** What makes clients take the restored server for the same one: whom they trust, and who they are to it. */
+const identityFiles = ["ca.key", "ca.crt", "server.key", "server.crt", "service-account.key", "admin.token"];
+
+/**
+ * Copies a store and the identity beside it into a new database file. Writes go on meanwhile: the copy shows one moment
+ * between its start and its end.
+ */
+export async function copyStore(store: DatabaseSync, folder: string, path: string): Promise<void> {
+  rmSync(path, { force: true });
+  closeSync(openSync(path, "wx", 0o600));
+  await backup(store, path);
+  const copy = new DatabaseSync(path);
+  try {
+    copy.exec("PRAGMA journal_mode = DELETE; BEGIN; CREATE TABLE files (name TEXT PRIMARY KEY, content TEXT) STRICT");
+    const insert = copy.prepare("INSERT INTO files VALUES (?, ?)");
+    for (const name of identityFiles) {
+      const content = readFileIfAny(join(folder, name));
+      if (content !== undefined) insert.run(name, content);
+    }
+    copy.exec(`PRAGMA application_id = ${format.applicationId}; PRAGMA user_version = ${format.version}; COMMIT`);
+  } finally {
+    copy.close();
+  }
+}
+
+/** A copy as it is kept: compressed, which also makes every missing or changed byte show. */
+export function packCopy(path: string): Gzip {
+  const packed = createGzip({ level: 1 });
+  const copy = createReadStream(path).once("error", (error) => packed.destroy(error));
+  packed.once("close", () => rmSync(path, { force: true }));
+  return copy.pipe(packed);
+}
+
+export async function unpackCopy(file: string, path: string): Promise<void> {
+  try {
+    await pipeline(createReadStream(file), createGunzip(), createWriteStream(path, { mode: 0o600 }));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`Cannot read backup "${file}": it is not one, or it is damaged (${why})`, { cause: error });
+  }
+}
+
+export interface LoadedBackup {
+  readonly journal: LoadedJournal;
+  readonly files: ReadonlyMap<string, string>;
+}
+
+/** Reads an unpacked copy; refuses what is not a backup, is of a newer format or does not hold together. */
+export function readCopy<T>(path: string, use: (backup: LoadedBackup) => T): T {
+  return readJournal(
+    path,
+    (journal, database) => {
+      const [check] = database.prepare("PRAGMA integrity_check(1)").all();
+      if (check?.["integrity_check"] !== "ok") throw new Error(String(check?.["integrity_check"]));
+      const files = database.prepare("SELECT name, content FROM files").all();
+      const known = files.filter(({ name }) => identityFiles.includes(String(name)));
+      return use({ journal, files: new Map(known.map(({ name, content }) => [String(name), String(content)])) });
+    },
+    format,
+  );
+}

@@ -1,0 +1,79 @@
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { JournalRow, LoadedJournal } from "./journal.ts";
+
+/** How a file of ours is told from others: by marks at the offsets SQLite keeps for that purpose. */
+export interface JournalFormat {
+  readonly applicationId: number;
+  readonly version: number;
+  /** How messages call it. */
+  readonly what: string;
+}
+
+/** "ASBX" */
+export const storeFormat: JournalFormat = { applicationId: 0x41534258, version: 1, what: "store" };
+
+/**
+ * Reads a journal file without changing it: a file that is not ours, is of a newer version or is damaged is refused and
+ * left as it was. `use` sees the rows one by one and must be done with them when it returns. The caller holds the
+ * folder's lock.
+ */
+export function readJournal<T>(
+  path: string,
+  use: (journal: LoadedJournal, database: DatabaseSync) => T,
+  format: JournalFormat = storeFormat,
+): T {
+  const isNew = !existsSync(path) || statSync(path).size === 0;
+  if (isNew && format === storeFormat) {
+    using nothing = new DatabaseSync(":memory:");
+    return use({ rows: [], floors: new Map() }, nothing);
+  }
+  checkHeader(path, format);
+  let database: DatabaseSync | undefined;
+  try {
+    // A read-only connection cannot fold the log into the main file when it closes.
+    database = new DatabaseSync(path, { readOnly: true });
+    const floors = database.prepare("SELECT resource, revision FROM floors").all();
+    const rows = database.prepare("SELECT * FROM log ORDER BY revision").iterate();
+    const loaded = {
+      rows: rows.map(toRow),
+      floors: new Map(floors.map(({ resource, revision }) => [String(resource), Number(revision)])),
+    };
+    return use(loaded, database);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`Cannot read ${format.what} "${path}": the file is damaged (${why}); use another copy`, {
+      cause: error,
+    });
+  } finally {
+    database?.close();
+  }
+}
+
+function checkHeader(path: string, { applicationId, version, what }: JournalFormat): void {
+  const header = Buffer.alloc(100);
+  const file = openSync(path, "r");
+  const length = readSync(file, header, 0, 100, 0);
+  closeSync(file);
+  if (length < 100 || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
+    throw new Error(`Cannot read ${what} "${path}": it is not a database; move it away or choose another`);
+  }
+  if (header.readUInt32BE(68) !== applicationId) {
+    throw new Error(`Cannot read ${what} "${path}": it belongs to another program; choose another`);
+  }
+  const found = header.readUInt32BE(60);
+  if (found !== version) {
+    throw new Error(`Cannot read ${what} "${path}": its format is ${found}, this program reads ${version}`);
+  }
+}
+
+function toRow(row: Record<string, unknown>): JournalRow {
+  return {
+    revision: Number(row["revision"]),
+    resource: String(row["resource"]),
+    key: String(row["key"]),
+    previous: row["previous"] === null ? undefined : Number(row["previous"]),
+    atMs: Number(row["at_ms"]),
+    object: typeof row["object"] === "string" ? row["object"] : undefined,
+  };
+}
