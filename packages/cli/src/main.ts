@@ -97,6 +97,20 @@ withServer(program.command("port-forward"))
     (await import("./commands/port-forward.ts")).portForward(sandbox, ports, command.optsWithGlobals()),
   );
 
+withFolder(program.command("backup"))
+  .description("Save every object and the identity of the box in one file, whether it runs or not")
+  .argument("<file>")
+  .action(async (file, _options, command) =>
+    (await import("./commands/backup.ts")).backup(file, command.optsWithGlobals()),
+  );
+
+withFolder(program.command("restore"))
+  .description("Put a backup in the place of what a stopped box has; volumes and images are not in it")
+  .argument("<file>")
+  .action(async (file, _options, command) =>
+    (await import("./commands/restore.ts")).restore(file, command.optsWithGlobals()),
+  );
+
 try {
   await program.parseAsync();
 } catch (error) {

@@ -1,0 +1,32 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { get } from "node:https";
+import { resolve } from "node:path";
+import { backUpFolder, saveBackup } from "@agent-sandbox/apiserver";
+import { type BoxPaths, boxPaths, dataDirFrom } from "../box/box-paths.ts";
+import { findRunningBox } from "../box/running-box.ts";
+import { connect, type GlobalOptions } from "../client/connect.ts";
+import { refusalOf, requestOptions } from "../client/raw-request.ts";
+import { CommandError } from "../command-error.ts";
+
+/** Saves every object and the identity of the box's API server in one file. The box may run meanwhile, or not. */
+export async function backup(file: string, options: GlobalOptions): Promise<void> {
+  const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
+  const target = resolve(file);
+  try {
+    if (findRunningBox(paths) === undefined) await backUpFolder(paths.dataDir, target);
+    else await backUpRunning(paths, target);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+  console.log(`Saved ${paths.dataDir} in ${target}: keep it as safe as a key, because keys and secrets are in it`);
+}
+
+async function backUpRunning(paths: BoxPaths, target: string): Promise<void> {
+  await using connection = await connect({ dataDir: paths.dataDir });
+  const { url, ...request } = await requestOptions(connection.access, "/agent-sandbox/backup");
+  const [response] = (await once(get(url, request), "response")) as [IncomingMessage];
+  if (response.statusCode !== 200) throw new CommandError(`Cannot back up: ${await refusalOf(response)}`);
+  await saveBackup(response, target);
+}
