@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 /**
@@ -7,6 +7,8 @@ import { build } from "esbuild";
  */
 const root = `${import.meta.dirname}/..`;
 
+// Parts are named by their content: those of earlier builds would stay for ever.
+rmSync(`${root}/dist/lib`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
   entryPoints: { main: "packages/cli/src/main.ts" },

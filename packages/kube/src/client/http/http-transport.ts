@@ -1,8 +1,10 @@
+import { createSecureContext, type SecureContext } from "node:tls";
 import type { Dispatcher, Pool } from "undici";
 import { KubeError } from "../../errors.ts";
 import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "../../transport.ts";
 import { readBody } from "./body.ts";
 import { type ClusterAccess, type Credential, isSameCredential } from "./cluster-access.ts";
+import { connectionError } from "./connection-error.ts";
 import { Exchange, type Head } from "./exchange.ts";
 import { watchEvents } from "./watch-events.ts";
 
@@ -155,16 +157,15 @@ export class HttpTransport implements Transport {
     const current = this.#pools;
     if (current?.certificate?.cert === certificate?.cert && current !== undefined) return current;
     const { connections, connectTimeoutMs } = this.#options;
-    const { ca, serverName, insecure } = this.#access.tls;
+    const { serverName, insecure } = this.#access.tls;
     const shared: Pool.Options = {
       allowH2: false,
       keepAliveTimeout: keepAliveMs,
       connect: {
         timeout: connectTimeoutMs,
-        ...(ca === undefined ? {} : { ca }),
         ...(serverName === undefined ? {} : { servername: serverName }),
         ...(insecure === true ? { rejectUnauthorized: false } : {}),
-        ...certificate,
+        ...(this.#origin.startsWith("https:") ? { secureContext: this.#secureContext(certificate) } : {}),
       },
     };
     // Requests under way on the old connections finish there.
@@ -175,6 +176,16 @@ export class HttpTransport implements Transport {
       watches: new Pool(this.#origin, { ...shared, connections: null }),
     };
     return this.#pools;
+  }
+
+  /** Made once: reading the certificates anew costs each connection more than its handshake. */
+  #secureContext(certificate: Credential["certificate"]): SecureContext {
+    const { ca } = this.#access.tls;
+    try {
+      return createSecureContext({ ...(ca === undefined ? {} : { ca }), ...certificate });
+    } catch (cause) {
+      throw connectionError(cause, { request: "", server: this.#origin, sent: false });
+    }
   }
 }
 
