@@ -22,12 +22,58 @@ interface GroupList {
   readonly groups: readonly { readonly name: string; readonly preferredVersion: { readonly groupVersion: string } }[];
 }
 
+interface GroupDiscoveryList {
+  readonly kind: "APIGroupDiscoveryList";
+  readonly items: readonly {
+    readonly metadata: { readonly name?: string };
+    readonly versions: readonly { readonly version: string; readonly resources?: readonly DiscoveredResource[] }[];
+  }[];
+}
+
+interface DiscoveredResource {
+  readonly resource: string;
+  readonly responseKind?: { readonly kind: string };
+  readonly scope: "Namespaced" | "Cluster";
+  readonly singularResource?: string;
+  readonly shortNames?: readonly string[];
+}
+
+const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
 /** Everything the server serves, each kind at its preferred version: core first, then by group. */
 export async function discover(transport: Transport): Promise<ServedResource[]> {
-  const groups = (await fetchJson(transport, "/apis")) as GroupList;
-  const paths = ["/api/v1", ...groups.groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
+  const accept = `${aggregated},application/json`;
+  const [core, groups] = (await Promise.all(["/api", "/apis"].map((path) => fetchJson(transport, path, accept)))) as [
+    GroupDiscoveryList | object,
+    GroupDiscoveryList | GroupList,
+  ];
+  if (isAggregated(core) && isAggregated(groups)) return [core, groups].flatMap(preferredOf);
+  return discoverOneByOne(transport, groups as GroupList);
+}
+
+/** Servers before Kubernetes 1.30 know only a document for each version. */
+async function discoverOneByOne(transport: Transport, { groups }: GroupList): Promise<ServedResource[]> {
+  const paths = ["/api/v1", ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
   const lists = await Promise.all(paths.map(async (path) => (await fetchJson(transport, path)) as ResourceList));
   return lists.flatMap(servedBy);
+}
+
+function isAggregated(list: object): list is GroupDiscoveryList {
+  return "kind" in list && list.kind === "APIGroupDiscoveryList";
+}
+
+/** The first version of a group is the one it prefers. */
+function preferredOf({ items }: GroupDiscoveryList): ServedResource[] {
+  return items.flatMap(({ metadata, versions: [preferred] }) =>
+    (preferred?.resources ?? []).map((found) => ({
+      apiVersion: metadata.name ? `${metadata.name}/${preferred?.version}` : (preferred?.version ?? ""),
+      kind: found.responseKind?.kind ?? "",
+      plural: found.resource,
+      namespaced: found.scope === "Namespaced",
+      singular: found.singularResource || (found.responseKind?.kind ?? "").toLowerCase(),
+      shortNames: found.shortNames ?? [],
+    })),
+  );
 }
 
 /** What one version of a group serves: used when an object names its version itself. */
