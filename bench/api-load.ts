@@ -1,0 +1,78 @@
+/**
+ * The clients of the benchmark, in a process of their own: `api-load.ts TASK`, where the task is JSON. Each client has one
+ * connection and waits for each answer before it asks again. Prints what came out as one line of JSON.
+ */
+import { Client } from "undici";
+import { pod } from "./api-objects.ts";
+import { type Load, latencies, type Outcome, type Server } from "./api-task.ts";
+import { watchUpdates } from "./api-watch.ts";
+
+const task = JSON.parse(process.argv[2] ?? "") as Load;
+
+function connect({ url, authority }: Server): Client {
+  return new Client(url, { connect: { ca: authority }, allowH2: false, pipelining: 1 });
+}
+
+async function ask(
+  client: Client,
+  server: Server,
+  method: "GET" | "POST",
+  path: string,
+  body?: string,
+): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${server.token}`,
+    "content-type": "application/json",
+    accept: "application/json",
+  };
+  const started = performance.now();
+  const response = await client.request({ method, path, headers, body: body ?? null });
+  if (response.statusCode >= 300) {
+    throw new Error(`Cannot use the run: ${method} ${path} gave ${response.statusCode} ${await response.body.text()}`);
+  }
+  await response.body.dump();
+  return performance.now() - started;
+}
+
+/** Every client asks until the count is used up. The first answers, which set up connections, are not counted. */
+async function run(
+  clients: number,
+  count: number,
+  once: (client: Client, at: number) => Promise<number>,
+): Promise<Outcome> {
+  const connections = Array.from({ length: clients }, () => connect(task.server));
+  let at = 0;
+  await Promise.all(connections.map(async (client) => once(client, (at += 1))));
+  const taken: number[] = [];
+  const last = at + count;
+  const started = performance.now();
+  await Promise.all(
+    connections.map(async (client) => {
+      while (at < last) taken.push(await once(client, (at += 1)));
+    }),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  await Promise.all(connections.map((client) => client.close()));
+  return { perSecond: count / seconds, ...latencies(taken) };
+}
+
+function outcome(): Promise<Outcome> {
+  const { server, namespace } = task;
+  const pods = `/api/v1/namespaces/${namespace}/pods`;
+  switch (task.do) {
+    case "create":
+      return run(task.clients, task.count, (client, at) =>
+        ask(client, server, "POST", pods, JSON.stringify(pod(namespace, `${task.prefix}-${at}`))),
+      );
+    case "get":
+      return run(task.clients, task.count, (client, at) =>
+        ask(client, server, "GET", `${pods}/${task.prefix}-${1 + (at % task.among)}`),
+      );
+    case "list":
+      return run(task.clients, task.count, (client) => ask(client, server, "GET", `${pods}?limit=${task.limit}`));
+    case "watch":
+      return watchUpdates(task);
+  }
+}
+
+console.log(JSON.stringify(await outcome()));

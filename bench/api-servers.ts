@@ -1,0 +1,94 @@
+/** The two servers of the benchmark: the embedded one, bundled as it is shipped, and the real one with its etcd. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import { build } from "esbuild";
+import { startKubernetes } from "../test/kube-apiserver/start.ts";
+import type { Server } from "./api-task.ts";
+
+export interface Usage {
+  readonly heldBytes: number;
+  readonly jsonBytes: number;
+  readonly cpuMs: number;
+}
+
+export async function bundleServer(folder: string): Promise<string> {
+  const outfile = join(folder, "api-server.mjs");
+  await build({
+    entryPoints: [join(import.meta.dirname, "api-server.ts")],
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    conditions: ["source"],
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    logLevel: "error",
+  });
+  return outfile;
+}
+
+export class EmbeddedServer implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+  readonly server: Server;
+  /** From the start of the process to the line that says where it serves. */
+  readonly readyMs: number;
+
+  private constructor(child: ChildProcess, lines: AsyncIterator<string>, ready: { server: Server; readyMs: number }) {
+    this.#child = child;
+    this.#lines = lines;
+    this.server = ready.server;
+    this.readyMs = ready.readyMs;
+  }
+
+  static async start(script: string, folder: string, pods = 0): Promise<EmbeddedServer> {
+    const started = performance.now();
+    const flags = ["--expose-gc", "--disable-warning=ExperimentalWarning"];
+    const child = spawn(process.execPath, [...flags, script, folder, String(pods)], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const input: Interface = createInterface({ input: child.stdout });
+    const lines = input[Symbol.asyncIterator]();
+    const { value, done } = await lines.next();
+    if (done === true) throw new Error("Cannot measure: the embedded server ended before it served");
+    const server = JSON.parse(value) as Server;
+    return new EmbeddedServer(child, lines, { server, readyMs: performance.now() - started });
+  }
+
+  async usage(): Promise<Usage> {
+    this.#child.stdin?.write("usage\n");
+    const { value } = await this.#lines.next();
+    return JSON.parse(String(value)) as Usage;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const exited = once(this.#child, "exit");
+    this.#child.stdin?.end();
+    await exited;
+  }
+}
+
+export interface RealServer extends AsyncDisposable {
+  readonly server: Server;
+}
+
+/** With an etcd that waits for the disk, as ours does. `undefined`, and said why, when it cannot be started here. */
+export async function startReal(): Promise<RealServer | undefined> {
+  try {
+    const kubernetes = await startKubernetes({ etcd: "disk", controllers: [] });
+    const authority = readFileSync(kubernetes.authority.certificate, "utf8");
+    const server = { url: kubernetes.url, authority, token: kubernetes.admin.token };
+    return { server, [Symbol.asyncDispose]: () => kubernetes.stop() };
+  } catch (error) {
+    console.log(
+      `No real kube-apiserver here, so only our figures: ${error instanceof Error ? error.message : error}\n`,
+    );
+    return undefined;
+  }
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
