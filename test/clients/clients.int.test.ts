@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
+import { runGoSuite } from "./go-suite.ts";
+import type { InnerResults } from "./inner-results.ts";
+import { runPythonSuite } from "./python-suite.ts";
+import { startServer, type TestServer } from "./start-server.ts";
+import { Unavailable } from "./unavailable.ts";
+
+/** The first run on a machine fetches and compiles. */
+const firstRunMs = 40 * 60_000;
+
+type Suite = (kubeconfig: string, signal: AbortSignal) => Promise<InnerResults>;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** What failed, with everything that the tests inside said. Empty when each has passed, or has said why it was skipped. */
+async function failures(name: string, suite: Suite, { signal, skip }: TestContext): Promise<string> {
+  const { passed, failed, skipped } = await suite(server.kubeconfig, signal).catch((error: unknown) => {
+    if (!(error instanceof Unavailable)) throw error;
+    console.log(`${name}: skipped, ${error.message}`);
+    return skip(error.message);
+  });
+  console.log(`${name}: ${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped`);
+  for (const each of skipped) console.log(`  skipped ${each.name}: ${each.text.trim()}`);
+  if (passed.length + failed.length === 0) return "no test ran";
+  return failed.map((each) => `${each.name}\n${each.text}`).join("\n");
+}
+
+describe("the embedded API server", () => {
+  test("is what client-go expects", { timeout: firstRunMs }, async (context) => {
+    expect(await failures("client-go", runGoSuite, context)).toBe("");
+  });
+
+  test("is what the Python client expects", { timeout: firstRunMs }, async (context) => {
+    expect(await failures("kubernetes for Python", runPythonSuite, context)).toBe("");
+  });
+});

@@ -1,0 +1,121 @@
+// Package clients judges the embedded API server by an unmodified client-go. KUBECONFIG says which server.
+package clients
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// patience bounds every wait. A healthy server needs a small part of it, even on a busy machine.
+const patience = 60 * time.Second
+
+var sandboxes = schema.GroupVersionResource{Group: "agents.x-k8s.io", Version: "v1beta1", Resource: "sandboxes"}
+
+// cluster is one test's view of the server: clients and a namespace of its own.
+type cluster struct {
+	ctx       context.Context
+	config    *rest.Config
+	typed     kubernetes.Interface
+	dynamic   dynamic.Interface
+	namespace string
+}
+
+// connect adapts the configuration before the clients are made, and removes the namespace after the test.
+func connect(t *testing.T, adapt ...func(*rest.Config)) cluster {
+	t.Helper()
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	must(t, err)
+	// The client's own brake is not what is judged.
+	config.QPS = -1
+	plain := kubernetes.NewForConfigOrDie(config)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	wanted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "go-"}}
+	created, err := plain.CoreV1().Namespaces().Create(ctx, wanted, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() {
+		err := plain.CoreV1().Namespaces().Delete(context.Background(), created.Name, metav1.DeleteOptions{})
+		must(t, err)
+	})
+	for _, change := range adapt {
+		change(config)
+	}
+	return cluster{ctx, config, kubernetes.NewForConfigOrDie(config), dynamic.NewForConfigOrDie(config), created.Name}
+}
+
+// needsPatch skips the test when the server says that it does not know this type of patch, and only then.
+func (c cluster) needsPatch(t *testing.T, kind types.PatchType) {
+	t.Helper()
+	body := []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + c.namespace + `"}}`)
+	options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
+	switch kind {
+	case types.JSONPatchType:
+		body = []byte("[]")
+	case types.ApplyPatchType:
+		options.FieldManager = "probe"
+	}
+	_, err := c.typed.CoreV1().Namespaces().Patch(c.ctx, c.namespace, kind, body, options)
+	if apierrors.IsUnsupportedMediaType(err) {
+		t.Skipf("the server does not support it yet: %v", err)
+	}
+	must(t, err)
+}
+
+func (c cluster) configMap(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.namespace}, Data: data}
+}
+
+func (c cluster) sandbox(name string, image string) *unstructured.Unstructured {
+	containers := []any{map[string]any{"name": "main", "image": image}}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "agents.x-k8s.io/v1beta1",
+		"kind":       "Sandbox",
+		"metadata":   map[string]any{"name": name, "namespace": c.namespace},
+		"spec":       map[string]any{"podTemplate": map[string]any{"spec": map[string]any{"containers": containers}}},
+	}}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refused demands an error of one kind, so that a success is a failure too.
+func refused(t *testing.T, is func(error) bool, err error) *apierrors.StatusError {
+	t.Helper()
+	status, isStatus := err.(*apierrors.StatusError)
+	if !isStatus || !is(err) {
+		t.Fatalf("wanted another answer than: %#v", err)
+	}
+	return status
+}
+
+// receive waits for the next value of a channel, within patience.
+func receive[T any](t *testing.T, c cluster, from <-chan T, what string) T {
+	t.Helper()
+	select {
+	case value, open := <-from:
+		if !open {
+			t.Fatalf("the channel ended before %s", what)
+		}
+		return value
+	case <-c.ctx.Done():
+		t.Fatalf("no %s within %s", what, patience)
+	}
+	panic("unreachable")
+}

@@ -1,0 +1,72 @@
+"""Judges the embedded API server by the unmodified Python client. KUBECONFIG says which server."""
+
+import json
+import os
+
+import pytest
+from kubernetes import client, config
+from kubernetes.client.exceptions import ApiException
+
+ACTIONS = {"passed": "pass", "failed": "fail", "skipped": "skip"}
+
+
+def record(report):
+    """Adds one outcome to the file that TEST_RESULTS names, as `go test -json` would write it."""
+    if "TEST_RESULTS" not in os.environ:
+        return
+    # A skip is told as a file, a line and the reason.
+    why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "")
+    event = {"Action": ACTIONS[report.outcome], "Test": report.nodeid, "Output": why}
+    with open(os.environ["TEST_RESULTS"], "a", encoding="utf-8") as results:
+        results.write(json.dumps(event) + "\n")
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" or not report.passed:
+        record(report)
+
+
+def pytest_collectreport(report):
+    if report.failed:
+        record(report)
+
+
+@pytest.fixture(scope="session")
+def api():
+    config.load_kube_config()
+    return client.ApiClient()
+
+
+@pytest.fixture(scope="session")
+def core(api):
+    return client.CoreV1Api(api)
+
+
+@pytest.fixture(scope="session")
+def custom(api):
+    return client.CustomObjectsApi(api)
+
+
+@pytest.fixture
+def namespace(core):
+    body = client.V1Namespace(metadata=client.V1ObjectMeta(generate_name="python-"))
+    name = core.create_namespace(body).metadata.name
+    yield name
+    core.delete_namespace(name)
+
+
+@pytest.fixture
+def needs_patch(core, namespace):
+    """Skips the test when the server says that it does not know this type of patch, and only then."""
+
+    def probe(content_type):
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        manager = {"field_manager": "probe"} if "apply" in content_type else {}
+        try:
+            core.patch_namespace(namespace, body, dry_run="All", _content_type=content_type, **manager)
+        except ApiException as error:
+            if error.status != 415:
+                raise
+            pytest.skip(f"the server does not support it yet: {error.body}")
+
+    return probe

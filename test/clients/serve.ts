@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createApiServer } from "@agent-sandbox/apiserver";
+import { playedNode } from "./played-node.ts";
+
+/**
+ * The embedded API server alone, in a process of its own, with a node that runs nothing.
+ *
+ *   node --conditions=source test/clients/serve.ts
+ *
+ * Prints the path of a kubeconfig when it is ready, and ends when its input ends.
+ */
+const folder = mkdtempSync(join(tmpdir(), "agent-sandbox-clients-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+await using server = await createApiServer({
+  dataDir: join(folder, "data"),
+  nodeName: "box",
+  podStreams: playedNode,
+  // Soon enough for a test that waits for one.
+  bookmarkMs: 1000,
+});
+const kubeconfig = join(folder, "kubeconfig");
+(await server.listen()).writeKubeconfig(kubeconfig);
+console.log(kubeconfig);
+for await (const _ of process.stdin);
