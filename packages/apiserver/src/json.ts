@@ -1,5 +1,5 @@
 import { ApiError } from "./api-error.ts";
-import { isJsonObject, type JsonObject } from "./api-object.ts";
+import { isJsonObject } from "./api-object.ts";
 
 /** Kubernetes objects are shallow; this is far above any real one and far below what could exhaust a stack. */
 export const maxJsonDepth = 100;
@@ -23,10 +23,9 @@ export function copyJson(value: unknown): Copied {
 export function parsedProblem(value: unknown, depth = 1): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (depth > maxJsonDepth) return tooDeep;
-  // Every key of what was parsed is its own.
-  for (const key in value) {
-    if (key === "__proto__") return protoKey;
-    const problem = parsedProblem((value as JsonObject)[key], depth + 1);
+  if (Object.hasOwn(value, "__proto__")) return protoKey;
+  for (const member of Object.values(value)) {
+    const problem = parsedProblem(member, depth + 1);
     if (problem !== undefined) return problem;
   }
   return undefined;

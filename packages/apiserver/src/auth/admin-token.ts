@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes, timingSafeEqual } from "node:crypto";
 import { join } from "node:path";
 import { readFileIfAny, writePrivateFile } from "../private-file.ts";
 
@@ -15,9 +15,8 @@ export function adminToken(folder: string | undefined): string {
   return token;
 }
 
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-
-/** Compares in a time that tells nothing about either. */
+/** Compares in a time that tells nothing about either but its length, which is no secret. */
 export function sameToken(left: string, right: string): boolean {
-  return timingSafeEqual(digest(left), digest(right));
+  const [one, other] = [Buffer.from(left), Buffer.from(right)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }

@@ -33,7 +33,9 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
       reject(tooLarge());
     });
     request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-    request.once("close", () => reject(badRequest("Cannot read the body: the connection ended in its middle")));
+    request.once("close", () => {
+      if (!request.complete) reject(badRequest("Cannot read the body: the connection ended in its middle"));
+    });
     request.once("error", reject);
   });
 }
