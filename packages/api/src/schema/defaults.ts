@@ -20,7 +20,7 @@ function defaultList(schema: StructuralSchema, list: Json[]): Json[] {
   const items = schema.items;
   if (items === undefined) return list;
   const filled = list.map((item) =>
-    defaultValue(items, isForbiddenNull(items, item) ? structuredClone(items.default ?? null) : item),
+    defaultValue(items, isForbiddenNull(items, item) ? copy(items.default ?? null) : item),
   );
   return filled.every((item, index) => item === list[index]) ? list : filled;
 }
@@ -30,18 +30,23 @@ function defaultObject(schema: StructuralSchema, object: JsonObject): JsonObject
   for (const { name, property, value } of defaultedProperties(schema)) {
     if (Object.hasOwn(object, name)) continue;
     filled ??= { ...object };
-    setOwn(filled, name, defaultValue(property, structuredClone(value)));
+    setOwn(filled, name, defaultValue(property, copy(value)));
   }
   for (const [key, child] of Object.entries(object)) {
     const field = fieldSchema(schema, key);
     const forbidden = isForbiddenNull(field, child);
-    const result = defaultValue(field, forbidden ? structuredClone(field?.default ?? null) : child);
+    const result = defaultValue(field, forbidden ? copy(field?.default ?? null) : child);
     if (result === child && !forbidden) continue;
     filled ??= { ...object };
     if (forbidden && result === null) delete filled[key];
     else setOwn(filled, key, result);
   }
   return filled ?? object;
+}
+
+/** Most defaults are plain values, which need no copy. */
+function copy(value: Json): Json {
+  return typeof value === "object" ? structuredClone(value) : value;
 }
 
 interface DefaultedProperty {

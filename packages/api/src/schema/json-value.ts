@@ -35,19 +35,12 @@ export function canonicalJson(value: Json): string {
   );
 }
 
-/** Walks by levels instead of recursing, so that it can judge values too deep for everything else. */
+/** Goes no deeper than the limit, so that it can judge values too deep for everything else. */
 export function isDeeperThan(value: Json, limit: number): boolean {
-  let level: Json[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true;
-    level = level.flatMap((item) => {
-      if (Array.isArray(item)) return item.filter(isBranch);
-      return isObject(item) ? Object.values(item).filter(isBranch) : [];
-    });
+  if (typeof value !== "object" || value === null) return false;
+  if (limit < 0) return true;
+  for (const child of Object.values(value) as Json[]) {
+    if (isDeeperThan(child, limit - 1)) return true;
   }
   return false;
-}
-
-function isBranch(value: Json): boolean {
-  return typeof value === "object" && value !== null;
 }

@@ -34,6 +34,7 @@ function ownErrors(schema: StructuralSchema, list: readonly Json[], path: string
     const detail = "must be an object for an array of list-type map";
     return [invalid(indexPath(path, stranger), list[stranger] ?? null, detail)];
   }
+  if (list.length < 2) return [];
   const keys = schema["x-kubernetes-list-map-keys"] ?? [];
   return duplicates(
     list.map((item) => keysOf(keys, isObject(item) ? item : {})),
