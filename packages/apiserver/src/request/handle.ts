@@ -13,7 +13,7 @@ import { create } from "../verbs/create.ts";
 import { parseDeleteOptions, remove } from "../verbs/delete.ts";
 import { deleteCollection } from "../verbs/delete-collection.ts";
 import { list } from "../verbs/list.ts";
-import { type PatchRequest, patch } from "../verbs/patch.ts";
+import { parsePatch, patch } from "../verbs/patch.ts";
 import { getScale, patchScale, updateScale } from "../verbs/scale.ts";
 import { update } from "../verbs/update.ts";
 import { parseWriteOptions, type WriteOptions } from "../verbs/write-options.ts";
@@ -123,8 +123,13 @@ async function routeObject(call: ReplyContext, target: ObjectTarget): Promise<Re
       return withWarnings(shownReply(200, object, { ...call, target }), warnings);
     }
     case "PATCH": {
-      const { object, warnings } = await patch(context, target, patchOf(request), writeOptions(call));
-      return withWarnings(shownReply(200, object, { ...call, target }), warnings);
+      const { object, warnings, created } = await patch(
+        context,
+        target,
+        parsePatch(request, query),
+        writeOptions(call),
+      );
+      return withWarnings(shownReply(created ? 201 : 200, object, { ...call, target }), warnings);
     }
     case "DELETE":
       if (target.subresource !== undefined) throw methodNotAllowed();
@@ -139,9 +144,12 @@ async function routeScale({ context, request, query }: ReplyContext, target: Obj
     case "GET":
       return objectReply(200, getScale(target, read(context, target)));
     case "PUT":
-      return objectReply(200, await updateScale(context, target, request.body, parseWriteOptions(query)));
+      return objectReply(200, await updateScale(context, target, request.body, parseWriteOptions(query, request)));
     case "PATCH":
-      return objectReply(200, await patchScale(context, target, patchOf(request), parseWriteOptions(query)));
+      return objectReply(
+        200,
+        await patchScale(context, target, parsePatch(request, query), parseWriteOptions(query, request)),
+      );
     default:
       throw methodNotAllowed();
   }
@@ -154,11 +162,7 @@ function read({ store }: ApiContext, target: ObjectTarget): ApiObject {
 }
 
 function writeOptions({ context, request, query }: ReplyContext): WriteOptions {
-  return { ...parseWriteOptions(query), refuse: writeGuard(context.access, request) };
-}
-
-function patchOf({ headers, body }: ApiRequest): PatchRequest {
-  return { contentType: headers["content-type"] ?? "", body };
+  return { ...parseWriteOptions(query, request), refuse: writeGuard(context.access, request) };
 }
 
 function methodNotAllowed(): ApiError {

@@ -9,14 +9,15 @@ import { labelValueProblems, nameProblems, qualifiedNameProblems } from "./names
 
 type Meta = Readonly<ObjectMeta>;
 
-/** The part of the metadata that clients own. */
+/** The part of the metadata that clients own. They may rewrite who owns which field too: an empty list has a meaning there. */
 function owned(metadata: Meta): Meta {
-  const { labels, annotations, finalizers, ownerReferences } = metadata;
+  const { labels, annotations, finalizers, ownerReferences, managedFields } = metadata;
   return {
     ...(isEmpty(labels) ? {} : { labels }),
     ...(isEmpty(annotations) ? {} : { annotations }),
     ...(isEmpty(finalizers) ? {} : { finalizers }),
     ...(isEmpty(ownerReferences) ? {} : { ownerReferences }),
+    ...(managedFields === undefined || managedFields === null ? {} : { managedFields }),
   };
 }
 

@@ -56,6 +56,17 @@ export class TestApi implements AsyncDisposable {
     return this.send("PATCH", path, patch, { "content-type": "application/json-patch+json" });
   }
 
+  async strategic(path: string, patch: unknown): Promise<Answer> {
+    return this.send("PATCH", path, patch, { "content-type": "application/strategic-merge-patch+json" });
+  }
+
+  /** A server-side apply; `path` may come with a query of its own. */
+  async apply(path: string, manager: string, config: unknown): Promise<Answer> {
+    const mark = path.includes("?") ? "&" : "?";
+    const headers = { "content-type": "application/apply-patch+yaml" };
+    return this.send("PATCH", `${path}${mark}fieldManager=${manager}`, config, headers);
+  }
+
   async names(path: string): Promise<string[]> {
     const { body } = await this.send("GET", path);
     return body.items.map((item: TestObject) => item.metadata.name);

@@ -31,6 +31,7 @@ describe("create", () => {
         resourceVersion: expect.stringMatching(/^\d+$/),
         creationTimestamp: "2026-01-01T00:00:00Z",
         labels: { a: "b" },
+        managedFields: [expect.objectContaining({ manager: "unknown", operation: "Update" })],
       },
       data: { key: "value" },
     });
@@ -173,7 +174,9 @@ describe("create", () => {
     const body = { ...sandbox("unknown", { operatingMod: "Running" }), extra: 1 };
     const strict = await api.send("POST", `${sandboxes}?fieldValidation=Strict`, body);
     expect(strict).toMatchObject({ status: 400, body: { reason: "BadRequest" } });
-    expect(strict.body.message).toContain('Sandbox in version "v1beta1" cannot be handled as a Sandbox: strict decoding error: unknown field "extra", unknown field "spec.operatingMod"');
+    expect(strict.body.message).toContain(
+      'Sandbox in version "v1beta1" cannot be handled as a Sandbox: strict decoding error: unknown field "extra", unknown field "spec.operatingMod"',
+    );
     const warned = await api.send("POST", `${sandboxes}?dryRun=All`, body);
     expect(warned.headers["warning"]).toContain('unknown field \\"spec.operatingMod\\"');
     expect(warned.body.spec).not.toHaveProperty("operatingMod");

@@ -5,14 +5,22 @@ import { admitShape, checkStored, settle, stamped } from "../resources/admission
 import { createdMetadata } from "../resources/metadata.ts";
 import { generateName } from "../resources/names.ts";
 import { toVersion } from "../resources/versions.ts";
-import type { View } from "../store/store.ts";
+import type { Decided, View } from "../store/store.ts";
 import { type ApiContext, admissionContext } from "./context.ts";
 import { decodeObject, withName } from "./decode.ts";
+import { recordOwner } from "./record-owner.ts";
 import type { WriteOptions } from "./write-options.ts";
 
 export interface Written {
   readonly object: ApiObject;
   readonly warnings: readonly string[];
+  /** Whether the object was not there before. */
+  readonly created: boolean;
+}
+
+export interface Creation extends WriteOptions {
+  /** Whether the object has its `managedFields` already, as an apply leaves them. Default: they are recorded here. */
+  readonly comesWithOwners?: boolean;
 }
 
 /** A generated name is taken this many times in a row with a probability of nearly nothing. */
@@ -24,31 +32,46 @@ export async function create(
   body: unknown,
   options: WriteOptions,
 ): Promise<Written> {
-  const { definition, version, namespace } = target;
+  const { definition, namespace } = target;
   if (definition.namespaced && namespace === undefined) throw badRequest("the path must name a namespace to create in");
   const decoded = decodeObject(body, target);
   const given = target.name === undefined ? decoded : withName(decoded, target.name);
+  return context.store.write((view, revision) =>
+    decideCreation({ context, view, revision, target, given, creation: options }),
+  );
+}
+
+interface CreationCall {
+  readonly context: ApiContext;
+  readonly view: View;
+  readonly revision: number;
+  readonly target: Target;
+  readonly given: ApiObject;
+  readonly creation: Creation;
+}
+
+export function decideCreation(call: CreationCall): Decided<Written> {
+  const { context, view, revision, target, given, creation } = call;
+  const { definition, version, namespace } = target;
   if (given.metadata.resourceVersion !== undefined && given.metadata.resourceVersion !== "") {
     throw badRequest("resourceVersion should not be set on objects to be created");
   }
-  return context.store.write((view, revision) => {
-    const wanted = named(view, target, given);
-    checkNamespace(view, target, wanted);
-    const { object: shaped, warnings } = admitShape(target, wanted, options);
-    const object = stamped(prepare(context, target, shaped), revision);
-    checkStored(target, object, undefined);
-    options.refuse?.(object, undefined);
-    const name = object.metadata.name as string;
-    const key = storeKey(namespace, name);
-    if (view.get(definition.id, key) !== undefined) throw alreadyExists(subjectOf(target, name));
-    const result = { object: toVersion(definition, object, version), warnings };
-    return options.dryRun
-      ? { result: withoutRevision(result) }
-      : { write: { resource: definition.id, key, object }, result };
-  });
+  const wanted = named(view, target, given);
+  checkNamespace(view, target, wanted);
+  const { object: shaped, warnings } = admitShape(target, wanted, creation);
+  const object = stamped(prepare(context, target, shaped, creation), revision);
+  checkStored(target, object, undefined);
+  creation.refuse?.(object, undefined);
+  const name = object.metadata.name as string;
+  const key = storeKey(namespace, name);
+  if (view.get(definition.id, key) !== undefined) throw alreadyExists(subjectOf(target, name));
+  const result = { object: toVersion(definition, object, version), warnings, created: true };
+  return creation.dryRun
+    ? { result: withoutRevision(result) }
+    : { write: { resource: definition.id, key, object }, result };
 }
 
-function prepare(context: ApiContext, target: Target, shaped: ApiObject): ApiObject {
+function prepare(context: ApiContext, target: Target, shaped: ApiObject, creation: Creation): ApiObject {
   const { definition, version, namespace } = target;
   const { status: _status, ...rest } = shaped;
   const bare = version.hasStatus && definition.strategy.keepsStatus !== true ? rest : shaped;
@@ -58,7 +81,10 @@ function prepare(context: ApiContext, target: Target, shaped: ApiObject): ApiObj
   const metadata = createdMetadata(shaped.metadata, { name, namespace, nowMs, hasGeneration });
   const stored = settle(definition, { ...bare, metadata });
   const defaulted = strategy.setDefaults?.(stored) ?? stored;
-  return strategy.prepareCreate?.(defaulted, admissionContext(context)) ?? defaulted;
+  const { manager = "", comesWithOwners = false } = creation;
+  // What the server fills in from here on has no owner.
+  const owned = comesWithOwners ? defaulted : recordOwner({ target, manager, nowMs, live: undefined }, defaulted);
+  return strategy.prepareCreate?.(owned, admissionContext(context)) ?? owned;
 }
 
 /** Gives a generated name, when asked for one, that is free at this moment. */
@@ -87,7 +113,7 @@ function checkNamespace(view: View, target: Target, object: ApiObject): void {
 }
 
 /** What a dry run shows has no place in the history. */
-function withoutRevision({ object, warnings }: Written): Written {
+function withoutRevision({ object, ...written }: Written): Written {
   const { resourceVersion: _resourceVersion, ...metadata } = object.metadata;
-  return { object: { ...object, metadata }, warnings };
+  return { ...written, object: { ...object, metadata } };
 }

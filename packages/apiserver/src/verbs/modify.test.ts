@@ -24,6 +24,12 @@ describe("update", () => {
     expect(updated.metadata).toEqual({
       ...old.metadata,
       labels: { b: "2" },
+      managedFields: [
+        expect.objectContaining({
+          manager: "unknown",
+          fieldsV1: { "f:data": { ".": {}, "f:a": {} }, "f:metadata": { "f:labels": { ".": {}, "f:b": {} } } },
+        }),
+      ],
       resourceVersion: updated.metadata.resourceVersion,
     });
     expect(Number(updated.metadata.resourceVersion)).toBeGreaterThan(Number(old.metadata.resourceVersion));
@@ -160,9 +166,10 @@ describe("patch", () => {
   });
 
   test.for([
-    ["strategic merge", "application/strategic-merge-patch+json", {}, 415],
-    ["apply", "application/apply-patch+yaml", {}, 415],
+    ["an apply in CBOR", "application/apply-patch+cbor", {}, 415],
     ["no type", "", {}, 415],
+    ["a strategic merge patch that is a list", "application/strategic-merge-patch+json", [], 400],
+    ["an unknown directive", "application/strategic-merge-patch+json", { $patch: "turn" }, 400],
     ["a merge patch that is a list", "application/merge-patch+json", [], 400],
     ["a JSON patch that is an object", "application/json-patch+json", {}, 400],
     [
@@ -180,6 +187,31 @@ describe("patch", () => {
     await api.send("POST", configMaps, configMap("refused"));
     const answer = await api.send("PATCH", `${configMaps}/refused`, body, { "content-type": contentType });
     expect(answer).toMatchObject({ status, body: { kind: "Status", code: status } });
+  });
+
+  test("merges lists of built-in kinds by their keys, when asked to", async () => {
+    await api.create(pods, pod("strategic", { finalizers: ["example.com/a"] }));
+    const { status, body } = await api.strategic(`${pods}/strategic`, {
+      metadata: { finalizers: ["example.com/b"] },
+      spec: { containers: [{ name: "main", image: "busybox:2" }] },
+    });
+    expect(status).toBe(200);
+    expect(body.metadata.finalizers).toEqual(["example.com/b", "example.com/a"]);
+    expect(body.spec.containers).toMatchObject([{ name: "main", image: "busybox:2", imagePullPolicy: "IfNotPresent" }]);
+    const deleted = await api.strategic(`${pods}/strategic`, {
+      metadata: { "$deleteFromPrimitiveList/finalizers": ["example.com/a"] },
+    });
+    expect(deleted.body.metadata.finalizers).toEqual(["example.com/b"]);
+  });
+
+  test("has no strategic merge for custom kinds", async () => {
+    await api.create(sandboxes, sandbox("strategic"));
+    const { status, body } = await api.strategic(`${sandboxes}/strategic`, { spec: {} });
+    expect({ status, message: body.message }).toEqual({
+      status: 415,
+      message:
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+    });
   });
 
   test("keeps nothing of a dry run", async () => {

@@ -1,5 +1,6 @@
 import { conflict, type ErrorSubject, invalid, notFound } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
+import { withoutIdleTimes } from "../apply/idle-times.ts";
 import { equalJson } from "../json.ts";
 import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts";
 import { admitShape, checkStored, settle, stamped } from "../resources/admission.ts";
@@ -9,6 +10,7 @@ import type { Decided, Stored, View } from "../store/store.ts";
 import { type ApiContext, admissionContext } from "./context.ts";
 import type { Written } from "./create.ts";
 import { isGone } from "./delete-rules.ts";
+import { recordOwner } from "./record-owner.ts";
 import type { WriteOptions } from "./write-options.ts";
 
 export interface Modification extends WriteOptions {
@@ -16,14 +18,18 @@ export interface Modification extends WriteOptions {
   wanted(current: ApiObject): ApiObject;
   /** Whether the client must say which revision it changes. */
   readonly needsRevision: boolean;
+  /** Whether the wanted object has its `managedFields` already, as an apply leaves them. Default: they are recorded here. */
+  readonly comesWithOwners?: boolean;
+  /** The endpoint that the writer is recorded for, where the target is not it. */
+  readonly recordedFor?: "scale";
 }
 
 /** Changes one object, or only its status. Nothing is saved when nothing would change. */
 export async function modify(context: ApiContext, target: ObjectTarget, modification: Modification): Promise<Written> {
-  return context.store.write((view, revision) => decide({ context, view, revision, target, modification }));
+  return context.store.write((view, revision) => decideModification({ context, view, revision, target, modification }));
 }
 
-interface Decision {
+interface ModificationCall {
   readonly context: ApiContext;
   readonly view: View;
   readonly revision: number;
@@ -31,7 +37,8 @@ interface Decision {
   readonly modification: Modification;
 }
 
-function decide({ context, view, revision, target, modification }: Decision): Decided<Written> {
+export function decideModification(call: ModificationCall): Decided<Written> {
+  const { view, revision, target, modification } = call;
   const { definition, version } = target;
   const key = keyOfTarget(target);
   const old = view.get(definition.id, key);
@@ -40,15 +47,16 @@ function decide({ context, view, revision, target, modification }: Decision): De
   const given = modification.wanted(current);
   checkPreconditions(target, given, { old, needsRevision: modification.needsRevision });
   const { object: shaped, warnings } = admitShape(target, merged(target, given, current), modification, current);
-  if (equalJson(shaped, current)) return { result: { object: current, warnings } };
+  const unchanged: Decided<Written> = { result: { object: current, warnings, created: false } };
+  if (equalJson(shaped, current)) return unchanged;
 
-  const next = prepare(context, target, shaped, old.object);
+  const next = withoutIdleTimes(prepare(call, { shaped, current, old: old.object }), old.object);
   checkStored(target, next, old.object);
   modification.refuse?.(next, old.object);
-  if (equalJson(next, old.object)) return { result: { object: current, warnings } };
-  if (modification.dryRun) return { result: { object: toVersion(definition, next, version), warnings } };
-  const object = stamped(next, revision);
-  const result = { object: toVersion(definition, object, version), warnings };
+  if (equalJson(next, old.object)) return unchanged;
+  const object = modification.dryRun ? next : stamped(next, revision);
+  const result = { object: toVersion(definition, object, version), warnings, created: false };
+  if (modification.dryRun) return { result };
   return { write: { resource: definition.id, key, object: isGone(definition, object) ? undefined : object }, result };
 }
 
@@ -86,8 +94,12 @@ export function modified(subject: ErrorSubject): Error {
 
 /** The status is written through its own subresource alone, and nothing else through that. */
 function merged({ version, subresource }: ObjectTarget, given: ApiObject, current: ApiObject): ApiObject {
-  const metadata = subresource === "status" ? current.metadata : updatedMetadata(given.metadata, current.metadata);
-  if (subresource === "status") return withStatus(current, given["status"]);
+  if (subresource === "status") {
+    const { managedFields = current.metadata.managedFields } = given.metadata;
+    const metadata = managedFields === undefined ? current.metadata : { ...current.metadata, managedFields };
+    return withStatus({ ...current, metadata }, given["status"]);
+  }
+  const metadata = updatedMetadata(given.metadata, current.metadata);
   return version.hasStatus ? withStatus({ ...given, metadata }, current["status"]) : { ...given, metadata };
 }
 
@@ -96,15 +108,23 @@ function withStatus(object: ApiObject, status: unknown): ApiObject {
   return status === undefined || status === null ? rest : { ...rest, status };
 }
 
-function prepare(context: ApiContext, target: ObjectTarget, shaped: ApiObject, old: ApiObject): ApiObject {
+interface Change {
+  readonly shaped: ApiObject;
+  /** The object as it is, in the version of the request. */
+  readonly current: ApiObject;
+  readonly old: ApiObject;
+}
+
+function prepare({ context, target, modification }: ModificationCall, { shaped, current, old }: Change): ApiObject {
   const { definition, subresource } = target;
   const { strategy, hasGeneration } = definition;
   const stored = settle(definition, shaped);
   const defaulted = strategy.setDefaults?.(stored) ?? stored;
+  const { manager = "", comesWithOwners = false, recordedFor } = modification;
+  const write = { target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current };
+  const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
   const prepared =
-    subresource === "status"
-      ? defaulted
-      : (strategy.prepareUpdate?.(defaulted, old, admissionContext(context)) ?? defaulted);
+    subresource === "status" ? owned : (strategy.prepareUpdate?.(owned, old, admissionContext(context)) ?? owned);
   if (!hasGeneration || equalJson(specification(prepared), specification(old))) return prepared;
   const generation = (old.metadata.generation ?? 0) + 1;
   return { ...prepared, metadata: { ...prepared.metadata, generation } };

@@ -1,18 +1,44 @@
 import { applyMergePatch } from "@agent-sandbox/api";
 import { ApiError, badRequest, invalid } from "../api-error.ts";
-import { type ApiObject, isJsonObject } from "../api-object.ts";
+import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
 import { copyJson } from "../json.ts";
 import { jsonPatch, maxPatchOperations } from "../patch/json-patch.ts";
+import type { ApiRequest } from "../request/api-request.ts";
+import type { Query } from "../request/query.ts";
 import { type ObjectTarget, subjectOf } from "../request/target.ts";
+import { forbidden, required } from "../resources/field-problems.ts";
+import { strategicMergePatch } from "../strategic/strategic-merge-patch.ts";
+import { apply } from "./apply.ts";
 import type { ApiContext } from "./context.ts";
 import type { Written } from "./create.ts";
 import { decodeObject, withName } from "./decode.ts";
 import { modify } from "./modify.ts";
-import type { WriteOptions } from "./write-options.ts";
+import { invalidOptions, type WriteOptions } from "./write-options.ts";
 
 export interface PatchRequest {
-  readonly contentType: string;
+  readonly type: string;
   readonly body: unknown;
+  /** For an apply: take over what others own. */
+  readonly force: boolean;
+}
+
+const jsonPatchType = "application/json-patch+json";
+const mergePatchType = "application/merge-patch+json";
+const strategicPatchType = "application/strategic-merge-patch+json";
+const applyType = "application/apply-patch+yaml";
+
+/** Reads what kind of patch a request is. */
+export function parsePatch({ headers, body }: Pick<ApiRequest, "headers" | "body">, query: Query): PatchRequest {
+  const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const force = query.text("force");
+  if (type === applyType) {
+    if ((query.text("fieldManager") ?? "") === "") {
+      throw invalidOptions("PatchOptions", [required("fieldManager", "is required for apply patch")]);
+    }
+  } else if (force !== undefined) {
+    throw invalidOptions("PatchOptions", [forbidden("force", "may not be specified for non-apply patch")]);
+  }
+  return { type, body, force: query.flag("force") };
 }
 
 export async function patch(
@@ -21,35 +47,42 @@ export async function patch(
   request: PatchRequest,
   options: WriteOptions,
 ): Promise<Written> {
-  const apply = patcher(target, request);
+  if (request.type === applyType) return apply(context, target, request, options);
+  const change = patcher(target, request);
   return modify(context, target, {
     ...options,
     needsRevision: false,
-    wanted: (current) => withName(decodeObject(apply(current), target), target.name),
+    wanted: (current) => withName(decodeObject(change(current), target), target.name),
   });
 }
 
-/** Reads a patch of any supported kind into the function that carries it out. */
-export function patcher(target: ObjectTarget, { contentType, body }: PatchRequest): (current: ApiObject) => unknown {
-  const type = contentType.split(";", 1)[0]?.trim().toLowerCase();
-  switch (type) {
-    case "application/merge-patch+json":
-      if (!isJsonObject(body)) throw badRequest("a merge patch must be a JSON object");
-      return (current) => applyMergePatch(current, body);
-    case "application/json-patch+json":
-      return jsonPatcher(target, body);
-    case "application/strategic-merge-patch+json":
-    case "application/apply-patch+yaml":
-    case "application/apply-patch+cbor":
-      throw unsupported(`the server does not carry out patches of the type "${type}" yet`);
-    default:
-      throw unsupported(`the type of the patch "${type}" is unknown`);
-  }
+/** Reads a patch, of any type but an apply, into the function that carries it out. */
+export function patcher(target: ObjectTarget, { type, body }: PatchRequest): (current: ApiObject) => unknown {
+  const { definition } = target;
+  if (type === jsonPatchType) return jsonPatcher(target, body);
+  const strategic = type === strategicPatchType && definition.typed;
+  if (type !== mergePatchType && !strategic) throw unsupported(target);
+  if (!isJsonObject(body)) throw badRequest("a merge patch must be a JSON object");
+  return strategic ? strategicPatcher(target, body) : (current) => applyMergePatch(current, body);
 }
 
-function unsupported(why: string): ApiError {
-  const accepted = "application/json-patch+json, application/merge-patch+json";
-  return new ApiError("UnsupportedMediaType", `${why}; accepted types: ${accepted}`);
+function unsupported({ definition, subresource }: ObjectTarget): ApiError {
+  const accepted = [
+    jsonPatchType,
+    mergePatchType,
+    ...(definition.typed ? [strategicPatchType] : []),
+    ...(subresource === "scale" ? [] : [applyType]),
+  ];
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
+  return new ApiError("UnsupportedMediaType", message);
+}
+
+function strategicPatcher({ version }: ObjectTarget, body: JsonObject): (current: ApiObject) => unknown {
+  return (current) => {
+    const patched = strategicMergePatch(current, body, version.schema);
+    if ("value" in patched) return patched.value;
+    throw new ApiError(patched.code === 422 ? "Invalid" : "BadRequest", patched.problem);
+  };
 }
 
 function jsonPatcher(target: ObjectTarget, body: unknown): (current: ApiObject) => unknown {

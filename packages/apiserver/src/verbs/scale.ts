@@ -59,6 +59,7 @@ async function writeScale(
     {
       ...options,
       needsRevision: false,
+      recordedFor: "scale",
       wanted: (current) => {
         const wanted = scale(current);
         if (!isJsonObject(wanted)) throw badRequest("the body of the request must be a Scale");

@@ -1,19 +1,46 @@
-import { badRequest } from "../api-error.ts";
+import { badRequest, type FieldError, invalid } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
+import { managerName, maxManagerBytes } from "../apply/manager-name.ts";
+import type { ApiRequest } from "../request/api-request.ts";
 import type { Query } from "../request/query.ts";
+import { invalidValue, tooLong } from "../resources/field-problems.ts";
 
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldValidation: "Ignore" | "Warn" | "Strict";
+  /** Who comes to own what is written. Default: somebody unknown. */
+  readonly manager?: string;
   /** Refuses, by throwing, what the writer may not write although the request is allowed. */
   refuse?(object: ApiObject, old: ApiObject | undefined): void;
 }
 
-export function parseWriteOptions(query: Query): WriteOptions {
+const optionsKinds: Readonly<Record<string, string>> = { POST: "CreateOptions", PUT: "UpdateOptions" };
+
+export function parseWriteOptions(
+  query: Query,
+  { method, headers }: Pick<ApiRequest, "method" | "headers">,
+): WriteOptions {
+  const fieldManager = query.text("fieldManager") ?? "";
+  const problems = managerProblems(fieldManager);
+  if (problems.length > 0) throw invalidOptions(optionsKinds[method] ?? "PatchOptions", problems);
   return {
     dryRun: parseDryRun(query.text("dryRun")),
     fieldValidation: query.oneOf("fieldValidation", ["Ignore", "Warn", "Strict"]) ?? "Warn",
+    manager: managerName(fieldManager, headers["user-agent"]),
   };
+}
+
+function managerProblems(fieldManager: string): FieldError[] {
+  const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(fieldManager);
+  return [
+    ...(Buffer.byteLength(fieldManager) > maxManagerBytes ? [tooLong("fieldManager", maxManagerBytes)] : []),
+    ...(printable ? [] : [invalidValue("fieldManager", fieldManager, "should only contain printable characters")]),
+  ];
+}
+
+/** `kind` is what Kubernetes calls the options of a verb. */
+export function invalidOptions(kind: string, problems: readonly FieldError[]): Error {
+  return invalid(kind, { group: "meta.k8s.io", plural: kind, name: "" }, problems);
 }
 
 export function parseDryRun(value: unknown): boolean {

@@ -1,0 +1,66 @@
+import { badRequest, conflict } from "../api-error.ts";
+import { type ApiObject, isJsonObject } from "../api-object.ts";
+import { applyConfiguration } from "../apply/apply-configuration.ts";
+import { conflictError } from "../apply/conflict.ts";
+import { timestamp } from "../clock.ts";
+import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts";
+import type { ApiContext } from "./context.ts";
+import { decideCreation, type Written } from "./create.ts";
+import { decodeObject, withName } from "./decode.ts";
+import { kindVersions } from "./kind-versions.ts";
+import { decideModification } from "./modify.ts";
+import type { WriteOptions } from "./write-options.ts";
+
+export interface ApplyRequest {
+  readonly body: unknown;
+  readonly force: boolean;
+}
+
+/** Server-side apply. What is not there is created, but for a part of an object that is not there. */
+export async function apply(
+  context: ApiContext,
+  target: ObjectTarget,
+  { body, force }: ApplyRequest,
+  options: WriteOptions,
+): Promise<Written> {
+  const { definition, subresource } = target;
+  const config = decodeConfiguration(body, target);
+  const writer = { kind: kindVersions(target), manager: options.manager ?? "", subresource };
+  const wanted = (live: ApiObject | undefined): ApiObject => {
+    const applied = applyConfiguration({ ...writer, now: timestamp(context.clock.now()), live, config, force });
+    if ("conflicts" in applied) throw conflictError(applied.conflicts);
+    if ("problem" in applied) throw badRequest(applied.problem);
+    return applied.object;
+  };
+  return context.store.write((view, revision) => {
+    const call = { context, view, revision };
+    const missing = view.get(definition.id, keyOfTarget(target)) === undefined;
+    if (!missing || subresource !== undefined) {
+      const modification = { ...options, needsRevision: false, comesWithOwners: true, wanted };
+      return decideModification({ ...call, target, modification });
+    }
+    refuseUid(target, config);
+    return decideCreation({
+      ...call,
+      target,
+      given: wanted(undefined),
+      creation: { ...options, comesWithOwners: true },
+    });
+  });
+}
+
+/** A configuration says what it is: its fields mean nothing without a version. */
+function decodeConfiguration(body: unknown, target: ObjectTarget): ApiObject {
+  if (!isJsonObject(body)) throw badRequest("a configuration to apply must be an object");
+  for (const name of ["apiVersion", "kind"] as const) {
+    if (body[name] === undefined) throw badRequest(`a configuration to apply must have "${name}"`);
+  }
+  return withName(decodeObject(body, target), target.name);
+}
+
+/** Whoever names a UID means an object that is there. */
+function refuseUid(target: ObjectTarget, { metadata: { uid = "" } }: ApiObject): void {
+  if (uid === "") return;
+  const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+  throw conflict(subjectOf(target, target.name), why);
+}
