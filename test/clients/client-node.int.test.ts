@@ -127,15 +127,16 @@ describe("the official JavaScript client", () => {
     pod.status = { phase: "Running" };
     await core.replaceNamespacedPodStatus({ namespace, name: "forwarded", body: pod });
     const forward = new PortForward(config);
+    const refused = Promise.withResolvers<never>();
     await using listener = createServer((socket) => {
-      forward.portForward(namespace, "forwarded", [80], socket, null, socket).catch((error) => socket.destroy(error));
+      forward.portForward(namespace, "forwarded", [80], socket, null, socket).catch(refused.reject);
     }).listen(0, "127.0.0.1");
     await once(listener, "listening");
     const address = listener.address();
     if (address === null || typeof address === "string") throw new Error("Cannot listen on loopback");
     const socket = connect(address.port, "127.0.0.1");
     socket.write("hello");
-    const [echoed] = (await once(socket, "data")) as [Buffer];
+    const [echoed] = (await Promise.race([once(socket, "data"), refused.promise])) as [Buffer];
     expect(echoed.toString()).toBe("hello");
     socket.destroy();
   });

@@ -7,7 +7,7 @@ export class Unavailable extends Error {
 
 /** How Go and pip say that they cannot reach where packages come from. */
 const outOfReach =
-  /dial tcp|no such host|i\/o timeout|connection refused|TLS handshake timeout|NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError/;
+  /disabled by GOPROXY=off|dial tcp|no such host|i\/o timeout|connection refused|TLS handshake timeout|NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError/;
 
 /** Demands success. What failed only for want of the network makes the client unavailable. */
 export function demand(what: string, { code, stdout, stderr }: Ended): string {
