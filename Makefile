@@ -42,7 +42,7 @@ check: setup ## Format, lint, types, layers, generated files, unit tests: under 
 format: setup ## Rewrite the sources in the house format
 	@biome check --write .
 
-.PHONY: test test-unit test-kube test-api test-node test-e2e test-kubernetes
+.PHONY: test test-unit test-kube test-api test-node test-e2e test-kubernetes test-clients
 test: setup-test ## Install what is missing and run every suite
 	@$(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -59,11 +59,17 @@ test-e2e: setup-test ## The whole box, started and killed (needs root)
 test-kubernetes: setup-test ## Our CRDs and conversion on a real kube-apiserver (built on first use)
 	@$(NODE) scripts/test.ts kubernetes
 
-.PHONY: bench bench-kube
-bench: bench-kube ## Run every benchmark and rewrite bench/RESULTS.md
+test-clients: setup-test ## client-go, Python, Helm and client-node against the embedded API server
+	@$(NODE) scripts/test.ts clients
+
+.PHONY: bench bench-kube bench-api
+bench: bench-kube bench-api ## Run every benchmark and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
 bench-kube: setup-test ## Our informer beside a bare HTTP loop
 	@$(NODE) bench/kube.ts
+
+bench-api: setup-test ## The embedded API server beside a real kube-apiserver
+	@$(NODE) bench/api.ts
 
 .PHONY: deploy
 deploy: manifests ## Apply the CRDs to the cluster kubectl points at

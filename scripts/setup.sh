@@ -22,6 +22,8 @@ openssl|openssl|makes the bad certificates of the client tests
 kubectl|kubernetes-client|an outside judge of the API server
 go|golang|compiles a real kube-apiserver, the other judge (1.26 or newer)
 setpriv|util-linux|ends test servers with the test that started them
+flock|util-linux|lets one build at a time fill a cache
+python3|python3|runs the Python client, a judge of the API server
 '
 
 # Debian keeps some of these in folders that only root's login shells have on their PATH.
@@ -44,6 +46,15 @@ install_debian() {
   DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# The module has no command of its own.
+install_venv() {
+  python3 -c 'import venv, ensurepip' 2>/dev/null && return 0
+  [ "$(id -u)" = 0 ] || fail "not root, so cannot install python3-venv. Run: sudo apt-get install --no-install-recommends python3-venv"
+  say "installing with apt-get: python3-venv (keeps the Python client apart from the system)"
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends python3-venv >/dev/null
+}
+
 install_npm() {
   command -v npm >/dev/null || fail "npm is missing: install Node.js 20 or newer with npm, then run again"
   local stamp=node_modules/.installed-from want
@@ -57,6 +68,6 @@ install_npm() {
 
 case "${1:-}" in
   run) install_debian "$run_tools"; install_npm ;;
-  test) install_debian "$run_tools$test_tools"; install_npm ;;
+  test) install_debian "$run_tools$test_tools"; install_venv; install_npm ;;
   *) fail "usage: scripts/setup.sh run|test" ;;
 esac
