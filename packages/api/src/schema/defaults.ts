@@ -44,9 +44,11 @@ function defaultObject(schema: StructuralSchema, object: JsonObject): JsonObject
   return filled ?? object;
 }
 
-/** Most defaults are plain values, which need no copy. */
+/** Most defaults are plain values or empty objects, for which `structuredClone` does far too much. */
 function copy(value: Json): Json {
-  return typeof value === "object" ? structuredClone(value) : value;
+  if (Array.isArray(value)) return value.map(copy);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, copy(child)]));
 }
 
 interface DefaultedProperty {

@@ -13,7 +13,8 @@ export function ownValue<T>(object: { readonly [key: string]: T } | undefined, k
 
 /** Sets an own property whatever its name: plain assignment to `__proto__` would change the object's prototype. */
 export function setOwn(object: JsonObject, key: string, value: Json): void {
-  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
