@@ -78,6 +78,7 @@ function joined(left: FieldNode, right: FieldNode): FieldNode {
 }
 
 export function intersection(left: FieldSet, right: FieldSet): FieldSet {
+  if (isEmptySet(right)) return noFields;
   const nodes: FieldNode[] = [];
   for (const [id, { element, member, children }] of left.nodes) {
     const other = right.nodes.get(id);
@@ -87,29 +88,40 @@ export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   return setOfNodes(nodes);
 }
 
-/** The members of `left` that are not members of `right`. */
+/** The members of `left` that are not members of `right`; `left` itself when that is all of them. */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
-  const nodes: FieldNode[] = [];
-  for (const [id, node] of left.nodes) {
-    const other = right.nodes.get(id);
-    if (other === undefined) nodes.push(node);
-    else {
-      const children = difference(node.children, other.children);
-      nodes.push({ element: node.element, member: node.member && !other.member, children });
-    }
-  }
-  return setOfNodes(nodes);
+  return mapShared(left, right, (node, other) => {
+    const children = difference(node.children, other.children);
+    const member = node.member && !other.member;
+    return children === node.children && member === node.member ? node : { element: node.element, member, children };
+  });
 }
 
-/** The members of `left` that are not members of `right`, nor inside one. */
+/** The members of `left` that are not members of `right`, nor inside one; `left` itself when that is all of them. */
 export function without(left: FieldSet, right: FieldSet): FieldSet {
+  return mapShared(left, right, (node, other) => {
+    if (other.member) return undefined;
+    const children = without(node.children, other.children);
+    return children === node.children ? node : { ...node, children };
+  });
+}
+
+/** A level with the nodes that another level has too replaced or, when they become `undefined`, left out. */
+function mapShared(
+  left: FieldSet,
+  right: FieldSet,
+  change: (node: FieldNode, other: FieldNode) => FieldNode | undefined,
+): FieldSet {
+  if (isEmptySet(right)) return left;
   const nodes: FieldNode[] = [];
+  let same = true;
   for (const [id, node] of left.nodes) {
     const other = right.nodes.get(id);
-    if (other === undefined) nodes.push(node);
-    else if (!other.member) nodes.push({ ...node, children: without(node.children, other.children) });
+    const next = other === undefined ? node : change(node, other);
+    if (next !== node) same = false;
+    if (next !== undefined) nodes.push(next);
   }
-  return setOfNodes(nodes);
+  return same ? left : setOfNodes(nodes);
 }
 
 export function equalSets(left: FieldSet, right: FieldSet): boolean {

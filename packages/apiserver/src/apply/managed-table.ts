@@ -97,7 +97,7 @@ function encodeEntry(entry: ManagedEntry): NonNullable<ApiObject["metadata"]["ma
 }
 
 /** Appliers first, then the oldest first. */
-function compareManaged(left: ManagedEntry, right: ManagedEntry): number {
+export function compareManaged(left: Omit<ManagedEntry, "fields">, right: Omit<ManagedEntry, "fields">): number {
   return (
     compareNames(left.operation, right.operation) ||
     secondsOf(left.time) - secondsOf(right.time) ||

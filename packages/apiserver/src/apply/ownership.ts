@@ -18,6 +18,8 @@ export interface Transition {
   readonly table: ManagedTable;
   /** The entry that makes the change, and is left as it is. */
   readonly self?: string;
+  /** What changed, in the version of the objects, where that is known already. */
+  readonly changes?: Comparison | undefined;
 }
 
 export interface Dispossession {
@@ -29,8 +31,8 @@ export interface Dispossession {
 }
 
 /** What a change of the object takes from the managers that did not make it. */
-export function dispossess({ kind, before, after, table, self }: Transition): Dispossession {
-  const changesIn = comparer({ kind, before, after });
+export function dispossess({ kind, before, after, table, self, changes: known }: Transition): Dispossession {
+  const changesIn = comparer({ kind, before, after, changes: known });
   const changes = changesIn(before.object.apiVersion) as Comparison;
   const rest = new Map<string, ManagedEntry>();
   const conflicts: FieldConflict[] = [];
@@ -40,7 +42,7 @@ export function dispossess({ kind, before, after, table, self }: Transition): Di
     const lost = intersection(entry.fields, union(seen.modified, seen.added));
     for (const path of pathsOf(lost)) conflicts.push({ owner: entry, path });
     const fields = difference(difference(entry.fields, lost), seen.removed);
-    if (!isEmptySet(fields)) rest.set(id, { ...entry, fields });
+    if (!isEmptySet(fields)) rest.set(id, fields === entry.fields ? entry : { ...entry, fields });
   }
   return { table: rest, conflicts: conflicts.sort(byOwner), changes };
 }
@@ -57,20 +59,24 @@ function comparer({
   kind,
   before,
   after,
-}: Pick<Transition, "kind" | "before" | "after">): (apiVersion: string) => Comparison | undefined {
+  changes,
+}: Pick<Transition, "kind" | "before" | "after" | "changes">): (apiVersion: string) => Comparison | undefined {
   const made = new Map<string, Comparison | undefined>();
+  if (changes !== undefined) made.set(before.object.apiVersion, changes);
   return (apiVersion) => {
     if (!made.has(apiVersion)) {
       const old = converted(kind, before, apiVersion);
       const now = converted(kind, after, apiVersion);
-      const known = old !== undefined && now !== undefined;
-      made.set(
-        apiVersion,
-        known ? ignoring(compare(old.object, now.object, old.type), resetFields(kind, apiVersion)) : undefined,
-      );
+      made.set(apiVersion, old === undefined || now === undefined ? undefined : changesBetween(kind, old, now));
     }
     return made.get(apiVersion);
   };
+}
+
+/** What changed that the endpoint may write. Both objects have the same version. */
+export function changesBetween(kind: KindVersions, before: Versioned, after: Versioned): Comparison {
+  const changes = compare(before.object, after.object, before.type);
+  return ignoring(changes, resetFields(kind, before.object.apiVersion));
 }
 
 /** Brings a stored table up to date: entries in versions that are gone are dropped, fields that became atomic are joined. */
@@ -78,7 +84,9 @@ export function currentTable(kind: KindVersions, table: ManagedTable, live: Vers
   const current = new Map<string, ManagedEntry>();
   for (const [id, entry] of table) {
     const type = converted(kind, live, entry.apiVersion)?.type;
-    if (type !== undefined) current.set(id, { ...entry, fields: reconcileFields(entry.fields, type) });
+    if (type === undefined) continue;
+    const fields = reconcileFields(entry.fields, type);
+    current.set(id, fields === entry.fields ? entry : { ...entry, fields });
   }
   return current;
 }

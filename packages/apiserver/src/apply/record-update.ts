@@ -1,11 +1,13 @@
 import { type ApiObject, isJsonObject } from "../api-object.ts";
 import { withBoundedUpdaters } from "./ancient-changes.ts";
 import { typeProblems } from "./check-type.ts";
+import type { Comparison } from "./compare.ts";
 import { difference, isEmptySet, noFields, union } from "./field-set.ts";
 import { decodeManagedFields, entryId, type ManagedTable, withEntry, withManagedFields } from "./managed-table.ts";
 import { neverOwned } from "./never-owned.ts";
-import { currentTable, dispossess } from "./ownership.ts";
-import { versioned, zeroLike } from "./versioned.ts";
+import { changesBetween, currentTable, dispossess } from "./ownership.ts";
+import { quietEntries } from "./quiet-update.ts";
+import { type Versioned, versioned, withoutManagedFields, zeroLike } from "./versioned.ts";
 import { newEntry, type Writer } from "./writer.ts";
 
 export interface Update extends Writer {
@@ -22,9 +24,13 @@ export interface Update extends Writer {
  */
 export function recordUpdate(update: Update): ApiObject {
   const { live, next } = update;
+  const states = readStates(update);
+  if (!states.divided) return withoutManagedFields(next);
+  const quiet = quietEntries(update, states.changes);
+  if (quiet !== undefined) return { ...next, metadata: { ...next.metadata, managedFields: quiet } };
   const table = tableForUpdate(update);
   const tracked = table.size > 0 || live === undefined;
-  return withManagedFields(next, tracked ? updatedTable(update, table) : table);
+  return withManagedFields(next, tracked ? tableAfter(update, table, states) : table);
 }
 
 /** A client may write `managedFields` itself: an empty list resets them, what cannot be read is ignored. */
@@ -45,16 +51,30 @@ function isReset(given: unknown): boolean {
   return given.length === 0 || (given.length === 1 && isJsonObject(first) && Object.keys(first).length === 0);
 }
 
-/** The table after an update. */
-export function updatedTable(
-  { kind, live, next, manager, subresource, now }: Update,
-  table: ManagedTable,
-): ManagedTable {
+interface States {
+  readonly before: Versioned;
+  readonly after: Versioned;
+  readonly changes: Comparison;
+}
+
+/** `divided`: whether the new object can be divided by its schema. */
+function readStates({ kind, live, next }: Update): (States & { readonly divided: true }) | { readonly divided: false } {
   const after = versioned(kind, next);
   const before = live === undefined ? zeroLike(kind, after) : versioned(kind, live);
-  if (typeProblems(after.object, after.type, { allowDuplicates: true }).length > 0) return new Map();
+  if (typeProblems(after.object, after.type, { allowDuplicates: true }).length > 0) return { divided: false };
+  return { before, after, changes: changesBetween(kind, before, after), divided: true };
+}
+
+/** The table after an update. */
+export function updatedTable(update: Update, table: ManagedTable): ManagedTable {
+  const states = readStates(update);
+  return states.divided ? tableAfter(update, table, states) : new Map();
+}
+
+function tableAfter(update: Update, table: ManagedTable, { before, after, changes }: States): ManagedTable {
+  const { kind, next, manager, subresource, now } = update;
   const current = currentTable(kind, table, before);
-  const { table: rest, changes } = dispossess({ kind, before, after, table: current });
+  const { table: rest } = dispossess({ kind, before, after, table: current, changes });
   const fields = difference(union(changes.modified, changes.added), neverOwned);
   if (isEmptySet(fields)) return withBoundedUpdaters(rest);
   const entry = newEntry({ manager, operation: "Update", apiVersion: next.apiVersion, subresource, time: now });
