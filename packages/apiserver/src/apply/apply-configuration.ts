@@ -3,6 +3,7 @@ import { equalJson } from "../json.ts";
 import { type CheckOptions, summary, typeProblems } from "./check-type.ts";
 import { fieldsOf } from "./extract.ts";
 import { difference, hasField, without } from "./field-set.ts";
+import { typeText } from "./go-format.ts";
 import { lastAppliedFields, lastAppliedManager, withLastApplied } from "./last-applied.ts";
 import {
   decodeManagedFields,
@@ -84,7 +85,7 @@ function typeProblem(what: "patch" | "live", { object, type }: Versioned, option
   const problems = typeProblems(object, type, options);
   if (problems.length === 0) return undefined;
   const { apiVersion, kind, metadata } = object;
-  const name = `${metadata.namespace ?? ""}/${metadata.name ?? ""}; ${apiVersion}, Kind=${kind}`;
+  const name = `${metadata.namespace ?? ""}/${metadata.name ?? ""}; ${typeText(apiVersion, kind)}`;
   return `failed to create typed ${what} object (${name}): ${summary(problems)}`;
 }
 

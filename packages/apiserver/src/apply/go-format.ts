@@ -58,3 +58,8 @@ function escaped(character: string): string {
   if (code < 0x80) return `\\x${code.toString(16).padStart(2, "0")}`;
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
+
+/** A kind as Go prints one: the core group is empty. */
+export function typeText(apiVersion: string, kind: string): string {
+  return `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${kind}`;
+}

@@ -47,6 +47,13 @@ describe("apply", () => {
     expect(await api.get(`${configMaps}/fresh`)).toEqual(answer.body);
   });
 
+  test("takes a resourceVersion for what is there, and no notice of it otherwise", async () => {
+    const config = { ...configMap("guarded", { resourceVersion: "1" }), data: { a: "1" } };
+    expect((await api.apply(`${configMaps}/guarded`, "alice", config)).status).toBe(201);
+    const again = await api.apply(`${configMaps}/guarded`, "alice", { ...config, data: { a: "2" } });
+    expect(again).toMatchObject({ status: 409, body: { reason: "Conflict" } });
+  });
+
   test("saves nothing when it is repeated, however late", async () => {
     const path = `${pods}/repeated`;
     const first = await api.apply(path, "alice", pod("repeated"));
@@ -206,14 +213,14 @@ describe("apply", () => {
       'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
     ],
     ["a list", 400, "a", [], "a configuration to apply must be an object"],
-    ["no version", 400, "a", { kind: "ConfigMap" }, 'a configuration to apply must have "apiVersion"'],
+    ["no version", 400, "a", { kind: "ConfigMap" }, "invalid object type: /, Kind=ConfigMap"],
     ["managedFields", 400, "a", configMap("bad", { managedFields: [] }), "metadata.managedFields must be nil"],
     [
       "an unknown field",
       400,
       "a",
       { ...configMap("bad"), extra: 1 },
-      "failed to create typed patch object (default/bad; v1, Kind=ConfigMap): .extra: field not declared in schema",
+      "failed to create typed patch object (default/bad; /v1, Kind=ConfigMap): .extra: field not declared in schema",
     ],
     [
       "a UID of nothing",

@@ -1,7 +1,8 @@
 import { badRequest, conflict } from "../api-error.ts";
-import { type ApiObject, isJsonObject } from "../api-object.ts";
+import { type ApiObject, isJsonObject, stringAt } from "../api-object.ts";
 import { applyConfiguration } from "../apply/apply-configuration.ts";
 import { conflictError } from "../apply/conflict.ts";
+import { typeText } from "../apply/go-format.ts";
 import { timestamp } from "../clock.ts";
 import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts";
 import type { ApiContext } from "./context.ts";
@@ -52,8 +53,9 @@ export async function apply(
 /** A configuration says what it is: its fields mean nothing without a version. */
 function decodeConfiguration(body: unknown, target: ObjectTarget): ApiObject {
   if (!isJsonObject(body)) throw badRequest("a configuration to apply must be an object");
-  for (const name of ["apiVersion", "kind"] as const) {
-    if (body[name] === undefined) throw badRequest(`a configuration to apply must have "${name}"`);
+  const [apiVersion, kind] = [stringAt(body, "apiVersion"), stringAt(body, "kind")];
+  if (apiVersion === undefined || kind === undefined) {
+    throw badRequest(`invalid object type: ${typeText(apiVersion ?? "", kind ?? "")}`);
   }
   return withName(decodeObject(body, target), target.name);
 }

@@ -36,6 +36,9 @@ export async function create(
   if (definition.namespaced && namespace === undefined) throw badRequest("the path must name a namespace to create in");
   const decoded = decodeObject(body, target);
   const given = target.name === undefined ? decoded : withName(decoded, target.name);
+  if (given.metadata.resourceVersion !== undefined && given.metadata.resourceVersion !== "") {
+    throw badRequest("resourceVersion should not be set on objects to be created");
+  }
   return context.store.write((view, revision) =>
     decideCreation({ context, view, revision, target, given, creation: options }),
   );
@@ -53,9 +56,6 @@ interface CreationCall {
 export function decideCreation(call: CreationCall): Decided<Written> {
   const { context, view, revision, target, given, creation } = call;
   const { definition, version, namespace } = target;
-  if (given.metadata.resourceVersion !== undefined && given.metadata.resourceVersion !== "") {
-    throw badRequest("resourceVersion should not be set on objects to be created");
-  }
   const wanted = named(view, target, given);
   checkNamespace(view, target, wanted);
   const { object: shaped, warnings } = admitShape(target, wanted, creation);

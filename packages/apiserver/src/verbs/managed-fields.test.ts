@@ -186,7 +186,7 @@ describe("managedFields", () => {
       "POST",
       configMaps,
       "fieldManager=%07",
-      'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "\\u0007": should only contain printable characters',
+      'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "\\u0007": invalid character U+0007 (at position 0)',
     ],
     [
       "PUT",

@@ -31,11 +31,13 @@ export function parseWriteOptions(
 }
 
 function managerProblems(fieldManager: string): FieldError[] {
-  const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(fieldManager);
-  return [
-    ...(Buffer.byteLength(fieldManager) > maxManagerBytes ? [tooLong("fieldManager", maxManagerBytes)] : []),
-    ...(printable ? [] : [invalidValue("fieldManager", fieldManager, "should only contain printable characters")]),
-  ];
+  const bytes = Buffer.byteLength(fieldManager);
+  if (bytes > maxManagerBytes) return [tooLong("fieldManager", maxManagerBytes)];
+  const [unprintable] = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager) ?? [];
+  if (unprintable === undefined) return [];
+  const at = Buffer.byteLength(fieldManager.slice(0, fieldManager.indexOf(unprintable)));
+  const code = (unprintable.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  return [invalidValue("fieldManager", fieldManager, `invalid character U+${code} (at position ${at})`)];
 }
 
 /** `kind` is what Kubernetes calls the options of a verb. */
