@@ -1,0 +1,9 @@
+import type { Case } from "../case.ts";
+import { kindExchanges } from "./kind-exchanges.ts";
+import { kindsUnderTest } from "./kinds.ts";
+import { kubectlReading } from "./kubectl-reading.ts";
+import { kubectlWriting } from "./kubectl-writing.ts";
+import { serverExchanges } from "./server-exchanges.ts";
+
+export const kubectlCases: readonly Case[] = [...kubectlWriting, ...kubectlReading];
+export const exchangeCases: readonly Case[] = [...serverExchanges, ...kindsUnderTest.flatMap(kindExchanges)];

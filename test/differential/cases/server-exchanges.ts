@@ -1,0 +1,216 @@
+import type { Case, ExchangeStep } from "../case.ts";
+
+const get = (path: string, headers: Record<string, string> = {}): ExchangeStep => ({ method: "GET", path, headers });
+const post = (path: string, body: object): ExchangeStep => ({ method: "POST", path, body });
+const aggregated = { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" };
+const groups = [
+  "agents.x-k8s.io/v1beta1",
+  "agents.x-k8s.io/v1alpha1",
+  "extensions.agents.x-k8s.io/v1beta1",
+  "extensions.agents.x-k8s.io/v1alpha1",
+  "rbac.authorization.k8s.io/v1",
+  "coordination.k8s.io/v1",
+  "discovery.k8s.io/v1",
+  "events.k8s.io/v1",
+  "authentication.k8s.io/v1",
+  "authorization.k8s.io/v1",
+  "node.k8s.io/v1",
+  "scheduling.k8s.io/v1",
+  "apiextensions.k8s.io/v1",
+];
+
+const review = (kind: string, spec: object): object => ({ apiVersion: "authorization.k8s.io/v1", kind, spec });
+const crd = (more: object): object => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "{{ns}}s.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "{{ns}}s", singular: "{{ns}}", kind: "Widget{{ns}}", listKind: "Widget{{ns}}List" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: { type: "object", properties: { size: { type: "integer", minimum: 1, default: 3 } } },
+            },
+          },
+        },
+      },
+    ],
+    ...more,
+  },
+});
+const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const widgets = "/apis/example.com/v1/namespaces/{{ns}}/{{ns}}s";
+const widget = (name: string, spec: object): object => ({
+  apiVersion: "example.com/v1",
+  kind: "Widget{{ns}}",
+  metadata: { name },
+  spec,
+});
+
+/** What does not belong to one kind: paths, discovery, access, and kinds that are made at run time. */
+export const serverExchanges: readonly Case[] = [
+  ...groups.map(
+    (group): Case => ({
+      name: `discovery of ${group}`,
+      steps: [get(`/apis/${group}`), get(`/apis/${group.split("/")[0]}`)],
+    }),
+  ),
+  { name: "discovery of v1", steps: [get("/api"), get("/api/v1")] },
+  { name: "discovery of all", steps: [get("/apis"), get("/apis", aggregated), get("/api", aggregated)] },
+  {
+    name: "paths that lead nowhere",
+    steps: [
+      get("/nosuch"),
+      get("/api/v2"),
+      get("/api/v1/nosuch"),
+      get("/api/v1/namespaces/{{ns}}/nosuch"),
+      get("/apis/nosuch.example.com"),
+      get("/apis/nosuch.example.com/v1"),
+      get("/apis/agents.x-k8s.io/v9"),
+      get("/apis/agents.x-k8s.io/v9/sandboxes"),
+      get("/api/v1/namespaces/{{ns}}/nodes"),
+      get("/api/v1/namespaces/nowhere/configmaps"),
+      post("/api/v1/namespaces/nowhere/configmaps", { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } }),
+      get("/api/v1/namespaces//configmaps"),
+      get("/api/v1/namespaces/{{ns}}/configmaps/a%2Fb"),
+    ],
+  },
+  { name: "health", steps: [get("/healthz"), get("/livez"), get("/readyz"), get("/readyz?verbose=1&exclude=all")] },
+  {
+    name: "nobody and the wrong somebody",
+    steps: [
+      get("/api/v1/namespaces/{{ns}}/pods", { authorization: "Bearer wrong" }),
+      get("/api/v1/namespaces/{{ns}}/pods", { authorization: "Basic YTpi" }),
+      get("/healthz", { authorization: "Basic YTpi" }),
+      get("/version", { authorization: "Basic YTpi" }),
+      get("/api/v1/namespaces/{{ns}}/pods", { "impersonate-user": "someone" }),
+      get("/api/v1/nodes/a", { "impersonate-user": "someone" }),
+      get("/api/v1/namespaces/{{ns}}/pods", { "impersonate-group": "some" }),
+      get("/metrics", { "impersonate-user": "someone" }),
+    ],
+  },
+  {
+    name: "reviews",
+    steps: [
+      post(
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        review("SelfSubjectAccessReview", { resourceAttributes: { verb: "get", resource: "pods" } }),
+      ),
+      post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review("SelfSubjectAccessReview", {})),
+      post(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        review("SubjectAccessReview", { user: "someone", resourceAttributes: { verb: "get", resource: "pods" } }),
+      ),
+      post(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        review("SubjectAccessReview", { resourceAttributes: { verb: "get" } }),
+      ),
+      post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "SelfSubjectReview",
+      }),
+      post("/apis/authentication.k8s.io/v1/tokenreviews", {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenReview",
+        spec: { token: "wrong" },
+      }),
+    ],
+  },
+  {
+    name: "own kind",
+    steps: [
+      post(crds, crd({})),
+      { ...get(widgets), retryUntil: 200 },
+      post(widgets, widget("a", {})),
+      post(widgets, widget("b", { size: 0 })),
+      post(widgets, widget("c", { size: 1, color: "red" })),
+      get(widgets),
+      get(`${widgets}/a`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" }),
+      { method: "DELETE", path: `${crds}/{{ns}}s.example.com` },
+      { ...get(`${crds}/{{ns}}s.example.com`), retryUntil: 404 },
+      { ...get(widgets), retryUntil: 404 },
+    ],
+  },
+  {
+    name: "bad kinds",
+    steps: [
+      post(crds, crd({ scope: "Galaxy" })),
+      post(crds, crd({ versions: [] })),
+      post(crds, crd({ versions: [{ name: "v1", served: true, storage: true }] })),
+      post(crds, crd({ group: "other.example.com" })),
+      post(
+        crds,
+        crd({
+          versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "array" } } }],
+        }),
+      ),
+    ],
+  },
+  {
+    name: "bad scale",
+    steps: [
+      post("/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxwarmpools", {
+        apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+        kind: "SandboxWarmPool",
+        metadata: { name: "pool" },
+        spec: { sandboxTemplateRef: { name: "t" } },
+      }),
+      ...["", "?dryRun=All"].map(
+        (query): ExchangeStep => ({
+          method: "PATCH",
+          path: `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxwarmpools/pool/scale${query}`,
+          headers: { "content-type": "application/merge-patch+json" },
+          body: { spec: { replicas: 4 } },
+        }),
+      ),
+      {
+        method: "PUT",
+        path: "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxwarmpools/pool/scale",
+        body: { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "pool" }, spec: { replicas: -4 } },
+      },
+      get("/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxwarmpools/pool/scale"),
+      get("/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxtemplates/t/scale"),
+    ],
+  },
+  {
+    name: "tokens of accounts",
+    steps: [
+      post("/api/v1/namespaces/{{ns}}/serviceaccounts/nosuch/token", {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenRequest",
+        spec: {},
+      }),
+      post("/api/v1/namespaces/{{ns}}/serviceaccounts/default/token", {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenRequest",
+        spec: { expirationSeconds: 1 },
+      }),
+    ],
+  },
+  {
+    name: "streams without a node",
+    steps: [
+      get("/api/v1/namespaces/{{ns}}/pods/nosuch/log"),
+      post("/api/v1/namespaces/{{ns}}/pods/nosuch/exec?command=true&stdout=true", {}),
+      post("/api/v1/namespaces/{{ns}}/pods/nosuch/eviction", {
+        apiVersion: "policy/v1",
+        kind: "Eviction",
+        metadata: { name: "nosuch" },
+      }),
+      post("/api/v1/namespaces/{{ns}}/pods/nosuch/binding", {
+        apiVersion: "v1",
+        kind: "Binding",
+        metadata: { name: "nosuch" },
+        target: { kind: "Node", name: "box" },
+      }),
+    ],
+  },
+];

@@ -1,0 +1,64 @@
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ensureBinaries } from "../kube-apiserver/binaries.ts";
+import type { Case, KubectlRelease } from "./case.ts";
+import { exchangeCases, kubectlCases } from "./cases/all-cases.ts";
+import { render } from "./compare.ts";
+import { Exceptions } from "./exceptions.ts";
+import { knownDifferences } from "./known-differences.ts";
+import { olderKubectl, runCase } from "./run-case.ts";
+import { type ServerPair, startServers } from "./servers.ts";
+
+/** The first start on a machine compiles Kubernetes. */
+const buildPatienceMs = 60 * 60_000;
+const patience = { timeout: 180_000 };
+
+const whyNot = await ensureBinaries().then(
+  () => undefined,
+  (error: Error) => error.message,
+);
+if (whyNot !== undefined) console.warn(`skipped: ${whyNot}`);
+const hasOlder = existsSync(olderKubectl);
+if (!hasOlder) console.warn(`skipped in part: ${olderKubectl} is not installed`);
+
+const known = new Exceptions(knownDifferences);
+let pair: ServerPair;
+
+/** What differs and should not, as text. */
+async function surprises(testCase: Case, release: KubectlRelease = "same"): Promise<string> {
+  const found = known.unexpected(testCase.name, await runCase(pair, testCase, release));
+  return found.map(render).join("\n\n");
+}
+
+describe.skipIf(whyNot !== undefined)("kube-apiserver and the embedded API server", () => {
+  beforeAll(async () => {
+    pair = await startServers();
+  }, buildPatienceMs);
+
+  afterAll(async () => {
+    await pair?.[Symbol.asyncDispose]();
+  });
+
+  describe.concurrent("answer kubectl alike", () => {
+    test.for(kubectlCases)("$name", patience, async (testCase, { expect }) => {
+      expect(await surprises(testCase)).toBe("");
+    });
+  });
+
+  describe.concurrent("answer an older kubectl alike", () => {
+    const cases = hasOlder ? kubectlCases.filter(({ releases = [] }) => releases.includes("older")) : [];
+    test.for(cases)("$name", patience, async (testCase, { expect }) => {
+      expect(await surprises(testCase, "older")).toBe("");
+    });
+  });
+
+  describe.concurrent("answer requests alike", () => {
+    test.for(exchangeCases)("$name", patience, async (testCase, { expect }) => {
+      expect(await surprises(testCase)).toBe("");
+    });
+  });
+
+  test("every exception is still needed", () => {
+    expect(known.unused).toEqual([]);
+  });
+});

@@ -1,0 +1,40 @@
+import type { Difference } from "./compare.ts";
+
+/** A difference that is known. One that is no longer there fails the suite. */
+export interface Exception {
+  /** For users. */
+  readonly why: string;
+  /** Each `<case>: <path>`, where `*` stands for anything. */
+  readonly at: readonly string[];
+  /** To be mended, rather than wanted. */
+  readonly pending?: boolean;
+}
+
+/** Keeps count of which exceptions were of use. */
+export class Exceptions {
+  readonly #globs: readonly { readonly glob: string; readonly pattern: RegExp }[];
+  readonly #used = new Set<string>();
+
+  constructor(table: readonly Exception[]) {
+    this.#globs = table.flatMap(({ at }) => at.map((glob) => ({ glob, pattern: globToPattern(glob) })));
+  }
+
+  /** The differences that no exception knows of. */
+  unexpected(caseName: string, found: readonly Difference[]): Difference[] {
+    return found.filter(({ path }) => {
+      const known = this.#globs.filter(({ pattern }) => pattern.test(`${caseName}: ${path}`));
+      for (const { glob } of known) this.#used.add(glob);
+      return known.length === 0;
+    });
+  }
+
+  /** Those that stood for nothing. */
+  get unused(): string[] {
+    return this.#globs.map(({ glob }) => glob).filter((glob) => !this.#used.has(glob));
+  }
+}
+
+function globToPattern(glob: string): RegExp {
+  const parts = glob.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s");
+}

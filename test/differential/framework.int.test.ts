@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { fillIn } from "./case.ts";
+import { differences, render } from "./compare.ts";
+import { Exceptions } from "./exceptions.ts";
+import { normaliseJson, normaliseTable, normaliseText } from "./normalise.ts";
+
+const rules = { url: "https://127.0.0.1:6443", managedFields: false };
+const now = new Date().toISOString().replace(/\.\d+/, "");
+
+describe("normalising", () => {
+  test.for<[string, unknown, unknown]>([
+    [
+      "what the server made up",
+      { uid: crypto.randomUUID(), resourceVersion: "17" },
+      { uid: "<uid>", resourceVersion: "<revision>" },
+    ],
+    ["times of this hour", { creationTimestamp: now }, { creationTimestamp: "<time>" }],
+    ["no other times", { renewTime: "2024-01-01T00:00:00Z" }, { renewTime: "2024-01-01T00:00:00Z" }],
+    ["random suffixes", { generateName: "a-", name: "a-bcd24" }, { generateName: "a-", name: "a-<suffix>" }],
+    ["no names that were chosen", { name: "a-bcd24" }, { name: "a-bcd24" }],
+    ["owners of fields", { name: "a", managedFields: [{}] }, { name: "a" }],
+    ["bookmarks that come when they come", [{ type: "BOOKMARK", object: { metadata: {} } }], []],
+    [
+      "no bookmarks that end the initial events",
+      [{ type: "BOOKMARK", object: { metadata: { annotations: {} } } }],
+      [{ type: "BOOKMARK", object: { metadata: { annotations: {} } } }],
+    ],
+  ])("takes out %s", ([, given, expected]) => {
+    expect(normaliseJson(given, rules)).toEqual(expected);
+  });
+
+  test("knows the server by its address", () => {
+    expect(normaliseText("dial 127.0.0.1:6443: see https://127.0.0.1:6443/api", rules)).toBe(
+      "dial <address>: see <server>/api",
+    );
+  });
+
+  test("takes ages out of tables, and the widths they make", () => {
+    expect(normaliseTable("NAME   AGE\na      12s\nb2m    1m3s")).toBe("NAME  AGE\na  <age>\nb2m  <age>");
+  });
+});
+
+describe("comparing", () => {
+  test("finds the smallest parts that differ", () => {
+    const theirs = [{ status: 200, headers: {}, body: { a: 1, list: [1, 2], same: true } }];
+    const ours = [{ status: 200, headers: {}, body: { a: 2, list: [1], same: true } }];
+    expect(differences(theirs, ours, "")).toEqual([
+      { path: ".0.body.a", theirs: 1, ours: 2 },
+      { path: ".0.body.list", theirs: [1, 2], ours: [1] },
+    ]);
+  });
+
+  test("says what answers come to when they have nothing in common", () => {
+    const theirs = { status: 201, headers: {}, body: { kind: "Pod", spec: {} } };
+    const ours = { status: 422, headers: {}, body: { kind: "Status", reason: "Invalid", message: "no" } };
+    expect(differences(theirs, ours, "0")).toEqual([
+      {
+        path: "0",
+        theirs: { status: 201, kind: "Pod" },
+        ours: { status: 422, kind: "Status", reason: "Invalid", message: "no" },
+      },
+    ]);
+  });
+
+  test("shows their lines and ours", () => {
+    expect(render({ path: "0.stdout", theirs: "a\nb", ours: "a\nc" })).toBe("0.stdout:\n    a\n  - b\n  + c");
+  });
+});
+
+describe("exceptions", () => {
+  test("excuse what they name and nothing else, and tell when they are of no use", () => {
+    const known = new Exceptions([{ why: "so", at: ["* create: 0.body.*", "pods create: 9"] }]);
+    const at = (path: string) => ({ path, theirs: 1, ours: 2 });
+    expect(known.unexpected("pods create", [at("0.body.a"), at("1.body.a")])).toEqual([at("1.body.a")]);
+    expect(known.unused).toEqual(["pods create: 9"]);
+  });
+});
+
+test("a step that needs what no step has kept is a mistake", () => {
+  const known = new Map([["ns", "x"]]);
+  expect(fillIn({ path: "/{{ns}}", list: ["{{ns}}"] }, known)).toEqual({ path: "/x", list: ["x"] });
+  expect(() => fillIn("{{rv}}", known)).toThrow('Cannot fill in "{{rv}}": no step before has kept it');
+});

@@ -1,0 +1,121 @@
+import {
+  type Case,
+  describeStep,
+  type ExchangeStep,
+  fillIn,
+  isKubectl,
+  type KubectlRelease,
+  type KubectlStep,
+  type Step,
+} from "./case.ts";
+import { type Difference, differences } from "./compare.ts";
+import { exchange } from "./exchange.ts";
+import { runKubectl } from "./kubectl.ts";
+import { normaliseJson, normaliseTable, normaliseText, type Rules } from "./normalise.ts";
+import type { Server, ServerPair } from "./servers.ts";
+
+export const olderKubectl = "/usr/bin/kubectl";
+
+/** Runs a case against both servers at the same time and says where their answers differ. */
+export async function runCase(
+  pair: ServerPair,
+  testCase: Case,
+  release: KubectlRelease = "same",
+): Promise<Difference[]> {
+  const binary = release === "same" ? pair.kubectl : olderKubectl;
+  const [theirs, ours] = await Promise.all(
+    [pair.theirs, pair.ours].map((server) => new CaseRun(server, testCase, { binary, release }).run()),
+  );
+  return differences(theirs, ours, "").map(({ path, ...rest }) => ({ path: path.slice(1), ...rest }));
+}
+
+class CaseRun {
+  readonly #server: Server;
+  readonly #case: Case;
+  readonly #binary: string;
+  readonly #known: Map<string, string>;
+  readonly #rules: Rules;
+
+  constructor(server: Server, testCase: Case, { binary, release }: { binary: string; release: KubectlRelease }) {
+    this.#server = server;
+    this.#case = testCase;
+    this.#binary = binary;
+    this.#known = new Map([["ns", namespaceFor(testCase.name, release)]]);
+    this.#rules = { url: server.url, managedFields: testCase.managedFields ?? false };
+  }
+
+  async run(): Promise<unknown[]> {
+    await this.#makeNamespace();
+    return this.#steps(this.#case.steps);
+  }
+
+  async #steps(steps: readonly Step[]): Promise<unknown[]> {
+    const answers: unknown[] = [];
+    for (const raw of steps) {
+      const step = fillIn(raw, this.#known);
+      try {
+        answers.push(isKubectl(step) ? await this.#kubectl(step) : await this.#exchange(step));
+      } catch (cause) {
+        throw new Error(`Cannot run "${describeStep(step)}" against ${this.#server.name}`, { cause });
+      }
+    }
+    return answers;
+  }
+
+  async #kubectl(step: KubectlStep): Promise<unknown> {
+    let meanwhile: unknown[] = [];
+    const answer = await runKubectl(step, {
+      binary: this.#binary,
+      server: this.#server,
+      namespace: this.#known.get("ns") ?? "",
+      meanwhile: async () => {
+        meanwhile = await this.#steps(step.until?.meanwhile ?? []);
+      },
+    });
+    const { code, stderr, stdout } = answer;
+    return { code, stderr: normaliseText(stderr, this.#rules), stdout: this.#printed(stdout, step), meanwhile };
+  }
+
+  #printed(stdout: string, { unordered }: KubectlStep): unknown {
+    if (/^\s*[[{]/.test(stdout)) {
+      try {
+        return normaliseJson(JSON.parse(stdout), this.#rules);
+      } catch {
+        // a go-template or jsonpath may print almost JSON
+      }
+    }
+    return normaliseTable(normaliseText(stdout, this.#rules), unordered);
+  }
+
+  async #exchange(step: ExchangeStep): Promise<unknown> {
+    const answer = await exchange(step, this.#server);
+    for (const [name, path] of Object.entries(step.save ?? {})) {
+      const value = path
+        .split(".")
+        .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], answer.body);
+      if (typeof value === "string") this.#known.set(name, value);
+    }
+    return normaliseJson(answer, this.#rules);
+  }
+
+  /** Pods can be made once the namespace has its account. */
+  async #makeNamespace(): Promise<void> {
+    const name = this.#known.get("ns") ?? "";
+    const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    const made = await exchange({ method: "POST", path: "/api/v1/namespaces", body }, this.#server);
+    if (made.status !== 201)
+      throw new Error(`Cannot make namespace "${name}" on ${this.#server.name}: status ${made.status}`);
+    const path = `/api/v1/namespaces/${name}/serviceaccounts/default`;
+    await exchange({ method: "GET", path, retryUntil: 200 }, this.#server);
+  }
+}
+
+/** A name of at most 63 characters that is the case's alone: cases' names are unique, and so are these. */
+function namespaceFor(name: string, release: KubectlRelease): string {
+  const words = `${name}${release === "older" ? "-older" : ""}`
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+  if (words.length > 63) throw new Error(`Cannot run case "${name}": its name makes no namespace, it is too long`);
+  return words;
+}
