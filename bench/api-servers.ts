@@ -83,7 +83,7 @@ export async function startReal(): Promise<RealServer | undefined> {
     return { server, [Symbol.asyncDispose]: () => kubernetes.stop() };
   } catch (error) {
     console.log(
-      `No real kube-apiserver here, so only our figures: ${error instanceof Error ? error.message : error}\n`,
+      `No real kube-apiserver here, so only our figures: ${error instanceof Error ? error.message : String(error)}\n`,
     );
     return undefined;
   }

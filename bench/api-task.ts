@@ -48,6 +48,8 @@ export interface Outcome {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
+  /** The share of events that never reached their watcher. */
+  readonly missing?: number;
 }
 
 export function latencies(ms: readonly number[]): { p50: number; p99: number } {

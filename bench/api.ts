@@ -168,7 +168,10 @@ function figuresOf(measured: readonly Measured[]): Figures {
       figures[`${figure}_${share}_ms`] = middle(ours, (outcome) => outcome[share]);
       if (real.length > 0) figures[`${figure}_${share}_ms_real`] = middle(real, (outcome) => outcome[share]);
     }
-    if (figure === "watch") figures["watch_updates_per_s"] = middle(ours, ({ perSecond }) => perSecond);
+    if (figure === "watch") {
+      figures["watch_updates_per_s"] = middle(ours, ({ perSecond }) => perSecond);
+      figures["watch_missing_ratio"] = middle(ours, ({ missing = 0 }) => missing);
+    }
   }
   return figures;
 }
