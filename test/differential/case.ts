@@ -7,7 +7,7 @@ export interface KubectlStep {
   readonly stdin?: string | object;
   readonly env?: { readonly [name: string]: string };
   /** Whose kubeconfig. Default: the administrator's. */
-  readonly as?: "admin" | "visitor" | "stranger";
+  readonly as?: "admin" | "visitor" | "stranger" | "nobody";
   /** Runs until this many lines are printed, and while these steps happen, which start after its first line. */
   readonly until?: { readonly lines: number; readonly meanwhile: readonly Step[] };
   /** Lines whose order is no promise of the API. */

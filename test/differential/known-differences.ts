@@ -142,7 +142,7 @@ const wanted: readonly Exception[] = [
       "sandboxtemplates write the status: *.body.*",
       "sandboxtemplates read what is not there: 5.body.*",
       "bad scale: 5.body.*",
-      "kubectl scale: 4.stderr",
+      "kubectl scale: 3.stderr",
     ],
   },
   {

@@ -7,6 +7,7 @@ import { Authority } from "../kube-apiserver/authority.ts";
 import { startConversionWebhook } from "../kube-apiserver/conversion-webhook.ts";
 import { installCrds } from "../kube-apiserver/install-crds.ts";
 import { startKubernetes } from "../kube-apiserver/start.ts";
+import type { KubectlStep } from "./case.ts";
 
 /** Someone with a client certificate, as PEM. */
 interface Credentials {
@@ -23,8 +24,8 @@ export interface Server {
   readonly anonymousAgent: Agent;
   /** Where kubectl keeps its caches. */
   readonly home: string;
-  /** Paths, by who logs in: the stranger's certificate is signed by an authority that the server does not know. */
-  readonly kubeconfigs: { readonly admin: string; readonly visitor: string; readonly stranger: string };
+  /** Paths, by who logs in: the stranger's certificate is signed by an authority that the server does not know, nobody has none. */
+  readonly kubeconfigs: { readonly [who in NonNullable<KubectlStep["as"]>]: string };
 }
 
 export interface ServerPair extends AsyncDisposable {
@@ -105,18 +106,18 @@ interface ServerParts {
   readonly name: Server["name"];
   readonly url: string;
   readonly authority: string;
-  readonly credentials: { readonly [K in keyof Server["kubeconfigs"]]: Credentials };
+  readonly credentials: { readonly [who in "admin" | "visitor" | "stranger"]: Credentials };
 }
 
 function openServer(folder: string, { name, url, authority, credentials }: ServerParts): Server {
   const kubeconfig = (who: keyof Server["kubeconfigs"]): string => {
+    const user = who === "nobody" ? {} : login(credentials[who]);
     const path = join(folder, `${name}-${who}.kubeconfig`);
-    const { certificate, key } = credentials[who];
     const config = {
       apiVersion: "v1",
       kind: "Config",
       clusters: [{ name: "test", cluster: { server: url, "certificate-authority-data": base64(authority) } }],
-      users: [{ name: who, user: { "client-certificate-data": base64(certificate), "client-key-data": base64(key) } }],
+      users: [{ name: who, user }],
       contexts: [{ name: "test", context: { cluster: "test", user: who } }],
       "current-context": "test",
     };
@@ -130,8 +131,17 @@ function openServer(folder: string, { name, url, authority, credentials }: Serve
     agent: new Agent({ ca: authority, cert, key, keepAlive: true, maxSockets: 16 }),
     anonymousAgent: new Agent({ ca: authority, maxSockets: 16 }),
     home: join(folder, name),
-    kubeconfigs: { admin: kubeconfig("admin"), visitor: kubeconfig("visitor"), stranger: kubeconfig("stranger") },
+    kubeconfigs: {
+      admin: kubeconfig("admin"),
+      visitor: kubeconfig("visitor"),
+      stranger: kubeconfig("stranger"),
+      nobody: kubeconfig("nobody"),
+    },
   };
+}
+
+function login({ certificate, key }: Credentials): object {
+  return { "client-certificate-data": base64(certificate), "client-key-data": base64(key) };
 }
 
 function readPair(paths: { readonly certificate: string; readonly key: string }): Credentials {

@@ -9,7 +9,7 @@ const everything = run(
   together(configMap("a"), pod("b"), service("c"), sandbox("d"), template("e"), warmPool("f"), claim("g")),
 );
 const kinds = "cm/a,pod/b,svc/c,sandbox/d,sandboxtemplate/e,sandboxwarmpool/f,sandboxclaim/g".split(",");
-const seven = (format: string): KubectlStep => ({ kubectl: ["get", ...kinds, ...format.split(" ")] });
+const seven = (...format: string[]): KubectlStep => ({ kubectl: ["get", ...kinds, ...format] });
 
 const status = (kind: string, name: string, value: object): Step => ({
   method: "PATCH",
@@ -31,7 +31,7 @@ const getting: readonly Case[] = [
     releases: both,
     steps: [
       everything,
-      seven(""),
+      seven(),
       run("get sandbox"),
       run("get all"),
       run("get pods nosuch"),
@@ -42,14 +42,19 @@ const getting: readonly Case[] = [
   {
     name: "kubectl get wide",
     releases: both,
-    steps: [everything, seven("-o wide"), run("get po,svc,sandbox -o wide --show-labels"), run("get po --no-headers")],
+    steps: [
+      everything,
+      seven("-o", "wide"),
+      run("get po,svc,sandbox -o wide --show-labels"),
+      run("get po --no-headers"),
+    ],
   },
-  { name: "kubectl get yaml", releases: both, steps: [everything, seven("-o yaml")] },
-  { name: "kubectl get json", steps: [everything, seven("-o json"), run("get sandbox -o json")] },
+  { name: "kubectl get yaml", releases: both, steps: [everything, seven("-o", "yaml")] },
+  { name: "kubectl get json", steps: [everything, seven("-o", "json"), run("get sandbox -o json")] },
   {
     name: "kubectl get names",
     releases: both,
-    steps: [everything, seven("-o name"), run("get sandboxwarmpools -o name")],
+    steps: [everything, seven("-o", "name"), run("get sandboxwarmpools -o name")],
   },
   {
     name: "kubectl get columns",
@@ -360,7 +365,7 @@ const access: readonly Case[] = [
     steps: [
       { kubectl: ["get", "pods"], as: "stranger" },
       { kubectl: ["get", "pods", "--token=wrong"], as: "stranger" },
-      { kubectl: ["get", "pods", "--token=wrong", "--client-certificate=", "--client-key="], as: "visitor" },
+      { kubectl: ["get", "pods", "--token=wrong"], as: "nobody" },
     ],
   },
 ];
