@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -194,10 +194,12 @@ describe("restoring", () => {
     ["a file of another kind", () => Buffer.from("a letter"), /it is not one, or it is damaged/],
     ["a torn file", () => readFileSync(file).subarray(0, -100), /it is not one, or it is damaged/],
     [
-      "a file with a changed byte",
+      "a file with changed bytes",
       () => {
         const bytes = readFileSync(file);
-        bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 0x40;
+        // More than one: the padding between two packed blocks may hold anything.
+        const from = bytes.length >> 1;
+        for (let at = from; at < from + 16; at += 1) bytes[at] = (bytes[at] ?? 0) ^ 0x40;
         return bytes;
       },
       /damaged/,
@@ -212,7 +214,8 @@ describe("restoring", () => {
     ["a copy that lost its end", () => changed((bytes) => bytes.subarray(0, bytes.length - 8192)), /damaged/],
   ] as const)("%s is refused and changes nothing", async ([, make, message]) => {
     const store = open();
-    for (let at = 0; at < 30; at += 1) await put(store, `k${at}`, "x".repeat(1000));
+    // Nothing that repeats: of a run of the same byte, a changed bit can leave the packed form meaning the same.
+    for (let at = 0; at < 30; at += 1) await put(store, `k${at}`, randomBytes(500).toString("base64"));
     await saveBackup(await store.backUp(), file);
     await store.close();
     const before = contents();
