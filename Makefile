@@ -42,7 +42,7 @@ check: setup ## Format, lint, types, layers, generated files, unit tests: under 
 format: setup ## Rewrite the sources in the house format
 	@biome check --write .
 
-.PHONY: test test-unit test-kube test-api test-node test-e2e test-kubernetes test-clients
+.PHONY: test test-unit test-kube test-api test-node test-e2e test-kubernetes test-differential test-clients
 test: setup-test ## Install what is missing and run every suite
 	@$(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -59,6 +59,8 @@ test-e2e: setup-test ## The whole box, started and killed (needs root)
 test-kubernetes: setup-test ## Our CRDs and conversion on a real kube-apiserver (built on first use)
 	@$(NODE) scripts/test.ts kubernetes
 
+test-differential: setup-test ## The same requests to the embedded and to a real API server, answers compared
+	@$(NODE) scripts/test.ts differential
 test-clients: setup-test ## client-go, Python, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
 

@@ -31,6 +31,7 @@ export default defineConfig({
       integration("node", ["packages/node/src/**/*.int.test.ts"]),
       integration("e2e", ["test/e2e/**/*.int.test.ts"]),
       integration("kubernetes", ["test/kube-apiserver/**/*.int.test.ts"]),
+      integration("differential", ["test/differential/**/*.int.test.ts"]),
       integration("clients", ["test/clients/**/*.test.ts"]),
     ],
   },

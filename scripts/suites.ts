@@ -88,6 +88,13 @@ export const checks: readonly Suite[] = [
 export const kubernetesBuild: Suite = step("kubernetes build", "bash", "test/kube-apiserver/build.sh");
 
 /** The longest first: it is what the whole run waits for. */
-export const tests: readonly Suite[] = ["node", "unit", "apiserver", "e2e", "kube", "kubernetes", "clients"].map(
-  vitest,
-);
+export const tests: readonly Suite[] = [
+  "differential",
+  "node",
+  "unit",
+  "apiserver",
+  "e2e",
+  "kube",
+  "kubernetes",
+  "clients",
+].map(vitest);

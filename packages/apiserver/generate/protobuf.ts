@@ -47,7 +47,7 @@ const kinds = Object.fromEntries([
 
 function packageOf(apiVersion: string): string {
   const slash = apiVersion.indexOf("/");
-  const group = slash < 0 ? "core" : apiVersion.split(".", 1)[0].split("/", 1)[0];
+  const group = slash < 0 ? "core" : /^[^./]*/.exec(apiVersion)?.[0];
   return `k8s.io.api.${group}.${apiVersion.slice(slash + 1)}`;
 }
 
@@ -77,7 +77,7 @@ function messagesIn(folder: string): Messages {
   for (const [, name, body] of proto.matchAll(/^message (\w+) \{\n(.*?)^\}/gms) as Iterable<[string, string, string]>) {
     const fields: Record<string, Field> = {};
     const pattern = /^ {2}(optional |repeated |)(?:map<string, *([\w.]+)>|([\w.]+)) (\w+) = (\d+);/gm;
-    for (const [, label, mapOf, type, protoName, number] of body.matchAll(pattern)) {
+    for (const [, label, mapOf, type = "", protoName = "", number = ""] of body.matchAll(pattern)) {
       const written = mapOf ?? type;
       const full = written.startsWith(".") ? written.slice(1) : scalars.has(written) ? written : `${own}.${written}`;
       const { json = protoName, flags = "", omitsZero = false } = goFields.get(`${name}.${number}`) ?? {};
@@ -102,9 +102,9 @@ function goFieldsIn(folder: string): Map<string, GoField> {
   const sources = readdirSync(folder).filter((name) => name.endsWith(".go") && !/_test|generated/.test(name));
   for (const source of sources) {
     const text = readFileSync(join(folder, source), "utf8");
-    for (const [, struct, body] of text.matchAll(/^type (\w+) struct \{\n(.*?)^\}/gms)) {
+    for (const [, struct, body = ""] of text.matchAll(/^type (\w+) struct \{\n(.*?)^\}/gms)) {
       const pattern = /^\t(?:\w+ +)?(\*?)\S+ +`json:"([^"]*)" protobuf:"\w+,(\d+),/gm;
-      for (const [, star, tag, number] of body.matchAll(pattern)) {
+      for (const [, star, tag = "", number] of body.matchAll(pattern)) {
         const [json = "", ...options] = tag.split(",");
         const inline = options.includes("inline");
         const always = star === "*" || !(inline || options.includes("omitempty") || options.includes("omitzero"));

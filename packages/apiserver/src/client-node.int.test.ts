@@ -13,8 +13,8 @@ import {
   Watch,
 } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FakePodStreams } from "./streams/fake-pod-streams.test.support.ts";
 import { type ApiServer, createApiServer } from "./index.ts";
+import { FakePodStreams } from "./streams/fake-pod-streams.test.support.ts";
 
 let folder: string;
 let server: ApiServer;

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FakePodStreams } from "./streams/fake-pod-streams.test.support.ts";
 import { type ApiServer, createApiServer } from "./index.ts";
+import { FakePodStreams } from "./streams/fake-pod-streams.test.support.ts";
 
 const kubectlPath = "/usr/bin/kubectl";
 const available = existsSync(kubectlPath);

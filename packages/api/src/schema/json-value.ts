@@ -40,7 +40,7 @@ export function canonicalJson(value: Json): string {
 export function isDeeperThan(value: Json, limit: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (limit < 0) return true;
-  for (const child of Object.values(value) as Json[]) {
+  for (const child of Object.values(value)) {
     if (isDeeperThan(child, limit - 1)) return true;
   }
   return false;

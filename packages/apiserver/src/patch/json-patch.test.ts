@@ -77,10 +77,13 @@ describe("jsonPatch()", () => {
     expect(jsonPatch({ a: [[]] }, operations)).toHaveProperty("problem");
   });
 
+  const inherited = Object.getOwnPropertyNames(Object.prototype);
   test("carries out what an independent implementation says the difference is", () => {
     const document = fc.dictionary(fc.constantFrom("a", "b", "c/d", "e~f"), fc.jsonValue({ maxDepth: 3 }));
     fc.assert(
       fc.property(document, document, (before, after) => {
+        // The other implementation takes an inherited member for one of the document's.
+        fc.pre(!inherited.some((name) => JSON.stringify([before, after]).includes(`"${name}"`)));
         expect(jsonPatch(before, createPatch(before, after))).toEqual({ value: after });
       }),
     );

@@ -115,6 +115,10 @@ describe.skipIf(reason !== undefined)("streams of real containers", () => {
     await create("attached", "echo before; until [ -e /tmp/go ]; do sleep 0.05; done; echo out; echo err >&2");
     await api.until("attached", isReady);
     const place = { namespace, pod: "attached" };
+    // What is attached to begins after this has reached the log.
+    const log = await node.podStreams.logs({ ...place, follow: true, previous: false, timestamps: false });
+    await once(log, "data");
+    log.destroy();
     const left = await node.podStreams.attach({ ...place, tty: false, stdin: false });
     left.kill();
     await left.exit;
