@@ -13,9 +13,14 @@ beforeEach(async () => {
   path = join(folder, "0");
   isWritten = true;
 });
-afterEach(() => rm(folder, { recursive: true }));
+afterEach(async () => {
+  for (const reading of readings.splice(0)) await reading.end();
+  await rm(folder, { recursive: true });
+});
 
 const follow = (): FollowOptions => ({ news: folder, isWritten: async () => isWritten });
+
+const readings: Reading[] = [];
 
 class Reading {
   readonly stop = new AbortController();
@@ -23,6 +28,13 @@ class Reading {
 
   constructor(options: { from?: "end"; follow?: FollowOptions } = {}) {
     this.#items = readLogFile({ path, signal: this.stop.signal, ...options });
+    readings.push(this);
+  }
+
+  /** An abandoned reading would keep its file open. */
+  async end(): Promise<void> {
+    this.stop.abort();
+    await this.#items.return(undefined);
   }
 
   async next(): Promise<string | undefined> {
