@@ -51,6 +51,19 @@ func (c cluster) holder(t *testing.T) (string, int32) {
 	return *lease.Spec.HolderIdentity, *lease.Spec.LeaseTransitions
 }
 
+// awaitRenewal returns right after the holder has renewed the lease.
+func (c cluster) awaitRenewal(t *testing.T) {
+	t.Helper()
+	renewed := func() time.Time {
+		lease, err := c.typed.CoordinationV1().Leases(c.namespace).Get(c.ctx, "lead", metav1.GetOptions{})
+		must(t, err)
+		return lease.Spec.RenewTime.Time
+	}
+	for before := renewed(); renewed().Equal(before); {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 func TestLeadershipIsHandedOverOnRelease(t *testing.T) {
 	c := connect(t)
 	first := c.runCandidate(t, "first", true)
@@ -68,6 +81,8 @@ func TestLeadershipIsHandedOverOnRelease(t *testing.T) {
 	if holder, transitions := c.holder(t); holder != "second" || transitions < 1 {
 		t.Errorf("%q holds the lease after %d transitions", holder, transitions)
 	}
+	// client-go cannot release a lease whose renewal it has given up half-way: stop it between two renewals.
+	c.awaitRenewal(t)
 	second.stop()
 	receive(t, c, second.stopped, "end of the second")
 	if holder, _ := c.holder(t); holder != "" {
