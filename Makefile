@@ -42,7 +42,7 @@ check: setup ## Format, lint, types, layers, generated files, unit tests: under 
 format: setup ## Rewrite the sources in the house format
 	@biome check --write .
 
-.PHONY: test test-unit test-kube test-api test-node test-e2e test-kubernetes test-differential test-clients
+.PHONY: test test-unit test-kube test-api test-node test-controllers test-router test-e2e test-kubernetes test-differential test-clients
 test: setup-test ## Install what is missing and run every suite
 	@$(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -53,6 +53,10 @@ test-api: setup-test ## The embedded API server with kubectl
 	@$(NODE) scripts/test.ts apiserver
 test-node: setup-test ## The embedded node with real runc (needs root)
 	@$(NODE) scripts/test.ts node
+test-controllers: setup-test ## The controllers on the embedded and on a real API server
+	@$(NODE) scripts/test.ts controllers
+test-router: setup-test ## The router in front of real connections
+	@$(NODE) scripts/test.ts router
 test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
 

@@ -29,6 +29,8 @@ export default defineConfig({
       integration("kube", ["packages/kube/src/**/*.int.test.ts"]),
       integration("apiserver", ["packages/apiserver/src/**/*.int.test.ts"]),
       integration("node", ["packages/node/src/**/*.int.test.ts"]),
+      integration("controllers", ["packages/controllers/src/**/*.int.test.ts", "test/controllers/**/*.int.test.ts"]),
+      integration("router", ["packages/router/src/**/*.int.test.ts", "test/router/**/*.int.test.ts"]),
       integration("e2e", ["test/e2e/**/*.int.test.ts"]),
       integration("kubernetes", ["test/kube-apiserver/**/*.int.test.ts"]),
       integration("differential", ["test/differential/**/*.int.test.ts"]),

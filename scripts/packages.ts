@@ -7,5 +7,13 @@ export const mayImport: Readonly<Record<string, Readonly<Record<string, Permissi
   controllers: { api: "values", kube: "values" },
   apiserver: { api: "values", kube: "types" },
   node: { api: "values", kube: "values" },
-  cli: { api: "values", kube: "values", controllers: "values", apiserver: "values", node: "values" },
+  router: { api: "values", kube: "values" },
+  cli: {
+    api: "values",
+    kube: "values",
+    controllers: "values",
+    apiserver: "values",
+    node: "values",
+    router: "values",
+  },
 };

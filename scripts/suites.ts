@@ -93,6 +93,8 @@ export const tests: readonly Suite[] = [
   "node",
   "unit",
   "apiserver",
+  "controllers",
+  "router",
   "e2e",
   "kube",
   "kubernetes",
