@@ -61,6 +61,18 @@ describe("EventRecorder", () => {
     expect(server.requests.get("patch events")).toBeLessThanOrEqual(7);
   });
 
+  test("keeps the parts of one object apart", async () => {
+    const { clock, recorder, events } = openRig();
+    for (const part of ["spec.containers{a}", "spec.containers{b}", "spec.containers{a}"]) {
+      recorder.record(pods, pod("web"), { ...failed, fieldPath: part });
+    }
+    await clock.advance(10_000);
+    expect(events().map(({ regarding, series }) => [regarding.fieldPath, series?.count])).toEqual([
+      ["spec.containers{a}", 2],
+      ["spec.containers{b}", undefined],
+    ]);
+  });
+
   test("keeps different reasons, and repeats after a long silence, apart", async () => {
     const { clock, recorder, events } = openRig();
     recorder.record(pods, pod("web"), failed);

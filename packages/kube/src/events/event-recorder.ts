@@ -67,10 +67,10 @@ export class EventRecorder implements AsyncDisposable {
   }
 
   record<T extends KubeObject>(resource: Resource<T>, object: T, note: Note): void {
-    const { type, reason, action } = note;
+    const { type, reason, action, fieldPath = "" } = note;
     const subject = object.metadata?.uid ?? `${object.metadata?.namespace}/${object.metadata?.name}`;
     const make = (): Written => ({ event: this.#event(resource, object, note), count: 0, failures: 0 });
-    const occurrence = { subject, kind: `${type} ${reason} ${action}`, make };
+    const occurrence = { subject, kind: `${type} ${reason} ${action} ${fieldPath}`, make };
     const series = this.#state === "running" ? this.#series.observe(occurrence, this.#scheduler.now()) : undefined;
     if (series === undefined) return this.#drop();
     const evicted = this.#series.evict();
@@ -156,7 +156,7 @@ export class EventRecorder implements AsyncDisposable {
     return { count, lastObservedTime: microTime(this.#scheduler.date() - (this.#scheduler.now() - lastAt)) };
   }
 
-  #event(resource: Resource, object: KubeObject, { type, reason, action, text }: Note): KubeEvent {
+  #event(resource: Resource, object: KubeObject, { type, reason, action, text, fieldPath }: Note): KubeEvent {
     const { controller, instance, random = Math.random } = this.#options;
     const regarding = referenceTo(resource, object);
     const unique = `${this.#scheduler.date().toString(16)}${Math.floor(random() * 2 ** 32).toString(16)}`;
@@ -169,7 +169,7 @@ export class EventRecorder implements AsyncDisposable {
       type,
       reason,
       action,
-      regarding,
+      regarding: fieldPath === undefined ? regarding : { ...regarding, fieldPath },
       note: cutToBytes(text, 1024),
     };
   }

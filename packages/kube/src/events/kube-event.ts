@@ -31,6 +31,8 @@ export interface Note {
   readonly action: string;
   /** For people. Cut at 1024 bytes, the most a server takes. */
   readonly text: string;
+  /** The part of the object it is about, such as `spec.containers{main}`. Parts have series of their own. */
+  readonly fieldPath?: string;
 }
 
 export function referenceTo(resource: Resource, { metadata = {} }: KubeObject): ObjectReference {
