@@ -153,7 +153,7 @@ const kinds: Record<string, { alpha: Version; beta: Version }> = {
         { replicas: count, sandboxTemplateRef: reference, updateStrategy },
         { requiredKeys: ["sandboxTemplateRef"] },
       ),
-      status: optional({ ...poolStatus, observedGeneration: count }),
+      status: optional({ ...poolStatus, observedGeneration: count, conditions }),
     },
   },
 };

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { ObjectMeta } from "../kubernetes.ts";
-import { defaulted, int32, int64, objectOf, text } from "../shapes/object-schema.ts";
+import { type Condition, condition } from "../shapes/condition.ts";
+import { defaulted, int32, int64, listOf, objectOf, text } from "../shapes/object-schema.ts";
 import { type NameReference, nameReference, type UpdateStrategy, updateStrategy } from "../shapes/pool-shapes.ts";
 
 export interface SandboxWarmPoolSpec {
@@ -16,6 +17,8 @@ export interface SandboxWarmPoolStatus {
   selector?: string;
   /** The pool's own generation; an edit of its template does not move it. */
   observedGeneration?: number;
+  /** `Ready` and `TemplateFound`. */
+  conditions?: Condition[];
 }
 
 /** Keeps a number of Sandboxes ready to be claimed. */
@@ -38,4 +41,5 @@ export const sandboxWarmPoolStatus: z.ZodType<SandboxWarmPoolStatus> = objectOf<
   readyReplicas: int32().exactOptional(),
   selector: text.exactOptional(),
   observedGeneration: int64(0).exactOptional(),
+  conditions: listOf(condition).exactOptional(),
 });
