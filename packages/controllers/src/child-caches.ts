@@ -1,0 +1,73 @@
+import type { PersistentVolumeClaim, Pod, PodStatus, Secret, Service } from "@agent-sandbox/api";
+import {
+  dropManagedFields,
+  type Informer,
+  type Informers,
+  type KubeObject,
+  type Resource,
+  type Scope,
+} from "@agent-sandbox/kube";
+
+/** The kinds of Kubernetes' own that Sandboxes are made of. */
+export const pods: Resource<Pod> = core("Pod", "pods");
+export const services: Resource<Service> = core("Service", "services");
+export const volumeClaims: Resource<PersistentVolumeClaim> = core("PersistentVolumeClaim", "persistentvolumeclaims");
+export const secrets: Resource<Secret> = core("Secret", "secrets");
+
+/** One cache of Pods for every controller: an informer is shared only when all ask for the same trimming. */
+export function podCache(informers: Informers, scope: Scope = {}): Informer<Pod> {
+  return informers.get(pods, { ...scope, trim: trimPod });
+}
+
+export function volumeClaimCache(informers: Informers, scope: Scope = {}): Informer<PersistentVolumeClaim> {
+  return informers.get(volumeClaims, { ...scope, trim: keepMetadata });
+}
+
+export function serviceCache(informers: Informers, scope: Scope = {}): Informer<Service> {
+  return informers.get(services, { ...scope });
+}
+
+/** What decisions read of a Pod. Its spec is most of it, and is never compared with anything. */
+export function trimPod(pod: Pod): Pod {
+  const { nodeName, restartPolicy } = pod.spec ?? {};
+  return {
+    ...keepMetadata(pod),
+    spec: { containers: [], ...(nodeName && { nodeName }), ...(restartPolicy && { restartPolicy }) },
+    ...(pod.status && { status: trimStatus(pod.status) }),
+  };
+}
+
+function trimStatus({
+  phase,
+  reason,
+  message,
+  podIPs,
+  startTime,
+  conditions,
+  containerStatuses,
+}: PodStatus): PodStatus {
+  const kept = { phase, reason, message, podIPs, startTime, conditions };
+  const containers = containerStatuses?.map(({ name, ready, state }) => ({
+    name,
+    ready,
+    ...(state && { state }),
+    image: "",
+    imageID: "",
+    restartCount: 0,
+  }));
+  return {
+    ...Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)),
+    ...(containers && { containerStatuses: containers }),
+  };
+}
+
+/** Finalizers are others' business: no patch of ours may bring one back. */
+function keepMetadata<T extends KubeObject>(object: T): T {
+  const { apiVersion, kind, metadata = {} } = dropManagedFields(object);
+  const { finalizers: _, ...kept } = metadata;
+  return { ...(apiVersion && { apiVersion }), ...(kind && { kind }), metadata: kept } as T;
+}
+
+function core<T extends KubeObject>(kind: string, plural: string): Resource<T> {
+  return { apiVersion: "v1", kind, plural, namespaced: true };
+}
