@@ -91,12 +91,18 @@ function makeType(schema: MergeSchema, open: boolean): FieldType {
 function mapType(schema: MergeSchema, open: boolean): MapType {
   const properties = schema.properties ?? {};
   const others = otherMembers(schema, open);
+  const known = new Map<string, FieldType>();
   return {
     atomic: schema["x-kubernetes-map-type"] === "atomic",
     declares: (name) => Object.hasOwn(properties, name),
     member: (name) => {
+      const found = known.get(name);
+      if (found !== undefined) return found;
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      return property === undefined ? others() : typeOf(property, open);
+      if (property === undefined) return others();
+      const type = typeOf(property, open);
+      known.set(name, type);
+      return type;
     },
     get untyped(): boolean {
       return Object.keys(properties).length === 0 && others()?.scalar === "untyped";
@@ -148,10 +154,13 @@ export type Form =
   | { readonly is: "list"; readonly list: ListType };
 
 export function formOf({ scalar, list, map }: FieldType, value: unknown): Form {
-  if (scalar !== undefined && ["number", "string", "boolean"].includes(typeof value)) return { is: "scalar", scalar };
+  if (scalar !== undefined && isScalar(value)) return { is: "scalar", scalar };
   if (list !== undefined && Array.isArray(value)) return { is: "list", list };
   if (map !== undefined && isJsonObject(value)) return { is: "map", map };
   if (map !== undefined) return { is: "map", map };
   if (scalar !== undefined) return { is: "scalar", scalar };
   return { is: "list", list: list ?? (deducedType.list as ListType) };
 }
+
+const isScalar = (value: unknown): boolean =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean";

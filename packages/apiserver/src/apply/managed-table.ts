@@ -1,6 +1,6 @@
 import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
 import { type FieldSet, isEmptySet } from "./field-set.ts";
-import { decodeFields, encodeFields } from "./fields-v1.ts";
+import { decodeFields, encodeFields, type FieldsV1 } from "./fields-v1.ts";
 import { withoutManagedFields } from "./versioned.ts";
 
 export type Operation = "Apply" | "Update";
@@ -79,19 +79,24 @@ function textOf(entry: JsonObject, name: string): string {
 export function withManagedFields(object: ApiObject, table: ManagedTable): ApiObject {
   const bare = withoutManagedFields(object);
   if (table.size === 0) return bare;
-  const managedFields = [...table.values()].sort(compareManaged).map(encodeEntry);
+  const managedFields = [...table.values()]
+    .sort(compareManaged)
+    .map((entry) => encodeEntry(entry, encodeFields(entry.fields)));
   return { ...bare, metadata: { ...bare.metadata, managedFields } };
 }
 
-function encodeEntry(entry: ManagedEntry): NonNullable<ApiObject["metadata"]["managedFields"]>[number] {
-  const { manager, operation, apiVersion, time, fields, subresource } = entry;
+/** `metadata.managedFields` as it is stored. */
+export type ManagedFields = NonNullable<ApiObject["metadata"]["managedFields"]>;
+
+export function encodeEntry(entry: Omit<ManagedEntry, "fields">, fields: FieldsV1): ManagedFields[number] {
+  const { manager, operation, apiVersion, time, subresource } = entry;
   return {
     ...(manager === "" ? {} : { manager }),
     operation,
     apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: "FieldsV1",
-    fieldsV1: encodeFields(fields),
+    fieldsV1: fields,
     ...(subresource === "" ? {} : { subresource }),
   };
 }

@@ -1,4 +1,5 @@
-import { type FieldSet, fieldSetOf } from "./field-set.ts";
+import type { Skip } from "./created-fields.ts";
+import { type FieldSet, fieldSetOf, isEmptySet } from "./field-set.ts";
 import { field } from "./path-element.ts";
 
 const metadata = [
@@ -20,3 +21,26 @@ export const neverOwned: FieldSet = fieldSetOf([
   [field("metadata")],
   ...metadata.map((name) => [field("metadata"), field(name)]),
 ]);
+
+const neverCreated: Skip = {
+  apiVersion: true,
+  kind: true,
+  metadata: Object.fromEntries(metadata.map((name) => [name, true] as const)),
+};
+
+const skips = new WeakMap<FieldSet, Skip | undefined>();
+
+/** The same for a creator, with the whole fields that its endpoint does not write; `undefined` when those are parts. */
+export function skippedBy(reset: FieldSet): Skip | undefined {
+  if (!skips.has(reset)) skips.set(reset, makeSkip(reset));
+  return skips.get(reset);
+}
+
+function makeSkip(reset: FieldSet): Skip | undefined {
+  const skip: Record<string, true | Skip> = { ...neverCreated };
+  for (const { element, member, children } of reset.nodes.values()) {
+    if (element.by !== "field" || !member || !isEmptySet(children)) return undefined;
+    skip[element.name] = true;
+  }
+  return skip;
+}

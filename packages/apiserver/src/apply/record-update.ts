@@ -2,12 +2,22 @@ import { type ApiObject, isJsonObject } from "../api-object.ts";
 import { withBoundedUpdaters } from "./ancient-changes.ts";
 import { typeProblems } from "./check-type.ts";
 import type { Comparison } from "./compare.ts";
+import { createdFields, unusual } from "./created-fields.ts";
 import { difference, isEmptySet, noFields, union } from "./field-set.ts";
-import { decodeManagedFields, entryId, type ManagedTable, withEntry, withManagedFields } from "./managed-table.ts";
-import { neverOwned } from "./never-owned.ts";
+import { objectType } from "./field-type.ts";
+import {
+  decodeManagedFields,
+  encodeEntry,
+  entryId,
+  type ManagedFields,
+  type ManagedTable,
+  withEntry,
+  withManagedFields,
+} from "./managed-table.ts";
+import { neverOwned, skippedBy } from "./never-owned.ts";
 import { changesBetween, currentTable, dispossess } from "./ownership.ts";
 import { quietEntries } from "./quiet-update.ts";
-import { type Versioned, versioned, withoutManagedFields, zeroLike } from "./versioned.ts";
+import { resetFields, type Versioned, versioned, withoutManagedFields, zeroLike } from "./versioned.ts";
 import { newEntry, type Writer } from "./writer.ts";
 
 export interface Update extends Writer {
@@ -24,6 +34,8 @@ export interface Update extends Writer {
  */
 export function recordUpdate(update: Update): ApiObject {
   const { live, next } = update;
+  const created = createdEntries(update);
+  if (created !== undefined) return { ...next, metadata: { ...next.metadata, managedFields: created } };
   const states = readStates(update);
   if (!states.divided) return withoutManagedFields(next);
   const quiet = quietEntries(update, states.changes);
@@ -31,6 +43,18 @@ export function recordUpdate(update: Update): ApiObject {
   const table = tableForUpdate(update);
   const tracked = table.size > 0 || live === undefined;
   return withManagedFields(next, tracked ? tableAfter(update, table, states) : table);
+}
+
+/** The entries of an object that its creator leaves to the server; `undefined` when they take more than one look. */
+function createdEntries({ kind, live, next, manager, subresource, now }: Update): ManagedFields | undefined {
+  if (live !== undefined || (subresource ?? "") !== "" || next.metadata.managedFields !== undefined) return undefined;
+  const { apiVersion } = next;
+  const skip = skippedBy(resetFields(kind, apiVersion));
+  if (skip === undefined) return undefined;
+  const after = { object: next, type: objectType(kind.schema(apiVersion)) };
+  const fields = createdFields(next, { type: after.type, before: zeroLike(kind, after).object, skip });
+  if (fields === unusual || Object.keys(fields).length === 0) return undefined;
+  return [encodeEntry(newEntry({ manager, operation: "Update", apiVersion, subresource, time: now }), fields)];
 }
 
 /** A client may write `managedFields` itself: an empty list resets them, what cannot be read is ignored. */
