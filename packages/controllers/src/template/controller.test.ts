@@ -1,0 +1,69 @@
+import { sandboxTemplates } from "@agent-sandbox/api";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { templateOf } from "../extensions.test.support.ts";
+import { World } from "../world.test.support.ts";
+import { startTemplateController } from "./controller.ts";
+import { networkPolicies } from "./network-policies.ts";
+
+const place = { namespace: "default", name: "test-template" };
+const policyPlace = { namespace: "default", name: "test-template-network-policy" };
+const { uid: _u, resourceVersion: _r, ...metadata } = templateOf().metadata;
+const wanted = { ...templateOf(), metadata };
+
+describe("the SandboxTemplate controller", () => {
+  let world: World;
+  beforeEach(() => {
+    world = new World();
+    world.start(startTemplateController(world.context));
+  });
+  afterEach(async () => await world[Symbol.asyncDispose]());
+
+  const settled = () => world.clock.advance(10_000);
+  const setSpec = (spec: object) => world.user.patch(sandboxTemplates, place, { type: "merge", body: { spec } });
+
+  test("9.7 #94 writes a label and a policy for a new template, and nothing after that", async () => {
+    await world.user.create(sandboxTemplates, wanted);
+    await settled();
+    const expected = { "create sandboxtemplates": 1, "patch sandboxtemplates": 1, "create networkpolicies": 1 };
+    expect(world.writes()).toEqual(expected);
+    await world.clock.advance(11 * 3_600_000);
+    expect(world.writes()).toEqual(expected);
+  });
+
+  test("9.7 #95 #96 follows the template: rules, Unmanaged, Managed again", async () => {
+    await world.user.create(sandboxTemplates, wanted);
+    await settled();
+    await setSpec({ networkPolicy: { egress: [{}] } });
+    await settled();
+    expect(world.server.read(networkPolicies, policyPlace)?.spec).toMatchObject({ ingress: [], egress: [{}] });
+    await setSpec({ networkPolicyManagement: "Unmanaged" });
+    await settled();
+    expect(world.server.read(networkPolicies, policyPlace)).toBeUndefined();
+    await setSpec({ networkPolicyManagement: "Managed" });
+    await settled();
+    expect(world.server.read(networkPolicies, policyPlace)?.spec?.egress).toEqual([{}]);
+  });
+
+  test("9.7 #95 puts back what somebody changed or deleted", async () => {
+    await world.user.create(sandboxTemplates, wanted);
+    await settled();
+    await world.user.patch(networkPolicies, policyPlace, { type: "merge", body: { spec: { egress: [{}] } } });
+    await settled();
+    expect(world.server.read(networkPolicies, policyPlace)?.spec?.egress).not.toEqual([{}]);
+    await world.user.delete(networkPolicies, policyPlace);
+    await settled();
+    expect(world.server.read(networkPolicies, policyPlace)).toBeDefined();
+  });
+
+  test("9.7 #97 leaves a stranger's policy, without trying again and again, and makes its own when that goes", async () => {
+    await world.user.create(networkPolicies, { metadata: policyPlace, spec: { podSelector: {} } });
+    await world.user.create(sandboxTemplates, wanted);
+    await world.clock.advance(3_600_000);
+    expect(world.server.read(networkPolicies, policyPlace)?.spec).toEqual({ podSelector: {} });
+    await world.user.delete(networkPolicies, policyPlace);
+    await settled();
+    expect(world.server.read(networkPolicies, policyPlace)?.metadata?.ownerReferences?.[0]?.kind).toBe(
+      "SandboxTemplate",
+    );
+  });
+});

@@ -1,0 +1,68 @@
+import { type Pod, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
+import { type Client, createClient, Fence, Informers, type KubeObject, kubeEvents } from "@agent-sandbox/kube";
+import { MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
+import { pods, secrets, services, volumeClaims } from "./child-caches.ts";
+import { networkPolicies } from "./template/network-policies.ts";
+
+/** An API server in memory with every kind that the controllers touch, time that moves when told, and shared caches. */
+export class World implements AsyncDisposable {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly server: MemoryApiServer;
+  /** Whoever uses the API: its requests suffer no faults. */
+  readonly user: Client;
+  readonly informers: Informers;
+  readonly fence: Fence;
+  readonly #cleanup = new AsyncDisposableStack();
+
+  constructor() {
+    const { clock } = this;
+    const withStatus = [sandboxes, sandboxClaims, sandboxWarmPools, pods, services, volumeClaims];
+    const plain = [sandboxTemplates, networkPolicies, secrets, kubeEvents];
+    const resources = [...withStatus.map((resource) => ({ ...resource, status: true })), ...plain];
+    this.server = new MemoryApiServer({ resources, scheduler: clock });
+    this.user = createClient(
+      this.server.connect(() => undefined),
+      { clock, random: () => 0 },
+    );
+    const client = createClient(this.server, { clock, random: () => 0 });
+    this.informers = this.#cleanup.use(new Informers({ client, scheduler: clock, follow: { random: () => 0 } }));
+    this.fence = new Fence({ informers: this.informers, scheduler: clock });
+  }
+
+  get context(): { informers: Informers; fence: Fence; scheduler: VirtualClock } {
+    return { informers: this.informers, fence: this.fence, scheduler: this.clock };
+  }
+
+  /** Stopped with the world. */
+  start<T extends AsyncDisposable>(controller: T): T {
+    return this.#cleanup.use(controller);
+  }
+
+  /** Pods become Ready by themselves, each with an address of its own, in one write. */
+  runPods({ afterMs = (): number => 0 }: { afterMs?: (pod: Pod) => number } = {}): void {
+    let next = 1;
+    this.server.onChange(({ resource, object, gone, previous }) => {
+      if (resource.plural !== "pods" || gone || previous !== undefined) return;
+      const ip = `10.${(next >> 16) & 255}.${(next >> 8) & 255}.${next & 255}`;
+      next += 1;
+      this.clock.schedule(afterMs(object as Pod), () => void this.#run(object, ip));
+    });
+  }
+
+  writes(): Record<string, number> {
+    return Object.fromEntries(this.server.writes);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cleanup.disposeAsync();
+  }
+
+  async #run(pod: KubeObject, ip: string): Promise<void> {
+    const { name = "", namespace = "" } = pod.metadata ?? {};
+    const conditions = ["PodScheduled", "Ready"].map((type) => ({ type, status: "True" }));
+    const body = { status: { phase: "Running", podIPs: [{ ip }], conditions } };
+    const patch = { type: "merge", body, preconditions: { uid: pod.metadata?.uid ?? "" } } as const;
+    // A Pod that went meanwhile runs no more.
+    await this.user.patch(pods, { name, namespace }, patch, { subresource: "status" }).catch(() => undefined);
+  }
+}
