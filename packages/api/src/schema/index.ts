@@ -6,5 +6,7 @@ export { ruleErrors } from "./cel/rules.ts";
 export { applyDefaults } from "./defaults.ts";
 export { type FieldError, type FieldErrorReason, formatFieldError } from "./field-error.ts";
 export { prune, unknownFields } from "./prune.ts";
+export { type QuickAdmission, type QuickOptions, quickAdmission } from "./quick-admission.ts";
+export type { Dialect } from "./quick-shape.ts";
 export type { Json, StructuralSchema, ValidationRule, ValueSchema } from "./structural-schema.ts";
 export { type ValidateOptions, validate } from "./validate.ts";

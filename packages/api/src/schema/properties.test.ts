@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { crds } from "../crds.ts";
 import { applyDefaults } from "./defaults.ts";
 import { prune, unknownFields } from "./prune.ts";
+import { quickAdmission } from "./quick-admission.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 import { validate } from "./validate.ts";
 
@@ -101,4 +102,29 @@ test("no function changes its argument", () => {
       expect(JSON.stringify(value)).toBe(before);
     }),
   );
+});
+
+test("what is admitted quickly is what pruning, defaulting and validating leave, and they have nothing to say", () => {
+  const admit = quickAdmission({ dropsEmpty: false });
+  let admitted = 0;
+  const check = (kind: string, value: Json, old: Json | undefined): void => {
+    const schema = schemaOf(kind);
+    const quick = admit(schema, value, { old, uniqueItems: true });
+    if (quick === undefined) return;
+    admitted += 1;
+    expect(unknownFields(schema, value)).toEqual([]);
+    expect(JSON.stringify(quick)).toBe(JSON.stringify(applyDefaults(schema, prune(schema, value))));
+    expect(validate(schema, quick, old === undefined ? {} : { old })).toEqual([]);
+  };
+  fc.assert(
+    fc.property(cases, ([kind, value]) => {
+      const stored = applyDefaults(schemaOf(kind), prune(schemaOf(kind), value));
+      const wrong = validate(schemaOf(kind), stored).length > 0;
+      check(kind, value, undefined);
+      check(kind, stored, wrong ? undefined : stored);
+    }),
+    { numRuns: 300 },
+  );
+  // Else nothing would have been compared.
+  expect(admitted).toBeGreaterThan(10);
 });

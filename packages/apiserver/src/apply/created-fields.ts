@@ -16,7 +16,7 @@ const plainOrder = /^[\0-\ud7ff]*$/;
 /**
  * The fields that the creator of an object owns, as they are stored: what comparing the object with the empty one and
  * writing down the difference would give, in one walk. `before` is what is there without the creator. `unusual` when the
- * object has nulls, items that cannot be told apart or values that do not fit its type: the comparison knows those.
+ * object has items that cannot be told apart or values that do not fit its type: the comparison knows those.
  */
 export function createdFields(
   object: JsonObject,
@@ -61,6 +61,7 @@ const whole: FieldsV1 = {};
 
 /** What is owned of a value; `undefined` for nothing. */
 function value(given: unknown, type: FieldType, around: Around): FieldsV1 | undefined | Unusual {
+  if (given === null && around.before === undefined) return whole;
   if (given === null || given === undefined) return unusual;
   const form = formOf(type, given);
   if (form.is === "scalar") return around.before === undefined && isScalar(form.scalar, given) ? whole : unusual;
@@ -106,7 +107,8 @@ function list(given: unknown, type: ListType, around: Around): FieldsV1 | undefi
 
 /** Whether a value that is owned as a whole has the type it should have, all the way down. */
 function fits(given: unknown, type: FieldType, depth: number): boolean {
-  if (given === null || given === undefined || depth > maxJsonDepth) return false;
+  if (given === null) return true;
+  if (given === undefined || depth > maxJsonDepth) return false;
   const form = formOf(type, given);
   if (form.is === "scalar") return isScalar(form.scalar, given);
   if (form.is === "list") {

@@ -4,7 +4,7 @@ import { subjectOf, type Target } from "../request/target.ts";
 import { canonicalForm } from "./canonical-form.ts";
 import type { ResourceDefinition, Schema } from "./definition.ts";
 import { metadataProblems, unknownMetadataFields } from "./metadata.ts";
-import { defaulted, pruned, schemaProblems, unknownFields } from "./schema.ts";
+import { defaulted, pruned, quicklyShaped, schemaProblems, unknownFields } from "./schema.ts";
 import { toStorage } from "./versions.ts";
 
 export interface Shaped {
@@ -27,6 +27,11 @@ export function admitShape(
 ): Shaped {
   const { definition, version } = target;
   const { typed } = definition;
+  const quick = quicklyShaped(given, { schema: version.schema, typed }, old);
+  if (quick !== undefined && unknownMetadataFields({ ...given.metadata }).length === 0) {
+    refuse(target, quick, metadataProblems({ ...quick.metadata }, definition));
+    return { object: quick, warnings: [] };
+  }
   const unknown = fieldValidation === "Ignore" ? [] : unknownIn(given, version.schema);
   const messages = unknown.slice(0, maxUnknownFields).map((field) => `unknown field "${field}"`);
   if (fieldValidation === "Strict" && messages.length > 0) {

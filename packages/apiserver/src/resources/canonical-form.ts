@@ -50,6 +50,17 @@ function object(schema: BuiltinSchema, value: JsonObject, path: string, problems
   return result ?? value;
 }
 
+/** Writes a leaf the one way it is stored; `undefined` for what is no such value. Absent when there is but one way. */
+export function canonicalLeaf(schema: BuiltinSchema): ((value: unknown) => unknown) | undefined {
+  const form = schema["x-stored-as"];
+  if (form === undefined) return undefined;
+  return (value) => {
+    const problems: FieldError[] = [];
+    const written = leaf(form, value, "", problems);
+    return problems.length === 0 ? written : undefined;
+  };
+}
+
 const quantityRule = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 function leaf(form: CanonicalForm, value: unknown, path: string, problems: FieldError[]): unknown {

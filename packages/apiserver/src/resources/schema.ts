@@ -1,6 +1,14 @@
-import { applyDefaults, type Json, prune, unknownFields as unknownIn, validate } from "@agent-sandbox/api/schema";
+import {
+  applyDefaults,
+  type Json,
+  prune,
+  quickAdmission,
+  unknownFields as unknownIn,
+  validate,
+} from "@agent-sandbox/api/schema";
 import type { FieldError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
+import { canonicalLeaf } from "./canonical-form.ts";
 import type { Schema } from "./definition.ts";
 
 /** Objects here have been copied as JSON on their way in, so they are what the walkers expect. */
@@ -26,4 +34,21 @@ export function schemaProblems(
 ): readonly FieldError[] {
   const problems = validate(schema, json(object), old === undefined ? {} : { old: json(old) });
   return typed ? problems.filter(({ reason }) => reason !== "FieldValueDuplicate") : problems;
+}
+
+const typedAdmission = quickAdmission({
+  dropsEmpty: true,
+  rewrite: (schema) => canonicalLeaf(schema) as ((value: Json) => Json | undefined) | undefined,
+});
+const customAdmission = quickAdmission({ dropsEmpty: false });
+
+/** The object in its stored form when its schema has nothing to say about it; `undefined` when it might have. */
+export function quicklyShaped(
+  object: ApiObject,
+  { schema, typed }: { readonly schema: Schema; readonly typed: boolean },
+  old?: ApiObject,
+): ApiObject | undefined {
+  const options = { uniqueItems: !typed, old: old === undefined ? undefined : json(old) };
+  const shaped = (typed ? typedAdmission : customAdmission)(schema, json(object), options);
+  return shaped as unknown as ApiObject | undefined;
 }
