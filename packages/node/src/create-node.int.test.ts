@@ -24,7 +24,7 @@ describe.skipIf(reason !== undefined)("a node with real containers", () => {
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "node-int-"));
     api = openTestApi();
-    node = await createNode({ client: api.client, nodeName, dataDir });
+    node = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir });
     await node.ready;
   });
 

@@ -58,7 +58,7 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
 
     const api = openTestApi();
     await api.create("pod-0");
-    const node = await createNode({ client: api.client, nodeName, dataDir });
+    const node = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir });
     await api.until("pod-0", isReady);
     expect(await mainRun(dataDir)).toEqual(before);
     expect(api.read("pod-0")?.status?.containerStatuses?.[0]?.restartCount).toBe(0);
@@ -67,7 +67,7 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
     await node.stop();
     // The container ends while no node is there to see it.
     process.kill(before.pid ?? 0, "SIGKILL");
-    const next = await createNode({ client: api.client, nodeName, dataDir });
+    const next = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir });
     const pod = await api.until("pod-0", (one) => one?.status?.containerStatuses?.[0]?.restartCount === 1);
     expect(pod.status?.containerStatuses).toMatchObject([
       { lastState: { terminated: { exitCode: 137, reason: "Error" } } },
@@ -102,7 +102,7 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
       const api = openTestApi();
       const names = ["pod-0", "pod-1", "pod-2"];
       for (const name of names) await api.create(name);
-      const node = await createNode({ client: api.client, nodeName, dataDir });
+      const node = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir });
       const ready = await Promise.all(names.map((name) => api.until(name, isReady)));
       expect(ready.map(({ status }) => status?.containerStatuses?.[0]?.restartCount)).toEqual([0, 0, 0]);
       expect((await findTraces(dataDir)).namespaces).toHaveLength(3);

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ExecRequest, type ExecSession, KubeError, type PodStreams } from "@agent-sandbox/kube";
 import { messageOf } from "../errors.ts";
-import { containerId, podPaths } from "../layout.ts";
+import { containerId, containerPaths, podPaths } from "../layout.ts";
 import { type Machine, runtimeNamed } from "../pod/machine.ts";
 import type { ContainerRecord } from "../pod/record.ts";
-import { killCgroup, makeCgroup, removeCgroup } from "../system/cgroups.ts";
-import { removeFile } from "../system/json-file.ts";
+import { makeCgroup, removeCgroup } from "../system/cgroups.ts";
 import { attachPipes, attachTerminal } from "./exec-process.ts";
+import { endSession, type OpenSession, sessionFile } from "./open-session.ts";
 import { startFailure } from "./start-failure.ts";
 
 /** Commands at the same time on the whole node; each costs a process of the runtime. */
@@ -60,22 +60,29 @@ export class Exec implements PodStreams, AsyncDisposable {
     { uid, container, kept }: Target,
   ): Promise<{ session: ExecSession; failure: string | undefined }> {
     const { machine } = this.#options;
-    const id = `exec-${randomBytes(8).toString("hex")}`;
+    const name = `exec-${randomBytes(8).toString("hex")}`;
     const paths = podPaths(machine.layout, uid);
-    const [file, cgroup] = [join(paths.execs, id), `${paths.cgroup}/${container}/${id}`];
-    await mkdir(paths.execs, { recursive: true, mode: 0o700 });
-    await writeFile(file, JSON.stringify({ cgroup }));
-    await makeCgroup(machine.cgroups, cgroup);
-    const command = runtimeNamed(machine, kept.runtime).execCommand({
-      id: containerId(uid, container, kept.attempt),
+    const runtime = runtimeNamed(machine, kept.runtime);
+    const own: OpenSession = {
+      runtime: kept.runtime,
+      container: containerId(uid, container, kept.attempt),
+      cgroup: `${paths.cgroup}/${container}/${name}`,
+    };
+    const folder = join(paths.execs, name);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeFile(join(folder, sessionFile), JSON.stringify(own));
+    await makeCgroup(machine.cgroups, own.cgroup);
+    const command = await runtime.execCommand({
+      id: own.container,
+      bundle: containerPaths(machine.layout, uid, container).bundle,
+      folder,
       command: request.command,
       tty: request.tty,
-      cgroup: machine.cgroups.execArgument(id),
-      pidFile: `${file}.pid`,
+      cgroup: machine.cgroups.execArgument(name),
     });
     const attached = (request.tty ? attachTerminal : attachPipes)({ ...command, stdin: request.stdin });
-    const session = this.#track(attached, cgroup, file);
-    return { session, failure: await startFailure(attached, `${file}.pid`) };
+    const session = this.#track(attached, own, folder);
+    return { session, failure: await startFailure(attached, command.pidFile) };
   }
 
   /** Hangs up on everybody. */
@@ -85,8 +92,8 @@ export class Exec implements PodStreams, AsyncDisposable {
     await Promise.allSettled(open.map((session) => session.exit));
   }
 
-  #track(attached: ExecSession, cgroup: string, file: string): ExecSession {
-    const { cgroups } = this.#options.machine;
+  #track(attached: ExecSession, own: OpenSession, folder: string): ExecSession {
+    const { machine } = this.#options;
     let killing: Promise<void> | undefined;
     const finish = async (): Promise<{ code: number; signal?: string }> => {
       try {
@@ -94,8 +101,8 @@ export class Exec implements PodStreams, AsyncDisposable {
       } finally {
         await killing;
         // What the command left running in the background keeps its control group; it goes with the container.
-        await removeCgroup(cgroups, cgroup, 0).catch(() => undefined);
-        await Promise.all([removeFile(file), removeFile(`${file}.pid`)]);
+        await removeCgroup(machine.cgroups, own.cgroup, 0).catch(() => undefined);
+        await rm(folder, { recursive: true, force: true });
         this.#open.delete(session);
       }
     };
@@ -106,7 +113,7 @@ export class Exec implements PodStreams, AsyncDisposable {
       resize: (columns, rows) => attached.resize(columns, rows),
       kill: () => {
         attached.kill();
-        killing ??= killCgroup(cgroups, cgroup).catch(() => undefined);
+        killing ??= endSession(machine, own, folder).catch(() => undefined);
       },
       exit: finish(),
     };

@@ -8,7 +8,7 @@ import { messageOf, NodeError } from "../errors.ts";
 import type { ContainerPaths } from "../layout.ts";
 import { endProcess } from "../system/processes.ts";
 import { cannotRun } from "../system/run-command.ts";
-import type { OciRuntime } from "./oci-runtime.ts";
+import type { ContainerRole, OciRuntime } from "./oci-runtime.ts";
 import { runtimeMessage } from "./runtime-message.ts";
 
 /** A container's output is kept up to this size; then its log starts again. */
@@ -18,6 +18,8 @@ const createTimeoutMs = 60_000;
 export interface MonitorRequest {
   readonly runtime: OciRuntime;
   readonly id: string;
+  /** Default "alone". */
+  readonly role?: ContainerRole;
   readonly paths: ContainerPaths;
   readonly log: string;
   readonly exitsDir: string;
@@ -61,13 +63,14 @@ export async function createMonitored(request: MonitorRequest): Promise<number> 
   }
 }
 
-function monitorArgs({ runtime, id, paths, log, exitsDir }: MonitorRequest): string[] {
+function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir }: MonitorRequest): string[] {
+  const create = runtime.createCommand(role);
   return [
     `--cid=${id}`,
     `--cuuid=${id}`,
     `--name=${id}`,
-    `--runtime=${runtime.program}`,
-    ...runtime.globalArgs.map((arg) => `--runtime-arg=${arg}`),
+    `--runtime=${create.program}`,
+    ...create.args.map((arg) => `--runtime-arg=${arg}`),
     `--bundle=${paths.bundle}`,
     `--persist-dir=${paths.bundle}`,
     `--container-pidfile=${paths.pidFile}`,
@@ -77,7 +80,8 @@ function monitorArgs({ runtime, id, paths, log, exitsDir }: MonitorRequest): str
     "--no-sync-log",
     `--exit-dir=${exitsDir}`,
     "--full-attach",
-    "--no-new-keyring",
+    // runsc knows no such option, and its sandbox no keys of the machine.
+    ...(runtime.kind === "runc" ? ["--no-new-keyring"] : []),
     "--log-level=error",
   ];
 }

@@ -1,10 +1,4 @@
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import { NodeError } from "../errors.ts";
-import { findProgram } from "../system/find-program.ts";
-import { namesIn } from "../system/folders.ts";
-import { tryCommand } from "../system/run-command.ts";
-import { runtimeMessage } from "./runtime-message.ts";
+import type { OciSpec } from "../oci/spec.ts";
 
 /** A runtime on this machine, as an operator registers it. */
 export interface RuntimeRegistration {
@@ -13,14 +7,37 @@ export interface RuntimeRegistration {
   /** A path, or a name to find on the PATH. */
   readonly program: string;
   readonly args?: readonly string[];
+  /** Whose command line it has. Default: runsc's for a program of that name, else runc's. */
+  readonly kind?: RuntimeKind;
 }
+
+/** `runc`: crun, youki and Kata's too. `runsc`: gVisor. */
+export type RuntimeKind = "runc" | "runsc";
+
+/**
+ * What a container is to the others of its Pod, where the runtime has one sandbox for all of them: the only one, the
+ * one that holds the sandbox (it does nothing and lives as long as the Pod), or one that joins it.
+ */
+export type ContainerRole = "alone" | "sandbox" | "member";
 
 export interface ExecArguments {
   readonly id: string;
+  /** What the container was made from. */
+  readonly bundle: string;
+  /** An empty folder for this command alone, which the caller removes after it. */
+  readonly folder: string;
   readonly command: readonly string[];
   readonly tty: boolean;
   /** A cgroup below the container's own, in the runtime's notation. */
   readonly cgroup: string;
+}
+
+export interface RuntimeCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+export interface ExecCommand extends RuntimeCommand {
   /** Written once the command has started. */
   readonly pidFile: string;
 }
@@ -31,59 +48,38 @@ export interface ExecArguments {
  */
 export interface OciRuntime {
   readonly name: string;
+  readonly kind: RuntimeKind;
   readonly program: string;
   /** What goes before the verb: the folder of its state, and the options it was registered with. */
   readonly globalArgs: readonly string[];
+  /**
+   * Whether the containers of a Pod share a sandbox with a kernel and a network of its own. Such a Pod with several
+   * containers begins with one of the role "sandbox"; the machine sees no processes of them, only the sandbox's.
+   */
+  readonly sharesSandbox: boolean;
+  /** A container's specification as this runtime understands it. */
+  adaptSpec(spec: OciSpec): OciSpec;
+  /** How the monitor calls the runtime to create a container; it adds the verb and what belongs to it. */
+  createCommand(role: ContainerRole): RuntimeCommand;
+  /** What starts a container, up to the verb: for `start`, and for `run`, which does all at once. */
+  readonly startCommand: RuntimeCommand;
   start(id: string): Promise<void>;
   /** Signals the container's first process. */
-  kill(id: string, signal: "SIGTERM" | "SIGKILL"): Promise<void>;
+  kill(id: string, signal: string): Promise<void>;
   /** Ends what still runs in it and forgets it. */
   remove(id: string): Promise<void>;
   list(): Promise<readonly string[]>;
   /** The command line that runs a program inside, attached to the caller's own input and outputs. */
-  execCommand(request: ExecArguments): { readonly program: string; readonly args: readonly string[] };
+  execCommand(request: ExecArguments): Promise<ExecCommand>;
+  /** Ends such a program where its control group does not reach it. */
+  endExec(id: string, folder: string): Promise<void>;
 }
 
-const gone = /does not exist|not running|already finished|no such process/i;
-
-/** Runtimes with runc's command line: runc, crun, youki, runsc, Kata's. */
-export async function openRuntime(registration: RuntimeRegistration, runDir: string): Promise<OciRuntime> {
-  const { name } = registration;
-  const program = await findProgram(registration.program);
-  const root = join(runDir, name);
-  await mkdir(root, { recursive: true, mode: 0o700 });
-  const globalArgs = [`--root=${root}`, ...(registration.args ?? [])];
-
-  const call = async (verb: string, args: readonly string[], unless: RegExp): Promise<void> => {
-    const result = await tryCommand(program, [...globalArgs, verb, ...args]);
-    if (result.code === 0 || unless.test(result.stderr)) return;
-    throw new NodeError(
-      "RunContainerError",
-      `Cannot ${verb} container "${args.join(" ")}": ${runtimeMessage(result.stderr)}`,
-    );
-  };
-
+/** What the OCI specification of a container must say for the role it has. */
+export function roleAnnotations(role: ContainerRole, sandboxId: string): Record<string, string> {
+  if (role === "alone") return {};
   return {
-    name,
-    program,
-    globalArgs,
-    start: (id) => call("start", [id], /already running/),
-    kill: (id, signal) => call("kill", [id, signal], gone),
-    remove: (id) => call("delete", ["--force", id], gone),
-    list: () => namesIn(root),
-    execCommand: ({ id, command, tty, cgroup, pidFile }) => ({
-      program,
-      args: [
-        ...globalArgs,
-        "exec",
-        ...(tty ? ["--tty", "--env", "TERM=xterm"] : []),
-        "--cgroup",
-        cgroup,
-        "--pid-file",
-        pidFile,
-        id,
-        ...command,
-      ],
-    }),
+    "io.kubernetes.cri.container-type": role === "sandbox" ? "sandbox" : "container",
+    "io.kubernetes.cri.sandbox-id": sandboxId,
   };
 }

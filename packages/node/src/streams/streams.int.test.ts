@@ -23,7 +23,7 @@ describe.skipIf(reason !== undefined)("streams of real containers", () => {
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "node-streams-"));
     api = openTestApi();
-    node = await createNode({ client: api.client, nodeName, dataDir });
+    node = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir });
     await node.ready;
   });
 

@@ -18,7 +18,7 @@ const logger: Logger = {
     if ("do" in fields) process.stdout.write(`${String(fields.do)}\n`);
   },
 };
-const node = await createNode({ client: api.client, nodeName, dataDir, logger });
+const node = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir, logger });
 process.stdout.write("started\n");
 await Promise.all(names.map((name) => api.until(name, isReady)));
 const session = await node.podStreams.exec({

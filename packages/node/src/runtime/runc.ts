@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import { namesIn } from "../system/folders.ts";
+import type { OciRuntime } from "./oci-runtime.ts";
+import { alreadyRuns, callRuntime, isGone } from "./runtime-call.ts";
+
+export interface RuntimeProgram {
+  readonly name: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  /** The folder of its state. */
+  readonly root: string;
+}
+
+/** Runtimes with runc's command line: runc, crun, youki, Kata's. */
+export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciRuntime {
+  const globalArgs = [`--root=${root}`, ...args];
+  const command = { program, args: globalArgs };
+  return {
+    name,
+    kind: "runc",
+    program,
+    globalArgs,
+    sharesSandbox: false,
+    adaptSpec: (spec) => spec,
+    createCommand: () => command,
+    startCommand: command,
+    start: (id) => callRuntime(command, ["start", id], alreadyRuns),
+    kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),
+    remove: (id) => callRuntime(command, ["delete", "--force", id], isGone),
+    list: () => namesIn(root),
+    execCommand: async ({ id, command: words, tty, cgroup, folder }) => {
+      const pidFile = join(folder, "pid");
+      const terminal = tty ? ["--tty", "--env", "TERM=xterm"] : [];
+      return {
+        program,
+        args: [...globalArgs, "exec", ...terminal, "--cgroup", cgroup, "--pid-file", pidFile, id, ...words],
+        pidFile,
+      };
+    },
+    // Its processes are the machine's, and their control group has them all.
+    endExec: async () => undefined,
+  };
+}

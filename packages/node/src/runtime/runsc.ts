@@ -1,0 +1,107 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { OciProcess, OciSpec } from "../oci/spec.ts";
+import { namesIn } from "../system/folders.ts";
+import type { ExecArguments, ExecCommand, OciRuntime, RuntimeCommand } from "./oci-runtime.ts";
+import type { RuntimeProgram } from "./runc.ts";
+import { alreadyRuns, callRuntime, isGone } from "./runtime-call.ts";
+
+/**
+ * The Pod's own layer is what must survive, so writes go there and not to a file of the sandbox's. The root belongs to
+ * one sandbox alone and may be cached; volumes may change under it and are not.
+ */
+const options: readonly string[] = ["--overlay2=none", "--file-access=exclusive", "--file-access-mounts=shared"];
+
+/**
+ * When it gives a sandbox its network, runsc looks for `/proc/sys/net/core/rmem_default` to tell whether that is the
+ * machine's own, which it refuses. Newer kernels show the file in every network namespace, so runsc is not to see it.
+ */
+const unseenSysctls: RuntimeCommand = {
+  program: "unshare",
+  args: [
+    ...["--mount", "--propagation", "slave", "sh", "-c"],
+    'mount -t tmpfs -o ro,size=4k none /proc/sys/net && exec "$@"',
+    "sh",
+  ],
+};
+
+/**
+ * Creates a container in a sandbox that is there. runsc gives it the inputs and outputs of whoever starts it, so it is
+ * started here, where they are the monitor's. The machine has no process for it: one that waits for its end stands for
+ * it, and ends with its code. `$1` is the number of words before the verb.
+ */
+const createMember = `
+count=$1; shift
+"$@" || exit
+for id; do :; done
+index=0
+for word; do
+  shift
+  [ "$index" -lt "$count" ] && set -- "$@" "$word"
+  index=$((index + 1))
+done
+"$@" start "$id" || exit
+{ said=$("$@" wait "$id"); code=\${said##*:}; exit "\${code%\\}}"; } &
+printf %s "$!" >pid
+`;
+
+/** gVisor: containers whose kernel is a program, with a network of its own that takes over the Pod's interface. */
+export function runscRuntime({ name, program, args, root }: RuntimeProgram): OciRuntime {
+  const globalArgs = [`--root=${root}`, ...options, ...args];
+  const command = { program, args: globalArgs };
+  const startCommand = { program: unseenSysctls.program, args: [...unseenSysctls.args, program, ...globalArgs] };
+  const words = [program, ...globalArgs];
+  return {
+    name,
+    kind: "runsc",
+    program,
+    globalArgs,
+    sharesSandbox: true,
+    adaptSpec,
+    createCommand: (role) =>
+      role === "member"
+        ? { program: "/bin/sh", args: ["-c", createMember, "sh", String(words.length), ...words] }
+        : command,
+    startCommand,
+    start: (id) => callRuntime(startCommand, ["start", id], alreadyRuns),
+    kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),
+    remove: (id) => callRuntime(command, ["delete", "--force", id], isGone),
+    list: async () => (await namesIn(root)).flatMap(idOfState),
+    execCommand: (request) => execCommand(command, request),
+    endExec: async (id, folder) => {
+      const pid = await readFile(join(folder, innerPid), "utf8").catch(() => "");
+      if (/^\d+$/.test(pid)) await callRuntime(command, ["kill", "--pid", pid, id, "SIGKILL"], isGone);
+    },
+  };
+}
+
+/** It has no word for "read-only all the way down": that is what it means by read-only. */
+function adaptSpec(spec: OciSpec): OciSpec {
+  const mounts = spec.mounts.map((mount) => ({
+    ...mount,
+    options: mount.options.map((option) => (option === "rro" ? "ro" : option)),
+  }));
+  return { ...spec, mounts };
+}
+
+/** Its state is a file for each container, named after it and its sandbox. */
+function idOfState(name: string): string[] {
+  const id = /^(.+)_sandbox:.+\.state$/.exec(name)?.[1];
+  return id === undefined ? [] : [id];
+}
+
+const innerPid = "inner-pid";
+
+/** Without a description of the process, runsc would run it as root. */
+async function execCommand(
+  { program, args }: RuntimeCommand,
+  { id, bundle, folder, command, tty }: ExecArguments,
+): Promise<ExecCommand> {
+  const spec = JSON.parse(await readFile(join(bundle, "config.json"), "utf8")) as OciSpec;
+  const env = tty ? [...spec.process.env, "TERM=xterm"] : spec.process.env;
+  const inner: OciProcess = { ...spec.process, args: command, terminal: tty, env };
+  const [processFile, pidFile] = [join(folder, "process.json"), join(folder, "pid")];
+  await writeFile(processFile, JSON.stringify(inner), { mode: 0o600 });
+  const files = ["--process", processFile, "--pid-file", pidFile, "--internal-pid-file", join(folder, innerPid)];
+  return { program, args: [...args, "exec", ...files, id], pidFile };
+}
