@@ -1,0 +1,287 @@
+import { type Sandbox, type SandboxWarmPool, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
+import { isControlledBy } from "@agent-sandbox/kube";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { claimOf, poolOf, readyStatus, templateOf } from "../extensions.test.support.ts";
+import { World } from "../world.test.support.ts";
+import { startWarmPoolController } from "./controller.ts";
+
+const { uid: _u, resourceVersion: _r, ...named } = poolOf().metadata;
+const key = { namespace: "default", name: "pool" };
+
+describe("the SandboxWarmPool controller", () => {
+  let world: World;
+  beforeEach(() => (world = new World()));
+  afterEach(async () => await world[Symbol.asyncDispose]());
+
+  const start = (settings = {}) => world.start(startWarmPoolController({ ...world.context, settings }));
+  const template = () => world.user.create(sandboxTemplates, templateOf());
+  const createPool = (spec: Partial<SandboxWarmPool["spec"]> = {}, name = "pool") =>
+    world.user.create(sandboxWarmPools, { ...poolOf(spec), metadata: { ...named, name } });
+  const settled = () => world.clock.advance(30_000);
+  const members = (pool = key) => {
+    const owner = world.server.read(sandboxWarmPools, pool);
+    return world.server.readAll(sandboxes).filter((sandbox) => owner && isControlledBy(sandbox, owner));
+  };
+  const scale = (replicas: number) =>
+    world.user.patch(sandboxWarmPools, key, { type: "merge", body: { spec: { replicas } } });
+  const setReady = (sandbox: Sandbox) =>
+    world.user.patch(
+      sandboxes,
+      { namespace: "default", name: sandbox.metadata.name ?? "" },
+      { type: "merge", body: { status: readyStatus } },
+      { subresource: "status" },
+    );
+  const takeBy = (sandbox: Sandbox, uid: string) => {
+    const owner = { ...claimOf(), apiVersion: "extensions.agents.x-k8s.io/v1beta1", uid, name: "c", controller: true };
+    const { apiVersion, kind, name, controller } = owner;
+    const ownerReferences = [{ apiVersion, kind, name, uid, controller }];
+    return world.user.patch(
+      sandboxes,
+      { namespace: "default", name: sandbox.metadata.name ?? "" },
+      { type: "merge", body: { metadata: { ownerReferences, labels: { "agents.x-k8s.io/warm-pool-sandbox": null } } } },
+    );
+  };
+  const created = () => world.server.writes.get("create sandboxes");
+
+  test("fills a pool, reports it full, and then writes nothing for hours", async () => {
+    start();
+    await template();
+    await createPool();
+    await settled();
+    expect(members()).toHaveLength(3);
+    for (const member of members()) await setReady(member);
+    await world.clock.advance(1);
+    expect(world.server.read(sandboxWarmPools, key)?.status).toMatchObject({ replicas: 3, readyReplicas: 3 });
+    const before = world.writes();
+    await world.clock.advance(11 * 3_600_000);
+    expect(world.writes()).toEqual(before);
+  });
+
+  test("writes nothing when it starts again over pools that are settled", async () => {
+    const first = start();
+    await template();
+    await createPool();
+    await settled();
+    for (const member of members()) await setReady(member);
+    await settled();
+    await first.stop();
+    const before = world.writes();
+    start();
+    await settled();
+    expect(world.writes()).toEqual(before);
+  });
+
+  test("9.8 #113 makes as many as asked for although its watch hides its own creates", async () => {
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 5_000 : 0);
+    start();
+    await template();
+    await createPool({ replicas: 5 });
+    for (let pass = 0; pass < 5; pass++) {
+      await world.user.patch(sandboxWarmPools, key, {
+        type: "merge",
+        body: { metadata: { annotations: { pass: `${pass}` } } },
+      });
+      await world.clock.advance(500);
+    }
+    await settled();
+    expect([created(), members().length]).toEqual([5, 5]);
+  });
+
+  test("9.8 #114 makes as many as asked for when eight wakes come at once", async () => {
+    const controller = start();
+    await template();
+    await createPool({ replicas: 5 });
+    await controller.ready;
+    for (let wake = 0; wake < 8; wake++) controller.enqueue("default/pool");
+    await settled();
+    expect(created()).toBe(5);
+  });
+
+  test("9.8 #115 a victim that is gone already is no error, and the pool can act at once", async () => {
+    start();
+    await template();
+    await createPool();
+    await settled();
+    const [newest] = members().slice(-1);
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 3_000 : 0);
+    await world.user.delete(sandboxes, { namespace: "default", name: newest?.metadata.name ?? "" });
+    await scale(2);
+    await world.clock.advance(100);
+    await scale(4);
+    await world.clock.advance(3_000);
+    expect(members()).toHaveLength(4);
+  });
+
+  test("9.8 #117 a deleted pool takes its members along and leaves claimed ones", async () => {
+    start();
+    await template();
+    await createPool();
+    await settled();
+    const [taken] = members();
+    const claim = await world.user.create(sandboxTemplates, templateOf({}, { name: "holder" }));
+    await takeBy(taken as Sandbox, claim.metadata.uid ?? "");
+    await world.clock.advance(100);
+    await world.user.delete(sandboxWarmPools, key);
+    await settled();
+    expect(world.server.readAll(sandboxes).map(({ metadata }) => metadata.name)).toEqual([taken?.metadata.name]);
+  });
+
+  test("never deletes a member that was claimed just before (10.2.1), and goes on at once (10.2.2)", async () => {
+    start();
+    await template();
+    await createPool({ replicas: 2 });
+    await settled();
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 20_000 : 0);
+    const holder = await world.user.create(sandboxTemplates, templateOf({}, { name: "holder" }));
+    const taken = members();
+    for (const member of taken) await takeBy(member, holder.metadata.uid ?? "");
+    await scale(0);
+    await world.clock.advance(2_000);
+    expect(world.server.readAll(sandboxes)).toHaveLength(2);
+    await scale(2);
+    await world.clock.runUntil(() => members().length === 2, { withinMs: 5_000 });
+    expect(world.server.readAll(sandboxes)).toHaveLength(4);
+  });
+
+  test("9.9 #118 Recreate replaces all members, never having more than the target", async () => {
+    let most = 0;
+    world.server.onChange(() => (most = Math.max(most, members().length)));
+    start();
+    await template();
+    await createPool({ updateStrategy: { type: "Recreate" } });
+    await settled();
+    const old = members().map(({ metadata }) => metadata.uid);
+    const body = { spec: { podTemplate: { spec: { containers: [{ name: "c", image: "newer" }] } } } };
+    await world.user.patch(sandboxTemplates, { namespace: "default", name: "test-template" }, { type: "merge", body });
+    await settled();
+    expect(members().map(({ spec }) => spec.podTemplate.spec.containers[0]?.image)).toEqual(Array(3).fill("newer"));
+    expect(members().filter(({ metadata }) => old.includes(metadata.uid))).toEqual([]);
+    expect(most).toBe(3);
+  });
+
+  test("9.9 #127 a template wakes only the pools of its namespace that refer to it", async () => {
+    start();
+    await createPool({}, "pool");
+    await createPool({ sandboxTemplateRef: { name: "other" } }, "unrelated");
+    const body = { ...poolOf(), metadata: { name: "pool", namespace: "elsewhere" } };
+    await world.user.create(sandboxWarmPools, body);
+    await settled();
+    await template();
+    await settled();
+    expect([members().length, world.server.readAll(sandboxes).length]).toEqual([3, 3]);
+  });
+
+  test("9.10 #128 scaled up while the first batch is not seen yet, makes only the rest", async () => {
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 800 : 0);
+    start();
+    await template();
+    await createPool({ replicas: 2 });
+    await world.clock.advance(100);
+    await scale(4);
+    await settled();
+    expect(created()).toBe(4);
+  });
+
+  test("9.10 #129 makes what failed again, and only that", async () => {
+    let refused = 0;
+    world.server.onRequest = ({ verb, resource }) =>
+      verb === "create" && resource.plural === "sandboxes" && refused++ < 2
+        ? { refuse: { reason: "InternalError" } }
+        : undefined;
+    start();
+    await template();
+    await createPool();
+    await settled();
+    expect([created(), members().length]).toEqual([3, 3]);
+  });
+
+  test("9.10 #129 a create whose answer was lost is found, not repeated", async () => {
+    let lost = 0;
+    world.server.onRequest = ({ verb, resource }) =>
+      verb === "create" && resource.plural === "sandboxes" && lost++ === 1 ? { reset: "after" } : undefined;
+    start();
+    await template();
+    await createPool();
+    await settled();
+    expect([created(), members().length]).toEqual([3, 3]);
+  });
+
+  test("9.10 #130 makes no replacement before its own delete is seen", async () => {
+    let most = 0;
+    world.server.onChange(() => (most = Math.max(most, members().length)));
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 900 : 0);
+    start();
+    await template();
+    await createPool({ updateStrategy: { type: "Recreate" } });
+    await settled();
+    const body = { spec: { podTemplate: { spec: { containers: [{ name: "c", image: "newer" }] } } } };
+    await world.user.patch(sandboxTemplates, { namespace: "default", name: "test-template" }, { type: "merge", body });
+    await settled();
+    expect([most, members().length, created()]).toEqual([3, 3, 6]);
+  });
+
+  test("9.10 #131 a watch that stands still for ten minutes holds a pool up for seconds, not minutes (10.2.2)", async () => {
+    start();
+    await template();
+    await createPool();
+    await settled();
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 600_000 : 0);
+    await scale(5);
+    await world.clock.advance(5_000);
+    await scale(7);
+    await world.clock.advance(5_000);
+    expect([created(), members().length]).toEqual([7, 7]);
+  });
+
+  test("9.10 #132 a pool whose writes are not seen does not hold up another", async () => {
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 60_000 : 0);
+    start();
+    await template();
+    await createPool({}, "pool");
+    await world.clock.advance(100);
+    await createPool({}, "second");
+    await world.clock.advance(100);
+    expect(members({ namespace: "default", name: "second" })).toHaveLength(3);
+  });
+
+  test("9.10 #133 what others make and delete changes nothing", async () => {
+    start();
+    await template();
+    await createPool();
+    await settled();
+    const { metadata, ...plain } = members()[0] as Sandbox;
+    await world.user.create(sandboxes, { ...plain, metadata: { name: "bare", namespace: "default" } });
+    await world.user.delete(sandboxes, { namespace: "default", name: "bare" });
+    await settled();
+    expect([members().length, metadata.name !== "bare", created()]).toEqual([3, true, 4]);
+  });
+
+  test("9.10 #138 no token is lost while the pool waits to see its own writes", async () => {
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 900 : 0);
+    start({ maxPerSecond: 2 });
+    await template();
+    await createPool({ replicas: 5 });
+    await world.clock.advance(850);
+    expect(created()).toBe(2);
+    await world.clock.advance(1_000);
+    expect(created()).toBe(5);
+  });
+
+  test("says that creates are refused, and fills the pool when they no longer are (10.3.23)", async () => {
+    let full = true;
+    world.server.onRequest = ({ verb, resource }) =>
+      full && verb === "create" && resource.plural === "sandboxes"
+        ? { refuse: { reason: "InternalError" } }
+        : undefined;
+    start();
+    await template();
+    await createPool();
+    await world.clock.advance(1_000);
+    const ready = () =>
+      world.server.read(sandboxWarmPools, key)?.status?.conditions?.find(({ type }) => type === "Ready");
+    expect(ready()).toMatchObject({ status: "False", reason: "ReconcilerError" });
+    full = false;
+    await settled();
+    expect(members()).toHaveLength(3);
+  });
+});

@@ -1,0 +1,114 @@
+import {
+  nameHash,
+  type Sandbox,
+  type SandboxWarmPool,
+  sandboxes,
+  sandboxTemplates,
+  sandboxWarmPools,
+  warmPoolSandboxLabel,
+} from "@agent-sandbox/api";
+import {
+  Controller,
+  controllerKey,
+  controllerOf,
+  type Delta,
+  type EventRecorder,
+  keyOf,
+  objectKey,
+  type RunnerMetrics,
+  systemScheduler,
+  watching,
+} from "@agent-sandbox/kube";
+import type { ControllerContext } from "../controller-context.ts";
+import { OwnWrites } from "../own-writes.ts";
+import { blueprintOf } from "../template/blueprint.ts";
+import { reconcilePool } from "./apply.ts";
+import { facetsOf, indexMembers, membersOf } from "./members.ts";
+import { defaultPoolSettings, type PoolMemory, type PoolSettings } from "./observe.ts";
+
+export interface WarmPoolControllerOptions extends ControllerContext {
+  /** Pools worked on at the same time. Default 4. */
+  readonly workers?: number;
+  /** Default: `defaultPoolSettings`. */
+  readonly settings?: Partial<PoolSettings>;
+  readonly events?: Pick<EventRecorder, "record">;
+  readonly metrics?: RunnerMetrics;
+}
+
+/** Keeps as many unclaimed Sandboxes as each pool says, made from its template. */
+export function startWarmPoolController(options: WarmPoolControllerOptions): Controller {
+  const { informers, fence, log, scheduler = systemScheduler, metrics, events, workers = 4 } = options;
+  const settings = { ...defaultPoolSettings, ...options.settings };
+  const pools = informers.get(sandboxWarmPools);
+  const templates = informers.get(sandboxTemplates);
+  const sandboxCache = informers.get(sandboxes);
+  const index = indexMembers(sandboxCache);
+  const byTemplate = pools.index("template", templateKeysOf);
+  const byNameHash = pools.index("name-hash", nameHashKeysOf);
+  const ownWrites = new OwnWrites();
+  const memories = new Map<string, { readonly uid: string; readonly memory: PoolMemory }>();
+
+  const poolsOf = (sandbox: Sandbox): string[] => {
+    const owner = controllerKey(sandbox, sandboxWarmPools);
+    if (owner !== undefined) return [owner];
+    const label = sandbox.metadata.labels?.[warmPoolSandboxLabel];
+    if (label === undefined || controllerOf(sandbox) !== undefined) return [];
+    return byNameHash.get(`${sandbox.metadata.namespace} ${label}`).map(objectKey);
+  };
+
+  return Controller.start({
+    name: "warmpool",
+    client: informers.client,
+    fence,
+    workers,
+    scheduler,
+    primary: pools,
+    when: ({ new: pool }) => !ownWrites.takes(pool),
+    triggers: [
+      watching(sandboxCache, poolsOf, { when: (delta) => !ownWrites.takes(delta.new) && movesMember(delta) }),
+      watching(templates, (template) => byTemplate.get(objectKey(template)).map(objectKey), { when: changesSpec }),
+    ],
+    ...(log && { log }),
+    ...(metrics && { metrics }),
+    reconcile: async (key, { client, signal }) => {
+      const pool = pools.get(key);
+      if (pool === undefined) return void memories.delete(key);
+      const { uid = "", namespace = "" } = pool.metadata;
+      const kept = memories.get(key);
+      const memory = kept?.uid === uid ? kept.memory : {};
+      const template = templates.get(keyOf({ namespace, name: pool.spec.sandboxTemplateRef.name }));
+      const blueprint = template && blueprintOf(template);
+      const pass = await reconcilePool(
+        {
+          client,
+          signal,
+          ownWrites,
+          now: () => scheduler.date(),
+          tell: (note) => events?.record(sandboxWarmPools, pool, note),
+        },
+        { pool, blueprint, members: membersOf(index, pool), settings, memory },
+      );
+      memories.set(key, { uid, memory: pass.memory });
+      if (pass.error !== undefined) throw pass.error;
+      return pass.wakeAt === undefined ? undefined : { requeueAfterMs: Math.max(0, pass.wakeAt - scheduler.date()) };
+    },
+  });
+}
+
+function templateKeysOf({ metadata, spec }: SandboxWarmPool): string[] {
+  return [keyOf({ namespace: metadata.namespace ?? "", name: spec.sandboxTemplateRef.name })];
+}
+
+function nameHashKeysOf({ metadata }: SandboxWarmPool): string[] {
+  return [`${metadata.namespace} ${nameHash(metadata.name ?? "")}`];
+}
+
+/** Whether the change is one that a pool counts. Most changes of a Sandbox are not. */
+function movesMember(delta: Delta<Sandbox>): boolean {
+  const [before, after] = [delta.old, delta.new].map((sandbox) => (sandbox ? facetsOf(sandbox) : []));
+  return before?.join() !== after?.join();
+}
+
+function changesSpec({ old, new: now }: Delta<{ metadata: { generation?: number; uid?: string } }>): boolean {
+  return old?.metadata.generation !== now?.metadata.generation || old?.metadata.uid !== now?.metadata.uid;
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { grantRefill, type RefillLimits, type RefillMemory } from "./refill.ts";
+
+const second = 1_000;
+
+/** Walks a pool through passes; each takes what it is granted. */
+function walk(limits: Partial<RefillLimits>, desired: number) {
+  let memory: RefillMemory = {};
+  return (at: number, count: number) => {
+    const wish = { count, desired, want: desired - count, now: at };
+    const grant = grantRefill(memory, { replenishDelayMs: 0, maxPerSecond: 0, ...limits }, wish);
+    memory = grant.memory;
+    return { granted: grant.granted, nextAt: grant.nextAt };
+  };
+}
+
+describe("grantRefill()", () => {
+  test("9.10 #134 waits out the delay after members left, and again after more left, then grants all at once", () => {
+    const pass = walk({ replenishDelayMs: 5 * second }, 5);
+    expect(pass(0, 5)).toEqual({ granted: 0, nextAt: undefined });
+    expect(pass(1 * second, 3)).toEqual({ granted: 0, nextAt: 6 * second });
+    expect(pass(2 * second, 3)).toEqual({ granted: 0, nextAt: 6 * second });
+    expect(pass(4 * second, 2)).toEqual({ granted: 0, nextAt: 9 * second });
+    expect(pass(9 * second, 2)).toEqual({ granted: 3, nextAt: undefined });
+    expect(pass(10 * second, 5)).toEqual({ granted: 0, nextAt: undefined });
+  });
+
+  test("9.10 #135 fills a pool it sees for the first time at once", () => {
+    expect(walk({ replenishDelayMs: 5 * second }, 5)(0, 2)).toEqual({ granted: 3, nextAt: undefined });
+  });
+
+  test("9.10 #136 paces 5 creates at 2 a second; the next is due as soon as a token is, also after a part was granted", () => {
+    const pass = walk({ maxPerSecond: 2 }, 5);
+    expect(pass(0, 0)).toEqual({ granted: 2, nextAt: 500 });
+    expect(pass(0, 2)).toEqual({ granted: 0, nextAt: 500 });
+    expect(pass(500, 2)).toEqual({ granted: 1, nextAt: 1_000 });
+    expect(pass(1_500, 3)).toEqual({ granted: 2, nextAt: undefined });
+  });
+
+  test("9.10 #137 gives one every two seconds at a rate of 0.5, and everything at a huge one", () => {
+    const slow = walk({ maxPerSecond: 0.5 }, 3);
+    expect(slow(0, 0)).toEqual({ granted: 1, nextAt: 2 * second });
+    expect(slow(1 * second, 1)).toEqual({ granted: 0, nextAt: 2 * second });
+    expect(slow(2 * second, 1)).toEqual({ granted: 1, nextAt: 4 * second });
+    expect(walk({ maxPerSecond: 1e18 }, 300)(0, 0)).toEqual({ granted: 300, nextAt: undefined });
+  });
+
+  test("9.10 #138 a bucket never holds more than its capacity, however long nothing was wanted", () => {
+    const pass = walk({ maxPerSecond: 2 }, 10);
+    expect(pass(0, 9)).toEqual({ granted: 1, nextAt: undefined });
+    expect(pass(3_600 * second, 5).granted).toBe(2);
+  });
+
+  test("9.10 #139 with delay and rate together the delay takes no tokens, and the rate paces what follows", () => {
+    const pass = walk({ replenishDelayMs: 5 * second, maxPerSecond: 2 }, 5);
+    pass(0, 5);
+    expect(pass(1 * second, 1)).toEqual({ granted: 0, nextAt: 6 * second });
+    expect(pass(6 * second, 1)).toEqual({ granted: 2, nextAt: 6_500 });
+    expect(pass(6_500, 3)).toEqual({ granted: 1, nextAt: 7 * second });
+  });
+});

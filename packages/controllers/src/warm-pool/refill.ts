@@ -1,0 +1,67 @@
+/** How fast a pool may be refilled. Zero: as fast as it goes. */
+export interface RefillLimits {
+  /** How long after members left before they are replaced. */
+  readonly replenishDelayMs: number;
+  readonly maxPerSecond: number;
+}
+
+/** What is remembered of a pool's refilling between passes; lost with the process, which only makes it refill sooner. */
+export interface RefillMemory {
+  /** Members after the last pass. Absent before the first: an initial fill waits for nothing. */
+  readonly lastCount?: number;
+  readonly holdUntil?: number;
+  readonly tokens?: number;
+  /** When `tokens` was right. */
+  readonly countedAt?: number;
+}
+
+export interface Grant {
+  /** How many may be made now. */
+  readonly granted: number;
+  /** When more may be. */
+  readonly nextAt?: number;
+  readonly memory: RefillMemory;
+}
+
+export interface RefillWish {
+  readonly count: number;
+  readonly desired: number;
+  readonly want: number;
+  readonly now: number;
+}
+
+/** How many of the wanted members may be made now. The hold comes first, and while it lasts no token is taken. */
+export function grantRefill(memory: RefillMemory, limits: RefillLimits, wish: RefillWish): Grant {
+  const { count, desired, want, now } = wish;
+  const { holdUntil: _, ...kept } = memory;
+  const holdUntil = holdOf(memory, limits, wish);
+  const next = { ...kept, lastCount: count, ...(holdUntil === undefined ? {} : { holdUntil }) };
+  if (want <= 0 || count >= desired) return { granted: 0, memory: next };
+  if (holdUntil !== undefined && holdUntil > now) return { granted: 0, nextAt: holdUntil, memory: next };
+  return takeTokens(next, limits.maxPerSecond, wish);
+}
+
+function holdOf(
+  { lastCount, holdUntil }: RefillMemory,
+  { replenishDelayMs }: RefillLimits,
+  { count, desired, now }: RefillWish,
+): number | undefined {
+  if (replenishDelayMs <= 0 || count >= desired || lastCount === undefined) return undefined;
+  return count < lastCount ? now + replenishDelayMs : holdUntil;
+}
+
+/** A bucket of one second's worth, never less than one, that starts full. */
+function takeTokens(memory: RefillMemory, perSecond: number, { count, want, now }: RefillWish): Grant {
+  if (perSecond <= 0) return { granted: want, memory: { ...memory, lastCount: count + want } };
+  const capacity = Math.max(1, perSecond);
+  const { tokens: left = capacity, countedAt = now } = memory;
+  const tokens = Math.min(capacity, left + ((now - countedAt) / 1000) * perSecond);
+  const granted = Math.min(want, Math.floor(tokens));
+  const rest = tokens - granted;
+  const nextAt = granted < want ? now + Math.ceil(((1 - Math.min(1, rest)) / perSecond) * 1000) : undefined;
+  return {
+    granted,
+    ...(nextAt === undefined ? {} : { nextAt }),
+    memory: { ...memory, lastCount: count + granted, tokens: rest, countedAt: now },
+  };
+}

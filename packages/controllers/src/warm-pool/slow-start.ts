@@ -1,0 +1,32 @@
+/** A server that answers well gets more at once, up to this many. */
+const mostAtOnce = 64;
+
+export interface Started {
+  readonly succeeded: number;
+  readonly error?: unknown;
+}
+
+/**
+ * Calls `start` for each index in batches of 1, 2, 4 and so on, each batch at once. A batch that did not succeed as a whole
+ * is the last: a server that refuses one of a thousand creates would refuse the rest. Never throws.
+ */
+export async function slowStart(
+  count: number,
+  start: (index: number) => Promise<unknown>,
+  signal?: AbortSignal,
+): Promise<Started> {
+  let succeeded = 0;
+  let error: unknown;
+  for (
+    let from = 0, size = 1;
+    from < count && error === undefined;
+    from += size, size = Math.min(size * 2, mostAtOnce)
+  ) {
+    if (signal?.aborted) return { succeeded, error: signal.reason };
+    const indexes = Array.from({ length: Math.min(size, count - from) }, (_, offset) => from + offset);
+    const results = await Promise.allSettled(indexes.map(start));
+    succeeded += results.filter(({ status }) => status === "fulfilled").length;
+    error = results.find((result) => result.status === "rejected")?.reason;
+  }
+  return { succeeded, ...(error === undefined ? {} : { error }) };
+}
