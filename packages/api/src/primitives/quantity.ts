@@ -12,8 +12,22 @@ const binaryPowers = new Map(Object.entries({ Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5,
 const maxLength = 64;
 const maxExponent = 64;
 
+/** The same few quantities are in all objects, and big integers are slow to make. */
+const known = new Map<string, Quantity>();
+const maxKnown = 1024;
+
 /** Reads the grammar of Kubernetes quantities exactly; what is finer than 10^-9 is rounded away from zero. */
 export function parseQuantity(text: string): Quantity | { error: string } {
+  const found = known.get(text);
+  if (found !== undefined) return found;
+  const read = readQuantity(text);
+  if ("error" in read) return read;
+  if (known.size >= maxKnown) known.clear();
+  known.set(text, read);
+  return read;
+}
+
+function readQuantity(text: string): Quantity | { error: string } {
   const match = text.length <= maxLength ? grammar.exec(text) : null;
   const [, sign = "", whole = "", fraction = "", suffix = "", exponent = "0"] = match ?? [];
   const digits = whole + fraction;

@@ -3,15 +3,20 @@ import { maxJsonDepth } from "../json.ts";
 import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
 import type { FieldsV1 } from "./fields-v1.ts";
 import { elementOf } from "./list-item.ts";
-import { compareElements, fieldId, type PathElement } from "./path-element.ts";
+import { compareElements, field, type PathElement } from "./path-element.ts";
 
 /** What an ordinary object never has; whoever meets it has to take the long way. */
 export const unusual: unique symbol = Symbol("unusual");
 
 type Unusual = typeof unusual;
 
-/** Names outside of this range sort differently in JavaScript than in Kubernetes. */
-const plainOrder = /^[\0-\ud7ff]*$/;
+/** Members of the object that nobody owns: by name, all of one (`true`) or members of it. */
+export interface Skip {
+  readonly [name: string]: true | Skip;
+}
+
+/** What is there without the creator. */
+type Before = JsonObject | null | undefined;
 
 /**
  * The fields that the creator of an object owns, as they are stored: what comparing the object with the empty one and
@@ -23,87 +28,124 @@ export function createdFields(
   { type, before, skip }: { readonly type: FieldType; readonly before: JsonObject; readonly skip: Skip },
 ): FieldsV1 | Unusual {
   if (type.map === undefined || type.map.atomic) return unusual;
-  return members(object, type.map, { before, skip, depth: 1 });
+  const owned: Owned = {};
+  return addMembers(owned, object, type.map, before, skip, 1) ? owned : unusual;
 }
 
-/** Members of the object that nobody owns: by name, all of one (`true`) or members of it. */
-export interface Skip {
-  readonly [name: string]: true | Skip;
-}
+type Owned = Record<string, FieldsV1>;
 
-interface Around {
-  readonly before: JsonObject | null | undefined;
-  readonly skip?: Skip | undefined;
-  readonly depth: number;
-}
-
-/** What is owned inside of an object, without the object itself. */
-function members(object: JsonObject, map: MapType, { before, skip, depth }: Around): FieldsV1 | Unusual {
-  if (depth > maxJsonDepth) return unusual;
-  const owned: Record<string, FieldsV1> = {};
-  for (const name of Object.keys(object).sort()) {
+/** Adds what is owned inside of an object, without the object itself; false when it is unusual. */
+function addMembers(
+  owned: Owned,
+  object: JsonObject,
+  map: MapType,
+  before: Before,
+  skip: Skip | undefined,
+  depth: number,
+): boolean {
+  if (depth > maxJsonDepth) return false;
+  for (const name of sortedNames(object)) {
+    const id = fieldId(name);
     const type = map.member(name);
-    if (type === undefined || !plainOrder.test(name)) return unusual;
+    if (type === undefined || id === undefined) return false;
     const skipped = skip !== undefined && Object.hasOwn(skip, name) ? skip[name] : undefined;
     if (skipped === true) {
       if (fits(object[name], type, depth + 1)) continue;
-      return unusual;
+      return false;
     }
-    const there = before !== undefined && before !== null && Object.hasOwn(before, name) ? before[name] : undefined;
-    const inner = value(object[name], type, { before: there as Around["before"], skip: skipped, depth: depth + 1 });
-    if (inner === unusual) return unusual;
-    if (inner !== undefined) owned[fieldId(name)] = inner;
+    const there = before && Object.hasOwn(before, name) ? (before[name] as Before) : undefined;
+    const inner = ownedOf(object[name], type, there, skipped, depth + 1);
+    if (inner === unusual) return false;
+    if (inner !== undefined) owned[id] = inner;
   }
-  return owned;
+  return true;
+}
+
+/** Few as they are, and often in order already, names are sorted faster by hand. */
+function sortedNames(object: JsonObject): string[] {
+  const names = Object.keys(object);
+  if (names.length > 32) return names.sort();
+  for (let at = 1; at < names.length; at += 1) {
+    const name = names[at] as string;
+    let to = at;
+    for (; to > 0 && (names[to - 1] as string) > name; to -= 1) names[to] = names[to - 1] as string;
+    names[to] = name;
+  }
+  return names;
+}
+
+/** As `FieldsV1` names a member; `undefined` for names that JavaScript sorts differently than Kubernetes. */
+function fieldId(name: string): string | undefined {
+  const known = ids.get(name);
+  if (known !== undefined) return known;
+  return plainOrder.test(name) ? remember(name) : undefined;
+}
+
+const plainOrder = /^[\0-\ud7ff]*$/;
+
+/** Made once for the names of schemas, which come back in every object: joining and hashing them anew costs more. */
+const ids = new Map<string, string>();
+const maxIds = 4096;
+const maxIdLength = 64;
+
+function remember(name: string): string {
+  const { id } = field(name);
+  if (ids.size < maxIds && id.length <= maxIdLength) ids.set(name, id);
+  return id;
 }
 
 const whole: FieldsV1 = {};
 
 /** What is owned of a value; `undefined` for nothing. */
-function value(given: unknown, type: FieldType, around: Around): FieldsV1 | undefined | Unusual {
-  if (given === null && around.before === undefined) return whole;
+function ownedOf(
+  given: unknown,
+  type: FieldType,
+  before: Before,
+  skip: Skip | undefined,
+  depth: number,
+): FieldsV1 | undefined | Unusual {
+  if (given === null && before === undefined) return whole;
   if (given === null || given === undefined) return unusual;
   const form = formOf(type, given);
-  if (form.is === "scalar") return around.before === undefined && isScalar(form.scalar, given) ? whole : unusual;
-  if (form.is === "list") return list(given, form.list, around);
+  if (form.is === "scalar") return before === undefined && isScalar(form.scalar, given) ? whole : unusual;
+  if (form.is === "list") return ownedItems(given, form.list, before, depth);
   if (!isJsonObject(given)) return unusual;
-  if (form.map.atomic) return around.before === undefined && fits(given, type, around.depth) ? whole : unusual;
-  const inner = members(given, form.map, around);
-  if (inner === unusual) return unusual;
-  return joined(inner, around, isEmpty(given));
-}
-
-/** With the value itself, unless it is there without its creator. */
-function joined(inner: FieldsV1, { before }: Around, empty: boolean): FieldsV1 | undefined | Unusual {
-  if (before === undefined) return isEmpty(inner) ? whole : { ".": whole, ...inner };
+  if (form.map.atomic) return before === undefined && fits(given, type, depth) ? whole : unusual;
+  const owned: Owned = {};
   // Nothing in place of nothing: whether that is a change depends on the kind of nothing.
-  if (empty && (before === null || !isEmpty(before))) return unusual;
-  return isEmpty(inner) ? undefined : inner;
+  if (isEmpty(given)) return before === undefined ? whole : isEmpty(before ?? [0]) ? undefined : unusual;
+  // Its creator owns the value itself, unless that is there without it.
+  if (before === undefined) owned["."] = whole;
+  if (!addMembers(owned, given, form.map, before, skip, depth)) return unusual;
+  return isEmpty(owned) ? undefined : owned;
 }
 
-function list(given: unknown, type: ListType, around: Around): FieldsV1 | undefined | Unusual {
+function ownedItems(given: unknown, type: ListType, before: Before, depth: number): FieldsV1 | Unusual {
   if (!Array.isArray(given)) return unusual;
   const items = given as readonly unknown[];
-  const { before, depth } = around;
   if (type.atomic || items.length === 0) {
     if (before !== undefined) return unusual;
     return items.every((item) => fits(item, type.item, depth + 1)) ? whole : unusual;
   }
   const found: { readonly element: PathElement; readonly inner: FieldsV1 }[] = [];
-  const seen = new Set<string>();
   for (const item of items) {
     const named = elementOf(type, item);
-    if ("problem" in named || seen.has(named.element.id)) return unusual;
-    seen.add(named.element.id);
-    const inner = value(item, type.item, { before: undefined, depth: depth + 1 });
+    if ("problem" in named) return unusual;
+    const { element } = named;
+    if (found.some((other) => other.element.id === element.id)) return unusual;
+    const inner = ownedOf(item, type.item, undefined, undefined, depth + 1);
     if (inner === unusual || inner === undefined) return unusual;
-    found.push({ element: named.element, inner });
+    found.push({ element, inner });
+    if (found.length > maxItems) return unusual;
   }
   if (found.length > 1) found.sort((left, right) => compareElements(left.element, right.element));
-  const owned: Record<string, FieldsV1> = before === undefined ? { ".": whole } : {};
+  const owned: Owned = before === undefined ? { ".": whole } : {};
   for (const { element, inner } of found) owned[element.id] = inner;
   return owned;
 }
+
+/** Each item is looked for among those before it: not for long lists. */
+const maxItems = 64;
 
 /** Whether a value that is owned as a whole has the type it should have, all the way down. */
 function fits(given: unknown, type: FieldType, depth: number): boolean {

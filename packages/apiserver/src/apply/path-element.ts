@@ -24,20 +24,7 @@ export type PathElement =
 export type FieldPath = readonly PathElement[];
 
 export function field(name: string): PathElement {
-  return { by: "field", id: fieldId(name), name };
-}
-
-/** Made once for the names of schemas, which come back in every object: joining and hashing them anew costs more. */
-const fieldIds = new Map<string, string>();
-const maxFieldIds = 4096;
-const maxKeptName = 64;
-
-export function fieldId(name: string): string {
-  const known = fieldIds.get(name);
-  if (known !== undefined) return known;
-  const id = `f:${name}`;
-  if (fieldIds.size < maxFieldIds && name.length <= maxKeptName) fieldIds.set(name, id);
-  return id;
+  return { by: "field", id: `f:${name}`, name };
 }
 
 export function itemWithKey(key: { readonly [name: string]: unknown }): PathElement {

@@ -40,8 +40,8 @@ const policy = {
 };
 const objects: readonly (readonly [string, ApiObject])[] = [
   ["io.k8s.api.core.v1.Pod", pod as unknown as ApiObject],
-  ["io.k8s.api.coordination.v1.Lease", lease as ApiObject],
-  ["io.k8s.api.networking.v1.NetworkPolicy", policy as ApiObject],
+  ["io.k8s.api.coordination.v1.Lease", lease],
+  ["io.k8s.api.networking.v1.NetworkPolicy", policy],
 ];
 
 const junk = fc.constantFrom<unknown>(
