@@ -1,52 +1,100 @@
-import { mergePatch, type Pod, type Sandbox, type SandboxStatus, sandboxes, semanticEqual } from "@agent-sandbox/api";
-import { type Client, isReason, type Resource } from "@agent-sandbox/kube";
-import { type Action, decide } from "./decide.ts";
-import type { Observed } from "./observe.ts";
+import { mergePatch, type Sandbox, type SandboxStatus, sandboxes, semanticEqual } from "@agent-sandbox/api";
+import { type Client, isReason, KubeError, type Logger, type Note, objectKey, type Result } from "@agent-sandbox/kube";
+import { type Action, type Step, stepOf } from "./action.ts";
+import { type Decision, decide } from "./decide.ts";
+import type { Failure, Observed } from "./observed.ts";
+import { perform, versionOf } from "./perform.ts";
+import type { Settings } from "./settings.ts";
 
-export const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
-
-/**
- * Carries out the actions, then reports on what their answers showed: a status about the state before them would be
- * out of date when it is written, and cost one more write to correct. A failure is reported and thrown.
- */
-export async function reconcileSandbox(client: Client, seen: Observed, now: () => number): Promise<void> {
-  const report = (after: Observed) => writeStatus(client, seen.sandbox, decide(after, now()).status);
-  let after = seen;
-  try {
-    for (const action of decide(seen, now()).actions) after = await perform(client, after, action);
-  } catch (error) {
-    await report({ ...after, failure: error instanceof Error ? error.message : String(error) });
-    throw error;
-  }
-  await report(after);
+export interface Ports {
+  readonly client: Client;
+  readonly settings: Settings;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly tell: (sandbox: Sandbox, note: Note) => void;
 }
 
-async function perform(client: Client, seen: Observed, action: Action): Promise<Observed> {
-  const { namespace = "" } = seen.sandbox.metadata;
-  switch (action.do) {
-    case "create-pod":
-      return { ...seen, pod: await client.create(pods, action.pod, { fieldManager: "sandbox-controller" }) };
-    case "delete-pod": {
-      const { name, uid } = action;
-      await client.delete(pods, { namespace, name }, { preconditions: { uid } }).catch(gone);
-      return seen;
+/** A Pod that failed is replaced and noted; one that was in the way is adopted and noted. Nothing takes more. */
+const mostRounds = 4;
+
+/**
+ * Acts until there is nothing left to do, deciding anew on what the answers showed; then reports. A status about the state
+ * before the actions would be out of date when it is written, and cost one more write to correct.
+ */
+export async function reconcileSandbox(ports: Ports, seen: Observed): Promise<Result> {
+  const { after, errors } = await act(ports, seen);
+  // The object is not what was decided on: nothing can be said of it before it is looked at again.
+  const conflict = errors.find((error) => isReason(error, "Conflict"));
+  if (conflict !== undefined) throw conflict;
+  const decision = decide(after, ports.now(), ports.settings);
+  await writeStatus(ports.client, after.sandbox, decision.status);
+  if (decision.note) ports.tell(after.sandbox, decision.note);
+  const worthRetrying = errors.find((error) => !isUsersError(error));
+  if (worthRetrying !== undefined) throw worthRetrying;
+  return { requeueAfterMs: decision.wakeAfterMs };
+}
+
+interface Acted {
+  readonly after: Observed;
+  readonly errors: readonly KubeError[];
+}
+
+async function act(ports: Ports, seen: Observed): Promise<Acted> {
+  let after = seen;
+  const errors: KubeError[] = [];
+  for (let round = 0; round < mostRounds && errors.length === 0; round++) {
+    const { actions }: Decision = decide(after, ports.now(), ports.settings);
+    if (actions.length === 0) break;
+    const failed = new Set<Step>();
+    for (const action of actions) {
+      const step = stepOf(action);
+      if (failed.has(step)) continue;
+      try {
+        after = await perform(ports.client, after, action);
+        ports.log.info({ sandbox: objectKey(after.sandbox), ...summary(action) }, "sandbox changed");
+      } catch (error) {
+        if (!(error instanceof KubeError)) throw error;
+        failed.add(step);
+        errors.push(error);
+        after = { ...after, failures: [...after.failures, failureOf(step, error)] };
+      }
     }
-    default:
-      return action satisfies never;
   }
+  return { after, errors };
+}
+
+function summary(action: Action): object {
+  switch (action.do) {
+    case "create":
+      return { did: `create ${action.child}`, name: action.object.metadata?.name };
+    case "patch":
+    case "delete":
+      return { did: `${action.do} ${action.child}`, name: action.target.name };
+    default:
+      return { did: action.do };
+  }
+}
+
+function failureOf(step: Step, error: KubeError): Failure {
+  return { step, message: error.message, isPassing: !isUsersError(error) && !isReason(error, "Forbidden", "NotFound") };
+}
+
+/** Sending the same again gives the same answer: only a change of the Sandbox helps, and that wakes it. */
+function isUsersError(error: unknown): boolean {
+  return isReason(error, "Invalid", "BadRequest", "RequestEntityTooLarge");
 }
 
 /** Guarded by the version that was decided on: a newer object deserves a newer decision. */
 async function writeStatus(client: Client, sandbox: Sandbox, status: SandboxStatus | undefined): Promise<void> {
   if (status === undefined || semanticEqual(sandbox.status, status, ["status"])) return;
-  const { name = "", namespace = "", uid = "", resourceVersion = "" } = sandbox.metadata;
+  const { name = "", namespace = "" } = sandbox.metadata;
   const change = mergePatch(sandbox.status ?? {}, status);
   if (change === undefined) return;
-  const patch = { type: "merge", body: { status: change }, preconditions: { uid, resourceVersion } } as const;
-  await client.patch(sandboxes, { namespace, name }, patch, { subresource: "status" }).catch(gone);
-}
-
-/** What is gone already needs no deleting and no status. */
-function gone(error: unknown): void {
-  if (!isReason(error, "NotFound")) throw error;
+  const patch = { type: "merge", body: { status: change }, preconditions: versionOf(sandbox) } as const;
+  try {
+    await client.patch(sandboxes, { namespace, name }, patch, { subresource: "status" });
+  } catch (error) {
+    if (!isReason(error, "NotFound")) throw error;
+  }
 }

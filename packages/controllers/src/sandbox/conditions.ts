@@ -8,39 +8,57 @@ import {
   type Pod,
   type Sandbox,
 } from "@agent-sandbox/api";
-import { ownsPod } from "./observe.ts";
+import type { Sleep } from "./idle.ts";
+import type { Failure, FoundPod } from "./observed.ts";
+import { describeFailure, recoveryOf } from "./recovery.ts";
 
 /** A condition before it is merged into the status: the time is added there. */
 export type Verdict = Omit<Condition, "lastTransitionTime">;
 
 export interface Findings {
   readonly sandbox: Sandbox;
-  readonly pod: Pod | undefined;
-  /** What kept this pass from doing its work, for people. */
-  readonly error: string | undefined;
+  readonly sleep: Sleep | undefined;
+  readonly found: FoundPod;
+  readonly service: { readonly isRequired: boolean; readonly exists: boolean };
+  /** What keeps the Pod, and what keeps anything else, from being as it should, for people. */
+  readonly podProblem: string | undefined;
+  readonly otherProblems: readonly string[];
+  readonly failures: readonly Failure[];
 }
-
-export const isSuspended = (sandbox: Sandbox): boolean => sandbox.spec.operatingMode === "Suspended";
 
 /** The conditions of a Sandbox that has not expired, in the order they are reported. */
 export function verdicts(findings: Findings): Verdict[] {
   const generation = findings.sandbox.metadata.generation;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
-  const found = [suspended(findings), finished(findings), podScheduled(findings), ready(findings)];
-  return found.filter((verdict) => verdict !== undefined).map((verdict) => ({ ...verdict, ...observed }));
+  const all = [suspended(findings), finished(findings), podScheduled(findings), ready(findings)];
+  return all.filter((verdict) => verdict !== undefined).map((verdict) => ({ ...verdict, ...observed }));
 }
 
 function verdict(type: string, status: ConditionStatus, reason: string, message: string): Verdict {
   return { type, status, reason, message };
 }
 
-function suspended({ sandbox, pod }: Findings): Verdict {
+function suspended(findings: Findings): Verdict {
+  const { sleep, found } = findings;
   const say = (status: ConditionStatus, reason: string, message: string) =>
     verdict("Suspended", status, reason, message);
-  if (!isSuspended(sandbox)) return say("False", "NotSuspended", "Sandbox is not suspended");
-  if (pod === undefined) return say("True", "PodTerminated", "Pod has been terminated. Sandbox is suspended");
-  if (ownsPod(sandbox, pod)) return say("False", "PodTerminating", "Pod is terminating. Sandbox is suspending");
-  return say("False", "PodNotOwned", "Refused to delete pod because it is not owned by this sandbox");
+  if (sleep === undefined) return say("False", "NotSuspended", "Sandbox is not suspended");
+  // The reason is also the mark of an idle Sandbox: it must survive whatever becomes of its Pod.
+  const reasons = (reason: string): string => (sleep === "idle" ? "Idle" : reason);
+  if (isPodUnknown(findings)) return say("Unknown", reasons("PodStateUnknown"), "Pod state is unknown");
+  if (found.type === "owned" || found.type === "several") {
+    return say("False", reasons("PodTerminating"), "Pod is terminating. Sandbox is suspending");
+  }
+  if (found.type === "other" && sleep === "spec") {
+    return say("False", "PodNotOwned", "Refused to delete pod because it is not owned by this sandbox");
+  }
+  return say("True", reasons("PodTerminated"), "Pod has been terminated. Sandbox is suspended");
+}
+
+/** Nobody knows whether there is a Pod: the attempt to have or to find it failed. */
+function isPodUnknown({ found, podProblem, failures, sleep }: Findings): boolean {
+  if (found.type === "owned" || (sleep !== undefined && found.type !== "none")) return false;
+  return podProblem !== undefined || found.type === "several" || failures.some(({ step }) => step === "pod");
 }
 
 const terminal: Readonly<Record<string, readonly [reason: string, message: string]>> = {
@@ -48,37 +66,64 @@ const terminal: Readonly<Record<string, readonly [reason: string, message: strin
   Failed: ["PodFailed", "Pod failed"],
 };
 
-function ownedPod({ sandbox, pod }: Findings): Pod | undefined {
-  return pod !== undefined && ownsPod(sandbox, pod) ? pod : undefined;
+/** How the Sandbox's own Pod ended; a Pod that is going to be replaced has not finished the Sandbox. */
+function end({
+  found,
+}: Findings): { verdict: readonly [reason: string, message: string]; isFinal: boolean } | undefined {
+  if (found.type !== "owned") return undefined;
+  const known = terminal[found.pod.status?.phase ?? ""];
+  if (known === undefined) return undefined;
+  if (recoveryOf(found.pod) === undefined) return { verdict: known, isFinal: true };
+  const message = adaptMessage(`${describeFailure(found.pod)}. A new Pod replaces it`);
+  return { verdict: ["PodFailed", message], isFinal: false };
 }
 
 function finished(findings: Findings): Verdict | undefined {
-  const end = terminal[ownedPod(findings)?.status?.phase ?? ""];
-  return end && verdict("Finished", "True", ...end);
+  const ended = end(findings);
+  return ended?.isFinal ? verdict("Finished", "True", ...ended.verdict) : undefined;
 }
 
 function podScheduled(findings: Findings): Verdict | undefined {
-  const pod = ownedPod(findings);
-  if (pod === undefined) return undefined;
-  const condition = findCondition(pod.status?.conditions, "PodScheduled");
-  if (condition === undefined) {
-    const message = "Pod has not reported a PodScheduled condition yet";
-    return verdict("PodScheduled", "Unknown", "PodSchedulingUnknown", message);
+  const { found } = findings;
+  const unknown = (message: string) => verdict("PodScheduled", "Unknown", "PodSchedulingUnknown", message);
+  if (found.type !== "owned") {
+    return isPodUnknown(findings) ? unknown("Pod state is unknown. Pod scheduling cannot be determined") : undefined;
   }
+  const condition = findCondition(found.pod.status?.conditions, "PodScheduled");
+  if (condition === undefined) return unknown("Pod has not reported a PodScheduled condition yet");
   return adaptCondition(condition, condition.status === "True" ? "PodScheduled" : "PodSchedulingUnknown");
 }
 
 function ready(findings: Findings): Verdict {
-  const { sandbox, pod, error } = findings;
+  const { sleep, found, podProblem, otherProblems, failures } = findings;
   const notReady = (reason: string, message: string) => verdict("Ready", "False", reason, message);
-  if (error !== undefined) return notReady("ReconcilerError", adaptMessage(`Error seen: ${error}`));
-  if (isSuspended(sandbox)) {
-    return notReady("SandboxSuspended", pod === undefined ? "Sandbox is suspended" : "Sandbox is suspending");
+  if (found.type === "several" && sleep === undefined) {
+    return notReady(
+      "MultiplePods",
+      `multiple Pods (${found.pods.length}) are controlled by this Sandbox: delete all but one`,
+    );
   }
-  const end = terminal[pod?.status?.phase ?? ""];
-  if (end) return notReady(...end);
-  const { ok, message } = podReadiness(pod);
-  return ok ? verdict("Ready", "True", "DependenciesReady", message) : notReady("DependenciesNotReady", message);
+  const quietly = readyWithoutErrors(findings);
+  // What passes by itself takes nothing from a Sandbox that serves.
+  const reported = failures.filter(({ isPassing }) => !(isPassing && quietly.status === "True"));
+  const errors = [...otherProblems, ...(podProblem ? [podProblem] : []), ...reported.map(({ message }) => message)];
+  return errors.length > 0 ? notReady("ReconcilerError", adaptMessage(`Error seen: ${errors.join("; ")}`)) : quietly;
+}
+
+function readyWithoutErrors(findings: Findings): Verdict {
+  const { sleep, found, service } = findings;
+  const say = (status: ConditionStatus, reason: string, message: string) => verdict("Ready", status, reason, message);
+  if (sleep !== undefined) {
+    return say("False", "SandboxSuspended", found.type === "none" ? "Sandbox is suspended" : "Sandbox is suspending");
+  }
+  const ended = end(findings);
+  if (ended !== undefined) return say("False", ...ended.verdict);
+  const pod = podReadiness(found.type === "owned" ? found.pod : undefined);
+  const suffix = service.exists ? "; Service Exists" : "; Service does not exist";
+  const message = service.isRequired ? pod.message + suffix : pod.message;
+  return pod.ok && (service.exists || !service.isRequired)
+    ? say("True", "DependenciesReady", message)
+    : say("False", "DependenciesNotReady", message);
 }
 
 function podReadiness(pod: Pod | undefined): { ok: boolean; message: string } {

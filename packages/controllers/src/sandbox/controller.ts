@@ -1,49 +1,91 @@
-import { sandboxes } from "@agent-sandbox/api";
+import { sandboxes, sandboxNameHashLabel } from "@agent-sandbox/api";
 import {
   Controller,
+  type EventRecorder,
   type Fence,
   type Informers,
+  type KubeObject,
   type Logger,
   objectKey,
+  type RunnerMetrics,
   type Scheduler,
+  type Scope,
+  silentLogger,
+  systemScheduler,
+  type Trigger,
   watching,
+  watchingOwned,
 } from "@agent-sandbox/kube";
-import { pods, reconcileSandbox } from "./apply.ts";
+import { type Ports, reconcileSandbox } from "./apply.ts";
+import { type Caches, observe, openCaches } from "./observe.ts";
+import { defaultSettings, type Settings } from "./settings.ts";
+import { StateWatch } from "./watched.ts";
 
-export interface SandboxControllerOptions {
+export interface SandboxControllerOptions extends Partial<Settings> {
   readonly informers: Informers;
   readonly fence: Fence;
+  /** Told what people should know. Default: nobody is told. */
+  readonly events?: EventRecorder;
   readonly log?: Logger;
+  readonly metrics?: RunnerMetrics;
   /** Sandboxes worked on at the same time. Default 8. */
   readonly workers?: number;
-  /** Default: the system's. */
+  /** Only the Sandboxes of this namespace. Default: all. */
+  readonly namespace?: string;
+  /** Caches only Pods and Services that carry a Sandbox's hash. Adoption then needs that label. Default false. */
+  readonly onlyLabelledChildren?: boolean;
+  /** Monotonic time and timers. Default: the system's. */
   readonly scheduler?: Scheduler;
-  /** Milliseconds since the epoch. Default: the machine's clock. */
+  /** Milliseconds since the epoch: the clock that `shutdownTime` is held against. Default: the machine's. */
   readonly now?: () => number;
 }
 
-/** Keeps each Sandbox's Pod, and its status, as its spec says. */
+/** Keeps each Sandbox's Pod, volumes, Service and status as its spec says. */
 export function startSandboxController(options: SandboxControllerOptions): Controller {
-  const { informers, fence, log, scheduler, workers = 8, now = Date.now } = options;
-  const sandboxCache = informers.get(sandboxes);
-  const podCache = informers.get(pods);
+  const { informers, fence, events, log = silentLogger, scheduler = systemScheduler } = options;
+  const { workers = 8, now = () => scheduler.date() } = options;
+  const settings = settingsOf(options);
+  const caches = openCaches(informers, ...scopesOf(options));
+  const watch = new StateWatch(() => scheduler.now());
+  const tell: Ports["tell"] = (sandbox, note) => events?.record(sandboxes, sandbox, note);
   return Controller.start({
     name: "sandbox",
     client: informers.client,
     fence,
     workers,
-    primary: sandboxCache,
-    // A Pod under a Sandbox's name matters to it, whoever owns it.
-    triggers: [
-      watching(podCache, (pod) => [objectKey(pod)], {
-        when: (delta) => sandboxCache.get(objectKey(delta.new ?? delta.old ?? {})) !== undefined,
-      }),
-    ],
-    ...(log && { log }),
-    ...(scheduler && { scheduler }),
+    primary: caches.sandboxes,
+    triggers: triggersOf(caches),
+    log,
+    scheduler,
+    ...(options.metrics && { metrics: options.metrics }),
     reconcile: async (key, { client }) => {
-      const sandbox = sandboxCache.get(key);
-      if (sandbox !== undefined) await reconcileSandbox(client, { sandbox, pod: podCache.get(key) }, now);
+      const seen = observe(caches, key, { settings, watch });
+      if (seen === undefined) return undefined;
+      return reconcileSandbox({ client, settings, now, log, tell }, seen);
     },
   });
+}
+
+function settingsOf(options: SandboxControllerOptions): Settings {
+  const { clusterDomain, keepRootFilesystem, runtime, writeBehindMs } = { ...defaultSettings, ...options };
+  return { clusterDomain, keepRootFilesystem, runtime, writeBehindMs };
+}
+
+function scopesOf(options: SandboxControllerOptions): [all: Pick<Scope, "namespace">, children: Scope] {
+  const { namespace, onlyLabelledChildren = false } = options;
+  const scope = namespace === undefined ? {} : { namespace };
+  return [scope, onlyLabelledChildren ? { ...scope, labelSelector: sandboxNameHashLabel } : scope];
+}
+
+/** A child wakes the Sandbox that controls it, and one that wants its name: a stranger in the way may give way. */
+function triggersOf(caches: Caches): Trigger[] {
+  const keysOf = (found: readonly KubeObject[]): string[] => found.map(objectKey);
+  const sameName = (key: string): string[] => (caches.sandboxes.get(key) === undefined ? [] : [key]);
+  return [
+    watchingOwned(caches.pods, sandboxes),
+    watching(caches.pods, (pod) => keysOf(caches.sandboxesByPod.get(objectKey(pod)))),
+    watchingOwned(caches.services, sandboxes),
+    watching(caches.services, (service) => sameName(objectKey(service))),
+    watching(caches.volumeClaims, (claim) => keysOf(caches.sandboxesByVolumeClaim.get(objectKey(claim)))),
+  ];
 }

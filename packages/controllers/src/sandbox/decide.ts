@@ -1,66 +1,92 @@
-import {
-  type Condition,
-  nameHash,
-  type Pod,
-  removeCondition,
-  type Sandbox,
-  type SandboxStatus,
-  sandboxNameHashLabel,
-  setCondition,
-} from "@agent-sandbox/api";
-import { isSuspended, verdicts } from "./conditions.ts";
-import { desiredPod } from "./desired-pod.ts";
-import { type Observed, ownsPod } from "./observe.ts";
-import { unsupportedField } from "./unsupported.ts";
-
-/** Each action can be carried out on its own, and repeated without harm. */
-export type Action =
-  | { readonly do: "create-pod"; readonly pod: Pod }
-  /** Only that very Pod: one that took its name since is left alone. */
-  | { readonly do: "delete-pod"; readonly name: string; readonly uid: string };
+import { findCondition, type Sandbox, type SandboxStatus } from "@agent-sandbox/api";
+import type { Note } from "@agent-sandbox/kube";
+import type { Action } from "./action.ts";
+import type { Findings } from "./conditions.ts";
+import { expire, shutdownAt } from "./expiry.ts";
+import { deleteInMs, sleepOf, suspendInMs } from "./idle.ts";
+import { type FoundPod, findPod, type Observed } from "./observed.ts";
+import { runPod, stopPod } from "./pod-step.ts";
+import { serviceStep } from "./service.ts";
+import type { Settings } from "./settings.ts";
+import { specProblem } from "./spec-problem.ts";
+import { newsCanWaitMs, statusOf } from "./status.ts";
+import { volumeClaimStep } from "./volume-claims.ts";
 
 export interface Decision {
   readonly actions: readonly Action[];
   /** Undefined: leave the status as it is. */
   readonly status: SandboxStatus | undefined;
+  /** When to look again even if nothing changes. */
+  readonly wakeAfterMs?: number;
+  /** News for people, once the status is written. */
+  readonly note?: Note;
 }
 
 /** What to do about one Sandbox now. Pure: the same observation at the same time gives the same answer. */
-export function decide({ sandbox, pod, failure }: Observed, now: number): Decision {
+export function decide(seen: Observed, now: number, settings: Settings): Decision {
+  const { sandbox } = seen;
   // Children go with the Sandbox by garbage collection.
   if (sandbox.metadata.deletionTimestamp !== undefined) return { actions: [], status: undefined };
-  const error = failure ?? whyNot(sandbox, pod);
-  return {
-    actions: error === undefined ? podActions(sandbox, pod) : [],
-    status: statusOf(sandbox, pod, error, now),
-  };
+  const problem = specProblem(sandbox);
+  if (problem !== undefined) return misunderstood(seen, problem, now, settings);
+  const expiresAt = shutdownAt(sandbox);
+  if (expiresAt !== undefined && now >= expiresAt) return expire(seen, now);
+  const deleteIn = deleteInMs(seen);
+  if (deleteIn === 0) return { actions: [{ do: "delete-sandbox" }], status: undefined };
+  const decision = keep(seen, now, settings);
+  const expiresIn = expiresAt === undefined ? undefined : Math.max(expiresAt - now, 2_000);
+  return withWake(decision, earliest(decision.wakeAfterMs, deleteIn, expiresIn));
 }
 
-function whyNot(sandbox: Sandbox, pod: Pod | undefined): string | undefined {
-  const field = unsupportedField(sandbox);
-  if (field !== undefined) return `${field} is not supported yet: remove it`;
-  if (isSuspended(sandbox) || pod === undefined || ownsPod(sandbox, pod)) return undefined;
-  return `Pod "${sandbox.metadata.name}" is not controlled by this Sandbox: delete or rename one of the two`;
+/** A spec that cannot be understood: nothing is done about it, and nothing undone. */
+function misunderstood(seen: Observed, problem: string, now: number, settings: Settings): Decision {
+  const { sandbox, failures } = seen;
+  const found = findPod(seen);
+  const service = { isRequired: false, exists: sandbox.status?.service !== undefined };
+  const sleep = sleepOf(seen);
+  const findings = { sandbox, sleep, found, service, podProblem: undefined, failures, otherProblems: [problem] };
+  return { actions: [], status: statusOf(findings, now, settings.clusterDomain) };
 }
 
-function podActions(sandbox: Sandbox, pod: Pod | undefined): Action[] {
-  if (!isSuspended(sandbox)) return pod === undefined ? [{ do: "create-pod", pod: desiredPod(sandbox) }] : [];
-  if (pod === undefined || !ownsPod(sandbox, pod) || pod.metadata?.deletionTimestamp !== undefined) return [];
-  return [{ do: "delete-pod", name: pod.metadata?.name ?? "", uid: pod.metadata?.uid ?? "" }];
+function keep(seen: Observed, now: number, settings: Settings): Decision {
+  const found = findPod(seen);
+  const suspendIn = suspendInMs(seen);
+  // Idleness is written down, on the very version that was looked at, before the Pod goes: activity that came since wins.
+  const isDozing = suspendIn === 0;
+  const sleep = isDozing ? "idle" : sleepOf(seen);
+  const volumes = volumeClaimStep(seen);
+  const pod = sleep === undefined ? runPod(seen, found, settings) : stopPod(seen, found);
+  const hasSeveral = found.type === "several" && sleep === undefined;
+  const service = hasSeveral ? { actions: [], isRequired: false, exists: false } : serviceStep(seen);
+  const otherProblems = [volumes.problem, service.problem].filter((problem) => problem !== undefined);
+  const { sandbox, failures } = seen;
+  const findings: Findings = { sandbox, sleep, found, service, podProblem: pod.problem, otherProblems, failures };
+  const status = statusOf(findings, now, settings.clusterDomain);
+  const waitMs = newsCanWaitMs(sandbox.status, status, seen.watched);
+  const note = hasSeveral ? severalPodsNote(sandbox, found) : undefined;
+  return withWake(
+    {
+      actions: [...volumes.actions, ...(isDozing ? [] : pod.actions), ...service.actions],
+      status: waitMs > 0 ? sandbox.status : status,
+      ...(note && { note }),
+    },
+    earliest(isDozing ? undefined : suspendIn, pod.wakeAfterMs, waitMs > 0 ? waitMs : undefined),
+  );
 }
 
-function statusOf(sandbox: Sandbox, pod: Pod | undefined, error: string | undefined, now: number): SandboxStatus {
-  const { podIPs: _ips, nodeName: _node, conditions: before, ...kept } = sandbox.status ?? {};
-  const seen = verdicts({ sandbox, pod, error });
-  const absent = ["Finished", "PodScheduled"].filter((type) => !seen.some((verdict) => verdict.type === type));
-  const remaining = absent.reduce<Condition[]>(removeCondition, before ?? []);
-  const addresses = pod?.status?.podIPs?.flatMap(({ ip }) => ip ?? []) ?? [];
-  const owned = pod !== undefined && ownsPod(sandbox, pod);
-  return {
-    ...kept,
-    ...(pod && { selector: `${sandboxNameHashLabel}=${nameHash(sandbox.metadata.name ?? "")}` }),
-    ...(owned && addresses.length > 0 && { podIPs: addresses }),
-    ...(owned && pod.spec?.nodeName && { nodeName: pod.spec.nodeName }),
-    conditions: seen.reduce((list, verdict) => setCondition(list, verdict, now), remaining),
-  };
+/** Told once: as long as the status says so, everybody knows. */
+function severalPodsNote(sandbox: Sandbox, found: FoundPod & { type: "several" }): Note | undefined {
+  if (findCondition(sandbox.status?.conditions, "Ready")?.reason === "MultiplePods") return undefined;
+  const names = found.pods.map(({ metadata }) => metadata?.name).join(", ");
+  const text = `multiple Pods (${found.pods.length}) are controlled by this Sandbox: ${names}`;
+  return { type: "Warning", reason: "MultiplePods", action: "Reconciling", text };
+}
+
+function withWake(decision: Decision, wakeAfterMs: number | undefined): Decision {
+  return wakeAfterMs === undefined ? decision : { ...decision, wakeAfterMs };
+}
+
+function earliest(...times: (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
 }

@@ -1,56 +1,49 @@
 import {
+  blueprintChoices,
   controllerReference,
-  createdByLabel,
-  isReservedAnnotation,
-  isReservedKey,
-  nameHash,
-  normaliseCreatedBy,
   type Pod,
-  propagatedAnnotationsAnnotation,
-  propagatedLabelsAnnotation,
+  type PodSpec,
   type Sandbox,
   sandboxes,
-  sandboxNameHashLabel,
 } from "@agent-sandbox/api";
+import { podMetadata } from "./pod-metadata.ts";
+import { restartCountAnnotation } from "./recovery.ts";
+import { injectRuntime, tokenSecretName } from "./runtime-injection.ts";
+import type { Settings } from "./settings.ts";
+import { claimTemplates } from "./volume-claims.ts";
 
-/** The Pod of a Sandbox that has none: the template's spec as it is, its metadata without what is reserved for us. */
-export function desiredPod(sandbox: Sandbox): Pod {
+/** The Pod of a Sandbox that has none. Its name, and so its hostname, is the Sandbox's. */
+export function desiredPod(sandbox: Sandbox, settings: Settings, restartCount = 0): Pod {
   const { name = "", namespace = "" } = sandbox.metadata;
-  const template = sandbox.spec.podTemplate;
-  const copiedLabels = without(isReservedKey, template.metadata?.labels);
-  const copiedAnnotations = without(isReservedAnnotation, template.metadata?.annotations);
-  const createdBy = normaliseCreatedBy(sandbox.metadata.labels?.[createdByLabel]);
+  const { labels, annotations } = podMetadata(sandbox, settings);
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
       name,
       namespace,
-      labels: {
-        ...copiedLabels,
-        [sandboxNameHashLabel]: nameHash(name),
-        ...(createdBy && { [createdByLabel]: createdBy }),
-      },
-      annotations: {
-        ...copiedAnnotations,
-        ...listOfKeys(propagatedLabelsAnnotation, copiedLabels),
-        ...listOfKeys(propagatedAnnotationsAnnotation, copiedAnnotations),
-      },
+      labels,
+      annotations: { ...annotations, ...(restartCount > 0 && { [restartCountAnnotation]: String(restartCount) }) },
       ownerReferences: [controllerReference(sandboxes, sandbox)],
     },
-    spec: template.spec,
+    spec: podSpec(sandbox, settings),
   };
 }
 
-function without(
-  excluded: (key: string) => boolean,
-  entries: Readonly<Record<string, string>> = {},
-): Record<string, string> {
-  return Object.fromEntries(Object.entries(entries).filter(([key]) => !excluded(key)));
+function podSpec(sandbox: Sandbox, { runtime }: Settings): PodSpec {
+  const spec = withClaimedVolumes(sandbox);
+  const isInjected = blueprintChoices(sandbox.spec).runtime === "Injected" && runtime !== undefined;
+  return isInjected ? injectRuntime(spec, runtime, tokenSecretName(sandbox)) : spec;
 }
 
-/** Remembers on the Pod which keys came from the template, so that a key dropped there can be dropped here. */
-function listOfKeys(annotation: string, copied: Readonly<Record<string, string>>): Record<string, string> {
-  const keys = Object.keys(copied).sort();
-  return keys.length > 0 ? { [annotation]: keys.join(",") } : {};
+/** A claimed volume takes the place of a volume of the same name in the template. */
+function withClaimedVolumes(sandbox: Sandbox): PodSpec {
+  const { spec } = sandbox.spec.podTemplate;
+  const claimed = claimTemplates(sandbox).map(({ entry, claimName }) => ({
+    name: entry,
+    persistentVolumeClaim: { claimName },
+  }));
+  if (claimed.length === 0) return spec;
+  const names = new Set(claimed.map(({ name }) => name));
+  return { ...spec, volumes: [...(spec.volumes ?? []).filter(({ name }) => !names.has(name)), ...claimed] };
 }

@@ -1,12 +1,110 @@
-import { isControlledBy, type Pod, type Sandbox } from "@agent-sandbox/api";
+import {
+  controllerOf,
+  isConditionTrue,
+  type PersistentVolumeClaim,
+  type Pod,
+  podNameAnnotation,
+  type Sandbox,
+  type Service,
+  sandboxes,
+} from "@agent-sandbox/api";
+import type { Index, Informer, Informers, Scope } from "@agent-sandbox/kube";
+import { podCache, serviceCache, volumeClaimCache } from "../child-caches.ts";
+import { quietIdentity, sleepOf } from "./idle.ts";
+import { findPod, isTerminating, type Observed, trackedPodName } from "./observed.ts";
+import { podMetadataPatch } from "./pod-metadata.ts";
+import { recoveryOf } from "./recovery.ts";
+import type { Settings } from "./settings.ts";
+import { specProblem } from "./spec-problem.ts";
+import { claimTemplates } from "./volume-claims.ts";
+import type { States, StateWatch } from "./watched.ts";
 
-/** What the controller knows when it looks at one Sandbox: plain data from caches. */
-export interface Observed {
-  readonly sandbox: Sandbox;
-  /** The Pod under the Sandbox's name, whoever owns it. */
-  readonly pod: Pod | undefined;
-  /** What went wrong when the decided actions were carried out. */
-  readonly failure?: string;
+/** Everything the controller reads. */
+export interface Caches {
+  readonly sandboxes: Informer<Sandbox>;
+  readonly pods: Informer<Pod>;
+  readonly volumeClaims: Informer<PersistentVolumeClaim>;
+  readonly services: Informer<Service>;
+  readonly podsByController: Index<Pod>;
+  /** Sandboxes by the keys of the Pods and of the volume claims that matter to them, whoever owns those. */
+  readonly sandboxesByPod: Index<Sandbox>;
+  readonly sandboxesByVolumeClaim: Index<Sandbox>;
 }
 
-export const ownsPod = (sandbox: Sandbox, pod: Pod): boolean => isControlledBy(pod, sandbox.metadata.uid);
+export function openCaches(informers: Informers, scope: Pick<Scope, "namespace">, childScope: Scope): Caches {
+  const all = informers.get(sandboxes, scope);
+  const pods = podCache(informers, childScope);
+  return {
+    sandboxes: all,
+    pods,
+    volumeClaims: volumeClaimCache(informers, scope),
+    services: serviceCache(informers, childScope),
+    podsByController: pods.index("controller", controllerUid),
+    sandboxesByPod: all.index("pod", podKeys),
+    sandboxesByVolumeClaim: all.index("volume claim", claimKeys),
+  };
+}
+
+function controllerUid(pod: Pod): string[] {
+  const uid = controllerOf(pod)?.uid;
+  return uid ? [uid] : [];
+}
+
+function podKeys({ metadata }: Sandbox): string[] {
+  const noted = metadata.annotations?.[podNameAnnotation];
+  const names = new Set([metadata.name ?? "", ...(noted ? [noted] : [])]);
+  return Array.from(names, (name) => `${metadata.namespace}/${name}`);
+}
+
+function claimKeys(sandbox: Sandbox): string[] {
+  return claimTemplates(sandbox).map(({ claimName }) => `${sandbox.metadata.namespace}/${claimName}`);
+}
+
+/** What the caches show of one Sandbox; undefined when it is gone. */
+export function observe(
+  caches: Caches,
+  key: string,
+  options: { settings: Settings; watch: StateWatch },
+): Observed | undefined {
+  const { settings, watch } = options;
+  const sandbox = caches.sandboxes.get(key);
+  if (sandbox === undefined || sandbox.metadata.deletionTimestamp !== undefined) watch.forget(key);
+  if (sandbox === undefined) return undefined;
+  const { namespace = "", name = "", uid = "" } = sandbox.metadata;
+  // An owner is of the same namespace: a reference from another one is forged.
+  const pods = caches.podsByController.get(uid).filter(({ metadata }) => metadata?.namespace === namespace);
+  const trackedPod = caches.pods.get(`${namespace}/${trackedPodName(sandbox)}`);
+  const isClear = specProblem(sandbox) === undefined;
+  const claims = isClear ? claimTemplates(sandbox).map(({ claimName }) => claimName) : [];
+  const found = claims.flatMap((claim) => caches.volumeClaims.get(`${namespace}/${claim}`) ?? []);
+  const watched = isClear ? watch.look(key, statesOf(sandbox, { pods, trackedPod }, settings)) : {};
+  return {
+    sandbox,
+    pods,
+    trackedPod,
+    volumeClaims: new Map(found.map((claim) => [claim.metadata?.name ?? "", claim])),
+    service: caches.services.get(`${namespace}/${name}`),
+    watched,
+    failures: [],
+  };
+}
+
+/** The states that hold and that only time makes worth acting on. */
+function statesOf(sandbox: Sandbox, seen: Pick<Observed, "pods" | "trackedPod">, settings: Settings): States {
+  if (sandbox.metadata.deletionTimestamp !== undefined) return {};
+  const found = findPod(seen);
+  const quiet = quietIdentity(sandbox);
+  if (found.type !== "owned") return quiet === undefined ? {} : { quiet };
+  const { pod } = found;
+  const { uid = "" } = pod.metadata ?? {};
+  const isReady = isConditionTrue(pod.status?.conditions, "Ready");
+  const isScheduled = isConditionTrue(pod.status?.conditions, "PodScheduled");
+  const hasDrifted = !isTerminating(pod) && podMetadataPatch(sandbox, settings, pod) !== undefined;
+  return {
+    ...(quiet !== undefined && { quiet }),
+    ...(quiet !== undefined && isReady && sleepOf({ sandbox }) === undefined && { ready: `${uid} ${quiet}` }),
+    ...(recoveryOf(pod) !== undefined && { failed: uid }),
+    ...(settings.writeBehindMs > 0 && hasDrifted && { drift: uid }),
+    ...(isScheduled && !isReady && { scheduled: uid }),
+  };
+}

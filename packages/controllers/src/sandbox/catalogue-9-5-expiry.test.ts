@@ -1,0 +1,181 @@
+import { sandboxes } from "@agent-sandbox/api";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { pods, services } from "../child-caches.ts";
+import { decide } from "./decide.ts";
+import {
+  deployment,
+  name,
+  namespace,
+  newPod,
+  newSandbox,
+  ownedBy,
+  podTemplate,
+  SandboxWorld,
+} from "./sandbox-world.test.support.ts";
+import { defaultSettings } from "./settings.ts";
+
+const key = { namespace, name };
+const hour = 3_600_000;
+
+describe("expiry", () => {
+  let world: SandboxWorld;
+  beforeEach(() => {
+    world = new SandboxWorld();
+  });
+  afterEach(async () => await world[Symbol.asyncDispose]());
+
+  const inMs = (ms: number): string => new Date(world.clock.date() + ms).toISOString().replace(/\.\d+Z/, "Z");
+  const expired = { status: "False", reason: "SandboxExpired", message: "Sandbox has expired" };
+
+  test.for([
+    ["two hours ahead", 2 * hour, 2 * hour],
+    ["half a second ahead", 500, 2_000],
+    ["now", 0, 1],
+    ["never", undefined, undefined],
+  ] as const)("9.5 #80 a Sandbox that expires %s is looked at again in time", ([, aheadMs, wakeAfterMs]) => {
+    const now = Date.parse("2026-03-01T10:00:00.000Z");
+    const spec = aheadMs === undefined ? {} : { shutdownTime: new Date(now + aheadMs).toISOString() };
+    const seen = {
+      sandbox: newSandbox({ metadata: { name, namespace, uid: "1" }, spec }),
+      pods: [],
+      trackedPod: undefined,
+      volumeClaims: new Map(),
+      service: undefined,
+      watched: {},
+      failures: [],
+    };
+    const decision = decide(seen, now, defaultSettings);
+    expect(decision.wakeAfterMs).toBe(wakeAfterMs);
+    const ready = decision.status?.conditions?.find(({ type }) => type === "Ready");
+    expect(ready?.reason).toBe(aheadMs === 0 ? "SandboxExpired" : "DependenciesNotReady");
+  });
+
+  test("9.5 #81 first it says so, and only so", async () => {
+    await world.createRunning({ spec: { service: true, shutdownTime: inMs(hour) } });
+    const moments: unknown[] = [];
+    world.server.onChange(() => {
+      const { status, ...others } = { status: world.sandbox()?.status, pod: world.pod(), service: world.service() };
+      moments.push({
+        podIPs: status?.podIPs,
+        conditions: world.conditionTypes,
+        ready: world.condition("Ready"),
+        ...others,
+      });
+    });
+    await world.settle(hour);
+    expect(moments[0]).toMatchObject({
+      podIPs: ["10.0.0.2"],
+      conditions: ["Suspended", "Ready"],
+      ready: expired,
+      pod: { metadata: { name } },
+      service: { metadata: { name } },
+    });
+    expect(moments.length).toBeGreaterThan(1);
+  });
+
+  test("9.5 #82 a retained Sandbox loses Pod, Service and all of its status but the conditions", async () => {
+    await world.createRunning({ spec: { service: true, shutdownTime: inMs(hour) } });
+    await world.settle(hour);
+    expect([world.pod(), world.service()]).toEqual([undefined, undefined]);
+    expect(Object.keys(world.sandbox()?.status ?? {})).toEqual(["conditions"]);
+    expect(world.condition("Ready")).toMatchObject(expired);
+    const later = await world.writesDuring(() => world.settle(9 * hour));
+    expect(later).toEqual({});
+  });
+
+  test("9.5 #82 a Pod under another name goes too (weakness 17)", async () => {
+    const sandbox = await world.create({ spec: { operatingMode: "Suspended" } });
+    await world.user.create(pods, newPod({ name: "adopted", ownerReferences: [ownedBy(sandbox)] }));
+    await world.edit({ spec: { operatingMode: "Running" } });
+    await world.settle();
+    await world.edit({
+      metadata: { annotations: { "agents.x-k8s.io/pod-name": "elsewhere" } },
+      spec: { shutdownTime: inMs(-1_000) },
+    });
+    await world.settle();
+    expect(world.server.readAll(pods)).toEqual([]);
+  });
+
+  test("9.5 #83 with the policy Delete the Sandbox goes as well", async () => {
+    await world.createRunning({ spec: { shutdownTime: inMs(hour), shutdownPolicy: "Delete" } });
+    await world.settle(hour);
+    expect([world.sandbox(), world.pod()]).toEqual([undefined, undefined]);
+  });
+
+  test("9.5 #83 the Sandbox goes even when its Pod cannot be deleted at once", async () => {
+    await world.createRunning({ spec: { shutdownTime: inMs(hour), shutdownPolicy: "Delete" } });
+    world.refuse("delete", pods);
+    await world.settle(hour);
+    expect(world.sandbox()).toBeUndefined();
+  });
+
+  test.for([
+    ["foreign", [deployment]],
+    ["unowned", []],
+  ] as const)("9.5 #84 a %s Pod survives expiry while the Service goes", async ([, owners]) => {
+    const sandbox = await world.create({ spec: { operatingMode: "Suspended", service: true } });
+    await world.user.create(pods, newPod({ ownerReferences: [...owners, { ...ownedBy(sandbox), controller: false }] }));
+    await world.settle();
+    await world.edit({ spec: { shutdownTime: inMs(-1_000) } });
+    await world.settle();
+    expect(world.pod()?.metadata).not.toHaveProperty("deletionTimestamp");
+    expect(world.service()).toBeUndefined();
+    expect(world.server.read(services, key)).toBeUndefined();
+  });
+
+  test("9.5 #85 with nothing to delete the status just says so", async () => {
+    await world.create({ spec: { shutdownTime: inMs(-1_000) } });
+    await world.settle();
+    expect(world.condition("Ready")).toMatchObject(expired);
+    expect(world.server.writes.get("create pods")).toBeUndefined();
+  });
+
+  test("9.5 #86 that the Pod had finished is remembered", async () => {
+    await world.createRunning({ spec: { shutdownTime: inMs(hour), ...podTemplate({}, { restartPolicy: "Never" }) } });
+    await world.podReports({ phase: "Succeeded" });
+    await world.settle(hour);
+    expect(world.condition("Finished")).toMatchObject({ status: "True", reason: "PodSucceeded" });
+    expect(world.condition("Ready")).toMatchObject(expired);
+  });
+
+  test("9.5 #87 a Sandbox that is being deleted is left alone", async () => {
+    await world.createRunning({ metadata: { finalizers: ["example.org/hold"] } });
+    await world.user.delete(sandboxes, key);
+    const writes = await world.writesDuring(async () => {
+      await world.user.delete(pods, key);
+      await world.settle();
+    });
+    expect(writes).toEqual({ "delete pods": 1 });
+  });
+
+  test("9.5 #88 a later shutdownTime brings a retained Sandbox back", async () => {
+    await world.createRunning({ spec: { shutdownTime: inMs(hour) } });
+    await world.settle(hour);
+    await world.edit({ spec: { shutdownTime: inMs(hour) } });
+    await world.settle();
+    expect(world.pod()).toBeDefined();
+    expect(world.condition("Ready")).toMatchObject({ reason: "DependenciesNotReady" });
+  });
+
+  test("a Sandbox whose time was moved while it was being deleted is spared", async () => {
+    await world.createRunning({ spec: { shutdownTime: inMs(hour), shutdownPolicy: "Delete" } });
+    let hasRaced = false;
+    world.server.onRequest = ({ verb, resource }) => {
+      if (verb !== "delete" || resource.plural !== "sandboxes" || hasRaced) return undefined;
+      hasRaced = true;
+      void world.edit({ spec: { shutdownTime: inMs(10 * hour) } });
+      return { delayMs: 10 };
+    };
+    await world.settle(hour + 5_000);
+    expect(hasRaced).toBe(true);
+    expect(world.sandbox()?.metadata).not.toHaveProperty("deletionTimestamp");
+    expect(world.pod()).toBeDefined();
+  });
+
+  test("weakness 39: a terminating Pod is not deleted again and again", async () => {
+    await using slow = new SandboxWorld({ gracefulPods: true });
+    await slow.createRunning({ spec: { shutdownTime: new Date(slow.clock.date() + hour).toISOString() } });
+    await slow.settle(2 * hour);
+    expect(slow.server.requests.get("delete pods")).toBe(1);
+  });
+});

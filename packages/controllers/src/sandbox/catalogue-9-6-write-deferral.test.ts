@@ -1,0 +1,93 @@
+import type { Sandbox } from "@agent-sandbox/api";
+import { describe, expect, test } from "vitest";
+import { pods } from "../child-caches.ts";
+import { newPod, podTemplate, SandboxWorld, type WorldOptions } from "./sandbox-world.test.support.ts";
+
+const labels = (value: string) => ({ spec: podTemplate({ labels: { team: value } }) });
+const withoutTimes = (sandbox: Sandbox | undefined) =>
+  sandbox?.status?.conditions?.map((condition) => ({ ...condition, lastTransitionTime: "" }));
+
+async function running(options: WorldOptions): Promise<SandboxWorld> {
+  const world = new SandboxWorld(options);
+  await world.createRunning(labels("a"));
+  return world;
+}
+
+describe("write deferral", () => {
+  test("9.6 #89 without a window the Pod is patched once, at once", async () => {
+    await using world = await running({});
+    const writes = await world.writesDuring(async () => {
+      await world.edit(labels("b"));
+      await world.clock.advance(0);
+      expect(world.pod()?.metadata?.labels).toMatchObject({ team: "b" });
+      await world.settle();
+    });
+    expect(writes).toEqual({ "patch sandboxes": 1, "patch pods": 1, "patch sandboxes/status": 1 });
+  });
+
+  test("9.6 #90 with a long window the Pod waits for at most a second, the status not at all", async () => {
+    await using world = await running({ writeBehindMs: 3_600_000 });
+    await using synchronous = await running({});
+    for (const each of [world, synchronous]) {
+      await each.edit(labels("b"));
+      await each.clock.advance(900);
+    }
+    expect(world.pod()?.metadata?.labels).toMatchObject({ team: "a" });
+    expect(withoutTimes(world.sandbox())).toEqual(withoutTimes(synchronous.sandbox()));
+    await world.clock.advance(200);
+    expect(world.pod()?.metadata?.labels).toMatchObject({ team: "b" });
+  });
+
+  test("9.6 #91 a second change does not lengthen the wait", async () => {
+    await using world = await running({ writeBehindMs: 3_600_000 });
+    await world.edit(labels("b"));
+    await world.clock.advance(600);
+    await world.edit(labels("c"));
+    await world.clock.advance(300);
+    expect(world.pod()?.metadata?.labels).toMatchObject({ team: "a" });
+    await world.clock.advance(200);
+    expect(world.pod()?.metadata?.labels).toMatchObject({ team: "c" });
+  });
+
+  test("9.6 #92 after the window there is exactly one patch, equal to the synchronous result", async () => {
+    await using world = await running({ writeBehindMs: 500 });
+    await using synchronous = await running({});
+    const writes = await world.writesDuring(async () => {
+      for (const value of ["b", "c", "d"]) await world.edit(labels(value));
+      await world.settle(10_000);
+    });
+    await synchronous.edit(labels("d"));
+    await synchronous.settle();
+    expect(writes["patch pods"]).toBe(1);
+    const { labels: found, annotations } = world.pod()?.metadata ?? {};
+    expect({ labels: found, annotations }).toEqual({
+      labels: synchronous.pod()?.metadata?.labels,
+      annotations: synchronous.pod()?.metadata?.annotations,
+    });
+    await world.edit(labels("e"));
+    await world.clock.advance(400);
+    expect(world.pod()?.metadata?.labels).toMatchObject({ team: "d" });
+  });
+
+  test("9.6 #93 a restart begins the window anew, and one patch follows", async () => {
+    await using world = await running({ writeBehindMs: 1_000 });
+    const writes = await world.writesDuring(async () => {
+      await world.edit(labels("b"));
+      await world.clock.advance(800);
+      await world.restart();
+      await world.clock.advance(800);
+      expect(world.pod()?.metadata?.labels).toMatchObject({ team: "a" });
+      await world.clock.advance(800);
+    });
+    expect(world.pod()?.metadata?.labels).toMatchObject({ team: "b" });
+    expect(writes["patch pods"]).toBe(1);
+  });
+
+  test("adoption is never put off", async () => {
+    await using world = new SandboxWorld({ writeBehindMs: 1_000 });
+    await world.user.create(pods, newPod({ labels: { "agents.x-k8s.io/adoptable": "true" } }));
+    await world.create(labels("a"));
+    await world.clock.advance(0);
+    expect(world.pod()?.metadata).toMatchObject({ ownerReferences: [{ kind: "Sandbox" }], labels: { team: "a" } });
+  });
+});

@@ -1,0 +1,70 @@
+import {
+  controllerOf,
+  extensionsGroup,
+  isControlledBy,
+  type PersistentVolumeClaim,
+  type Pod,
+  podNameAnnotation,
+  refersToKind,
+  type Sandbox,
+  type Service,
+} from "@agent-sandbox/api";
+import type { Step } from "./action.ts";
+import type { Watched } from "./watched.ts";
+
+/** What went wrong when a decided action was carried out. */
+export interface Failure {
+  readonly step: Step;
+  readonly message: string;
+  /** The same call may well succeed a moment later. */
+  readonly isPassing: boolean;
+}
+
+/** What the controller knows when it looks at one Sandbox: plain data, no clients, no clock. */
+export interface Observed {
+  readonly sandbox: Sandbox;
+  /** All Pods that this Sandbox controls. */
+  readonly pods: readonly Pod[];
+  /** The Pod under the tracked name, whoever owns it. */
+  readonly trackedPod: Pod | undefined;
+  /** The claims of the volume claim templates, by name, whoever owns them. */
+  readonly volumeClaims: ReadonlyMap<string, PersistentVolumeClaim>;
+  /** The Service of the Sandbox's name, whoever owns it. */
+  readonly service: Service | undefined;
+  readonly watched: Watched;
+  readonly failures: readonly Failure[];
+}
+
+/** Which Pod is the Sandbox's. Ownership beats the note of a name: a stale note must not cause a second adoption. */
+export type FoundPod =
+  | { readonly type: "none" }
+  | { readonly type: "owned"; readonly pod: Pod }
+  /** Someone else's, or nobody's, under the tracked name. */
+  | { readonly type: "other"; readonly pod: Pod }
+  | { readonly type: "several"; readonly pods: readonly Pod[] };
+
+export function findPod({ pods, trackedPod }: Pick<Observed, "pods" | "trackedPod">): FoundPod {
+  const [first, second] = pods;
+  if (second !== undefined) return { type: "several", pods };
+  if (first !== undefined) return { type: "owned", pod: first };
+  return trackedPod === undefined ? { type: "none" } : { type: "other", pod: trackedPod };
+}
+
+/** The name noted on the Sandbox, else its own. */
+export function trackedPodName({ metadata }: Sandbox): string {
+  return metadata.annotations?.[podNameAnnotation] || (metadata.name ?? "");
+}
+
+export function owns(sandbox: Sandbox, child: Pod | Service | PersistentVolumeClaim): boolean {
+  return isControlledBy(child, sandbox.metadata.uid);
+}
+
+/** Whether the Sandbox still waits in a pool for a claim. */
+export function isPoolMember(sandbox: Sandbox): boolean {
+  const controller = controllerOf(sandbox);
+  return controller !== undefined && refersToKind(controller, { group: extensionsGroup, kind: "SandboxWarmPool" });
+}
+
+export function isTerminating({ metadata }: Pod | Service): boolean {
+  return metadata?.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,141 @@
+import {
+  type PersistentVolumeClaim,
+  type Pod,
+  podNameAnnotation,
+  type Sandbox,
+  type Service,
+  sandboxes,
+} from "@agent-sandbox/api";
+import { type Client, isReason, type KubeObject, type Preconditions, type Resource } from "@agent-sandbox/kube";
+import { pods, services, volumeClaims } from "../child-caches.ts";
+import type { Action, Child, Target } from "./action.ts";
+import { type Observed, owns } from "./observed.ts";
+import { ensureToken } from "./runtime-token.ts";
+
+const resources: Readonly<Record<Child, Resource>> = { pod: pods, service: services, volumeClaim: volumeClaims };
+
+/** Carries out one action, and returns what is known after its answer. */
+export async function perform(client: Client, seen: Observed, action: Action): Promise<Observed> {
+  switch (action.do) {
+    case "create":
+      return withChild(seen, action.child, await createOrFind(client, resources[action.child], action.object));
+    case "patch":
+      return patchChild(client, seen, action);
+    case "delete":
+      return deleteChild(client, seen, action);
+    case "ensure-token":
+      await ensureToken(client, seen.sandbox);
+      return seen;
+    case "track-pod":
+      return { ...seen, sandbox: await trackPod(client, seen.sandbox, action.podName) };
+    case "delete-sandbox":
+      return { ...seen, sandbox: await deleteSandbox(client, seen.sandbox) };
+    default:
+      return action satisfies never;
+  }
+}
+
+/** What stands in the way is looked at, not assumed: the next decision is about whatever it is. */
+async function createOrFind(client: Client, resource: Resource, object: KubeObject): Promise<KubeObject> {
+  try {
+    return await client.create(resource, object, { fieldManager: "sandbox-controller" });
+  } catch (error) {
+    if (!isReason(error, "AlreadyExists")) throw error;
+    const { name = "", namespace = "" } = object.metadata ?? {};
+    return client.get(resource, { namespace, name });
+  }
+}
+
+async function patchChild(
+  client: Client,
+  seen: Observed,
+  { child, target, body }: Action & { do: "patch" },
+): Promise<Observed> {
+  const patch = { type: "merge", body, preconditions: preconditions(target) } as const;
+  try {
+    return withChild(seen, child, await client.patch(resources[child], keyIn(seen, target), patch));
+  } catch (error) {
+    if (!isReason(error, "NotFound")) throw error;
+    return withoutChild(seen, child, target);
+  }
+}
+
+async function deleteChild(
+  client: Client,
+  seen: Observed,
+  { child, target }: Action & { do: "delete" },
+): Promise<Observed> {
+  const options = { preconditions: preconditions(target) };
+  try {
+    const held = await client.delete(resources[child], keyIn(seen, target), options);
+    if (held?.metadata?.uid === target.uid && held.metadata.deletionTimestamp !== undefined)
+      return withChild(seen, child, held);
+  } catch (error) {
+    if (!isReason(error, "NotFound")) throw error;
+  }
+  return withoutChild(seen, child, target);
+}
+
+async function trackPod(client: Client, sandbox: Sandbox, podName: string | null): Promise<Sandbox> {
+  const { name = "", namespace = "" } = sandbox.metadata;
+  const body = { metadata: { annotations: { [podNameAnnotation]: podName } } };
+  return client.patch(sandboxes, { namespace, name }, { type: "merge", body, preconditions: versionOf(sandbox) });
+}
+
+/** Only as it was looked at: whoever used or changed it since has saved it. */
+async function deleteSandbox(client: Client, sandbox: Sandbox): Promise<Sandbox> {
+  const { name = "", namespace = "" } = sandbox.metadata;
+  try {
+    await client.delete(sandboxes, { namespace, name }, { preconditions: versionOf(sandbox) });
+  } catch (error) {
+    if (!isReason(error, "NotFound")) throw error;
+  }
+  return { ...sandbox, metadata: { ...sandbox.metadata, deletionTimestamp: "now" } };
+}
+
+/** The version that was decided on. */
+export function versionOf({ metadata }: Sandbox): Preconditions {
+  const { uid = "", resourceVersion = "" } = metadata;
+  return { uid, resourceVersion };
+}
+
+function preconditions({ uid, resourceVersion }: Target): Preconditions {
+  return { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
+}
+
+function keyIn({ sandbox }: Observed, { name }: Target): { namespace: string; name: string } {
+  return { namespace: sandbox.metadata.namespace ?? "", name };
+}
+
+function withChild(seen: Observed, child: Child, object: KubeObject): Observed {
+  switch (child) {
+    case "service":
+      return { ...seen, service: object as Service };
+    case "volumeClaim": {
+      const claim = object as PersistentVolumeClaim;
+      return { ...seen, volumeClaims: new Map(seen.volumeClaims).set(claim.metadata?.name ?? "", claim) };
+    }
+    default: {
+      const others = seen.pods.filter(({ metadata }) => metadata?.uid !== object.metadata?.uid);
+      const pod = object as Pod;
+      return { ...seen, trackedPod: pod, pods: owns(seen.sandbox, pod) ? [...others, pod] : others };
+    }
+  }
+}
+
+function withoutChild(seen: Observed, child: Child, target: Target): Observed {
+  switch (child) {
+    case "service":
+      return { ...seen, service: undefined };
+    case "volumeClaim": {
+      const volumeClaims = new Map(seen.volumeClaims);
+      volumeClaims.delete(target.name);
+      return { ...seen, volumeClaims };
+    }
+    default: {
+      const isOther = ({ metadata }: Pod): boolean => metadata?.uid !== target.uid;
+      const trackedPod = seen.trackedPod && isOther(seen.trackedPod) ? seen.trackedPod : undefined;
+      return { ...seen, trackedPod, pods: seen.pods.filter(isOther) };
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  controllerOf,
+  createdByLabel,
+  extensionsGroup,
+  groupOf,
+  isReservedAnnotation,
+  isReservedKey,
+  mergePatch,
+  nameHash,
+  normaliseCreatedBy,
+  type Pod,
+  propagatedAnnotationsAnnotation,
+  propagatedLabelsAnnotation,
+  type Sandbox,
+  sandboxNameHashLabel,
+  sandboxTemplateRefHashLabel,
+  warmPoolSandboxLabel,
+} from "@agent-sandbox/api";
+import { isPoolMember } from "./observed.ts";
+import type { Settings } from "./settings.ts";
+
+/** Asks the node to keep the Pod's writable layer, and to give it to the next Pod with the same value. */
+export const keepRootfsAnnotation = "agents.x-k8s.io/keep-rootfs";
+
+type Entries = Readonly<Record<string, string>>;
+
+export interface PodMetadata {
+  readonly labels: Record<string, string>;
+  readonly annotations: Record<string, string>;
+}
+
+/**
+ * The labels and annotations that a Pod is to have, given those it has: the template's, less what is reserved for us; less
+ * what the template had before and has no more; and our own, which win. What others put on the Pod stays.
+ */
+export function podMetadata(sandbox: Sandbox, settings: Settings, present: Pod["metadata"] = {}): PodMetadata {
+  const template = sandbox.spec.podTemplate.metadata ?? {};
+  const trackedLabels = present.annotations?.[propagatedLabelsAnnotation];
+  const trackedAnnotations = present.annotations?.[propagatedAnnotationsAnnotation];
+  const labels = follow(present.labels, {
+    template: template.labels,
+    tracked: trackedLabels,
+    isReserved: isReservedKey,
+  });
+  const annotations = follow(present.annotations, {
+    template: template.annotations,
+    tracked: trackedAnnotations,
+    isReserved: isReservedAnnotation,
+  });
+  for (const [key, value] of systemLabels(sandbox)) setOrDelete(labels.entries, key, value);
+  setOrDelete(annotations.entries, propagatedLabelsAnnotation, labels.tracked);
+  setOrDelete(annotations.entries, propagatedAnnotationsAnnotation, annotations.tracked);
+  if (settings.keepRootFilesystem) annotations.entries.set(keepRootfsAnnotation, sandbox.metadata.uid ?? "");
+  return { labels: Object.fromEntries(labels.entries), annotations: Object.fromEntries(annotations.entries) };
+}
+
+/** The change that brings an existing Pod's metadata up to date; undefined when there is none. */
+export function podMetadataPatch(sandbox: Sandbox, settings: Settings, pod: Pod): object | undefined {
+  const { labels = {}, annotations = {} } = pod.metadata ?? {};
+  return mergePatch({ labels, annotations }, podMetadata(sandbox, settings, pod.metadata));
+}
+
+interface Source {
+  readonly template: Entries | undefined;
+  /** The keys copied from the template last time, joined by commas. */
+  readonly tracked: string | undefined;
+  readonly isReserved: (key: string) => boolean;
+}
+
+function follow(
+  present: Entries | undefined,
+  { template = {}, tracked, isReserved }: Source,
+): { entries: Map<string, string>; tracked: string | undefined } {
+  const entries = new Map(Object.entries(present ?? {}));
+  const copied = new Map(Object.entries(template).filter(([key]) => !isReserved(key)));
+  for (const key of tracked?.split(",") ?? []) if (!copied.has(key)) entries.delete(key);
+  for (const [key, value] of copied) entries.set(key, value);
+  const keys = [...copied.keys()].sort().join(",");
+  // A list once written stays, even empty: it says that nothing was copied, where its absence says nothing.
+  return { entries, tracked: keys === "" && tracked === undefined ? undefined : keys };
+}
+
+/** Our own labels; undefined where the Pod is not to have one. */
+function systemLabels(sandbox: Sandbox): [key: string, value: string | undefined][] {
+  const { name = "", labels = {} } = sandbox.metadata;
+  const isExtension = groupOf(controllerOf(sandbox)?.apiVersion ?? "") === extensionsGroup;
+  return [
+    [sandboxNameHashLabel, nameHash(name)],
+    [warmPoolSandboxLabel, isPoolMember(sandbox) ? labels[warmPoolSandboxLabel] : undefined],
+    [sandboxTemplateRefHashLabel, isExtension ? labels[sandboxTemplateRefHashLabel] : undefined],
+    [createdByLabel, normaliseCreatedBy(labels[createdByLabel])],
+  ];
+}
+
+function setOrDelete(entries: Map<string, string>, key: string, value: string | undefined): void {
+  // The tracking annotations may be empty; a label of ours never is.
+  if (value === undefined || (value === "" && !isTracking(key))) entries.delete(key);
+  else entries.set(key, value);
+}
+
+function isTracking(key: string): boolean {
+  return key === propagatedLabelsAnnotation || key === propagatedAnnotationsAnnotation;
+}

@@ -1,0 +1,93 @@
+import type { Container, PodSpec, Sandbox } from "@agent-sandbox/api";
+import type { InjectedRuntime } from "./settings.ts";
+
+const runtimeVolume = "agent-sandbox-runtime";
+const tokenVolume = "agent-sandbox-token";
+const runtimePath = "/opt/agent-sandbox";
+const tokenPath = "/run/agent-sandbox";
+const tokenFile = "SANDBOXD_TOKEN_FILE";
+
+/** The key of the token in its Secret. */
+export const tokenKey = "token";
+/** 253, the longest name of a Secret, less `-runtime`. */
+const longestName = 245;
+
+export function tokenSecretName({ metadata }: Sandbox): string {
+  return `${metadata.name}-runtime`;
+}
+
+/** Why the daemon cannot be injected, or undefined. */
+export function injectionProblem(sandbox: Sandbox, runtime: InjectedRuntime | undefined): string | undefined {
+  const [first] = sandbox.spec.podTemplate.spec.containers;
+  if (runtime === undefined) {
+    return 'Cannot use spec.runtime "Injected": this installation has no runtime image. Configure one, or remove the field';
+  }
+  if ((sandbox.metadata.name ?? "").length > longestName) {
+    return `Cannot use spec.runtime "Injected": the Sandbox's name has more than ${longestName} characters`;
+  }
+  if (first === undefined) return 'Cannot use spec.runtime "Injected": spec.podTemplate.spec.containers is empty';
+  if (first.args?.length && !first.command?.length) {
+    return (
+      'Cannot use spec.runtime "Injected" with args alone: the image\'s own entrypoint is not known here. ' +
+      "Write spec.podTemplate.spec.containers[0].command too"
+    );
+  }
+  return undefined;
+}
+
+/** The Pod's spec with the daemon as the first process of the first container, and the user's command as its child. */
+export function injectRuntime(spec: PodSpec, runtime: InjectedRuntime, secretName: string): PodSpec {
+  const [first, ...others] = spec.containers;
+  if (first === undefined) return spec;
+  const kept = (spec.volumes ?? []).filter(({ name }) => name !== runtimeVolume && name !== tokenVolume);
+  const isInit = runtime.delivery === "InitContainer";
+  // Newer than the types: a volume that is an image.
+  const image = { image: { reference: runtime.image, pullPolicy: "IfNotPresent" } };
+  return {
+    ...spec,
+    volumes: [
+      ...kept,
+      { name: runtimeVolume, ...(isInit ? { emptyDir: {} } : image) },
+      { name: tokenVolume, secret: { secretName, defaultMode: 0o400 } },
+    ],
+    ...(isInit && { initContainers: [installer(runtime), ...(spec.initContainers ?? [])] }),
+    containers: [supervised(first), ...others],
+  };
+}
+
+function supervised(container: Container): Container {
+  const { args: _, ...rest } = container;
+  const child = [...(container.command ?? []), ...(container.args ?? [])];
+  const mounts = (container.volumeMounts ?? []).filter(
+    ({ name, mountPath }) =>
+      name !== runtimeVolume && name !== tokenVolume && mountPath !== runtimePath && mountPath !== tokenPath,
+  );
+  return {
+    ...rest,
+    command: [`${runtimePath}/sandboxd`, "run", ...(child.length > 0 ? ["--", ...child] : [])],
+    env: [
+      ...(container.env ?? []).filter(({ name }) => name !== tokenFile),
+      { name: tokenFile, value: `${tokenPath}/${tokenKey}` },
+    ],
+    volumeMounts: [
+      ...mounts,
+      { name: runtimeVolume, mountPath: runtimePath, readOnly: true },
+      { name: tokenVolume, mountPath: tokenPath, readOnly: true },
+    ],
+  };
+}
+
+/** Before the user's own: they may want what it installs. */
+function installer({ image }: InjectedRuntime): Container {
+  return {
+    name: runtimeVolume,
+    image,
+    command: ["/sandboxd", "install", runtimePath],
+    volumeMounts: [{ name: runtimeVolume, mountPath: runtimePath }],
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+  };
+}
