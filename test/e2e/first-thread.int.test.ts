@@ -61,14 +61,14 @@ describe.skipIf(reason !== undefined)("the first thread", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("already runs") });
   });
 
-  test("what is not there yet is refused with the field's name", async () => {
+  test("a sandbox with a Service says under which name it is found", async () => {
     const manifest = readFileSync(example, "utf8")
-      .replace("my-sandbox", "refused")
+      .replace("my-sandbox", "served")
       .replace("spec:", "spec:\n  service: true");
     await box.runWith(manifest, "apply", "-f", "-");
-    await box.run("wait", "sandbox/refused", "--for=condition=Ready=False", "--timeout=20s");
-    const { stdout } = await box.run("get", "sandbox", "refused", "-o", "yaml");
-    expect(stdout).toContain("spec.service");
+    await box.run("wait", "sandbox/served", "--for=condition=Ready", "--timeout=60s");
+    const { stdout } = await box.run("get", "sandbox", "served", "-o", "yaml");
+    expect(stdout).toContain("serviceFQDN: served.default.svc.cluster.local");
   });
 
   test("suspends and resumes", async () => {
