@@ -1,0 +1,144 @@
+import type { Sandbox } from "@agent-sandbox/api";
+import { afterEach, describe, expect, test } from "vitest";
+import { secrets } from "../child-caches.ts";
+import { name, namespace, ownedBy, podTemplate, SandboxWorld } from "./sandbox-world.test.support.ts";
+import type { InjectedRuntime } from "./settings.ts";
+
+const volume: InjectedRuntime = { image: "registry.example/sandboxd:1", delivery: "ImageVolume" };
+const init: InjectedRuntime = { ...volume, delivery: "InitContainer" };
+
+describe("runtime: Injected", () => {
+  let world: SandboxWorld;
+  afterEach(async () => await world[Symbol.asyncDispose]());
+
+  const container = {
+    name: "main",
+    image: "python",
+    command: ["python"],
+    args: ["-m", "app"],
+    env: [{ name: "A", value: "1" }],
+  };
+  const spec = (containers: object[] = [container]): Partial<Sandbox["spec"]> => ({
+    runtime: "Injected",
+    ...podTemplate({}, { containers: [...(containers as (typeof container)[]), { ...container, name: "other" }] }),
+  });
+  const token = () => world.server.read(secrets, { namespace, name: "my-sandbox-runtime" });
+  const start = async (runtime: InjectedRuntime | undefined, given = spec()): Promise<void> => {
+    world = new SandboxWorld({ runtime });
+    await world.create({ spec: given });
+    await world.settle();
+  };
+
+  test("the first container runs the daemon, and the daemon runs the user's command", async () => {
+    await start(volume);
+    expect(world.pod()?.spec?.containers).toEqual([
+      {
+        name: "main",
+        image: "python",
+        command: ["/opt/agent-sandbox/sandboxd", "run", "--", "python", "-m", "app"],
+        env: [
+          { name: "A", value: "1" },
+          { name: "SANDBOXD_TOKEN_FILE", value: "/run/agent-sandbox/token" },
+        ],
+        volumeMounts: [
+          { name: "agent-sandbox-runtime", mountPath: "/opt/agent-sandbox", readOnly: true },
+          { name: "agent-sandbox-token", mountPath: "/run/agent-sandbox", readOnly: true },
+        ],
+      },
+      { ...container, name: "other" },
+    ]);
+    expect(world.pod()?.spec?.volumes).toEqual([
+      { name: "agent-sandbox-runtime", image: { reference: volume.image, pullPolicy: "IfNotPresent" } },
+      { name: "agent-sandbox-token", secret: { secretName: "my-sandbox-runtime", defaultMode: 0o400 } },
+    ]);
+    expect(world.pod()?.spec).not.toHaveProperty("initContainers");
+  });
+
+  test("where nodes know no image volumes, an init container copies the daemon", async () => {
+    await start(init);
+    expect(world.pod()?.spec?.volumes?.[0]).toEqual({ name: "agent-sandbox-runtime", emptyDir: {} });
+    expect(world.pod()?.spec?.initContainers).toMatchObject([
+      { image: volume.image, command: ["/sandboxd", "install", "/opt/agent-sandbox"] },
+    ]);
+  });
+
+  test("each Sandbox has a token of its own, which it owns and keeps", async () => {
+    await start(volume);
+    const { metadata, data, immutable } = token() ?? {};
+    expect(metadata?.ownerReferences).toEqual([ownedBy(world.sandbox())]);
+    expect(immutable).toBe(true);
+    const written = Buffer.from(data?.["token"] ?? "", "base64").toString();
+    expect(Buffer.from(written, "base64url")).toHaveLength(32);
+    expect(written).toMatch(/^[\w-]{43}$/);
+    await world.create({ name: "second", spec: spec() });
+    await world.setMode("Suspended");
+    await world.settle();
+    const writes = await world.writesDuring(async () => {
+      await world.setMode("Running");
+      await world.settle();
+    });
+    expect(writes).not.toHaveProperty("create secrets");
+    expect(token()?.data).toEqual(data);
+    expect(world.server.read(secrets, { namespace, name: "second-runtime" })?.data).not.toEqual(data);
+  });
+
+  test("without a command only the daemon runs", async () => {
+    await start(volume, spec([{ name: "main", image: "python" }]));
+    expect(world.pod()?.spec?.containers[0]?.command).toEqual(["/opt/agent-sandbox/sandboxd", "run"]);
+  });
+
+  test("what the user put in the daemon's places gives way", async () => {
+    const taken = {
+      ...container,
+      env: [{ name: "SANDBOXD_TOKEN_FILE", value: "/etc/passwd" }],
+      volumeMounts: [{ name: "mine", mountPath: "/run/agent-sandbox" }],
+    };
+    await start(volume, spec([taken]));
+    const [first] = world.pod()?.spec?.containers ?? [];
+    expect(first?.env).toEqual([{ name: "SANDBOXD_TOKEN_FILE", value: "/run/agent-sandbox/token" }]);
+    expect(first?.volumeMounts?.map(({ mountPath }) => mountPath)).toEqual([
+      "/opt/agent-sandbox",
+      "/run/agent-sandbox",
+    ]);
+  });
+
+  test("a Secret that somebody else put there is never used", async () => {
+    world = new SandboxWorld({ runtime: volume });
+    const forged = { metadata: { name: "my-sandbox-runtime", namespace }, data: { token: "a25vd24=" } };
+    await world.user.create(secrets, forged);
+    await world.create({ spec: spec() });
+    await world.settle();
+    expect(world.pod()).toBeUndefined();
+    expect(world.condition("Ready")).toMatchObject({
+      reason: "ReconcilerError",
+      message: expect.stringContaining("my-sandbox-runtime") as unknown,
+    });
+    await world.user.delete(secrets, { namespace, name: "my-sandbox-runtime" });
+    await world.settle(60_000);
+    expect(world.pod()).toBeDefined();
+  });
+
+  test.for([
+    ["no runtime image", undefined, spec(), name, "no runtime image"],
+    ["args alone", volume, spec([{ name: "main", image: "python", args: ["x"] }]), name, "command"],
+    ["no containers", volume, { runtime: "Injected", ...podTemplate({}, { containers: [] }) }, name, "containers"],
+    ["a name too long", volume, spec(), "n".repeat(246), "245"],
+  ] as const)("with %s it says what to do, and makes nothing", async ([, runtime, given, own, hint]) => {
+    world = new SandboxWorld({ runtime });
+    await world.create({ name: own, spec: given as Partial<Sandbox["spec"]> });
+    await world.settle(60_000);
+    expect(world.condition("Ready", own)).toMatchObject({
+      reason: "ReconcilerError",
+      message: expect.stringContaining(hint) as unknown,
+    });
+    expect(world.server.writes.get("create pods")).toBeUndefined();
+    expect(world.server.writes.get("create secrets")).toBeUndefined();
+  });
+});
+
+test("the node is asked to keep the root filesystem where that is wanted", async () => {
+  await using world = new SandboxWorld({ keepRootFilesystem: true });
+  const { metadata } = await world.create();
+  await world.settle();
+  expect(world.pod()?.metadata?.annotations).toEqual({ "agents.x-k8s.io/keep-rootfs": metadata.uid });
+});
