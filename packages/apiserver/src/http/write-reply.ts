@@ -19,13 +19,16 @@ export async function writeReply(response: ServerResponse, reply: Reply): Promis
     return pipeline(reply.body, response).catch(() => void response.destroy());
   }
   const { type, text } = await written(reply, acceptedFormat(response.req.headers.accept));
+  const length = Buffer.byteLength(text);
   response.writeHead(reply.status, {
     "content-type": type,
     "cache-control": "no-cache, private",
     ...reply.headers,
-    "content-length": Buffer.byteLength(text),
+    "content-length": length,
   });
-  response.end(text);
+  // A byte for each character: copied as it is, which is faster than being looked through once more.
+  if (typeof text === "string" && length === text.length) response.end(text, "latin1");
+  else response.end(text);
 }
 
 async function written(

@@ -25,7 +25,11 @@ function define(builtin: BuiltinKind): ResourceDefinition {
     typed: true,
     hasGeneration: builtin.hasGeneration ?? false,
     unconditionalUpdate: builtin.needsRevision !== true,
+    createsOnUpdate: builtin.createsOnUpdate ?? false,
+    deletesCollections: builtin.deletesCollections ?? true,
     returnsDeleted: builtin.returnsDeleted ?? false,
+    statusTakesMetadata: plural !== "customresourcedefinitions",
+    finalizerRule: builtin.finalizerRule ?? "standard",
     strategy: withStatus(builtinStrategies[plural] ?? {}, storage as ServedVersion),
   };
 }
@@ -35,12 +39,16 @@ function withStatus(strategy: Strategy, version: ServedVersion): Strategy {
   if (!version.hasStatus) return strategy;
   const setDefaults = (object: ApiObject): ApiObject => {
     const own = strategy.setDefaults?.(object) ?? object;
-    return own["status"] === undefined ? defaulted(own, version.schema) : own;
+    if (own["status"] !== undefined) return own;
+    const { apiVersion, kind } = own;
+    const { status } = defaulted({ apiVersion, kind, metadata: {} }, version.schema);
+    return status === undefined ? own : { ...own, status };
   };
   return { ...strategy, setDefaults };
 }
 
-function servedVersion({ plural, kind, hasStatus = false }: BuiltinKind, apiVersion: string): ServedVersion {
+function servedVersion(builtin: BuiltinKind, apiVersion: string): ServedVersion {
+  const { plural, kind, hasStatus = false, deprecationWarning } = builtin;
   const definition = definitionNameOf(apiVersion, kind);
   return {
     group: groupOf(apiVersion),
@@ -50,6 +58,7 @@ function servedVersion({ plural, kind, hasStatus = false }: BuiltinKind, apiVers
       return builtinSchema(definition);
     },
     hasStatus,
+    deprecationWarning,
     columns: builtinColumns[plural] ?? [],
   };
 }
