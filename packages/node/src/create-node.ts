@@ -1,11 +1,13 @@
 import { rm } from "node:fs/promises";
 import { type Client, type Logger, type PodStreams, silentLogger } from "@agent-sandbox/kube";
 import { Exec } from "./exec/exec.ts";
+import { runInContainer } from "./exec/run-in-container.ts";
 import { hostImageName } from "./image/image-store.ts";
 import { layoutOf } from "./layout.ts";
 import { type MachineOptions, openMachine } from "./machine-setup.ts";
 import { machineFacts } from "./node-object/machine-facts.ts";
 import { Registration } from "./node-object/registration.ts";
+import type { Effects } from "./pod/effects.ts";
 import type { Machine } from "./pod/machine.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import { tearDown } from "./pod/sandbox.ts";
@@ -48,10 +50,12 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   await sweep(machine);
   const facts = await machineFacts(machine, nodeName, options.podCapacity ?? 250);
   const registration = starting.use(new Registration({ client, facts, log, now: machine.now }));
-  const controller = starting.use(
-    new PodController({ machine, client, nodeName, hostAddress: facts.address, log, workers: options.workers ?? 8 }),
-  );
   const podStreams = openStreams(starting, { machine, uidOf: (namespace, name) => controller.uidOf(namespace, name) });
+  const run: Effects["run"] = (place, command, signal) => runInContainer(podStreams, place, command, signal);
+  const { address: hostAddress } = facts;
+  const controller = starting.use(
+    new PodController({ machine, client, nodeName, hostAddress, run, log, workers: options.workers ?? 8 }),
+  );
   const ready = Promise.all([registration.ready, controller.ready]).then(() => undefined);
   // Nobody has to wait for it.
   ready.catch(() => undefined);

@@ -5,7 +5,10 @@
 export type NodeReason =
   | "CreateContainerConfigError"
   | "CreateContainerError"
+  | "ErrImageNeverPull"
   | "ErrImagePull"
+  | "InvalidImageName"
+  | "FailedMount"
   | "RunContainerError"
   | "SandboxError"
   | "NodeSetup";

@@ -82,6 +82,10 @@ export interface ContainerPaths {
   readonly monitorPidFile: string;
   /** One file per run, named by its attempt. */
   readonly logs: string;
+  /** The last words of each run, likewise. */
+  readonly messages: string;
+  /** Mount points for what comes out of the midst of a volume. */
+  readonly subPaths: string;
 }
 
 export function containerPaths(layout: Layout, uid: string, container: string): ContainerPaths {
@@ -95,12 +99,19 @@ export function containerPaths(layout: Layout, uid: string, container: string): 
     pidFile: join(dir, "bundle", "pid"),
     monitorPidFile: join(dir, "bundle", "monitor-pid"),
     logs: join(dir, "logs"),
+    messages: join(dir, "messages"),
+    subPaths: join(dir, "subpaths"),
   };
 }
 
 /** Where conmon writes what one run of a container says. */
 export function logPath(paths: ContainerPaths, attempt: number): string {
   return join(paths.logs, String(attempt));
+}
+
+/** Where one run of a container may leave its last words. */
+export function messagePath(paths: ContainerPaths, attempt: number): string {
+  return join(paths.messages, String(attempt));
 }
 
 /** One run of a container: restarts get a new id, so that the exit of one run is never taken for another's. */

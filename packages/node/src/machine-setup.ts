@@ -1,11 +1,15 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, statfs } from "node:fs/promises";
+import { availableParallelism, totalmem } from "node:os";
 import { NodeError } from "./errors.ts";
 import { openHostImage } from "./image/host-image.ts";
 import { builtInImages, type Image } from "./image/image-store.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 import { openPodNetwork } from "./network/pod-network.ts";
+import type { NodeCapacity } from "./oci/downward.ts";
 import { type ResourceDefaults, resourceDefaults } from "./oci/resources.ts";
+import { type BackoffPolicy, kubeletBackoff } from "./pod/backoff.ts";
 import type { Machine } from "./pod/machine.ts";
+import type { Allowances } from "./pod/observed.ts";
 import { imagesOf, podRecords } from "./pod/record.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { openRuntimes } from "./runtime/open-runtimes.ts";
@@ -22,6 +26,9 @@ export interface MachineOptions {
   /** For Pods that name no runtimeClassName. Default: gVisor when it works here, else runc. */
   readonly defaultRuntime?: string;
   readonly defaults?: Partial<ResourceDefaults>;
+  readonly allow?: Partial<Allowances>;
+  /** How long containers that end wait before they start again. Default: the kubelet's 10 s to 5 min. */
+  readonly backoff?: BackoffPolicy;
   readonly now?: () => number;
 }
 
@@ -54,8 +61,19 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     defaultRuntime: runtimes.default,
     images: builtInImages(once(() => openHostImage(layout, inUse))),
     defaults: { ...resourceDefaults, ...options.defaults },
+    rules: {
+      runtimes: [...runtimes.present.keys()],
+      allow: { privileged: false, hostPaths: [], ...options.allow },
+      backoff: options.backoff ?? kubeletBackoff,
+    },
+    capacity: await capacityOf(layout.dataDir),
     now: options.now ?? Date.now,
   };
+}
+
+async function capacityOf(folder: string): Promise<NodeCapacity> {
+  const { blocks, bsize } = await statfs(folder);
+  return { cpus: availableParallelism(), memoryBytes: totalmem(), diskBytes: blocks * bsize };
 }
 
 async function makeFolders(layout: Layout): Promise<void> {

@@ -1,7 +1,28 @@
-import type { Lease, Node, Pod } from "@agent-sandbox/api";
-import type { Resource } from "@agent-sandbox/kube";
+import type { ConfigMap, Lease, Node, Pod, Secret } from "@agent-sandbox/api";
+import type { KubeObject, Resource } from "@agent-sandbox/kube";
 
-export const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+/** A request for a token, and the answer to it. */
+export interface TokenRequest extends KubeObject {
+  readonly spec: {
+    readonly audiences: readonly string[];
+    readonly expirationSeconds: number;
+    readonly boundObjectRef: {
+      readonly apiVersion: "v1";
+      readonly kind: "Pod";
+      readonly name: string;
+      readonly uid: string;
+    };
+  };
+  readonly status?: { readonly token: string; readonly expirationTimestamp: string };
+}
+
+const core = { apiVersion: "v1", namespaced: true } as const;
+
+export const pods: Resource<Pod> = { ...core, kind: "Pod", plural: "pods" };
+export const configMaps: Resource<ConfigMap> = { ...core, kind: "ConfigMap", plural: "configmaps" };
+export const secrets: Resource<Secret> = { ...core, kind: "Secret", plural: "secrets" };
+/** Its subresource `token` takes requests for tokens of the account they are addressed to. */
+export const accountTokens: Resource<TokenRequest> = { ...core, kind: "ServiceAccount", plural: "serviceaccounts" };
 export const nodes: Resource<Node> = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false };
 export const leases: Resource<Lease> = {
   apiVersion: "coordination.k8s.io/v1",

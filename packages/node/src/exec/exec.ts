@@ -130,7 +130,7 @@ export class Exec implements PodStreams, AsyncDisposable {
     if (uid === undefined || record === undefined) {
       throw new KubeError("NotFound", `Cannot exec into Pod "${name}": it does not run on this node`);
     }
-    const container = request.container ?? Object.keys(record.containers)[0] ?? "";
+    const container = request.container ?? record.defaultContainer ?? "";
     const kept = Object.hasOwn(record.containers, container) ? record.containers[container] : undefined;
     if (!kept?.run?.started || kept.ended !== undefined) {
       throw new KubeError("BadRequest", `Cannot exec into Pod "${name}": container "${container}" is not running`);

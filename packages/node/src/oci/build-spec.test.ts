@@ -2,6 +2,7 @@ import type { Container, Pod } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { type BundleInput, buildSpec } from "./build-spec.ts";
 import { defaultCapabilities } from "./capabilities.ts";
+import { resourcesFor } from "./resources.ts";
 import { seccompProfile } from "./seccomp.ts";
 
 const machine = { arch: "x64", kernel: "6.1.0", swapAccounting: false };
@@ -11,7 +12,6 @@ function input(container: Partial<Container> = {}, spec: Partial<Pod["spec"]> = 
   return {
     pod: { metadata: { name: "p", namespace: "n", uid: "u" }, spec: { containers: [main], ...spec } },
     container: main,
-    address: "10.0.0.2",
     image: {
       command: ["/bin/idle"],
       environment: new Map([["PATH", "/bin"]]),
@@ -19,13 +19,19 @@ function input(container: Partial<Container> = {}, spec: Partial<Pod["spec"]> = 
       mounts: [{ destination: "/usr", type: "bind", source: "/usr", options: ["rbind", "rro"] }],
       hiddenPaths: ["/usr/local/etc"],
     },
+    environment: new Map([
+      ["PATH", "/bin"],
+      ["X", "1"],
+    ]),
+    user: { uid: 5, gid: 2, groups: [3] },
     rootfs: "/data/rootfs",
-    netnsPath: "/run/netns/x",
+    namespaces: [{ type: "network", path: "/run/netns/x" }, { type: "mount" }],
     cgroupsPath: "/parent/u/main",
     etc: "/data/etc",
-    volumes: { scratch: "/data/volumes/scratch" },
+    mounts: [{ destination: "/work", type: "bind", source: "/data/volumes/scratch", options: ["rbind"] }],
+    annotations: { role: "alone" },
     machine,
-    defaults: { memoryBytes: 1000, pids: 7 },
+    resources: resourcesFor(main, { memoryBytes: 1000, pids: 7 }, false),
   };
 }
 
@@ -36,9 +42,9 @@ describe("buildSpec()", () => {
       ociVersion: "1.0.2",
       process: {
         terminal: false,
-        user: { uid: 0, gid: 0, umask: 18, additionalGids: [] },
+        user: { uid: 5, gid: 2, umask: 18, additionalGids: [3] },
         args: ["/bin/idle"],
-        env: ["PATH=/bin", "HOSTNAME=p"],
+        env: ["PATH=/bin", "X=1"],
         cwd: "/root",
         capabilities: { bounding: defaultCapabilities, effective: defaultCapabilities, permitted: defaultCapabilities },
         noNewPrivileges: true,
@@ -98,22 +104,18 @@ describe("buildSpec()", () => {
           source: "/data/etc/resolv.conf",
           options: ["bind", "ro", "nosuid", "nodev", "noexec"],
         },
+        // Last, so that nothing of ours covers them.
+        { destination: "/work", type: "bind", source: "/data/volumes/scratch", options: ["rbind"] },
       ],
       annotations: {
         "io.kubernetes.pod.namespace": "n",
         "io.kubernetes.pod.name": "p",
         "io.kubernetes.pod.uid": "u",
         "io.kubernetes.container.name": "main",
+        role: "alone",
       },
       linux: {
-        namespaces: [
-          { type: "network", path: "/run/netns/x" },
-          { type: "mount" },
-          { type: "pid" },
-          { type: "ipc" },
-          { type: "uts" },
-          { type: "cgroup" },
-        ],
+        namespaces: [{ type: "network", path: "/run/netns/x" }, { type: "mount" }],
         cgroupsPath: "/parent/u/main",
         resources: {
           devices: [{ allow: false, access: "rwm" }],
@@ -152,29 +154,24 @@ describe("buildSpec()", () => {
     ["command alone", { command: ["/a", "b"] }, ["/a", "b"]],
     ["command and args", { command: ["/a"], args: ["b", "c"] }, ["/a", "b", "c"]],
     ["args alone", { args: ["/a", "b"] }, ["/a", "b"]],
-    ["variables in both", { command: ["$(X)"], args: ["$$(X)"], env: [{ name: "X", value: "1" }] }, ["1", "$(X)"]],
+    ["variables in both", { command: ["$(X)"], args: ["$$(X)"] }, ["1", "$(X)"]],
   ] as const)("the command line: %s", ([, container, expected]) => {
     expect(buildSpec(input(container as unknown as Partial<Container>)).process.args).toEqual(expected);
   });
 
-  test("the security context, the container's before the Pod's", () => {
+  test("the security context", () => {
     const { process, root } = buildSpec(
-      input(
-        {
-          workingDir: "/w",
-          securityContext: {
-            runAsUser: 5,
-            readOnlyRootFilesystem: true,
-            allowPrivilegeEscalation: true,
-            capabilities: { drop: ["ALL"] },
-          },
+      input({
+        workingDir: "/w",
+        securityContext: {
+          readOnlyRootFilesystem: true,
+          allowPrivilegeEscalation: true,
+          capabilities: { drop: ["ALL"] },
         },
-        { securityContext: { runAsUser: 1, runAsGroup: 2, supplementalGroups: [3] } },
-      ),
+      }),
     );
     expect({ process, root }).toMatchObject({
       process: {
-        user: { uid: 5, gid: 2, additionalGids: [3] },
         cwd: "/w",
         noNewPrivileges: false,
         capabilities: { bounding: [], effective: [], permitted: [] },
@@ -183,13 +180,30 @@ describe("buildSpec()", () => {
     });
   });
 
-  test("volumes come last, so that nothing of ours covers them", () => {
-    const volumeMounts = [{ name: "scratch", mountPath: "/work", readOnly: true }];
-    expect(buildSpec(input({ volumeMounts })).mounts.at(-1)).toEqual({
-      destination: "/work",
-      type: "bind",
-      source: "/data/volumes/scratch",
-      options: ["bind", "ro", "nosuid", "nodev"],
-    });
+  test("a privileged container has everything the kernel gives, and still not what an image hides", () => {
+    const { process, linux } = buildSpec(input({ securityContext: { privileged: true } }));
+    expect(process.capabilities.effective).toContain("CAP_SYS_ADMIN");
+    expect([process.noNewPrivileges, linux.seccomp, linux.maskedPaths, linux.readonlyPaths]).toEqual([
+      false,
+      undefined,
+      ["/usr/local/etc"],
+      [],
+    ]);
+    expect(linux.resources.devices).toEqual([{ allow: true, access: "rwm" }]);
+  });
+
+  test("settings of the kernel and of seccomp are the Pod's", () => {
+    const { linux } = buildSpec(
+      input(
+        {},
+        {
+          securityContext: {
+            seccompProfile: { type: "Unconfined" },
+            sysctls: [{ name: "net.ipv4.tcp_syncookies", value: "0" }],
+          },
+        },
+      ),
+    );
+    expect([linux.seccomp, linux.sysctl["net.ipv4.tcp_syncookies"]]).toEqual([undefined, "0"]);
   });
 });

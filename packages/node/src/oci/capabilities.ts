@@ -23,6 +23,16 @@ export const addableCapabilities: readonly string[] = [
   "CAP_SYS_CHROOT",
 ];
 
+/** Everything the kernel knows: for privileged containers, where the operator allows them. */
+export const allCapabilities: readonly string[] = [
+  ...addableCapabilities,
+  ...[
+    "AUDIT_CONTROL AUDIT_READ BLOCK_SUSPEND BPF CHECKPOINT_RESTORE DAC_READ_SEARCH IPC_LOCK IPC_OWNER LEASE",
+    "LINUX_IMMUTABLE MAC_ADMIN MAC_OVERRIDE MKNOD NET_ADMIN NET_BROADCAST PERFMON SYSLOG SYS_ADMIN SYS_BOOT SYS_MODULE",
+    "SYS_NICE SYS_PACCT SYS_PTRACE SYS_RAWIO SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG WAKE_ALARM",
+  ].flatMap((line) => line.split(" ").map((name) => `CAP_${name}`)),
+];
+
 export interface CapabilityChange {
   readonly add?: readonly string[];
   readonly drop?: readonly string[];

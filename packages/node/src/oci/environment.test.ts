@@ -24,7 +24,88 @@ describe("expand()", () => {
 });
 
 describe("environmentFor()", () => {
-  const pod: Pod = { metadata: { name: "p", namespace: "n", uid: "u" }, spec: { nodeName: "box", containers: [] } };
+  const pod: Pod = {
+    metadata: { name: "p", namespace: "n", uid: "u", labels: { app: "web" } },
+    spec: { nodeName: "box", containers: [] },
+  };
+
+  const objects = {
+    configMap: (name: string) =>
+      name === "cm" ? { data: { A: "a", "bad=key": "x", both: "map" }, binaryData: { B: btoa("b") } } : undefined,
+    secret: (name: string) => (name === "s" ? { data: { S: btoa("secret"), both: btoa("secret") } } : undefined),
+  };
+  const facts = {
+    address: "10.1.2.3",
+    hostAddress: "192.0.2.1",
+    node: { cpus: 2, memoryBytes: 8 * 2 ** 30, diskBytes: 100 },
+  };
+  const of = (container: Container): Record<string, string> =>
+    Object.fromEntries(environmentFor({ pod, container, image: new Map([["PATH", "/bin"]]), facts, sources: objects }));
+  const from = (env: NonNullable<Container["env"]>): Record<string, string> => {
+    const {
+      PATH: _path,
+      HOSTNAME: _hostname,
+      ...rest
+    } = of({
+      name: "main",
+      env,
+      resources: { limits: { cpu: "1500m" }, requests: { memory: "100Mi" } },
+    });
+    return rest;
+  };
+
+  test("whole objects come before single variables, later ones win, and keys that are no names are left out", () => {
+    const envFrom = [
+      { configMapRef: { name: "cm" } },
+      { prefix: "P_", secretRef: { name: "s" } },
+      { secretRef: { name: "s" } },
+      { configMapRef: { name: "none", optional: true } },
+    ];
+    expect(of({ name: "main", envFrom, env: [{ name: "A", value: "own $(B)" }] })).toEqual({
+      PATH: "/bin",
+      HOSTNAME: "p",
+      A: "own b",
+      B: "b",
+      S: "secret",
+      both: "secret",
+      P_S: "secret",
+      P_both: "secret",
+    });
+  });
+
+  test("keys of objects, fields of the Pod and its resources", () => {
+    const ref = (name: string, key: string, optional?: boolean) => ({ name, key, ...(optional && { optional }) });
+    expect(
+      from([
+        { name: "KEY", valueFrom: { configMapKeyRef: ref("cm", "A") } },
+        { name: "SECRET", valueFrom: { secretKeyRef: ref("s", "S") } },
+        { name: "MISSING", valueFrom: { secretKeyRef: ref("s", "none", true) } },
+        { name: "LABEL", valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
+        { name: "HOST", valueFrom: { fieldRef: { fieldPath: "status.hostIP" } } },
+        { name: "CPU", valueFrom: { resourceFieldRef: { resource: "limits.cpu" } } },
+        { name: "MILLI", valueFrom: { resourceFieldRef: { resource: "limits.cpu", divisor: "1m" } } },
+        { name: "MEMORY", valueFrom: { resourceFieldRef: { resource: "requests.memory", divisor: "1Mi" } } },
+        { name: "NO_LIMIT", valueFrom: { resourceFieldRef: { resource: "limits.memory", divisor: "1Gi" } } },
+      ]),
+    ).toEqual({
+      KEY: "a",
+      SECRET: "secret",
+      LABEL: "web",
+      HOST: "192.0.2.1",
+      CPU: "2",
+      MILLI: "1500",
+      MEMORY: "100",
+      NO_LIMIT: "8",
+    });
+  });
+
+  test.for([
+    ["an object", { configMapKeyRef: { name: "none", key: "k" } }, 'configmap "none" not found'],
+    ["a key", { secretKeyRef: { name: "s", key: "k" } }, "couldn't find key k in Secret n/s"],
+    ["a resource", { resourceFieldRef: { resource: "limits.gpu" } }, "unsupported container resource: limits.gpu"],
+  ] as const)("what is missing and must not be: %s", ([, valueFrom, message]) => {
+    expect(() => from([{ name: "X", valueFrom }])).toThrow(message);
+  });
 
   test("sets the image's variables, then the Pod's in order, each able to use those before", () => {
     const container: Container = {
@@ -39,7 +120,7 @@ describe("environmentFor()", () => {
         { name: "NONE" },
       ],
     };
-    expect(Object.fromEntries(environmentFor(pod, container, "10.1.2.3", new Map([["PATH", "/bin"]])))).toEqual({
+    expect(of(container)).toEqual({
       PATH: "/bin",
       HOSTNAME: "p",
       FIRST: "/bin:$(SECOND)",

@@ -1,27 +1,79 @@
 import type { Container, Pod } from "@agent-sandbox/api";
-
-/** The downward API: the fields of a Pod that its own environment may name. */
-const fields: Readonly<Record<string, (pod: Pod, address: string) => string>> = {
-  "metadata.name": (pod) => pod.metadata?.name ?? "",
-  "metadata.namespace": (pod) => pod.metadata?.namespace ?? "",
-  "metadata.uid": (pod) => pod.metadata?.uid ?? "",
-  "spec.nodeName": (pod) => pod.spec?.nodeName ?? "",
-  "status.podIP": (_, address) => address,
-};
-
-export const downwardFields: readonly string[] = Object.keys(fields);
+import { NodeError } from "../errors.ts";
+import { type Content, configMapContent, secretContent } from "../volume/object-content.ts";
+import type { SourceSnapshot } from "../volume/sources.ts";
+import { type DownwardFacts, downwardField, resourceField } from "./downward.ts";
 
 export type Environment = ReadonlyMap<string, string>;
 
-/** The image's variables, then the Pod's in order; a value may refer to variables set before it. */
-export function environmentFor(pod: Pod, container: Container, address: string, image: Environment): Environment {
-  const environment = new Map([...image, ["HOSTNAME", hostnameOf(pod)]]);
-  for (const { name, value, valueFrom } of container.env ?? []) {
-    const path = valueFrom?.fieldRef?.fieldPath;
-    const read = path === undefined ? undefined : fields[path];
-    environment.set(name, read === undefined ? expand(value ?? "", environment) : read(pod, address));
+export interface EnvironmentInput {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly image: Environment;
+  readonly facts: DownwardFacts;
+  readonly sources: Pick<SourceSnapshot, "configMap" | "secret">;
+}
+
+type EnvVar = NonNullable<Container["env"]>[number];
+
+/** The image's variables, then whole objects, then the container's own in order; a value may refer to those before it. */
+export function environmentFor(input: EnvironmentInput): Environment {
+  const { pod, container, image } = input;
+  const environment = new Map([...image, ["HOSTNAME", hostnameOf(pod)], ...fromObjects(input)]);
+  for (const variable of container.env ?? []) {
+    const value =
+      variable.valueFrom === undefined ? expand(variable.value ?? "", environment) : lookUp(variable, input);
+    if (value !== undefined) environment.set(variable.name, value);
   }
   return environment;
+}
+
+/** Keys that cannot be names of variables are left out, as the kubelet does. */
+function fromObjects({ container, sources }: EnvironmentInput): [string, string][] {
+  return (container.envFrom ?? []).flatMap(({ prefix = "", configMapRef, secretRef }) => {
+    const reference = configMapRef ?? secretRef;
+    const name = reference?.name ?? "";
+    const content = contentOf({ isSecret: configMapRef === undefined, name }, sources);
+    if (content === undefined && !reference?.optional) throw missing(configMapRef === undefined, name);
+    return [...(content ?? [])]
+      .map(([key, bytes]): [string, string] => [`${prefix}${key}`, bytes.toString()])
+      .filter(([key]) => /^[^=\0]+$/.test(key));
+  });
+}
+
+/** Undefined for what is missing and may be. */
+function lookUp({ valueFrom }: EnvVar, { pod, container, facts, sources }: EnvironmentInput): string | undefined {
+  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = valueFrom ?? {};
+  if (fieldRef !== undefined) return downwardField(fieldRef.fieldPath)?.(pod, facts) ?? "";
+  if (resourceFieldRef !== undefined) {
+    const name = resourceFieldRef.containerName;
+    const other = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].find(
+      (one) => one.name === name,
+    );
+    return resourceField(resourceFieldRef, name ? other : container, facts);
+  }
+  const reference = configMapKeyRef ?? secretKeyRef;
+  const isSecret = configMapKeyRef === undefined;
+  const name = reference?.name ?? "";
+  const content = contentOf({ isSecret, name }, sources);
+  const bytes = content?.get(reference?.key ?? "");
+  if (bytes !== undefined) return bytes.toString();
+  if (reference?.optional) return undefined;
+  if (content === undefined) throw missing(isSecret, name);
+  const what = isSecret ? "Secret" : "ConfigMap";
+  const message = `couldn't find key ${reference?.key} in ${what} ${pod.metadata?.namespace}/${name}`;
+  throw new NodeError("CreateContainerConfigError", message);
+}
+
+function contentOf(
+  { isSecret, name }: { readonly isSecret: boolean; readonly name: string },
+  sources: EnvironmentInput["sources"],
+): Content | undefined {
+  return isSecret ? secretContent(sources.secret(name)) : configMapContent(sources.configMap(name));
+}
+
+function missing(isSecret: boolean, name: string): NodeError {
+  return new NodeError("CreateContainerConfigError", `${isSecret ? "secret" : "configmap"} "${name}" not found`);
 }
 
 /** `$(NAME)` becomes the variable's value, `$$(NAME)` the text `$(NAME)`; an unknown name stays as it is written. */

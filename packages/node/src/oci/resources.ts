@@ -1,4 +1,4 @@
-import type { Container } from "@agent-sandbox/api";
+import type { Container, Pod } from "@agent-sandbox/api";
 import { amountOf } from "./quantity.ts";
 import type { OciResources } from "./spec.ts";
 
@@ -36,6 +36,38 @@ export function resourcesFor(container: Container, defaults: ResourceDefaults, s
       }),
     },
     pids: { limit: defaults.pids },
+  };
+}
+
+/** What all containers that live at the same time may use together. */
+export function podResources(pod: Pod, defaults: ResourceDefaults, swapAccounting: boolean): OciResources {
+  const { initContainers = [], containers = [] } = pod.spec ?? {};
+  const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === "Always");
+  const [all, before] = [[...sidecars, ...containers], initContainers.filter((one) => !sidecars.includes(one))];
+  const parts = all.map((container) => resourcesFor(container, defaults, swapAccounting));
+  const firsts = before.map((container) => resourcesFor(container, defaults, swapAccounting));
+  const sum = (pick: (one: OciResources) => number): number => parts.reduce((total, one) => total + pick(one), 0);
+  const memory = Math.max(
+    sum((one) => one.memory.limit),
+    ...firsts.map((one) => one.memory.limit),
+  );
+  const quota = sum(({ cpu }) => cpu.quota ?? Infinity);
+  return {
+    devices: [{ allow: false, access: "rwm" }],
+    memory: { limit: memory, ...(swapAccounting && { swap: memory }) },
+    cpu: {
+      shares: Math.max(
+        leastShares,
+        sum(({ cpu }) => cpu.shares),
+      ),
+      ...(Number.isFinite(quota) && quota > 0 && { quota, period: cpuPeriodMicroseconds }),
+    },
+    pids: {
+      limit: Math.max(
+        defaults.pids,
+        sum(({ pids }) => pids.limit),
+      ),
+    },
   };
 }
 

@@ -31,12 +31,19 @@ export interface OciMount {
   readonly options: readonly string[];
 }
 
+export interface OciNamespace {
+  readonly type: string;
+  /** The one to join; a new one is made when absent. */
+  readonly path?: string;
+}
+
 export interface OciLinux {
-  readonly namespaces: readonly { readonly type: string; readonly path?: string }[];
+  readonly namespaces: readonly OciNamespace[];
   readonly cgroupsPath: string;
   readonly resources: OciResources;
   readonly sysctl: Readonly<Record<string, string>>;
-  readonly seccomp: OciSeccomp;
+  /** Absent: every system call may be made. */
+  readonly seccomp?: OciSeccomp;
   readonly maskedPaths: readonly string[];
   readonly readonlyPaths: readonly string[];
   readonly rootfsPropagation: "private";

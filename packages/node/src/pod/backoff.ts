@@ -5,16 +5,27 @@ export interface Backoff {
   readonly since: number;
 }
 
-export const firstDelayMs = 10_000;
-export const longestDelayMs = 300_000;
-const forgetAfterMs = 600_000;
+export interface BackoffPolicy {
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** A run that ends so long after the last one did counts as the first. */
+  readonly forgetAfterMs: number;
+}
 
-/**
- * The first restart follows at once, later ones wait 10 s, 20 s, 40 s and so on up to 5 min. A run that ends more than
- * 10 min after the last one did counts as the first.
- */
-export function nextBackoff(previous: Backoff | undefined, finishedAt: number): Backoff {
-  if (previous === undefined || finishedAt - previous.since > forgetAfterMs) return { delayMs: 0, since: finishedAt };
-  const delayMs = previous.delayMs === 0 ? firstDelayMs : Math.min(longestDelayMs, previous.delayMs * 2);
+export const kubeletBackoff: BackoffPolicy = { firstMs: 10_000, longestMs: 300_000, forgetAfterMs: 600_000 };
+
+/** The first restart follows at once, later ones wait 10 s, 20 s, 40 s and so on up to 5 min. */
+export function nextBackoff(previous: Backoff | undefined, finishedAt: number, policy: BackoffPolicy): Backoff {
+  if (previous === undefined || finishedAt - previous.since > policy.forgetAfterMs) {
+    return { delayMs: 0, since: finishedAt };
+  }
+  const delayMs = previous.delayMs === 0 ? policy.firstMs : Math.min(policy.longestMs, previous.delayMs * 2);
   return { delayMs, since: finishedAt };
+}
+
+const firstRetryMs = 1000;
+
+/** The wait before a start that failed is tried again: a second, two, four, up to the longest. */
+export function retryDelayMs(tries: number, policy: BackoffPolicy): number {
+  return Math.min(policy.longestMs, firstRetryMs * 2 ** Math.min(tries - 1, 20));
 }

@@ -1,6 +1,8 @@
 import type { Pod } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
-import { type Action, decide, type Life, type Observed } from "./decide.ts";
+import { kubeletBackoff } from "./backoff.ts";
+import { type Action, decide, type Observed } from "./decide.ts";
+import type { Life } from "./observed.ts";
 import type { ContainerRecord, PodRecord, Termination } from "./record.ts";
 
 const second = 1000;
@@ -21,15 +23,15 @@ const recordOf = (main?: ContainerRecord, over: Partial<PodRecord> = {}): PodRec
   namespace: "n",
   name: "p",
   address: "10.0.0.2",
-  image: "host-1",
   startTime: started,
   prepared: true,
+  sourcesVersion: "",
   containers: main === undefined ? {} : { main },
   ...over,
 });
 
 const run = { process: { pid: 7, start: 70 }, monitor: { pid: 6, start: 60 }, startedAt: started, started: true };
-const running: ContainerRecord = { attempt: 0, runtime: "runc", run };
+const running: ContainerRecord = { attempt: 0, runtime: "runc", image: "host-1", run };
 const ended = (exitCode: number, over: Partial<Termination> = {}): Termination => ({
   id: "u-1_main_0",
   exitCode,
@@ -55,7 +57,14 @@ const seen = (pod: Pod | undefined, record?: PodRecord, main?: Life): Observed =
   record,
   lives: main === undefined ? {} : { main },
   hostAddress: "192.0.2.1",
-  runtimes: ["runc"],
+  rules: { runtimes: ["runc"], allow: { privileged: false, hostPaths: [] }, backoff: kubeletBackoff },
+  health: {},
+  tasks: { "pull:main": { state: "done" } },
+  sourcesVersion: "",
+});
+const stopping = (over: object = {}): ContainerRecord => ({
+  ...running,
+  stopping: { since: 10 * second, graceMs: 30 * second, because: "deleted", ...over },
 });
 
 describe("decide(): what to do", () => {
@@ -66,6 +75,17 @@ describe("decide(): what to do", () => {
       seen(podOf(), recordOf(undefined, { prepared: false })),
       0,
       [{ do: "set-up" }],
+    ],
+    ["brings the image", { ...seen(podOf(), recordOf()), tasks: {} }, 0, [{ do: "pull-image", container: "main" }]],
+    ["waits for it", { ...seen(podOf(), recordOf()), tasks: { "pull:main": { state: "running" } } }, 0, []],
+    [
+      "writes down that it did not come",
+      {
+        ...seen(podOf(), recordOf()),
+        tasks: { "pull:main": { state: "failed", reason: "ErrImagePull", message: "no" } },
+      },
+      0,
+      [{ do: "record-failure", container: "main", problem: { reason: "ErrImagePull", message: "no" } }],
     ],
     [
       "starts the container once there is a place for it",
@@ -182,21 +202,27 @@ describe("decide(): what to do", () => {
       [],
     ],
     [
-      "asks a container to end",
+      "writes down that a container is to end",
       seen(podOf({ metadata: deleting }), recordOf(running), alive),
       0,
+      [{ do: "stop-container", container: "main", because: "deleted", graceMs: 30 * second }],
+    ],
+    [
+      "then asks it to end",
+      seen(podOf({ metadata: deleting }), recordOf(stopping()), alive),
+      10 * second,
       [{ do: "signal", container: "main", signal: "SIGTERM" }],
     ],
     [
       "then waits for the grace period",
-      seen(podOf({ metadata: deleting }), recordOf(running, { stoppingSince: 10 * second }), alive),
+      seen(podOf({ metadata: deleting }), recordOf(stopping({ signalledAt: 10 * second })), alive),
       20 * second,
       [],
       40 * second,
     ],
     [
       "then kills it",
-      seen(podOf({ metadata: deleting }), recordOf(running, { stoppingSince: 10 * second }), alive),
+      seen(podOf({ metadata: deleting }), recordOf(stopping({ signalledAt: 10 * second })), alive),
       40 * second,
       [{ do: "signal", container: "main", signal: "SIGKILL" }],
     ],
@@ -204,7 +230,7 @@ describe("decide(): what to do", () => {
       "a later delete with a shorter grace counts",
       seen(
         podOf({ metadata: { ...deleting, deletionGracePeriodSeconds: 5 } }),
-        recordOf(running, { stoppingSince: 10 * second }),
+        recordOf(stopping({ signalledAt: 10 * second })),
         alive,
       ),
       15 * second,
@@ -212,8 +238,12 @@ describe("decide(): what to do", () => {
     ],
     [
       "without grace, kills at once",
-      seen(podOf({ metadata: { ...deleting, deletionGracePeriodSeconds: 0 } }), recordOf(running), alive),
-      0,
+      seen(
+        podOf({ metadata: { ...deleting, deletionGracePeriodSeconds: 0 } }),
+        recordOf(stopping({ graceMs: 0 })),
+        alive,
+      ),
+      10 * second,
       [{ do: "signal", container: "main", signal: "SIGKILL" }],
     ],
     [
@@ -330,7 +360,7 @@ describe("decide(): what to report", () => {
   });
 
   test.for([
-    ["Failed", crashed, notReady, terminated],
+    ["Failed", crashed, { status: "False", reason: "PodFailed" }, terminated],
     [
       "Succeeded",
       { ...running, ended: ended(0) },
@@ -340,7 +370,9 @@ describe("decide(): what to report", () => {
   ] as const)("one that is over: %s", ([phase, kept, ready, state]) => {
     expect(decide(seen(podOf({ spec: { restartPolicy: "Never" } }), recordOf(kept)), now).status).toEqual({
       phase,
-      conditions: conditions(ready, "False"),
+      conditions: conditions(ready, "False").map((one) =>
+        phase === "Succeeded" && "type" in one && one.type === "Initialized" ? { ...one, reason: "PodCompleted" } : one,
+      ),
       containerStatuses: [{ ...main, ready: false, started: false, state: { terminated: state } }],
       ...place,
     });

@@ -1,17 +1,13 @@
 import type { Pod, PodStatus } from "@agent-sandbox/api";
 import { containerId } from "../layout.ts";
 import { nextBackoff } from "./backoff.ts";
-import type { ContainerRecord, PodRecord, Termination } from "./record.ts";
-import { restarts } from "./restart-policy.ts";
+import { holderName, needsHolder } from "./members.ts";
+import type { Health, Life, NodeRules, TaskState } from "./observed.ts";
+import { isDone, planContainers } from "./plan-containers.ts";
+import { isLive, planStop } from "./plan-stop.ts";
+import type { ContainerRecord, PodRecord, StopCause, Termination } from "./record.ts";
 import { type Problem, podStatus } from "./status.ts";
 import { unsupportedField } from "./supported.ts";
-
-/** How the current run of a container stands on the machine. */
-export interface Life {
-  readonly alive: boolean;
-  /** Absent while it lives, and when its monitor died before it could write down the end. */
-  readonly exit?: { readonly code: number; readonly finishedAt: number; readonly outOfMemory: boolean };
-}
 
 /** What the node knows when it looks at one Pod. Plain data: no client, no clock. */
 export interface Observed {
@@ -19,18 +15,31 @@ export interface Observed {
   readonly pod: Pod | undefined;
   readonly record: PodRecord | undefined;
   readonly hostAddress: string;
-  /** What `runtimeClassName` may name. */
-  readonly runtimes: readonly string[];
+  readonly rules: NodeRules;
   /** By container, for those whose record has a run. */
   readonly lives: Readonly<Record<string, Life>>;
+  /** By container, for those that run and have probes. */
+  readonly health: Readonly<Record<string, Health>>;
+  /** What goes on or has ended beside the passes: pulls and hooks, by name. */
+  readonly tasks: Readonly<Record<string, TaskState>>;
+  /** Of the objects the Pod's volumes are filled from. */
+  readonly sourcesVersion: string;
 }
 
 /** Each action can be carried out on its own and repeated safely. */
 export type Action =
   | { readonly do: "set-up" }
+  | { readonly do: "sync-volumes" }
+  | { readonly do: "start-holder"; readonly attempt: number }
+  | { readonly do: "pull-image"; readonly container: string }
   | { readonly do: "start-container"; readonly container: string; readonly attempt: number }
+  | { readonly do: "record-failure"; readonly container: string; readonly problem: Problem }
+  | { readonly do: "run-hook"; readonly container: string; readonly hook: "postStart" | "preStop" }
+  | { readonly do: "record-hooked"; readonly container: string }
   | { readonly do: "record-exit"; readonly container: string; readonly record: ContainerRecord }
+  | { readonly do: "stop-container"; readonly container: string; readonly because: StopCause; readonly graceMs: number }
   | { readonly do: "signal"; readonly container: string; readonly signal: "SIGTERM" | "SIGKILL" }
+  | { readonly do: "record-verdict"; readonly verdict: Problem }
   | { readonly do: "release" }
   | { readonly do: "tear-down" }
   | { readonly do: "delete-from-api" };
@@ -57,68 +66,77 @@ export function decide(seen: Observed, now: number): Decision {
   if (pod.metadata?.deletionTimestamp !== undefined) return decideDeletion(pod, seen, now);
   if (isOver(pod.status?.phase)) return { actions: record === undefined || record.released ? [] : [{ do: "release" }] };
 
-  const problem = unsupportedField(pod, seen.runtimes);
+  const problem = unsupportedField(pod, seen.rules);
   if (problem !== undefined) return { actions: [], problem, status: podStatus({ ...seen, pod, problem }, now) };
   if (record === undefined || !record.prepared) return { actions: [{ do: "set-up" }] };
-  return decideContainers(pod, record, seen.hostAddress, now);
+  return decideRunning(pod, record, seen, now);
 }
 
-function recordExits({ record, lives }: Observed, now: number): Action[] {
+function recordExits({ record, lives, rules }: Observed, now: number): Action[] {
   return Object.entries(record?.containers ?? {}).flatMap(([container, kept]): Action[] => {
     const life = lives[container];
     if (record === undefined || kept.run === undefined || kept.ended !== undefined || life === undefined || life.alive)
       return [];
-    const ended = terminationOf(containerId(record.uid, container, kept.attempt), kept.run.startedAt, life, now);
-    return [
-      {
-        do: "record-exit",
-        container,
-        record: { ...kept, ended, backoff: nextBackoff(kept.backoff, ended.finishedAt) },
-      },
-    ];
+    const ended = terminationOf(containerId(record.uid, container, kept.attempt), kept, life, now);
+    const backoff = nextBackoff(kept.backoff, ended.finishedAt, rules.backoff);
+    return [{ do: "record-exit", container, record: { ...kept, ended, backoff } }];
   });
 }
 
-function terminationOf(id: string, startedAt: number, { exit }: Life, now: number): Termination {
-  if (exit === undefined)
-    return { id, startedAt, finishedAt: now, exitCode: unknownExitCode, reason: "ContainerStatusUnknown" };
+function terminationOf(id: string, { run, stopping }: ContainerRecord, { exit }: Life, now: number): Termination {
+  const startedAt = run?.startedAt ?? now;
+  const unhealthy = stopping !== undefined && ["liveness", "startup", "post-start"].includes(stopping.because);
+  const marks = { id, startedAt, ...(unhealthy && { unhealthy }) };
+  if (exit === undefined) {
+    return { ...marks, finishedAt: now, exitCode: unknownExitCode, reason: "ContainerStatusUnknown" };
+  }
   const reason = exit.code === 0 ? "Completed" : exit.outOfMemory ? "OOMKilled" : "Error";
-  return { id, startedAt, finishedAt: exit.finishedAt, exitCode: exit.code, reason };
+  return { ...marks, finishedAt: exit.finishedAt, exitCode: exit.code, reason };
 }
 
-function decideDeletion(pod: Pod, { record }: Observed, now: number): Decision {
+function decideDeletion(pod: Pod, { record, tasks }: Observed, now: number): Decision {
   if (record === undefined) return { actions: [{ do: "delete-from-api" }] };
-  const running = Object.entries(record.containers).filter(
-    ([, kept]) => kept.run !== undefined && kept.ended === undefined,
-  );
-  if (running.length === 0) return { actions: [{ do: "tear-down" }] };
-  const graceMs =
-    1000 * (pod.metadata?.deletionGracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? defaultGraceSeconds);
-  if (record.stoppingSince === undefined && graceMs > 0) {
-    return { actions: running.map(([container]) => ({ do: "signal", container, signal: "SIGTERM" })) };
-  }
-  const deadline = (record.stoppingSince ?? now) + graceMs;
-  if (now < deadline) return { actions: [], wakeAt: deadline };
-  return { actions: running.map(([container]) => ({ do: "signal", container, signal: "SIGKILL" })) };
+  const graceMs = 1000 * (pod.metadata?.deletionGracePeriodSeconds ?? graceSecondsOf(pod));
+  const { actions, wakeAt, done } = planStop({ pod, record, tasks, graceMs, because: "deleted" }, now);
+  if (done) return { actions: [{ do: "tear-down" }] };
+  return { actions, ...(wakeAt !== undefined && { wakeAt }) };
 }
 
-function decideContainers(pod: Pod, record: PodRecord, hostAddress: string, now: number): Decision {
-  const actions: Action[] = [];
-  const wakes: number[] = [];
-  for (const { name } of pod.spec?.containers ?? []) {
-    const kept = record.containers[name];
-    if (kept === undefined) actions.push({ do: "start-container", container: name, attempt: 0 });
-    else if (kept.run === undefined || !kept.run.started) {
-      actions.push({ do: "start-container", container: name, attempt: kept.attempt });
-    } else if (kept.ended !== undefined && restarts(pod, kept.ended)) {
-      const startAt = kept.ended.finishedAt + (kept.backoff?.delayMs ?? 0);
-      if (now >= startAt) actions.push({ do: "start-container", container: name, attempt: kept.attempt + 1 });
-      else wakes.push(startAt);
-    }
+function decideRunning(pod: Pod, record: PodRecord, seen: Observed, now: number): Decision {
+  const { activeDeadlineSeconds } = pod.spec ?? {};
+  const deadline = activeDeadlineSeconds === undefined ? undefined : record.startTime + 1000 * activeDeadlineSeconds;
+  if (deadline !== undefined && now >= deadline && record.verdict === undefined) {
+    const message = "Pod was active on the node longer than the specified deadline";
+    return { actions: [{ do: "record-verdict", verdict: { reason: "DeadlineExceeded", message } }] };
   }
+  const before = prerequisites(pod, record, seen, now);
+  if (before.length > 0) return { actions: before };
+  const view = { pod, record, seen, graceMs: 1000 * graceSecondsOf(pod) };
+  const { actions, wakes } = planContainers(view, now);
   if (actions.length > 0) return { actions };
-  const status = podStatus({ pod, record, hostAddress }, now);
-  return { actions, status, ...(wakes.length > 0 && { wakeAt: Math.min(...wakes) }) };
+  const times = [...wakes, deadline, record.refreshVolumesAt].filter((time) => time !== undefined && time > now);
+  const wakeAt = Math.min(...(times as number[]));
+  return { actions, status: podStatus({ ...seen, pod, record }, now), ...(Number.isFinite(wakeAt) && { wakeAt }) };
+}
+
+/** What all containers stand on. */
+function prerequisites(pod: Pod, record: PodRecord, { sourcesVersion }: Observed, now: number): Action[] {
+  if (record.verdict !== undefined) return [];
+  const isStale = record.sourcesVersion !== sourcesVersion || (record.refreshVolumesAt ?? Infinity) <= now;
+  if (isStale) return [{ do: "sync-volumes" }];
+  const holder = record.containers[holderName];
+  if (!needsHolder(pod) || isDone(pod, record) || (holder?.run?.started && isLive(holder))) return [];
+  // What they shared is gone: they start again with the new one.
+  const orphans = Object.keys(record.containers).filter(
+    (name) => name !== holderName && isLive(record.containers[name]),
+  );
+  if (orphans.length > 0) return orphans.map((container) => ({ do: "signal", container, signal: "SIGKILL" }));
+  const attempt = holder?.ended === undefined ? (holder?.attempt ?? 0) : holder.attempt + 1;
+  return [{ do: "start-holder", attempt }];
+}
+
+function graceSecondsOf(pod: Pod): number {
+  return pod.spec?.terminationGracePeriodSeconds ?? defaultGraceSeconds;
 }
 
 function isOver(phase: string | undefined): boolean {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { hasCode } from "../errors.ts";
 import { containerId, containerPaths, type Layout } from "../layout.ts";
 import { processStart } from "../system/processes.ts";
-import type { Life } from "./decide.ts";
+import type { Life } from "./observed.ts";
 import type { PodRecord, ProcessMark } from "./record.ts";
 
 /** How the current runs of a Pod's containers stand: from the processes, and from what the monitors wrote down. */

@@ -2,9 +2,11 @@ import { NodeError } from "../errors.ts";
 import type { ImageStore } from "../image/image-store.ts";
 import type { Layout } from "../layout.ts";
 import type { PodNetwork } from "../network/pod-network.ts";
+import type { NodeCapacity } from "../oci/downward.ts";
 import type { ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import type { Cgroups } from "../system/cgroups.ts";
+import type { NodeRules } from "./observed.ts";
 import type { PodRecords } from "./record.ts";
 
 /** The parts of this machine that Pods are made of. */
@@ -17,6 +19,9 @@ export interface Machine {
   readonly defaultRuntime: string;
   readonly cgroups: Cgroups;
   readonly defaults: ResourceDefaults;
+  /** What Pods may ask for here. */
+  readonly rules: NodeRules;
+  readonly capacity: NodeCapacity;
   /** Wall-clock milliseconds. */
   readonly now: () => number;
 }

@@ -1,31 +1,56 @@
+import type { Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
+import { writeContainer } from "./create-container.ts";
 import type { Action, Observed } from "./decide.ts";
-import type { Machine } from "./machine.ts";
+import type { Effects } from "./effects.ts";
+import { startHolder } from "./holder.ts";
+import { runHook } from "./hooks.ts";
+import { pullImage } from "./pull-image.ts";
 import type { PodRecord } from "./record.ts";
-import { recordExit, signalContainer, startContainer } from "./run-container.ts";
-import { release, setUp, tearDown } from "./sandbox.ts";
+import { recordFailure } from "./record-failure.ts";
+import { release, setUp, syncVolumes, tearDown } from "./sandbox.ts";
+import { startContainer } from "./start-container.ts";
+import { beginStop, recordExit, signalContainer } from "./stop-container.ts";
 
 /** Carries out one action on the machine; what concerns the API is the caller's. */
 export async function perform(
-  machine: Machine,
+  effects: Effects,
   action: Exclude<Action, { do: "delete-from-api" }>,
   seen: Observed,
 ): Promise<void> {
-  const { pod } = seen;
+  const { machine } = effects;
   switch (action.do) {
     case "set-up":
-      if (pod !== undefined) await setUp(machine, pod, seen.record);
-      return;
-    case "start-container":
-      if (pod !== undefined)
-        await startContainer(machine, pod, recordOf(seen), { name: action.container, attempt: action.attempt });
-      return;
+      return setUp(effects, podOf(seen), seen.record);
+    case "sync-volumes":
+      return syncVolumes(effects, podOf(seen), recordOf(seen));
+    case "start-holder":
+      return startHolder(effects, podOf(seen), recordOf(seen), action.attempt);
+    case "pull-image":
+      return pullImage(effects, podOf(seen), recordOf(seen), action.container);
+    case "start-container": {
+      const { container: name, attempt } = action;
+      return startContainer(effects, podOf(seen), recordOf(seen), { name, attempt });
+    }
+    case "record-failure":
+      return recordFailure(effects, podOf(seen), recordOf(seen), action);
+    case "run-hook":
+      return runHook(effects, podOf(seen), recordOf(seen), action);
+    case "record-hooked": {
+      const kept = recordOf(seen).containers[action.container];
+      if (kept?.run === undefined) return;
+      return writeContainer(machine, recordOf(seen), action.container, { ...kept, run: { ...kept.run, hooked: true } });
+    }
     case "record-exit":
-      return recordExit(machine, recordOf(seen), action.container, action.record);
+      return recordExit(effects, seen.pod, recordOf(seen), action);
+    case "stop-container":
+      return beginStop(effects, seen.pod, recordOf(seen), action);
     case "signal":
       return signalContainer(machine, recordOf(seen), action.container, action.signal);
+    case "record-verdict":
+      return machine.records.write({ ...recordOf(seen), verdict: action.verdict });
     case "release":
-      return release(machine, recordOf(seen));
+      return release(effects, recordOf(seen));
     case "tear-down":
       return tearDown(machine, recordOf(seen));
     default:
@@ -33,7 +58,12 @@ export async function perform(
   }
 }
 
-function recordOf(seen: Observed): PodRecord {
-  if (seen.record === undefined) throw new NodeError("SandboxError", "Cannot act on a Pod without a record");
-  return seen.record;
+function podOf({ pod }: Observed): Pod {
+  if (pod === undefined) throw new NodeError("SandboxError", "Cannot act on a Pod that is gone");
+  return pod;
+}
+
+function recordOf({ record }: Observed): PodRecord {
+  if (record === undefined) throw new NodeError("SandboxError", "Cannot act on a Pod without a record");
+  return record;
 }

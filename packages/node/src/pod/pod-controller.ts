@@ -17,18 +17,26 @@ import {
   watching,
 } from "@agent-sandbox/kube";
 import { parseContainerId } from "../layout.ts";
+import { Probes } from "../probe/probes.ts";
 import { pods } from "../resources.ts";
+import { referencesOf } from "../volume/references.ts";
+import { Sources } from "../volume/sources.ts";
 import type { Action, Observed } from "./decide.ts";
+import type { Effects, PodNote } from "./effects.ts";
 import { observeLives } from "./lives.ts";
 import type { Machine } from "./machine.ts";
+import { fieldPathOf, memberNamed } from "./members.ts";
 import { perform } from "./perform.ts";
 import { reconcile } from "./reconcile.ts";
+import { Tasks } from "./tasks.ts";
 
 export interface PodControllerOptions {
   readonly machine: Machine;
   readonly client: Client;
   readonly nodeName: string;
   readonly hostAddress: string;
+  /** Runs a command in a running container. */
+  readonly run: Effects["run"];
   readonly log: Logger;
   /** Pods worked on at the same time. */
   readonly workers: number;
@@ -49,8 +57,12 @@ export class PodController implements AsyncDisposable {
   readonly #informers: Informers;
   readonly #pods: Informer<Pod>;
   readonly #byUid: Index<Pod>;
+  readonly #bySource: Index<Pod>;
   readonly #runner: Runner;
   readonly #events: EventRecorder;
+  readonly #tasks: Tasks;
+  readonly #probes: Probes;
+  readonly #sources: Sources;
   readonly #cleanup = new AsyncDisposableStack();
   #timer: Disposable | undefined;
 
@@ -60,6 +72,7 @@ export class PodController implements AsyncDisposable {
     this.#informers = this.#cleanup.use(new Informers({ client, log }));
     this.#pods = this.#informers.get(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
     this.#byUid = this.#pods.index("uid", uidsOf);
+    this.#bySource = this.#pods.index("source", sourcesOf);
     const fence = this.#cleanup.use(new Fence({ informers: this.#informers }));
     this.#events = this.#cleanup.use(
       new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }),
@@ -75,6 +88,15 @@ export class PodController implements AsyncDisposable {
         log,
       }),
     );
+    const look = (uid: string): void => this.#runner.add(uid);
+    this.#tasks = this.#cleanup.use(new Tasks(look));
+    const { run, machine } = options;
+    const tell = (pod: Pod, note: PodNote): void => this.#tell(pod, note);
+    this.#probes = this.#cleanup.use(new Probes({ now: machine.now, run, tell, onChange: look }));
+    const onChange = (key: string): void => {
+      for (const { metadata } of this.#bySource.get(key)) look(metadata?.uid ?? "");
+    };
+    this.#sources = this.#cleanup.use(new Sources({ client, informers: this.#informers, onChange }));
     this.ready = this.#start();
     // Nobody has to wait for it.
     this.ready.catch(() => undefined);
@@ -126,7 +148,7 @@ export class PodController implements AsyncDisposable {
         perform: (action, seen) => this.#perform(action, seen, pass.client),
         report: (pod, status) => this.#report(pod, status, pass.client),
         warn: (pod, { reason, message }) =>
-          this.#events.record(pods, pod, { type: "Warning", reason, action: "Run", text: message }),
+          this.#tell(pod, { type: "Warning", reason: eventReasons[reason] ?? "Failed", text: message }),
         now: machine.now,
       });
       return { requeueAfterMs: wakeAt === undefined ? undefined : Math.max(0, wakeAt - machine.now()) };
@@ -141,20 +163,44 @@ export class PodController implements AsyncDisposable {
     const { machine, hostAddress } = this.#options;
     const [pod] = this.#byUid.get(uid);
     const record = await machine.records.read(uid);
-    const lives = record === undefined ? {} : await observeLives(machine.layout, record);
-    return { pod, record, lives, hostAddress, runtimes: [...machine.runtimes.keys()] };
+    return {
+      pod,
+      record,
+      hostAddress,
+      rules: machine.rules,
+      lives: record === undefined ? {} : await observeLives(machine.layout, record),
+      health: this.#probes.look(pod, record, uid),
+      tasks: this.#tasks.of(uid),
+      sourcesVersion: pod === undefined || record === undefined ? "" : this.#sources.snapshot(pod).version,
+    };
+  }
+
+  #tell(pod: Pod, { type = "Normal", reason, action = reason, text, container }: PodNote): void {
+    const member = container === undefined ? undefined : memberNamed(pod, container);
+    const fieldPath = member === undefined ? {} : { fieldPath: fieldPathOf(member) };
+    this.#events.record(pods, pod, { type, reason, action, text, ...fieldPath });
   }
 
   async #perform(action: Action, seen: Observed, client: Client): Promise<void> {
-    const { machine, log } = this.#options;
+    const { log } = this.#options;
     const {
       namespace = seen.record?.namespace ?? "",
       name = seen.record?.name ?? "",
       uid = "",
     } = seen.pod?.metadata ?? {};
     log.info({ pod: `${namespace}/${name}`, ...summary(action) }, "pod changes");
-    if (action.do !== "delete-from-api") return perform(machine, action, seen);
+    if (action.do !== "delete-from-api") {
+      await perform(this.#effects(client), action, seen);
+      if (action.do === "tear-down") this.#tasks.forget(seen.record?.uid ?? "");
+      return;
+    }
     await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
+  }
+
+  #effects(client: Client): Effects {
+    const { machine, hostAddress, run } = this.#options;
+    const tell = (pod: Pod, note: PodNote): void => this.#tell(pod, note);
+    return { machine, client, hostAddress, tasks: this.#tasks, sources: this.#sources, run, tell };
   }
 
   async #report(pod: Pod, status: PodStatus, client: Client): Promise<void> {
@@ -169,6 +215,17 @@ function summary(action: Action): object {
   return action.do === "record-exit"
     ? { do: action.do, container: action.container, ended: action.record.ended }
     : action;
+}
+
+/** What `kubectl describe` calls what the kubelet has no waiting reason for. */
+const eventReasons: Readonly<Record<string, string>> = {
+  FailedMount: "FailedMount",
+  SandboxError: "FailedCreatePodSandBox",
+  NodeSetup: "FailedCreatePodSandBox",
+};
+
+function sourcesOf(pod: Pod): string[] {
+  return referencesOf(pod).map(({ kind, name }) => `${kind}/${pod.metadata?.namespace}/${name}`);
 }
 
 function uidsOf({ metadata }: Pod): string[] {

@@ -1,15 +1,22 @@
 import type { Pod, PodStatus } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { NodeError } from "../errors.ts";
-import type { Action, Life, Observed } from "./decide.ts";
+import { kubeletBackoff } from "./backoff.ts";
+import type { Action, Observed } from "./decide.ts";
+import type { Life, NodeRules, TaskState } from "./observed.ts";
 import { type Ports, reconcile } from "./reconcile.ts";
-import type { PodRecord } from "./record.ts";
+import type { ContainerRecord, PodRecord } from "./record.ts";
 import type { Problem } from "./status.ts";
 
 const uid = "u-1";
 const pod: Pod = {
   metadata: { name: "p", namespace: "n", uid },
   spec: { containers: [{ name: "main", image: "host" }] },
+};
+const rules: NodeRules = {
+  runtimes: ["runc"],
+  allow: { privileged: false, hostPaths: [] },
+  backoff: kubeletBackoff,
 };
 const run = { process: { pid: 7, start: 70 }, monitor: { pid: 6, start: 60 }, startedAt: 0, started: true };
 const fresh: PodRecord = {
@@ -18,9 +25,9 @@ const fresh: PodRecord = {
   namespace: "n",
   name: "p",
   address: "10.0.0.2",
-  image: "i",
   startTime: 0,
   prepared: true,
+  sourcesVersion: "",
   containers: {},
 };
 
@@ -32,22 +39,41 @@ class FakePorts implements Ports {
   pod: Pod | undefined = pod;
   record: PodRecord | undefined;
   life: Life = { alive: true };
+  tasks: Record<string, TaskState> = {};
   fails: Error | undefined;
 
   observe(): Promise<Observed> {
     const lives = this.record?.containers["main"]?.run === undefined ? {} : { main: this.life };
-    return Promise.resolve({ pod: this.pod, record: this.record, lives, hostAddress: "192.0.2.1", runtimes: ["runc"] });
+    return Promise.resolve({
+      pod: this.pod,
+      record: this.record,
+      lives,
+      hostAddress: "192.0.2.1",
+      rules,
+      health: {},
+      tasks: this.tasks,
+      sourcesVersion: "",
+    });
   }
 
   perform(action: Action): Promise<void> {
     this.done.push(action.do);
-    if (this.fails !== undefined) return Promise.reject(this.fails);
+    if (this.fails !== undefined && (action.do === "set-up" || action.do === "start-container"))
+      return Promise.reject(this.fails);
     if (action.do === "set-up") this.record = fresh;
+    if (action.do === "pull-image") this.tasks = { "pull:main": { state: "done" } };
+    if (action.do === "stop-container") this.#keep({ stopping: { since: 5000, graceMs: 0, because: "deleted" } });
+    if (action.do === "record-failure") this.#keep({ failure: { ...action.problem, at: 5000, tries: 1 } });
     if (action.do === "start-container")
       this.record = { ...fresh, containers: { main: { attempt: action.attempt, runtime: "runc", run } } };
     if (action.do === "tear-down") this.record = undefined;
     if (action.do === "delete-from-api") this.pod = undefined;
     return Promise.resolve();
+  }
+
+  #keep(part: Partial<ContainerRecord>): void {
+    const main = { ...(this.record?.containers["main"] ?? { attempt: 0, runtime: "runc" }), ...part };
+    this.record = { ...fresh, containers: { main } };
   }
 
   report(_pod: Pod, status: PodStatus): Promise<void> {
@@ -68,7 +94,7 @@ describe("reconcile()", () => {
   test("brings a new Pod to rest and reports once", async () => {
     const ports = new FakePorts();
     expect(await reconcile(uid, ports)).toBeUndefined();
-    expect(ports.done).toEqual(["set-up", "start-container"]);
+    expect(ports.done).toEqual(["set-up", "pull-image", "start-container"]);
     expect(ports.reported.map(({ phase }) => phase)).toEqual(["Running"]);
   });
 
@@ -77,7 +103,7 @@ describe("reconcile()", () => {
     ports.pod = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "x", deletionGracePeriodSeconds: 0 } };
     ports.record = { ...fresh, containers: { main: { attempt: 0, runtime: "runc", run } } };
     expect(await reconcile(uid, ports)).toBe(6000);
-    expect([ports.done, ports.reported]).toEqual([["signal"], []]);
+    expect([ports.done, ports.reported]).toEqual([["stop-container", "signal"], []]);
   });
 
   test("takes a Pod down and lets the API forget it, without a report", async () => {
@@ -88,15 +114,29 @@ describe("reconcile()", () => {
     expect([ports.done, ports.reported]).toEqual([["tear-down", "delete-from-api"], []]);
   });
 
-  test("reports why a start failed, tells people, and fails itself to be called again", async () => {
+  test("reports why a Pod could not be set up, tells people, and fails itself to be called again", async () => {
     const ports = new FakePorts();
-    ports.fails = new NodeError("ErrImagePull", "Cannot pull");
+    ports.fails = new NodeError("FailedMount", "no such object");
     await expect(reconcile(uid, ports)).rejects.toBe(ports.fails);
-    expect(ports.warned).toEqual([{ reason: "ErrImagePull", message: "Cannot pull" }]);
+    expect(ports.warned).toEqual([{ reason: "FailedMount", message: "no such object" }]);
     expect(ports.reported).toMatchObject([
       {
         phase: "Pending",
-        containerStatuses: [{ state: { waiting: { reason: "ErrImagePull", message: "Cannot pull" } } }],
+        containerStatuses: [{ state: { waiting: { reason: "ContainerCreating", message: "no such object" } } }],
+      },
+    ]);
+  });
+
+  test("writes down why a container could not be started, reports it, and comes back by itself", async () => {
+    const ports = new FakePorts();
+    ports.record = fresh;
+    ports.fails = new NodeError("CreateContainerError", "no such program");
+    expect(await reconcile(uid, ports)).toBe(6000);
+    expect(ports.done).toEqual(["pull-image", "start-container", "record-failure"]);
+    expect(ports.reported).toMatchObject([
+      {
+        phase: "Pending",
+        containerStatuses: [{ state: { waiting: { reason: "CreateContainerError", message: "no such program" } } }],
       },
     ]);
   });
@@ -104,12 +144,13 @@ describe("reconcile()", () => {
   test("does not spin on actions that never take effect", async () => {
     const ports = new FakePorts();
     let attempt = 0;
+    ports.tasks = { "pull:main": { state: "done" } };
     ports.perform = (action) => {
       ports.done.push(action.do);
       attempt += 1;
       ports.record = { ...fresh, containers: { main: { attempt, runtime: "runc" } } };
       return Promise.resolve();
     };
-    await expect(reconcile(uid, ports)).rejects.toThrow("still busy after 10 rounds");
+    await expect(reconcile(uid, ports)).rejects.toThrow("still busy after 300 rounds");
   });
 });

@@ -14,13 +14,14 @@ export interface Ports {
   now(): number;
 }
 
-/** A Pod comes to rest in a handful of rounds: set up, start, look; more would be a decision that undoes itself. */
-const mostRounds = 10;
+/** A Pod comes to rest in a few rounds for each container; more would be a decision that undoes itself. */
+const mostRounds = 300;
 const lookAgainMs = 1000;
 
 /**
  * Look, decide, act, until there is nothing to do; then report, once. Returns when to look again, in wall-clock
- * milliseconds. An effect that failed is reported too, and thrown for the queue to try again later.
+ * milliseconds. A container that cannot be started is written down and tried again later, while the others go on; a
+ * failure of anything else is reported and thrown for the queue to try again.
  */
 export async function reconcile(uid: string, ports: Ports): Promise<number | undefined> {
   let before = "";
@@ -32,7 +33,7 @@ export async function reconcile(uid: string, ports: Ports): Promise<number | und
     if (decision.actions.length > 0 && wanted === before) return ports.now() + lookAgainMs;
     before = wanted;
     if (decision.actions.length === 0) return rest(seen, decision, ports);
-    for (const action of decision.actions) await performOrReport(action, seen, ports);
+    await performAll(decision.actions, seen, ports);
   }
   throw new NodeError(
     "SandboxError",
@@ -46,21 +47,34 @@ async function rest(seen: Observed, decision: Decision, ports: Ports): Promise<n
   return decision.wakeAt;
 }
 
-async function performOrReport(action: Action, seen: Observed, ports: Ports): Promise<void> {
-  try {
-    await ports.perform(action, seen);
-  } catch (error) {
-    const isStart = action.do === "set-up" || action.do === "start-container";
-    if (seen.pod !== undefined && isStart) {
-      const reason = error instanceof NodeError ? error.reason : "CreateContainerError";
-      const problem = { reason, message: messageOf(error) };
-      ports.warn(seen.pod, problem);
-      const { record } = await ports.observe(seen.pod.metadata?.uid ?? "");
-      await ports.report(
-        seen.pod,
-        podStatus({ pod: seen.pod, record, hostAddress: seen.hostAddress, problem }, ports.now()),
-      );
+/** Each action but the first sees what those before it have written. */
+async function performAll(actions: readonly Action[], seen: Observed, ports: Ports): Promise<void> {
+  let current = seen;
+  for (const [index, action] of actions.entries()) {
+    if (index > 0) current = await ports.observe(current.pod?.metadata?.uid ?? current.record?.uid ?? "");
+    try {
+      await ports.perform(action, current);
+    } catch (error) {
+      await meetFailure(action, current, error, ports);
     }
-    throw error;
   }
+}
+
+async function meetFailure(action: Action, seen: Observed, error: unknown, ports: Ports): Promise<void> {
+  const { pod } = seen;
+  if (pod === undefined) throw error;
+  const reason = error instanceof NodeError ? error.reason : "CreateContainerError";
+  const problem = { reason, message: messageOf(error) };
+  const now = await ports.observe(pod.metadata?.uid ?? "");
+  if (action.do === "start-container" && now.record !== undefined) {
+    return ports.perform({ do: "record-failure", container: action.container, problem }, now);
+  }
+  const isStart = action.do === "set-up" || action.do === "start-holder" || action.do === "sync-volumes";
+  if (isStart) {
+    ports.warn(pod, problem);
+    // What is missing around the containers leaves them where they are, with a word on why.
+    const waiting = { reason: "ContainerCreating", message: problem.message };
+    await ports.report(pod, podStatus({ ...now, pod, problem: waiting }, ports.now()));
+  }
+  throw error;
 }

@@ -11,6 +11,10 @@ export interface Termination {
   readonly reason: "Completed" | "Error" | "OOMKilled" | "ContainerStatusUnknown";
   readonly startedAt: number;
   readonly finishedAt: number;
+  /** What the container left for people to read. */
+  readonly message?: string;
+  /** A probe or a hook had it killed. */
+  readonly unhealthy?: boolean;
 }
 
 /** A process for good: pids come round again, a pid with its start time does not. */
@@ -25,18 +29,53 @@ export interface Run {
   readonly startedAt: number;
   /** False between creating the container and starting the command in it. */
   readonly started: boolean;
+  /** Set once its `postStart` hook has been through. */
+  readonly hooked?: boolean;
+}
+
+/** Why a container was asked to end. */
+export type StopCause = "deleted" | "pod over" | "deadline" | "liveness" | "startup" | "post-start";
+
+/** A container on its way out; on disk before anything is done about it. */
+export interface Stopping {
+  readonly since: number;
+  readonly graceMs: number;
+  readonly because: StopCause;
+  /** When its first process was asked to end, after its `preStop` hook. */
+  readonly signalledAt?: number;
+}
+
+/** A start that did not come about. */
+export interface Failure {
+  readonly reason: string;
+  readonly message: string;
+  readonly at: number;
+  readonly tries: number;
 }
 
 export interface ContainerRecord {
   /** How often the container has been started again. */
   readonly attempt: number;
   readonly runtime: string;
+  /** What the image's name stood for when this attempt was created. */
+  readonly image?: string;
   /** Absent while this attempt is being created. */
   readonly run?: Run;
+  /** Why this attempt could not be started yet. */
+  readonly failure?: Failure;
+  readonly stopping?: Stopping;
   /** How this attempt ended; `last` is the one before. */
   readonly ended?: Termination;
   readonly last?: Termination;
   readonly backoff?: Backoff;
+}
+
+export interface VolumePlace {
+  readonly path: string;
+  /** Nobody may write to it, whatever a mount says. */
+  readonly readOnly?: boolean;
+  /** The images that must stay while the Pod does. */
+  readonly image?: string;
 }
 
 /** What the node knows of a Pod, on disk before the effects it describes: enough to repair or undo them after a crash. */
@@ -46,15 +85,29 @@ export interface PodRecord {
   readonly namespace: string;
   readonly name: string;
   readonly address: string;
-  readonly image: string;
   readonly startTime: number;
+  /** Whom commands and readers of logs get when they name no container. */
+  readonly defaultContainer?: string;
   /** Set once network and folders are complete. */
   readonly prepared: boolean;
   /** Set when the Pod is over and only its outputs are kept. */
   readonly released?: boolean;
-  /** When the containers were asked to end. */
+  /** When the whole Pod was asked to end. */
   readonly stoppingSince?: number;
+  /** The node itself has ended the Pod, for this reason. */
+  readonly verdict?: { readonly reason: string; readonly message: string };
+  /** Where the Pod's volumes lie, by name. */
+  readonly volumes?: Readonly<Record<string, VolumePlace>>;
+  /** Of the objects the volumes were filled from. */
+  readonly sourcesVersion?: string;
+  /** When something in the volumes, such as a token, has to be made anew. */
+  readonly refreshVolumesAt?: number;
   readonly containers: Readonly<Record<string, ContainerRecord>>;
+}
+
+/** Everything of the image store that a Pod still needs. */
+export function imagesOf({ containers, volumes = {} }: PodRecord): string[] {
+  return [...Object.values(containers), ...Object.values(volumes)].flatMap(({ image }) => image ?? []);
 }
 
 export interface PodRecords {

@@ -1,63 +1,79 @@
-import { chmod, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "@agent-sandbox/api";
-import { mountRootfs } from "../image/rootfs.ts";
-import { containerPaths, parseContainerId, podPaths } from "../layout.ts";
+import { parseContainerId, podPaths } from "../layout.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { endProcess, endsSoon } from "../system/processes.ts";
+import { mountVolumes } from "../volume/mount-volumes.ts";
+import type { Effects } from "./effects.ts";
 import { etcFiles } from "./etc-files.ts";
 import type { Machine } from "./machine.ts";
 import type { PodRecord } from "./record.ts";
 
-/** What a Pod's containers need before they can start: an address, a network namespace, files, volumes and roots. */
-export async function setUp(machine: Machine, pod: Pod, before: PodRecord | undefined): Promise<void> {
-  const { records, network, images, now } = machine;
-  const { uid = "", namespace = "", name = "" } = pod.metadata ?? {};
-  const image = await images.resolve(pod.spec?.containers[0]?.image ?? "");
-  const record: PodRecord = before ?? {
-    version: 1,
-    uid,
-    namespace,
-    name,
-    address: network.pool.take(),
-    image: image.id,
-    startTime: now(),
-    prepared: false,
-    containers: {},
-  };
+/** What a Pod's containers need before they can start: an address, a network namespace, files and volumes. */
+export async function setUp(effects: Effects, pod: Pod, before: PodRecord | undefined): Promise<void> {
+  const { machine, sources } = effects;
+  const { records, network } = machine;
+  await sources.refresh(pod);
+  const record = before ?? newRecord(machine, pod);
   try {
     if (before === undefined) await records.create(record);
   } catch (error) {
     network.pool.release(record.address);
     throw error;
   }
-  await Promise.all([
-    network.attach(podPaths(machine.layout, uid).netns, record.address),
-    writeFolders(machine, pod, record),
-    ...(pod.spec?.containers ?? []).map(({ name: container }) =>
-      mountRootfs(image, containerPaths(machine.layout, uid, container)),
-    ),
+  const [, , volumes] = await Promise.all([
+    network.attach(podPaths(machine.layout, record.uid).netns, record.address),
+    writeEtc(machine, pod, record),
+    fillVolumes(effects, pod, record),
   ]);
-  await records.write({ ...record, prepared: true });
+  await records.write({ ...record, ...volumes, prepared: true });
 }
 
-async function writeFolders(machine: Machine, pod: Pod, record: PodRecord): Promise<void> {
-  const paths = podPaths(machine.layout, record.uid);
-  await mkdir(paths.etc, { recursive: true });
+function newRecord({ network, now }: Machine, pod: Pod): PodRecord {
+  const { uid = "", namespace = "", name = "" } = pod.metadata ?? {};
+  const first = pod.spec?.containers[0]?.name;
+  return {
+    version: 1,
+    uid,
+    namespace,
+    name,
+    address: network.pool.take(),
+    startTime: now(),
+    ...(first !== undefined && { defaultContainer: first }),
+    prepared: false,
+    containers: {},
+  };
+}
+
+async function writeEtc(machine: Machine, pod: Pod, record: PodRecord): Promise<void> {
+  const { etc } = podPaths(machine.layout, record.uid);
+  await mkdir(etc, { recursive: true });
   for (const [name, content] of Object.entries(etcFiles(pod, record.address))) {
-    await writeFile(join(paths.etc, name), content, { mode: 0o644 });
+    await writeFile(join(etc, name), content, { mode: 0o644 });
   }
-  for (const { name } of pod.spec?.volumes ?? []) {
-    const volume = join(paths.volumes, name);
-    await mkdir(volume, { recursive: true });
-    // Past the process's umask: any user of the sandbox may write to an emptyDir.
-    await chmod(volume, 0o777);
-  }
+}
+
+/** Brings a running Pod's volumes up to what they are filled from. */
+export async function syncVolumes(effects: Effects, pod: Pod, record: PodRecord): Promise<void> {
+  const { refreshVolumesAt: _old, ...kept } = record;
+  await effects.machine.records.write({ ...kept, ...(await fillVolumes(effects, pod, record)) });
+}
+
+type Filled = Pick<PodRecord, "volumes" | "sourcesVersion" | "refreshVolumesAt">;
+
+async function fillVolumes(effects: Effects, pod: Pod, { uid, address, prepared }: PodRecord): Promise<Filled> {
+  const { machine, client, hostAddress, sources } = effects;
+  const snapshot = sources.snapshot(pod);
+  const isNew = !prepared;
+  const mounted = await mountVolumes(uid, { machine, client, pod, address, hostAddress, sources: snapshot, isNew });
+  return { ...mounted, sourcesVersion: snapshot.version };
 }
 
 /** Ends a Pod's processes and gives back what the machine lent it. Its folder, with the outputs, stays. */
-export async function release(machine: Machine, record: PodRecord): Promise<void> {
+export async function release({ machine, tasks }: Effects, record: PodRecord): Promise<void> {
+  tasks.forget(record.uid);
   await giveBack(machine, record);
   await machine.records.write({ ...record, released: true });
 }

@@ -1,6 +1,8 @@
 import type { Pod } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
-import { unsupportedField } from "./supported.ts";
+import { kubeletBackoff } from "./backoff.ts";
+import type { NodeRules } from "./observed.ts";
+import { unsupportedEphemeral, unsupportedField } from "./supported.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -12,8 +14,14 @@ function podOf(spec: Fields, container: Fields = {}, uid = "5f1c2d3e-0000-4000-8
   };
 }
 
-const refusal = (pod: Pod): string | undefined =>
-  unsupportedField(pod, ["runc"])?.message.replace('Cannot run Pod "n/p": ', "");
+const rules: NodeRules = {
+  runtimes: ["runc"],
+  allow: { privileged: false, hostPaths: [] },
+  backoff: kubeletBackoff,
+};
+
+const refusal = (pod: Pod, allow = rules.allow): string | undefined =>
+  unsupportedField(pod, { ...rules, allow })?.message.replace('Cannot run Pod "n/p": ', "");
 
 describe("unsupportedField() accepts", () => {
   test.for([
@@ -78,21 +86,36 @@ describe("unsupportedField() refuses, and names the field", () => {
     ["spec.hostPID", { hostPID: true }],
     ["spec.hostIPC", { hostIPC: "true" }],
     ["spec.hostUsers", { hostUsers: false }],
-    ["spec.shareProcessNamespace", { shareProcessNamespace: true }],
-    ["spec.initContainers", { initContainers: [{ name: "i" }] }],
-    ["spec.ephemeralContainers", { ephemeralContainers: [{ name: "e" }] }],
     ["spec.containers", { containers: [] }],
-    ["spec.containers[1]", { containers: [{ name: "a" }, { name: "b" }] }],
+    ["spec.containers[1].name", { containers: [{ name: "a" }, { name: "a" }] }],
+    ["spec.containers[0].name", { containers: [{ name: "a" }], initContainers: [{ name: "a" }] }],
+    ["spec.initContainers[0].restartPolicy", { initContainers: [{ name: "i", restartPolicy: "Never" }] }],
+    ["spec.initContainers[0].name", { initContainers: [{ name: "-holder" }] }],
+    ["spec.resourceClaims", { resourceClaims: [{ name: "gpu" }] }],
     ["spec.containers[0]", { containers: ["main"] }],
     ["spec.containers[0].name", { containers: [{ image: "host" }] }],
     ["spec.runtimeClassName", { runtimeClassName: "kata" }],
-    ["spec.activeDeadlineSeconds", { activeDeadlineSeconds: 5 }],
-    ["spec.readinessGates", { readinessGates: [{ conditionType: "x" }] }],
-    ["spec.securityContext.sysctls", { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } }],
-    ["spec.securityContext.fsGroup", { securityContext: { fsGroup: 5 } }],
+    ["spec.securityContext.sysctls[0].name", { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } }],
     ["spec.volumes[0].hostPath", { volumes: [{ name: "h", hostPath: { path: "/" } }] }],
-    ["spec.volumes[0].secret", { volumes: [{ name: "s", secret: { secretName: "s" } }] }],
-    ["spec.volumes[0].emptyDir.medium", { volumes: [{ name: "m", emptyDir: { medium: "Memory" } }] }],
+    ["spec.volumes[0].emptyDir.medium", { volumes: [{ name: "m", emptyDir: { medium: "HugePages" } }] }],
+    ["spec.volumes[0].nfs", { volumes: [{ name: "n", nfs: { server: "s", path: "/" } }] }],
+    ["spec.volumes[0]", { volumes: [{ name: "n" }] }],
+    [
+      "spec.volumes[0].secret.items[0].path",
+      { volumes: [{ name: "s", secret: { secretName: "s", items: [{ key: "k", path: "../x" }] } }] },
+    ],
+    [
+      "spec.volumes[0].configMap.items[0].path",
+      { volumes: [{ name: "s", configMap: { name: "s", items: [{ key: "k", path: "..data" }] } }] },
+    ],
+    [
+      "spec.volumes[0].configMap.defaultMode",
+      { volumes: [{ name: "s", configMap: { name: "s", defaultMode: 0o4755 } }] },
+    ],
+    [
+      "spec.volumes[0].projected.sources[0].clusterTrustBundle",
+      { volumes: [{ name: "s", projected: { sources: [{ clusterTrustBundle: { path: "x" } }] } }] },
+    ],
     ["spec.volumes[0].name", { volumes: [{ name: "../../etc", emptyDir: {} }] }],
     ["spec.dnsConfig.nameservers[0]", { dnsConfig: { nameservers: ["1.1.1.1\noptions evil"] } }],
     ["spec.hostAliases[0].hostnames[0]", { hostAliases: [{ ip: "1.2.3.4", hostnames: ["a\n1.1.1.1 b"] }] }],
@@ -112,12 +135,10 @@ describe("unsupportedField() refuses, and names the field", () => {
     ["args[1]", { args: ["a", "b\0c"] }],
     ["workingDir", { workingDir: "relative" }],
     ["env[0].name", { env: [{ name: "A=B", value: "x" }] }],
-    ["env[0].valueFrom.secretKeyRef", { env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] }],
     [
       "env[0].valueFrom.fieldRef.fieldPath",
-      { env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "status.hostIP" } } }] },
+      { env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "status.phase" } } }] },
     ],
-    ["envFrom", { envFrom: [{ configMapRef: { name: "c" } }] }],
     ["ports[0].hostPort", { ports: [{ containerPort: 80, hostPort: 80 }] }],
     ["resources.limits.memory", { resources: { limits: { memory: "lots" } } }],
     ["resources.limits.cpu", { resources: { limits: { cpu: "0" } } }],
@@ -129,9 +150,21 @@ describe("unsupportedField() refuses, and names the field", () => {
     ["securityContext.procMount", { securityContext: { procMount: "Unmasked" } }],
     ["securityContext.appArmorProfile", { securityContext: { appArmorProfile: { type: "Unconfined" } } }],
     ["securityContext.runAsUser", { securityContext: { runAsUser: -1 } }],
-    ["securityContext.runAsUser", { securityContext: { runAsNonRoot: true } }],
-    ["livenessProbe", { livenessProbe: { exec: { command: ["true"] } } }],
-    ["lifecycle", { lifecycle: { preStop: { exec: { command: ["true"] } } } }],
+    ["securityContext.runAsUser", { securityContext: { runAsUser: 0, runAsNonRoot: true } }],
+    ["livenessProbe.exec.command[0]", { livenessProbe: { exec: { command: [1] } } }],
+    [
+      "livenessProbe.httpGet.httpHeaders[0].value",
+      { livenessProbe: { httpGet: { port: 1, httpHeaders: [{ name: "a", value: "b\r\nc: d" }] } } },
+    ],
+    ["readinessProbe.tcpSocket.port", { readinessProbe: { tcpSocket: { port: 70_000 } } }],
+    ["startupProbe.periodSeconds", { startupProbe: { periodSeconds: -1 } }],
+    ["lifecycle.stopSignal", { lifecycle: { stopSignal: "SIGUSR1" } }],
+    ["terminationMessagePath", { terminationMessagePath: "/proc/self/x" }],
+    [
+      "volumeMounts[0].mountPropagation",
+      { volumeMounts: [{ name: "missing", mountPath: "/x", mountPropagation: "Bidirectional" }] },
+    ],
+    ["restartPolicy", { restartPolicy: "Always" }],
     ["tty", { tty: true }],
     ["volumeDevices", { volumeDevices: [{ name: "d", devicePath: "/dev/sda" }] }],
     ["volumeMounts[0].name", { volumeMounts: [{ name: "missing", mountPath: "/x" }] }],
@@ -141,6 +174,23 @@ describe("unsupportedField() refuses, and names the field", () => {
     ),
   ] as const)("spec.containers[0].%s", ([path, container]) => {
     expect(refusal(podOf({}, container as Fields))?.startsWith(`spec.containers[0].${path}: `)).toBe(true);
+  });
+
+  test("what only the operator may allow, until the operator does", () => {
+    const privileged = podOf({}, { securityContext: { privileged: true } });
+    const mounting = podOf({ volumes: [{ name: "h", hostPath: { path: "/data/x" } }] });
+    expect([privileged, mounting].map((pod) => refusal(pod))).toEqual([
+      "spec.containers[0].securityContext.privileged: true is not supported by this node; supported: false",
+      "spec.volumes[0].hostPath: is not allowed by this node's configuration",
+    ]);
+    const allow = { privileged: true, hostPaths: ["/data"] };
+    expect([privileged, mounting].map((pod) => refusal(pod, allow))).toEqual([undefined, undefined]);
+  });
+
+  test("an ephemeral container by itself: its Pod goes on", () => {
+    const pod = podOf({ ephemeralContainers: [{ name: "look", image: "host", tty: true }] });
+    expect(refusal(pod)).toBeUndefined();
+    expect(unsupportedEphemeral(pod, "look", rules)).toContain("spec.ephemeralContainers[0].tty: ");
   });
 
   test.for(["", "../../etc", "a/b", "-x", "a".repeat(65), "a b"])("metadata.uid %j", (uid) => {

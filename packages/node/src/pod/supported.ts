@@ -1,89 +1,48 @@
-import type { Pod } from "@agent-sandbox/api";
+import type { Container, Pod } from "@agent-sandbox/api";
 import { isSafeUid } from "../layout.ts";
-import { addableCapabilities, capabilityName } from "../oci/capabilities.ts";
-import { downwardFields } from "../oci/environment.ts";
-import { amountOf } from "../oci/quantity.ts";
+import { kindOf, volumeKinds } from "../volume/kinds.ts";
+import { containerRule, flag, id, label, off, seccompRule } from "./container-rules.ts";
 import { anything, list, matching, object, oneOf, type Refusal, type Rule, refuse, satisfying } from "./field-rules.ts";
+import type { NodeRules } from "./observed.ts";
 import type { Problem } from "./status.ts";
 
-const off = oneOf(false);
-const label = matching(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "a DNS label");
-const text = satisfying((value) => typeof value === "string" && !value.includes("\0"), "a text without NUL");
-const id = satisfying(
-  (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31,
-  "a user or group id",
-);
-const amount = satisfying((value) => (amountOf(value as string) ?? -1) > 0, "a quantity above zero");
 const ipAddress = matching(/^[0-9a-fA-F.:]{2,45}$/, "an IP address");
 const hostName = matching(/^[A-Za-z0-9._-]{1,253}$/, "a host name");
-const resources = object({ cpu: amount, memory: amount });
+const seconds = satisfying((value) => Number.isInteger(value) && Number(value) >= 0, "a number of seconds");
+const mostContainers = 50;
 
-const capability = satisfying(
-  (value) => typeof value === "string" && addableCapabilities.includes(capabilityName(value)),
-  `a capability a sandbox may have (${addableCapabilities.map((name) => name.slice(4)).join(", ")})`,
+/** What the kernel keeps per network or IPC namespace, and Kubernetes takes for safe. */
+const safeSysctl = oneOf(
+  "kernel.shm_rmid_forced",
+  "net.ipv4.ip_local_port_range",
+  "net.ipv4.ip_local_reserved_ports",
+  "net.ipv4.ip_unprivileged_port_start",
+  "net.ipv4.ping_group_range",
+  "net.ipv4.tcp_fin_timeout",
+  "net.ipv4.tcp_keepalive_intvl",
+  "net.ipv4.tcp_keepalive_probes",
+  "net.ipv4.tcp_keepalive_time",
+  "net.ipv4.tcp_syncookies",
 );
-/** The sandbox's own file systems of the kernel must not be covered, nor its root. */
-const mountPath: Rule = satisfying(
-  (value) =>
-    typeof value === "string" &&
-    /^\/[^\0:]+$/.test(value) &&
-    !/(^|\/)\.\.?(\/|$)/.test(value) &&
-    !/^\/+(dev|proc|sys)?(\/|$)/.test(value),
-  'an absolute path outside "/dev", "/proc" and "/sys"',
-);
 
-const environmentVariable = object({
-  name: matching(/^[^=\0]+$/, "a variable name"),
-  value: text,
-  valueFrom: object({ fieldRef: object({ apiVersion: oneOf("v1"), fieldPath: oneOf(...downwardFields) }) }),
-});
-
-const container = object({
-  name: label,
-  image: text,
-  imagePullPolicy: anything,
-  command: list(text, 10_000),
-  args: list(text, 10_000),
-  workingDir: matching(/^\/[^\0]*$/, "an absolute path"),
-  env: list(environmentVariable, 10_000),
-  // Ports are for people to read; every port of a Pod can be reached from this machine. A port of the machine cannot be given.
-  ports: list(object({ name: anything, containerPort: anything, protocol: anything }), 1000),
-  resources: object({ limits: resources, requests: resources }),
-  securityContext: object({
-    runAsUser: id,
-    runAsGroup: id,
-    runAsNonRoot: anything,
-    readOnlyRootFilesystem: oneOf(true, false),
-    allowPrivilegeEscalation: oneOf(true, false),
-    privileged: off,
-    procMount: oneOf("Default"),
-    seccompProfile: object({ type: oneOf("RuntimeDefault") }),
-    capabilities: object({ add: list(capability, 64), drop: list(text, 64) }),
-  }),
-  stdin: off,
-  stdinOnce: off,
-  tty: off,
-  terminationMessagePath: oneOf("/dev/termination-log"),
-  terminationMessagePolicy: oneOf("File"),
-  volumeMounts: list(
-    object({ name: label, mountPath, readOnly: oneOf(true, false), mountPropagation: oneOf("None") }),
-    100,
-  ),
-});
-
-/** What the scheduler has dealt with, and what has no meaning on a node without a registry, tokens or Services. */
+/** What the scheduler has dealt with, and what has no meaning on a node of its own. */
 const settledElsewhere: Readonly<Record<string, Rule>> = Object.fromEntries(
   [
     "affinity automountServiceAccountToken enableServiceLinks imagePullSecrets nodeName nodeSelector overhead",
-    "preemptionPolicy priority priorityClassName schedulerName serviceAccount serviceAccountName tolerations",
-    "topologySpreadConstraints",
+    "preemptionPolicy priority priorityClassName readinessGates schedulerName schedulingGates serviceAccount",
+    "serviceAccountName tolerations topologySpreadConstraints",
+    // They may come while the Pod runs; each is judged when it is to start.
+    "ephemeralContainers",
   ].flatMap((line) => line.split(" ").map((name) => [name, anything])),
 );
 
-function specRule(runtimes: readonly string[]): Rule {
+function specRule({ runtimes, allow }: NodeRules): Rule {
+  const container = containerRule(allow);
   return object({
     ...settledElsewhere,
-    containers: list(container, 1),
+    activeDeadlineSeconds: seconds,
+    initContainers: list(object({ ...container, restartPolicy: oneOf("Always") }), mostContainers),
+    containers: list(object(container), mostContainers),
     dnsPolicy: oneOf("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
     dnsConfig: object({
       nameservers: list(ipAddress, 3),
@@ -105,49 +64,79 @@ function specRule(runtimes: readonly string[]): Rule {
     securityContext: object({
       runAsUser: id,
       runAsGroup: id,
-      runAsNonRoot: oneOf(true, false),
+      runAsNonRoot: flag,
       supplementalGroups: list(id, 100),
-      seccompProfile: object({ type: oneOf("RuntimeDefault") }),
+      supplementalGroupsPolicy: oneOf("Merge"),
+      fsGroup: id,
+      fsGroupChangePolicy: oneOf("Always", "OnRootMismatch"),
+      seccompProfile: seccompRule(allow),
+      sysctls: list(object({ name: safeSysctl, value: matching(/^[0-9,\s-]+$/, "a setting") }), 100),
     }),
     setHostnameAsFQDN: off,
-    shareProcessNamespace: off,
+    shareProcessNamespace: flag,
     subdomain: label,
-    terminationGracePeriodSeconds: satisfying(
-      (value) => Number.isInteger(value) && Number(value) >= 0,
-      "a number of seconds",
+    terminationGracePeriodSeconds: seconds,
+    volumes: list(
+      object({ name: label, ...Object.fromEntries(volumeKinds.map((kind) => [kind.field, kind.rule(allow)])) }),
+      100,
     ),
-    volumes: list(object({ name: label, emptyDir: object({}) }), 100),
   });
 }
 
 /** Why this node cannot run a Pod as it is written, or undefined. The first field in question is named by its path. */
-export function unsupportedField(pod: Pod, runtimes: readonly string[]): Problem | undefined {
+export function unsupportedField(pod: Pod, rules: NodeRules): Problem | undefined {
   const refusal = isSafeUid(pod.metadata?.uid ?? "")
-    ? (specRule(runtimes)(pod.spec ?? {}, "spec") ?? inconsistency(pod))
+    ? (specRule(rules)(pod.spec ?? {}, "spec") ?? inconsistency(pod))
     : refuse("metadata.uid", "is not a UID");
-  if (refusal === undefined) return undefined;
-  return {
-    reason: "CreateContainerConfigError",
-    message: `Cannot run Pod "${pod.metadata?.namespace}/${pod.metadata?.name}": ${refusal.path}: ${refusal.message}`,
-  };
+  return refusal === undefined ? undefined : { reason: "CreateContainerConfigError", message: wording(pod, refusal) };
+}
+
+/** Why this node cannot run a container that was added to a running Pod; the Pod itself goes on. */
+export function unsupportedEphemeral(pod: Pod, name: string, { allow }: NodeRules): string | undefined {
+  const all = pod.spec?.ephemeralContainers ?? [];
+  const index = all.findIndex((one) => one.name === name);
+  const path = `spec.ephemeralContainers[${index}]`;
+  const refusal =
+    object({ ...containerRule(allow), targetContainerName: label })(all[index] ?? {}, path) ??
+    containerProblem(pod, all[index] as Container, path);
+  return refusal === undefined ? undefined : wording(pod, refusal);
+}
+
+function wording({ metadata }: Pod, { path, message }: Refusal): string {
+  return `Cannot run Pod "${metadata?.namespace}/${metadata?.name}": ${path}: ${message}`;
 }
 
 /** What single fields cannot tell. */
 function inconsistency(pod: Pod): Refusal | undefined {
-  const spec = pod.spec;
-  if (!spec?.containers?.length) return refuse("spec.containers", "must name a container");
-  for (const [index, one] of spec.containers.entries()) {
-    const path = `spec.containers[${index}]`;
-    if (!one.name) return refuse(`${path}.name`, "is missing");
-    const missing =
-      one.volumeMounts?.findIndex(
-        ({ name }) => !spec.volumes?.some((volume) => volume.name === name && volume.emptyDir),
-      ) ?? -1;
-    if (missing >= 0) return refuse(`${path}.volumeMounts[${missing}].name`, "names no emptyDir volume of this Pod");
-    const user = one.securityContext?.runAsUser ?? spec.securityContext?.runAsUser ?? 0;
-    if ((one.securityContext?.runAsNonRoot ?? spec.securityContext?.runAsNonRoot) && user === 0) {
-      return refuse(`${path}.securityContext.runAsUser`, "is root, and runAsNonRoot forbids that");
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  if (containers.length === 0) return refuse("spec.containers", "must name a container");
+  const unknown = pod.spec?.volumes?.findIndex((volume) => kindOf(volume) === undefined) ?? -1;
+  if (unknown >= 0) return refuse(`spec.volumes[${unknown}]`, "is of no kind this node knows");
+  const names = new Set<string>();
+  const lists = [
+    ["spec.initContainers", initContainers],
+    ["spec.containers", containers],
+  ] as const;
+  for (const [where, members] of lists) {
+    for (const [index, one] of members.entries()) {
+      const path = `${where}[${index}]`;
+      if (!one.name) return refuse(`${path}.name`, "is missing");
+      if (names.has(one.name)) return refuse(`${path}.name`, "is taken by another container");
+      names.add(one.name);
+      const problem = containerProblem(pod, one, path);
+      if (problem !== undefined) return problem;
     }
+  }
+  return undefined;
+}
+
+function containerProblem({ spec }: Pod, one: Container, path: string): Refusal | undefined {
+  const missing =
+    one.volumeMounts?.findIndex(({ name }) => !spec?.volumes?.some((volume) => volume.name === name)) ?? -1;
+  if (missing >= 0) return refuse(`${path}.volumeMounts[${missing}].name`, "names no volume of this Pod");
+  const user = one.securityContext?.runAsUser ?? spec?.securityContext?.runAsUser;
+  if ((one.securityContext?.runAsNonRoot ?? spec?.securityContext?.runAsNonRoot) && user === 0) {
+    return refuse(`${path}.securityContext.runAsUser`, "is root, and runAsNonRoot forbids that");
   }
   return undefined;
 }

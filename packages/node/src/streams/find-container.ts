@@ -30,8 +30,8 @@ export async function findContainer(
   place: ContainerPlace,
   action: string,
 ): Promise<FoundContainer> {
-  const { uid, containers } = await findPod(options, place, action);
-  const name = place.container ?? Object.keys(containers)[0] ?? "";
+  const { uid, containers, defaultContainer = "" } = await findPod(options, place, action);
+  const name = place.container ?? defaultContainer;
   const kept = Object.hasOwn(containers, name) ? containers[name] : undefined;
   if (kept !== undefined) return { uid, name, kept };
   throw new KubeError(

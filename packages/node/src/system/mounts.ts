@@ -27,6 +27,31 @@ export async function mountOverlay(
   await runCommand("mount", ["-t", "overlay", "agent-sandbox", "-o", `${options},nodev`, target]);
 }
 
+/** Images have at least one layer; overlayfs wants two. */
+export async function mountReadOnlyLayers(target: string, layers: readonly string[]): Promise<void> {
+  const [only] = layers;
+  if (layers.length > 1) {
+    const options = `lowerdir=${layers.map(escape).join(":")},ro,nodev,nosuid`;
+    await runCommand("mount", ["-t", "overlay", "agent-sandbox", "-o", options, target]);
+  } else {
+    await runCommand("mount", ["--bind", only ?? "", target]);
+    await runCommand("mount", ["-o", "remount,bind,ro,nodev,nosuid", target]);
+  }
+}
+
+export async function mountTmpfs(
+  target: string,
+  { sizeBytes, mode }: { readonly sizeBytes: number; readonly mode: number },
+): Promise<void> {
+  const options = `size=${Math.floor(sizeBytes)},mode=${mode.toString(8)},nodev,nosuid`;
+  await runCommand("mount", ["-t", "tmpfs", "agent-sandbox", "-o", options, target]);
+}
+
+/** Mounts what an open descriptor of this process stands for, whatever has become of the path it was opened by. */
+export async function bindDescriptor(descriptor: number, target: string): Promise<void> {
+  await runCommand("mount", ["--no-canonicalize", "--bind", `/proc/${process.pid}/fd/${descriptor}`, target]);
+}
+
 /** Lazily: a process that still holds a file must not keep the mount in the tree. One command for all. */
 export async function unmount(points: readonly string[]): Promise<void> {
   if (points.length > 0) await runCommand("umount", ["--lazy", "--", ...points.toReversed()]);

@@ -1,0 +1,73 @@
+import type { Pod, PodCondition } from "@agent-sandbox/api";
+import { kubeTime } from "./kube-time.ts";
+import type { Phase, Standing } from "./phase.ts";
+
+export interface ConditionsInput {
+  readonly pod: Pod;
+  readonly phase: Phase;
+  readonly standings: readonly Standing[];
+  /** Network and volumes are there. */
+  readonly prepared: boolean;
+  readonly isInitialized: boolean;
+}
+
+/** The conditions a node owns, then those of others. */
+export function conditionsFor(input: ConditionsInput, now: number): PodCondition[] {
+  const before = input.pod.status?.conditions ?? [];
+  const isOver = input.phase === "Succeeded" || input.phase === "Failed";
+  const containersReady = containersCondition(input);
+  const wanted: PodCondition[] = [
+    { type: "PodReadyToStartContainers", status: input.prepared && !isOver ? "True" : "False" },
+    { type: "Initialized", ...initialized(input) },
+    { type: "Ready", ...gated(input.pod, containersReady) },
+    { type: "ContainersReady", ...containersReady },
+    { type: "PodScheduled", status: "True" },
+  ];
+  const others = before.filter(({ type }) => !wanted.some((own) => own.type === type));
+  return [...wanted.map((own) => sinceWhen(own, before, now)), ...others];
+}
+
+type Verdict = Pick<PodCondition, "status" | "reason" | "message">;
+
+function containersCondition({ phase, standings }: ConditionsInput): Verdict {
+  if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
+  if (phase === "Failed") return { status: "False", reason: "PodFailed" };
+  const unready = namesOf(standings.filter(({ role, status }) => ["main", "sidecar"].includes(role) && !status.ready));
+  if (unready === "") return { status: "True" };
+  return { status: "False", reason: "ContainersNotReady", message: `containers with unready status: [${unready}]` };
+}
+
+function initialized({ phase, standings, isInitialized }: ConditionsInput): Verdict {
+  if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
+  if (isInitialized) return { status: "True" };
+  const incomplete = standings.filter(
+    ({ role, status }) => (role === "init" && !status.ready) || (role === "sidecar" && !status.started),
+  );
+  const message = `containers with incomplete status: [${namesOf(incomplete)}]`;
+  return { status: "False", reason: "ContainersNotInitialized", message };
+}
+
+/** Others may have a say in when a Pod counts as ready. */
+function gated(pod: Pod, containersReady: Verdict): Verdict {
+  if (containersReady.status !== "True") return containersReady;
+  const missing = (pod.spec?.readinessGates ?? []).filter(
+    ({ conditionType }) =>
+      !pod.status?.conditions?.some(({ type, status }) => type === conditionType && status === "True"),
+  );
+  if (missing.length === 0) return containersReady;
+  const message = missing.map(
+    ({ conditionType }) => `corresponding condition of pod readiness gate "${conditionType}" is not True`,
+  );
+  return { status: "False", reason: "ReadinessGatesNotReady", message: message.join(", ") };
+}
+
+function namesOf(standings: readonly Standing[]): string {
+  return standings.map(({ status }) => status.name).join(" ");
+}
+
+/** A condition keeps the time of its last change. */
+function sinceWhen(own: PodCondition, before: readonly PodCondition[], now: number): PodCondition {
+  const old = before.find(({ type }) => type === own.type);
+  const same = old?.status === own.status ? old.lastTransitionTime : undefined;
+  return { ...own, lastTransitionTime: same ?? kubeTime(now) };
+}

@@ -1,0 +1,115 @@
+import { addableCapabilities, capabilityName } from "../oci/capabilities.ts";
+import { downwardField } from "../oci/downward.ts";
+import { amountOf } from "../oci/quantity.ts";
+import { objectKey, objectName } from "../volume/payload-rules.ts";
+import { anything, list, matching, object, oneOf, type Rule, satisfying } from "./field-rules.ts";
+import type { Allowances } from "./observed.ts";
+import { lifecycle, probe } from "./probe-rules.ts";
+
+export const off: Rule = oneOf(false);
+export const flag: Rule = oneOf(true, false);
+export const label: Rule = matching(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "a DNS label");
+export const text: Rule = satisfying(
+  (value) => typeof value === "string" && !value.includes("\0"),
+  "a text without NUL",
+);
+export const id: Rule = satisfying(
+  (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31,
+  "a user or group id",
+);
+const amount = satisfying((value) => (amountOf(value as string) ?? -1) > 0, "a quantity above zero");
+const resources = object({ cpu: amount, memory: amount, "ephemeral-storage": anything });
+
+const capability = satisfying(
+  (value) => typeof value === "string" && addableCapabilities.includes(capabilityName(value)),
+  `a capability a sandbox may have (${addableCapabilities.map((name) => name.slice(4)).join(", ")})`,
+);
+/** The sandbox's own file systems of the kernel must not be covered, nor its root. */
+const mountPath: Rule = satisfying(
+  (value) =>
+    typeof value === "string" &&
+    /^\/[^\0:]+$/.test(value) &&
+    !/(^|\/)\.\.?(\/|$)/.test(value) &&
+    !/^\/+(dev|proc|sys)?(\/|$)/.test(value),
+  'an absolute path outside "/dev", "/proc" and "/sys"',
+);
+const subPath = satisfying(
+  (value) => typeof value === "string" && !/^\/|\0/.test(value) && !value.split("/").includes(".."),
+  'a relative path without ".."',
+);
+const messageFile = satisfying(
+  (value) =>
+    typeof value === "string" && /^\/[^\0:]+$/.test(value) && !/(^|\/)\.\.?(\/|$)|^\/+(proc|sys)(\/|$)/.test(value),
+  'an absolute path outside "/proc" and "/sys"',
+);
+
+const ownField = satisfying((path) => downwardField(String(path)) !== undefined, "a field of the downward API");
+const keyOf = object({ name: objectName, key: objectKey, optional: flag });
+const environmentVariable = object({
+  name: matching(/^[^=\0]+$/, "a variable name"),
+  value: text,
+  valueFrom: object({
+    fieldRef: object({ apiVersion: oneOf("v1"), fieldPath: ownField }),
+    resourceFieldRef: object({ containerName: label, resource: text, divisor: anything }),
+    configMapKeyRef: keyOf,
+    secretKeyRef: keyOf,
+  }),
+});
+const wholeObject = object({ name: objectName, optional: flag });
+
+/** Only what the kernel keeps apart for each sandbox, and what a Pod cannot harm others with. */
+export function seccompRule({ privileged }: Allowances): Rule {
+  return object({ type: privileged ? oneOf("RuntimeDefault", "Unconfined") : oneOf("RuntimeDefault") });
+}
+
+function securityContext(allow: Allowances): Rule {
+  return object({
+    runAsUser: id,
+    runAsGroup: id,
+    runAsNonRoot: flag,
+    readOnlyRootFilesystem: flag,
+    allowPrivilegeEscalation: flag,
+    privileged: allow.privileged ? flag : off,
+    procMount: oneOf("Default"),
+    seccompProfile: seccompRule(allow),
+    capabilities: object({ add: list(allow.privileged ? text : capability, 64), drop: list(text, 64) }),
+  });
+}
+
+export function containerRule(allow: Allowances): Record<string, Rule> {
+  return {
+    name: label,
+    image: text,
+    imagePullPolicy: oneOf("Always", "IfNotPresent", "Never"),
+    command: list(text, 10_000),
+    args: list(text, 10_000),
+    workingDir: matching(/^\/[^\0]*$/, "an absolute path"),
+    env: list(environmentVariable, 10_000),
+    envFrom: list(object({ prefix: text, configMapRef: wholeObject, secretRef: wholeObject }), 1000),
+    // Every port of a Pod can be reached from this machine. A port of the machine cannot be given.
+    ports: list(object({ name: anything, containerPort: anything, protocol: anything }), 1000),
+    resources: object({ limits: resources, requests: resources }),
+    securityContext: securityContext(allow),
+    startupProbe: probe,
+    readinessProbe: probe,
+    livenessProbe: probe,
+    lifecycle,
+    stdin: off,
+    stdinOnce: off,
+    tty: off,
+    terminationMessagePath: messageFile,
+    terminationMessagePolicy: oneOf("File", "FallbackToLogsOnError"),
+    volumeMounts: list(
+      object({
+        name: label,
+        mountPath,
+        readOnly: flag,
+        recursiveReadOnly: oneOf("Disabled", "IfPossible"),
+        mountPropagation: oneOf("None"),
+        subPath,
+        subPathExpr: subPath,
+      }),
+      100,
+    ),
+  };
+}

@@ -1,0 +1,109 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { arch, release } from "node:os";
+import { join } from "node:path";
+import type { Image } from "../image/image-store.ts";
+import { mountRootfs } from "../image/rootfs.ts";
+import { type ContainerPaths, containerId, containerPaths, logPath, messagePath, podPaths } from "../layout.ts";
+import { type BundleInput, buildSpec } from "../oci/build-spec.ts";
+import { createMonitored, endMonitor } from "../runtime/monitor.ts";
+import { type ContainerRole, roleAnnotations } from "../runtime/oci-runtime.ts";
+import { mountsUnder, unmount } from "../system/mounts.ts";
+import { processStart } from "../system/processes.ts";
+import { type Machine, runtimeNamed } from "./machine.ts";
+import { holderName } from "./members.ts";
+import type { ContainerRecord, PodRecord, ProcessMark, Run } from "./record.ts";
+
+export interface Creation {
+  readonly machine: Machine;
+  readonly record: PodRecord;
+  readonly name: string;
+  readonly kept: ContainerRecord;
+  /** This attempt was begun before. */
+  readonly again: boolean;
+  readonly role: ContainerRole;
+  readonly image: Image;
+  /** Everything of the bundle that is the container's own affair; asked for once its root folder is there. */
+  readonly content: (paths: ContainerPaths) => Promise<BundleContent>;
+}
+
+export type BundleContent = Omit<BundleInput, "rootfs" | "cgroupsPath" | "etc" | "annotations" | "machine" | "image">;
+
+/** Creates one run of a container, not yet started. Its record is written before and after. */
+export async function createContainer(creation: Creation): Promise<Run> {
+  const { machine, record, name, kept, again, image } = creation;
+  const { layout, now } = machine;
+  const paths = containerPaths(layout, record.uid, name);
+  const id = containerId(record.uid, name, kept.attempt);
+  const runtime = runtimeNamed(machine, kept.runtime);
+  if (again) {
+    await runtime.remove(id);
+    await endMonitor(layout.exitsDir, id);
+  } else await writeContainer(machine, record, name, kept);
+  await clearBundle(paths, kept.attempt);
+  await mountRootfs(image, paths);
+  const content = await creation.content(paths);
+  const spec = runtime.adaptSpec(specFor(creation, paths, content));
+  await writeFile(join(paths.bundle, "config.json"), JSON.stringify(spec));
+  const log = logPath(paths, kept.attempt);
+  const pid = await createMonitored({ runtime, id, role: creation.role, paths, log, exitsDir: layout.exitsDir });
+  const monitorPid = Number(await readFile(paths.monitorPidFile, "utf8"));
+  const run: Run = { process: await markOf(pid), monitor: await markOf(monitorPid), startedAt: now(), started: false };
+  await writeContainer(machine, record, name, { ...kept, run });
+  return run;
+}
+
+/** With it go the marks of the run before. */
+async function clearBundle(paths: ContainerPaths, attempt: number): Promise<void> {
+  await unmount(await mountsUnder(paths.subPaths));
+  await Promise.all([paths.bundle, paths.subPaths].map((folder) => rm(folder, { recursive: true, force: true })));
+  for (const folder of [paths.bundle, paths.logs, paths.messages])
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  // What the run before said stays for those who want to know why it ended.
+  await rm(logPath(paths, attempt - 2), { force: true });
+  await rm(messagePath(paths, attempt - 2), { force: true });
+}
+
+function specFor({ machine, record, name, role, image }: Creation, { rootfs }: ContainerPaths, content: BundleContent) {
+  const { cgroup, etc } = podPaths(machine.layout, record.uid);
+  const holder = record.containers[holderName];
+  return buildSpec({
+    ...content,
+    image: image.config,
+    rootfs,
+    etc,
+    cgroupsPath: `${cgroup}/${name}`,
+    annotations: roleAnnotations(role, containerId(record.uid, holderName, holder?.attempt ?? 0)),
+    machine: { arch: arch(), kernel: release(), swapAccounting: machine.cgroups.swapAccounting },
+  });
+}
+
+export async function writeContainer(
+  machine: Machine,
+  record: PodRecord,
+  name: string,
+  kept: ContainerRecord,
+): Promise<void> {
+  await machine.records.write({ ...record, containers: { ...record.containers, [name]: kept } });
+}
+
+/** The record of an attempt about to be made, with what is to be remembered of those before. */
+export function nextAttempt(
+  before: ContainerRecord | undefined,
+  attempt: number,
+  fixed: { readonly runtime: string; readonly image: string },
+): ContainerRecord {
+  const { ended, last, backoff, failure } = before ?? {};
+  const previous = ended ?? last;
+  return {
+    attempt,
+    ...fixed,
+    ...(previous !== undefined && { last: previous }),
+    ...(backoff !== undefined && { backoff }),
+    ...(failure !== undefined && { failure }),
+  };
+}
+
+/** A process that ended at once is marked by a time no other process has. */
+async function markOf(pid: number): Promise<ProcessMark> {
+  return { pid, start: (await processStart(pid)) ?? -1 };
+}

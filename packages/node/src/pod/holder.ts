@@ -1,0 +1,58 @@
+import type { Container, Pod } from "@agent-sandbox/api";
+import { hostImageName } from "../image/image-store.ts";
+import { containerId, podPaths } from "../layout.ts";
+import { podResources } from "../oci/resources.ts";
+import { createContainer, nextAttempt, writeContainer } from "./create-container.ts";
+import type { Effects } from "./effects.ts";
+import { runtimeNamed } from "./machine.ts";
+import { holderName } from "./members.ts";
+import { aloneNamespaces } from "./namespaces.ts";
+import type { PodRecord } from "./record.ts";
+import { attachNetwork } from "./start-container.ts";
+
+/** Nobody, with no right to anything: it only has to be there. */
+const container: Container = {
+  name: holderName,
+  image: hostImageName,
+  securityContext: { readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+};
+const nobody = { uid: 65_534, gid: 65_534, groups: [] };
+
+/**
+ * Starts the container whose namespaces the others share, and whose sandbox they share where the runtime has one for the
+ * whole Pod: it does nothing, takes in orphaned processes, and ends with the Pod.
+ */
+export async function startHolder(effects: Effects, pod: Pod, record: PodRecord, attempt: number): Promise<void> {
+  const { machine } = effects;
+  await attachNetwork(effects, record);
+  const image = await machine.images.resolve(hostImageName);
+  const before = record.containers[holderName];
+  const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
+  const again = before?.attempt === attempt && before.ended === undefined;
+  const kept = again ? before : nextAttempt(before, attempt, { runtime, image: image.id });
+  const { netnsPath } = podPaths(machine.layout, record.uid);
+  const run =
+    kept.run ??
+    (await createContainer({
+      machine,
+      record,
+      name: holderName,
+      kept,
+      again,
+      image,
+      role: "sandbox",
+      content: () =>
+        Promise.resolve({
+          pod,
+          container,
+          environment: image.config.environment,
+          user: nobody,
+          namespaces: aloneNamespaces(netnsPath),
+          mounts: [],
+          // Where the whole Pod is one sandbox, its limits are this container's.
+          resources: podResources(pod, machine.defaults, machine.cgroups.swapAccounting),
+        }),
+    }));
+  await runtimeNamed(machine, kept.runtime).start(containerId(record.uid, holderName, attempt));
+  await writeContainer(machine, record, holderName, { ...kept, run: { ...run, started: true } });
+}

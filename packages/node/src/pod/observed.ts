@@ -1,0 +1,36 @@
+import type { BackoffPolicy } from "./backoff.ts";
+
+/** How the current run of a container stands on the machine. */
+export interface Life {
+  readonly alive: boolean;
+  /** Absent while it lives, and when its monitor died before it could write down the end. */
+  readonly exit?: { readonly code: number; readonly finishedAt: number; readonly outOfMemory: boolean };
+}
+
+/** What the probes of a running container say. Probes it does not have say the best. */
+export interface Health {
+  readonly started: boolean;
+  readonly ready: boolean;
+  /** The probe that has found the container beyond hope, and what it allows it to end. */
+  readonly failed?: { readonly probe: "liveness" | "startup"; readonly graceMs?: number };
+}
+
+export type TaskState =
+  | { readonly state: "running" }
+  | { readonly state: "done" }
+  | { readonly state: "failed"; readonly reason: string; readonly message: string };
+
+/** What the operator of this node lets Pods ask for. */
+export interface Allowances {
+  /** Containers that are root on this machine in all but name. Default false. */
+  readonly privileged: boolean;
+  /** Folders of the machine that Pods may mount, with what lies below them. Default none. */
+  readonly hostPaths: readonly string[];
+}
+
+export interface NodeRules {
+  /** What `runtimeClassName` may name. */
+  readonly runtimes: readonly string[];
+  readonly allow: Allowances;
+  readonly backoff: BackoffPolicy;
+}

@@ -1,0 +1,151 @@
+import type { Pod } from "@agent-sandbox/api";
+import { retryDelayMs } from "./backoff.ts";
+import type { Action, Observed } from "./decide.ts";
+import { type Member, membersOf } from "./members.ts";
+import { hookTask, isLive, planStop, stopMember } from "./plan-stop.ts";
+import type { ContainerRecord, PodRecord } from "./record.ts";
+import { restarts } from "./restart-policy.ts";
+
+export interface ContainersView {
+  readonly pod: Pod;
+  readonly record: PodRecord;
+  readonly seen: Observed;
+  /** What containers get to end when nothing else is said. */
+  readonly graceMs: number;
+}
+
+export interface ContainersPlan {
+  readonly actions: readonly Action[];
+  readonly wakes: readonly number[];
+  /** The containers after this one have to wait for it. */
+  readonly blocks?: boolean;
+}
+
+const nothing: ContainersPlan = { actions: [], wakes: [] };
+const blocked: ContainersPlan = { ...nothing, blocks: true };
+
+/** The next steps of a Pod that is to run: init containers one after the other, then all others. */
+export function planContainers(view: ContainersView, now: number): ContainersPlan {
+  const { pod, record, seen, graceMs } = view;
+  if (isDone(pod, record)) {
+    const because = record.verdict === undefined ? "pod over" : "deadline";
+    const { actions, wakeAt } = planStop({ pod, record, tasks: seen.tasks, graceMs, because }, now);
+    return { actions, wakes: wakeAt === undefined ? [] : [wakeAt] };
+  }
+  const plans: ContainersPlan[] = [];
+  for (const member of due(view)) {
+    const plan = tend(member, view, now);
+    plans.push(plan);
+    // One start at a time: a container may count on those before it.
+    if (plan.actions.length > 0 || plan.blocks) break;
+  }
+  return { actions: plans.flatMap(({ actions }) => actions), wakes: plans.flatMap(({ wakes }) => wakes) };
+}
+
+/** Whether nothing of the Pod is to start again: its work is done, cannot begin, or was ended by the node. */
+export function isDone(pod: Pod, record: PodRecord): boolean {
+  if (record.verdict !== undefined) return true;
+  const members = membersOf(pod);
+  const isOver = ({ role, container }: Member): boolean => {
+    const ended = record.containers[container.name]?.ended;
+    return ended !== undefined && !restarts(pod, role, ended);
+  };
+  const hasFailedInit = members.some(
+    (member) =>
+      member.role === "init" && isOver(member) && record.containers[member.container.name]?.ended?.exitCode !== 0,
+  );
+  return hasFailedInit || members.filter(({ role }) => role === "main").every(isOver);
+}
+
+/** Whether the containers that come first have done their part, so that the others may start. */
+export function isInitialized(pod: Pod, record: PodRecord | undefined, health: Observed["health"]): boolean {
+  const members = membersOf(pod);
+  // Once past that point a Pod never goes back.
+  if (members.some(({ role, container }) => role === "main" && record?.containers[container.name] !== undefined)) {
+    return true;
+  }
+  return members.every(
+    (member) => member.role === "main" || member.role === "ephemeral" || isPast(member, record, health),
+  );
+}
+
+function isPast({ role, container }: Member, record: PodRecord | undefined, health: Observed["health"]): boolean {
+  const kept = record?.containers[container.name];
+  if (role === "init") return kept?.ended?.exitCode === 0;
+  return hasStarted(container, kept, health);
+}
+
+/** Running, past its `postStart` hook and its startup probe. */
+export function hasStarted(
+  { name, lifecycle }: Member["container"],
+  kept: ContainerRecord | undefined,
+  health: Observed["health"],
+): boolean {
+  if (!isLive(kept) || !kept?.run?.started) return false;
+  return (lifecycle?.postStart === undefined || kept.run.hooked === true) && health[name]?.started !== false;
+}
+
+/** The containers that may exist now. */
+function due({ pod, record, seen }: ContainersView): readonly Member[] {
+  const members = membersOf(pod);
+  if (isInitialized(pod, record, seen.health)) return members.filter(({ role }) => role !== "init");
+  const first = members.findIndex((member) => !isPast(member, record, seen.health));
+  return members.slice(0, first + 1).filter((member, index) => member.role === "sidecar" || index === first);
+}
+
+function tend(member: Member, view: ContainersView, now: number): ContainersPlan {
+  const kept = view.record.containers[member.container.name];
+  if (kept?.ended !== undefined) return restart(member, kept, view, now);
+  if (kept?.run?.started) return watchOver(member, kept, view, now);
+  return start(member, kept, kept?.attempt ?? 0, view, now);
+}
+
+function restart(member: Member, kept: ContainerRecord, view: ContainersView, now: number): ContainersPlan {
+  if (kept.ended === undefined || !restarts(view.pod, member.role, kept.ended)) return nothing;
+  const startAt = kept.ended.finishedAt + (kept.backoff?.delayMs ?? 0);
+  return now < startAt ? { actions: [], wakes: [startAt] } : start(member, kept, kept.attempt + 1, view, now);
+}
+
+function start(
+  { container: { name } }: Member,
+  kept: ContainerRecord | undefined,
+  attempt: number,
+  { seen }: ContainersView,
+  now: number,
+): ContainersPlan {
+  const { failure } = kept ?? {};
+  const retryAt = failure === undefined ? 0 : failure.at + retryDelayMs(failure.tries, seen.rules.backoff);
+  if (now < retryAt) return { actions: [], wakes: [retryAt] };
+  // What was created has its image.
+  const pull =
+    kept?.run !== undefined && kept.ended === undefined ? { state: "done" as const } : seen.tasks[pullTask(name)];
+  if (pull === undefined) return { actions: [{ do: "pull-image", container: name }], wakes: [] };
+  if (pull.state === "running") return nothing;
+  if (pull.state === "failed") {
+    const { reason, message } = pull;
+    return { actions: [{ do: "record-failure", container: name, problem: { reason, message } }], wakes: [] };
+  }
+  return { actions: [{ do: "start-container", container: name, attempt }], wakes: [] };
+}
+
+function watchOver(member: Member, kept: ContainerRecord, view: ContainersView, now: number): ContainersPlan {
+  const { name, lifecycle } = member.container;
+  const { tasks, health } = view.seen;
+  const stop = (because: "liveness" | "startup" | "post-start", graceMs = view.graceMs): ContainersPlan => {
+    const { actions, wakeAt } = stopMember(member, { kept, tasks, because, graceMs }, now);
+    return { actions, wakes: wakeAt === undefined ? [] : [wakeAt] };
+  };
+  if (kept.stopping !== undefined) return stop("liveness", kept.stopping.graceMs);
+  if (lifecycle?.postStart !== undefined && kept.run?.hooked !== true) {
+    const hook = tasks[hookTask("postStart", name, kept.attempt)];
+    if (hook === undefined) return { actions: [{ do: "run-hook", container: name, hook: "postStart" }], wakes: [] };
+    if (hook.state === "done") return { actions: [{ do: "record-hooked", container: name }], wakes: [] };
+    return hook.state === "failed" ? stop("post-start") : blocked;
+  }
+  const failed = health[name]?.failed;
+  return failed === undefined ? nothing : stop(failed.probe, failed.graceMs);
+}
+
+export function pullTask(container: string): string {
+  return `pull:${container}`;
+}

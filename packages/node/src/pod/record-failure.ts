@@ -1,0 +1,32 @@
+import type { Pod } from "@agent-sandbox/api";
+import { writeContainer } from "./create-container.ts";
+import type { Effects } from "./effects.ts";
+import { memberNamed } from "./members.ts";
+import { pullTask } from "./plan-containers.ts";
+import type { Failure, PodRecord } from "./record.ts";
+import type { Problem } from "./status.ts";
+
+/** Writes down why a container could not be started, tells people, and lets the next try begin from the start. */
+export async function recordFailure(
+  { machine, tasks, tell }: Effects,
+  pod: Pod,
+  record: PodRecord,
+  { container, problem }: { readonly container: string; readonly problem: Problem },
+): Promise<void> {
+  const before = record.containers[container];
+  const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
+  const failure: Failure = { ...problem, at: machine.now(), tries: (before?.failure?.tries ?? 0) + 1 };
+  await writeContainer(machine, record, container, { ...(before ?? { attempt: 0, runtime }), failure });
+  tasks.forget(record.uid, pullTask(container));
+  const image = memberNamed(pod, container)?.container.image ?? "";
+  if (problem.reason !== "ErrImagePull") {
+    return tell(pod, { type: "Warning", reason: "Failed", text: `Error: ${problem.message}`, container });
+  }
+  tell(pod, {
+    type: "Warning",
+    reason: "Failed",
+    text: `Failed to pull image "${image}": ${problem.message}`,
+    container,
+  });
+  if (failure.tries > 1) tell(pod, { reason: "BackOff", text: `Back-off pulling image "${image}"`, container });
+}

@@ -1,0 +1,115 @@
+import { chmod, writeFile } from "node:fs/promises";
+import type { Pod } from "@agent-sandbox/api";
+import { NodeError } from "../errors.ts";
+import type { Image } from "../image/image-store.ts";
+import { type ContainerPaths, containerId, messagePath, podPaths } from "../layout.ts";
+import { environmentFor } from "../oci/environment.ts";
+import { resourcesFor } from "../oci/resources.ts";
+import type { OciMount } from "../oci/spec.ts";
+import { volumeMounts } from "../volume/volume-mounts.ts";
+import { type BundleContent, createContainer, nextAttempt, writeContainer } from "./create-container.ts";
+import type { Effects } from "./effects.ts";
+import { runtimeNamed } from "./machine.ts";
+import { type Member, memberNamed, needsHolder } from "./members.ts";
+import { namespacesFor } from "./namespaces.ts";
+import { pullTask } from "./plan-containers.ts";
+import type { PodRecord } from "./record.ts";
+import { unsupportedEphemeral } from "./supported.ts";
+import { readAccounts, userOf } from "./user.ts";
+
+/** Creates and starts one run of a container. An attempt that was interrupted is taken up where it stands. */
+export async function startContainer(
+  effects: Effects,
+  pod: Pod,
+  record: PodRecord,
+  { name, attempt }: { readonly name: string; readonly attempt: number },
+): Promise<void> {
+  const { machine, tasks } = effects;
+  const member = memberNamed(pod, name);
+  const problem = member?.role === "ephemeral" ? unsupportedEphemeral(pod, name, machine.rules) : undefined;
+  if (member === undefined || problem !== undefined) {
+    const why = problem ?? `Cannot start container "${name}": the Pod has none of that name`;
+    throw new NodeError("CreateContainerConfigError", why);
+  }
+  await attachNetwork(effects, record);
+  const image = await machine.images.resolve(member.container.image ?? "");
+  const before = record.containers[name];
+  const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
+  const isSame = before?.attempt === attempt && before.ended === undefined;
+  const kept =
+    isSame && before.image === image.id ? before : nextAttempt(before, attempt, { runtime, image: image.id });
+  const { run: begun, failure: _solved, ...clean } = kept;
+  const run = begun ?? (await create(effects, { pod, record, member, kept, again: isSame, image }));
+  await runtimeNamed(machine, kept.runtime).start(containerId(record.uid, name, attempt));
+  await writeContainer(machine, record, name, { ...clean, run: { ...run, started: true } });
+  tasks.forget(record.uid, pullTask(name));
+  effects.tell(pod, { reason: "Started", text: `Started container ${name}`, container: name });
+}
+
+/** After a reboot the files are there and the network is not. */
+export async function attachNetwork({ machine }: Effects, { uid, address }: PodRecord): Promise<void> {
+  const { netns } = podPaths(machine.layout, uid);
+  if (!machine.network.isAttached(netns, address)) await machine.network.attach(netns, address);
+}
+
+interface Start {
+  readonly pod: Pod;
+  readonly record: PodRecord;
+  readonly member: Member;
+  readonly kept: Parameters<typeof createContainer>[0]["kept"];
+  readonly again: boolean;
+  readonly image: Image;
+}
+
+async function create(effects: Effects, { pod, record, member, kept, again, image }: Start) {
+  const { name } = member.container;
+  const run = await createContainer({
+    machine: effects.machine,
+    record,
+    name,
+    kept,
+    again,
+    image,
+    role: needsHolder(pod) ? "member" : "alone",
+    content: (paths) => contentOf(effects, { pod, record, member, image }, { paths, attempt: kept.attempt }),
+  });
+  effects.tell(pod, { reason: "Created", text: `Created container: ${name}`, container: name });
+  return run;
+}
+
+async function contentOf(
+  { machine, hostAddress, sources }: Effects,
+  { pod, record, member, image }: Omit<Start, "kept" | "again">,
+  { paths, attempt }: { readonly paths: ContainerPaths; readonly attempt: number },
+): Promise<BundleContent> {
+  const { container } = member;
+  const facts = { address: record.address, hostAddress, node: machine.capacity };
+  const environment = environmentFor({
+    pod,
+    container,
+    image: image.config.environment,
+    facts,
+    sources: sources.snapshot(pod),
+  });
+  const user = userOf(pod, container, image.config.user, await readAccounts(paths.rootfs));
+  const { netnsPath } = podPaths(machine.layout, record.uid);
+  return {
+    pod,
+    container,
+    environment,
+    user,
+    namespaces: await namespacesFor(pod, record, member, netnsPath),
+    resources: resourcesFor(container, machine.defaults, machine.cgroups.swapAccounting),
+    mounts: [
+      ...(await volumeMounts({ container, volumes: record.volumes ?? {}, environment, subPaths: paths.subPaths })),
+      await messageMount(container.terminationMessagePath, messagePath(paths, attempt)),
+    ],
+  };
+}
+
+async function messageMount(destination = "/dev/termination-log", source: string): Promise<OciMount> {
+  await writeFile(source, "");
+  // Whoever the container runs as may write its last words.
+  await chmod(source, 0o666);
+  return { destination, type: "bind", source, options: ["bind", "rw", "nosuid", "nodev", "noexec"] };
+}

@@ -1,0 +1,79 @@
+import { open } from "node:fs/promises";
+import type { Container, Pod } from "@agent-sandbox/api";
+import { NodeError } from "../errors.ts";
+import { openBeneath } from "../system/beneath.ts";
+
+export interface User {
+  readonly uid: number;
+  readonly gid: number;
+  readonly groups: readonly number[];
+}
+
+/** The texts of an image's own lists of users and groups; empty when it has none. */
+export interface Accounts {
+  readonly passwd: string;
+  readonly group: string;
+}
+
+/** More than any list of users has; what is longer is something else. */
+const fileLimit = 1024 * 1024;
+
+/** Whom a container runs as: what the Pod says, else what its image says, else root. */
+export function userOf(pod: Pod, container: Container, imageUser: string | undefined, accounts: Accounts): User {
+  const [own, shared] = [container.securityContext, pod.spec?.securityContext];
+  const wanted = own?.runAsUser ?? shared?.runAsUser;
+  const [imageName = "", imageGroup] = (imageUser ?? "").split(":");
+  const account = findAccount(wanted === undefined ? imageName || "0" : String(wanted), accounts);
+  const group =
+    own?.runAsGroup ?? shared?.runAsGroup ?? (wanted === undefined ? groupId(imageGroup, accounts) : undefined);
+  const gid = group ?? account.gid;
+  if ((own?.runAsNonRoot ?? shared?.runAsNonRoot) && account.uid === 0) {
+    throw new NodeError("CreateContainerConfigError", "container has runAsNonRoot and image will run as root");
+  }
+  const fsGroup = shared?.fsGroup === undefined ? [] : [shared.fsGroup];
+  const groups = new Set([...(shared?.supplementalGroups ?? []), ...fsGroup, ...memberships(account.name, accounts)]);
+  return { uid: account.uid, gid, groups: [...groups].filter((one) => one !== gid) };
+}
+
+function findAccount(wanted: string, { passwd }: Accounts): { name?: string; uid: number; gid: number } {
+  for (const [name, , uid, gid] of rows(passwd)) {
+    if (name === wanted || uid === wanted) return { ...(name && { name }), uid: Number(uid), gid: Number(gid) };
+  }
+  if (/^\d+$/.test(wanted)) return { uid: Number(wanted), gid: 0 };
+  throw new NodeError("CreateContainerConfigError", `Cannot run as user "${wanted}": the image has none of that name`);
+}
+
+function groupId(wanted: string | undefined, { group }: Accounts): number | undefined {
+  if (!wanted) return undefined;
+  const row = rows(group).find(([name, , id]) => name === wanted || id === wanted);
+  if (row !== undefined) return Number(row[2]);
+  if (/^\d+$/.test(wanted)) return Number(wanted);
+  throw new NodeError("CreateContainerConfigError", `Cannot run as group "${wanted}": the image has none of that name`);
+}
+
+function memberships(name: string | undefined, { group }: Accounts): number[] {
+  if (name === undefined) return [];
+  return rows(group).flatMap(([, , id, members = ""]) => (members.split(",").includes(name) ? [Number(id)] : []));
+}
+
+function rows(text: string): string[][] {
+  return text.split("\n").map((line) => line.trim().split(":"));
+}
+
+/** Out of a container's root folder, which is not ours to trust: no link is followed. */
+export async function readAccounts(rootfs: string): Promise<Accounts> {
+  const [passwd, group] = await Promise.all(["etc/passwd", "etc/group"].map((path) => readBeneath(rootfs, path)));
+  return { passwd: passwd ?? "", group: group ?? "" };
+}
+
+async function readBeneath(rootfs: string, path: string): Promise<string> {
+  try {
+    await using found = await openBeneath(rootfs, path);
+    const { size } = await found.stat();
+    if (!(await found.stat()).isFile() || size > fileLimit) return "";
+    await using file = await open(`/proc/self/fd/${found.fd}`);
+    return await file.readFile("utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from "node:http2";
+
+const serving = 1;
+const statusNames: Readonly<Record<number, string>> = {
+  0: "UNKNOWN",
+  1: "SERVING",
+  2: "NOT_SERVING",
+  3: "SERVICE_UNKNOWN",
+};
+const answerLimit = 64 * 1024;
+
+/** Asks `grpc.health.v1.Health/Check`; fails unless the service says that it serves. */
+export async function grpcCheck(host: string, port: number, service: string, signal: AbortSignal): Promise<void> {
+  const session = connect(`http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+  const failed = new Promise<never>((_, reject) => {
+    session.once("error", reject);
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+  failed.catch(() => undefined);
+  try {
+    const status = await Promise.race([check(session, service), failed]);
+    if (status !== serving) throw new Error(`service unhealthy (responded with "${statusNames[status] ?? status}")`);
+  } finally {
+    session.destroy();
+  }
+}
+
+async function check(session: ClientHttp2Session, service: string): Promise<number> {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/grpc.health.v1.Health/Check",
+    "content-type": "application/grpc",
+    "user-agent": "kube-probe/1.35",
+    te: "trailers",
+  });
+  let status: string | undefined;
+  const note = (headers: IncomingHttpHeaders): void => {
+    status = headers["grpc-status"]?.toString() ?? status;
+  };
+  stream.on("response", note).on("trailers", note);
+  stream.end(requestFrame(service));
+  const chunks: Buffer[] = [];
+  let length = 0;
+  stream.on("data", (chunk: Buffer) => {
+    if ((length += chunk.length) <= answerLimit) chunks.push(chunk);
+  });
+  await once(stream, "end");
+  if (status !== "0") throw new Error(`the health service answered with gRPC status ${status ?? "none"}`);
+  return parseAnswer(Buffer.concat(chunks));
+}
+
+/** A message has a byte for compression and four for its length before it; a HealthCheckRequest is `1: service`. */
+export function requestFrame(service: string): Buffer {
+  const name = Buffer.from(service);
+  if (name.length > 127) throw new Error(`the name of the service is longer than 127 bytes`);
+  const message = name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, name.length]), name]);
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** A HealthCheckResponse is `1: status`, left out when zero. */
+export function parseAnswer(frame: Buffer): number {
+  if (frame.length < 5) throw new Error("the health service gave no answer");
+  return frame.length >= 7 && frame[5] === 0x08 ? (frame[6] ?? 0) : 0;
+}

@@ -1,0 +1,10 @@
+import type { Container } from "@agent-sandbox/api";
+import { NodeError } from "../errors.ts";
+
+/** A port by its number, or by the name the container gives it. */
+export function portNumber(port: number | string, container: Container): number {
+  const named = container.ports?.find(({ name }) => name === port)?.containerPort;
+  const number = named ?? Number(port);
+  if (Number.isInteger(number) && number > 0 && number < 65_536) return number;
+  throw new NodeError("RunContainerError", `container "${container.name}" has no port "${port}"`);
+}

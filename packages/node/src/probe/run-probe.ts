@@ -1,0 +1,45 @@
+import type { Container } from "@agent-sandbox/api";
+import { messageOf } from "../errors.ts";
+import type { CommandResult } from "../pod/effects.ts";
+import { grpcCheck } from "./grpc-check.ts";
+import { httpGet } from "./http-get.ts";
+import { portNumber } from "./port-number.ts";
+import type { Probe } from "./probe-state.ts";
+import { tcpConnect } from "./tcp-connect.ts";
+
+export interface ProbeTarget {
+  readonly container: Container;
+  readonly address: string;
+  readonly run: (command: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
+}
+
+/** Asks once. Undefined when all is well, else what is wrong. */
+export async function runProbe(probe: Probe, target: ProbeTarget, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return await ask(probe, target, signal);
+  } catch (error) {
+    return signal.aborted && signal.reason instanceof Error && signal.reason.name === "TimeoutError"
+      ? `no answer within ${probe.timeoutSeconds || 1}s`
+      : messageOf(error);
+  }
+}
+
+async function ask(
+  { exec, httpGet: http, tcpSocket, grpc }: Probe,
+  { container, address, run }: ProbeTarget,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (exec !== undefined) {
+    const { code, output } = await run(exec.command ?? [], signal);
+    return code === 0 ? undefined : output.trim() || `command ended with exit code ${code}`;
+  }
+  if (http !== undefined) {
+    const port = portNumber(http.port, container);
+    const { status } = await httpGet({ ...http, host: http.host || address, port }, signal);
+    return status >= 200 && status < 400 ? undefined : `HTTP probe failed with statuscode: ${status}`;
+  }
+  if (tcpSocket !== undefined)
+    await tcpConnect(tcpSocket.host || address, portNumber(tcpSocket.port, container), signal);
+  if (grpc !== undefined) await grpcCheck(address, grpc.port, grpc.service ?? "", signal);
+  return undefined;
+}

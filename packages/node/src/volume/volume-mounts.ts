@@ -1,0 +1,66 @@
+import { mkdir, realpath, stat, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { Container } from "@agent-sandbox/api";
+import { messageOf, NodeError } from "../errors.ts";
+import { type Environment, expand } from "../oci/environment.ts";
+import type { OciMount } from "../oci/spec.ts";
+import type { VolumePlace } from "../pod/record.ts";
+import { openBeneath } from "../system/beneath.ts";
+import { bindDescriptor, mountsUnder } from "../system/mounts.ts";
+
+type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
+
+export interface MountsInput {
+  readonly container: Container;
+  readonly volumes: Readonly<Record<string, VolumePlace>>;
+  /** For `subPathExpr`. */
+  readonly environment: Environment;
+  /** A folder for what is mounted out of the midst of volumes; it goes with the container. */
+  readonly subPaths: string;
+}
+
+/** Where a container's volumes go, outermost first, so that none covers another. */
+export async function volumeMounts(input: MountsInput): Promise<OciMount[]> {
+  const mounts: OciMount[] = [];
+  for (const [index, mount] of (input.container.volumeMounts ?? []).entries()) {
+    const place = input.volumes[mount.name];
+    if (place === undefined) throw new NodeError("CreateContainerConfigError", `volume "${mount.name}" is not mounted`);
+    const readOnly = (mount.readOnly ?? false) || (place.readOnly ?? false);
+    const source = await sourceOf(mount, place, index, input);
+    const options = ["rbind", readOnly ? "ro" : "rw", "rprivate", "nosuid", "nodev"];
+    mounts.push({ destination: mount.mountPath, type: "bind", source, options });
+  }
+  return mounts.toSorted((a, b) => a.destination.split("/").length - b.destination.split("/").length);
+}
+
+async function sourceOf(mount: VolumeMount, place: VolumePlace, index: number, input: MountsInput): Promise<string> {
+  const subPath =
+    mount.subPathExpr === undefined ? (mount.subPath ?? "") : expand(mount.subPathExpr, input.environment);
+  if (subPath === "") return place.path;
+  try {
+    return await bindSubPath(place.path, subPath, join(input.subPaths, String(index)));
+  } catch (error) {
+    const message = `failed to prepare subPath for volumeMount "${mount.name}" of container "${input.container.name}": ${messageOf(error)}`;
+    throw new NodeError("CreateContainerConfigError", message, { cause: error });
+  }
+}
+
+/**
+ * What lies at a path of a volume now, and nothing else: containers may write to the volume, so links in it are followed
+ * only as far as they stay inside, and the way that was found is then walked without following any.
+ */
+async function bindSubPath(volume: string, subPath: string, target: string): Promise<string> {
+  if (subPath.startsWith("/") || subPath.split("/").includes("..") || subPath.includes("\0")) {
+    throw new Error(`"${subPath}" is not a path below the volume`);
+  }
+  const [root, real] = [await realpath(volume), await realpath(join(volume, subPath)).catch(() => undefined)];
+  const inside = real === undefined ? subPath : relative(root, real);
+  if (inside.startsWith("..")) throw new Error(`"${subPath}" leads out of the volume`);
+  await using handle = await openBeneath(root, inside, { makeMode: 0o755 });
+  const isFolder = (await handle.stat()).isDirectory();
+  if ((await mountsUnder(target)).includes(target)) return target;
+  await mkdir(isFolder ? target : join(target, ".."), { recursive: true, mode: 0o700 });
+  if (!isFolder && (await stat(target).catch(() => undefined)) === undefined) await writeFile(target, "");
+  await bindDescriptor(handle.fd, target);
+  return target;
+}
