@@ -13,6 +13,14 @@ export function matchesPattern(pattern: string, value: string): boolean {
   return compile(pattern)?.matcher(value).find() ?? false;
 }
 
+/** The first texts that the pattern finds, at most as many as asked for. */
+export function findAll(pattern: string, value: string, most: number): string[] {
+  const found: string[] = [];
+  const matcher = compile(pattern)?.matcher(value);
+  while (found.length < most && matcher?.find()) found.push(matcher.group() ?? "");
+  return found;
+}
+
 export function isPattern(pattern: string): boolean {
   return compile(pattern) !== undefined;
 }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, ownValue } from "../json-value.ts";
 import type { Json, StructuralSchema } from "../structural-schema.ts";
-import { type Compilation, compile } from "./program.ts";
+import { toDuration, toTimestamp } from "./library/conversions.ts";
 
 /**
  * A JSON value as CEL sees it: whole numbers as integers, times and durations as such, fields under names that CEL can
@@ -22,8 +22,10 @@ function celObject(schema: StructuralSchema, object: JsonObject): object {
   for (const [key, child] of Object.entries(object)) {
     const property = ownValue(schema.properties, key);
     const additional = schema.additionalProperties;
-    if (property !== undefined) result[escapeName(key)] = toCel(property, child);
-    else if (typeof additional === "object") result[key] = toCel(additional, child);
+    const name = property && escapeName(key);
+    if (property !== undefined) {
+      if (name !== undefined) result[name] = toCel(property, child);
+    } else if (typeof additional === "object") result[key] = toCel(additional, child);
   }
   return result;
 }
@@ -46,19 +48,20 @@ function celNumber(schema: StructuralSchema, value: number): bigint | number {
 
 /** A text that is not what its format says can be here only if it was stored before; it fails the rules that read it. */
 function celString(schema: StructuralSchema, value: string): unknown {
-  const conversion = schema.format === undefined ? undefined : conversions[schema.format];
-  if (conversion === undefined || "error" in conversion) return value;
+  const convert = schema.format === undefined ? undefined : conversions[schema.format];
+  if (convert === undefined) return value;
   try {
-    return conversion.program.run({ self: value });
+    return convert(value);
   } catch {
     return value;
   }
 }
 
-const conversions: { readonly [format: string]: Compilation | undefined } = {
-  date: compile("timestamp(self + 'T00:00:00Z')"),
-  "date-time": compile("timestamp(self)"),
-  duration: compile("duration(self)"),
+const conversions: { readonly [format: string]: ((text: string) => unknown) | undefined } = {
+  byte: (text) => Buffer.from(text, "base64"),
+  date: (text) => toTimestamp(`${text}T00:00:00Z`),
+  "date-time": toTimestamp,
+  duration: toDuration,
 };
 
 function untyped(value: Json): unknown {
@@ -73,9 +76,10 @@ const keywords = new Set(
   ),
 );
 
-/** Kubernetes' spelling of property names that are no identifiers of CEL. */
-export function escapeName(name: string): string {
+/** Kubernetes' spelling of property names that are no identifiers of CEL; none for what it cannot spell. */
+export function escapeName(name: string): string | undefined {
   if (keywords.has(name)) return `__${name}__`;
+  if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   return name
     .replaceAll("__", "__underscores__")
     .replaceAll(".", "__dot__")

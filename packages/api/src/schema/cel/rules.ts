@@ -1,6 +1,8 @@
+import type { Environment } from "@marcbachmann/cel-js";
 import { partsOf, somewhere } from "../schema-parts.ts";
 import type { StructuralSchema, ValidationRule } from "../structural-schema.ts";
-import { type Compilation, compile } from "./program.ts";
+import { type Compilation, compile, typeError } from "./program.ts";
+import { typedEnvironment } from "./self-type.ts";
 
 /** A rule of a schema, ready to run, or the reason why it never can. */
 export interface CompiledRule {
@@ -29,14 +31,59 @@ export const hasRules: (schema: StructuralSchema) => boolean = somewhere(
   (schema) => (schema["x-kubernetes-validations"]?.length ?? 0) > 0,
 );
 
+/** What can be said of a rule before any object comes. */
+export interface RuleCheck {
+  /** Of a rule that can be kept. */
+  readonly usesOldSelf: boolean;
+  /** Why it cannot be kept: what it calls or reads is not there, or is of another type. */
+  readonly ruleError: string | undefined;
+  /** The same of its message, if the rule itself can be kept. */
+  readonly messageError: string | undefined;
+}
+
+/** Judges the rules of this schema itself, in their order, given its types. */
+export function checkRules(schema: StructuralSchema, isRoot: boolean): RuleCheck[] {
+  const environment = environments(schema, isRoot || schema["x-kubernetes-embedded-resource"] === true);
+  return rulesOf(schema).map(({ rule, compilation, message }) => {
+    const { messageExpression } = rule;
+    const errorOf = (result: Compilation, expression: string, type: "bool" | "string"): string | undefined =>
+      "error" in result ? result.error : typeError(expression, environment(rule), type);
+    const ruleError = errorOf(compilation, rule.rule, "bool");
+    const isCompiled = ruleError === undefined && "program" in compilation;
+    return {
+      usesOldSelf: isCompiled && compilation.program.usesOldSelf,
+      ruleError,
+      messageError:
+        isCompiled && message && messageExpression ? errorOf(message, messageExpression, "string") : undefined,
+    };
+  });
+}
+
+/** One environment for each of the two types of `oldSelf`, made when it is needed. */
+function environments(schema: StructuralSchema, isResource: boolean): (rule: ValidationRule) => Environment {
+  const made = new Map<boolean, Environment>();
+  return ({ optionalOldSelf = false }) => {
+    const known = made.get(optionalOldSelf) ?? typedEnvironment(schema, { isResource, optionalOldSelf });
+    made.set(optionalOldSelf, known);
+    return known;
+  };
+}
+
 /** Every rule of a schema that cannot be compiled, for who admits the schema itself. */
 export function ruleErrors(schema: StructuralSchema): string[] {
+  return errorsIn(schema, true);
+}
+
+function errorsIn(schema: StructuralSchema, isRoot: boolean): string[] {
   if (!hasRules(schema)) return [];
-  const own = rulesOf(schema).flatMap(({ rule, compilation, message }) => [
-    ...("error" in compilation ? [`Cannot compile the rule "${rule.rule}": ${compilation.error}`] : []),
-    ...(message && "error" in message
-      ? [`Cannot compile the message expression "${rule.messageExpression}": ${message.error}`]
-      : []),
-  ]);
-  return [...own, ...partsOf(schema).flatMap(ruleErrors)];
+  const own = checkRules(schema, isRoot).flatMap(({ ruleError, messageError }, at) => {
+    const { rule = "", messageExpression = "" } = schema["x-kubernetes-validations"]?.[at] ?? {};
+    return [
+      ...(ruleError === undefined ? [] : [`Cannot compile the rule "${rule}": ${ruleError}`]),
+      ...(messageError === undefined
+        ? []
+        : [`Cannot compile the message expression "${messageExpression}": ${messageError}`]),
+    ];
+  });
+  return [...own, ...partsOf(schema).flatMap((part) => errorsIn(part, false))];
 }

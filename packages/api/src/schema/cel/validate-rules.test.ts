@@ -178,7 +178,7 @@ describe("rules", () => {
     const numbers = (count: number): Json => Array.from({ length: count }, (_, index) => index);
     expect(errorsOf(schema, numbers(100))).toEqual([]);
     expect(errorsOf(schema, numbers(100_000))).toEqual([
-      'v: Invalid value: "array": call cost exceeds limit for rule: twice',
+      "v: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: twice",
     ]);
   });
 
@@ -249,5 +249,37 @@ describe("transition rules", () => {
     const schema = ruled(integer, { rule: "self > 3", message: "m" });
     expect(errorsOf(schema, 2, 2)).toEqual([]);
     expect(errorsOf(schema, 1, 2)).toEqual(["v: Invalid value: 1: m"]);
+  });
+});
+
+describe("rules that would keep the server busy are cut off", () => {
+  const numbers: StructuralSchema = { type: "array", items: integer };
+  const texts: StructuralSchema = { type: "array", items: text };
+  const count = (length: number): number[] => Array.from({ length }, (_, index) => index);
+  const tooLong = "call cost exceeds limit for rule";
+  const cases: readonly (readonly [string, StructuralSchema, Json])[] = [
+    ["self.all(x, self.all(y, y >= 0))", numbers, count(3000)],
+    ["self.all(x, self.all(y, self.all(z, z < 0) || true) || true) || true", numbers, count(3000)],
+    ["self.all(i, x, self.all(j, y, y >= 0))", numbers, count(3000)],
+    ["self.map(x, self + self).size() > 0", numbers, count(3000)],
+    ["self.map(x, self.map(y, self)).size() > 0", numbers, count(3000)],
+    ["self.all(x, self == self.map(y, y))", numbers, count(3000)],
+    ["self.all(x, x in self)", numbers, count(20_000)],
+    ["lists.range(1000000000).size() > 0", numbers, []],
+    ["self.distinct().size() > 0", numbers, count(20_000)],
+    ["sets.contains(self, self)", numbers, count(20_000)],
+    ["self.map(x, self.join(',')).size() > 0", texts, count(3000).map(String)],
+    ["self.replace('', self).size() > 0", text, "a".repeat(1_000_000)],
+    ["self.split('').map(x, self.split('')).size() > 0", text, "ab".repeat(20_000)],
+    ["self.matches('(a|aa)+(b|bb)+(c|cc)+(d|dd)+')", text, "a".repeat(1_000_000)],
+  ];
+  test.for(cases)("%s", ([rule, schema, value]) => {
+    expect(errorsOf(ruled(schema, { rule }), value)).toEqual([expect.stringContaining(tooLong)]);
+  });
+
+  test("all together, and after that none is run", () => {
+    const schema: StructuralSchema = { type: "array", items: ruled(integer, { rule: "[1, 2, 3, 4].all(x, x > 0)" }) };
+    const errors = errorsOf(schema, count(300_000));
+    expect(errors).toEqual([expect.stringContaining("validation failed due to running out of cost budget")]);
   });
 });

@@ -4,6 +4,7 @@ import { childPath, keyPath } from "../field-path.ts";
 import { isObject, type JsonObject, jsonEqual, ownValue } from "../json-value.ts";
 import { fieldSpot, itemSpots, type Spot } from "../spot.ts";
 import type { Json, StructuralSchema, ValidationRule } from "../structural-schema.ts";
+import { Budget, CostError, objectTooCostly } from "./budget.ts";
 import { toCel } from "./cel-value.ts";
 import { type CompiledRule, hasRules, rulesOf } from "./rules.ts";
 
@@ -12,46 +13,36 @@ import { type CompiledRule, hasRules, rulesOf } from "./rules.ts";
  * only where there is an earlier value to compare with, the others do not complain about a value that was not changed.
  * The value must have passed the schema.
  */
-export function validateRules(schema: StructuralSchema, spot: Spot): FieldError[] {
-  if (!hasRules(schema) || spot.value === null) return [];
-  return [...ownErrors(schema, spot), ...childErrors(schema, spot)];
+export function validateRules(schema: StructuralSchema, spot: Spot, budget: Budget = new Budget()): FieldError[] {
+  if (!hasRules(schema) || spot.value === null || budget.spent) return [];
+  return [...ownErrors(schema, spot, budget), ...childErrors(schema, spot, budget)];
 }
 
-function childErrors(schema: StructuralSchema, spot: Spot): FieldError[] {
+function childErrors(schema: StructuralSchema, spot: Spot, budget: Budget): FieldError[] {
   const { items } = schema;
   if (Array.isArray(spot.value)) {
     if (items === undefined || !hasRules(items)) return [];
-    return itemSpots(schema, spot, spot.value).flatMap((item) => validateRules(items, item));
+    return itemSpots(schema, spot, spot.value).flatMap((item) => validateRules(items, item, budget));
   }
-  return isObject(spot.value) ? fieldErrors(schema, spot, spot.value) : [];
+  return isObject(spot.value) ? fieldErrors(schema, { ...spot, value: spot.value }, budget) : [];
 }
 
-function fieldErrors(schema: StructuralSchema, spot: Spot, object: JsonObject): FieldError[] {
-  return Object.entries(object).flatMap(([key, value]) => {
+function fieldErrors(schema: StructuralSchema, spot: Spot & { value: JsonObject }, budget: Budget): FieldError[] {
+  return Object.entries(spot.value).flatMap(([key, value]) => {
     const property = ownValue(schema.properties, key);
-    if (property !== undefined) return validateRules(property, fieldSpot(spot, key, value));
+    if (property !== undefined) return validateRules(property, fieldSpot(spot, key, value), budget);
     const additional = schema.additionalProperties;
     if (typeof additional !== "object") return [];
-    return validateRules(additional, fieldSpot(spot, key, value, keyPath(spot.path, key)));
+    return validateRules(additional, fieldSpot(spot, key, value, keyPath(spot.path, key)), budget);
   });
 }
 
-function ownErrors(schema: StructuralSchema, spot: Spot): FieldError[] {
-  let self: { readonly cel: unknown } | undefined;
-  const variables = (rule: ValidationRule): Variables => {
-    self ??= { cel: celOf(schema, spot, spot.value) };
-    const old = spot.old === undefined || spot.old === null ? undefined : celOf(schema, spot, spot.old);
-    return { self: self.cel, oldSelf: rule.optionalOldSelf ? Optional.of(old) : old };
-  };
-  return rulesOf(schema).flatMap((compiled) => {
-    const error = evaluateRule(schema, spot, compiled, variables);
-    return error === undefined ? [] : [error];
-  });
-}
-
-/** The object that was sent is always a resource, whether its schema says so or not. */
-function celOf(schema: StructuralSchema, { path }: Spot, value: Json): unknown {
-  return path === "" ? toCel(schema, value, true) : toCel(schema, value);
+/** One place in an object with rules, and what they are evaluated with. */
+interface Place {
+  readonly schema: StructuralSchema;
+  readonly spot: Spot;
+  readonly budget: Budget;
+  readonly variables: (rule: ValidationRule) => Variables;
 }
 
 interface Variables {
@@ -59,48 +50,69 @@ interface Variables {
   readonly oldSelf: unknown;
 }
 
-function evaluateRule(
-  schema: StructuralSchema,
-  spot: Spot,
-  compiled: CompiledRule,
-  variables: (rule: ValidationRule) => Variables,
-): FieldError | undefined {
+function ownErrors(schema: StructuralSchema, spot: Spot, budget: Budget): FieldError[] {
+  const rules = rulesOf(schema);
+  if (rules.length === 0) return [];
+  const place = { schema, spot, budget, variables: variablesAt(schema, spot) };
+  const errors: FieldError[] = [];
+  for (const rule of rules) {
+    const error = evaluateRule(place, rule);
+    if (error !== undefined) errors.push(error);
+    if (budget.spent) break;
+  }
+  return errors;
+}
+
+/** Made when the first rule needs them. */
+function variablesAt(schema: StructuralSchema, spot: Spot): Place["variables"] {
+  let self: { readonly cel: unknown } | undefined;
+  let old: { readonly cel: unknown } | undefined;
+  return ({ optionalOldSelf }) => {
+    self ??= { cel: celOf(schema, spot, spot.value) };
+    old ??= { cel: spot.old === undefined || spot.old === null ? undefined : celOf(schema, spot, spot.old) };
+    return { self: self.cel, oldSelf: optionalOldSelf ? Optional.of(old.cel) : old.cel };
+  };
+}
+
+/** The object that was sent is always a resource, whether its schema says so or not. */
+function celOf(schema: StructuralSchema, { path }: Spot, value: Json): unknown {
+  return path === "" ? toCel(schema, value, true) : toCel(schema, value);
+}
+
+function evaluateRule(place: Place, compiled: CompiledRule): FieldError | undefined {
+  const { schema, spot, budget } = place;
   const { rule, compilation } = compiled;
   const type = schema.type ?? "";
   if ("error" in compilation) return invalid(spot.path, type, `rule compile error: ${compilation.error}`);
   const { program } = compilation;
   const hasOld = spot.old !== undefined && spot.old !== null;
   if (program.usesOldSelf && !hasOld && !rule.optionalOldSelf) return undefined;
-  const named = rule.message?.trim() || rule.rule.trim();
-  if (program.loops > 1 && longestCollection(spot.value) ** program.loops > mostSteps) {
-    return invalid(spot.path, type, `call cost exceeds limit for rule: ${named}`);
-  }
   try {
-    if (program.run(variables(rule)) === true) return undefined;
+    if (program.run(place.variables(rule), budget) === true) return undefined;
   } catch (error) {
-    return invalid(spot.path, type, `${(error as Error).message} evaluating rule: ${named}`);
+    return invalid(spot.path, type, whyNot(error as Error, rule));
   }
   if (!program.usesOldSelf && hasOld && jsonEqual(spot.value, spot.old)) return undefined;
-  return failure(schema, spot, rule, messageOf(compiled, variables));
+  return failure(schema, spot, rule, messageOf(place, compiled));
 }
 
-// About a second of work. Evaluation cannot be interrupted, so loops within loops are judged before they start.
-const mostSteps = 1_000_000;
-
-function longestCollection(value: Json): number {
-  if (typeof value !== "object" || value === null) return 0;
-  const children = Object.values(value);
-  return children.reduce((longest: number, child) => Math.max(longest, longestCollection(child)), children.length);
+function whyNot(error: Error, rule: ValidationRule): string {
+  if (error === objectTooCostly) return error.message;
+  const named = rule.message?.trim() || rule.rule.trim();
+  if (error instanceof CostError) {
+    return `'${error.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${named}`;
+  }
+  return `${error.message} evaluating rule: ${named}`;
 }
 
 // Kubernetes' bound for a computed message.
 const longestMessage = 5 * 1024;
 
-function messageOf({ rule, message }: CompiledRule, variables: (rule: ValidationRule) => Variables): string {
+function messageOf({ variables, budget }: Place, { rule, message }: CompiledRule): string {
   const fixed = rule.message?.trim() || `failed rule: ${rule.rule.trim()}`;
   if (message === undefined || "error" in message) return fixed;
   try {
-    const text = message.program.run(variables(rule));
+    const text = message.program.run(variables(rule), budget);
     const trimmed = typeof text === "string" ? text.trim() : "";
     return trimmed === "" || trimmed.includes("\n") || trimmed.length > longestMessage ? fixed : trimmed;
   } catch {

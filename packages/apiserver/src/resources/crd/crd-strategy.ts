@@ -27,6 +27,7 @@ export const crdStrategy: Strategy = {
   },
   deletionProblem: ({ metadata }) =>
     ownNames.has(metadata.name ?? "") ? "the server has this kind built in" : undefined,
+  marksTimeAlone: true,
   markDeleted: (crd) => withTerminating(withFinalizer(crd)),
 };
 

@@ -1,7 +1,8 @@
-import { applyDefaults, type Json, ruleErrors, type StructuralSchema, validate } from "@agent-sandbox/api/schema";
+import { applyDefaults, type Json, type StructuralSchema, validate } from "@agent-sandbox/api/schema";
 import type { FieldError } from "../../api-error.ts";
 import { isJsonObject, type JsonObject } from "../../api-object.ts";
 import { forbidden, invalidValue, notSupported, required } from "../field-problems.ts";
+import { ruleProblems } from "./rule-problems.ts";
 
 /** Where in a schema a part stands: what it must say for itself depends on it. */
 type Place = "root" | "field" | "item" | "value";
@@ -15,10 +16,7 @@ export function structuralProblems(schema: unknown, path: string): FieldError[] 
   const problems = partProblems(schema, path, "root", 0);
   if (problems.length > 0) return problems;
   const checked = schema as unknown as StructuralSchema;
-  return [
-    ...ruleErrors(checked).map((why) => invalidValue(`${path}.x-kubernetes-validations`, "", why)),
-    ...defaultProblems(checked, path),
-  ];
+  return [...ruleProblems(checked, path), ...defaultProblems(checked, path)];
 }
 
 const unsupported = ["$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties"];

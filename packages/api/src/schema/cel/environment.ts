@@ -1,0 +1,123 @@
+import { Environment } from "@marcbachmann/cel-js";
+import { cidr } from "./library/cidr.ts";
+import { conversions } from "./library/conversions.ts";
+import { namedFormats } from "./library/formats.ts";
+import { ip } from "./library/ip.ts";
+import type { Library } from "./library/library.ts";
+import { lists } from "./library/lists.ts";
+import { registerMacros } from "./library/macros.ts";
+import { optionals } from "./library/optionals.ts";
+import { quantity } from "./library/quantity.ts";
+import { regex } from "./library/regex.ts";
+import { semver } from "./library/semver.ts";
+import { sets } from "./library/sets.ts";
+import { strings } from "./library/strings.ts";
+import { urls } from "./library/urls.ts";
+
+/** Those that kube-apiserver 1.36 gives to the rules of CustomResourceDefinitions, and no others. */
+const libraries: readonly Library[] = [
+  conversions,
+  strings,
+  lists,
+  sets,
+  regex,
+  urls,
+  quantity,
+  ip,
+  cidr,
+  namedFormats,
+  semver,
+  optionals,
+];
+
+/** What a rule may call, as `name` or `receiver.name`. */
+export type CallKind = "call" | "rcall";
+
+const standard: { readonly [kind in CallKind]: string } = {
+  call: "bool bytes double duration dyn has int matches size string timestamp type uint",
+  rcall:
+    "all contains endsWith exists exists_one filter getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds hasValue map matches none of optFlatMap optMap or orValue size startsWith value existsOne transformList transformMap transformMapEntry sortBy",
+};
+
+const nameOf = (signature: string): { name: string; kind: CallKind } => {
+  const [, receiver, name = ""] = /^(?:([\w.<>]+)\.)?(\w+)\(/.exec(signature) ?? [];
+  return { name, kind: receiver === undefined ? "call" : "rcall" };
+};
+
+const allowed: { readonly [kind in CallKind]: Set<string> } = {
+  call: new Set(standard.call.split(" ")),
+  rcall: new Set(standard.rcall.split(" ")),
+};
+for (const { functions } of libraries) {
+  for (const signature of Object.keys(functions)) {
+    const { name, kind } = nameOf(signature);
+    allowed[kind].add(name);
+  }
+}
+
+export const isAllowed = (kind: CallKind, name: string): boolean => allowed[kind].has(name);
+
+/**
+ * The names under which functions are that the library has too, but with another meaning. It takes no second one of the
+ * same signature, so ours have names that no rule can say, and the calls in rules are changed to them.
+ */
+const replaced = new Set([
+  "double",
+  "duration",
+  "indexOf",
+  "int",
+  "join",
+  "lastIndexOf",
+  "lowerAscii",
+  "matches",
+  "split",
+  "string",
+  "substring",
+  "timestamp",
+  "trim",
+  "upperAscii",
+]);
+const mark = "__";
+
+export const privateName = (name: string): string => (replaced.has(name) ? mark + name : name);
+export const publicNames = (text: string): string => text.replaceAll(/\b__(?=[a-z])/gi, "");
+
+/** A namespace is a constant whose class has its functions. */
+function registerNamespace(environment: Environment, name: string): void {
+  const Namespace = class {
+    readonly name: string = name;
+  };
+  environment.registerType(`namespace.${name}`, Namespace).registerConstant(name, `namespace.${name}`, new Namespace());
+}
+
+function registerLibrary(environment: Environment, { types, namespaces, functions, equals }: Library): void {
+  for (const [name, type] of Object.entries(types ?? {})) environment.registerType(name, type);
+  for (const name of namespaces ?? []) registerNamespace(environment, name);
+  for (const [signature, handler] of Object.entries(functions)) {
+    const { name } = nameOf(signature);
+    const own = signature.replace(new RegExp(`(^|\\.)${name}\\(`), `$1${privateName(name)}(`);
+    environment.registerFunction(own, handler, { async: false } as object);
+  }
+  for (const [type, isEqual] of Object.entries(equals ?? {})) {
+    environment.registerOperator(`${type} == ${type}`, isEqual);
+  }
+}
+
+function createEnvironment(): Environment {
+  const environment = new Environment({
+    enableOptionalTypes: true,
+    homogeneousAggregateLiterals: false,
+    limits: { maxAstNodes: 10_000 },
+  });
+  for (const library of libraries) registerLibrary(environment, library);
+  registerMacros(environment);
+  return environment;
+}
+
+let made: Environment | undefined;
+
+/** Without variables: clone it to declare some. Made when the first rule comes. */
+export function baseEnvironment(): Environment {
+  made ??= createEnvironment();
+  return made;
+}

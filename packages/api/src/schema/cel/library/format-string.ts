@@ -1,0 +1,116 @@
+import { spend, weightOf } from "../budget.ts";
+import { textOf } from "./conversions.ts";
+import { Duration, Type, UnsignedInt } from "./values.ts";
+
+/** `'%s is %d'.format(['a', 1])`, with the clauses and the strictness of CEL. */
+export function formatString(format: string, values: readonly unknown[]): string {
+  spend(weightOf(format) + 2 * weightOf(values));
+  let next = 0;
+  const result = format.replace(/%(?:%|(?:\.(\d+))?([a-zA-Z])|)/g, (clause, precision?: string, verb?: string) => {
+    if (clause === "%%") return "%";
+    if (verb === undefined) throw new Error("could not parse formatting clause: unexpected end of string");
+    if (next >= values.length) throw new Error(`index ${next} out of range`);
+    return formatted(verb, values[next++], precision);
+  });
+  spend(weightOf(result));
+  return result;
+}
+
+// Far more digits than a double has; a bound, because a format may ask for any number.
+const mostDigits = 100;
+
+function formatted(verb: string, value: unknown, precision: string | undefined): string {
+  const digits = precision === undefined ? 6 : Number(precision);
+  if (digits > mostDigits) throw new Error(`precision ${digits} is out of range`);
+  switch (verb) {
+    case "s":
+      return shown(value);
+    case "d":
+      return decimal(value);
+    case "f":
+      return grouped(doubleOf(value, "f"), digits);
+    case "e":
+      return scientific(doubleOf(value, "e"), digits);
+    case "b":
+      return typeof value === "boolean" ? (value ? "1" : "0") : integerOf(value, "b").toString(2);
+    case "o":
+      return integerOf(value, "o").toString(8);
+    case "x":
+      return hexadecimal(value);
+    case "X":
+      return hexadecimal(value).toUpperCase();
+    default:
+      throw new Error(`could not parse formatting clause: unrecognized formatting clause "${verb}"`);
+  }
+}
+
+function decimal(value: unknown): string {
+  if (typeof value === "bigint" || value instanceof UnsignedInt) return String(value);
+  throw new Error("error during formatting: decimal clause can only be used on integers");
+}
+
+function integerOf(value: unknown, verb: string): bigint {
+  if (typeof value === "bigint") return value;
+  if (value instanceof UnsignedInt) return value.valueOf();
+  throw new Error(`error during formatting: %${verb} can only be used on integers`);
+}
+
+function doubleOf(value: unknown, verb: string): number {
+  if (typeof value === "number") return value;
+  if (value === "NaN" || value === "Infinity" || value === "-Infinity") return Number(value);
+  throw new Error(`error during formatting: %${verb} can only be used on doubles`);
+}
+
+function hexadecimal(value: unknown): string {
+  if (typeof value === "string") return Buffer.from(value).toString("hex");
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
+  return integerOf(value, "x").toString(16);
+}
+
+const infinite = (value: number): string => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞");
+
+/** With commas, as Kubernetes' release of CEL writes fixed-point numbers. */
+function grouped(value: number, digits: number): string {
+  if (!Number.isFinite(value)) return infinite(value);
+  const [whole = "", fraction] = Math.abs(value).toFixed(digits).split(".");
+  const sign = value < 0 || Object.is(value, -0) ? "-" : "";
+  const commas = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return sign + commas + (fraction === undefined ? "" : `.${fraction}`);
+}
+
+const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+function scientific(value: number, digits: number): string {
+  if (!Number.isFinite(value)) return infinite(value);
+  const [mantissa = "", exponent = "+0"] = value.toExponential(digits).split("e");
+  const raised = Array.from(exponent.slice(1).padStart(2, "0"), (digit) => superscripts[Number(digit)]).join("");
+  return `${mantissa}\u202f×\u202f10${exponent.startsWith("-") ? "⁻" : ""}${raised}`;
+}
+
+function shown(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (value instanceof Map) return shownMap([...value]);
+  if (typeof value === "object" && isPlainObject(value)) return shownMap(Object.entries(value));
+  const text = textOf(value);
+  if (text === undefined) throw new Error("error during formatting: string clause can only be used on simple values");
+  return text;
+}
+
+const isPlainObject = (value: object): boolean =>
+  Object.getPrototypeOf(value) === null || Object.getPrototypeOf(value) === Object.prototype;
+
+function shownMap(entries: readonly (readonly [unknown, unknown])[]): string {
+  const pairs = entries.map(([key, value]) => [literal(key), literal(value)] as const);
+  pairs.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${pairs.map(([key, value]) => `${key}:${value}`).join(", ")}}`;
+}
+
+/** As it would be written in CEL. */
+function literal(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "number" && Number.isFinite(value)) return value.toFixed(6);
+  if (value instanceof Date) return `timestamp(${JSON.stringify(shown(value))})`;
+  if (value instanceof Duration) return `duration(${JSON.stringify(shown(value))})`;
+  return value instanceof Type ? value.name : shown(value);
+}

@@ -1,0 +1,163 @@
+import type { StructuralSchema, ValidationRule } from "@agent-sandbox/api/schema";
+
+const text: StructuralSchema = { type: "string", maxLength: 20 };
+const integer: StructuralSchema = { type: "integer" };
+const pair: StructuralSchema = { type: "object", properties: { a: integer, b: integer } };
+const named: StructuralSchema = { type: "object", required: ["n"], properties: { n: text, v: integer } };
+
+const ruled = (schema: StructuralSchema, ...rules: ValidationRule[]): StructuralSchema => ({
+  ...schema,
+  "x-kubernetes-validations": rules,
+});
+
+/** Schemas that both must refuse, for the same fields and in the same words. */
+export const brokenSchemas: readonly { readonly name: string; readonly schema: StructuralSchema }[] = [
+  { name: "no rule", schema: ruled(text, { rule: " " }) },
+  { name: "a message of spaces", schema: ruled(text, { rule: "true", message: "  " }) },
+  { name: "a message of two lines", schema: ruled(text, { rule: "true", message: "a\nb" }) },
+  { name: "a rule of two lines without a message", schema: ruled(text, { rule: "true &&\ntrue" }) },
+  { name: "a message expression of spaces", schema: ruled(text, { rule: "true", messageExpression: " " }) },
+  { name: "a message expression that is no text", schema: ruled(text, { rule: "true", messageExpression: "1" }) },
+  { name: "a message expression that reads nothing", schema: ruled(text, { rule: "true", messageExpression: "x" }) },
+  { name: "an unknown reason", schema: ruled(text, { rule: "true", reason: "Because" as "FieldValueInvalid" }) },
+  { name: "a path to nothing", schema: ruled(pair, { rule: "true", fieldPath: ".c" }) },
+  { name: "a path that is none", schema: ruled(pair, { rule: "true", fieldPath: "a" }) },
+  {
+    name: "oldSelf in a plain list",
+    schema: { type: "array", maxItems: 3, items: ruled(text, { rule: "self == oldSelf" }) },
+  },
+  { name: "an optional oldSelf that is not used", schema: ruled(text, { rule: "true", optionalOldSelf: true }) },
+  {
+    name: "an optional oldSelf used as if it were there",
+    schema: ruled(text, { rule: "self == oldSelf", optionalOldSelf: true }),
+  },
+  { name: "a rule that is no condition", schema: ruled(text, { rule: "self" }) },
+  { name: "two that are wrong", schema: ruled(text, { rule: "self >" }, { rule: "nothing(self)" }) },
+];
+
+export interface Transition {
+  readonly name: string;
+  readonly schema: StructuralSchema;
+  readonly before: unknown;
+  /** Without one, it is about creation. */
+  readonly after?: unknown;
+}
+
+/** What is stored, what comes next, and both servers say the same. */
+export const transitions: readonly Transition[] = [
+  { name: "a message", schema: ruled(text, { rule: "self != 'b'", message: " no b " }), before: "b" },
+  { name: "no message", schema: ruled(integer, { rule: "self > 3" }), before: 2 },
+  {
+    name: "a computed message",
+    schema: ruled(pair, { rule: "self.a <= self.b", messageExpression: "'a is %d'.format([self.a])" }),
+    before: { a: 2, b: 1 },
+  },
+  {
+    name: "a computed message that fails",
+    schema: ruled(pair, { rule: "has(self.b)", message: "m", messageExpression: "string(self.b)" }),
+    before: { a: 2 },
+  },
+  {
+    name: "a computed message of two lines",
+    schema: ruled(pair, { rule: "false", messageExpression: "'a\\nb'" }),
+    before: {},
+  },
+  {
+    name: "forbidden",
+    schema: ruled(integer, { rule: "self > 3", message: "m", reason: "FieldValueForbidden" }),
+    before: 2,
+  },
+  {
+    name: "required",
+    schema: ruled(integer, { rule: "self > 3", message: "m", reason: "FieldValueRequired" }),
+    before: 2,
+  },
+  {
+    name: "duplicate",
+    schema: ruled(integer, { rule: "self > 3", message: "m", reason: "FieldValueDuplicate" }),
+    before: 2,
+  },
+  {
+    name: "a blamed field",
+    schema: ruled(pair, { rule: "self.a <= self.b", message: "m", fieldPath: ".a" }),
+    before: { a: 2, b: 1 },
+  },
+  {
+    name: "a blamed key",
+    schema: ruled(
+      { type: "object", properties: { m: { type: "object", additionalProperties: text } } },
+      { rule: "false", message: "m", fieldPath: ".m['a.b']" },
+    ),
+    before: {},
+  },
+  { name: "what is not there", schema: ruled(pair, { rule: "self.a <= self.b" }), before: { a: 2 } },
+  { name: "division by zero", schema: ruled(integer, { rule: "1 / self > 0" }), before: 0 },
+  {
+    name: "immutable, unchanged",
+    schema: ruled(text, { rule: "self == oldSelf", message: "immutable" }),
+    before: "a",
+    after: "a",
+  },
+  {
+    name: "immutable, changed",
+    schema: ruled(text, { rule: "self == oldSelf", message: "immutable" }),
+    before: "a",
+    after: "b",
+  },
+  {
+    name: "an optional earlier value, absent",
+    schema: ruled(text, { rule: "oldSelf.hasValue() || self == 'x'", optionalOldSelf: true, message: "x" }),
+    before: "a",
+  },
+  {
+    name: "an optional earlier value, present",
+    schema: ruled(text, {
+      rule: "!oldSelf.hasValue() || oldSelf.value() == self",
+      optionalOldSelf: true,
+      message: "no",
+    }),
+    before: "a",
+    after: "b",
+  },
+  {
+    name: "an optional earlier value by default",
+    schema: ruled(integer, { rule: "self >= oldSelf.orValue(0)", optionalOldSelf: true, message: "no" }),
+    before: 5,
+    after: 4,
+  },
+  {
+    name: "items of a map list",
+    schema: {
+      type: "array",
+      maxItems: 5,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["n"],
+      items: ruled(named, { rule: "self.v >= oldSelf.v", message: "no shrinking" }),
+    },
+    before: [
+      { n: "a", v: 1 },
+      { n: "b", v: 2 },
+    ],
+    after: [
+      { n: "b", v: 1 },
+      { n: "a", v: 5 },
+      { n: "c", v: 0 },
+    ],
+  },
+  {
+    name: "values of a map",
+    schema: {
+      type: "object",
+      maxProperties: 5,
+      additionalProperties: ruled(integer, { rule: "self >= oldSelf", message: "no shrinking" }),
+    },
+    before: { a: 1 },
+    after: { a: 0, b: 5 },
+  },
+];
+
+/** kube-apiserver reckons before it runs anything; here rules pay while they run. */
+export const tooCostlyThere: readonly string[] = [
+  "['a', 'b'].join() == 'ab'",
+  "ip('127.0.0.1') == ip('127.0.0.1') && ip('127.0.0.1') != ip('10.0.0.1')",
+];
