@@ -2,8 +2,14 @@ import type { Stored } from "./store.ts";
 
 /** The current objects of one resource, by key and in the order of their keys. */
 export class Objects {
-  readonly #byKey = new Map<string, Stored>();
-  readonly #keys: string[] = [];
+  readonly #byKey: Map<string, Stored>;
+  readonly #keys: string[];
+
+  /** Takes the map over. */
+  constructor(byKey: Map<string, Stored> = new Map()) {
+    this.#byKey = byKey;
+    this.#keys = [...byKey.keys()].sort();
+  }
 
   get size(): number {
     return this.#keys.length;
@@ -15,7 +21,6 @@ export class Objects {
 
   set(key: string, stored: Stored): void {
     if (!this.#byKey.has(key)) {
-      // Keys arrive in order while a store is loaded and mostly at random later: both are one splice.
       const last = this.#keys.at(-1);
       if (last === undefined || last < key) this.#keys.push(key);
       else this.#keys.splice(this.#lowerBound(key), 0, key);
