@@ -43,8 +43,8 @@ format: setup ## Rewrite the sources in the house format
 	@biome check --write .
 
 .PHONY: test test-unit test-kube test-api test-node test-controllers test-router test-e2e test-kubernetes test-differential test-clients
-test: setup-test ## Install what is missing and run every suite
-	@$(NODE) scripts/test.ts all
+test: setup-test ## Install what is missing and run every suite; what passed and is unchanged only with FRESH=1
+	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
 	@$(NODE) scripts/test.ts unit
 test-kube: setup-test ## The client and informer against a hostile API server

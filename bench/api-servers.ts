@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { build } from "esbuild";
 import { startKubernetes } from "../test/kube-apiserver/start.ts";
@@ -48,6 +48,8 @@ export class EmbeddedServer implements AsyncDisposable {
     const flags = ["--expose-gc", "--disable-warning=ExperimentalWarning"];
     const child = spawn(process.execPath, [...flags, script, folder, String(pods)], {
       stdio: ["pipe", "pipe", "inherit"],
+      // As the launcher has it: the first start fills it.
+      env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(script), "compiled") },
     });
     const input: Interface = createInterface({ input: child.stdout });
     const lines = input[Symbol.asyncIterator]();
