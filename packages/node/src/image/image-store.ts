@@ -1,5 +1,7 @@
 import { NodeError } from "../errors.ts";
 import type { ImageConfig } from "../oci/build-spec.ts";
+import type { RegistryLogins } from "./credentials.ts";
+import type { StoredImage } from "./image-index.ts";
 
 export interface Image {
   /** What `status.containerStatuses[].imageID` shows. */
@@ -9,12 +11,51 @@ export interface Image {
   readonly config: ImageConfig;
 }
 
+export type PullPolicy = "Always" | "IfNotPresent" | "Never";
+
+export interface ResolveOptions {
+  /** Default "IfNotPresent". Built-in images are always here. */
+  readonly policy?: PullPolicy | undefined;
+  /** For the registry. Default: none. */
+  readonly logins?: RegistryLogins | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export interface ImageStore {
-  /** Fails with the reason the kubelet would give. */
-  resolve(name: string): Promise<Image>;
+  /**
+   * The image of a name, pulled if the policy wants it. Fails with the reason the kubelet would give: `ErrImagePull`,
+   * `ErrImageNeverPull`, `InvalidImageName`.
+   */
+  resolve(name: string, options?: ResolveOptions): Promise<Image>;
+  /** One that is here, whatever its names stand for by now. */
+  byId(id: string): Promise<Image | undefined>;
+}
+
+/** What people do with images by commands. */
+export interface ImageAdmin {
+  list(): Promise<readonly ListedImage[]>;
+  /** Brings the name up to what the registry has. */
+  pull(name: string, options?: Pick<ResolveOptions, "logins" | "signal">): Promise<StoredImage>;
+  /** Every image of an archive of docker's or OCI's form. `name` is for an archive that names none. */
+  load(file: string, name?: string): Promise<readonly StoredImage[]>;
+  /** By name or id. The image goes with its last name, unless it is in use. */
+  remove(nameOrId: string): Promise<Removed>;
+  /** Removes what no Pod uses: images without a name, or all. */
+  prune(which: "unnamed" | "unused"): Promise<readonly StoredImage[]>;
+}
+
+export interface ListedImage extends StoredImage {
+  readonly inUse: boolean;
+  readonly lastUsedAt: number;
+}
+
+export interface Removed {
+  readonly untagged: readonly string[];
+  readonly removed?: string;
 }
 
 export const hostImageName = "host";
+export const sandboxdImageName = "sandboxd";
 
 /** The images that need no registry. */
 export function builtInImages(host: () => Promise<Image>): ImageStore {
@@ -26,5 +67,6 @@ export function builtInImages(host: () => Promise<Image>): ImageStore {
         `Cannot pull image "${name}": this node has only the built-in image "${hostImageName}"`,
       );
     },
+    byId: async () => undefined,
   };
 }

@@ -11,6 +11,9 @@ const packageByProgram: Readonly<Record<string, string>> = {
   mount: "mount",
   umount: "mount",
   find: "findutils",
+  skopeo: "skopeo",
+  prlimit: "util-linux",
+  unshare: "util-linux",
 };
 
 export interface CommandOptions {
