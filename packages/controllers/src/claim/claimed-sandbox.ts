@@ -1,0 +1,148 @@
+import {
+  controllerReference,
+  createdByLabel,
+  type LaunchType,
+  launchTypeLabel,
+  nameHash,
+  type PodMetadata,
+  podNameAnnotation,
+  type Sandbox,
+  type SandboxClaim,
+  safeToEvictAnnotation,
+  sandboxClaims,
+  sandboxPodTemplateHashLabel,
+  sandboxTemplateHashLabel,
+  sandboxTemplateRefAnnotation,
+  traceContextAnnotation,
+  warmPoolSandboxLabel,
+} from "@agent-sandbox/api";
+import type { Blueprint } from "../template/blueprint.ts";
+import { injectEnv } from "./env.ts";
+import { claimedPodMetadata, identityOf } from "./pod-metadata.ts";
+import type { Outcome } from "./problem.ts";
+import { referenceOf } from "./reference.ts";
+import { mergeVolumeClaims } from "./volume-claims.ts";
+
+/** The Sandbox that a claim gets when no pool member can serve it. */
+export function coldSandbox(claim: SandboxClaim, blueprint: Blueprint): Outcome<Sandbox> {
+  const { name = "", namespace = "" } = claim.metadata;
+  const { template, spec } = blueprint;
+  const { envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = template.spec;
+  const templateName = template.metadata.name ?? "";
+  const hash = nameHash(templateName);
+  const added = claim.spec.volumeClaimTemplates ?? [];
+  const volumes = mergeVolumeClaims(spec.volumeClaimTemplates, added, volumeClaimTemplatesPolicy);
+  if ("problem" in volumes) return volumes;
+  const metadata = claimedPodMetadata(claim, spec.podTemplate.metadata, hash);
+  if ("problem" in metadata) return metadata;
+  const pod = injectEnv(spec.podTemplate.spec, claim.spec.env ?? [], envVarsInjectionPolicy);
+  if ("problem" in pod) return pod;
+  return {
+    value: {
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      metadata: {
+        name,
+        namespace,
+        labels: { ...identityOf(claim, hash), [launchTypeLabel]: "cold" },
+        annotations: { [sandboxTemplateRefAnnotation]: templateName, ...traceOf(claim) },
+        ownerReferences: [controllerReference(sandboxClaims, claim)],
+      },
+      spec: {
+        ...spec,
+        podTemplate: { metadata: metadata.value, spec: pod.value },
+        ...(volumes.value && { volumeClaimTemplates: volumes.value }),
+      },
+    },
+  };
+}
+
+/** A pool member after its transfer to the claim. `blueprint` is of the template it was made from, if that still exists. */
+export function transferred(
+  claim: SandboxClaim,
+  member: Sandbox,
+  { blueprint, templateName }: { blueprint: Blueprint | undefined; templateName: string },
+): Outcome<Sandbox> {
+  const given = blueprint === undefined ? withoutPool(member.spec.podTemplate.metadata) : metadataOf(blueprint);
+  const podMetadata = claimedPodMetadata(claim, given, nameHash(templateName));
+  if ("problem" in podMetadata) return podMetadata;
+  const { labels, annotations } = member.metadata;
+  return {
+    value: {
+      ...member,
+      metadata: {
+        ...member.metadata,
+        labels: {
+          ...poolLabelsRemoved(labels),
+          ...identityOf(claim, nameHash(templateName)),
+          [launchTypeLabel]: "warm",
+        },
+        // There before the Sandbox can be seen as the claim's: clients look for the Pod under it.
+        annotations: { ...annotations, [podNameAnnotation]: member.metadata.name ?? "", ...traceOf(claim) },
+        ownerReferences: [controllerReference(sandboxClaims, claim)],
+      },
+      spec: { ...member.spec, podTemplate: { ...member.spec.podTemplate, metadata: podMetadata.value } },
+    },
+  };
+}
+
+/** A Sandbox that the claim has, with what drifted put right. Without a blueprint its Pod's metadata is left as it is. */
+export function upToDate(
+  claim: SandboxClaim,
+  sandbox: Sandbox,
+  { blueprint, templateName }: { blueprint: Blueprint | undefined; templateName: string | undefined },
+): Outcome<Sandbox> {
+  if (templateName === undefined) return { value: sandbox };
+  const hash = nameHash(templateName);
+  const podMetadata = blueprint && claimedPodMetadata(claim, metadataOf(blueprint), hash);
+  if (podMetadata !== undefined && "problem" in podMetadata) return podMetadata;
+  const { [createdByLabel]: _, ...labels } = sandbox.metadata.labels ?? {};
+  const launchType = labels[launchTypeLabel] ?? launchTypeOf(claim, sandbox);
+  return {
+    value: {
+      ...sandbox,
+      metadata: {
+        ...sandbox.metadata,
+        labels: { ...labels, ...identityOf(claim, hash), [launchTypeLabel]: launchType },
+      },
+      spec: podMetadata
+        ? { ...sandbox.spec, podTemplate: { ...sandbox.spec.podTemplate, metadata: podMetadata.value } }
+        : sandbox.spec,
+    },
+  };
+}
+
+/** Only a cold start names a Sandbox after its claim, and only a warm one was noted on the claim by earlier controllers. */
+function launchTypeOf(claim: SandboxClaim, sandbox: Sandbox): LaunchType {
+  const { name } = sandbox.metadata;
+  return name === claim.metadata.name && name !== referenceOf(claim)?.name ? "cold" : "warm";
+}
+
+function metadataOf({ template }: Blueprint): PodMetadata | undefined {
+  return template.spec.podTemplate.metadata;
+}
+
+function traceOf({ metadata }: SandboxClaim): Record<string, string> {
+  const trace = metadata.annotations?.[traceContextAnnotation];
+  return trace === undefined ? {} : { [traceContextAnnotation]: trace };
+}
+
+function poolLabelsRemoved(labels: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  const {
+    [warmPoolSandboxLabel]: _pool,
+    [sandboxTemplateHashLabel]: _hash,
+    [sandboxPodTemplateHashLabel]: _podHash,
+    [createdByLabel]: _by,
+    ...kept
+  } = labels ?? {};
+  return kept;
+}
+
+/** What a pool wrote into the pod template, taken back. An author's own `"false"` stays. */
+function withoutPool({ labels, annotations }: PodMetadata = {}): PodMetadata {
+  const { [safeToEvictAnnotation]: evict, ...rest } = annotations ?? {};
+  return {
+    labels: poolLabelsRemoved(labels),
+    annotations: evict === undefined || evict === "true" ? rest : { ...rest, [safeToEvictAnnotation]: evict },
+  };
+}

@@ -1,0 +1,170 @@
+import {
+  claimFirstReadyAtAnnotation,
+  controllerFirstObservedAtAnnotation,
+  formatNanoTime,
+  type Sandbox,
+  type SandboxClaim,
+  sandboxClaims,
+  sandboxes,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from "@agent-sandbox/api";
+import {
+  type Client,
+  Controller,
+  type EventRecorder,
+  objectKey,
+  type Result,
+  systemScheduler,
+} from "@agent-sandbox/kube";
+import type { ControllerContext } from "../controller-context.ts";
+import { OwnWrites } from "../own-writes.ts";
+import { networkPolicies } from "../template/network-policies.ts";
+import { defaultLabelDomains } from "./additional-metadata.ts";
+import { type ClaimPass, reconcileClaim } from "./apply.ts";
+import { Candidates } from "./candidates.ts";
+import { ClaimMemories, type ClaimMemory, isClaimReady } from "./memory.ts";
+import { type ClaimMetrics, servedBy, startOf } from "./metrics.ts";
+import { type ClaimCaches, indexOwned, observe } from "./observe.ts";
+import type { Problem } from "./problem.ts";
+import { claimTriggers } from "./triggers.ts";
+
+export interface ClaimControllerOptions extends ControllerContext {
+  /** Claims worked on at the same time. Default 50. */
+  readonly workers?: number;
+  /** Domains of the labels that claims may add to their Pods. Default `sandbox.users.io`. */
+  readonly labelDomains?: readonly string[];
+  /** How long a claim waits for a pool member that is still starting before it gets a Sandbox of its own. Default 2 s. */
+  readonly patienceMs?: number;
+  /** Whether to note on each claim when it was first seen and first Ready: one write more per claim. Default: no. */
+  readonly stampClaims?: boolean;
+  readonly events?: Pick<EventRecorder, "record">;
+  readonly metrics?: ClaimMetrics;
+}
+
+/** Gives each claim its Sandbox: a free member of its pool, or one made for it. */
+export function startClaimController(options: ClaimControllerOptions): Controller {
+  const { informers, fence, log, metrics, workers = 50, scheduler = systemScheduler } = options;
+  const claims = informers.get(sandboxClaims);
+  const cache = informers.get(sandboxes);
+  const ownWrites = new OwnWrites();
+  const memories = new ClaimMemories(() => scheduler.date());
+  const candidates = new Candidates((claim) => controller.enqueue(claim));
+  const caches: ClaimCaches = {
+    sandboxes: cache,
+    ownedSandboxes: indexOwned(cache),
+    pools: informers.get(sandboxWarmPools),
+    templates: informers.get(sandboxTemplates),
+    policies: informers.get(networkPolicies),
+    candidates,
+    labelDomains: options.labelDomains ?? defaultLabelDomains,
+    patienceMs: options.patienceMs ?? 2_000,
+  };
+  const passes = new ClaimPasses({ ...options, scheduler }, caches, ownWrites);
+  const controller: Controller = Controller.start({
+    name: "claim",
+    client: informers.client,
+    fence,
+    workers,
+    scheduler,
+    primary: claims,
+    when: ({ new: claim }) => !ownWrites.takes(claim),
+    triggers: [
+      // First: what wakes a claim must find the books in order.
+      { synced: claims.synced, connect: () => claims.subscribe((update) => memories.follow(update)) },
+      { synced: cache.synced, connect: () => cache.subscribe((update) => candidates.follow(update)) },
+      ...claimTriggers(claims, caches, ownWrites),
+    ],
+    ...(log && { log }),
+    ...(metrics && { metrics }),
+    reconcile: async (key, { client }) => {
+      const claim = claims.get(key);
+      if (claim !== undefined) return passes.run(client, claim, memories.of(claim));
+      memories.forget(key);
+      candidates.leave(key);
+      candidates.release(key);
+      return undefined;
+    },
+  });
+  return controller;
+}
+
+/** So many times in a row may another write come before the transfer without a word. */
+const mostQuietConflicts = 5;
+
+class ClaimPasses {
+  readonly #options: ClaimControllerOptions & { readonly scheduler: { date(): number } };
+  readonly #caches: ClaimCaches;
+  readonly #ownWrites: OwnWrites;
+
+  constructor(
+    options: ClaimControllerOptions & { readonly scheduler: { date(): number } },
+    caches: ClaimCaches,
+    ownWrites: OwnWrites,
+  ) {
+    this.#options = options;
+    this.#caches = caches;
+    this.#ownWrites = ownWrites;
+  }
+
+  async run(client: Client, claim: SandboxClaim, memory: ClaimMemory): Promise<Result | undefined> {
+    const { events, metrics } = this.#options;
+    const now = (): number => this.#options.scheduler.date();
+    const seen = observe(claim, this.#caches, { now: now(), firstSeenAt: memory.firstSeenAt });
+    const stamp = this.#stampFor(claim, memory);
+    const pass = await reconcileClaim(
+      {
+        client,
+        ownWrites: this.#ownWrites,
+        now,
+        tell: (note) => events?.record(sandboxClaims, claim, note),
+        onServed: (sandbox) => {
+          memory.conflicts = 0;
+          metrics?.served?.(servedBy(claim, sandbox, claim.spec.warmPoolRef.name));
+        },
+        onConflict: (member) => conflictOf(memory, member),
+      },
+      stamp === undefined ? seen : { ...seen, stamp },
+    );
+    if (pass.returnsMember === true) this.#caches.candidates.release(objectKey(claim));
+    return this.#finish(claim, memory, pass);
+  }
+
+  #finish(claim: SandboxClaim, memory: ClaimMemory, { reported, sandbox, wakeAt }: ClaimPass): Result | undefined {
+    const now = this.#options.scheduler.date();
+    const becameReady = reported !== undefined && isClaimReady(reported) && !isClaimReady(claim);
+    if (becameReady && sandbox !== undefined) this.#measure(claim, memory, sandbox);
+    const stampAt = becameReady && this.#options.stampClaims === true ? now : undefined;
+    const times = [wakeAt, stampAt].filter((time) => time !== undefined);
+    return times.length === 0 ? undefined : { requeueAfterMs: Math.max(0, Math.min(...times) - now) };
+  }
+
+  /** Once in a claim's life, and never when another process may have measured it. */
+  #measure(claim: SandboxClaim, memory: ClaimMemory, sandbox: Sandbox): void {
+    if (!memory.isMeasurable) return;
+    memory.isMeasurable = false;
+    memory.firstReadyAt = this.#options.scheduler.date();
+    const started = startOf(claim, sandbox, { firstSeenAt: memory.firstSeenAt, now: memory.firstReadyAt });
+    if (started !== undefined) this.#options.metrics?.started?.(started);
+  }
+
+  #stampFor(claim: SandboxClaim, memory: ClaimMemory): Record<string, string> | undefined {
+    const { annotations = {} } = claim.metadata;
+    if (this.#options.stampClaims !== true || !isClaimReady(claim)) return undefined;
+    if (annotations[claimFirstReadyAtAnnotation] !== undefined) return undefined;
+    const { firstSeenAt, firstReadyAt } = memory;
+    return {
+      [controllerFirstObservedAtAnnotation]:
+        annotations[controllerFirstObservedAtAnnotation] ?? formatNanoTime(BigInt(firstSeenAt) * 1_000_000n),
+      [claimFirstReadyAtAnnotation]:
+        firstReadyAt === undefined ? "unknown" : formatNanoTime(BigInt(firstReadyAt) * 1_000_000n),
+    };
+  }
+}
+
+function conflictOf(memory: ClaimMemory, member: Sandbox): Problem | undefined {
+  memory.conflicts += 1;
+  if (memory.conflicts < mostQuietConflicts) return undefined;
+  const message = `Cannot adopt Sandbox "${member.metadata.name}": a concurrent write came first ${memory.conflicts} times in a row`;
+  return { reason: "AdoptionConflict", message };
+}

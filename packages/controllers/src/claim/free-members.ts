@@ -1,0 +1,47 @@
+import {
+  controllerOf,
+  extensionsGroup,
+  refersToKind,
+  type Sandbox,
+  sandboxTemplateRefHashLabel,
+  warmPoolSandboxLabel,
+} from "@agent-sandbox/api";
+import { objectKey } from "@agent-sandbox/kube";
+import { isReady } from "../warm-pool/members.ts";
+
+/**
+ * How near a free member is to serving a claim: Ready, running with an address, or neither yet. Only the first two can be
+ * handed out.
+ */
+export type Nearness = "ready" | "addressed" | "pending";
+
+/** A member that no claim has. */
+export interface FreeMember {
+  readonly key: string;
+  readonly sandbox: Sandbox;
+  readonly poolId: string;
+  readonly nearness: Nearness;
+  readonly node: string;
+}
+
+/** Pools are told apart by UID within their namespace: a name can be used again. */
+export function poolIdOf(namespace: string | undefined, uid: string | undefined): string {
+  return `${namespace}/${uid}`;
+}
+
+/** The Sandbox as a free member, or undefined when it may not be handed out. A label proves nothing; the owner does. */
+export function asFreeMember(sandbox: Sandbox): FreeMember | undefined {
+  const { labels = {}, deletionTimestamp, namespace } = sandbox.metadata;
+  const controller = controllerOf(sandbox);
+  if (deletionTimestamp !== undefined || controller === undefined) return undefined;
+  if (!refersToKind(controller, { group: extensionsGroup, kind: "SandboxWarmPool" })) return undefined;
+  if (!labels[warmPoolSandboxLabel] || !labels[sandboxTemplateRefHashLabel]) return undefined;
+  const hasAddress = (sandbox.status?.podIPs?.length ?? 0) > 0;
+  return {
+    key: objectKey(sandbox),
+    sandbox,
+    poolId: poolIdOf(namespace, controller.uid),
+    nearness: !hasAddress ? "pending" : isReady(sandbox) ? "ready" : "addressed",
+    node: sandbox.status?.nodeName ?? "",
+  };
+}

@@ -1,0 +1,27 @@
+import { type Condition, findCondition, type Lifecycle, parseTime } from "@agent-sandbox/api";
+
+/** When a claim ends: at its shutdown time, or so long after its Sandbox finished, whichever is earlier. */
+export function expiryOf(
+  lifecycle: Lifecycle | undefined,
+  conditions: readonly Condition[] | undefined,
+): number | undefined {
+  const { shutdownTime, ttlSecondsAfterFinished: ttl } = lifecycle ?? {};
+  const finished = findCondition(conditions, "Finished");
+  const finishedAt = finished?.status === "True" ? timeOf(finished.lastTransitionTime) : undefined;
+  const ends = [
+    timeOf(shutdownTime),
+    ttl === undefined || finishedAt === undefined ? undefined : finishedAt + ttl * 1000,
+  ];
+  const known = ends.filter((end) => end !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** Whether the end of the claim has been told: only then is anything torn down. */
+export function isMarkedExpired(conditions: readonly Condition[] | undefined): boolean {
+  return findCondition(conditions, "Ready")?.reason === "ClaimExpired";
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  const time = parseTime(text ?? "");
+  return "error" in time ? undefined : time.epochMs;
+}

@@ -1,0 +1,56 @@
+import { findCondition, isConditionTrue, type SandboxClaim } from "@agent-sandbox/api";
+import { type CacheUpdate, objectKey } from "@agent-sandbox/kube";
+
+/** What is remembered of a claim while it exists. Lost with the process: then its start is not measured. */
+export interface ClaimMemory {
+  readonly uid: string;
+  /** By the wall clock, when this process first saw the claim. */
+  readonly firstSeenAt: number;
+  /** Whether the time until it is first Ready can still be told. */
+  isMeasurable: boolean;
+  /** Attempts in a row to take a member that another write came before. */
+  conflicts: number;
+  /** When this process saw it become Ready. */
+  firstReadyAt?: number;
+}
+
+/** One memory for each claim in the cache. */
+export class ClaimMemories {
+  readonly #byKey = new Map<string, ClaimMemory>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  follow({ deltas }: CacheUpdate<SandboxClaim>): void {
+    for (const { key, old, new: claim } of deltas) {
+      if (claim !== undefined) this.of(claim);
+      else if (old !== undefined && this.#byKey.get(key)?.uid === old.metadata.uid) this.#byKey.delete(key);
+    }
+  }
+
+  /** A claim that somebody has judged before we saw it may have been Ready already. */
+  of(claim: SandboxClaim): ClaimMemory {
+    const key = objectKey(claim);
+    const { uid = "" } = claim.metadata;
+    const known = this.#byKey.get(key);
+    if (known?.uid === uid) return known;
+    const isMeasurable = findCondition(claim.status?.conditions, "Ready") === undefined;
+    const memory = { uid, firstSeenAt: this.#now(), isMeasurable, conflicts: 0 };
+    this.#byKey.set(key, memory);
+    return memory;
+  }
+
+  forget(key: string): void {
+    this.#byKey.delete(key);
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+}
+
+export function isClaimReady({ status }: SandboxClaim): boolean {
+  return isConditionTrue(status?.conditions, "Ready");
+}

@@ -1,0 +1,55 @@
+import {
+  claimUidLabel,
+  createdByLabel,
+  type PodMetadata,
+  type SandboxClaim,
+  sandboxTemplateRefHashLabel,
+} from "@agent-sandbox/api";
+import { errorSeen, type Outcome } from "./problem.ts";
+
+/**
+ * The pod template's metadata of a claimed Sandbox: the template's, who claimed it, and what the claim adds. A claim may
+ * repeat what the template says but not contradict it.
+ */
+export function claimedPodMetadata(
+  claim: SandboxClaim,
+  given: PodMetadata | undefined,
+  templateRefHash: string,
+): Outcome<PodMetadata> {
+  const { labels: more, annotations: moreAnnotations } = claim.spec.additionalPodMetadata ?? {};
+  const { [createdByLabel]: _, ...inherited } = given?.labels ?? {};
+  const base = { ...inherited, ...identityOf(claim, templateRefHash) };
+  const labels = add(base, more, "label");
+  const annotations = add(given?.annotations ?? {}, moreAnnotations, "annotation");
+  if ("problem" in labels) return labels;
+  if ("problem" in annotations) return annotations;
+  return {
+    value: {
+      labels: labels.value,
+      ...(Object.keys(annotations.value).length > 0 && { annotations: annotations.value }),
+    },
+  };
+}
+
+/** The labels that say whose a Sandbox is. */
+export function identityOf(claim: SandboxClaim, templateRefHash: string): Record<string, string> {
+  const createdBy = claim.metadata.labels?.[createdByLabel];
+  return {
+    [claimUidLabel]: claim.metadata.uid ?? "",
+    [sandboxTemplateRefHashLabel]: templateRefHash,
+    ...(createdBy && { [createdByLabel]: createdBy }),
+  };
+}
+
+function add(
+  base: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, string>> | undefined,
+  what: string,
+): Outcome<Record<string, string>> {
+  for (const [key, value] of Object.entries(more ?? {})) {
+    if (Object.hasOwn(base, key) && base[key] !== value) {
+      return { problem: errorSeen(`Cannot add ${what} "${key}": the template sets it to "${base[key]}"`) };
+    }
+  }
+  return { value: { ...base, ...more } };
+}

@@ -1,0 +1,81 @@
+import {
+  controllerOf,
+  deepEqual,
+  findCondition,
+  type Sandbox,
+  type SandboxClaim,
+  type SandboxTemplate,
+  type SandboxWarmPool,
+  sandboxClaims,
+} from "@agent-sandbox/api";
+import {
+  type Delta,
+  type Informer,
+  keyOf,
+  objectKey,
+  type Trigger,
+  watching,
+  watchingOwned,
+} from "@agent-sandbox/kube";
+import type { OwnWrites } from "../own-writes.ts";
+import type { ClaimCaches } from "./observe.ts";
+
+/** What else than the claim itself wakes a claim. */
+export function claimTriggers(claims: Informer<SandboxClaim>, caches: ClaimCaches, ownWrites: OwnWrites): Trigger[] {
+  const { sandboxes, pools, templates, policies } = caches;
+  const byPool = claims.index("pool", poolFacetsOf);
+  const poolsByTemplate = pools.index("template-of-claims", templateKeysOf);
+  const claimsOf = (pool: SandboxWarmPool, which: "all" | "unbound"): string[] =>
+    byPool.get(`${objectKey(pool)} ${which}`).map(objectKey);
+  const throughPools = (template: SandboxTemplate, which: "all" | "unbound"): string[] =>
+    poolsByTemplate.get(objectKey(template)).flatMap((pool) => claimsOf(pool, which));
+  return [
+    watchingOwned(sandboxes, sandboxClaims, {
+      when: (delta) => changesClaimed(delta) && !ownWrites.takes(delta.new),
+    }),
+    // A stranger's Sandbox that had the claim's name is gone.
+    watching(sandboxes, (sandbox) => [objectKey(sandbox)], {
+      when: ({ key, new: now }) => now === undefined && claims.get(key) !== undefined,
+    }),
+    watching(pools, (pool) => claimsOf(pool, "unbound"), { when: changesSpec }),
+    // A template that comes back brings its metadata back to Sandboxes that run.
+    watching(templates, (template) => throughPools(template, "all"), { when: ({ old }) => old === undefined }),
+    // One that is mended may now allow what it refused.
+    watching(templates, (template) => throughPools(template, "unbound"), {
+      when: (delta) => delta.old !== undefined && delta.new !== undefined && changesSpec(delta),
+    }),
+    watchingOwned(policies, sandboxClaims),
+  ];
+}
+
+function poolFacetsOf({ metadata, spec, status }: SandboxClaim): string[] {
+  if (metadata.deletionTimestamp !== undefined) return [];
+  const pool = keyOf({ namespace: metadata.namespace ?? "", name: spec.warmPoolRef.name });
+  return [`${pool} all`, ...(status?.sandbox?.name ? [] : [`${pool} unbound`])];
+}
+
+function templateKeysOf({ metadata, spec }: SandboxWarmPool): string[] {
+  return [keyOf({ namespace: metadata.namespace ?? "", name: spec.sandboxTemplateRef.name })];
+}
+
+/** Whether a claim's status, or its Sandbox, would come out otherwise. */
+export function changesClaimed({ old, new: now }: Delta<Sandbox>): boolean {
+  if (old === undefined || now === undefined) return true;
+  return (
+    controllerOf(old)?.uid !== controllerOf(now)?.uid ||
+    (old.metadata.deletionTimestamp === undefined) !== (now.metadata.deletionTimestamp === undefined) ||
+    !deepEqual(old.status?.podIPs ?? [], now.status?.podIPs ?? []) ||
+    !deepEqual(readyOf(old), readyOf(now)) ||
+    !deepEqual(findCondition(old.status?.conditions, "Finished"), findCondition(now.status?.conditions, "Finished"))
+  );
+}
+
+/** Which generation of the Sandbox was looked at does not reach the claim. */
+function readyOf({ status }: Sandbox): object | undefined {
+  const ready = findCondition(status?.conditions, "Ready");
+  return ready && { ...ready, observedGeneration: undefined };
+}
+
+export function changesSpec({ old, new: now }: Delta<SandboxWarmPool | SandboxTemplate>): boolean {
+  return old?.metadata.generation !== now?.metadata.generation || old?.metadata.uid !== now?.metadata.uid;
+}
