@@ -1,9 +1,8 @@
 import type { Container, Pod } from "@agent-sandbox/api";
-import { capabilitiesFor } from "./capabilities.ts";
-import { type Environment, environmentFor, expand, hostnameOf } from "./environment.ts";
-import { type ResourceDefaults, resourcesFor } from "./resources.ts";
+import { allCapabilities, capabilitiesFor } from "./capabilities.ts";
+import { type Environment, expand, hostnameOf } from "./environment.ts";
 import { type SeccompMachine, seccompProfile } from "./seccomp.ts";
-import type { OciMount, OciProcess, OciSpec } from "./spec.ts";
+import type { OciMount, OciNamespace, OciProcess, OciResources, OciSpec } from "./spec.ts";
 
 /** What an image brings to its containers. */
 export interface ImageConfig {
@@ -25,63 +24,78 @@ export interface ImageConfig {
 export interface BundleInput {
   readonly pod: Pod;
   readonly container: Container;
-  readonly address: string;
   readonly image: ImageConfig;
+  readonly environment: Environment;
+  readonly user: { readonly uid: number; readonly gid: number; readonly groups: readonly number[] };
   readonly rootfs: string;
-  readonly netnsPath: string;
+  readonly namespaces: readonly OciNamespace[];
   readonly cgroupsPath: string;
   /** The folder with this Pod's `hosts`, `hostname` and `resolv.conf`. */
   readonly etc: string;
-  /** Where each of the Pod's volumes lies on the machine. */
-  readonly volumes: Readonly<Record<string, string>>;
+  /** The container's volumes, and whatever else is put into its root folder. */
+  readonly mounts: readonly OciMount[];
+  readonly annotations: Readonly<Record<string, string>>;
   readonly machine: SeccompMachine & { readonly swapAccounting: boolean };
-  readonly defaults: ResourceDefaults;
+  readonly resources: OciResources;
 }
 
 /** Pod in, bundle out: does no I/O. The Pod must have passed `unsupportedField`. */
 export function buildSpec(input: BundleInput): OciSpec {
   const { pod, container } = input;
+  const isPrivileged = container.securityContext?.privileged === true;
   return {
     ociVersion: "1.0.2",
     process: processFor(input),
     root: { path: input.rootfs, readonly: container.securityContext?.readOnlyRootFilesystem ?? false },
     hostname: hostnameOf(pod),
-    mounts: [...systemMounts(), ...input.image.mounts, ...etcMounts(input.etc), ...volumeMounts(input)],
+    mounts: [...systemMounts(isPrivileged), ...input.image.mounts, ...etcMounts(input.etc), ...input.mounts],
     annotations: {
       "io.kubernetes.pod.namespace": pod.metadata?.namespace ?? "",
       "io.kubernetes.pod.name": pod.metadata?.name ?? "",
       "io.kubernetes.pod.uid": pod.metadata?.uid ?? "",
       "io.kubernetes.container.name": container.name,
+      ...input.annotations,
     },
     linux: {
-      namespaces: [
-        { type: "network", path: input.netnsPath },
-        ...["mount", "pid", "ipc", "uts", "cgroup"].map((type) => ({ type })),
-      ],
+      namespaces: input.namespaces,
       cgroupsPath: input.cgroupsPath,
-      resources: resourcesFor(container, input.defaults, input.machine.swapAccounting),
-      // Low ports and ping are harmless in a network namespace of one's own, and need no capability this way.
-      sysctl: { "net.ipv4.ip_unprivileged_port_start": "0", "net.ipv4.ping_group_range": "0 2147483647" },
-      seccomp: seccompProfile(input.machine),
-      maskedPaths: [...maskedPaths, ...input.image.hiddenPaths],
-      readonlyPaths,
+      resources: { ...input.resources, devices: [{ allow: isPrivileged, access: "rwm" }] },
+      sysctl: sysctlsFor(pod),
+      ...(!isUnconfined(pod, container) && { seccomp: seccompProfile(input.machine) }),
+      maskedPaths: [...(isPrivileged ? [] : maskedPaths), ...input.image.hiddenPaths],
+      readonlyPaths: isPrivileged ? [] : readonlyPaths,
       rootfsPropagation: "private",
     },
   };
 }
 
-function processFor(input: BundleInput): OciProcess {
-  const { pod, container, image } = input;
-  const environment = environmentFor(pod, container, input.address, image.environment);
-  const capabilities = capabilitiesFor(container.securityContext?.capabilities);
+/** Low ports and ping are harmless in a network namespace of one's own, and need no capability this way. */
+function sysctlsFor(pod: Pod): Record<string, string> {
+  const wanted = (pod.spec?.securityContext?.sysctls ?? []).map(({ name, value }) => [name, value] as const);
+  return {
+    "net.ipv4.ip_unprivileged_port_start": "0",
+    "net.ipv4.ping_group_range": "0 2147483647",
+    ...Object.fromEntries(wanted),
+  };
+}
+
+function isUnconfined(pod: Pod, { securityContext }: Container): boolean {
+  const profile = securityContext?.seccompProfile ?? pod.spec?.securityContext?.seccompProfile;
+  return securityContext?.privileged === true || profile?.type === "Unconfined";
+}
+
+function processFor({ container, image, environment, user }: BundleInput): OciProcess {
+  const { securityContext } = container;
+  const isPrivileged = securityContext?.privileged === true;
+  const capabilities = isPrivileged ? allCapabilities : capabilitiesFor(securityContext?.capabilities);
   return {
     terminal: false,
-    user: userFor(pod, container),
+    user: { uid: user.uid, gid: user.gid, umask: 0o022, additionalGids: user.groups },
     args: commandFor(container, image).map((word) => expand(word, environment)),
     env: [...environment].map(([name, value]) => `${name}=${value}`),
-    cwd: container.workingDir ?? image.workingDir,
+    cwd: container.workingDir || image.workingDir,
     capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
-    noNewPrivileges: container.securityContext?.allowPrivilegeEscalation !== true,
+    noNewPrivileges: !isPrivileged && securityContext?.allowPrivilegeEscalation !== true,
   };
 }
 
@@ -91,18 +105,8 @@ function commandFor(container: Container, image: ImageConfig): readonly string[]
   return [...(image.entrypoint ?? []), ...(container.args?.length ? container.args : image.command)];
 }
 
-function userFor(pod: Pod, container: Container): OciProcess["user"] {
-  const own = container.securityContext;
-  const shared = pod.spec?.securityContext;
-  return {
-    uid: own?.runAsUser ?? shared?.runAsUser ?? 0,
-    gid: own?.runAsGroup ?? shared?.runAsGroup ?? 0,
-    umask: 0o022,
-    additionalGids: shared?.supplementalGroups ?? [],
-  };
-}
-
-function systemMounts(): OciMount[] {
+function systemMounts(isPrivileged: boolean): OciMount[] {
+  const access = isPrivileged ? "rw" : "ro";
   return [
     { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "noexec", "nodev"] },
     {
@@ -124,12 +128,12 @@ function systemMounts(): OciMount[] {
       options: ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"],
     },
     { destination: "/dev/mqueue", type: "mqueue", source: "mqueue", options: ["nosuid", "noexec", "nodev"] },
-    { destination: "/sys", type: "sysfs", source: "sysfs", options: ["nosuid", "noexec", "nodev", "ro"] },
+    { destination: "/sys", type: "sysfs", source: "sysfs", options: ["nosuid", "noexec", "nodev", access] },
     {
       destination: "/sys/fs/cgroup",
       type: "cgroup",
       source: "cgroup",
-      options: ["nosuid", "noexec", "nodev", "relatime", "ro"],
+      options: ["nosuid", "noexec", "nodev", "relatime", access],
     },
     { destination: "/run", type: "tmpfs", source: "tmpfs", options: ["nosuid", "nodev", "mode=755", "size=65536k"] },
   ];
@@ -142,16 +146,6 @@ function etcMounts(etc: string): OciMount[] {
     source: `${etc}/${name}`,
     options: ["bind", "ro", "nosuid", "nodev", "noexec"],
   }));
-}
-
-function volumeMounts({ container, volumes }: BundleInput): OciMount[] {
-  return (container.volumeMounts ?? []).flatMap(({ name, mountPath, readOnly }) => {
-    const source = volumes[name];
-    if (source === undefined) return [];
-    return [
-      { destination: mountPath, type: "bind", source, options: ["bind", readOnly ? "ro" : "rw", "nosuid", "nodev"] },
-    ];
-  });
 }
 
 /** Kernel interfaces that tell about the machine or reach beyond the sandbox. */
