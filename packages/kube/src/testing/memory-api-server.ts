@@ -15,7 +15,7 @@ export interface Fault {
   readonly reset?: "before" | "after";
   /** The server refuses without doing anything. */
   readonly refuse?: {
-    readonly reason: "TooManyRequests" | "InternalError" | "Conflict" | "ServiceUnavailable";
+    readonly reason: "TooManyRequests" | "InternalError" | "Conflict" | "ServiceUnavailable" | "Invalid" | "Forbidden";
     readonly retryAfterSeconds?: number;
   };
 }
