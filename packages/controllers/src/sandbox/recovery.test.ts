@@ -35,7 +35,7 @@ describe("a Pod that failed", () => {
   ] as const)("that %s is replaced, with its volumes and the reason shown", async ([, status, message]) => {
     await world.createRunning({ spec: { volumeClaimTemplates } });
     const [pod, claim] = [world.pod()?.metadata?.uid, world.volumeClaim("data-my-sandbox")];
-    await world.podReports(status as PodStatus);
+    await world.podReports(status);
     await world.clock.advance(500);
     expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "PodFailed", message });
     expect(world.condition("Finished")).toBeUndefined();

@@ -125,7 +125,7 @@ describe("runtime: Injected", () => {
     ["a name too long", volume, spec(), "n".repeat(246), "245"],
   ] as const)("with %s it says what to do, and makes nothing", async ([, runtime, given, own, hint]) => {
     world = new SandboxWorld({ runtime });
-    await world.create({ name: own, spec: given as Partial<Sandbox["spec"]> });
+    await world.create({ name: own, spec: given });
     await world.settle(60_000);
     expect(world.condition("Ready", own)).toMatchObject({
       reason: "ReconcilerError",

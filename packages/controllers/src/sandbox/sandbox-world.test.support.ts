@@ -12,7 +12,6 @@ import {
 } from "@agent-sandbox/api";
 import {
   type Client,
-  type Controller,
   createClient,
   EventRecorder,
   Fence,
@@ -23,7 +22,7 @@ import {
   type Logger,
   type Resource,
 } from "@agent-sandbox/kube";
-import { MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
+import { type ApiCall, type Fault, MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
 import { pods, secrets, services, volumeClaims } from "../child-caches.ts";
 import { type SandboxControllerOptions, startSandboxController } from "./controller.ts";
 
@@ -55,16 +54,25 @@ export interface WorldOptions extends Partial<SandboxControllerOptions> {
   readonly gracefulPods?: boolean;
 }
 
+interface Process {
+  readonly all: AsyncDisposableStack;
+  isDead: boolean;
+}
+
 /** One API server in memory, one running controller, and a user who does things. */
 export class SandboxWorld implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly server: MemoryApiServer;
   readonly user: Client;
   readonly warnings: unknown[] = [];
+  /** What the controller asked to have written, by kind of write, whatever came of it. */
+  readonly attempts: Map<string, number> = new Map();
+  /** What befalls the controller's requests, and nobody else's. */
+  controllerFaults: ((call: ApiCall) => Fault | undefined) | undefined;
   /** Added to the date that the controller reads, and to nothing else. */
   clockErrorMs = 0;
   readonly #options: WorldOptions;
-  #controller: { readonly running: Controller; readonly all: AsyncDisposableStack } | undefined;
+  #process: Process | undefined;
 
   constructor(options: WorldOptions = {}) {
     this.#options = options;
@@ -87,26 +95,43 @@ export class SandboxWorld implements AsyncDisposable {
   start(): void {
     const { clock } = this;
     const all = new AsyncDisposableStack();
-    const client = createClient(this.server, { clock, random: () => 0 });
+    const process: Process = { all, isDead: false };
+    const connection = this.server.connect((call) => (process.isDead ? { reset: "before" } : this.#meet(call)));
+    const client = createClient(connection, { clock, random: () => 0 });
     const informers = all.use(new Informers({ client, scheduler: clock, follow: { random: () => 0 } }));
     const fence = new Fence({ informers, scheduler: clock });
     const reporter = { client, controller: "sandbox-controller", instance: "test" };
     const events = all.use(new EventRecorder({ ...reporter, scheduler: clock, random: () => 0 }));
     const now = (): number => clock.date() + this.clockErrorMs;
-    const running = all.use(
-      startSandboxController({ informers, fence, events, scheduler: clock, now, log: this.#log(), ...this.#options }),
-    );
-    this.#controller = { running, all };
+    const log = this.#log();
+    all.use(startSandboxController({ informers, fence, events, scheduler: clock, now, log, ...this.#options }));
+    this.#process = process;
   }
 
   /** Ends the controller and starts another, which knows only what the server tells. */
   async restart(): Promise<void> {
-    await this.#controller?.all.disposeAsync();
+    await this.#process?.all.disposeAsync();
+    this.start();
+  }
+
+  /** The same, as `kill -9` does it: in the middle of whatever it did, and without a last word. */
+  kill(): void {
+    if (this.#process === undefined) return;
+    this.#process.isDead = true;
+    void this.#process.all.disposeAsync();
     this.start();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#controller?.all.disposeAsync();
+    await this.#process?.all.disposeAsync();
+  }
+
+  #meet(call: ApiCall): Fault | undefined {
+    if (!["get", "list", "watch"].includes(call.verb)) {
+      const what = `${call.verb} ${call.resource.plural}${call.subresource ? `/${call.subresource}` : ""}`;
+      this.attempts.set(what, (this.attempts.get(what) ?? 0) + 1);
+    }
+    return this.controllerFaults?.(call) ?? this.server.onRequest?.(call);
   }
 
   #log(): Logger {
@@ -187,11 +212,13 @@ export class SandboxWorld implements AsyncDisposable {
   }
 
   /** What was written while `work` ran, by kind of write. */
-  async writesDuring(work: () => Promise<void>): Promise<Record<string, number>> {
-    const before = new Map(this.server.writes);
-    await work();
-    const counts = Array.from(this.server.writes, ([call, count]) => [call, count - (before.get(call) ?? 0)] as const);
-    return Object.fromEntries(counts.filter(([, count]) => count > 0));
+  writesDuring(work: () => Promise<void>): Promise<Record<string, number>> {
+    return growth(this.server.writes, work);
+  }
+
+  /** The same, of the controller's own requests alone. */
+  attemptsDuring(work: () => Promise<void>): Promise<Record<string, number>> {
+    return growth(this.attempts, work);
   }
 
   /** Makes every request that matches fail, until told otherwise. */
@@ -199,6 +226,13 @@ export class SandboxWorld implements AsyncDisposable {
     this.server.onRequest = (call) =>
       call.verb === verb && call.resource.plural === resource.plural ? { refuse: { reason } } : undefined;
   }
+}
+
+async function growth(counts: ReadonlyMap<string, number>, work: () => Promise<void>): Promise<Record<string, number>> {
+  const before = new Map(counts);
+  await work();
+  const grown = Array.from(counts, ([call, count]) => [call, count - (before.get(call) ?? 0)] as const);
+  return Object.fromEntries(grown.filter(([, count]) => count > 0));
 }
 
 export function newSandbox({ name: own = name, spec = {}, metadata, labels, annotations }: SandboxParts = {}): Sandbox {

@@ -1,0 +1,165 @@
+import {
+  controllerOf,
+  type ObjectMeta,
+  type Pod,
+  type PodStatus,
+  type Sandbox,
+  type SandboxSpec,
+} from "@agent-sandbox/api";
+import * as fc from "fast-check";
+import type { Failure, Observed } from "./observed.ts";
+import { deployment, hash, hashLabel, name, namespace, newSandbox, ownedBy } from "./sandbox-world.test.support.ts";
+import type { Settings } from "./settings.ts";
+import type { Watched } from "./watched.ts";
+
+export type Standing = "owned" | "foreign" | "adoptable" | "hashed" | "nobody";
+
+export interface AnyPod {
+  readonly standing: Standing;
+  readonly podName: string;
+  readonly status: PodStatus;
+  readonly restartPolicy: string | undefined;
+  readonly isTerminating: boolean;
+}
+
+/** What may be in a namespace when the controller first looks at a Sandbox. */
+export interface AnyCluster {
+  readonly spec: Partial<SandboxSpec>;
+  readonly podNameNote: string | undefined;
+  readonly activity: string | undefined;
+  readonly pods: readonly AnyPod[];
+  readonly service: { readonly standing: Standing; readonly clusterIP: string } | undefined;
+  readonly claim: Standing | undefined;
+}
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+const some = { requiredKeys: [] };
+const standing = fc.constantFrom<Standing>("owned", "foreign", "adoptable", "hashed", "nobody");
+
+const pod: fc.Arbitrary<AnyPod> = fc.record({
+  standing,
+  podName: fc.constantFrom(name, "other", "third"),
+  status: fc.record(
+    {
+      phase: fc.constantFrom("Pending", "Running", "Succeeded", "Failed", "Unknown"),
+      reason: fc.constantFrom("Evicted", "DeadlineExceeded"),
+      podIPs: fc.constantFrom<{ ip: string }[]>([], [{ ip: "10.0.0.2" }]),
+      conditions: fc.subarray([
+        { type: "PodScheduled", status: "True" },
+        { type: "Ready", status: "True" },
+      ]),
+    },
+    some,
+  ),
+  restartPolicy: maybe(fc.constantFrom("Always", "OnFailure", "Never")),
+  isTerminating: fc.boolean(),
+});
+
+const spec = fc.record(
+  {
+    operatingMode: fc.constantFrom("Running", "Suspended"),
+    service: fc.boolean(),
+    shutdownTime: fc.constantFrom("2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z", "never"),
+    shutdownPolicy: fc.constantFrom("Delete", "Retain"),
+    volumeClaimTemplates: fc.constantFrom<object[]>([], [{ metadata: { name: "data" }, spec: {} }]),
+    persistentVolumeClaimRetentionPolicy: fc.constant({ whenDeleted: "Retain" }),
+    idlePolicy: fc.constantFrom<object>({ suspendAfterSeconds: 60 }, { deleteAfterSeconds: 60 }),
+    runtime: fc.constantFrom("Image", "Injected"),
+  },
+  some,
+) as fc.Arbitrary<unknown> as fc.Arbitrary<Partial<SandboxSpec>>;
+
+export const anyCluster: fc.Arbitrary<AnyCluster> = fc.record({
+  spec,
+  podNameNote: maybe(fc.constantFrom(name, "other", "missing")),
+  activity: maybe(fc.constantFrom("2026-03-01T09:00:00Z", "nonsense")),
+  pods: fc.uniqueArray(pod, { maxLength: 3, selector: ({ podName }) => podName }),
+  service: maybe(fc.record({ standing, clusterIP: fc.constantFrom("None", "10.96.0.1") })),
+  claim: maybe(standing),
+});
+
+export const anySettings: fc.Arbitrary<Settings> = fc.record({
+  clusterDomain: fc.constant("cluster.local"),
+  keepRootFilesystem: fc.boolean(),
+  runtime: maybe(fc.constant({ image: "sandboxd", delivery: "ImageVolume" as const })),
+  writeBehindMs: fc.constantFrom(0, 500),
+});
+
+const watched = fc.record(
+  {
+    quiet: fc.nat(120_000),
+    ready: fc.nat(120_000),
+    failed: fc.nat(400_000),
+    drift: fc.nat(2_000),
+    scheduled: fc.nat(20_000),
+  },
+  some,
+) as fc.Arbitrary<Watched>;
+
+const failures = fc.array(
+  fc.record<Failure>({
+    step: fc.constantFrom<Failure["step"]>("pod", "service", "volumeClaim", "sandbox"),
+    message: fc.string(),
+    isPassing: fc.boolean(),
+  }),
+  { maxLength: 2 },
+);
+
+/** Metadata of a child that stands so to the Sandbox of that UID. */
+export function metadataOf(which: Standing, child: ObjectMeta, uid: string): ObjectMeta {
+  const mine = ownedBy({ metadata: { name, uid } });
+  const byStanding: Record<Standing, ObjectMeta> = {
+    owned: { ownerReferences: [mine] },
+    // A second, living owner keeps garbage collection away.
+    foreign: { ownerReferences: [deployment, { ...mine, controller: false }] },
+    adoptable: { labels: { "agents.x-k8s.io/adoptable": "true" } },
+    hashed: { labels: { [hashLabel]: hash } },
+    nobody: {},
+  };
+  return { namespace, ...child, ...byStanding[which] };
+}
+
+export function annotationsOf({ podNameNote, activity }: AnyCluster): Record<string, string> {
+  return {
+    ...(podNameNote && { "agents.x-k8s.io/pod-name": podNameNote }),
+    ...(activity && { "agents.x-k8s.io/last-activity": activity }),
+  };
+}
+
+export const observedUid = "00000000-0000-4000-8000-000000000001";
+/** The version of every child in an observation. */
+export const childVersion = "5";
+
+export const anyObserved: fc.Arbitrary<Observed> = fc
+  .record({ cluster: anyCluster, watched, failures })
+  .map(({ cluster, ...rest }) => ({ ...observe(cluster), ...rest }));
+
+function observe(cluster: AnyCluster): Omit<Observed, "watched" | "failures"> {
+  const { service, claim, podNameNote } = cluster;
+  const child = (own: string): ObjectMeta => ({ name: own, uid: `uid of ${own}`, resourceVersion: childVersion });
+  const pods = cluster.pods.map((given): Pod => {
+    const metadata = metadataOf(given.standing, child(given.podName), observedUid);
+    return {
+      metadata: { ...metadata, ...(given.isTerminating && { deletionTimestamp: "2026-03-01T09:59:00Z" }) },
+      spec: { containers: [], ...(given.restartPolicy && { restartPolicy: given.restartPolicy }) },
+      status: given.status,
+    };
+  });
+  const claims = claim ? [{ metadata: metadataOf(claim, child(`data-${name}`), observedUid) }] : [];
+  return {
+    sandbox: sandboxOf(cluster),
+    pods: pods.filter((one) => controllerOf(one)?.uid === observedUid),
+    trackedPod: pods.find(({ metadata }) => metadata?.name === (podNameNote ?? name)),
+    volumeClaims: new Map(claims.map((one) => [one.metadata.name ?? "", one])),
+    service: service && {
+      metadata: metadataOf(service.standing, child(name), observedUid),
+      spec: { clusterIP: service.clusterIP },
+    },
+  };
+}
+
+function sandboxOf(cluster: AnyCluster): Sandbox {
+  const annotations = annotationsOf(cluster);
+  const stored = { uid: observedUid, generation: 2, resourceVersion: "7" };
+  return newSandbox({ metadata: { name, namespace, annotations, ...stored }, spec: cluster.spec });
+}

@@ -1,0 +1,68 @@
+import { type Condition, controllerOf } from "@agent-sandbox/api";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Action } from "./action.ts";
+import { anyObserved, anySettings, childVersion, observedUid } from "./any-cluster.test.support.ts";
+import { decide } from "./decide.ts";
+
+const now = Date.parse("2026-03-01T10:00:00Z");
+
+function isReportable(ready: Condition | undefined): boolean {
+  const { reason = "", message = "" } = ready ?? {};
+  return /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/.test(reason) && message.length <= 32_768;
+}
+
+/** A change of owner, and of anything that others change seldom, is made only to the version that was looked at. */
+function isGuarded(action: Action): boolean {
+  if (action.do !== "patch" && action.do !== "delete") return true;
+  const { uid, resourceVersion } = action.target;
+  const changesOwner = action.do === "patch" && JSON.stringify(action.body).includes("ownerReferences");
+  const needsVersion = action.child !== "pod" || changesOwner;
+  return uid !== "" && (!needsVersion || resourceVersion === childVersion);
+}
+
+describe("decide()", () => {
+  test("the same observation at the same time gives the same answer, and nothing of it is changed", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      const before = structuredClone(seen);
+      expect(decide(seen, now, settings)).toEqual(decide(structuredClone(seen), now, settings));
+      expect(seen).toEqual(before);
+    });
+    fc.assert(property);
+  });
+
+  test("never asks for a second Pod, and never deletes what is not the Sandbox's", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      const { actions } = decide(seen, now, settings);
+      const deleted = actions.flatMap((action) => (action.do === "delete" ? [action.target.uid] : []));
+      const created = actions.filter((action) => action.do === "create" && action.child === "pod").length;
+      const left = seen.pods.filter(({ metadata }) => !deleted.includes(metadata?.uid ?? "")).length;
+      const children = [...seen.pods, ...(seen.service ? [seen.service] : [])];
+      const own = children
+        .filter((child) => controllerOf(child)?.uid === observedUid)
+        .map(({ metadata }) => metadata?.uid);
+      expect(created === 0 || left + created === 1).toBe(true);
+      expect(own).toEqual(expect.arrayContaining(deleted));
+    });
+    fc.assert(property);
+  });
+
+  test("every dangerous write names the object it was decided on", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      const { actions } = decide(seen, now, settings);
+      expect(actions.filter((action) => !isGuarded(action))).toEqual([]);
+    });
+    fc.assert(property);
+  });
+
+  test("always says something about Ready, in words the schema takes, unless the Sandbox goes", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      const { status, actions } = decide(seen, now, settings);
+      const isGoing = actions.some((action) => action.do === "delete-sandbox");
+      const ready = status?.conditions?.find(({ type }) => type === "Ready");
+      const mayBeSilent = status === undefined && (isGoing || seen.failures.length > 0);
+      expect(mayBeSilent || isReportable(ready)).toBe(true);
+    });
+    fc.assert(property);
+  });
+});

@@ -1,0 +1,53 @@
+import { type ObjectMeta, sandboxes } from "@agent-sandbox/api";
+import { isReason, type KubeObject, type Resource } from "@agent-sandbox/kube";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { pods, services, volumeClaims } from "../child-caches.ts";
+import { type AnyCluster, annotationsOf, anyCluster, metadataOf } from "./any-cluster.test.support.ts";
+import { name, namespace, SandboxWorld } from "./sandbox-world.test.support.ts";
+
+/** Makes an object, unless the controller was there first. */
+async function put<T extends KubeObject>(world: SandboxWorld, resource: Resource<T>, object: T): Promise<void> {
+  try {
+    await world.user.create(resource, object);
+  } catch (error) {
+    if (!isReason(error, "AlreadyExists")) throw error;
+  }
+}
+
+async function build(world: SandboxWorld, cluster: AnyCluster): Promise<void> {
+  const { metadata } = await world.create({
+    annotations: annotationsOf(cluster),
+    spec: { operatingMode: "Suspended" },
+  });
+  await world.settle();
+  const body = { spec: { operatingMode: "Running", ...cluster.spec } };
+  await world.user.patch(sandboxes, { namespace, name }, { type: "merge", body });
+  const child = (standing: AnyCluster["pods"][number]["standing"], own: string): ObjectMeta =>
+    metadataOf(standing, { name: own }, metadata.uid ?? "");
+  for (const { standing, podName, status, restartPolicy } of cluster.pods) {
+    const spec = { containers: [], ...(restartPolicy && { restartPolicy }) };
+    await put(world, pods, { metadata: child(standing, podName), spec });
+    if (world.pod(podName) !== undefined) await world.podReports(status, podName);
+  }
+  const { service, claim } = cluster;
+  if (service)
+    await put(world, services, { metadata: child(service.standing, name), spec: { clusterIP: service.clusterIP } });
+  if (claim) await put(world, volumeClaims, { metadata: child(claim, `data-${name}`) });
+}
+
+test("whatever it finds, the controller comes to rest, with at most one Pod of its making", async () => {
+  const property = fc.asyncProperty(anyCluster, async (cluster) => {
+    await using world = new SandboxWorld({ runtime: { image: "sandboxd", delivery: "ImageVolume" } });
+    let most = 0;
+    world.server.onChange(() => {
+      const made = world.server.readAll(pods).filter(({ spec }) => spec?.containers[0]?.name === "c");
+      most = Math.max(most, made.length);
+    });
+    await build(world, cluster);
+    await world.settle(1_000_000);
+    expect(await world.attemptsDuring(() => world.settle(1_000_000))).toEqual({});
+    expect(most).toBeLessThanOrEqual(1);
+  });
+  await fc.assert(property, { numRuns: 60 });
+});

@@ -1,0 +1,169 @@
+import { type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { pods, services, volumeClaims } from "../child-caches.ts";
+import {
+  hash,
+  hashLabel,
+  name,
+  namespace,
+  newPod,
+  newSandbox,
+  ownedBy,
+  podTemplate,
+  runningPod,
+  SandboxWorld,
+} from "./sandbox-world.test.support.ts";
+
+describe("hostile Sandboxes", () => {
+  let world: SandboxWorld;
+  beforeEach(() => {
+    world = new SandboxWorld();
+  });
+  afterEach(async () => await world[Symbol.asyncDispose]());
+
+  const wrong: [what: string, spec: unknown, says: string][] = [
+    ["no spec", null, "spec is missing"],
+    ["a list as spec", [], "spec is missing"],
+    ["no Pod template", {}, "spec.podTemplate.spec is missing"],
+    ["no containers", { podTemplate: { spec: {} } }, "containers"],
+    ["a list as shutdownTime", { ...newSandbox().spec, shutdownTime: [] }, "spec.shutdownTime"],
+    ["a number as shutdownTime", { ...newSandbox().spec, shutdownTime: 7 }, "spec.shutdownTime"],
+    ["30 February", { ...newSandbox().spec, shutdownTime: "2026-02-30T00:00:00Z" }, "spec.shutdownTime"],
+    ["a megabyte of shutdownTime", { ...newSandbox().spec, shutdownTime: "9".repeat(1_000_000) }, "spec.shutdownTime"],
+    [
+      "a volume without a name",
+      { ...newSandbox().spec, volumeClaimTemplates: [{ spec: {} }] },
+      "volumeClaimTemplates[0]",
+    ],
+    ["null as a volume", { ...newSandbox().spec, volumeClaimTemplates: [null] }, "volumeClaimTemplates"],
+    ["an object as volumes", { ...newSandbox().spec, volumeClaimTemplates: {} }, "volumeClaimTemplates"],
+    [
+      "a volume twice",
+      { ...newSandbox().spec, volumeClaimTemplates: [{ metadata: { name: "a" } }, { metadata: { name: "a" } }] },
+      "volumeClaimTemplates[1]",
+    ],
+  ];
+
+  test.for(wrong)("%s: the Sandbox says so, nothing is made, and it can be deleted", async ([, spec, says]) => {
+    await world.user.create(sandboxes, { ...newSandbox(), spec } as Sandbox);
+    await world.settle(60_000);
+    expect(world.condition("Ready")).toMatchObject({
+      reason: "ReconcilerError",
+      message: expect.stringContaining(says) as unknown,
+    });
+    expect(world.condition("Ready")?.message.length).toBeLessThan(1_000);
+    expect(Object.fromEntries(world.attempts)).toEqual({ "patch sandboxes/status": 1 });
+    expect(world.warnings).toEqual([]);
+    await world.user.delete(sandboxes, { namespace, name });
+    await world.settle();
+    expect(world.sandbox()).toBeUndefined();
+  });
+
+  test("a spec that becomes wrong leaves what runs alone, and works again when it is mended", async () => {
+    await world.createRunning();
+    const pod = world.pod();
+    await world.edit({ spec: { shutdownTime: [] } });
+    await world.settle();
+    expect(world.condition("Ready")?.reason).toBe("ReconcilerError");
+    expect(world.pod()).toEqual(pod);
+    await world.edit({ spec: { shutdownTime: null } });
+    await world.settle();
+    expect(world.condition("Ready")?.status).toBe("True");
+  });
+
+  test.for([
+    ["year 9999", { shutdownTime: "9999-12-31T23:59:59Z" }],
+    ["an offset", { shutdownTime: "2099-01-01T00:00:00+23:59" }],
+    ["an unknown mode", { operatingMode: "Hibernating" }],
+    ["an unknown policy", { shutdownPolicy: "Shred" }],
+    ["idle for ever", { idlePolicy: { suspendAfterSeconds: 2_147_483_647, deleteAfterSeconds: 2_147_483_647 } }],
+    ["words as idleness", { idlePolicy: { suspendAfterSeconds: "soon" } }],
+    ["null where it may be", { service: null, shutdownTime: null, volumeClaimTemplates: null, idlePolicy: null }],
+  ])("%s is no reason not to run", async ([, spec]) => {
+    await world.create({ spec: spec as Partial<Sandbox["spec"]> });
+    await world.settle();
+    await world.podReports(runningPod);
+    await world.settle(60_000);
+    expect(world.condition("Ready")?.status).toBe("True");
+    expect(world.clock.pending).toBeLessThan(50);
+  });
+
+  test("a name of 253 characters runs; its Service is refused with a reason", async () => {
+    const long = `${"n".repeat(126)}.${"m".repeat(126)}`;
+    await world.create({ name: long });
+    await world.create({ name: `s${long.slice(1)}`, spec: { service: true } });
+    await world.settle();
+    expect(world.condition("Ready", long)).toMatchObject({ reason: "DependenciesNotReady" });
+    expect(world.condition("Ready", `s${long.slice(1)}`)).toMatchObject({ reason: "ReconcilerError" });
+    expect(world.pod(`s${long.slice(1)}`)).toBeDefined();
+  });
+
+  test("keys that mean something to JavaScript are keys like any other", async () => {
+    const labels = JSON.parse('{"__proto__": "1", "constructor": "2", "hasOwnProperty": "3"}') as Record<
+      string,
+      string
+    >;
+    await world.create({ spec: podTemplate({ labels }) });
+    await world.settle();
+    const found = world.pod()?.metadata?.labels ?? {};
+    expect(Object.keys(found).toSorted()).toEqual(["__proto__", hashLabel, "constructor", "hasOwnProperty"].toSorted());
+    await world.edit({ spec: { podTemplate: { metadata: { labels: { constructor: null } } } } });
+    await world.settle();
+    expect(Object.keys(world.pod()?.metadata?.labels ?? {})).not.toContain("constructor");
+  });
+
+  test("a Pod of another namespace that names this Sandbox as its owner is not its Pod", async () => {
+    await world.createRunning();
+    const elsewhere = newPod({ namespace: "other", name: "forged", ownerReferences: [ownedBy(world.sandbox())] });
+    await world.user.create(pods, elsewhere);
+    await world.settle();
+    expect(world.condition("Ready")?.status).toBe("True");
+    await world.setMode("Suspended");
+    await world.settle();
+    expect(world.condition("Suspended")?.status).toBe("True");
+    expect(world.server.read(pods, { namespace: "other", name: "forged" })).toBeDefined();
+  });
+
+  test("an owner reference without the right UID owns nothing", async () => {
+    const uid = "00000000-0000-4000-8000-0000000000ee";
+    await world.create({ name: "alive", spec: { operatingMode: "Suspended" } });
+    const alive = { ...ownedBy(world.sandbox("alive")), controller: false };
+    const forged = { ...ownedBy({ metadata: { name, uid } }) };
+    const metadata = { name, namespace, labels: { [hashLabel]: hash }, ownerReferences: [forged, alive] };
+    await world.user.create(services, { metadata, spec: { clusterIP: "None" } });
+    await world.user.create(volumeClaims, { metadata: { ...metadata, name: `data-${name}` } });
+    await world.create({ spec: { service: true, volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] } });
+    await world.settle();
+    expect(world.condition("Ready")).toMatchObject({ reason: "ReconcilerError" });
+    expect(world.service()?.metadata?.ownerReferences).toEqual([forged, alive]);
+    await world.user.delete(sandboxes, { namespace, name });
+    await world.settle();
+    expect(world.service()).toBeDefined();
+    expect(world.volumeClaim(`data-${name}`)).toBeDefined();
+  });
+
+  test.for(["../../etc", "a".repeat(10_000), "UPPER case", "other/namespace"])(
+    "a forged note of a Pod's name leads nowhere",
+    async (written) => {
+      await world.create({ annotations: { "agents.x-k8s.io/pod-name": written } });
+      await world.settle();
+      expect(world.pod()).toBeDefined();
+      expect(world.podNameNote).toBe(name);
+    },
+  );
+
+  test("what the server refuses as invalid is told, and not tried again before the Sandbox changes", async () => {
+    const bad = podTemplate({ labels: { "no spaces allowed": "x" } });
+    world.server.onRequest = ({ verb, resource, body }) =>
+      verb === "create" && resource.plural === "pods" && JSON.stringify(body).includes("no spaces allowed")
+        ? { refuse: { reason: "Invalid" } }
+        : undefined;
+    await world.create({ spec: bad });
+    await world.settle(24 * 3_600_000);
+    expect(world.condition("Ready")).toMatchObject({ reason: "ReconcilerError" });
+    expect(world.attempts.get("create pods")).toBeLessThanOrEqual(4);
+    await world.edit({ spec: { podTemplate: { metadata: null } } });
+    await world.settle();
+    expect(world.pod()).toBeDefined();
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { pods } from "../child-caches.ts";
+import { name, namespace, runningPod, SandboxWorld } from "./sandbox-world.test.support.ts";
+
+// The phase is Pending from the start on a server that knows Pods; the one in memory does not.
+const scheduled = { conditions: [{ type: "PodScheduled", status: "True" }] };
+
+/** As nodes do it: first the Pod has a node, later it runs. */
+async function start(world: SandboxWorld): Promise<void> {
+  await world.settle();
+  await world.podReports(scheduled);
+  await world.settle();
+  await world.podReports(runningPod);
+  await world.settle();
+}
+
+function total(attempts: Record<string, number>): number {
+  return Object.values(attempts).reduce((sum, count) => sum + count, 0);
+}
+
+describe("what a Sandbox costs in writes", () => {
+  test("to start: at most 4", async () => {
+    await using world = new SandboxWorld();
+    const attempts = await world.attemptsDuring(async () => {
+      await world.create();
+      await start(world);
+    });
+    expect(world.condition("Ready")?.status).toBe("True");
+    expect(attempts).toEqual({ "create pods": 1, "patch sandboxes": 1, "patch sandboxes/status": 2 });
+  });
+
+  test("to start as a pool's member: 3", async () => {
+    await using world = new SandboxWorld();
+    const owner = await world.create({ name: "owner", spec: { operatingMode: "Suspended" } });
+    await world.settle();
+    const kind = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxWarmPool" };
+    const reference = { ...kind, name: "pool", uid: owner.metadata.uid ?? "", controller: true };
+    const attempts = await world.attemptsDuring(async () => {
+      await world.create({ metadata: { ownerReferences: [reference] } });
+      await start(world);
+    });
+    expect(attempts).toEqual({ "create pods": 1, "patch sandboxes/status": 2 });
+  });
+
+  test("with a volume and a Service: one more for each", async () => {
+    await using world = new SandboxWorld();
+    const attempts = await world.attemptsDuring(async () => {
+      await world.create({ spec: { service: true, volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] } });
+      await start(world);
+    });
+    expect(attempts).toMatchObject({ "create persistentvolumeclaims": 1, "create services": 1 });
+    expect(total(attempts)).toBe(6);
+  });
+
+  test("to suspend: at most 3, by its user or by idleness; to resume: 3", async () => {
+    await using world = new SandboxWorld({ gracefulPods: true });
+    await world.create();
+    await start(world);
+    const suspend = await world.attemptsDuring(async () => {
+      await world.setMode("Suspended");
+      await world.settle();
+      await world.finishPod();
+      await world.settle();
+    });
+    expect(world.condition("Suspended")?.status).toBe("True");
+    expect(suspend).toEqual({ "delete pods": 1, "patch sandboxes/status": 2 });
+    const resume = await world.attemptsDuring(async () => {
+      await world.setMode("Running");
+      await start(world);
+    });
+    expect(resume).toEqual({ "create pods": 1, "patch sandboxes/status": 2 });
+    await world.edit({ spec: { idlePolicy: { suspendAfterSeconds: 600 } } });
+    await world.settle(590_000);
+    const idle = await world.attemptsDuring(async () => {
+      await world.settle(20_000);
+      await world.finishPod();
+      await world.settle();
+    });
+    expect(world.condition("Suspended")).toMatchObject({ status: "True", reason: "Idle" });
+    expect(idle).toEqual({ "delete pods": 1, "patch sandboxes/status": 2 });
+  });
+
+  test("to replace a lost Pod: 3 (weakness 31: the note stays)", async () => {
+    await using world = new SandboxWorld();
+    await world.create();
+    await start(world);
+    const attempts = await world.attemptsDuring(async () => {
+      await world.user.delete(pods, { namespace, name });
+      await start(world);
+    });
+    expect(attempts).toEqual({ "create pods": 1, "patch sandboxes/status": 2 });
+  });
+
+  test("settled: nothing, by the hour, and nothing when the controller restarts", async () => {
+    await using world = new SandboxWorld({ keepRootFilesystem: true });
+    const idlePolicy = { suspendAfterSeconds: 2_000_000 };
+    for (let index = 0; index < 20; index++) {
+      const spec = {
+        service: index % 2 === 0,
+        idlePolicy,
+        volumeClaimTemplates: [{ metadata: { name: "d" }, spec: {} }],
+      };
+      await world.createRunning({ name: `s-${index}`, spec });
+    }
+    await world.create({ name: "asleep", spec: { operatingMode: "Suspended" } });
+    await world.create({ name: "over", spec: { shutdownTime: "2020-01-01T00:00:00Z" } });
+    await world.create({ name: "wrong", spec: { service: true, volumeClaimTemplates: [{ spec: {} }] } });
+    await world.settle();
+    const settled = await world.attemptsDuring(async () => {
+      await world.settle(24 * 3_600_000);
+      await world.restart();
+      await world.settle(24 * 3_600_000);
+    });
+    expect(settled).toEqual({});
+  });
+});
