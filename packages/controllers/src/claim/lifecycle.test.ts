@@ -1,0 +1,153 @@
+import { controllerReference, type NetworkPolicy, type SandboxClaim, sandboxClaims } from "@agent-sandbox/api";
+import { describe, expect, test } from "vitest";
+import { boundTo, claimOf, condition, created, epoch, readyStatus } from "../extensions.test.support.ts";
+import { deeds, judge, readyOf, type Scene } from "./claim.test.support.ts";
+
+const second = 1_000;
+type Lifecycle = NonNullable<SandboxClaim["spec"]["lifecycle"]>;
+const past = "2026-03-01T09:59:59Z";
+const living = (lifecycle: Lifecycle, status?: SandboxClaim["status"]) => claimOf({ lifecycle }, {}, status);
+const told = (name?: string): NonNullable<SandboxClaim["status"]> => ({
+  conditions: [condition("Ready", "False", "ClaimExpired")],
+  ...(name && { sandbox: { name } }),
+});
+const finishedAt = (time: string, message = "") =>
+  condition("Finished", "True", "PodSucceeded", { lastTransitionTime: time, message, observedGeneration: 3 });
+const typesOf = (scene: Scene) => judge(scene).status?.conditions?.map(({ type }) => type);
+
+describe("the end of a claim", () => {
+  test("9.14 #196 Retain: first told, then its Sandbox is deleted, whatever its name, and the claim stays", () => {
+    const lifecycle = { shutdownTime: past, shutdownPolicy: "Retain" } as const;
+    const claim = living(lifecycle);
+    const sandboxes = [boundTo(claim, { name: "pool-abc" })];
+    const first = judge({ claim, sandboxes });
+    expect([deeds(first), readyOf(first)?.reason, first.wakeAt]).toEqual([[], "ClaimExpired", epoch]);
+    expect(first.notes).toMatchObject([{ type: "Normal", reason: "ClaimExpired", action: "Claim Expired" }]);
+    const second = judge({ claim: living(lifecycle, told("pool-abc")), sandboxes });
+    expect(deeds(second)).toEqual(["delete-sandbox pool-abc"]);
+    expect(second.status?.sandbox?.name).toBe("pool-abc");
+    const gone = judge({ claim: living(lifecycle, told("pool-abc")) });
+    expect([deeds(gone), gone.status?.sandbox, readyOf(gone)?.reason]).toEqual([[], undefined, "ClaimExpired"]);
+  });
+
+  test("9.14 #196 a Sandbox that is being deleted is not deleted again", () => {
+    const claim = living({ shutdownTime: past }, told("my-claim"));
+    const bound = boundTo(claim);
+    const sandboxes = [{ ...bound, metadata: { ...bound.metadata, deletionTimestamp: created } }];
+    const decision = judge({ claim, sandboxes });
+    expect([deeds(decision), decision.status?.sandbox?.name]).toEqual([[], "my-claim"]);
+  });
+
+  test("9.14 #197 a Sandbox that is not the claim's is kept", () => {
+    const claim = living({ shutdownTime: past }, told("my-claim"));
+    const decision = judge({ claim, sandboxes: [boundTo(claimOf({}, { uid: "other" }))] });
+    expect([deeds(decision), decision.status?.sandbox, readyOf(decision)?.reason]).toEqual([
+      [],
+      undefined,
+      "ClaimExpired",
+    ]);
+  });
+
+  test.for([
+    ["Delete", false],
+    ["DeleteForeground", true],
+  ] as const)("9.14 #198 %s: first told, then the claim is deleted", ([shutdownPolicy, foreground]) => {
+    const lifecycle = { shutdownTime: past, shutdownPolicy };
+    expect(deeds(judge({ claim: living(lifecycle) }))).toEqual([]);
+    const decision = judge({ claim: living(lifecycle, told()) });
+    expect(decision.actions).toEqual([{ do: "delete-claim", foreground }]);
+    expect(decision.status).toBeUndefined();
+    expect(decision.notes).toMatchObject([{ reason: "ClaimExpired", action: "Deleting" }]);
+  });
+
+  const wakeOf = (lifecycle: Lifecycle, finished = "2026-03-01T09:59:30Z") => {
+    const claim = living(lifecycle);
+    const status = { ...readyStatus, conditions: [finishedAt(finished)] };
+    const decision = judge({ claim, sandboxes: [boundTo(claim, { status })] });
+    return [decision.wakeAt === undefined ? undefined : decision.wakeAt - epoch, readyOf(decision)?.reason];
+  };
+  test.for([
+    ["120 s after it finished, 30 s ago", { ttlSecondsAfterFinished: 120 }, [90 * second, "SandboxNotReady"]],
+    ["at once", { ttlSecondsAfterFinished: 0 }, [0, "ClaimExpired"]],
+    [
+      "at the earlier shutdown time",
+      { ttlSecondsAfterFinished: 120, shutdownTime: "2026-03-01T10:00:10Z" },
+      [10 * second, "SandboxNotReady"],
+    ],
+    [
+      "at the earlier end of its TTL",
+      { ttlSecondsAfterFinished: 60, shutdownTime: "2026-03-01T10:01:00Z" },
+      [30 * second, "SandboxNotReady"],
+    ],
+    ["never", {}, [undefined, "SandboxNotReady"]],
+    ["never, for what is no time", { shutdownTime: "soon" }, [undefined, "SandboxNotReady"]],
+    ["in the year 9999", { shutdownTime: "9999-12-31T23:59:59Z" }, [253402300799000 - epoch, "SandboxNotReady"]],
+  ] as const)("9.14 #199 a finished claim ends %s", ([, lifecycle, expected]) => {
+    expect(wakeOf(lifecycle)).toEqual(expected);
+  });
+
+  test("9.14 #200 a TTL of 0 found out with Finished only tells; that it finished is kept while the Sandbox is held", () => {
+    const claim = living({ ttlSecondsAfterFinished: 0 });
+    const finished = finishedAt("2026-03-01T09:59:59Z");
+    const sandboxes = [boundTo(claim, { status: { conditions: [finished] } })];
+    const first = judge({ claim, sandboxes });
+    expect(deeds(first)).toEqual([]);
+    expect(first.status?.conditions).toMatchObject([finished, { type: "Ready", reason: "ClaimExpired" }]);
+    const second = judge({ claim: { ...claim, status: first.status ?? {} }, sandboxes });
+    expect(deeds(second)).toEqual(["delete-sandbox my-claim"]);
+    expect(typesOf({ claim: { ...claim, status: first.status ?? {} } })).toEqual(["Finished", "Ready"]);
+  });
+
+  test("Finished is removed with the Sandbox of a claim that goes on", () => {
+    const claim = claimOf({}, {}, { conditions: [finishedAt(past)] });
+    expect(typesOf({ claim, pools: [] })).toEqual(["Ready"]);
+  });
+
+  test("a retained claim whose end is put off gets a Sandbox again", () => {
+    expect(deeds(judge({ claim: living({ shutdownTime: "2026-03-01T11:00:00Z" }, told()) }))).toEqual([
+      "create my-claim",
+    ]);
+  });
+
+  const policy = (owner: SandboxClaim): NetworkPolicy => ({
+    metadata: {
+      name: "my-claim-network-policy",
+      namespace: "default",
+      ownerReferences: [controllerReference(sandboxClaims, owner)],
+    },
+    spec: { podSelector: {} },
+  });
+  test("9.14 #201 a policy that an older controller made for the claim goes, also without a template; a user's stays", () => {
+    expect(deeds(judge({ policies: [policy(claimOf())], templates: [] }))).toEqual(["delete-policy"]);
+    expect(deeds(judge({ policies: [policy(claimOf({}, { uid: "other" }))], templates: [] }))).toEqual([]);
+  });
+
+  test("9.14 #206 Ready carries the claim's generation, Finished the Sandbox's", () => {
+    const claim = claimOf({}, { generation: 8 });
+    const conditions = [finishedAt(past), condition("Ready", "False", "PodSucceeded", { observedGeneration: 3 })];
+    const { status } = judge({ claim, sandboxes: [boundTo(claim, { status: { conditions } })] });
+    expect(status?.conditions?.map(({ type, observedGeneration }) => [type, observedGeneration])).toEqual([
+      ["Finished", 3],
+      ["Ready", 8],
+    ]);
+  });
+
+  test("Ready changes when the claim's readiness does, not when the Sandbox's did (10.3.20)", () => {
+    const claim = claimOf({}, { creationTimestamp: "2026-03-01T12:00:00Z" });
+    const now = Date.parse("2026-03-01T12:00:01Z");
+    const { status } = judge({ claim, sandboxes: [boundTo(claim)], now });
+    expect(status?.conditions?.[0]?.lastTransitionTime).toBe("2026-03-01T12:00:01Z");
+  });
+
+  test("an expired Sandbox shows as such on its claim", () => {
+    const conditions = [condition("Ready", "False", "SandboxExpired", { message: "Sandbox has expired" })];
+    expect(readyOf(judge({ sandboxes: [boundTo(claimOf(), { status: { conditions } })] }))?.reason).toBe(
+      "SandboxExpired",
+    );
+  });
+
+  test("a claim that is being deleted is left to garbage collection", () => {
+    const claim = claimOf({}, { deletionTimestamp: created });
+    expect(judge({ claim, sandboxes: [boundTo(claim)] })).toEqual({ actions: [], notes: [] });
+  });
+});
