@@ -1,0 +1,72 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// maxJSONBytes bounds a body that is held in memory; content travels in bodies that are streamed.
+const maxJSONBytes = 4 << 20
+
+// ReadJSON decodes a body that holds one JSON object of known fields.
+func ReadJSON(w http.ResponseWriter, r *http.Request, into any) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJSONBytes))
+	if err != nil {
+		return During("read", "the body", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return Refuse(InvalidArgument, "Cannot read the body: %v", err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return Refuse(InvalidArgument, "Cannot read the body: more than one JSON value")
+	}
+	return nil
+}
+
+// Flag reads a boolean of the query; absent means false.
+func Flag(r *http.Request, name string) (bool, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" && !r.URL.Query().Has(name) {
+		return false, nil
+	}
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, Refuse(InvalidArgument, "Cannot use %s=%q: want a boolean", name, text)
+	}
+	return value, nil
+}
+
+// Count reads a whole number of the query between 0 and most; absent means fallback.
+func Count(r *http.Request, name string, fallback, most int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return fallback, nil
+	}
+	value, err := strconv.Atoi(text)
+	if err != nil || value < 0 || value > most {
+		return 0, Refuse(InvalidArgument, "Cannot use %s=%q: want a whole number from 0 to %d", name, text, most)
+	}
+	return value, nil
+}
+
+// Seconds reads a duration of the query, as "30s" or as a number of seconds; absent means fallback.
+func Seconds(r *http.Request, name string, fallback, most time.Duration) (time.Duration, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return fallback, nil
+	}
+	value, err := time.ParseDuration(text)
+	if err != nil {
+		value, err = time.ParseDuration(text + "s")
+	}
+	if err != nil || value < 0 || value > most {
+		return 0, Refuse(InvalidArgument, "Cannot use %s=%q: want a duration up to %v", name, text, most)
+	}
+	return value, nil
+}

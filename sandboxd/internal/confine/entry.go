@@ -1,0 +1,131 @@
+package confine
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Entry is one name in one directory that is held open. The name may be vacant. No method follows a link at the name.
+type Entry struct {
+	root *Root
+	dir  int
+	// above is where the directory of a Child lies.
+	above string
+	// Name is "." for the root itself.
+	Name string
+	// Rel is where the entry lies below the root, links resolved.
+	Rel string
+}
+
+// Close releases the directory.
+func (e *Entry) Close() error { return unix.Close(e.dir) }
+
+// IsRoot tells whether the entry is the root directory itself.
+func (e *Entry) IsRoot() bool { return e.Name == "." }
+
+// Stat describes what is at the name.
+func (e *Entry) Stat() (unix.Stat_t, error) {
+	var stat unix.Stat_t
+	err := unix.Fstatat(e.dir, e.Name, &stat, unix.AT_SYMLINK_NOFOLLOW)
+	return stat, err
+}
+
+// Open opens what is at the name. It never waits for the other end of a FIFO.
+func (e *Entry) Open(flags int, mode uint32) (*os.File, error) {
+	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
+	fd, err := unix.Openat(e.dir, e.Name, flags, mode)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), e.Rel), nil
+}
+
+// Handle gives a descriptor that names the entry without opening it for reading or writing.
+func (e *Entry) Handle() (int, error) {
+	return unix.Openat(e.dir, e.Name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
+
+// Readlink gives the target of a link as it was written.
+func (e *Entry) Readlink() (string, error) {
+	buffer := make([]byte, maxPathBytes)
+	n, err := unix.Readlinkat(e.dir, e.Name, buffer)
+	return string(buffer[:max(n, 0)]), err
+}
+
+// Mkdir makes a directory at the name.
+func (e *Entry) Mkdir(mode uint32) error { return unix.Mkdirat(e.dir, e.Name, mode) }
+
+// Symlink makes a link at the name. Its target is not judged: it is when somebody walks it.
+func (e *Entry) Symlink(target string) error { return unix.Symlinkat(target, e.dir, e.Name) }
+
+// Link gives what is at the name a second name.
+func (e *Entry) Link(to *Entry) error { return unix.Linkat(e.dir, e.Name, to.dir, to.Name, 0) }
+
+// Rename moves what is at the name to another place; without replace a place that is taken is an error.
+func (e *Entry) Rename(to *Entry, replace bool) error {
+	if replace {
+		return unix.Renameat(e.dir, e.Name, to.dir, to.Name)
+	}
+	err := unix.Renameat2(e.dir, e.Name, to.dir, to.Name, unix.RENAME_NOREPLACE)
+	if err != unix.EINVAL && err != unix.ENOSYS {
+		return err
+	}
+	// A file system without the flag: the narrow race is only between callers of the same sandbox.
+	if _, statErr := to.Stat(); statErr == nil {
+		return unix.EEXIST
+	}
+	return unix.Renameat(e.dir, e.Name, to.dir, to.Name)
+}
+
+// Remove takes away a file, a link or an empty directory.
+func (e *Entry) Remove() error {
+	err := unix.Unlinkat(e.dir, e.Name, 0)
+	if err == unix.EISDIR || err == unix.EPERM {
+		if dirErr := unix.Unlinkat(e.dir, e.Name, unix.AT_REMOVEDIR); dirErr != unix.ENOTDIR {
+			return dirErr
+		}
+	}
+	return err
+}
+
+// Chmod changes the permission bits of anything but a link.
+func (e *Entry) Chmod(mode uint32) error {
+	fd, err := e.Handle()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return err
+	}
+	if stat.Mode&unix.S_IFMT == unix.S_IFLNK {
+		return fmt.Errorf("%w: a link has no mode of its own", unix.EINVAL)
+	}
+	return unix.Chmod(DescriptorPath(fd), mode)
+}
+
+// Child is the entry called name in the directory at e. The caller closes it.
+func (e *Entry) Child(name string) (*Entry, error) {
+	fd, err := unix.Openat(e.dir, e.Name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	above := e.Rel
+	if e.IsRoot() {
+		above = ""
+	}
+	return &Entry{root: e.root, dir: fd, above: above, Name: name, Rel: path.Join(above, name)}, nil
+}
+
+// Sibling is another name in the directory that a Child holds open. It is valid as long as the child is, and not closed.
+func (e *Entry) Sibling(name string) *Entry {
+	return &Entry{root: e.root, dir: e.dir, above: e.above, Name: name, Rel: path.Join(e.above, name)}
+}
+
+// DescriptorPath is a name under which the kernel finds an open descriptor of this process again.
+func DescriptorPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

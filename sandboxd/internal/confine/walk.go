@@ -1,0 +1,157 @@
+package confine
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lookup says how the last steps of a path are taken.
+type Lookup struct {
+	// KeepLink leaves the last component alone when it is a link.
+	KeepLink bool
+	// MakeParents creates the directories that are missing above the last component.
+	MakeParents bool
+}
+
+// Locate walks rel (as given by Rel or Join) and returns the place it names, which may be vacant.
+// The caller closes the entry.
+func (r *Root) Locate(rel string, how Lookup) (*Entry, error) {
+	w := walk{root: r, how: how, parts: split(rel)}
+	for {
+		entry, again, err := w.once()
+		if !again {
+			return entry, err
+		}
+	}
+}
+
+type walk struct {
+	root  *Root
+	how   Lookup
+	parts []string
+	links int
+}
+
+// once walks from the root until the end, or until a link or ".." of a link's target has changed the parts: then it
+// asks to be called again. Everything before such a part has been seen to be a real directory.
+func (w *walk) once() (entry *Entry, again bool, err error) {
+	dir, err := unix.FcntlInt(uintptr(w.root.fd), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() {
+		if entry == nil {
+			unix.Close(dir)
+		}
+	}()
+	for i, part := range w.parts {
+		if part == ".." {
+			return nil, true, w.climb(i)
+		}
+		last := i == len(w.parts)-1
+		if last && w.how.KeepLink {
+			return w.found(dir, part), false, nil
+		}
+		if last {
+			isLink, err := w.spliceLink(dir, i)
+			if err != nil || isLink {
+				return nil, isLink && err == nil, err
+			}
+			return w.found(dir, part), false, nil
+		}
+		next, err := w.step(dir, part)
+		if err == unix.ENOTDIR || err == unix.ELOOP {
+			isLink, linkErr := w.spliceLink(dir, i)
+			if linkErr != nil {
+				return nil, false, linkErr
+			}
+			if isLink {
+				return nil, true, nil
+			}
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		unix.Close(dir)
+		dir = next
+	}
+	return w.found(dir, "."), false, nil
+}
+
+func (w *walk) found(dir int, name string) *Entry {
+	rel := strings.Join(w.parts, "/")
+	if rel == "" {
+		rel = "."
+	}
+	return &Entry{root: w.root, dir: dir, Name: name, Rel: rel}
+}
+
+func (w *walk) step(dir int, part string) (int, error) {
+	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	next, err := unix.Openat(dir, part, flags, 0)
+	if err != unix.ENOENT || !w.how.MakeParents {
+		return next, err
+	}
+	if err := unix.Mkdirat(dir, part, 0o755); err != nil && err != unix.EEXIST {
+		return -1, err
+	}
+	return unix.Openat(dir, part, flags, 0)
+}
+
+func (w *walk) climb(i int) error {
+	if i == 0 {
+		return ErrOutside
+	}
+	w.parts = slices.Delete(w.parts, i-1, i+1)
+	return nil
+}
+
+// spliceLink puts the target of the link at part i in its place; false when it is no link or absent.
+func (w *walk) spliceLink(dir, i int) (bool, error) {
+	buffer := make([]byte, maxPathBytes)
+	n, err := unix.Readlinkat(dir, w.parts[i], buffer)
+	if err == unix.EINVAL || err == unix.ENOENT {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if w.links++; w.links > maxLinks {
+		return false, unix.ELOOP
+	}
+	target, before := string(buffer[:n]), w.parts[:i]
+	if strings.HasPrefix(target, "/") {
+		rest, ok := below(w.root.path, target)
+		if !ok {
+			return false, ErrOutside
+		}
+		target, before = rest, nil
+	}
+	w.parts = slices.Concat(before, split(target), w.parts[i+1:])
+	return true, nil
+}
+
+func split(rel string) []string {
+	return slices.DeleteFunc(strings.Split(rel, "/"), func(part string) bool { return part == "" || part == "." })
+}
+
+// Descend walks a relative path from an entry that is a directory, through real directories only: a link on the way
+// is an error. The caller closes the result.
+func (e *Entry) Descend(rel string) (*Entry, error) {
+	parts := split(rel)
+	if len(parts) == 0 {
+		return e.Child("")
+	}
+	current, err := e.Child(parts[0])
+	for _, part := range parts[1:] {
+		if err != nil {
+			return nil, err
+		}
+		above := current
+		current, err = above.Child(part)
+		above.Close()
+	}
+	return current, err
+}

@@ -1,0 +1,127 @@
+// Package daemon puts the parts together: listeners, supervision, a clean stop.
+package daemon
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/token"
+)
+
+// Config is everything that can be set.
+type Config struct {
+	Host                           string
+	GRPCPort, RESTPort, LegacyPort uint
+	RootDir                        string
+	rootGiven                      bool
+	MetadataPrefix                 string
+	ShutdownTimeout, IdleTimeout   time.Duration
+	ChunkBytes                     int
+	TokenFile                      string
+	Insecure                       bool
+	Identity                       token.Identity
+	User                           string
+	Socket                         string
+	Restart                        string
+	Command                        []string
+	LogLevel                       slog.Level
+	Version                        bool
+}
+
+const (
+	usualRoot  = "/workspace"
+	usualChunk = 4096
+	maxChunk   = 1 << 20
+)
+
+// Restart policies of the supervised command.
+const (
+	RestartNever     = "never"
+	RestartOnFailure = "on-failure"
+	RestartAlways    = "always"
+)
+
+// Parse reads the flags; what follows them is the command to supervise.
+func Parse(args []string, output io.Writer) (*Config, error) {
+	c := &Config{LogLevel: slog.LevelWarn, Identity: token.Identity{
+		Name: os.Getenv("SANDBOXD_SANDBOX_NAME"), Namespace: os.Getenv("SANDBOXD_SANDBOX_NAMESPACE"), UID: os.Getenv("SANDBOXD_SANDBOX_UID"),
+	}}
+	flags := flag.NewFlagSet("sandboxd run", flag.ContinueOnError)
+	flags.SetOutput(output)
+	flags.Usage = func() {
+		fmt.Fprint(output, "Usage: sandboxd run [flags] [-- command [argument...]]\n\nServes the runtime API of a sandbox and supervises the command.\n\n")
+		flags.PrintDefaults()
+	}
+	c.register(flags)
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	flags.Visit(func(f *flag.Flag) { c.rootGiven = c.rootGiven || f.Name == "root-dir" })
+	c.Command = flags.Args()
+	return c, c.check()
+}
+
+func (c *Config) register(flags *flag.FlagSet) {
+	flags.StringVar(&c.Host, "listen-host", "0.0.0.0", "interface of all listeners")
+	flags.UintVar(&c.GRPCPort, "grpc-port", 9090, "port of gRPC, gRPC-Web and Connect")
+	flags.UintVar(&c.RESTPort, "rest-port", 8080, "port of the REST API")
+	flags.UintVar(&c.LegacyPort, "legacy-port", 8888, "port of the legacy API; 0 turns it off")
+	flags.StringVar(&c.RootDir, "root-dir", usualRoot, "directory of files and processes; made when missing")
+	flags.StringVar(&c.MetadataPrefix, "metadata-env-prefix", "SANDBOX_", "variables that /v1/metadata shows begin with this")
+	flags.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "longest time a stop may take")
+	flags.DurationVar(&c.IdleTimeout, "http-idle-timeout", time.Minute, "how long an idle connection is kept")
+	flags.IntVar(&c.ChunkBytes, "stream-chunk-size", 0, "most bytes per output event; 0 means 4096")
+	flags.StringVar(&c.TokenFile, "token-file", os.Getenv("SANDBOXD_TOKEN_FILE"), "file with the token callers must present ($SANDBOXD_TOKEN_FILE)")
+	flags.BoolVar(&c.Insecure, "insecure-no-token", false, "serve everybody who can reach a port")
+	flags.StringVar(&c.User, "user", "", "run processes as this user unless they name one: name, uid or uid:gid")
+	flags.StringVar(&c.Socket, "socket", "", "unix socket for keep-awake leases; the first of /run/sandboxd.sock and /tmp/sandboxd.sock that can be made when empty")
+	flags.StringVar(&c.Restart, "restart", RestartNever, "when the command ends: never, on-failure or always start it again")
+	flags.BoolVar(&c.Version, "version", false, "print the version and exit")
+	flags.TextVar(&c.LogLevel, "log-level", slog.LevelWarn, "debug, info, warn or error")
+	flags.TextVar(&c.LogLevel, "zap-log-level", slog.LevelWarn, "the same as log-level")
+	for _, name := range []string{"zap-encoder", "zap-stacktrace-level", "zap-time-encoding"} {
+		flags.String(name, "", "accepted for compatibility, without effect")
+	}
+	flags.Bool("zap-devel", false, "accepted for compatibility, without effect")
+}
+
+func (c *Config) check() error {
+	if c.Version {
+		return nil
+	}
+	ports := map[uint]string{}
+	for name, port := range map[string]uint{"grpc-port": c.GRPCPort, "rest-port": c.RESTPort, "legacy-port": c.LegacyPort} {
+		if name == "legacy-port" && port == 0 {
+			continue
+		}
+		if port < 1 || port > 65535 {
+			return fmt.Errorf("Cannot use --%s=%d: want a port from 1 to 65535", name, port)
+		}
+		if other, taken := ports[port]; taken {
+			return fmt.Errorf("Cannot use port %d for both --%s and --%s", port, min(name, other), max(name, other))
+		}
+		ports[port] = name
+	}
+	switch {
+	case strings.TrimSpace(c.RootDir) == "":
+		return errors.New("Cannot use an empty --root-dir")
+	case c.ShutdownTimeout <= 0 || c.IdleTimeout <= 0:
+		return errors.New("Cannot use a --shutdown-timeout or --http-idle-timeout that is not more than 0")
+	case c.ChunkBytes < 0 || c.ChunkBytes > maxChunk:
+		return fmt.Errorf("Cannot use --stream-chunk-size=%d: want 0 to %d", c.ChunkBytes, maxChunk)
+	case c.Restart != RestartNever && c.Restart != RestartOnFailure && c.Restart != RestartAlways:
+		return fmt.Errorf("Cannot use --restart=%q: want %s, %s or %s", c.Restart, RestartNever, RestartOnFailure, RestartAlways)
+	case c.TokenFile == "" && !c.Insecure:
+		return errors.New("Cannot start without a token: set SANDBOXD_TOKEN_FILE, or give --insecure-no-token to serve everybody who can reach a port")
+	}
+	if c.ChunkBytes == 0 {
+		c.ChunkBytes = usualChunk
+	}
+	return nil
+}

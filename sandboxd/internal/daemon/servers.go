@@ -1,0 +1,151 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/api"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/token"
+)
+
+const (
+	headerTimeout  = 10 * time.Second
+	maxHeaderBytes = 64 << 10
+	// maxConnections of one listener; more wait in the kernel's queue.
+	maxConnections = 1024
+	// maxStreams of one connection at once.
+	maxStreams = 512
+	// pingAfter finds peers that vanished, so that what they started does not run for ever.
+	pingAfter   = 30 * time.Second
+	pingTimeout = 15 * time.Second
+)
+
+type server struct {
+	*http.Server
+	listener net.Listener
+}
+
+func (c *Config) newServer(handler http.Handler) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler: handler, Protocols: protocols,
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: c.IdleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+	}
+}
+
+func (c *Config) listen(port uint, handler http.Handler) (*server, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(c.Host, strconv.Itoa(int(port))))
+	if err != nil {
+		return nil, fmt.Errorf("Cannot listen on port %d: %w", port, err)
+	}
+	return &server{c.newServer(handler), limitConnections(listener, maxConnections)}, nil
+}
+
+// openSocket opens the door for the workload itself. File permissions are open: whoever runs in the sandbox may keep
+// it awake. A sandbox without any place for it does without, unless the place was given.
+func (c *Config) openSocket() (net.Listener, error) {
+	candidates := []string{c.Socket}
+	if c.Socket == "" {
+		candidates = []string{"/run/sandboxd.sock", "/tmp/sandboxd.sock"}
+	}
+	var failure error
+	for _, path := range candidates {
+		listener, err := listenUnix(path)
+		if err == nil {
+			c.Socket = path
+			return listener, nil
+		}
+		failure = errors.Join(failure, err)
+	}
+	if c.Socket != "" {
+		return nil, fmt.Errorf("Cannot open the socket: %w", failure)
+	}
+	slog.Warn("no place for the socket of keep-awake leases", "error", failure.Error())
+	return nil, nil
+}
+
+func listenUnix(path string) (net.Listener, error) {
+	// One that an earlier start left behind.
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == os.ModeSocket {
+		_ = os.Remove(path)
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		listener.Close()
+		return nil, err
+	}
+	return listener, nil
+}
+
+func (s *server) serve() {
+	if err := s.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		panic(err)
+	}
+}
+
+// stop lets requests finish until the context ends, then closes what is left.
+func (s *server) stop(ctx context.Context) {
+	if s.Shutdown(ctx) != nil {
+		_ = s.Close()
+	}
+}
+
+// gate lets requests in that carry the token and mean this sandbox. Health is open to all.
+type gate struct {
+	guard    *token.Guard
+	identity token.Identity
+}
+
+func (g gate) check(header http.Header) (connect.Code, error) {
+	if err := g.guard.Check(header); err != nil {
+		return connect.CodeUnauthenticated, err
+	}
+	if err := g.identity.Check(header); err != nil {
+		return connect.CodeFailedPrecondition, err
+	}
+	return 0, nil
+}
+
+// wrap guards a handler whose health check is at one path; refuse writes the answer in the words of its API.
+func (g gate) wrap(health string, handler http.Handler, refuse func(http.ResponseWriter, int, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		isHealth := r.URL.Path == health && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+		code, err := g.check(r.Header)
+		switch {
+		case err == nil, isHealth:
+			handler.ServeHTTP(w, r)
+		case code == connect.CodeUnauthenticated:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="sandbox"`)
+			refuse(w, http.StatusUnauthorized, err)
+		default:
+			refuse(w, http.StatusMisdirectedRequest, err)
+		}
+	})
+}
+
+func refuseREST(w http.ResponseWriter, status int, err error) {
+	code := api.Unauthenticated
+	if status == http.StatusMisdirectedRequest {
+		code = api.Misdirected
+	}
+	api.WriteError(w, api.Refuse(code, "%v", err))
+}
+
+func refuseLegacy(w http.ResponseWriter, status int, err error) {
+	api.WriteJSON(w, status, map[string]string{"detail": err.Error()})
+}

@@ -1,0 +1,124 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/api"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
+)
+
+// copyTree copies a file, a link or a directory with its content. Files that exist are overwritten only with replace.
+func copyTree(ctx context.Context, from, to *confine.Entry, replace bool) error {
+	if to.Rel == from.Rel || strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
+		return api.Refuse(api.InvalidArgument, "Cannot copy %q to %q: the second lies in the first", from.Rel, to.Rel)
+	}
+	stat, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	if err := copyOne(from, &stat, to, replace); err != nil || !isKind(&stat, unix.S_IFDIR) {
+		return err
+	}
+	return walk{ctx: ctx, before: func(entry *confine.Entry, stat *unix.Stat_t) error {
+		target, err := to.Descend(strings.TrimPrefix(entry.Rel, from.Rel+"/"))
+		if err != nil {
+			return err
+		}
+		defer target.Close()
+		return copyOne(entry, stat, target, replace)
+	}}.below(from)
+}
+
+func copyOne(from *confine.Entry, stat *unix.Stat_t, to *confine.Entry, replace bool) error {
+	if !replace && !isKind(stat, unix.S_IFDIR) {
+		if _, err := to.Stat(); err == nil {
+			return unix.EEXIST
+		}
+	}
+	mode := stat.Mode & 0o777
+	switch stat.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		if err := to.Mkdir(mode | 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+		return nil
+	case unix.S_IFLNK:
+		target, err := from.Readlink()
+		if err != nil {
+			return err
+		}
+		return replaceLink(to, target)
+	case unix.S_IFREG:
+		return copyFile(from, to, mode)
+	}
+	return api.Refuse(api.InvalidArgument, "Cannot copy %q: it is a %s", from.Rel, kindName(stat))
+}
+
+func replaceLink(to *confine.Entry, target string) error {
+	err := to.Symlink(target)
+	if errors.Is(err, unix.EEXIST) {
+		if err = to.Remove(); err == nil {
+			err = to.Symlink(target)
+		}
+	}
+	return err
+}
+
+func copyFile(from, to *confine.Entry, mode uint32) error {
+	source, _, err := OpenRegular(from, from.Rel)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	replacement, err := to.Replace()
+	if err != nil {
+		return err
+	}
+	defer replacement.Discard()
+	if err := copySparse(replacement.File, source); err != nil {
+		return err
+	}
+	return replacement.Commit(mode, false)
+}
+
+// copySparse copies the parts of a file that hold data and leaves holes as they are: a file of 10 GiB that holds
+// nothing stays one that holds nothing.
+func copySparse(to, from *os.File) error {
+	end, err := from.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if err := to.Truncate(end); err != nil {
+		return err
+	}
+	for at := int64(0); at < end; {
+		data, err := unix.Seek(int(from.Fd()), at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) {
+			return nil
+		}
+		hole := end
+		if err != nil {
+			// A file system that knows no holes: everything is data.
+			data = at
+		} else if hole, err = unix.Seek(int(from.Fd()), data, unix.SEEK_HOLE); err != nil {
+			hole = end
+		}
+		if _, err := from.Seek(data, io.SeekStart); err != nil {
+			return err
+		}
+		if _, err := to.Seek(data, io.SeekStart); err != nil {
+			return err
+		}
+		if _, err := io.CopyN(to, from, hole-data); err != nil {
+			return err
+		}
+		at = hole
+	}
+	return nil
+}

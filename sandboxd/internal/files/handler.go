@@ -1,0 +1,87 @@
+// Package files serves the files below the root.
+package files
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/activity"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/api"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
+)
+
+// Handler answers everything about files.
+type Handler struct {
+	root     *confine.Root
+	activity *activity.Tracker
+	watches  chan struct{}
+}
+
+// New returns a handler for the files below root.
+func New(root *confine.Root, tracker *activity.Tracker) *Handler {
+	return &Handler{root: root, activity: tracker, watches: make(chan struct{}, maxWatchers)}
+}
+
+// route is one method of one kind of path.
+type route func(h *Handler, w http.ResponseWriter, r *http.Request, path string) error
+
+// byPath are the routes whose rest of the URL path names a file. They are found without a multiplexer, because those
+// redirect paths with "//" or dots in them instead of serving them.
+var byPath = map[string]map[string]route{
+	"files":   {"GET": (*Handler).get, "HEAD": (*Handler).get, "PUT": (*Handler).put, "DELETE": (*Handler).delete},
+	"stat":    {"GET": (*Handler).stat},
+	"tree":    {"GET": (*Handler).tree},
+	"watch":   {"GET": (*Handler).watch},
+	"archive": {"GET": (*Handler).pack, "PUT": (*Handler).unpack},
+}
+
+// byAction are the routes that name their files in a JSON body.
+var byAction = map[string]route{
+	"/v1/fs/mkdir": (*Handler).mkdir,
+	"/v1/fs/move":  (*Handler).move,
+	"/v1/fs/copy":  (*Handler).copy,
+	"/v1/fs/chmod": (*Handler).chmod,
+}
+
+// Serve answers a request that is about files, and says false of any other.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request) bool {
+	if serve, ok := byAction[r.URL.Path]; ok {
+		h.serve(w, r, map[string]route{"POST": serve}, "")
+		return true
+	}
+	rest, ok := strings.CutPrefix(r.URL.Path, "/v1/")
+	if !ok {
+		return false
+	}
+	kind, path, _ := strings.Cut(rest, "/")
+	methods, ok := byPath[kind]
+	if ok {
+		h.serve(w, r, methods, path)
+	}
+	return ok
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, methods map[string]route, path string) {
+	serve, ok := methods[r.Method]
+	if !ok {
+		api.MethodNotAllowed(w, methods)
+		return
+	}
+	defer h.activity.Begin()()
+	if err := serve(h, w, r, path); err != nil {
+		api.WriteError(w, err)
+	}
+}
+
+// locate finds the place a caller named.
+func (h *Handler) locate(action, path string, how confine.Lookup) (*confine.Entry, error) {
+	rel, err := h.root.Rel(path)
+	if err != nil {
+		return nil, api.During(action, path, err)
+	}
+	entry, err := h.root.Locate(rel, how)
+	if err != nil {
+		return nil, api.During(action, path, err)
+	}
+	return entry, nil
+}

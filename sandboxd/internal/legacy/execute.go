@@ -1,0 +1,192 @@
+package legacy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
+)
+
+const (
+	limitVariable = "SANDBOX_EXEC_TIMEOUT_SECONDS"
+	usualLimit    = 300 * time.Second
+	// maxOutputBytes is the most that one answer holds.
+	maxOutputBytes = 64 << 20
+	// headersAfter is when the answer's head is sent although the command still runs, for the sake of everybody on the
+	// way who waits for a head with a time limit. It is always 200.
+	headersAfter = 10 * time.Second
+)
+
+// failureHeader tells a command that could not be run from one that exited with 1.
+const failureHeader = "X-Sandbox-Exec-Error"
+
+// result is the answer to /execute.
+type result struct {
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	ExitCode int    `json:"exit_code"`
+	// The exact bytes, when they are not text.
+	StdoutBase64 string `json:"stdout_base64,omitempty"`
+	StderrBase64 string `json:"stderr_base64,omitempty"`
+
+	failure string
+}
+
+func failed(kind string, err error) result {
+	return result{Stderr: "Failed to execute command: " + err.Error(), ExitCode: 1, failure: kind}
+}
+
+// execute runs a command. It ends with its caller; a caller that gives an X-Request-ID may come back for it.
+func (h *Handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
+	command, wrong, err := readCommand(w, r)
+	if err != nil {
+		detail(w, http.StatusRequestEntityTooLarge, "Request body too large")
+		return
+	}
+	if wrong != nil {
+		detail(w, http.StatusUnprocessableEntity, []*complaint{wrong})
+		return
+	}
+	limit := timeLimit(command, r.Header.Get("X-Sandbox-Timeout"))
+	answer := make(chan result, 1)
+	go func() {
+		result, err := h.executed.Do(r.Context(), requestKey(r, command), func(ctx context.Context) result {
+			return h.run(ctx, command.text, limit)
+		})
+		if err != nil {
+			result = failed("cancelled", err)
+		}
+		answer <- result
+	}()
+	h.answer(w, answer)
+}
+
+func (h *Handler) answer(w http.ResponseWriter, answer <-chan result) {
+	select {
+	case result := <-answer:
+		if result.failure != "" {
+			w.Header().Set(failureHeader, result.failure)
+		}
+		write(w, http.StatusOK, result)
+	case <-time.After(headersAfter):
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		write(headSent{w}, http.StatusOK, <-answer)
+	}
+}
+
+// headSent is an answer whose head is out.
+type headSent struct{ http.ResponseWriter }
+
+func (headSent) WriteHeader(int) {}
+
+func requestKey(r *http.Request, command command) string {
+	id := r.Header.Get("X-Request-ID")
+	if id == "" {
+		return ""
+	}
+	digest := sha256.Sum256([]byte(command.text))
+	return id + "\x00" + string(digest[:])
+}
+
+// timeLimit: what the caller asks for, within what the operator allows, else the usual.
+func timeLimit(command command, header string) time.Duration {
+	asked := command.timeout
+	if seconds, ok := positiveSeconds(header); ok && (asked == 0 || seconds < asked) {
+		asked = seconds
+	}
+	configured := os.Getenv(limitVariable)
+	most, ok := positiveSeconds(configured)
+	if configured != "" && !ok {
+		slog.Warn("exec time limit is not a finite number above 0", "variable", limitVariable, "value", configured)
+	}
+	switch {
+	case asked > 0 && asked < maxSeconds && (!ok || asked < most):
+		return time.Duration(asked * float64(time.Second))
+	case ok:
+		return time.Duration(most * float64(time.Second))
+	}
+	return usualLimit
+}
+
+func (h *Handler) run(ctx context.Context, line string, limit time.Duration) result {
+	select {
+	case h.commands <- struct{}{}:
+		defer func() { <-h.commands }()
+	case <-ctx.Done():
+		return failed("cancelled", context.Cause(ctx))
+	}
+	words, err := splitWords(line)
+	if err != nil {
+		return failed("invalid-command", err)
+	}
+	p, err := h.processes.Start(process.Spec{
+		Argv: words, AbsoluteCwd: h.baseDir(), Timeout: limit, Session: true, Origin: process.OriginLegacy, Follow: true,
+	})
+	if err != nil {
+		return failed(startFailure(err), err)
+	}
+	defer h.processes.Forget(p)
+	defer p.KillTreeUnlessEnded()
+	defer p.First.Close()
+	output, err := process.Collect(ctx, p.First, maxOutputBytes, true)
+	if errors.Is(err, process.ErrTooMuch) {
+		return failed("too-much-output", fmt.Errorf("the output is more than %d bytes", maxOutputBytes))
+	}
+	if err != nil {
+		return failed("cancelled", err)
+	}
+	<-p.Done()
+	return finished(p, output, limit)
+}
+
+func startFailure(err error) string {
+	var known *process.StartError
+	if !errors.As(err, &known) {
+		return "internal"
+	}
+	switch known.Kind {
+	case process.NotFound:
+		return "not-found"
+	case process.Denied:
+		return "permission-denied"
+	case process.Invalid:
+		return "invalid-command"
+	case process.Exhausted:
+		return "exhausted"
+	}
+	return "internal"
+}
+
+func finished(p *process.Process, output process.Output, limit time.Duration) result {
+	exit, _ := p.Exit()
+	if exit.TimedOut {
+		return failed("timeout", fmt.Errorf("Command %q timed out after %v seconds", strings.Join(p.Argv, " "), limit.Seconds()))
+	}
+	code := exit.Code
+	if exit.Signal != 0 {
+		code = -int(exit.Signal)
+	}
+	answer := result{ExitCode: code}
+	answer.Stdout, answer.StdoutBase64 = text(output.Stdout)
+	answer.Stderr, answer.StderrBase64 = text(output.Stderr)
+	return answer
+}
+
+// text gives bytes as text, and beside it exactly when they are none.
+func text(data []byte) (readable, exact string) {
+	if utf8.Valid(data) {
+		return string(data), ""
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), base64.StdEncoding.EncodeToString(data)
+}

@@ -1,0 +1,133 @@
+package process
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// kin is what the kernel tells about the family of one process.
+type kin struct{ parent, group, session int }
+
+// killPatience bounds how long a tree is hunted: only what sits in an uninterruptible call survives that long.
+const killPatience = 5 * time.Second
+
+// tree lists the living processes that p started: its descendants, its group and session, and those that carry its
+// marker because they were orphaned in between. Without the marker only a process that left the session, lost its
+// parents and cleared its environment is not found.
+func (p *Process) tree() []int {
+	family := snapshot()
+	alive := !p.child.Collected()
+	members := map[int]bool{}
+	for pid, k := range family {
+		if pid == os.Getpid() {
+			continue
+		}
+		marker, readable := readMarker(pid)
+		related := pid == p.child.Pid || k.group == p.child.Pid || k.session == p.child.Pid
+		if marker == p.marker || (related && (alive || !readable)) {
+			members[pid] = true
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for pid, k := range family {
+			if !members[pid] && members[k.parent] {
+				members[pid], changed = true, true
+			}
+		}
+	}
+	pids := make([]int, 0, len(members))
+	for pid := range members {
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// SignalTree sends to the whole tree once.
+func (p *Process) SignalTree(signal syscall.Signal) {
+	for _, pid := range p.tree() {
+		_ = syscall.Kill(pid, signal)
+	}
+}
+
+// KillTree kills until nothing of the tree is left. The group goes first, in one call that no fork can outrun.
+func (p *Process) KillTree() {
+	p.child.SignalGroup(syscall.SIGKILL)
+	pause := time.Millisecond
+	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); {
+		pids := p.tree()
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, 50*time.Millisecond)
+	}
+}
+
+// snapshot reads the family of every living process; those that wait to be collected are left out.
+func snapshot() map[int]kin {
+	family := map[int]kin{}
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return family
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if k, ok := readKin(pid); ok {
+			family[pid] = k
+		}
+	}
+	return family
+}
+
+func readKin(pid int) (kin, bool) {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return kin{}, false
+	}
+	// The name in parentheses may contain anything, also parentheses: the last one ends it.
+	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+	if len(fields) < 4 || fields[0] == "Z" || fields[0] == "X" {
+		return kin{}, false
+	}
+	numbers := [3]int{}
+	for i := range numbers {
+		if numbers[i], err = strconv.Atoi(fields[i+1]); err != nil {
+			return kin{}, false
+		}
+	}
+	return kin{parent: numbers[0], group: numbers[1], session: numbers[2]}, true
+}
+
+// readMarker gives the marker in a process's environment; unreadable when it belongs to another user.
+func readMarker(pid int) (marker string, readable bool) {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return "", false
+	}
+	for pair := range bytes.SplitSeq(env, []byte{0}) {
+		if value, ok := bytes.CutPrefix(pair, []byte(markerVariable+"=")); ok {
+			return string(value), true
+		}
+	}
+	return "", true
+}
+
+// KillTreeUnlessEnded is what becomes of a process whose caller has gone.
+func (p *Process) KillTreeUnlessEnded() {
+	if p.Running() {
+		p.KillTree()
+	}
+}

@@ -1,0 +1,169 @@
+// Package reaper starts children and collects every process that ends below this one: its own children, whose status
+// goes to whoever started them, and, as process 1 or as a subreaper, the orphans of others.
+package reaper
+
+import (
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Child is a process this one started.
+type Child struct {
+	Pid int
+	// Done is closed once the child has been collected and Status is set.
+	Done   chan struct{}
+	Status syscall.WaitStatus
+
+	// signalling keeps the process id from being given to another process while a signal is on its way.
+	signalling sync.Mutex
+	collected  bool
+}
+
+// Signal sends to the child alone. False when it has been collected: its id may belong to somebody else.
+func (c *Child) Signal(signal syscall.Signal) bool {
+	return c.whileAlive(func() { _ = syscall.Kill(c.Pid, signal) })
+}
+
+// SignalGroup sends to the child's process group, or to the child when it leads none.
+func (c *Child) SignalGroup(signal syscall.Signal) bool {
+	return c.whileAlive(func() {
+		if syscall.Kill(-c.Pid, signal) != nil {
+			_ = syscall.Kill(c.Pid, signal)
+		}
+	})
+}
+
+// Collected tells whether the child has ended and its process id is free again.
+func (c *Child) Collected() bool {
+	c.signalling.Lock()
+	defer c.signalling.Unlock()
+	return c.collected
+}
+
+func (c *Child) whileAlive(do func()) bool {
+	c.signalling.Lock()
+	defer c.signalling.Unlock()
+	if c.collected {
+		return false
+	}
+	do()
+	return true
+}
+
+// Reaper must be the only one in its process that waits for children when it adopts orphans.
+type Reaper struct {
+	adopt bool
+	// starting is held for reading from fork until the child is known, so that no child is missed or taken for an
+	// orphan.
+	starting sync.RWMutex
+
+	mu       sync.Mutex
+	children map[int]*Child
+}
+
+// New returns a reaper. With adopt it also collects orphans, and becomes their parent if it is not process 1.
+func New(adopt bool) (*Reaper, error) {
+	if adopt && os.Getpid() != 1 {
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			return nil, err
+		}
+	}
+	r := &Reaper{adopt: adopt, children: map[int]*Child{}}
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	go func() {
+		for range ended {
+			r.collect()
+		}
+	}()
+	return r, nil
+}
+
+// Start runs a program; the error is the plain errno of fork, chdir or exec.
+func (r *Reaper) Start(program string, argv []string, attr *syscall.ProcAttr) (*Child, error) {
+	r.starting.RLock()
+	defer r.starting.RUnlock()
+	pid, err := syscall.ForkExec(program, argv, attr)
+	if err != nil {
+		return nil, err
+	}
+	child := &Child{Pid: pid, Done: make(chan struct{})}
+	r.mu.Lock()
+	r.children[pid] = child
+	r.mu.Unlock()
+	return child, nil
+}
+
+func (r *Reaper) collect() {
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	for _, child := range r.known() {
+		child.signalling.Lock()
+		var status syscall.WaitStatus
+		pid, err := wait(child.Pid, &status)
+		if pid == child.Pid || err == syscall.ECHILD {
+			child.collected = true
+		}
+		child.signalling.Unlock()
+		if child.collected {
+			r.deliver(child, status)
+		}
+	}
+	if r.adopt {
+		r.collectOrphans()
+	}
+}
+
+func (r *Reaper) collectOrphans() {
+	for {
+		var status syscall.WaitStatus
+		pid, err := wait(-1, &status)
+		if err != nil || pid <= 0 {
+			return
+		}
+		// One of ours that ended since the first pass.
+		if child := r.child(pid); child != nil {
+			child.signalling.Lock()
+			child.collected = true
+			child.signalling.Unlock()
+			r.deliver(child, status)
+		}
+	}
+}
+
+func (r *Reaper) deliver(child *Child, status syscall.WaitStatus) {
+	r.mu.Lock()
+	delete(r.children, child.Pid)
+	r.mu.Unlock()
+	child.Status = status
+	close(child.Done)
+}
+
+func (r *Reaper) known() []*Child {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	children := make([]*Child, 0, len(r.children))
+	for _, child := range r.children {
+		children = append(children, child)
+	}
+	return children
+}
+
+func (r *Reaper) child(pid int) *Child {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.children[pid]
+}
+
+func wait(pid int, status *syscall.WaitStatus) (int, error) {
+	for {
+		got, err := syscall.Wait4(pid, status, syscall.WNOHANG, nil)
+		if err != syscall.EINTR {
+			return got, err
+		}
+	}
+}

@@ -1,0 +1,117 @@
+// Package rest serves everything under /v1: files, ports, usage, code contexts, activity.
+package rest
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/activity"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/api"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/contexts"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/files"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
+)
+
+// Options of the handler.
+type Options struct {
+	Root      *confine.Root
+	Processes *process.Manager
+	Contexts  *contexts.Manager
+	Activity  *activity.Tracker
+	// MetadataPrefix chooses the variables that /v1/metadata shows.
+	MetadataPrefix string
+}
+
+// Handler answers the API.
+type Handler struct {
+	Options
+	files    *files.Handler
+	started  time.Time
+	stopping atomic.Bool
+	metadata func() map[string]string
+	inside   *http.ServeMux
+	mux      *http.ServeMux
+}
+
+// New returns the API.
+func New(options Options) *Handler {
+	h := &Handler{
+		Options: options,
+		files:   files.New(options.Root, options.Activity),
+		started: time.Now(),
+	}
+	h.metadata = sync.OnceValue(func() map[string]string { return visible(os.Environ(), options.MetadataPrefix) })
+	h.inside = http.NewServeMux()
+	h.routeActivity(h.inside)
+	h.mux = http.NewServeMux()
+	h.mux.HandleFunc("GET /v1/health", h.health)
+	h.mux.HandleFunc("GET /v1/metadata", func(w http.ResponseWriter, _ *http.Request) {
+		api.WriteJSON(w, http.StatusOK, map[string]any{"env": h.metadata()})
+	})
+	h.routeSystem(h.mux)
+	h.routeContexts(h.mux)
+	h.routeActivity(h.mux)
+	return h
+}
+
+// ServeHTTP answers the callers of the network.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.files.Serve(w, r) {
+		h.mux.ServeHTTP(w, r)
+	}
+}
+
+// Inside answers the workload: its activity and its keep-awake leases, nothing else.
+func (h *Handler) Inside() http.Handler { return h.inside }
+
+// Stop turns the health check red.
+func (h *Handler) Stop() { h.stopping.Store(true) }
+
+func (h *Handler) health(w http.ResponseWriter, _ *http.Request) {
+	if h.stopping.Load() {
+		api.WriteError(w, api.Refuse(api.Unavailable, "sandboxd is shutting down"))
+		return
+	}
+	api.WriteJSON(w, http.StatusOK, struct {
+		Status string `json:"status"`
+		Uptime int    `json:"uptime_seconds"`
+	}{"ok", int(time.Since(h.started).Seconds())})
+}
+
+// secretWords in a variable's name keep it from being shown.
+var secretWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CRED", "KEY", "AUTH", "BEARER", "PRIVATE", "CERT"}
+
+func visible(environment []string, prefix string) map[string]string {
+	shown := map[string]string{}
+	for _, pair := range environment {
+		name, value, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, prefix) && !isSecret(name) {
+			shown[name] = value
+		}
+	}
+	return shown
+}
+
+func isSecret(name string) bool {
+	upper := strings.ToUpper(name)
+	for _, word := range secretWords {
+		if strings.Contains(upper, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// answer turns a function that may fail into a handler.
+func answer(serve func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := serve(w, r); err != nil {
+			api.WriteError(w, err)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/api"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/ports"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/usage"
+)
+
+const longestWait = 10 * time.Minute
+
+func (h *Handler) routeSystem(mux *http.ServeMux) {
+	mux.HandleFunc("GET /v1/usage", func(w http.ResponseWriter, _ *http.Request) {
+		api.WriteJSON(w, http.StatusOK, usage.Read(h.Root.Path()))
+	})
+	mux.HandleFunc("GET /v1/ports", func(w http.ResponseWriter, _ *http.Request) {
+		list := ports.List()
+		if list == nil {
+			list = []ports.Port{}
+		}
+		api.WriteJSON(w, http.StatusOK, map[string]any{"ports": list})
+	})
+	mux.HandleFunc("GET /v1/ports/{port}", answer(h.portReady))
+}
+
+type readiness struct {
+	Port  uint16 `json:"port"`
+	Ready bool   `json:"ready"`
+	// Reason is what the last attempt met.
+	Reason string `json:"reason,omitempty"`
+	Waited int64  `json:"waited_ms"`
+}
+
+// portReady tells whether a port accepts connections, after waiting for it when asked; with http=/path whether it
+// answers HTTP there.
+func (h *Handler) portReady(w http.ResponseWriter, r *http.Request) error {
+	number, err := strconv.ParseUint(r.PathValue("port"), 10, 16)
+	if err != nil || number == 0 {
+		return api.Refuse(api.InvalidArgument, "Cannot look at port %q: want a number from 1 to 65535", r.PathValue("port"))
+	}
+	wait, err := api.Seconds(r, "wait", 0, longestWait)
+	if err != nil {
+		return err
+	}
+	path := r.URL.Query().Get("http")
+	if path != "" && !strings.HasPrefix(path, "/") {
+		return api.Refuse(api.InvalidArgument, "Cannot ask for http=%q: want a path that begins with a slash", path)
+	}
+	defer h.Activity.Begin()()
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(r.Context(), max(wait, time.Second))
+	defer cancel()
+	answer := readiness{Port: uint16(number), Ready: true}
+	if wait == 0 {
+		err = ports.Try(ctx, answer.Port, path)
+	} else {
+		err = ports.Wait(ctx, answer.Port, path)
+	}
+	if err != nil {
+		answer.Ready, answer.Reason = false, err.Error()
+	}
+	answer.Waited = time.Since(began).Milliseconds()
+	api.WriteJSON(w, http.StatusOK, answer)
+	return nil
+}

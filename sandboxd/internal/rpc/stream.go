@@ -1,0 +1,96 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"connectrpc.com/connect"
+
+	processv1 "github.com/agent-sandbox/agent-sandbox/sandboxd/gen/process/v1"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
+)
+
+type responses = connect.ServerStream[processv1.StartResponse]
+
+// Start implements the service.
+func (s *Service) Start(ctx context.Context, request *processv1.StartRequest, stream *responses) error {
+	defer s.activity.Begin()()
+	spec, err := specOf(request.Config, process.OriginStart)
+	if err != nil {
+		return err
+	}
+	spec.Stdin, spec.Detached, spec.Follow = true, request.Detach, true
+	if request.Pty != nil {
+		spec.PTY = &process.Size{Cols: request.Pty.Cols, Rows: request.Pty.Rows}
+	}
+	if request.RequestId != "" && !request.Detach {
+		return failf(connect.CodeInvalidArgument, "Cannot use request_id: it needs detach")
+	}
+	p, repeated, err := s.processes.StartOnce(request.RequestId, spec)
+	if err != nil {
+		return startError(err)
+	}
+	if !request.Detach {
+		defer s.processes.Forget(p)
+		defer p.KillTreeUnlessEnded()
+	}
+	if repeated {
+		return s.play(ctx, p, p.Log.Read(0, false), stream)
+	}
+	return s.play(ctx, p, p.First, stream)
+}
+
+// Attach implements the service.
+func (s *Service) Attach(ctx context.Context, request *processv1.AttachRequest, stream *responses) error {
+	defer s.activity.Begin()()
+	p, err := s.find(request.ProcessId)
+	if err != nil {
+		return err
+	}
+	from, _ := p.Log.Bounds()
+	if request.FromOffset != nil {
+		from = *request.FromOffset
+	}
+	return s.play(ctx, p, p.Log.Read(from, request.Backpressure), stream)
+}
+
+// play sends init, the output, exit.
+func (s *Service) play(ctx context.Context, p *process.Process, reader *process.Reader, stream *responses) error {
+	defer reader.Close()
+	if err := stream.Send(&processv1.StartResponse{
+		Event: &processv1.StartResponse_Init{Init: &processv1.InitEvent{ProcessId: p.ID}},
+	}); err != nil {
+		return err
+	}
+	for {
+		piece, err := reader.Next(ctx, s.chunkBytes)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(outputEvent(p, piece)); err != nil {
+			return err
+		}
+	}
+	<-p.Done()
+	return stream.Send(&processv1.StartResponse{Event: &processv1.StartResponse_Exit{Exit: exitEvent(p)}})
+}
+
+func outputEvent(p *process.Process, piece process.Piece) *processv1.StartResponse {
+	response := &processv1.StartResponse{}
+	if p.Detached {
+		response.Offset = piece.Next
+	}
+	switch {
+	case piece.Lost > 0:
+		response.Event = &processv1.StartResponse_Gap{Gap: &processv1.GapEvent{LostBytes: piece.Lost}}
+	case piece.Stream == process.Stderr:
+		response.Event = &processv1.StartResponse_Stderr{Stderr: piece.Data}
+	default:
+		response.Event = &processv1.StartResponse_Stdout{Stdout: piece.Data}
+	}
+	return response
+}

@@ -1,0 +1,110 @@
+// Package token decides whether a request may enter the sandbox.
+package token
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// minBytes keeps a token from being guessed; the controller writes 43 characters.
+	minBytes = 16
+	maxBytes = 4096
+	// recheck is how often the file may be looked at: a new token is accepted at most this long after it was written.
+	recheck = time.Second
+)
+
+// Header carries the token beside an Authorization header that is meant for the workload.
+const Header = "X-Sandbox-Token"
+
+// Guard accepts the requests that carry the token of one file. The file is read again when it changes.
+type Guard struct {
+	file string
+
+	mu     sync.Mutex
+	looked time.Time
+	seen   os.FileInfo
+	digest [sha256.Size]byte
+}
+
+// Open reads the token. Without a usable one there is no guard.
+func Open(file string) (*Guard, error) {
+	g := &Guard{file: file}
+	if err := g.read(); err != nil {
+		return nil, err
+	}
+	g.looked = time.Now()
+	return g, nil
+}
+
+func (g *Guard) read() error {
+	opened, err := os.Open(g.file)
+	if err != nil {
+		return fmt.Errorf("Cannot read the sandbox token: %w", err)
+	}
+	defer opened.Close()
+	info, err := opened.Stat()
+	if err != nil {
+		return fmt.Errorf("Cannot read the sandbox token: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(opened, maxBytes+1))
+	if err != nil {
+		return fmt.Errorf("Cannot read the sandbox token: %w", err)
+	}
+	text := strings.TrimRight(string(content), "\r\n")
+	if len(text) < minBytes || len(content) > maxBytes {
+		return fmt.Errorf("Cannot use the sandbox token in %q: it must have %d to %d characters", g.file, minBytes, maxBytes)
+	}
+	g.seen, g.digest = info, sha256.Sum256([]byte(text))
+	return nil
+}
+
+// Check gives nil for a request that carries the token. A nil guard accepts everything.
+func (g *Guard) Check(header http.Header) error {
+	if g == nil {
+		return nil
+	}
+	given := credential(header)
+	if given == "" {
+		return errors.New("Cannot enter the sandbox: the request carries no token")
+	}
+	digest, want := sha256.Sum256([]byte(given)), g.current()
+	if subtle.ConstantTimeCompare(digest[:], want[:]) != 1 {
+		return errors.New("Cannot enter the sandbox: the token is not the one of this sandbox")
+	}
+	return nil
+}
+
+// credential prefers the header of our own: a router may pass the caller's Authorization on beside it.
+func credential(header http.Header) string {
+	if own := header.Get(Header); own != "" {
+		return own
+	}
+	scheme, value, _ := strings.Cut(header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return value
+	}
+	return ""
+}
+
+func (g *Guard) current() [sha256.Size]byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now := time.Now(); now.Sub(g.looked) >= recheck {
+		g.looked = now
+		info, err := os.Stat(g.file)
+		if err == nil && (!os.SameFile(info, g.seen) || info.ModTime() != g.seen.ModTime() || info.Size() != g.seen.Size()) {
+			// A file that cannot be used leaves the old token in force.
+			_ = g.read()
+		}
+	}
+	return g.digest
+}
