@@ -1,16 +1,20 @@
-import { mkdir, statfs } from "node:fs/promises";
+import { mkdir, readFile, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
+import { fileURLToPath } from "node:url";
 import { NodeError } from "./errors.ts";
 import { openHostImage } from "./image/host-image.ts";
-import { builtInImages, type Image } from "./image/image-store.ts";
+import { hostImageName, type Image, sandboxdImageName } from "./image/image-store.ts";
+import { type ImageOptions, type Images, openImages } from "./image/open-images.ts";
+import { sandboxdImage } from "./image/sandboxd-image.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 import { openPodNetwork } from "./network/pod-network.ts";
+import { boundingSet } from "./oci/capabilities.ts";
 import type { NodeCapacity } from "./oci/downward.ts";
 import { type ResourceDefaults, resourceDefaults } from "./oci/resources.ts";
 import { type BackoffPolicy, kubeletBackoff } from "./pod/backoff.ts";
 import type { Machine } from "./pod/machine.ts";
 import type { Allowances } from "./pod/observed.ts";
-import { imagesOf, podRecords } from "./pod/record.ts";
+import { podRecords } from "./pod/record.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { openRuntimes } from "./runtime/open-runtimes.ts";
 import { detectCgroups } from "./system/cgroups.ts";
@@ -25,11 +29,34 @@ export interface MachineOptions {
   readonly runtimes?: readonly RuntimeRegistration[];
   /** For Pods that name no runtimeClassName. Default: gVisor when it works here, else runc. */
   readonly defaultRuntime?: string;
+  /** How registries are reached, and how much of the disk images may take. */
+  readonly images?: Pick<ImageOptions, "registries" | "limits">;
+  /** The program that the built-in image "sandboxd" holds. Default: where `make build` puts it. */
+  readonly sandboxd?: string;
   readonly defaults?: Partial<ResourceDefaults>;
   readonly allow?: Partial<Allowances>;
   /** How long containers that end wait before they start again. Default: the kubelet's 10 s to 5 min. */
   readonly backoff?: BackoffPolicy;
   readonly now?: () => number;
+}
+
+/** Where `make build` puts it, seen from the sources and from what they are compiled to. */
+const builtSandboxd = fileURLToPath(new URL("../../../sandboxd/bin/sandboxd", import.meta.url));
+
+/** The images of a data folder, for its node and for commands beside it. */
+export async function openNodeImages(
+  options: Pick<MachineOptions, "dataDir" | "images" | "sandboxd" | "now">,
+): Promise<Images> {
+  const layout = layoutOf(options.dataDir);
+  return openImages({
+    ...options.images,
+    layout,
+    builtIn: {
+      [hostImageName]: once(() => openHostImage(layout)),
+      [sandboxdImageName]: sandboxdImage(layout, options.sandboxd ?? builtSandboxd),
+    },
+    ...(options.now && { now: options.now }),
+  });
 }
 
 /** Finds the programs, makes the folders and the network. Nothing of a Pod is touched. */
@@ -51,7 +78,6 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   const network = await openPodNetwork({ layout, subnet: options.subnet });
   const known = [...(await records.list()).values()].filter((record) => record !== undefined);
   for (const { address, released } of known) if (!released) network.pool.claim(address);
-  const inUse = new Set(known.flatMap(imagesOf));
   return {
     layout,
     records,
@@ -59,7 +85,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     cgroups,
     runtimes: runtimes.present,
     defaultRuntime: runtimes.default,
-    images: builtInImages(once(() => openHostImage(layout, inUse))),
+    images: await openNodeImages(options),
     defaults: { ...resourceDefaults, ...options.defaults },
     rules: {
       runtimes: [...runtimes.present.keys()],
@@ -67,6 +93,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
       backoff: options.backoff ?? kubeletBackoff,
     },
     capacity: await capacityOf(layout.dataDir),
+    capabilities: boundingSet(await readFile("/proc/self/status", "utf8")),
     now: options.now ?? Date.now,
   };
 }

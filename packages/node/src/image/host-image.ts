@@ -4,6 +4,7 @@ import type { Layout } from "../layout.ts";
 import type { OciMount } from "../oci/spec.ts";
 import { runCommand } from "../system/run-command.ts";
 import type { Image } from "./image-store.ts";
+import { imagesInUse } from "./in-use.ts";
 import { planSkeleton, writeSkeleton } from "./skeleton.ts";
 
 /** Ends at once when asked to, and otherwise stays: something to exec into. */
@@ -29,13 +30,13 @@ const administration: readonly string[] = ["/usr/etc", "/usr/local/etc"];
  * for the administrator's configuration and for whatever other users of the machine may not read: root inside a
  * sandbox has root's id, so the permission alone would not stop it. Earlier forms of the image that no Pod uses go.
  */
-export async function openHostImage(layout: Layout, inUse: ReadonlySet<string>): Promise<Image> {
+export async function openHostImage(layout: Layout): Promise<Image> {
   const [layer, mounts, unreadable] = await Promise.all([
     planSkeleton().then((entries) => writeSkeleton(layout.imagesDir, entries)),
     programMounts(),
     findPrivate("/usr"),
   ]);
-  await removeOthers(layout.imagesDir, new Set([...inUse, basename(layer)]));
+  await removeOthers(layout.imagesDir, new Set([...(await imagesInUse(layout)), basename(layer)]));
   const ownData = mounts.some(({ destination }) => layout.dataDir.startsWith(`${destination}/`))
     ? [layout.dataDir]
     : [];
@@ -53,7 +54,7 @@ export async function openHostImage(layout: Layout, inUse: ReadonlySet<string>):
 }
 
 async function removeOthers(imagesDir: string, inUse: ReadonlySet<string>): Promise<void> {
-  const others = (await readdir(imagesDir)).filter((name) => !inUse.has(name));
+  const others = (await readdir(imagesDir)).filter((name) => /^(host|\.new)-/.test(name) && !inUse.has(name));
   await Promise.all(others.map((name) => rm(join(imagesDir, name), { recursive: true, force: true })));
 }
 

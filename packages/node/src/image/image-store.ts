@@ -1,4 +1,3 @@
-import { NodeError } from "../errors.ts";
 import type { ImageConfig } from "../oci/build-spec.ts";
 import type { RegistryLogins } from "./credentials.ts";
 import type { StoredImage } from "./image-index.ts";
@@ -56,17 +55,3 @@ export interface Removed {
 
 export const hostImageName = "host";
 export const sandboxdImageName = "sandboxd";
-
-/** The images that need no registry. */
-export function builtInImages(host: () => Promise<Image>): ImageStore {
-  return {
-    resolve: async (name) => {
-      if (name === hostImageName) return host();
-      throw new NodeError(
-        "ErrImagePull",
-        `Cannot pull image "${name}": this node has only the built-in image "${hostImageName}"`,
-      );
-    },
-    byId: async () => undefined,
-  };
-}

@@ -8,7 +8,7 @@ import { readJson, writeJson } from "../system/json-file.ts";
 /** On a Pod: its writable layer is kept when it goes, for the next Pod with the same value, a Sandbox's UID. */
 export const keepRootfsAnnotation = "agents.x-k8s.io/keep-rootfs";
 
-/** What is written beside a kept layer. A layer fits only the image it was written over. */
+/** What is written beside a kept layer. */
 export interface KeptLayer {
   /** The name the Pod gave. */
   readonly reference: string;
@@ -48,8 +48,8 @@ export async function readKept(paths: KeptPaths): Promise<KeptLayer | undefined>
 }
 
 /**
- * Takes the kept layer for a Pod. One that was written over another image is dropped: the owner has asked for something
- * else. Two Pods cannot write to one layer, so while another that holds it still exists, this fails and is tried again.
+ * Takes the kept layer for a Pod. One that was written over an image of another name is dropped: the owner has asked for
+ * something else. Two Pods cannot write to one layer, so while another that holds it still exists, this fails and is tried again.
  */
 export async function takeKept(layout: Layout, paths: KeptPaths, wanted: KeptLayer): Promise<void> {
   const before = await readKept(paths);
@@ -57,7 +57,7 @@ export async function takeKept(layout: Layout, paths: KeptPaths, wanted: KeptLay
     if (await exists(layout, before.holder)) {
       throw new NodeError("SandboxError", `Cannot take the kept root filesystem: Pod ${before.holder} still has it`);
     }
-    if (before.image !== wanted.image) await rm(paths.dir, { recursive: true, force: true });
+    if (before.reference !== wanted.reference) await rm(paths.dir, { recursive: true, force: true });
   }
   await mkdir(paths.dir, { recursive: true, mode: 0o700 });
   await writeJson(join(paths.dir, keptFile), wanted, { durable: true });

@@ -180,6 +180,8 @@ describe("images from a registry", () => {
     await expect(images.resolve(`${proxy.address}/nothing:v1`)).rejects.toMatchObject({ reason: "ErrImagePull" });
     await expect(images.resolve("Not A Name")).rejects.toMatchObject({ reason: "InvalidImageName" });
     await expect(images.resolve("debian", { policy: "Never" })).rejects.toMatchObject({ reason: "ErrImageNeverPull" });
-    await expect(images.resolve(`${proxy.address}/some/thing:v1`, { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
+    await expect(images.resolve(`${proxy.address}/some/thing:v1`, { signal: AbortSignal.abort() })).rejects.toThrow(
+      /abort/i,
+    );
   });
 });

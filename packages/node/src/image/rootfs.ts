@@ -1,13 +1,49 @@
 import { mkdir } from "node:fs/promises";
-import type { ContainerPaths } from "../layout.ts";
+import type { Container, Pod } from "@agent-sandbox/api";
+import type { ContainerPaths, Layout } from "../layout.ts";
 import { mountOverlay, mountsUnder } from "../system/mounts.ts";
-import type { Image } from "./image-store.ts";
+import type { Image, ImageStore } from "./image-store.ts";
+import { keptPaths, keptValue, readKept, takeKept } from "./kept-rootfs.ts";
+
+/** Where a container's writes go. */
+export interface WritableLayer {
+  readonly upper: string;
+  readonly work: string;
+}
 
 /** Joins an image's layers with the container's own. Already there: nothing to do. */
-export async function mountRootfs(image: Image, paths: ContainerPaths): Promise<void> {
-  if ((await mountsUnder(paths.rootfs)).includes(paths.rootfs)) return;
-  await Promise.all(
-    [paths.upper, paths.work, paths.rootfs].map((folder) => mkdir(folder, { recursive: true, mode: 0o755 })),
-  );
-  await mountOverlay(paths.rootfs, { lower: image.layers, upper: paths.upper, work: paths.work });
+export async function mountRootfs(image: Image, { rootfs }: ContainerPaths, layer: WritableLayer): Promise<void> {
+  if ((await mountsUnder(rootfs)).includes(rootfs)) return;
+  const { upper, work } = layer;
+  await Promise.all([upper, work, rootfs].map((folder) => mkdir(folder, { recursive: true, mode: 0o755 })));
+  await mountOverlay(rootfs, { lower: image.layers, upper, work });
+}
+
+/**
+ * The image a container is made of. A Pod that takes up a kept root filesystem gets the image below it, whatever the
+ * name stands for by now, as long as it is the same name.
+ */
+export async function imageFor(
+  { images, layout }: { readonly images: ImageStore; readonly layout: Layout },
+  pod: Pod,
+  { name, image: reference = "" }: Container,
+): Promise<Image> {
+  const value = keptValue(pod.metadata?.annotations);
+  const kept = value === undefined ? undefined : await readKept(keptPaths(layout, value, name));
+  const below = kept?.reference === reference ? await images.byId(kept.image) : undefined;
+  return below ?? images.resolve(reference);
+}
+
+/** Where a container writes: within its Pod's folder, or where it is kept for the next Pod of the same Sandbox. */
+export async function writableLayer(
+  layout: Layout,
+  pod: Pod,
+  { name, image: reference = "" }: Container,
+  { image, own }: { readonly image: Image; readonly own: WritableLayer },
+): Promise<WritableLayer> {
+  const value = keptValue(pod.metadata?.annotations);
+  if (value === undefined) return own;
+  const paths = keptPaths(layout, value, name);
+  await takeKept(layout, paths, { reference, image: image.id, holder: pod.metadata?.uid ?? "" });
+  return paths;
 }

@@ -1,22 +1,37 @@
 import { createHash } from "node:crypto";
-import { chmod, copyFile, mkdir, readFile, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { hasCode, NodeError } from "../errors.ts";
+import { hasCode, messageOf, NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
+import { namesIn } from "../system/folders.ts";
 import { type Image, sandboxdImageName } from "./image-store.ts";
+import { imagesInUse } from "./in-use.ts";
 
 /**
  * The built-in image with the daemon that runs inside sandboxes: one file. It is named after the file's content, so that
- * a newer one takes nothing away from the Pods that have the one before.
+ * a newer one takes nothing away from the Pods that have the one before. It may be built anew while the node runs.
  */
-export async function openSandboxdImage(layout: Layout, program: string): Promise<Image> {
-  const content = await readFile(program).catch((error: unknown) => {
-    const hint = hasCode(error, "ENOENT") ? `there is no "${program}"; run "make build"` : String(error);
-    throw new NodeError("ErrImagePull", `Cannot use the image "${sandboxdImageName}": ${hint}`, { cause: error });
-  });
-  const id = `${sandboxdImageName}-${createHash("sha256").update(content).digest("hex").slice(0, 16)}`;
+export function sandboxdImage(layout: Layout, program: string): () => Promise<Image> {
+  let opened: { readonly mark: string; readonly image: Image } | undefined;
+  return async () => {
+    const { ino, size, mtimeMs } = await stat(program).catch((error: unknown) => {
+      const hint = hasCode(error, "ENOENT") ? `there is no "${program}"; run "make build"` : messageOf(error);
+      throw new NodeError("ErrImagePull", `Cannot use the image "${sandboxdImageName}": ${hint}`, { cause: error });
+    });
+    const mark = `${ino} ${size} ${mtimeMs}`;
+    if (opened?.mark !== mark) opened = { mark, image: await openImage(layout, program) };
+    return opened.image;
+  };
+}
+
+async function openImage(layout: Layout, program: string): Promise<Image> {
+  const digest = createHash("sha256")
+    .update(await readFile(program))
+    .digest("hex");
+  const id = `${sandboxdImageName}-${digest.slice(0, 16)}`;
   const folder = join(layout.imagesDir, id);
   await writeOnce(folder, program);
+  await removeOthers(layout, id);
   return {
     id,
     layers: [folder],
@@ -31,7 +46,16 @@ export async function openSandboxdImage(layout: Layout, program: string): Promis
   };
 }
 
+async function removeOthers(layout: Layout, id: string): Promise<void> {
+  const needed = new Set([...(await imagesInUse(layout)), id]);
+  const others = (await namesIn(layout.imagesDir)).filter(
+    (name) => name.startsWith(`${sandboxdImageName}-`) && !needed.has(name),
+  );
+  await Promise.all(others.map((name) => rm(join(layout.imagesDir, name), { recursive: true, force: true })));
+}
+
 async function writeOnce(folder: string, program: string): Promise<void> {
+  if ((await stat(folder).catch(() => undefined)) !== undefined) return;
   const temporary = `${folder}.new-${process.pid}`;
   await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true, mode: 0o755 });

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { arch, release } from "node:os";
 import { join } from "node:path";
 import type { Image } from "../image/image-store.ts";
-import { mountRootfs } from "../image/rootfs.ts";
+import { mountRootfs, type WritableLayer } from "../image/rootfs.ts";
 import { type ContainerPaths, containerId, containerPaths, logPath, messagePath, podPaths } from "../layout.ts";
 import { type BundleInput, buildSpec } from "../oci/build-spec.ts";
 import { createMonitored, endMonitor } from "../runtime/monitor.ts";
@@ -22,6 +22,8 @@ export interface Creation {
   readonly again: boolean;
   readonly role: ContainerRole;
   readonly image: Image;
+  /** Where its writes go. Default: a layer that goes with the Pod. */
+  readonly layer?: WritableLayer;
   /** Everything of the bundle that is the container's own affair; asked for once its root folder is there. */
   readonly content: (paths: ContainerPaths) => Promise<BundleContent>;
 }
@@ -40,7 +42,7 @@ export async function createContainer(creation: Creation): Promise<Run> {
     await endMonitor(layout.exitsDir, id);
   } else await writeContainer(machine, record, name, kept);
   await clearBundle(paths, kept.attempt);
-  await mountRootfs(image, paths);
+  await mountRootfs(image, paths, creation.layer ?? paths);
   const content = await creation.content(paths);
   const spec = runtime.adaptSpec(specFor(creation, paths, content));
   await writeFile(join(paths.bundle, "config.json"), JSON.stringify(spec));
@@ -73,7 +75,7 @@ function specFor({ machine, record, name, role, image }: Creation, { rootfs }: C
     etc,
     cgroupsPath: `${cgroup}/${name}`,
     annotations: roleAnnotations(role, containerId(record.uid, holderName, holder?.attempt ?? 0)),
-    machine: { arch: arch(), kernel: release(), swapAccounting: machine.cgroups.swapAccounting },
+    machine: { arch: arch(), kernel: release(), capabilities: machine.capabilities },
   });
 }
 

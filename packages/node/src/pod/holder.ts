@@ -24,13 +24,13 @@ const nobody = { uid: 65_534, gid: 65_534, groups: [] };
  */
 export async function startHolder(effects: Effects, pod: Pod, record: PodRecord, attempt: number): Promise<void> {
   const { machine } = effects;
-  await attachNetwork(effects, record);
   const image = await machine.images.resolve(hostImageName);
   const before = record.containers[holderName];
   const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
   const again = before?.attempt === attempt && before.ended === undefined;
   const kept = again ? before : nextAttempt(before, attempt, { runtime, image: image.id });
   const { netnsPath } = podPaths(machine.layout, record.uid);
+  if (kept.run === undefined) await attachNetwork(machine, record, { runtime, role: "sandbox" });
   const run =
     kept.run ??
     (await createContainer({

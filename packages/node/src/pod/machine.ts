@@ -1,5 +1,5 @@
 import { NodeError } from "../errors.ts";
-import type { ImageStore } from "../image/image-store.ts";
+import type { Images } from "../image/open-images.ts";
 import type { Layout } from "../layout.ts";
 import type { PodNetwork } from "../network/pod-network.ts";
 import type { NodeCapacity } from "../oci/downward.ts";
@@ -13,7 +13,7 @@ import type { PodRecords } from "./record.ts";
 export interface Machine {
   readonly layout: Layout;
   readonly records: PodRecords;
-  readonly images: ImageStore;
+  readonly images: Images;
   readonly network: PodNetwork;
   readonly runtimes: ReadonlyMap<string, OciRuntime>;
   readonly defaultRuntime: string;
@@ -22,6 +22,8 @@ export interface Machine {
   /** What Pods may ask for here. */
   readonly rules: NodeRules;
   readonly capacity: NodeCapacity;
+  /** All that this process could give to a container. */
+  readonly capabilities: readonly string[];
   /** Wall-clock milliseconds. */
   readonly now: () => number;
 }

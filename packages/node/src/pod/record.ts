@@ -105,11 +105,6 @@ export interface PodRecord {
   readonly containers: Readonly<Record<string, ContainerRecord>>;
 }
 
-/** Everything of the image store that a Pod still needs. */
-export function imagesOf({ containers, volumes = {} }: PodRecord): string[] {
-  return [...Object.values(containers), ...Object.values(volumes)].flatMap(({ image }) => image ?? []);
-}
-
 export interface PodRecords {
   read(uid: string): Promise<PodRecord | undefined>;
   /** The first one waits for the disk: a Pod's files outlive the power. Later ones describe processes, which do not. */

@@ -2,14 +2,16 @@ import { chmod, writeFile } from "node:fs/promises";
 import type { Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import type { Image } from "../image/image-store.ts";
-import { type ContainerPaths, containerId, messagePath, podPaths } from "../layout.ts";
+import { imageFor, writableLayer } from "../image/rootfs.ts";
+import { type ContainerPaths, containerId, containerPaths, messagePath, podPaths } from "../layout.ts";
 import { environmentFor } from "../oci/environment.ts";
 import { resourcesFor } from "../oci/resources.ts";
 import type { OciMount } from "../oci/spec.ts";
+import type { ContainerRole } from "../runtime/oci-runtime.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
 import { type BundleContent, createContainer, nextAttempt, writeContainer } from "./create-container.ts";
 import type { Effects } from "./effects.ts";
-import { runtimeNamed } from "./machine.ts";
+import { type Machine, runtimeNamed } from "./machine.ts";
 import { type Member, memberNamed, needsHolder } from "./members.ts";
 import { namespacesFor } from "./namespaces.ts";
 import { pullTask } from "./plan-containers.ts";
@@ -31,14 +33,14 @@ export async function startContainer(
     const why = problem ?? `Cannot start container "${name}": the Pod has none of that name`;
     throw new NodeError("CreateContainerConfigError", why);
   }
-  await attachNetwork(effects, record);
-  const image = await machine.images.resolve(member.container.image ?? "");
+  const image = await imageFor(machine, pod, member.container);
   const before = record.containers[name];
   const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
   const isSame = before?.attempt === attempt && before.ended === undefined;
   const kept =
     isSame && before.image === image.id ? before : nextAttempt(before, attempt, { runtime, image: image.id });
   const { run: begun, failure: _solved, ...clean } = kept;
+  if (begun === undefined) await attachNetwork(machine, record, { runtime, role: roleIn(pod) });
   const run = begun ?? (await create(effects, { pod, record, member, kept, again: isSame, image }));
   await runtimeNamed(machine, kept.runtime).start(containerId(record.uid, name, attempt));
   await writeContainer(machine, record, name, { ...clean, run: { ...run, started: true } });
@@ -46,10 +48,23 @@ export async function startContainer(
   effects.tell(pod, { reason: "Started", text: `Started container ${name}`, container: name });
 }
 
-/** After a reboot the files are there and the network is not. */
-export async function attachNetwork({ machine }: Effects, { uid, address }: PodRecord): Promise<void> {
+/**
+ * Before a container is created. After a reboot the files are there and the network is not. A sandbox with a network of
+ * its own has taken the address from the interface, and one that follows it needs it again.
+ */
+export async function attachNetwork(
+  machine: Machine,
+  { uid, address, containers }: PodRecord,
+  { runtime, role }: { readonly runtime: string; readonly role: ContainerRole },
+): Promise<void> {
   const { netns } = podPaths(machine.layout, uid);
-  if (!machine.network.isAttached(netns, address)) await machine.network.attach(netns, address);
+  const hasRun = Object.values(containers).some(({ run, ended, last }) => run ?? ended ?? last);
+  const isTaken = hasRun && role !== "member" && runtimeNamed(machine, runtime).sharesSandbox;
+  if (isTaken || !machine.network.isAttached(netns, address)) await machine.network.attach(netns, address);
+}
+
+function roleIn(pod: Pod): ContainerRole {
+  return needsHolder(pod) ? "member" : "alone";
 }
 
 interface Start {
@@ -62,15 +77,19 @@ interface Start {
 }
 
 async function create(effects: Effects, { pod, record, member, kept, again, image }: Start) {
+  const { machine } = effects;
   const { name } = member.container;
+  const own = containerPaths(machine.layout, record.uid, name);
+  const layer = await writableLayer(machine.layout, pod, member.container, { image, own });
   const run = await createContainer({
-    machine: effects.machine,
+    machine,
     record,
     name,
     kept,
     again,
     image,
-    role: needsHolder(pod) ? "member" : "alone",
+    layer,
+    role: roleIn(pod),
     content: (paths) => contentOf(effects, { pod, record, member, image }, { paths, attempt: kept.attempt }),
   });
   effects.tell(pod, { reason: "Created", text: `Created container: ${name}`, container: name });

@@ -30,7 +30,7 @@ export async function whyNotWorking(runtime: OciRuntime, runDir: string): Promis
 async function writeBundle(bundle: string): Promise<void> {
   const program = join(bundle, "rootfs", "probe");
   await mkdir(join(bundle, "rootfs", "proc"), { recursive: true });
-  await writeFile(program, staticProgram("exit", arch()));
+  await writeFile(program, staticProgram(arch()));
   await chmod(program, 0o755);
   await writeFile(join(bundle, "config.json"), JSON.stringify(probeSpec));
 }

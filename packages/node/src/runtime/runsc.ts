@@ -19,7 +19,10 @@ const options: readonly string[] = ["--overlay2=none", "--file-access=exclusive"
 const unseenSysctls: RuntimeCommand = {
   program: "unshare",
   args: [
-    ...["--mount", "--propagation", "slave", "sh", "-c"],
+    "--mount",
+    "--propagation=slave",
+    "sh",
+    "-c",
     'mount -t tmpfs -o ro,size=4k none /proc/sys/net && exec "$@"',
     "sh",
   ],

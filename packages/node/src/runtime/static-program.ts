@@ -1,25 +1,11 @@
 import { NodeError } from "../errors.ts";
 
-/**
- * Machine code of two programs that need no library, no file and no memory of their own. `exit` ends with 42 and shows
- * that a runtime works; `wait` never ends and holds a sandbox for the containers that join it.
- */
-const code: Readonly<Record<string, Readonly<Record<"exit" | "wait", readonly number[]>>>> = {
-  x64: {
-    // mov edi, 42; mov eax, 60 (exit); syscall
-    exit: [0xbf, 42, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05],
-    // again: mov eax, 34 (pause); syscall; jmp again
-    wait: [0xb8, 34, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xf7],
-  },
-  arm64: {
-    // mov x0, 42; mov x8, 93 (exit); svc 0
-    exit: [0x40, 0x05, 0x80, 0xd2, 0xa8, 0x0b, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4],
-    // again: mov x0..x4, 0; mov x8, 73 (ppoll); svc 0; b again
-    wait: [
-      ...[0, 1, 2, 3, 4].flatMap((register) => [register, 0x00, 0x80, 0xd2]),
-      ...[0x28, 0x09, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4, 0xf9, 0xff, 0xff, 0x17],
-    ],
-  },
+/** Machine code that ends with 42, and needs no library, no file and no memory for that. */
+const code: Readonly<Record<string, readonly number[]>> = {
+  // mov edi, 42; mov eax, 60 (exit); syscall
+  x64: [0xbf, 42, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05],
+  // mov x0, 42; mov x8, 93 (exit); svc 0
+  arm64: [0x40, 0x05, 0x80, 0xd2, 0xa8, 0x0b, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4],
 };
 
 const machineNumber: Readonly<Record<string, number>> = { x64: 62, arm64: 183 };
@@ -30,8 +16,8 @@ const segmentSize = 56;
 const loadAddress = 0x40_0000n;
 
 /** An executable file: the header, one segment that is the whole file, and the code. */
-export function staticProgram(which: "exit" | "wait", arch: string): Buffer {
-  const instructions = code[arch]?.[which];
+export function staticProgram(arch: string): Buffer {
+  const instructions = code[arch];
   if (instructions === undefined) {
     throw new NodeError("NodeSetup", `Cannot make a program for "${arch}": known are ${Object.keys(code).join(", ")}`);
   }
