@@ -1,5 +1,5 @@
 import type { Container, Pod } from "@agent-sandbox/api";
-import { allCapabilities, capabilitiesFor } from "./capabilities.ts";
+import { capabilitiesFor } from "./capabilities.ts";
 import { type Environment, expand, hostnameOf } from "./environment.ts";
 import { type SeccompMachine, seccompProfile } from "./seccomp.ts";
 import type { OciMount, OciNamespace, OciProcess, OciResources, OciSpec } from "./spec.ts";
@@ -35,7 +35,10 @@ export interface BundleInput {
   /** The container's volumes, and whatever else is put into its root folder. */
   readonly mounts: readonly OciMount[];
   readonly annotations: Readonly<Record<string, string>>;
-  readonly machine: SeccompMachine & { readonly swapAccounting: boolean };
+  readonly machine: SeccompMachine & {
+    /** All that can be given to a container here. */
+    readonly capabilities: readonly string[];
+  };
   readonly resources: OciResources;
 }
 
@@ -84,10 +87,10 @@ function isUnconfined(pod: Pod, { securityContext }: Container): boolean {
   return securityContext?.privileged === true || profile?.type === "Unconfined";
 }
 
-function processFor({ container, image, environment, user }: BundleInput): OciProcess {
+function processFor({ container, image, environment, user, machine }: BundleInput): OciProcess {
   const { securityContext } = container;
   const isPrivileged = securityContext?.privileged === true;
-  const capabilities = isPrivileged ? allCapabilities : capabilitiesFor(securityContext?.capabilities);
+  const capabilities = isPrivileged ? machine.capabilities : capabilitiesFor(securityContext?.capabilities);
   return {
     terminal: false,
     user: { uid: user.uid, gid: user.gid, umask: 0o022, additionalGids: user.groups },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addableCapabilities, capabilitiesFor, defaultCapabilities } from "./capabilities.ts";
+import { addableCapabilities, boundingSet, capabilitiesFor, defaultCapabilities } from "./capabilities.ts";
 
 test.for([
   ["the default", undefined, [...defaultCapabilities]],
@@ -23,4 +23,13 @@ test("no sandbox can be given power over the machine", () => {
     "BPF",
   ];
   expect(addableCapabilities.filter((name) => dangerous.includes(name.slice("CAP_".length)))).toEqual([]);
+});
+
+test.for([
+  ["nothing", "CapBnd:\t0000000000000000\n", 0, undefined],
+  ["all but one", "Name:\tx\nCapBnd:\t000001fffeffffff\nSeccomp:\t0\n", 40, "CAP_CHECKPOINT_RESTORE"],
+  ["a text without it", "Name:\tx\n", 0, undefined],
+] as const)("what a process may hand on: %s", ([, status, count, last]) => {
+  const names = boundingSet(status);
+  expect([names.length, names.at(-1), names.includes("CAP_SYS_RESOURCE")]).toEqual([count, last, false]);
 });

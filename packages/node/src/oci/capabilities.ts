@@ -23,15 +23,19 @@ export const addableCapabilities: readonly string[] = [
   "CAP_SYS_CHROOT",
 ];
 
-/** Everything the kernel knows: for privileged containers, where the operator allows them. */
-export const allCapabilities: readonly string[] = [
-  ...addableCapabilities,
-  ...[
-    "AUDIT_CONTROL AUDIT_READ BLOCK_SUSPEND BPF CHECKPOINT_RESTORE DAC_READ_SEARCH IPC_LOCK IPC_OWNER LEASE",
-    "LINUX_IMMUTABLE MAC_ADMIN MAC_OVERRIDE MKNOD NET_ADMIN NET_BROADCAST PERFMON SYSLOG SYS_ADMIN SYS_BOOT SYS_MODULE",
-    "SYS_NICE SYS_PACCT SYS_PTRACE SYS_RAWIO SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG WAKE_ALARM",
-  ].flatMap((line) => line.split(" ").map((name) => `CAP_${name}`)),
-];
+/** In the order of the kernel's numbers. */
+const allCapabilities: readonly string[] = [
+  "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE",
+  "NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN",
+  "SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE",
+  "MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE",
+].flatMap((line) => line.split(" ").map((name) => `CAP_${name}`));
+
+/** What a process whose `/proc/<pid>/status` this is may hand on: a machine's root need not have everything. */
+export function boundingSet(processStatus: string): string[] {
+  const mask = BigInt(`0x${/^CapBnd:\s*([0-9a-f]+)$/m.exec(processStatus)?.[1] ?? "0"}`);
+  return allCapabilities.filter((_, bit) => (mask >> BigInt(bit)) & 1n);
+}
 
 export interface CapabilityChange {
   readonly add?: readonly string[];

@@ -20,8 +20,10 @@ test.for([
   expect(nextBackoff({ delayMs: 40_000, since: 5 }, 5 + later, kubeletBackoff)).toEqual({ delayMs, since: 5 + later });
 });
 
-test("a start that failed is tried again after a second, then ever later, up to five minutes", () => {
-  expect([1, 2, 3, 9, 10, 1000].map((tries) => retryDelayMs(tries, kubeletBackoff) / 1000)).toEqual([
-    1, 2, 4, 256, 300, 300,
-  ]);
+test.for([
+  ["ErrImagePull", [1, 2, 4, 256, 300, 300]],
+  ["CreateContainerConfigError", [1, 2, 4, 20, 20, 20]],
+] as const)("a start that failed with %s is tried again ever later, up to a bound", ([reason, seconds]) => {
+  const tries = [1, 2, 3, 9, 10, 1000];
+  expect(tries.map((count) => retryDelayMs({ tries: count, reason }, kubeletBackoff) / 1000)).toEqual(seconds);
 });

@@ -24,8 +24,11 @@ export function nextBackoff(previous: Backoff | undefined, finishedAt: number, p
 }
 
 const firstRetryMs = 1000;
+/** What is missing on this machine or in the API is put right by a person, who then does not want to wait. */
+const longestRetryMs = 20_000;
 
-/** The wait before a start that failed is tried again: a second, two, four, up to the longest. */
-export function retryDelayMs(tries: number, policy: BackoffPolicy): number {
-  return Math.min(policy.longestMs, firstRetryMs * 2 ** Math.min(tries - 1, 20));
+/** The wait before a start that failed is tried again: a second, two, four. A registry is spared for longer. */
+export function retryDelayMs({ tries, reason }: { tries: number; reason: string }, policy: BackoffPolicy): number {
+  const longest = reason === "ErrImagePull" ? policy.longestMs : Math.min(policy.longestMs, longestRetryMs);
+  return Math.min(longest, firstRetryMs * 2 ** Math.min(tries - 1, 20));
 }

@@ -114,7 +114,7 @@ function start(
   now: number,
 ): ContainersPlan {
   const { failure } = kept ?? {};
-  const retryAt = failure === undefined ? 0 : failure.at + retryDelayMs(failure.tries, seen.rules.backoff);
+  const retryAt = failure === undefined ? 0 : failure.at + retryDelayMs(failure, seen.rules.backoff);
   if (now < retryAt) return { actions: [], wakes: [retryAt] };
   // What was created has its image.
   const pull =

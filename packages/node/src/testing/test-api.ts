@@ -1,7 +1,7 @@
 import type { Pod, PodSpec } from "@agent-sandbox/api";
-import { type Client, createClient, kubeEvents } from "@agent-sandbox/kube";
+import { type Client, createClient, kubeEvents, type Transport } from "@agent-sandbox/kube";
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
-import { leases, nodes, pods } from "../resources.ts";
+import { configMaps, leases, nodes, pods, secrets, type TokenRequest } from "../resources.ts";
 
 export const nodeName = "box";
 export const namespace = "default";
@@ -18,9 +18,16 @@ export interface TestApi {
 
 export function openTestApi(): TestApi {
   const server = new MemoryApiServer({
-    resources: [{ ...pods, status: true, graceful: true }, { ...nodes, status: true }, leases, kubeEvents],
+    resources: [
+      { ...pods, status: true, graceful: true },
+      { ...nodes, status: true },
+      leases,
+      kubeEvents,
+      configMaps,
+      secrets,
+    ],
   });
-  const client = createClient(server);
+  const client = createClient(withTokens(server));
   const waiting = new Set<() => void>();
   server.onChange(() => {
     for (const look of waiting) look();
@@ -46,6 +53,23 @@ export function openTestApi(): TestApi {
         waiting.add(look);
         look();
       }),
+  };
+}
+
+/** Answers requests for tokens of service accounts, which the server in memory does not know. */
+function withTokens(server: MemoryApiServer): Transport {
+  let count = 0;
+  return {
+    stream: (request) => server.stream(request),
+    close: () => server.close(),
+    send: (request) => {
+      const account = /\/serviceaccounts\/([^/?]+)\/token/.exec(request.path)?.[1];
+      if (account === undefined) return server.send(request);
+      const { spec } = request.body as TokenRequest;
+      const expirationTimestamp = new Date(Date.now() + 1000 * spec.expirationSeconds).toISOString();
+      const token = `${account} ${spec.audiences.join(",")} ${spec.boundObjectRef.name} ${(count += 1)}`;
+      return Promise.resolve({ status: 201, headers: {}, body: { spec, status: { token, expirationTimestamp } } });
+    },
   };
 }
 

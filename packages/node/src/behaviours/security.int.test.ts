@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cannotRun } from "../testing/runtimes.ts";
+import { isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
+import { type OneShot, podOf, testOneShots } from "./one-shot.ts";
+
+const capabilities = "grep -E '^Cap(Eff|Bnd)' /proc/self/status | cut -f 2";
+
+const behaviours: readonly OneShot[] = [
+  { name: "root of its own by default", script: "id -u; id -g; id -G", prints: "0\n0\n0\n" },
+  {
+    name: "user, group and further groups of the Pod",
+    script: "id -u; id -g; id -G",
+    spec: { securityContext: { runAsUser: 1000, runAsGroup: 1001, supplementalGroups: [7, 8] } },
+    prints: "1000\n1001\n1001 7 8\n",
+  },
+  {
+    name: "the container's user before the Pod's",
+    script: "id -u",
+    main: { securityContext: { runAsUser: 5 } },
+    spec: { securityContext: { runAsUser: 1000 } },
+    prints: "5\n",
+  },
+  {
+    name: "runAsNonRoot with another user",
+    script: "id -u",
+    main: { securityContext: { runAsNonRoot: true, runAsUser: 5 } },
+    prints: "5\n",
+  },
+  { name: "few capabilities", script: capabilities, prints: "00000000000004fb\n00000000000004fb\n" },
+  {
+    name: "no capabilities",
+    script: capabilities,
+    main: { securityContext: { capabilities: { drop: ["ALL"] } } },
+    prints: "0000000000000000\n0000000000000000\n",
+  },
+  {
+    name: "one capability alone",
+    script: capabilities,
+    main: { securityContext: { capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] } } },
+    prints: "0000000000000400\n0000000000000400\n",
+  },
+  { name: "no new privileges by default", script: "grep NoNewPrivs /proc/self/status | cut -f 2", prints: "1\n" },
+  {
+    name: "new privileges when they are asked for",
+    script: "grep NoNewPrivs /proc/self/status | cut -f 2",
+    main: { securityContext: { allowPrivilegeEscalation: true } },
+    prints: "0\n",
+    only: ["runc"],
+  },
+  {
+    name: "seccomp by default",
+    script: "grep '^Seccomp:' /proc/self/status | cut -f 2",
+    prints: "2\n",
+    only: ["runc"],
+  },
+  {
+    name: "a root folder that cannot be written, and places that can",
+    script: "touch /root/x /etc/x 2>/dev/null || echo refused; touch /run/x /dev/shm/x && echo fine",
+    main: { securityContext: { readOnlyRootFilesystem: true } },
+    prints: "refused\nfine\n",
+  },
+  {
+    name: "settings of the kernel that are the Pod's own",
+    script: "cat /proc/sys/net/ipv4/ip_local_port_range | tr '\\t' ' '",
+    spec: { securityContext: { sysctls: [{ name: "net.ipv4.ip_local_port_range", value: "40000 41000" }] } },
+    prints: "40000 41000\n",
+    only: ["runc"],
+  },
+  {
+    name: "a limit of processor time",
+    script: "cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2>/dev/null || cut -d ' ' -f 1 /sys/fs/cgroup/cpu.max",
+    main: { resources: { limits: { cpu: "250m" } } },
+    prints: "25000\n",
+    only: ["runc"],
+  },
+  {
+    name: "a limit of memory",
+    script: "cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max",
+    main: { resources: { limits: { memory: "64Mi" } } },
+    prints: "67108864\n",
+    only: ["runc"],
+  },
+  {
+    name: "limits that nobody asked for",
+    script:
+      "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/pids/pids.max 2>/dev/null || cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/pids.max",
+    prints: "268435456\n64\n",
+    only: ["runc"],
+  },
+  {
+    name: "a fork bomb ends at its limit",
+    script:
+      'python3 -c \'import os\nn=0\ntry:\n while n<500:\n  if os.fork()==0: os.pause() if hasattr(os,"pause") else __import__("signal").pause()\n  n+=1\nexcept OSError: print("contained", n<100)\'',
+    prints: "contained True\n",
+    only: ["runc"],
+  },
+  {
+    name: "the network is the Pod's alone",
+    script: "ls /sys/class/net | sort | tr '\\n' ' '; cat /proc/net/tcp | wc -l",
+    prints: "eth0 lo 1\n",
+    only: ["runc"],
+  },
+];
+
+describe.skipIf(cannotRun)("what a container may do", () => {
+  let box: TestBox;
+  beforeAll(async () => {
+    box = await openTestBox({ defaults: { memoryBytes: 256 * 2 ** 20, pids: 64 }, allow: { privileged: true } });
+  });
+  afterAll(() => box[Symbol.asyncDispose]());
+
+  testOneShots("sec", behaviours, () => box);
+
+  test("running out of memory is told as OOMKilled", async () => {
+    const main = { command: ["python3", "-c", "bytearray(200_000_000)"], resources: { limits: { memory: "48Mi" } } };
+    await box.create("hungry", podOf({ name: "", script: "", prints: "", main }, "runc"));
+    const pod = await box.api.until("hungry", isOver);
+    expect(pod.status?.phase).toBe("Failed");
+    expect(statusOf(pod)?.state?.terminated).toMatchObject({ exitCode: 137, reason: "OOMKilled" });
+    await box.remove("hungry");
+  });
+
+  test("an image that would run as root is refused where root is forbidden", async () => {
+    const main = { securityContext: { runAsNonRoot: true } };
+    await box.create("nonroot", podOf({ name: "", script: "id -u", prints: "", main }, "runc"));
+    const pod = await box.api.until("nonroot", (one) => statusOf(one)?.state?.waiting?.message !== undefined);
+    expect(statusOf(pod)?.state?.waiting).toEqual({
+      reason: "CreateContainerConfigError",
+      message: "container has runAsNonRoot and image will run as root",
+    });
+    await box.remove("nonroot");
+  });
+
+  test("a privileged container where the operator allows it", async () => {
+    const main = { securityContext: { privileged: true } };
+    const script = "mount -t tmpfs none /mnt && echo mounted; grep '^Seccomp:' /proc/self/status | cut -f 2";
+    await box.create("mighty", podOf({ name: "", script, prints: "", main }, "runc"));
+    await box.api.until("mighty", isOver);
+    expect(await box.log("mighty")).toBe("mounted\n0\n");
+    await box.remove("mighty");
+  });
+});
