@@ -10,9 +10,7 @@ export class World implements AsyncDisposable {
   readonly server: MemoryApiServer;
   /** Whoever uses the API: its requests suffer no faults. */
   readonly user: Client;
-  readonly informers: Informers;
-  readonly fence: Fence;
-  readonly #cleanup = new AsyncDisposableStack();
+  #process: { readonly informers: Informers; readonly fence: Fence; readonly cleanup: AsyncDisposableStack };
 
   constructor() {
     const { clock } = this;
@@ -24,18 +22,24 @@ export class World implements AsyncDisposable {
       this.server.connect(() => undefined),
       { clock, random: () => 0 },
     );
-    const client = createClient(this.server, { clock, random: () => 0 });
-    this.informers = this.#cleanup.use(new Informers({ client, scheduler: clock, follow: { random: () => 0 } }));
-    this.fence = new Fence({ informers: this.informers, scheduler: clock });
+    this.#process = this.#open();
   }
 
+  /** What the controllers of one process share. */
   get context(): { informers: Informers; fence: Fence; scheduler: VirtualClock } {
-    return { informers: this.informers, fence: this.fence, scheduler: this.clock };
+    const { informers, fence } = this.#process;
+    return { informers, fence, scheduler: this.clock };
   }
 
-  /** Stopped with the world. */
+  /** Stopped with the process. */
   start<T extends AsyncDisposable>(controller: T): T {
-    return this.#cleanup.use(controller);
+    return this.#process.cleanup.use(controller);
+  }
+
+  /** Ends the controllers and forgets what they knew; the next are started on empty caches. */
+  async endProcess(): Promise<void> {
+    await this.#process.cleanup.disposeAsync();
+    this.#process = this.#open();
   }
 
   /** Pods become Ready by themselves, each with an address of its own, in one write. */
@@ -54,7 +58,15 @@ export class World implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#cleanup.disposeAsync();
+    await this.#process.cleanup.disposeAsync();
+  }
+
+  #open(): { informers: Informers; fence: Fence; cleanup: AsyncDisposableStack } {
+    const { clock } = this;
+    const cleanup = new AsyncDisposableStack();
+    const client = createClient(this.server, { clock, random: () => 0 });
+    const informers = cleanup.use(new Informers({ client, scheduler: clock, follow: { random: () => 0 } }));
+    return { informers, fence: new Fence({ informers, scheduler: clock }), cleanup };
   }
 
   async #run(pod: KubeObject, ip: string): Promise<void> {

@@ -15,6 +15,7 @@ import { networkPolicies } from "../template/network-policies.ts";
 import { type Action, decide } from "./decide.ts";
 import type { Observed } from "./observed.ts";
 import { errorSeen, type Problem, ProblemError } from "./problem.ts";
+import { differsInWords } from "./status.ts";
 
 export interface ClaimPorts {
   readonly client: Client;
@@ -24,6 +25,8 @@ export interface ClaimPorts {
   readonly tell: (note: Note) => void;
   /** A Sandbox was taken from a pool or made. */
   readonly onServed: (sandbox: Sandbox, how: "adopt" | "create") => void;
+  /** Since when the status differs from what is known, if only in words. */
+  readonly unreportedSince: number | undefined;
   /** Another write came before the transfer. Says what to tell of it; undefined while it is worth no word. */
   readonly onConflict: (member: Sandbox) => Problem | undefined;
 }
@@ -33,6 +36,8 @@ export interface ClaimPass {
   /** The claim as the server has it after its status was written in this pass. */
   readonly reported?: SandboxClaim;
   readonly sandbox?: Sandbox | undefined;
+  /** Whether the status is left as it is for a moment, because it differs only in words. */
+  readonly defers?: boolean;
   /** Whether the member promised to the claim is not wanted. */
   readonly returnsMember?: boolean;
 }
@@ -161,10 +166,17 @@ function problemOf(error: unknown): Problem | undefined {
     : errorSeen(errorText(error));
 }
 
+/** How long words may wait for something better to say. */
+const wordsLagMs = 1_000;
+
 async function report(ports: ClaimPorts, seen: Observed): Promise<ClaimPass> {
   const { status, wakeAt } = decide(seen, ports.now());
   const sandbox = seen.owned[0]?.sandbox;
   if (status === undefined || semanticEqual(seen.claim.status, status, ["status"])) return { wakeAt, sandbox };
+  const dueAt = (ports.unreportedSince ?? ports.now()) + wordsLagMs;
+  if (differsInWords(seen.claim.status, status) && ports.now() < dueAt) {
+    return { wakeAt: Math.min(wakeAt ?? dueAt, dueAt), sandbox, defers: true };
+  }
   const reported = await writeStatus(ports, seen.claim, status);
   return { wakeAt, sandbox, ...(reported && { reported }) };
 }

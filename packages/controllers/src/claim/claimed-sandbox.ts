@@ -45,7 +45,7 @@ export function coldSandbox(claim: SandboxClaim, blueprint: Blueprint): Outcome<
         name,
         namespace,
         labels: { ...identityOf(claim, hash), [launchTypeLabel]: "cold" },
-        annotations: { [sandboxTemplateRefAnnotation]: templateName, ...traceOf(claim) },
+        annotations: { [sandboxTemplateRefAnnotation]: templateName, [podNameAnnotation]: name, ...traceOf(claim) },
         ownerReferences: [controllerReference(sandboxClaims, claim)],
       },
       spec: {

@@ -122,10 +122,12 @@ class ClaimPasses {
           memory.conflicts = 0;
           metrics?.served?.(servedBy(claim, sandbox, claim.spec.warmPoolRef.name));
         },
+        unreportedSince: memory.unreportedSince,
         onConflict: (member) => conflictOf(memory, member),
       },
       stamp === undefined ? seen : { ...seen, stamp },
     );
+    memory.unreportedSince = pass.defers === true ? (memory.unreportedSince ?? now()) : undefined;
     if (pass.returnsMember === true) this.#caches.candidates.release(objectKey(claim));
     return this.#finish(claim, memory, pass);
   }

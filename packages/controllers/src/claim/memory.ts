@@ -12,6 +12,8 @@ export interface ClaimMemory {
   conflicts: number;
   /** When this process saw it become Ready. */
   firstReadyAt?: number;
+  /** Since when its status is out of date, in words only. */
+  unreportedSince?: number | undefined;
 }
 
 /** One memory for each claim in the cache. */

@@ -7,6 +7,7 @@ import {
   type Sandbox,
   type SandboxClaim,
   type SandboxClaimStatus,
+  semanticEqual,
   setCondition,
 } from "@agent-sandbox/api";
 import type { Problem } from "./problem.ts";
@@ -79,4 +80,20 @@ function notReady(reason: string, message: string): ReportedCondition {
 
 function observed({ metadata }: SandboxClaim, condition: ReportedCondition): ReportedCondition {
   return metadata.generation === undefined ? condition : { ...condition, observedGeneration: metadata.generation };
+}
+
+/**
+ * Whether a claim is as it was in all but words: its Sandbox is not Ready for another reason than before. While a Sandbox
+ * starts that changes from moment to moment, and nobody waits for it.
+ */
+export function differsInWords(before: SandboxClaimStatus | undefined, after: SandboxClaimStatus): boolean {
+  const [was, is] = [before, after].map((status) => findCondition(status?.conditions, "Ready"));
+  if (was?.status !== "False" || is?.status !== "False" || was.observedGeneration !== is.observedGeneration)
+    return false;
+  if (after.sandbox === undefined || is.reason === "ClaimExpired") return false;
+  const rest = (status: SandboxClaimStatus | undefined): object => ({
+    ...status,
+    conditions: removeCondition(status?.conditions, "Ready"),
+  });
+  return semanticEqual(rest(before), rest(after), ["status"]);
 }

@@ -1,0 +1,92 @@
+import { sandboxClaims } from "@agent-sandbox/api";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ClaimWorld } from "./claim-world.test.support.ts";
+
+/** The user's own writes and those that stand in for the kubelet do not count. */
+const foreign = ["create sandboxclaims", "patch pods/status"];
+const total = (writes: Readonly<Record<string, number>>) =>
+  Object.entries(writes).reduce((sum, [what, count]) => sum + (foreign.includes(what) ? 0 : count), 0);
+
+describe("what a claim costs in writes, with all controllers running", () => {
+  let world: ClaimWorld;
+  let passes = 0;
+  let startsIn = 0;
+  beforeEach(async () => {
+    world = new ClaimWorld();
+    startsIn = 1_200;
+    world.runPods({ afterMs: () => startsIn });
+    world.startAll({ metrics: { reconciled: () => (passes += 1) } });
+    await world.template();
+  });
+  afterEach(async () => await world[Symbol.asyncDispose]());
+
+  test("warm: two writes one after the other until Ready, and one pass", async () => {
+    await world.pool();
+    await world.clock.advance(60_000);
+    passes = 0;
+    const untilReady: string[] = [];
+    world.server.onChange(({ resource }) => {
+      if (world.ready("one") === undefined) untilReady.push(resource.plural);
+    });
+    await world.claim("one");
+    await world.clock.runUntil(() => world.ready("one")?.status === "True");
+    // The claim itself, the transfer, and then the status that says Ready.
+    expect(untilReady.slice(0, 2)).toEqual(["sandboxclaims", "sandboxes"]);
+    expect(world.since({})["patch sandboxclaims/status"]).toBe(1);
+    await world.clock.advance(60_000);
+    expect(passes).toBe(1);
+  });
+
+  test("warm claim and refill together", async () => {
+    await world.pool();
+    await world.clock.advance(60_000);
+    const before = world.writes();
+    await world.claim("one");
+    await world.clock.advance(60_000);
+    const spent = world.since(before);
+    expect(spent).toEqual({
+      "create sandboxclaims": 1,
+      "patch pods/status": 1,
+      // The claim: the transfer, its status, and what the Sandbox controller makes of the change.
+      "patch sandboxes": 1,
+      "patch sandboxclaims/status": 1,
+      "patch pods": 1,
+      // One for the taken Sandbox, two for the new one.
+      "patch sandboxes/status": 3,
+      "create sandboxes": 1,
+      "create pods": 1,
+    });
+    expect(total(spent)).toBeLessThanOrEqual(4 + 5);
+  });
+
+  test("cold: seven when the Pod takes longer than a second, six when not (10.4.33)", async () => {
+    await world.pool({ replicas: 0 });
+    await world.clock.advance(60_000);
+    const spend = async (name: string): Promise<number> => {
+      const before = world.writes();
+      await world.claim(name);
+      await world.clock.advance(60_000);
+      expect(world.ready(name)?.status).toBe("True");
+      return total(world.since(before));
+    };
+    expect(await spend("slow")).toBe(7);
+    startsIn = 200;
+    expect(await spend("quick")).toBe(6);
+  });
+
+  test("nothing when all is settled, for half a day, and nothing when everything starts again", async () => {
+    await world.pool({ replicas: 5 });
+    for (let n = 0; n < 10; n++) await world.claim(`c${n}`);
+    await world.clock.advance(120_000);
+    expect(
+      world.server.readAll(sandboxClaims).every(({ metadata }) => world.ready(metadata.name ?? "")?.status === "True"),
+    ).toBe(true);
+    const before = world.writes();
+    await world.clock.advance(12 * 3_600_000);
+    expect(world.since(before)).toEqual({});
+    await world.endProcess();
+    world.startAll();
+    await world.clock.advance(12 * 3_600_000);
+    expect(world.since(before)).toEqual({});
+  });
+});
