@@ -4,6 +4,7 @@ export type { ClaimMetrics, ClaimServed, ClaimStarted } from "./claim/metrics.ts
 export { type SandboxControllerOptions, startSandboxController } from "./sandbox/controller.ts";
 export { restartCountAnnotation } from "./sandbox/recovery.ts";
 export type { InjectedRuntime } from "./sandbox/settings.ts";
+export { type ControllersOptions, type RunningControllers, startControllers } from "./start-controllers.ts";
 export { startTemplateController, type TemplateControllerOptions } from "./template/controller.ts";
 export type { RouterPlace } from "./template/desired-policy.ts";
 export { startWarmPoolController, type WarmPoolControllerOptions } from "./warm-pool/controller.ts";

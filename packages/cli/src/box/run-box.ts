@@ -1,7 +1,13 @@
 import { hostname } from "node:os";
-import { createApiServer } from "@agent-sandbox/apiserver";
-import { startSandboxController } from "@agent-sandbox/controllers";
-import { createClient, Fence, Informers, KubeError, type Logger, type PodStreams } from "@agent-sandbox/kube";
+import {
+  type ApiServer,
+  accountIdentity,
+  createApiServer,
+  type Identity,
+  nodeIdentity,
+} from "@agent-sandbox/apiserver";
+import { startControllers } from "@agent-sandbox/controllers";
+import { type Client, createClient, KubeError, type Logger, type PodStreams } from "@agent-sandbox/kube";
 import { createNode, type EmbeddedNode } from "@agent-sandbox/node";
 import { pino } from "pino";
 import type { StartReport } from "./background.ts";
@@ -37,18 +43,29 @@ async function startBox(paths: BoxPaths, address: { host: string; port: number }
   let node: EmbeddedNode | undefined;
   const podStreams = lateStreams(() => node?.podStreams);
   const server = starting.use(await createApiServer({ dataDir: paths.dataDir, nodeName, podStreams, logger: log }));
-  const client = createClient(server.transport, { fieldManager: "agent-sandbox" });
-  node = starting.use(await createNode({ client, nodeName, dataDir: paths.dataDir, logger: log }));
-
-  const informers = starting.use(new Informers({ client, log }));
-  const fence = new Fence({ informers });
-  const sandboxes = starting.use(startSandboxController({ informers, fence, log }));
+  const nodeClient = clientAs(server, nodeIdentity(nodeName));
+  node = starting.use(await createNode({ client: nodeClient, nodeName, dataDir: paths.dataDir, logger: log }));
+  const controllers = starting.use(
+    startControllers({
+      client: clientAs(server, accountIdentity(controllerAccount)),
+      log,
+      instance: nodeName,
+      settings: { keepRootFilesystem: true, runtime: { image: "sandboxd", delivery: "ImageVolume" } },
+    }),
+  );
 
   const listening = await server.listen(address);
   listening.writeKubeconfig(paths.kubeconfig);
-  await Promise.all([node.ready, sandboxes.ready]);
+  await Promise.all([node.ready, controllers.ready]);
   const owned = starting.move();
   return { url: listening.url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+const controllerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-controller" };
+
+/** Each part of the box may do what its role says, and no more. */
+function clientAs(server: ApiServer, identity: Identity): Client {
+  return createClient(server.transportAs(identity), { fieldManager: "agent-sandbox" });
 }
 
 /** The API server is there before the node is. */
