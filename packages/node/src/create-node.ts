@@ -91,7 +91,7 @@ function openStreams(owner: AsyncDisposableStack, options: StreamOptions): Requi
 /** Ends all Pods of a data folder whose node does not run, and removes everything it has made on this machine. */
 export async function removeNode(options: MachineOptions): Promise<void> {
   await using _lock = await lockInstance(layoutOf(options.dataDir));
-  const machine = await openMachine(options);
+  const machine = await openMachine(options, { tryRuntimes: false });
   for (const record of (await machine.records.list()).values()) {
     if (record !== undefined) await tearDown(machine, record);
   }

@@ -60,7 +60,10 @@ export async function openNodeImages(
 }
 
 /** Finds the programs, makes the folders and the network. Nothing of a Pod is touched. */
-export async function openMachine(options: MachineOptions): Promise<Machine> {
+export async function openMachine(
+  options: MachineOptions,
+  { tryRuntimes = true }: { readonly tryRuntimes?: boolean } = {},
+): Promise<Machine> {
   if (process.getuid?.() !== 0) throw new NodeError("NodeSetup", "Cannot run Pods: the node needs root");
   const layout = layoutOf(options.dataDir);
   await makeFolders(layout);
@@ -69,6 +72,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
       runDir: layout.runDir,
       registrations: options.runtimes,
       defaultRuntime: options.defaultRuntime,
+      tryFirst: tryRuntimes,
     }),
     detectCgroups(),
     // A missing program is told now, and not by the first Pod that needs it.

@@ -22,6 +22,8 @@ export interface RuntimeOptions {
   readonly registrations?: readonly RuntimeRegistration[] | undefined;
   /** Default: gVisor when it works here, because what runs in a Pod is trusted by nobody; else runc. */
   readonly defaultRuntime?: string | undefined;
+  /** Not worth it for taking Pods down, which must go on where nothing can be started any more. Default true. */
+  readonly tryFirst?: boolean | undefined;
 }
 
 const builtIn: readonly RuntimeRegistration[] = [
@@ -32,7 +34,7 @@ const builtIn: readonly RuntimeRegistration[] = [
 /** Finds the runtimes and tries each of them once: one that cannot run here must not be given Pods. */
 export async function openRuntimes(options: RuntimeOptions): Promise<Runtimes> {
   const registered = new Map([...builtIn, ...(options.registrations ?? [])].map((one) => [one.name, one]));
-  const tried = await Promise.all([...registered.values()].map((one) => tryRuntime(one, options.runDir)));
+  const tried = await Promise.all([...registered.values()].map((one) => openRuntime(one, options)));
   const present = new Map(tried.flatMap(({ name, runtime }) => (runtime === undefined ? [] : [[name, runtime]])));
   const absent = new Map(tried.flatMap(({ name, reason }) => (reason === undefined ? [] : [[name, reason]])));
   return { present, absent, default: chooseDefault([...present.keys()], absent, options.defaultRuntime) };
@@ -57,7 +59,10 @@ interface Tried {
   readonly reason?: string;
 }
 
-async function tryRuntime(registration: RuntimeRegistration, runDir: string): Promise<Tried> {
+async function openRuntime(
+  registration: RuntimeRegistration,
+  { runDir, tryFirst = true }: RuntimeOptions,
+): Promise<Tried> {
   const { name } = registration;
   if (!/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/.test(name)) {
     throw new NodeError("NodeSetup", `Cannot register runtime "${name}": its name is no name of a RuntimeClass`);
@@ -70,7 +75,8 @@ async function tryRuntime(registration: RuntimeRegistration, runDir: string): Pr
     const open = kind === "runsc" ? runscRuntime : runcRuntime;
     const runtime = open({ name, program, args: registration.args ?? [], root });
     // With containers of an earlier start it has shown that it works, and they need it.
-    const reason = (await runtime.list()).length > 0 ? undefined : await whyNotWorking(runtime, runDir);
+    const isKnown = !tryFirst || (await runtime.list()).length > 0;
+    const reason = isKnown ? undefined : await whyNotWorking(runtime, runDir);
     return reason === undefined ? { name, runtime } : { name, reason };
   } catch (error) {
     return { name, reason: messageOf(error) };

@@ -11,10 +11,10 @@ const probeTimeoutMs = 20_000;
 
 /** Runs a container that does nothing. Undefined when it did; else why this runtime is of no use on this machine. */
 export async function whyNotWorking(runtime: OciRuntime, runDir: string): Promise<string | undefined> {
-  const id = `probe-${process.pid}`;
-  const bundle = join(runDir, `${runtime.name}-${id}`);
+  const id = `probe-${runtime.name}-${process.pid}`;
+  const bundle = join(runDir, id);
   try {
-    await writeBundle(bundle);
+    await writeBundle(bundle, `/agent-sandbox-${id}`);
     const { program, args } = runtime.startCommand;
     const result = await tryCommand(program, [...args, "run", "--bundle", bundle, id], { timeoutMs: probeTimeoutMs });
     if (result.code === exitCode) return undefined;
@@ -27,18 +27,18 @@ export async function whyNotWorking(runtime: OciRuntime, runDir: string): Promis
   }
 }
 
-async function writeBundle(bundle: string): Promise<void> {
+async function writeBundle(bundle: string, cgroupsPath: string): Promise<void> {
   const program = join(bundle, "rootfs", "probe");
   await mkdir(join(bundle, "rootfs", "proc"), { recursive: true });
   await writeFile(program, staticProgram(arch()));
   await chmod(program, 0o755);
-  await writeFile(join(bundle, "config.json"), JSON.stringify(probeSpec));
+  await writeFile(join(bundle, "config.json"), JSON.stringify(probeSpec(cgroupsPath)));
 }
 
-const probeSpec = {
+const probeSpec = (cgroupsPath: string): object => ({
   ociVersion: "1.0.2",
   process: { terminal: false, user: { uid: 0, gid: 0 }, args: ["/probe"], env: [], cwd: "/" },
   root: { path: "rootfs", readonly: true },
   mounts: [{ destination: "/proc", type: "proc", source: "proc" }],
-  linux: { namespaces: ["pid", "mount", "ipc", "uts", "network"].map((type) => ({ type })) },
-};
+  linux: { cgroupsPath, namespaces: ["pid", "mount", "ipc", "uts", "network"].map((type) => ({ type })) },
+});
