@@ -4,13 +4,24 @@ import { MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
 import { pods, secrets, services, volumeClaims } from "./child-caches.ts";
 import { networkPolicies } from "./template/network-policies.ts";
 
+interface Context {
+  readonly informers: Informers;
+  readonly fence: Fence;
+  readonly scheduler: VirtualClock;
+}
+
+interface Process {
+  readonly context: Context;
+  readonly cleanup: AsyncDisposableStack;
+}
+
 /** An API server in memory with every kind that the controllers touch, time that moves when told, and shared caches. */
 export class World implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly server: MemoryApiServer;
   /** Whoever uses the API: its requests suffer no faults. */
   readonly user: Client;
-  #process: { readonly informers: Informers; readonly fence: Fence; readonly cleanup: AsyncDisposableStack };
+  #process: Process;
 
   constructor() {
     const { clock } = this;
@@ -26,9 +37,8 @@ export class World implements AsyncDisposable {
   }
 
   /** What the controllers of one process share. */
-  get context(): { informers: Informers; fence: Fence; scheduler: VirtualClock } {
-    const { informers, fence } = this.#process;
-    return { informers, fence, scheduler: this.clock };
+  get context(): Context {
+    return this.#process.context;
   }
 
   /** Stopped with the process. */
@@ -61,12 +71,17 @@ export class World implements AsyncDisposable {
     await this.#process.cleanup.disposeAsync();
   }
 
-  #open(): { informers: Informers; fence: Fence; cleanup: AsyncDisposableStack } {
+  /** Caches and a fence of their own, as another process would have. */
+  openContext(cleanup: AsyncDisposableStack): Context {
     const { clock } = this;
-    const cleanup = new AsyncDisposableStack();
     const client = createClient(this.server, { clock, random: () => 0 });
     const informers = cleanup.use(new Informers({ client, scheduler: clock, follow: { random: () => 0 } }));
-    return { informers, fence: new Fence({ informers, scheduler: clock }), cleanup };
+    return { informers, fence: new Fence({ informers, scheduler: clock }), scheduler: clock };
+  }
+
+  #open(): Process {
+    const cleanup = new AsyncDisposableStack();
+    return { context: this.openContext(cleanup), cleanup };
   }
 
   async #run(pod: KubeObject, ip: string): Promise<void> {

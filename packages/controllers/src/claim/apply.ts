@@ -20,6 +20,8 @@ import { differsInWords } from "./status.ts";
 export interface ClaimPorts {
   readonly client: Client;
   readonly ownWrites: OwnWrites;
+  /** Aborted when the process cannot wait for the pass any longer. */
+  readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly tell: (note: Note) => void;
@@ -63,16 +65,18 @@ export async function reconcileClaim(ports: ClaimPorts, seen: Observed): Promise
 
 /** The state after the action; undefined when nobody knows it yet. */
 async function perform(ports: ClaimPorts, seen: Observed, action: Action): Promise<Observed | undefined> {
-  const { client, ownWrites } = ports;
+  const { client, ownWrites, signal } = ports;
   switch (action.do) {
     case "delete-policy": {
       const { policy } = action;
-      await client.delete(networkPolicies, placeOf(policy), { preconditions: guardOf(policy) }).catch(goneIsFine);
+      await client
+        .delete(networkPolicies, placeOf(policy), { preconditions: guardOf(policy), signal })
+        .catch(goneIsFine);
       return { ...seen, legacyPolicy: undefined };
     }
     case "change-claim": {
       const patch = { type: "merge", body: { metadata: action.metadata }, preconditions: guardOf(seen.claim) } as const;
-      const claim = ownWrites.remember(await client.patch(sandboxClaims, placeOf(seen.claim), patch));
+      const claim = ownWrites.remember(await client.patch(sandboxClaims, placeOf(seen.claim), patch, { signal }));
       return { ...seen, claim };
     }
     case "adopt":
@@ -85,7 +89,7 @@ async function perform(ports: ClaimPorts, seen: Observed, action: Action): Promi
       return deleteSandbox(ports, seen, action.sandbox);
     case "delete-claim": {
       const propagationPolicy = action.foreground ? "Foreground" : "Background";
-      const options = { preconditions: guardOf(seen.claim), propagationPolicy } as const;
+      const options = { preconditions: guardOf(seen.claim), propagationPolicy, signal } as const;
       await client.delete(sandboxClaims, placeOf(seen.claim), options).catch(goneIsFine);
       return undefined;
     }
@@ -94,9 +98,9 @@ async function perform(ports: ClaimPorts, seen: Observed, action: Action): Promi
   }
 }
 
-async function change({ client, ownWrites }: ClaimPorts, sandbox: Sandbox, body: object): Promise<Sandbox> {
+async function change({ client, ownWrites, signal }: ClaimPorts, sandbox: Sandbox, body: object): Promise<Sandbox> {
   const patch = { type: "merge", body, preconditions: guardOf(sandbox) } as const;
-  return ownWrites.remember(await client.patch(sandboxes, placeOf(sandbox), patch));
+  return ownWrites.remember(await client.patch(sandboxes, placeOf(sandbox), patch, { signal }));
 }
 
 function withBound(seen: Observed, sandbox: Sandbox): Observed {
@@ -126,8 +130,9 @@ async function adopt(
 }
 
 async function create(ports: ClaimPorts, seen: Observed, wanted: Sandbox): Promise<Observed | undefined> {
+  const { client, ownWrites, signal } = ports;
   try {
-    const sandbox = ports.ownWrites.remember(await ports.client.create(sandboxes, wanted));
+    const sandbox = ownWrites.remember(await client.create(sandboxes, wanted, { signal }));
     ports.onServed(sandbox, "create");
     const text = `Made Sandbox "${sandbox.metadata.name}"`;
     ports.tell({ type: "Normal", reason: "SandboxProvisioned", action: "Provisioning", text });
@@ -143,10 +148,10 @@ async function create(ports: ClaimPorts, seen: Observed, wanted: Sandbox): Promi
  * that another controller has told a user about is never taken back on old knowledge.
  */
 async function deleteSandbox(ports: ClaimPorts, seen: Observed, sandbox: Sandbox): Promise<Observed | undefined> {
-  const { client } = ports;
-  const claim = await client.get(sandboxClaims, placeOf(seen.claim)).catch(goneIsFine);
+  const { client, signal } = ports;
+  const claim = await client.get(sandboxClaims, placeOf(seen.claim), { signal }).catch(goneIsFine);
   if (claim?.metadata.resourceVersion !== seen.claim.metadata.resourceVersion) return undefined;
-  const options = { preconditions: guardOf(sandbox) };
+  const options = { preconditions: guardOf(sandbox), signal };
   await client.delete(sandboxes, placeOf(sandbox), options).catch(goneIsFine);
   return seen;
 }
@@ -183,14 +188,16 @@ async function report(ports: ClaimPorts, seen: Observed): Promise<ClaimPass> {
 
 /** Undefined when the claim is gone, or was changed since: then another pass judges it anew. */
 async function writeStatus(
-  { client, ownWrites }: ClaimPorts,
+  { client, ownWrites, signal }: ClaimPorts,
   claim: SandboxClaim,
   status: SandboxClaimStatus,
 ): Promise<SandboxClaim | undefined> {
   const body = { status: mergePatch(claim.status ?? {}, status) };
   const patch = { type: "merge", body, preconditions: guardOf(claim) } as const;
   try {
-    return ownWrites.remember(await client.patch(sandboxClaims, placeOf(claim), patch, { subresource: "status" }));
+    return ownWrites.remember(
+      await client.patch(sandboxClaims, placeOf(claim), patch, { subresource: "status", signal }),
+    );
   } catch (error) {
     if (isReason(error, "Conflict", "NotFound")) return undefined;
     throw error;

@@ -33,6 +33,13 @@ export class ClaimWorld extends World {
     return this.start(startClaimController({ ...this.context, ...options }));
   }
 
+  /** Another process that believes it leads, with caches of its own. */
+  secondProcess(cleanup: AsyncDisposableStack): void {
+    const context = this.openContext(cleanup);
+    cleanup.use(startWarmPoolController(context));
+    cleanup.use(startClaimController(context));
+  }
+
   async template(spec: Partial<SandboxTemplate["spec"]> = {}, namespace = "default"): Promise<void> {
     const { spec: given, ...rest } = templateOf();
     await this.user.create(sandboxTemplates, {

@@ -10,10 +10,10 @@ import {
   sandboxWarmPools,
 } from "@agent-sandbox/api";
 import {
-  type Client,
   Controller,
   type EventRecorder,
   objectKey,
+  type Pass,
   type Result,
   systemScheduler,
 } from "@agent-sandbox/kube";
@@ -77,9 +77,9 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
     ],
     ...(log && { log }),
     ...(metrics && { metrics }),
-    reconcile: async (key, { client }) => {
+    reconcile: async (key, pass) => {
       const claim = claims.get(key);
-      if (claim !== undefined) return passes.run(client, claim, memories.of(claim));
+      if (claim !== undefined) return passes.run(pass, claim, memories.of(claim));
       memories.forget(key);
       candidates.leave(key);
       candidates.release(key);
@@ -107,7 +107,7 @@ class ClaimPasses {
     this.#ownWrites = ownWrites;
   }
 
-  async run(client: Client, claim: SandboxClaim, memory: ClaimMemory): Promise<Result | undefined> {
+  async run({ client, signal }: Pass, claim: SandboxClaim, memory: ClaimMemory): Promise<Result | undefined> {
     const { events, metrics } = this.#options;
     const now = (): number => this.#options.scheduler.date();
     const seen = observe(claim, this.#caches, { now: now(), firstSeenAt: memory.firstSeenAt });
@@ -115,6 +115,7 @@ class ClaimPasses {
     const pass = await reconcileClaim(
       {
         client,
+        signal,
         ownWrites: this.#ownWrites,
         now,
         tell: (note) => events?.record(sandboxClaims, claim, note),

@@ -66,13 +66,13 @@ function perform(ports: PoolPorts, seen: Observed, action: Action): Promise<Star
     slowStart(members.length, (index) => write(members[index] as Sandbox).catch(changedIsFine), signal);
   const patch = async (member: Sandbox, metadata: object): Promise<void> => {
     const change = { type: "merge", body: { metadata }, preconditions: guardOf(member) } as const;
-    ownWrites.remember(await client.patch(sandboxes, placeOf(member), change));
+    ownWrites.remember(await client.patch(sandboxes, placeOf(member), change, { signal }));
   };
   const marked = { labels: { [launchTypeLabel]: "warm" } };
   switch (action.do) {
     case "delete":
       return each(action.members, (member) =>
-        client.delete(sandboxes, placeOf(member), { preconditions: guardOf(member) }),
+        client.delete(sandboxes, placeOf(member), { preconditions: guardOf(member), signal }),
       );
     case "mark-warm":
       return each(action.members, (member) => patch(member, marked));
@@ -84,7 +84,7 @@ function perform(ports: PoolPorts, seen: Observed, action: Action): Promise<Star
     case "create":
       return slowStart(
         action.count,
-        async () => ownWrites.remember(await client.create(sandboxes, action.member)),
+        async () => ownWrites.remember(await client.create(sandboxes, action.member, { signal })),
         signal,
       );
     default:
@@ -110,13 +110,13 @@ async function report(ports: PoolPorts, { pool }: Observed, { status }: Decision
 }
 
 async function writeStatus(
-  { client, ownWrites }: PoolPorts,
+  { client, ownWrites, signal }: PoolPorts,
   pool: Observed["pool"],
   status: Partial<SandboxWarmPoolStatus>,
 ): Promise<void> {
   const patch = { type: "merge", body: { status }, preconditions: guardOf(pool) } as const;
   const answer = await client
-    .patch(sandboxWarmPools, placeOf(pool), patch, { subresource: "status" })
+    .patch(sandboxWarmPools, placeOf(pool), patch, { subresource: "status", signal })
     .catch(goneIsFine);
   if (answer !== undefined) ownWrites.remember(answer);
 }

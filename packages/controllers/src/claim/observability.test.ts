@@ -1,0 +1,165 @@
+import { sandboxClaims } from "@agent-sandbox/api";
+import type { Note } from "@agent-sandbox/kube";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { claimOf } from "../extensions.test.support.ts";
+import { ClaimWorld } from "./claim-world.test.support.ts";
+import { ClaimMemories } from "./memory.ts";
+import type { ClaimServed, ClaimStarted } from "./metrics.ts";
+
+const firstReady = "agents.x-k8s.io/claim-first-ready-at";
+const firstObserved = "agents.x-k8s.io/controller-first-observed-at";
+
+describe("what is told of claims", () => {
+  let world: ClaimWorld;
+  let started: ClaimStarted[];
+  let served: ClaimServed[];
+  let notes: Note[];
+  beforeEach(async () => {
+    [started, served, notes] = [[], [], []];
+    world = new ClaimWorld();
+    world.runPods({ afterMs: () => 500 });
+    await world.template();
+    await world.pool({ replicas: 1 });
+  });
+  afterEach(async () => await world[Symbol.asyncDispose]());
+
+  const start = async (options = {}) => {
+    world.startAll({
+      metrics: { started: (claim) => started.push(claim), served: (claim) => served.push(claim) },
+      events: { record: (_resource, _object, note) => void notes.push(note) },
+      ...options,
+    });
+    await world.clock.advance(30_000);
+  };
+  const ago = (ms: number) => new Date(world.clock.date() - ms).toISOString();
+  const claim = async (name: string, annotations: Record<string, string> = {}) => {
+    await world.claim(name, {}, { annotations, labels: { "agents.x-k8s.io/created-by": "go-client" } });
+    await world.clock.advance(30_000);
+  };
+
+  test("9.14 #202 the first Ready is measured once against each time that is known", async () => {
+    await start();
+    await claim("warm", {
+      "agents.x-k8s.io/webhook-first-observed-at": ago(300),
+      "agents.x-k8s.io/client-first-requested-at": ago(700),
+    });
+    const labels = { namespace: "default", launchType: "warm", sandboxTemplate: "test-template" };
+    expect(started).toEqual([
+      { ...labels, sinceWebhookMs: 300, sinceObservedMs: 0, sinceRequestMs: 700, sandboxCreationMs: 0 },
+    ]);
+    expect(served).toEqual([{ ...labels, warmPoolName: "pool", podCondition: "ready", createdBy: "go-client" }]);
+    expect(notes).toMatchObject([{ type: "Normal", reason: "SandboxAdopted", action: "Adoption" }]);
+  });
+
+  test.for([
+    ["missing", {}, {}],
+    ["in the future", { "agents.x-k8s.io/webhook-first-observed-at": "2099-01-01T00:00:00Z" }, {}],
+    ["no time at all", { "agents.x-k8s.io/client-first-requested-at": "noon" }, {}],
+  ] as const)("9.14 #202 a time that is %s is left out, the rest is measured", async ([, annotations]) => {
+    await start();
+    await claim("one", annotations);
+    expect(started.map(({ sinceWebhookMs, sinceRequestMs }) => [sinceWebhookMs, sinceRequestMs])).toEqual([
+      [undefined, undefined],
+    ]);
+  });
+
+  test("a cold start is told as one", async () => {
+    await start();
+    await world.claim("cold", { warmPoolRef: { name: "pool" }, volumeClaimTemplates: [] });
+    await world.claim("colder");
+    await world.clock.advance(30_000);
+    expect(served.map(({ launchType, podCondition }) => [launchType, podCondition])).toEqual([
+      ["warm", "ready"],
+      ["cold", "not_ready"],
+    ]);
+    expect(notes.map(({ reason }) => reason)).toEqual(["SandboxAdopted", "SandboxProvisioned"]);
+  });
+
+  const flip = async (name: string, status: "True" | "False") => {
+    const sandbox = world.read(name)?.status?.sandbox?.name ?? "";
+    const conditions = ["PodScheduled", "Ready"].map((type) => ({ type, status: type === "Ready" ? status : "True" }));
+    const place = { namespace: "default", name: sandbox };
+    const patch = { type: "merge", body: { status: { conditions } } } as const;
+    const pods = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+    await world.user.patch(pods, place, patch, { subresource: "status" });
+    await world.clock.advance(5_000);
+  };
+
+  test("9.14 #203 Ready, not Ready and Ready again is measured once", async () => {
+    await start();
+    await claim("one");
+    await flip("one", "False");
+    expect(world.ready("one")?.status).toBe("False");
+    await flip("one", "True");
+    expect([world.ready("one")?.status, started.length]).toEqual(["True", 1]);
+  });
+
+  test("9.14 #203 a process that finds a claim already judged measures nothing: it may have been Ready before", async () => {
+    await start();
+    await claim("one");
+    await flip("one", "False");
+    await world.endProcess();
+    started = [];
+    await start();
+    await flip("one", "True");
+    expect([world.ready("one")?.status, started]).toEqual(["True", []]);
+  });
+
+  test("9.14 #203 stamping: first seen and first Ready in one write; a stamp that fails is made again", async () => {
+    await start({ stampClaims: true });
+    let refused = 0;
+    world.server.onRequest = ({ verb, resource, subresource }) =>
+      verb === "patch" && resource.plural === "sandboxclaims" && subresource === undefined && refused++ === 0
+        ? { refuse: { reason: "InternalError" } }
+        : undefined;
+    const at = new Date(world.clock.date()).toISOString().replace(/\.000Z$/, "Z");
+    await claim("one");
+    expect(world.read("one")?.metadata.annotations).toEqual({ [firstObserved]: at, [firstReady]: at });
+    expect([world.writes()["patch sandboxclaims"], started.length]).toEqual([1, 1]);
+  });
+
+  test("9.14 #203 stamping: a claim that was Ready before anybody stamped it is marked unknown", async () => {
+    await start();
+    await claim("one");
+    await world.endProcess();
+    await start({ stampClaims: true });
+    expect(world.read("one")?.metadata.annotations?.[firstReady]).toBe("unknown");
+  });
+
+  test("9.14 #204 without stamps and events there is nothing but the binding", async () => {
+    await start({ events: undefined });
+    await claim("one");
+    expect(world.writes()["patch sandboxclaims"]).toBeUndefined();
+    expect([world.ready("one")?.status, notes]).toEqual(["True", []]);
+  });
+
+  test("a claim that another controller measured is not measured again", async () => {
+    await start();
+    await claim("one", { [firstReady]: "2026-01-01T00:00:00Z" });
+    expect([world.ready("one")?.status, started]).toEqual(["True", []]);
+  });
+
+  test("9.14 #205 a memory lasts as long as its claim, by UID", () => {
+    let now = 1;
+    const memories = new ClaimMemories(() => now++);
+    const [first, again] = [claimOf({}, { uid: "a" }), claimOf({}, { uid: "b" })];
+    const follow = (old: typeof first | undefined, next: typeof first | undefined) =>
+      memories.follow({ deltas: [{ key: "default/my-claim", old, new: next }], initial: false, wentBack: false });
+    follow(undefined, first);
+    expect(memories.of(first).firstSeenAt).toBe(1);
+    expect(memories.of(again).firstSeenAt).toBe(2);
+    follow(first, undefined);
+    expect(memories.of(again).firstSeenAt).toBe(2);
+    memories.forget("default/my-claim");
+    expect(memories.size).toBe(0);
+  });
+
+  test("the memory of deleted claims goes", async () => {
+    await start();
+    await claim("one");
+    await world.user.delete(sandboxClaims, { namespace: "default", name: "one" });
+    await world.clock.advance(5_000);
+    await claim("one");
+    expect(started).toHaveLength(2);
+  });
+});

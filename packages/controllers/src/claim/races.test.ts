@@ -1,0 +1,326 @@
+import { type Sandbox, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
+import type { ApiCall } from "@agent-sandbox/kube/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ClaimWorld } from "./claim-world.test.support.ts";
+
+const isTransfer = ({ verb, resource, subresource, body }: ApiCall): boolean =>
+  verb === "patch" &&
+  resource.plural === "sandboxes" &&
+  subresource === undefined &&
+  JSON.stringify(body).includes("claim-uid");
+const isClaimStatus = ({ verb, resource, subresource }: ApiCall): boolean =>
+  verb === "patch" && resource.plural === "sandboxclaims" && subresource === "status";
+const isClaimChange = ({ verb, resource, subresource }: ApiCall): boolean =>
+  verb === "patch" && resource.plural === "sandboxclaims" && subresource === undefined;
+const sandboxAt = (name: string) => ({ namespace: "default", name });
+
+describe("claims in races", () => {
+  let world: ClaimWorld;
+  beforeEach(async () => {
+    world = new ClaimWorld();
+    world.runPods();
+    world.startAll();
+    await world.template();
+    await world.pool();
+    await world.clock.advance(30_000);
+  });
+  afterEach(async () => await world[Symbol.asyncDispose]());
+
+  const settled = () => world.clock.advance(30_000);
+  /** Counts calls, and lets the test have some of them go wrong. */
+  function meddle(
+    matches: (call: ApiCall) => boolean,
+    then: (nth: number, call: ApiCall) => ReturnType<NonNullable<typeof world.server.onRequest>>,
+  ) {
+    let seen = 0;
+    world.server.onRequest = (call) => (matches(call) ? then(seen++, call) : undefined);
+    return () => seen;
+  }
+  const touch = (name: string) =>
+    world.user.patch(sandboxes, sandboxAt(name), {
+      type: "merge",
+      body: { metadata: { annotations: { touched: "yes" } } },
+    });
+  const boundOnce = (name: string) => {
+    const owned = world.owned(world.read(name));
+    expect(owned.map(({ metadata }) => metadata.name)).toEqual([world.read(name)?.status?.sandbox?.name]);
+    expect(world.ready(name)?.status).toBe("True");
+  };
+
+  test("9.12 #169 #170 nothing is written on the claim before its Sandbox is its: there is no assignment to race for (10.4.28)", async () => {
+    const changes = meddle(isClaimChange, () => undefined);
+    await world.claim("one");
+    await settled();
+    boundOnce("one");
+    expect([changes(), world.read("one")?.metadata.annotations]).toEqual([0, undefined]);
+  });
+
+  test("9.12 #171 a transfer that another write came before is done again on the same member, once", async () => {
+    const tried: (string | undefined)[] = [];
+    meddle(isTransfer, (nth, { name }) => {
+      tried.push(name);
+      return nth === 0 ? { refuse: { reason: "Conflict" } } : undefined;
+    });
+    await world.claim("one");
+    await settled();
+    boundOnce("one");
+    expect([tried.length, new Set(tried).size]).toEqual([2, 1]);
+  });
+
+  test("9.12 #171 also when a stranger really changed the member", async () => {
+    const [first] = world.members();
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 700 : 0);
+    for (const member of world.members()) await touch(member.metadata.name ?? "");
+    await world.claim("one");
+    await settled();
+    boundOnce("one");
+    expect(first?.metadata.annotations?.["touched"]).toBeUndefined();
+  });
+
+  test("9.12 #172 a conflict on the transfer and one on the status still end in one clean adoption", async () => {
+    let statuses = 0;
+    let transfers = 0;
+    world.server.onRequest = (call) => {
+      if (isTransfer(call) && transfers++ === 0) return { refuse: { reason: "Conflict" } };
+      return isClaimStatus(call) && statuses++ === 0 ? { refuse: { reason: "Conflict" } } : undefined;
+    };
+    await world.claim("one");
+    await settled();
+    boundOnce("one");
+    expect([transfers, statuses]).toEqual([2, 2]);
+  });
+
+  test("9.12 #173 a cache that still shows the old owner leads to no write at all (the fence)", async () => {
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 5_000 : 0);
+    const transfers = meddle(isTransfer, () => undefined);
+    await world.claim("one");
+    await world.clock.runUntil(() => world.ready("one")?.status === "True");
+    for (let n = 0; n < 3; n++) {
+      await world.user.patch(sandboxClaims, sandboxAt("one"), {
+        type: "merge",
+        body: { metadata: { labels: { n: `${n}` } } },
+      });
+      await world.clock.advance(200);
+    }
+    await settled();
+    boundOnce("one");
+    expect(transfers()).toBe(1);
+  });
+
+  test("9.12 #174 a noted Sandbox that is gone on the server costs one write in vain; then another is taken", async () => {
+    const [first] = world.members();
+    const name = first?.metadata.name ?? "";
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 5_000 : 0);
+    await world.user.delete(sandboxes, sandboxAt(name));
+    const transfers = meddle(isTransfer, () => undefined);
+    await world.claim("one", {}, { annotations: { "agents.x-k8s.io/sandbox-name": name } });
+    await settled();
+    boundOnce("one");
+    expect(transfers()).toBe(2);
+    expect(world.read("one")?.metadata.annotations).toEqual({});
+  });
+
+  test("9.12 #175 conflicts without end are told in our own words, and the member is kept for the claim", async () => {
+    const tried = new Set<string | undefined>();
+    let refuses = true;
+    world.server.onRequest = (call) => {
+      if (!isTransfer(call)) return undefined;
+      tried.add(call.name);
+      return refuses ? { refuse: { reason: "Conflict" } } : undefined;
+    };
+    await world.claim("one");
+    await world.clock.advance(2_000);
+    expect(world.ready("one")).toMatchObject({ status: "False", reason: "AdoptionConflict" });
+    expect(world.ready("one")?.message).toMatch(/a concurrent write came first/);
+    expect(world.ready("one")?.message).not.toMatch(/the test refuses/);
+    refuses = false;
+    await settled();
+    boundOnce("one");
+    expect(tried.size).toBe(1);
+  });
+
+  test("9.12 #176 a dead reference that could not be removed is kept, and removed by the next pass", async () => {
+    meddle(isClaimChange, (nth) => (nth === 0 ? { refuse: { reason: "InternalError" } } : undefined));
+    await world.claim("one", {}, { annotations: { "agents.x-k8s.io/sandbox-name": "nobody" } });
+    await settled();
+    boundOnce("one");
+    expect(world.read("one")?.metadata.annotations).toEqual({});
+  });
+
+  test("9.12 #177 a stop in the middle of a transfer leaves no word of a conflict, and the next process finishes", async () => {
+    meddle(isTransfer, () => ({ delayMs: 60_000 }));
+    await world.claim("one");
+    await world.clock.advance(10);
+    const ended = world.endProcess();
+    await world.clock.advance(60_000);
+    await ended;
+    expect(world.ready("one")).toBeUndefined();
+    world.server.onRequest = undefined;
+    world.startAll();
+    await settled();
+    boundOnce("one");
+  });
+
+  test("9.12 #178 a cold create that finds its own Sandbox there binds to it", async () => {
+    await world.user.patch(sandboxWarmPools, sandboxAt("pool"), { type: "merge", body: { spec: { replicas: 0 } } });
+    await settled();
+    let lost = 0;
+    world.server.onRequest = ({ verb, resource }) =>
+      verb === "create" && resource.plural === "sandboxes" && lost++ === 0 ? { reset: "after" } : undefined;
+    await world.claim("one");
+    await settled();
+    boundOnce("one");
+    expect(lost).toBe(1);
+  });
+
+  test("9.12 #178 a name that a stranger takes in the same moment is told, and the claim served when it is free", async () => {
+    await world.user.patch(sandboxWarmPools, sandboxAt("pool"), { type: "merge", body: { spec: { replicas: 0 } } });
+    await settled();
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 500 : 0);
+    const spec = { podTemplate: { spec: { containers: [] } } };
+    await world.user.create(sandboxes, { metadata: sandboxAt("one"), spec } as unknown as Sandbox);
+    await world.claim("one");
+    await world.clock.advance(5_000);
+    expect(world.ready("one")).toMatchObject({ reason: "ReconcilerError" });
+    await world.user.delete(sandboxes, sandboxAt("one"));
+    await settled();
+    boundOnce("one");
+  });
+
+  test("9.12 #179 a status that another write came before is dropped and judged anew, not counted", async () => {
+    await world.endProcess();
+    let started = 0;
+    world.startAll({ metrics: { started: () => (started += 1) } });
+    await settled();
+    const refused: number[] = [];
+    meddle(isClaimStatus, (nth) => {
+      refused.push(started);
+      return nth === 0 ? { refuse: { reason: "Conflict" } } : undefined;
+    });
+    await world.claim("one");
+    await settled();
+    boundOnce("one");
+    expect([refused, started]).toEqual([[0, 0], 1]);
+  });
+
+  test("9.12 #180 a Sandbox that cannot be changed now leaves its claim Ready (10.3.21)", async () => {
+    await world.claim("one");
+    await settled();
+    meddle(isTransfer, () => ({ refuse: { reason: "InternalError" } }));
+    const additionalPodMetadata = { labels: { "sandbox.users.io/a": "b" } };
+    await world.user.patch(sandboxClaims, sandboxAt("one"), {
+      type: "merge",
+      body: { spec: { additionalPodMetadata } },
+    });
+    await world.clock.advance(5_000);
+    boundOnce("one");
+    world.server.onRequest = undefined;
+    await settled();
+    await settled();
+    const [owned] = world.owned(world.read("one"));
+    expect(owned?.spec.podTemplate.metadata?.labels).toMatchObject(additionalPodMetadata.labels);
+  });
+
+  test("9.12 #181 the status is held to the version that was judged", async () => {
+    const bodies: unknown[] = [];
+    meddle(isClaimStatus, (_, { body }) => void bodies.push(body));
+    const { metadata } = await world.claim("one");
+    await settled();
+    expect(bodies).toMatchObject([{ metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion } }]);
+  });
+
+  test("9.12 #183 a template that is mended wakes the claims it had refused (10.2.7); one made later those that waited", async () => {
+    await world.claim("env", { env: [{ name: "A", value: "1" }] });
+    await world.claim("elsewhere", { warmPoolRef: { name: "later" } });
+    await settled();
+    expect([world.ready("env")?.reason, world.ready("elsewhere")?.reason]).toEqual([
+      "EnvVarsInjectionRejected",
+      "WarmPoolNotFound",
+    ]);
+    await world.user.patch(sandboxTemplates, sandboxAt("test-template"), {
+      type: "merge",
+      body: { spec: { envVarsInjectionPolicy: "Allowed" } },
+    });
+    const pool = { replicas: 0, sandboxTemplateRef: { name: "later" } };
+    const { metadata: _, ...template } = world.server.readAll(sandboxTemplates)[0] ?? { metadata: {} };
+    await world.user.create(sandboxWarmPools, {
+      apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+      kind: "SandboxWarmPool",
+      metadata: { name: "later", namespace: "default" },
+      spec: pool,
+    });
+    await settled();
+    boundOnce("env");
+    expect(world.ready("elsewhere")?.reason).toBe("TemplateNotFound");
+    await world.user.create(sandboxTemplates, {
+      ...template,
+      metadata: { name: "later", namespace: "default" },
+    } as never);
+    await settled();
+    boundOnce("elsewhere");
+  });
+
+  test("9.12 #183 the status of a pool, and its template's changes, wake no claim that has its Sandbox", async () => {
+    await world.claim("one");
+    await settled();
+    await world.endProcess();
+    let passes = 0;
+    world.startAll({ metrics: { reconciled: () => (passes += 1) } });
+    await settled();
+    passes = 0;
+    const body = { spec: { podTemplate: { metadata: { labels: { a: "b" } } } } };
+    await world.user.patch(sandboxTemplates, sandboxAt("test-template"), { type: "merge", body });
+    await world.user.patch(sandboxWarmPools, sandboxAt("pool"), { type: "merge", body: { spec: { replicas: 5 } } });
+    await settled();
+    expect(passes).toBe(0);
+  });
+
+  test("a crash right after the transfer loses nothing: the owner is the record", async () => {
+    meddle(isClaimStatus, () => ({ delayMs: 1_000_000 }));
+    await world.claim("one");
+    await world.clock.advance(10);
+    const ended = world.endProcess();
+    await world.clock.advance(60_000);
+    await ended;
+    expect([world.owned(world.read("one")).length, world.read("one")?.status]).toEqual([1, undefined]);
+    world.server.onRequest = undefined;
+    world.startAll();
+    await settled();
+    boundOnce("one");
+    expect(world.members()).toHaveLength(3);
+  });
+
+  test("a transfer whose answer was lost is not repeated on another member", async () => {
+    const transfers = meddle(isTransfer, (nth) => (nth === 0 ? { reset: "after" } : undefined));
+    await world.claim("one");
+    await settled();
+    boundOnce("one");
+    expect(transfers()).toBe(1);
+  });
+
+  test("a claim deleted while it waits gives back what it was promised", async () => {
+    meddle(isTransfer, (nth) => (nth < 4 ? { refuse: { reason: "InternalError" } } : undefined));
+    await world.claim("one");
+    await world.clock.advance(5);
+    await world.user.delete(sandboxClaims, sandboxAt("one"));
+    await settled();
+    for (const name of ["a", "b", "c"]) await world.claim(name);
+    await world.clock.advance(1_000);
+    const names = ["a", "b", "c"].map((name) => world.read(name)?.status?.sandbox?.name);
+    expect(names.every((name) => name?.startsWith("pool-"))).toBe(true);
+  });
+
+  test("two processes at once give a claim one Sandbox in the end, and no Sandbox two claims", async () => {
+    const second = new AsyncDisposableStack();
+    world.secondProcess(second);
+    await settled();
+    const names = Array.from({ length: 6 }, (_, n) => `c${n}`);
+    for (const name of names) await world.claim(name);
+    await settled();
+    await second.disposeAsync();
+    await settled();
+    for (const name of names) boundOnce(name);
+    expect(new Set(names.map((name) => world.read(name)?.status?.sandbox?.name)).size).toBe(6);
+    expect(world.members()).toHaveLength(3);
+  });
+});
