@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { type Client, type Logger, type PodStreams, silentLogger } from "@agent-sandbox/kube";
 import { Exec } from "./exec/exec.ts";
 import { runInContainer } from "./exec/run-in-container.ts";
+import { Housekeeping } from "./housekeeping.ts";
 import { hostImageName } from "./image/image-store.ts";
 import { layoutOf } from "./layout.ts";
 import { type MachineOptions, openMachine } from "./machine-setup.ts";
@@ -56,6 +57,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const controller = starting.use(
     new PodController({ machine, client, nodeName, hostAddress, run, log, workers: options.workers ?? 8 }),
   );
+  starting.use(new Housekeeping({ client, machine, log }));
   const ready = Promise.all([registration.ready, controller.ready]).then(() => undefined);
   // Nobody has to wait for it.
   ready.catch(() => undefined);

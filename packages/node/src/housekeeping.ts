@@ -1,0 +1,71 @@
+import { sandboxes } from "@agent-sandbox/api";
+import { type Client, isReason, type Logger, systemScheduler } from "@agent-sandbox/kube";
+import { sweepKept } from "./image/kept-rootfs.ts";
+import type { Machine } from "./pod/machine.ts";
+import { syncRuntimeClasses } from "./runtime/runtime-classes.ts";
+
+const everyMs = 5 * 60_000;
+
+export interface HousekeepingOptions {
+  readonly client: Client;
+  readonly machine: Machine;
+  readonly log: Logger;
+}
+
+/**
+ * What is done now and then, beside the Pods: images that take too much room go, and root filesystems whose Sandbox is
+ * gone; RuntimeClasses tell what there is. A failure is told and tried again the next time.
+ */
+export class Housekeeping implements AsyncDisposable {
+  readonly #options: HousekeepingOptions;
+  #round: Promise<void>;
+  #timer: Disposable | undefined;
+  #stopped = false;
+
+  constructor(options: HousekeepingOptions) {
+    this.#options = options;
+    this.#round = this.#run();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.[Symbol.dispose]();
+    await this.#round;
+  }
+
+  async #run(): Promise<void> {
+    const { client, machine, log } = this.#options;
+    const tasks: Readonly<Record<string, () => Promise<unknown>>> = {
+      "runtime classes": () => syncRuntimeClasses(client, [...machine.runtimes.keys()]),
+      "kept root filesystems": async () => {
+        const removed = await sweepKept({ layout: machine.layout, sandboxes: () => sandboxUids(client) });
+        if (removed.length > 0) log.info({ sandboxes: removed }, "kept root filesystems removed");
+      },
+      images: async () => {
+        const removed = await machine.images.collect();
+        if (removed.length > 0) log.info({ images: removed.map(({ id }) => id) }, "images removed");
+      },
+    };
+    for (const [task, work] of Object.entries(tasks)) {
+      if (this.#stopped) return;
+      await work().catch((error: unknown) => {
+        // An API server without that kind has nothing to be kept for.
+        if (!isReason(error, "NotFound")) log.warn({ error, task }, "housekeeping failed");
+      });
+    }
+    if (this.#stopped) return;
+    this.#timer = systemScheduler.schedule(everyMs, () => {
+      this.#round = this.#run();
+    });
+  }
+}
+
+async function sandboxUids(client: Client): Promise<ReadonlySet<string> | undefined> {
+  try {
+    const { items } = await client.list(sandboxes);
+    return new Set(items.flatMap(({ metadata }) => metadata?.uid ?? []));
+  } catch (error) {
+    if (isReason(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
