@@ -40,7 +40,8 @@ export async function createContainer(creation: Creation): Promise<Run> {
   if (again) {
     await runtime.remove(id);
     await endMonitor(layout.exitsDir, id);
-  } else await writeContainer(machine, record, name, kept);
+  }
+  await writeContainer(machine, record, name, kept);
   await clearBundle(paths, kept.attempt);
   await mountRootfs(image, paths, creation.layer ?? paths);
   const content = await creation.content(paths);
@@ -92,7 +93,7 @@ export async function writeContainer(
 export function nextAttempt(
   before: ContainerRecord | undefined,
   attempt: number,
-  fixed: { readonly runtime: string; readonly image: string },
+  fixed: Pick<ContainerRecord, "runtime" | "image" | "stopSignal">,
 ): ContainerRecord {
   const { ended, last, backoff, failure } = before ?? {};
   const previous = ended ?? last;

@@ -42,4 +42,8 @@ export const probe: Rule = object({
 
 const handler = object({ exec, httpGet, sleep: object({ seconds }) });
 
-export const lifecycle: Rule = object({ postStart: handler, preStop: handler });
+export const lifecycle: Rule = object({
+  postStart: handler,
+  preStop: handler,
+  stopSignal: matching(/^SIG[A-Z0-9+-]{1,12}$/, "a signal"),
+});

@@ -4,7 +4,8 @@ import { isReason } from "@agent-sandbox/kube";
 import { loginsFrom, type RegistryLogins } from "../image/credentials.ts";
 import type { PullPolicy } from "../image/image-store.ts";
 import { secrets } from "../resources.ts";
-import type { Effects } from "./effects.ts";
+import type { Effects, PodNote } from "./effects.ts";
+import type { Machine } from "./machine.ts";
 import { memberNamed } from "./members.ts";
 import { pullTask } from "./plan-containers.ts";
 import type { PodRecord } from "./record.ts";
@@ -13,13 +14,25 @@ import type { PodRecord } from "./record.ts";
 export async function pullImage(effects: Effects, pod: Pod, { uid }: PodRecord, name: string): Promise<void> {
   const { machine, tasks, tell, client } = effects;
   const { image = "", imagePullPolicy } = memberNamed(pod, name)?.container ?? {};
+  const policy = imagePullPolicy as PullPolicy | undefined;
   await tasks.begin(uid, pullTask(name), async (signal) => {
+    if (policy !== "Always" && (await isPresent(machine, image))) {
+      return tell(pod, pulled(name, `Container image "${image}" already present on machine`));
+    }
     const since = machine.now();
-    const policy = imagePullPolicy as PullPolicy | undefined;
+    if (policy !== "Never") tell(pod, { reason: "Pulling", text: `Pulling image "${image}"`, container: name });
     await machine.images.resolve(image, { policy, logins: await loginsFor(client, pod), signal });
-    const text = `Container image "${image}" ready on machine in ${machine.now() - since}ms`;
-    tell(pod, { reason: "Pulled", text, container: name });
+    tell(pod, pulled(name, `Successfully pulled image "${image}" in ${machine.now() - since}ms`));
   });
+}
+
+const pulled = (container: string, text: string): PodNote => ({ reason: "Pulled", text, container });
+
+function isPresent({ images }: Machine, image: string): Promise<boolean> {
+  return images.resolve(image, { policy: "Never" }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A Secret that is missing is no reason not to try: as with the kubelet, the registry decides. */

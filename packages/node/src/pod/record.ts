@@ -59,6 +59,8 @@ export interface ContainerRecord {
   readonly runtime: string;
   /** What the image's name stood for when this attempt was created. */
   readonly image?: string;
+  /** What asks it to end, when not SIGTERM. */
+  readonly stopSignal?: string;
   /** Absent while this attempt is being created. */
   readonly run?: Run;
   /** Why this attempt could not be started yet. */

@@ -23,6 +23,8 @@ export async function setUp(effects: Effects, pod: Pod, before: PodRecord | unde
     network.pool.release(record.address);
     throw error;
   }
+  const text = `Successfully assigned ${record.namespace}/${record.name} to ${pod.spec?.nodeName}`;
+  if (before === undefined) effects.tell(pod, { reason: "Scheduled", text });
   const [, , volumes] = await Promise.all([
     network.attach(podPaths(machine.layout, record.uid).netns, record.address),
     writeEtc(machine, pod, record),

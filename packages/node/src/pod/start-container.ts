@@ -37,8 +37,9 @@ export async function startContainer(
   const before = record.containers[name];
   const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
   const isSame = before?.attempt === attempt && before.ended === undefined;
-  const kept =
-    isSame && before.image === image.id ? before : nextAttempt(before, attempt, { runtime, image: image.id });
+  const { stopSignal } = { ...image.config, ...member.container.lifecycle };
+  const fixed = { runtime, image: image.id, ...(stopSignal !== undefined && { stopSignal }) };
+  const kept = isSame && before.image === image.id ? before : nextAttempt(before, attempt, fixed);
   const { run: begun, failure: _solved, ...clean } = kept;
   if (begun === undefined) await attachNetwork(machine, record, { runtime, role: roleIn(pod) });
   const run = begun ?? (await create(effects, { pod, record, member, kept, again: isSame, image }));

@@ -4,7 +4,7 @@ import { containerStatus } from "./container-status.ts";
 import { kubeTime } from "./kube-time.ts";
 import { membersOf, type Role } from "./members.ts";
 import type { Health } from "./observed.ts";
-import { phaseOf, type Standing } from "./phase.ts";
+import { type Phase, phaseOf, type Standing } from "./phase.ts";
 import { isDone, isInitialized } from "./plan-containers.ts";
 import type { PodRecord } from "./record.ts";
 
@@ -37,7 +37,7 @@ export function podStatus(source: StatusSource, now: number): PodStatus {
       status: containerStatus(member, input, initialized),
     }),
   );
-  const phase = record?.verdict === undefined ? phaseOf(pod, standings) : "Failed";
+  const phase = reachedPhase(record?.verdict === undefined ? phaseOf(pod, standings) : "Failed", standings);
   const prepared = record?.prepared === true && record.released !== true;
   const statuses = (...roles: readonly Role[]): Standing["status"][] =>
     standings.filter(({ role }) => roles.includes(role)).map(({ status }) => status);
@@ -57,4 +57,12 @@ export function podStatus(source: StatusSource, now: number): PodStatus {
       podIPs: [{ ip: record.address }],
     }),
   };
+}
+
+/** A Pod is over only when nothing of it runs any more: whoever waits for that may count on it. */
+function reachedPhase(phase: Phase, standings: readonly Standing[]): Phase {
+  const goesOn = standings.some(({ status }) => status.state?.running !== undefined);
+  if (!goesOn || phase === "Pending" || phase === "Running") return phase;
+  const hasBegun = standings.some(({ role, status }) => role === "main" && status.state?.waiting === undefined);
+  return hasBegun ? "Running" : "Pending";
 }

@@ -48,7 +48,8 @@ export async function signalContainer(
     const stopping = { ...kept.stopping, signalledAt: machine.now() };
     await writeContainer(machine, record, name, { ...kept, stopping });
   }
-  await runtimeNamed(machine, kept.runtime).kill(containerId(record.uid, name, kept.attempt), signal);
+  const wanted = signal === "SIGTERM" ? (kept.stopSignal ?? signal) : signal;
+  await runtimeNamed(machine, kept.runtime).kill(containerId(record.uid, name, kept.attempt), wanted);
 }
 
 /** Writes down how a run ended and what it said last, then lets the runtime forget it. */

@@ -158,7 +158,7 @@ describe("unsupportedField() refuses, and names the field", () => {
     ],
     ["readinessProbe.tcpSocket.port", { readinessProbe: { tcpSocket: { port: 70_000 } } }],
     ["startupProbe.periodSeconds", { startupProbe: { periodSeconds: -1 } }],
-    ["lifecycle.stopSignal", { lifecycle: { stopSignal: "SIGUSR1" } }],
+    ["lifecycle.stopSignal", { lifecycle: { stopSignal: "USR1; x" } }],
     ["terminationMessagePath", { terminationMessagePath: "/proc/self/x" }],
     [
       "volumeMounts[0].mountPropagation",

@@ -1,0 +1,293 @@
+import type { Container, Pod, PodSpec } from "@agent-sandbox/api";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pods } from "../resources.ts";
+import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
+import { isReady, namespace } from "../testing/test-api.ts";
+import { hasPhase, isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
+
+const idle = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
+const volumes = [{ name: "v", emptyDir: {} }];
+const volumeMounts = [{ name: "v", mountPath: "/v" }];
+const waitsFor =
+  (reason: string, container?: string) =>
+  (pod: Pod | undefined): boolean =>
+    statusOf(pod, container)?.state?.waiting?.reason === reason;
+
+describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (runtimeClassName) => {
+  let box: TestBox;
+  beforeAll(async () => {
+    box = await openTestBox({ backoff: { firstMs: 300, longestMs: 600, forgetAfterMs: 600_000 } });
+  });
+  afterAll(() => box[Symbol.asyncDispose]());
+
+  const start = (
+    name: string,
+    script: string,
+    main: Partial<Container> = {},
+    spec: Partial<PodSpec> = {},
+  ): Promise<void> => {
+    const container: Container = { name: "main", image: "host", command: ["sh", "-c", script], ...main };
+    return box.create(name, { spec: { runtimeClassName, containers: [container], ...spec } });
+  };
+
+  test.concurrent.for([
+    ["Always", "exit 0", 2],
+    ["Always", "exit 1", 2],
+    ["OnFailure", "exit 1", 2],
+  ] as const)("%s: `%s` starts again, ever later", async ([restartPolicy, script, count], { expect: check }) => {
+    const name = `again-${restartPolicy.toLowerCase()}-${script.at(-1)}`;
+    await start(name, script, {}, { restartPolicy });
+    const pod = await box.api.until(
+      name,
+      (one) => waitsFor("CrashLoopBackOff")(one) && statusOf(one)?.restartCount === count - 1,
+    );
+    check([pod.status?.phase, statusOf(pod)?.lastState?.terminated?.exitCode, statusOf(pod)?.ready]).toEqual([
+      "Running",
+      Number(script.at(-1)),
+      false,
+    ]);
+    check(statusOf(pod)?.state?.waiting?.message).toMatch(/^back-off 0.3s restarting failed container=main pod=/);
+    await box.api.until(name, (one) => (statusOf(one)?.restartCount ?? 0) >= count);
+    check(box.events(name).join("\n")).toMatch(/BackOff: Back-off restarting failed container main in pod/);
+    await box.remove(name);
+  });
+
+  test.concurrent.for([
+    ["OnFailure", 0, "Succeeded", "Completed"],
+    ["Never", 0, "Succeeded", "Completed"],
+    ["Never", 7, "Failed", "Error"],
+  ] as const)("%s: exit code %d is the end: %s", async ([restartPolicy, code, phase, reason], { expect: check }) => {
+    const name = `end-${restartPolicy.toLowerCase()}-${code}`;
+    await start(name, `exit ${code}`, {}, { restartPolicy });
+    const pod = await box.api.until(name, isOver);
+    check([pod.status?.phase, statusOf(pod)?.state?.terminated?.reason, statusOf(pod)?.restartCount]).toEqual([
+      phase,
+      reason,
+      0,
+    ]);
+    await box.remove(name);
+  });
+
+  test("tells its story in the words kubectl shows", async () => {
+    await start("story", idle);
+    await box.api.until("story", isReady);
+    await box.remove("story", 2);
+    await expect
+      .poll(() => box.events("story"))
+      .toEqual([
+        "Scheduled: Successfully assigned default/story to box",
+        'Pulled: Container image "host" already present on machine',
+        "Created: Created container: main",
+        "Started: Started container main",
+        "Killing: Stopping container main",
+      ]);
+  });
+
+  test("the log of the run before stays readable", async () => {
+    await start(
+      "twice",
+      '[ -e /root/x ] && { echo second; trap "exit 0" TERM; while :; do sleep 0.1; done; }; touch /root/x; echo first; exit 1',
+    );
+    await box.api.until("twice", (one) => isReady(one) && statusOf(one)?.restartCount === 1);
+    expect([await box.log("twice", "main", true), await box.log("twice")]).toEqual([
+      "first\n",
+      expect.stringMatching(/^(second\n)?$/),
+    ]);
+    await box.remove("twice");
+  });
+
+  test.concurrent.for([
+    ["what it wrote to the usual place", "echo -n farewell > /dev/termination-log; exit 1", {}, "farewell"],
+    [
+      "what it wrote where it wanted",
+      "echo -n bye > /tmp/last; exit 0",
+      { terminationMessagePath: "/tmp/last" },
+      "bye",
+    ],
+    [
+      "the end of its log when it failed without a word",
+      "echo one; echo two; exit 1",
+      { terminationMessagePolicy: "FallbackToLogsOnError" },
+      "one\ntwo\n",
+    ],
+    [
+      "nothing of its log when it did not fail",
+      "echo one; exit 0",
+      { terminationMessagePolicy: "FallbackToLogsOnError" },
+      undefined,
+    ],
+    [
+      "no more than 4096 bytes",
+      "head -c 100000 /dev/zero | tr '\\0' x > /dev/termination-log; exit 1",
+      {},
+      "x".repeat(4096),
+    ],
+  ] as const)("last words: %s", async ([what, script, main, message], { expect: check }) => {
+    const name = `words-${what.length}`;
+    await start(name, script, main, { restartPolicy: "Never" });
+    const pod = await box.api.until(name, isOver);
+    check(statusOf(pod)?.state?.terminated?.message).toBe(message);
+    await box.remove(name);
+  });
+
+  test("activeDeadlineSeconds ends a Pod, for good", async () => {
+    await start("deadline", idle, {}, { activeDeadlineSeconds: 1 });
+    const pod = await box.api.until("deadline", isOver);
+    expect(pod.status).toMatchObject({
+      phase: "Failed",
+      reason: "DeadlineExceeded",
+      message: "Pod was active on the node longer than the specified deadline",
+    });
+    expect(statusOf(pod)?.state?.terminated).toBeDefined();
+    await box.remove("deadline");
+  });
+
+  test("an image that cannot be had is waited for, ever longer", async () => {
+    await start("imageless", "", { image: "nowhere.invalid/none:1" });
+    const first = await box.api.until("imageless", waitsFor("ErrImagePull"));
+    expect(first.status?.phase).toBe("Pending");
+    await box.api.until("imageless", waitsFor("ImagePullBackOff"));
+    expect(box.events("imageless").join("\n")).toMatch(/Failed: Failed to pull image "nowhere.invalid\/none:1": /);
+    await box.remove("imageless");
+  });
+
+  test("an image that must not be pulled is not", async () => {
+    await start("never-pulled", "", { image: "nowhere.invalid/none:1", imagePullPolicy: "Never" });
+    const pod = await box.api.until("never-pulled", waitsFor("ErrImageNeverPull"));
+    expect(pod.status?.phase).toBe("Pending");
+    await box.remove("never-pulled");
+  });
+
+  test("a program that is not there is told as such", async () => {
+    await start("typo", "", { command: ["/no/such/program"] });
+    const pod = await box.api.until("typo", (one) => statusOf(one)?.state?.waiting?.message !== undefined);
+    expect(statusOf(pod)?.state?.waiting?.message).toContain("/no/such/program");
+    await box.remove("typo");
+  });
+
+  test("postStart is through before the container counts as started, and the next begins", async () => {
+    const lifecycle = { postStart: { exec: { command: ["sh", "-c", "sleep 0.4; echo hook >> /v/log"] } } };
+    const main: Container = { name: "main", image: "host", command: ["sh", "-c", idle], lifecycle, volumeMounts };
+    const next: Container = {
+      name: "next",
+      image: "host",
+      command: ["sh", "-c", `echo next >> /v/log; ${idle}`],
+      volumeMounts,
+    };
+    await box.create("hooked", { spec: { runtimeClassName, volumes, containers: [main, next] } });
+    await box.api.until("hooked", isReady);
+    await expect.poll(() => box.shell("hooked", "cat /v/log")).toBe("hook\nnext");
+    await box.remove("hooked");
+  });
+
+  test("a postStart that fails has the container killed and started again", async () => {
+    const lifecycle = { postStart: { exec: { command: ["sh", "-c", "echo broken hook >&2; exit 3"] } } };
+    await start("bad-hook", idle, { lifecycle }, { terminationGracePeriodSeconds: 1 });
+    await box.api.until("bad-hook", (one) => (statusOf(one)?.restartCount ?? 0) >= 1);
+    expect(box.events("bad-hook").join("\n")).toMatch(
+      /FailedPostStartHook: PostStartHook failed: command ended with exit code 3: broken hook/,
+    );
+    await box.remove("bad-hook");
+  });
+
+  test.concurrent.for([
+    ["exec", { exec: { command: ["sh", "-c", "echo hook >> /v/log"] } }, "hook\nterm\n"],
+    ["sleep", { sleep: { seconds: 1 } }, "term\n"],
+    ["a hook that fails", { exec: { command: ["false"] } }, "term\n"],
+  ] as const)("preStop comes before the signal: %s", async ([what, preStop, order], { expect: check }) => {
+    const name = `prestop-${what.length}`;
+    const script = 'trap "echo term >> /v/log; cat /v/log; exit 0" TERM; while :; do sleep 0.05; done';
+    await start(
+      name,
+      script,
+      { lifecycle: { preStop: preStop as NonNullable<Container["lifecycle"]>["preStop"] & object }, volumeMounts },
+      { volumes, restartPolicy: "Never", activeDeadlineSeconds: 2, terminationGracePeriodSeconds: 10 },
+    );
+    await box.api.until(name, isOver);
+    check(await box.log(name)).toBe(order);
+    await box.remove(name);
+  });
+
+  test("a preStop that never ends is cut short by the grace period", async () => {
+    await start("stuck", idle, { lifecycle: { preStop: { exec: { command: ["sleep", "1000"] } } } });
+    await box.api.until("stuck", isReady);
+    await box.remove("stuck", 1);
+    expect(box.events("stuck")).toContain("Killing: Stopping container main");
+  });
+
+  test("the signal a container wants to end by", async () => {
+    const script = 'trap "echo asked nicely; exit 0" USR1; trap "" TERM; while :; do sleep 0.05; done';
+    const lifecycle = { stopSignal: "SIGUSR1" } as Container["lifecycle"] & object;
+    await start(
+      "usr1",
+      script,
+      { lifecycle },
+      { restartPolicy: "Never", activeDeadlineSeconds: 1, terminationGracePeriodSeconds: 20 },
+    );
+    await box.api.until("usr1", isOver);
+    expect(await box.log("usr1")).toBe("asked nicely\n");
+    await box.remove("usr1");
+  });
+
+  test("a second delete may leave less time", async () => {
+    await start("hurry", "trap '' TERM; while :; do sleep 0.1; done");
+    await box.api.until("hurry", isReady);
+    await box.api.client.delete(pods, { namespace, name: "hurry" }, { gracePeriodSeconds: 600 });
+    await expect.poll(() => box.events("hurry")).toContain("Killing: Stopping container main");
+    await box.remove("hurry", 1);
+  });
+
+  test("others may have a say in when a Pod is ready", async () => {
+    await start("gated", idle, {}, { readinessGates: [{ conditionType: "example.com/ready" }] });
+    const pod = await box.api.until("gated", hasPhase("Running"));
+    expect(pod.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({
+      status: "False",
+      reason: "ReadinessGatesNotReady",
+    });
+    const conditions = [...(pod.status?.conditions ?? []), { type: "example.com/ready", status: "True" }];
+    await box.api.client.patch(
+      pods,
+      { namespace, name: "gated" },
+      { type: "merge", body: { status: { conditions } } },
+      { subresource: "status" },
+    );
+    await box.api.until("gated", isReady);
+    await box.remove("gated");
+  });
+
+  test("a container can be added to a running Pod to look into it", async () => {
+    await start("watched", idle);
+    const before = await box.api.until("watched", isReady);
+    const ephemeralContainers = [
+      {
+        name: "look",
+        image: "host",
+        command: ["sh", "-c", "hostname; ps ax | grep -c '[t]rap'"],
+        targetContainerName: "main",
+      },
+    ];
+    await box.api.client.patch(
+      pods,
+      { namespace, name: "watched" },
+      { type: "merge", body: { spec: { ephemeralContainers } } },
+    );
+    const pod = await box.api.until("watched", (one) => statusOf(one, "look")?.state?.terminated !== undefined);
+    expect([isReady(pod), statusOf(pod)?.containerID]).toEqual([true, statusOf(before)?.containerID]);
+    expect(await box.log("watched", "look")).toBe("watched\n1\n");
+    await box.remove("watched");
+  });
+
+  test("what this node does not do is refused by the field's name, in the status and in an event", async () => {
+    await start("refused", idle, { volumeDevices: [{ name: "d", devicePath: "/dev/sda" }] });
+    const pod = await box.api.until("refused", waitsFor("CreateContainerConfigError"));
+    expect(statusOf(pod)?.state?.waiting?.message).toBe(
+      'Cannot run Pod "default/refused": spec.containers[0].volumeDevices: is not supported by this node',
+    );
+    await expect
+      .poll(() => box.events("refused"))
+      .toEqual([
+        expect.stringMatching(/^Failed: Cannot run Pod "default\/refused": spec.containers\[0\].volumeDevices/),
+      ]);
+    await box.remove("refused");
+  });
+});
