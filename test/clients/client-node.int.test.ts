@@ -14,7 +14,6 @@ import {
 } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer, type TestServer } from "./start-server.ts";
-import { whyNoPatch } from "./supported-patches.ts";
 
 let server: TestServer;
 let core: CoreV1Api;
@@ -101,12 +100,7 @@ describe("the official JavaScript client", () => {
     await expect(objects.read(header)).rejects.toMatchObject({ code: 404 });
   });
 
-  test("applies by its own strategy", async ({ skip }) => {
-    const why = await whyNoPatch(config, PatchStrategy.ServerSideApply);
-    if (why !== undefined) {
-      console.log(`the JavaScript client's apply: skipped, ${why}`);
-      skip(why);
-    }
+  test("applies by its own strategy", async () => {
     const apply = (n: string, manager: string, force?: boolean) =>
       objects.patch(
         { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "applied", namespace }, data: { n } },

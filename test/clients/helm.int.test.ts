@@ -1,14 +1,7 @@
-import {
-  CoreV1Api,
-  CustomObjectsApi,
-  KubeConfig,
-  PatchStrategy,
-  RbacAuthorizationV1Api,
-} from "@kubernetes/client-node";
+import { CoreV1Api, CustomObjectsApi, KubeConfig, RbacAuthorizationV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ensureHelm, Helm } from "./helm-command.ts";
 import { startServer, type TestServer } from "./start-server.ts";
-import { whyNoPatch } from "./supported-patches.ts";
 import { Unavailable } from "./unavailable.ts";
 
 /** The first run on a machine compiles Helm. */
@@ -75,20 +68,12 @@ const wanted = (revision: number, greeting: string, image: string, more: object 
 });
 
 describe.each([
-  ["merging what it reads", "--server-side=false", "helm-client", PatchStrategy.StrategicMergePatch],
-  ["applying on the server", "--server-side=true", "helm-server", PatchStrategy.ServerSideApply],
-])("Helm, %s", (_, side, namespace, patch) => {
+  ["merging what it reads", "--server-side=false", "helm-client"],
+  ["applying on the server", "--server-side=true", "helm-server"],
+])("Helm, %s", (_, side, namespace) => {
   const here = ["-n", namespace];
 
-  async function needsPatch(skip: (note: string) => never): Promise<void> {
-    const why = await whyNoPatch(config, patch);
-    if (why === undefined) return;
-    console.log(`Helm ${side}: skipped, ${why}`);
-    skip(why);
-  }
-
-  test("installs, tells about it and uninstalls", async ({ skip }) => {
-    if (patch === PatchStrategy.ServerSideApply) await needsPatch(skip);
+  test("installs, tells about it and uninstalls", async () => {
     await helm.run("install", "desk", chart, ...here, "--create-namespace", side, "--wait");
     expect(await installed(namespace)).toEqual(wanted(1, "hello", "busybox:1"));
     expect(await helm.json("list", ...here)).toMatchObject([{ name: "desk", revision: "1", status: "deployed" }]);
@@ -105,8 +90,7 @@ describe.each([
     expect(await helm.json("list", ...here, "--all-namespaces")).toEqual([]);
   });
 
-  test("upgrades and rolls back, and leaves what others wrote", async ({ skip }) => {
-    await needsPatch(skip);
+  test("upgrades and rolls back, and leaves what others wrote", async () => {
     await helm.run("install", "desk", chart, ...here, "--create-namespace", side);
     await config.makeApiClient(CoreV1Api).patchNamespacedConfigMap({
       namespace,
@@ -128,8 +112,7 @@ describe.each([
     await helm.run("uninstall", "desk", ...here);
   });
 
-  test("says which field of a bad chart is wrong, and can go on afterwards", async ({ skip }) => {
-    await needsPatch(skip);
+  test("says which field of a bad chart is wrong, and can go on afterwards", async () => {
     await helm.run("install", "desk", chart, ...here, "--create-namespace", side);
     const bad = await helm.try("upgrade", "desk", chart, ...here, side, "--set", "operatingMode=Sideways");
     expect(bad).toMatchObject({ code: 1, stderr: expect.stringContaining("spec.operatingMode") });

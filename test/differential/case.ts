@@ -34,8 +34,8 @@ export interface Case {
   readonly steps: readonly Step[];
   /** Compares who owns which field, too. */
   readonly managedFields?: boolean;
-  /** Which kubectls run it. Default: the one of the servers' release. */
-  readonly releases?: readonly KubectlRelease[];
+  /** Whether the older kubectl knows no such commands. */
+  readonly newOnly?: boolean;
 }
 
 export function isKubectl(step: Step): step is KubectlStep {

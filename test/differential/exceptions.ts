@@ -6,8 +6,6 @@ export interface Exception {
   readonly why: string;
   /** Each `<case>: <path>`, where `*` stands for anything. */
   readonly at: readonly string[];
-  /** To be mended, rather than wanted. */
-  readonly pending?: boolean;
 }
 
 /** Keeps count of which exceptions were of use. */

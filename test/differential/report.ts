@@ -1,3 +1,4 @@
+import { parseArgs } from "node:util";
 import { exchangeCases, kubectlCases } from "./cases/all-cases.ts";
 import { render } from "./compare.ts";
 import { Exceptions } from "./exceptions.ts";
@@ -8,13 +9,19 @@ import { startServers } from "./servers.ts";
 /**
  * Every difference, excused or not, for whoever works on the server or on the table of exceptions.
  *
- *   node --conditions=source test/differential/report.ts [part of a case's name]
+ *   node --conditions=source test/differential/report.ts [--older] [part of a case's name]
+ *
+ * `--older`: what kubectl does, by the older kubectl.
  */
-const wanted = process.argv[2] ?? "";
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { older: { type: "boolean" } } });
+const release = values.older === true ? "older" : "same";
+const [wanted = ""] = positionals;
+const cases =
+  release === "older" ? kubectlCases.filter(({ newOnly = false }) => !newOnly) : [...kubectlCases, ...exchangeCases];
 const atATime = 6;
 await using pair = await startServers();
 const known = new Exceptions(knownDifferences);
-const queue = [...kubectlCases, ...exchangeCases].filter(({ name }) => name.includes(wanted));
+const queue = cases.filter(({ name }) => name.includes(wanted));
 const total = queue.length;
 let same = 0;
 
@@ -22,7 +29,7 @@ const worker = async (): Promise<void> => {
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const { name } = next;
     try {
-      const found = await runCase(pair, next);
+      const found = await runCase(pair, next, release);
       const unexpected = new Set(known.unexpected(name, found));
       if (found.length === 0) same++;
       for (const difference of found) {
@@ -35,4 +42,4 @@ const worker = async (): Promise<void> => {
 };
 await Promise.all(Array.from({ length: atATime }, worker));
 console.log(`${same} of ${total} cases are answered alike`);
-if (wanted === "") for (const glob of known.unused) console.log(`not needed any more: ${glob}`);
+if (wanted === "" && release === "same") for (const glob of known.unused) console.log(`not needed any more: ${glob}`);

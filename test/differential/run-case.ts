@@ -112,7 +112,7 @@ class CaseRun {
 
 /** A name of at most 63 characters that is the case's alone: cases' names are unique, and so are these. */
 function namespaceFor(name: string, release: KubectlRelease): string {
-  const words = `${name}${release === "older" ? "-older" : ""}`
+  const words = (release === "older" ? name.replace(/^kubectl/, "older") : name)
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");

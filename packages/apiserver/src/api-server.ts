@@ -14,7 +14,7 @@ import { type AccessOptions, openAccess } from "./authorization/open-access.ts";
 import { reconcileRoles } from "./authorization/reconcile-roles.ts";
 import { reviewDefinitions } from "./authorization/review-definitions.ts";
 import { RoleAggregator } from "./authorization/role-aggregator.ts";
-import { createNamespaces } from "./bootstrap.ts";
+import { createNamespaces, createRuntimeClasses } from "./bootstrap.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { EventExpiry } from "./gc/event-expiry.ts";
 import { GarbageCollector } from "./gc/garbage-collector.ts";
@@ -44,6 +44,8 @@ export interface ApiServerOptions {
   readonly dataDir?: string | undefined;
   /** The box's only node: Pods are bound to it when they are created. When absent, they wait for a scheduler. */
   readonly nodeName?: string | undefined;
+  /** What Pods may name as their runtime class from the start. Default: the runtimes of the box's node, when there is one. */
+  readonly runtimeClasses?: readonly string[] | undefined;
   /** The node's side of exec, attach, logs and port-forward. When absent, they are refused. */
   readonly podStreams?: PodStreams | undefined;
   /** Default: no logs. */
@@ -93,6 +95,9 @@ export interface ApiServer extends AsyncDisposable {
 
 const ownIdentity: Identity = { user: "system:agent-sandbox", groups: [superuserGroup, authenticatedGroup] };
 
+/** The runtimes that the embedded node brings; it refuses Pods of one that does not work on the machine. */
+const boxRuntimes = ["gvisor", "runc"];
+
 /** Opens the store and makes the server ready. Fails, changing nothing, when the data folder is in use or unreadable. */
 export async function createApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const {
@@ -114,6 +119,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     server = new EmbeddedApiServer(parts);
     await server.installOwnDefinitions();
     await createNamespaces(server.transport);
+    await createRuntimeClasses(server.transport, options.runtimeClasses ?? (nodeName === undefined ? [] : boxRuntimes));
     await reconcileRoles(store, server.transport);
     server.startCollecting();
     return server;

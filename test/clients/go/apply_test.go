@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
@@ -37,7 +36,6 @@ func conflictWith(t *testing.T, err error, field string) {
 
 func TestConfigMapsAreApplied(t *testing.T) {
 	c := connect(t)
-	c.needsPatch(t, types.ApplyPatchType)
 	maps := c.typed.CoreV1().ConfigMaps(c.namespace)
 	wanted := func(data map[string]string) *applycorev1.ConfigMapApplyConfiguration {
 		return applycorev1.ConfigMap("a", c.namespace).WithData(data)
@@ -83,7 +81,6 @@ func TestConfigMapsAreApplied(t *testing.T) {
 
 func TestSandboxesAreApplied(t *testing.T) {
 	c := connect(t)
-	c.needsPatch(t, types.ApplyPatchType)
 	client := c.dynamic.Resource(sandboxes).Namespace(c.namespace)
 	alice := metav1.ApplyOptions{FieldManager: "alice"}
 	bob := metav1.ApplyOptions{FieldManager: "bob"}

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -54,24 +53,6 @@ func connect(t *testing.T, adapt ...func(*rest.Config)) cluster {
 		change(config)
 	}
 	return cluster{ctx, config, kubernetes.NewForConfigOrDie(config), dynamic.NewForConfigOrDie(config), created.Name}
-}
-
-// needsPatch skips the test when the server says that it does not know this type of patch, and only then.
-func (c cluster) needsPatch(t *testing.T, kind types.PatchType) {
-	t.Helper()
-	body := []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + c.namespace + `"}}`)
-	options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
-	switch kind {
-	case types.JSONPatchType:
-		body = []byte("[]")
-	case types.ApplyPatchType:
-		options.FieldManager = "probe"
-	}
-	_, err := c.typed.CoreV1().Namespaces().Patch(c.ctx, c.namespace, kind, body, options)
-	if apierrors.IsUnsupportedMediaType(err) {
-		t.Skipf("the server does not support it yet: %v", err)
-	}
-	must(t, err)
 }
 
 func (c cluster) configMap(name string, data map[string]string) *corev1.ConfigMap {

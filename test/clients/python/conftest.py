@@ -5,7 +5,6 @@ import os
 
 import pytest
 from kubernetes import client, config
-from kubernetes.client.exceptions import ApiException
 
 ACTIONS = {"passed": "pass", "failed": "fail", "skipped": "skip"}
 
@@ -53,20 +52,3 @@ def namespace(core):
     name = core.create_namespace(body).metadata.name
     yield name
     core.delete_namespace(name)
-
-
-@pytest.fixture
-def needs_patch(core, namespace):
-    """Skips the test when the server says that it does not know this type of patch, and only then."""
-
-    def probe(content_type):
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-        manager = {"field_manager": "probe"} if "apply" in content_type else {}
-        try:
-            core.patch_namespace(namespace, body, dry_run="All", _content_type=content_type, **manager)
-        except ApiException as error:
-            if error.status != 415:
-                raise
-            pytest.skip(f"the server does not support it yet: {error.body}")
-
-    return probe

@@ -129,8 +129,7 @@ def test_dynamic_client_discovers_our_kinds(api, namespace):
         resource.delete(name="d", namespace=namespace)
 
 
-def test_dynamic_client_applies(api, namespace, needs_patch):
-    needs_patch("application/apply-patch+yaml")
+def test_dynamic_client_applies(api, namespace):
     sandboxes = DynamicClient(api).resources.get(api_version=f"{AGENTS}/v1beta1", kind="Sandbox")
     body = {"apiVersion": f"{AGENTS}/v1beta1", "kind": "Sandbox", "metadata": {"name": "a"}}
 

@@ -2,6 +2,8 @@ import { applyMergePatch } from "@agent-sandbox/api";
 import type { Case, ExchangeStep, Step } from "../case.ts";
 import type { KindUnderTest } from "./kinds.ts";
 
+const other = "00000000-0000-0000-0000-000000000000";
+
 /** What a client may do with one kind: every verb, each way it can be asked for, and each way it can go wrong. */
 export function kindExchanges(kind: KindUnderTest): Case[] {
   const kit = new Kit(kind);
@@ -175,14 +177,25 @@ function readCases(kit: Kit): Case[] {
       kit.list("", meta("PartialObjectMetadataList")),
       kit.get("", meta("PartialObjectMetadata")),
       kit.get("", meta("PartialObjectMetadataList")),
+      kit.list("", meta("PartialObjectMetadata")),
+      kit.list("&watch=true&timeoutSeconds=1", meta("PartialObjectMetadata")),
       kit.get("", meta("Unheard")),
       kit.get("", { accept: "application/xml" }),
       kit.get("", { accept: "text/html, */*" }),
       kit.get("", { accept: "application/yaml" }),
+      kit.get("", { accept: "application/json;as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io" }),
+      kit.get("", { accept: `${meta("Unheard")["accept"]},application/json;as=Table;v=v1beta1;g=meta.k8s.io` }),
+      { ...kit.remove(undefined, "?dryRun=All"), headers: meta("PartialObjectMetadata") },
     ]),
     kit.case("read what is not there", [
       kit.get(),
       kit.get("?resourceVersion=abc"),
+      { method: "PUT", path: kit.item("{{ns}}-b"), body: kit.object("{{ns}}-b", { metadata: { uid: other } }) },
+      {
+        method: "PUT",
+        path: kit.item("{{ns}}-c"),
+        body: kit.object("{{ns}}-c", { metadata: { resourceVersion: "1" } }),
+      },
       { method: "PUT", path: kit.item(), body: kit.object() },
       kit.patch("merge-patch", {}),
       kit.remove(),
@@ -207,7 +220,7 @@ function changeCases(kit: Kit): Case[] {
       put({ metadata: { resourceVersion: "{{rv}}" } }),
       put({ metadata: { resourceVersion: "1" } }),
       put(change),
-      put({ metadata: { uid: "00000000-0000-0000-0000-000000000000" } }),
+      put({ metadata: { uid: other } }),
       put({ metadata: { name: "other" } }),
       put({ metadata: { name: null } }),
       put({ metadata: { namespace: "elsewhere" } }),
@@ -295,7 +308,6 @@ function changeCases(kit: Kit): Case[] {
 function removalCases(kit: Kit): Case[] {
   const created = { ...kit.create(), save: { rv: "metadata.resourceVersion", uid: "metadata.uid" } };
   const options = { apiVersion: "v1", kind: "DeleteOptions" };
-  const other = "00000000-0000-0000-0000-000000000000";
   const held = kit.create(kit.object(undefined, { metadata: { finalizers: ["example.com/hold"] } }));
   return [
     kit.case("delete on conditions", [
@@ -358,6 +370,9 @@ function watchCases(kit: Kit): Case[] {
         "&watch=true&timeoutSeconds=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan",
       ),
       kit.list("&watch=true&timeoutSeconds=1&sendInitialEvents=true"),
+      kit.list("&watch=true&timeoutSeconds=1&allowWatchBookmarks=true"),
+      kit.list("&watch=true&timeoutSeconds=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"),
+      kit.list("&watch=true&timeoutSeconds=1&resourceVersion=0"),
     ]),
   ];
 }

@@ -3,7 +3,6 @@ import { claim, configMap, pod, sandbox, service, template, together, warmPool }
 
 const run = (words: string, stdin?: string): KubectlStep =>
   stdin === undefined ? { kubectl: words.split(" ") } : { kubectl: words.split(" "), stdin };
-const both = ["same", "older"] as const;
 const everything = run(
   "create -f -",
   together(configMap("a"), pod("b"), service("c"), sandbox("d"), template("e"), warmPool("f"), claim("g")),
@@ -28,7 +27,6 @@ const pods = "/api/v1/namespaces/{{ns}}/pods";
 const getting: readonly Case[] = [
   {
     name: "kubectl get",
-    releases: both,
     steps: [
       everything,
       seven(),
@@ -41,7 +39,6 @@ const getting: readonly Case[] = [
   },
   {
     name: "kubectl get wide",
-    releases: both,
     steps: [
       everything,
       seven("-o", "wide"),
@@ -49,11 +46,10 @@ const getting: readonly Case[] = [
       run("get po --no-headers"),
     ],
   },
-  { name: "kubectl get yaml", releases: both, steps: [everything, seven("-o", "yaml")] },
+  { name: "kubectl get yaml", steps: [everything, seven("-o", "yaml")] },
   { name: "kubectl get json", steps: [everything, seven("-o", "json"), run("get sandbox -o json")] },
   {
     name: "kubectl get names",
-    releases: both,
     steps: [everything, seven("-o", "name"), run("get sandboxwarmpools -o name")],
   },
   {
@@ -85,7 +81,6 @@ const getting: readonly Case[] = [
   },
   {
     name: "kubectl get by selector",
-    releases: both,
     steps: [
       everything,
       run("get pods -l app=demo -o name"),
@@ -182,7 +177,6 @@ const getting: readonly Case[] = [
 const watching: readonly Case[] = [
   {
     name: "kubectl get and watch",
-    releases: both,
     steps: [
       everything,
       {
@@ -210,7 +204,6 @@ const watching: readonly Case[] = [
   },
   {
     name: "kubectl wait",
-    releases: both,
     steps: [
       everything,
       status(sandboxes, "d", ready("True", "Up")),
@@ -231,7 +224,6 @@ const watching: readonly Case[] = [
 const describing: readonly Case[] = [
   {
     name: "kubectl describe",
-    releases: both,
     steps: [
       everything,
       run("describe cm a"),
@@ -246,6 +238,7 @@ const describing: readonly Case[] = [
   { name: "kubectl describe a pod", steps: [everything, run("describe pod b")] },
   {
     name: "kubectl events",
+    newOnly: true,
     steps: [
       everything,
       ...[
@@ -309,7 +302,7 @@ const discovering: readonly Case[] = [
       steps: [run(`api-resources --api-group=${group} -o wide --sort-by=name`)],
     }),
   ),
-  { name: "kubectl api-resources", releases: both, steps: [run("api-resources --sort-by=name")] },
+  { name: "kubectl api-resources", steps: [run("api-resources --sort-by=name")] },
   { name: "kubectl api-versions", steps: [run("api-versions")] },
   { name: "kubectl version", steps: [run("version"), run("version -o json")] },
   {
@@ -329,7 +322,6 @@ const visitor = (words: string): KubectlStep => ({ kubectl: words.split(" "), as
 const access: readonly Case[] = [
   {
     name: "kubectl auth",
-    releases: both,
     steps: [
       run("auth can-i create pods"),
       run("auth can-i create nosuch"),
@@ -344,7 +336,6 @@ const access: readonly Case[] = [
   { name: "kubectl auth list", steps: [run("auth can-i --list --as=someone"), visitor("auth can-i --list")] },
   {
     name: "kubectl as a visitor",
-    releases: both,
     steps: [
       visitor("get pods"),
       visitor("get nodes"),
@@ -361,7 +352,6 @@ const access: readonly Case[] = [
   },
   {
     name: "kubectl as a stranger",
-    releases: both,
     steps: [
       { kubectl: ["get", "pods"], as: "stranger" },
       { kubectl: ["get", "pods", "--token=wrong"], as: "stranger" },

@@ -7,7 +7,6 @@ const create = (manifest: string): KubectlStep => run("create -f -", manifest);
 const patch = (type: string, target: string, body: unknown, more: string[] = []): KubectlStep => ({
   kubectl: ["patch", ...target.split(" "), `--type=${type}`, "-p", JSON.stringify(body), ...more],
 });
-const both = ["same", "older"] as const;
 const everything = together(
   configMap("a"),
   pod("b"),
@@ -21,7 +20,6 @@ const everything = together(
 const applying: readonly Case[] = [
   {
     name: "kubectl apply",
-    releases: both,
     steps: [
       run("apply -f -", everything),
       run("apply -f -", everything),
@@ -39,7 +37,6 @@ const applying: readonly Case[] = [
   },
   {
     name: "kubectl apply on the server",
-    releases: both,
     steps: [
       run("apply --server-side -f -", everything),
       run("apply --server-side -f -", everything),
@@ -51,6 +48,7 @@ const applying: readonly Case[] = [
   },
   {
     name: "kubectl apply on the server, owners",
+    newOnly: true,
     managedFields: true,
     steps: [
       run("apply --server-side -f -", together(configMap("a"), sandbox("d"))),
@@ -93,10 +91,9 @@ const applying: readonly Case[] = [
 ];
 
 const creating: readonly Case[] = [
-  { name: "kubectl create", releases: both, steps: [create(everything), create(everything)] },
+  { name: "kubectl create", steps: [create(everything), create(everything)] },
   {
     name: "kubectl create with a typo",
-    releases: both,
     steps: [
       run("create --validate=strict -f -", sandbox("d", "  operatingmode: Suspended")),
       run("create --validate=strict -f -", pod("b", "  restartpolicy: Never")),
@@ -174,7 +171,6 @@ const creating: readonly Case[] = [
   },
   {
     name: "kubectl run and expose",
-    releases: both,
     steps: [
       {
         kubectl: [
@@ -197,7 +193,6 @@ const creating: readonly Case[] = [
 const changing: readonly Case[] = [
   {
     name: "kubectl label and annotate",
-    releases: both,
     steps: [
       create(together(sandbox("d"), configMap("a"))),
       run("label sandbox d tier=one"),
@@ -215,7 +210,6 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl patch by merge",
-    releases: both,
     steps: [
       create(together(sandbox("d"), pod("b"))),
       patch("merge", "sandbox d", { spec: { shutdownPolicy: "Delete" } }),
@@ -272,7 +266,6 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl replace",
-    releases: both,
     steps: [
       run("replace -f -", configMap("a")),
       create(together(configMap("a"), sandbox("d"))),
@@ -296,7 +289,6 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl scale",
-    releases: both,
     steps: [
       create(together(warmPool("f"), sandbox("d"))),
       run("scale sandboxwarmpool f --replicas=5"),
@@ -338,7 +330,6 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl uses the old version",
-    releases: both,
     steps: [
       create(sandbox("d", "  replicas: 0", "v1alpha1")),
       run("get sandboxes.v1alpha1.agents.x-k8s.io d -o yaml"),
@@ -355,7 +346,6 @@ const changing: readonly Case[] = [
 const deleting: readonly Case[] = [
   {
     name: "kubectl delete",
-    releases: both,
     steps: [
       create(everything),
       run("delete sandbox d"),

@@ -55,6 +55,20 @@ const widget = (name: string, spec: object): object => ({
   spec,
 });
 
+const pools = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxwarmpools";
+const pool = {
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+  kind: "SandboxWarmPool",
+  metadata: { name: "pool" },
+  spec: { sandboxTemplateRef: { name: "t" } },
+};
+const applyScale = (manager: string, spec: object): ExchangeStep => ({
+  method: "PATCH",
+  path: `${pools}/pool/scale?fieldManager=${manager}`,
+  headers: { "content-type": "application/apply-patch+yaml" },
+  body: { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "pool" }, spec },
+});
+
 /** What does not belong to one kind: paths, discovery, access, and kinds that are made at run time. */
 export const serverExchanges: readonly Case[] = [
   ...groups.map(
@@ -157,27 +171,61 @@ export const serverExchanges: readonly Case[] = [
   {
     name: "bad scale",
     steps: [
-      post("/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxwarmpools", {
-        apiVersion: "extensions.agents.x-k8s.io/v1beta1",
-        kind: "SandboxWarmPool",
-        metadata: { name: "pool" },
-        spec: { sandboxTemplateRef: { name: "t" } },
-      }),
+      post(pools, pool),
       ...["", "?dryRun=All"].map(
         (query): ExchangeStep => ({
           method: "PATCH",
-          path: `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxwarmpools/pool/scale${query}`,
+          path: `${pools}/pool/scale${query}`,
           headers: { "content-type": "application/merge-patch+json" },
           body: { spec: { replicas: 4 } },
         }),
       ),
       {
         method: "PUT",
-        path: "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxwarmpools/pool/scale",
+        path: `${pools}/pool/scale`,
         body: { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "pool" }, spec: { replicas: -4 } },
       },
-      get("/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxwarmpools/pool/scale"),
+      get(`${pools}/pool/scale`),
       get("/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxtemplates/t/scale"),
+    ],
+  },
+  {
+    name: "scale by apply",
+    steps: [
+      post(pools, pool),
+      applyScale("one", { replicas: 3 }),
+      applyScale("", { replicas: 5 }),
+      applyScale("one&force=true", { replicas: 3 }),
+    ],
+  },
+  {
+    name: "a pod with nothing in its fields",
+    steps: [
+      post("/api/v1/namespaces/{{ns}}/pods", {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "empty", labels: {}, annotations: {}, finalizers: [] },
+        spec: {
+          automountServiceAccountToken: false,
+          hostNetwork: false,
+          hostPID: false,
+          hostIPC: false,
+          volumes: [],
+          initContainers: [],
+          containers: [
+            {
+              name: "main",
+              image: "busybox:1",
+              stdin: false,
+              stdinOnce: false,
+              tty: false,
+              env: [],
+              args: [],
+              ports: [],
+            },
+          ],
+        },
+      }),
     ],
   },
   {

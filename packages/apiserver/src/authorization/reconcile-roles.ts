@@ -2,6 +2,7 @@ import type { Transport } from "@agent-sandbox/kube";
 import { type ApiObject, isJsonObject, stringAt, valueAt } from "../api-object.ts";
 import { equalJson } from "../json.ts";
 import type { Store } from "../store/store.ts";
+import { ownManager } from "../verbs/write-options.ts";
 import { aggregatedRules } from "./aggregation.ts";
 import { type BootstrapBinding, type BootstrapRole, bootstrapBindings, bootstrapRoles } from "./bootstrap-roles.ts";
 import { findUncovered } from "./covers.ts";
@@ -51,7 +52,7 @@ async function reconcile(store: Store, transport: Transport, { plural, wanted, m
 }
 
 async function send(transport: Transport, request: Parameters<Transport["send"]>[0]): Promise<void> {
-  const { status, body } = await transport.send(request);
+  const { status, body } = await transport.send({ ...request, path: `${request.path}?fieldManager=${ownManager}` });
   if (status < 300) return;
   throw new Error(`Cannot write "${request.path}": ${stringAt(body, "message") ?? `status ${status}`}`);
 }

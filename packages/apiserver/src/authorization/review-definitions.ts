@@ -77,7 +77,11 @@ const common = {
   typed: false,
   hasGeneration: false,
   unconditionalUpdate: true,
+  createsOnUpdate: false,
+  deletesCollections: false,
   returnsDeleted: false,
+  statusTakesMetadata: false,
+  finalizerRule: "any",
   strategy: {},
 } as const;
 

@@ -1,6 +1,7 @@
 import { type Json, prune, validate } from "@agent-sandbox/api/schema";
 import { badRequest, invalid } from "../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
+import { timestamp } from "../clock.ts";
 import type { ObjectReply } from "../request/api-request.ts";
 import { objectReply, type ReplyContext } from "../request/replies.ts";
 import { subjectOf, type Target } from "../request/target.ts";
@@ -11,7 +12,10 @@ import { decodeObject } from "../verbs/decode.ts";
 export function reviewReply({ context, request }: ReplyContext, target: Target, review: Review): ObjectReply {
   const object = checkReview(target, request.body);
   const status = review({ context, identity: request.identity, object });
-  return objectReply(201, { ...object, status });
+  // Of all questions, only this one is dated by Kubernetes.
+  const dated = target.definition.id === "selfsubjectreviews";
+  const metadata = dated ? { ...object.metadata, creationTimestamp: timestamp(context.clock.now()) } : object.metadata;
+  return objectReply(201, { ...object, metadata, status });
 }
 
 function checkReview(target: Target, body: unknown): ApiObject {

@@ -11,10 +11,10 @@ const objectVerbs: readonly string[] = [
   "watch",
 ];
 
-/** Questions can only be asked. Namespaces are deleted one by one: each takes with it all that is in it. */
+/** Questions can only be asked. */
 export function verbsOf({ definition }: ServedResource): readonly string[] {
   if (definition.review !== undefined) return ["create"];
-  return definition.id === "namespaces" ? objectVerbs.filter((verb) => verb !== "deletecollection") : objectVerbs;
+  return definition.deletesCollections ? objectVerbs : objectVerbs.filter((verb) => verb !== "deletecollection");
 }
 
 export interface Subresource {
@@ -39,6 +39,7 @@ const partVerbs = ["get", "patch", "update"];
 const streamVerbs = ["create", "get"];
 const podParts: readonly Subresource[] = [
   { name: "attach", kind: "PodAttachOptions", verbs: streamVerbs },
+  { name: "binding", kind: "Binding", verbs: ["create"] },
   { name: "eviction", kind: "Eviction", group: "policy", version: "v1", verbs: ["create"] },
   { name: "exec", kind: "PodExecOptions", verbs: streamVerbs },
   { name: "log", kind: "Pod", verbs: ["get"] },

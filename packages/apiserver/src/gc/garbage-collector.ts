@@ -7,6 +7,7 @@ import type { ResourceChange } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { foregroundFinalizer, orphanFinalizer, remove } from "../verbs/delete.ts";
 import { modify } from "../verbs/modify.ts";
+import { ownWrite } from "../verbs/write-options.ts";
 import { idText, type ObjectId, Ownership, ownersOf, parseId } from "./ownership.ts";
 import { WorkSet } from "./work-set.ts";
 
@@ -125,8 +126,7 @@ export class GarbageCollector {
 
   async #rewrite(id: ObjectId, object: ApiObject, change: Partial<ApiObject["metadata"]>): Promise<void> {
     const wanted = withMetadata(object, change);
-    const options = { dryRun: false, fieldValidation: "Ignore", needsRevision: true } as const;
-    await modify(this.#context, this.#target(id), { ...options, wanted: () => wanted });
+    await modify(this.#context, this.#target(id), { ...ownWrite, needsRevision: true, wanted: () => wanted });
   }
 
   #target({ resource, key }: ObjectId): ObjectTarget {

@@ -134,13 +134,14 @@ export class HttpsServer {
       const identity = this.#authenticate(request);
       const method = request.method ?? "";
       if (!methods.includes(method)) throw new ApiError("MethodNotAllowed", `the method ${method} is not supported`);
-      const body = await readBody(request);
+      const { body, duplicateFields } = await readBody(request);
       const headers = request.headers as ApiRequest["headers"];
       return await this.#options.handle({
         method: method as Method,
         url: request.url ?? "/",
         headers,
         body,
+        duplicateFields,
         identity,
         impersonate: readWireImpersonation(request.headersDistinct),
         sourceAddress: request.socket.remoteAddress,

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError, badRequest } from "../api-error.ts";
 import { bodyError, parsedProblem } from "../json.ts";
+import { duplicateFields } from "./duplicate-fields.ts";
 
 export const maxBodyBytes: number = 3 * 1024 * 1024;
 
@@ -8,17 +9,30 @@ export const maxBodyBytes: number = 3 * 1024 * 1024;
 const tooLarge = (): ApiError =>
   new ApiError("RequestEntityTooLarge", `Request entity is too large: limit is ${maxBodyBytes} bytes`);
 
-/** Reads and parses the body of a request; `undefined` when it has none. */
-export async function readBody(request: IncomingMessage): Promise<unknown> {
-  const bytes = await readBytes(request);
-  if (bytes.length === 0) return undefined;
-  const format = formatOf(request.headers["content-type"]);
-  if (format === "protobuf") return parseProtobuf(bytes);
-  const text = decodeText(bytes);
-  if (format === "json") return parseJson(text);
-  const { parseYaml } = await import("./yaml.ts");
-  return parseYaml(text);
+export interface RequestBody {
+  /** `undefined` when there is none. */
+  readonly body: unknown;
+  /** See `ApiRequest.duplicateFields`. */
+  readonly duplicateFields?: readonly string[];
 }
+
+/** Reads and parses the body of a request. */
+export async function readBody(request: IncomingMessage): Promise<RequestBody> {
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return { body: undefined };
+  const format = formatOf(request.headers["content-type"]);
+  if (format === "protobuf") return { body: await parseProtobuf(bytes) };
+  const text = decodeText(bytes);
+  if (format === "json") {
+    const body = parseJson(text);
+    return strict.test(request.url ?? "") ? { body, duplicateFields: duplicateFields(text) } : { body };
+  }
+  const { parseYaml } = await import("./yaml.ts");
+  return { body: parseYaml(text) };
+}
+
+/** Only who asks for strict validation pays for the search. */
+const strict = /[?&]fieldValidation=Strict(?:&|$)/;
 
 /** By its events: iterating over the request costs more than everything else that is done to read it. */
 function readBytes(request: IncomingMessage): Promise<Buffer> {

@@ -10,6 +10,8 @@ export interface ApiRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
+  /** Members that the body names more than once, when that was looked for. */
+  readonly duplicateFields?: readonly string[] | undefined;
   readonly identity: Identity;
   /** Who the client asks to act as instead. */
   readonly impersonate?: Identity | undefined;

@@ -1,31 +1,35 @@
 import { ApiError, notFound, pathNotFound } from "../api-error.ts";
-import type { ApiObject } from "../api-object.ts";
+import { type ApiObject, isJsonObject } from "../api-object.ts";
 import { openIdReply } from "../auth/openid.ts";
 import { tokenRequestReply } from "../auth/token-request.ts";
 import { type AccessObserver, admit, writeGuard } from "../authorization/access-control.ts";
 import { reviewReply } from "../authorization/review.ts";
+import { withConversions } from "../conversion/conversion-scope.ts";
+import { listConverted, readyToShow } from "../conversion/converted-reads.ts";
 import { discoveryReply } from "../discovery/discovery.ts";
 import type { Review } from "../resources/definition.ts";
 import { toVersion } from "../resources/versions.ts";
 import { routePart } from "../streams/pod-parts.ts";
+import { applyScale } from "../verbs/apply-scale.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { create } from "../verbs/create.ts";
-import { parseDeleteOptions, remove } from "../verbs/delete.ts";
+import { remove } from "../verbs/delete.ts";
 import { deleteCollection } from "../verbs/delete-collection.ts";
-import { list } from "../verbs/list.ts";
-import { parsePatch, patch } from "../verbs/patch.ts";
+import { parseDeleteOptions } from "../verbs/delete-options.ts";
+import { applyType, parsePatch, patch } from "../verbs/patch.ts";
 import { getScale, patchScale, updateScale } from "../verbs/scale.ts";
 import { update } from "../verbs/update.ts";
 import { parseWriteOptions, type WriteOptions } from "../verbs/write-options.ts";
 import type { ApiRequest, Reply } from "./api-request.ts";
 import { backupPath, backupReply } from "./backup.ts";
+import { negotiate } from "./negotiation.ts";
 import { Query } from "./query.ts";
 import {
   deletedReply,
   failure,
   listReply,
+  type NegotiatedContext,
   objectReply,
-  plainList,
   type ReplyContext,
   shownReply,
   watchReply,
@@ -63,16 +67,48 @@ async function route(context: ApiContext, request: ApiRequest): Promise<Reply> {
   }
   const target = resolveTarget(path, context.registry);
   const query = new Query(mark < 0 ? "" : request.url.slice(mark + 1));
-  const reply = await routeResource({ context, request, query }, target);
+  const call = { context, request, query };
   const warning = target.version.deprecationWarning;
-  return warning === undefined ? reply : withWarnings(reply, [warning]);
+  const answered = routeConverted(call, target);
+  return warning === undefined ? answered : warned(answered, warning);
+}
+
+/** Who uses an old version is told so whatever comes of the request, and before anything else. */
+async function warned(answer: Promise<Reply>, warning: string): Promise<Reply> {
+  const reply = await answer.catch((error: unknown) => {
+    // What is not there to be used is not old.
+    if (!(error instanceof ApiError) || isNotServed(error)) throw error;
+    return failure(error);
+  });
+  return withWarnings(reply, [warning], "first");
+}
+
+const isNotServed = ({ reason, details }: ApiError): boolean =>
+  reason === "MethodNotAllowed" || (reason === "NotFound" && details?.kind === undefined);
+
+/** What a webhook converts may have to be routed again, once it has. */
+async function routeConverted(call: ReplyContext, target: Target): Promise<Reply> {
+  const { converter } = target.definition;
+  if (converter === undefined) return routeResource(call, target);
+  return withConversions(target, converter, (bound, name) => routeResource(named(call, name), bound));
+}
+
+/** The same request, with the name that the server gave to its object before. */
+function named(call: ReplyContext, name: string | undefined): ReplyContext {
+  const { request } = call;
+  const { body } = request;
+  if (request.method !== "POST" || name === undefined || !isJsonObject(body)) return call;
+  const metadata = { ...(isJsonObject(body["metadata"]) ? body["metadata"] : {}), name };
+  return { ...call, request: { ...request, body: { ...body, metadata } } };
 }
 
 async function routeResource(call: ReplyContext, target: Target): Promise<Reply> {
   const { subresource, version, definition } = target;
   if (definition.review !== undefined) return routeReview(call, target, definition.review);
-  if (!isObjectTarget(target)) return routeCollection(call, target);
-  if (subresource === undefined || (subresource === "status" && version.hasStatus)) return routeObject(call, target);
+  if (!isObjectTarget(target)) return routeCollection(negotiated(call), target);
+  if (subresource === undefined || (subresource === "status" && version.hasStatus)) {
+    return routeObject(negotiated(call), target);
+  }
   if (subresource === "scale" && version.scale !== undefined) return routeScale(call, target);
   if (subresource === "token" && definition.id === "serviceaccounts") return routeToken(call, target);
   return routePart(call, target);
@@ -91,36 +127,41 @@ function routeToken(call: ReplyContext, target: ObjectTarget): Reply {
 
 const isObjectTarget = (target: Target): target is ObjectTarget => target.name !== undefined;
 
-async function routeCollection(call: ReplyContext, target: Target): Promise<Reply> {
+const negotiated = (call: ReplyContext): NegotiatedContext => ({
+  ...call,
+  representation: negotiate(call.request.headers["accept"]),
+});
+
+async function routeCollection(call: NegotiatedContext, target: Target): Promise<Reply> {
   const { context, request, query } = call;
   switch (request.method) {
     case "GET":
-      return query.flag("watch") ? watchReply(call, target) : listReply(call, target, list(context, target, query));
+      if (query.flag("watch")) return watchReply(call, target);
+      return listReply(call, target, await listConverted(context, target, query));
     case "POST": {
       const { object, warnings } = await create(context, target, request.body, writeOptions(call));
       return withWarnings(shownReply(201, object, { ...call, target }), warnings);
     }
     case "DELETE": {
+      if (!target.definition.deletesCollections) throw methodNotAllowed();
       const options = parseDeleteOptions(query, request.body);
+      if (target.definition.converter !== undefined) await listConverted(context, target, query);
       const items = await deleteCollection(context, target, { query, options });
-      return objectReply(
-        200,
-        plainList(target, { items, metadata: { resourceVersion: String(context.store.revision) } }),
-      );
+      return listReply(call, target, { items, metadata: { resourceVersion: String(context.store.revision) } });
     }
     default:
       throw methodNotAllowed();
   }
 }
 
-async function routeObject(call: ReplyContext, target: ObjectTarget): Promise<Reply> {
+async function routeObject(call: NegotiatedContext, target: ObjectTarget): Promise<Reply> {
   const { context, request, query } = call;
   switch (request.method) {
     case "GET":
       return shownReply(200, read(context, target), { ...call, target });
     case "PUT": {
-      const { object, warnings } = await update(context, target, request.body, writeOptions(call));
-      return withWarnings(shownReply(200, object, { ...call, target }), warnings);
+      const { object, warnings, created } = await update(context, target, request.body, writeOptions(call));
+      return withWarnings(shownReply(created ? 201 : 200, object, { ...call, target }), warnings);
     }
     case "PATCH": {
       const { object, warnings, created } = await patch(
@@ -131,9 +172,12 @@ async function routeObject(call: ReplyContext, target: ObjectTarget): Promise<Re
       );
       return withWarnings(shownReply(created ? 201 : 200, object, { ...call, target }), warnings);
     }
-    case "DELETE":
+    case "DELETE": {
       if (target.subresource !== undefined) throw methodNotAllowed();
-      return deletedReply(await remove(context, target, parseDeleteOptions(query, request.body)), target);
+      const deleted = await remove(context, target, parseDeleteOptions(query, request.body));
+      if (!deleted.gone) await readyToShow(target, [deleted.object]);
+      return deletedReply(deleted, { ...call, target });
+    }
     default:
       throw methodNotAllowed();
   }
@@ -145,11 +189,11 @@ async function routeScale({ context, request, query }: ReplyContext, target: Obj
       return objectReply(200, getScale(target, read(context, target)));
     case "PUT":
       return objectReply(200, await updateScale(context, target, request.body, parseWriteOptions(query, request)));
-    case "PATCH":
-      return objectReply(
-        200,
-        await patchScale(context, target, parsePatch(request, query), parseWriteOptions(query, request)),
-      );
+    case "PATCH": {
+      const wanted = parsePatch(request, query);
+      const write = wanted.type === applyType ? applyScale : patchScale;
+      return objectReply(200, await write(context, target, wanted, parseWriteOptions(query, request)));
+    }
     default:
       throw methodNotAllowed();
   }
@@ -162,7 +206,8 @@ function read({ store }: ApiContext, target: ObjectTarget): ApiObject {
 }
 
 function writeOptions({ context, request, query }: ReplyContext): WriteOptions {
-  return { ...parseWriteOptions(query, request), refuse: writeGuard(context.access, request) };
+  const { duplicateFields } = request;
+  return { ...parseWriteOptions(query, request), refuse: writeGuard(context.access, request), duplicateFields };
 }
 
 function methodNotAllowed(): ApiError {

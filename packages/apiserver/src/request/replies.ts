@@ -1,20 +1,28 @@
 import type { Status } from "@agent-sandbox/api";
-import type { ApiError } from "../api-error.ts";
+import type { WatchEvent } from "@agent-sandbox/kube";
+import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
+import { watchConverted } from "../conversion/converted-reads.ts";
 import { toVersion } from "../resources/versions.ts";
-import { renderList, renderObject, renderWatch, wantsTable } from "../table/render.ts";
+import { renderList, renderObject, renderWatch } from "../table/render.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { Deleted } from "../verbs/delete.ts";
-import { watch } from "../verbs/watch.ts";
 import type { ApiRequest, ObjectReply, Reply, WatchReply } from "./api-request.ts";
+import type { Representation } from "./negotiation.ts";
+import { partialEvents, partialList, partialObject } from "./partial-metadata.ts";
 import type { Query } from "./query.ts";
-import type { ObjectTarget, Target } from "./target.ts";
+import type { Target } from "./target.ts";
 
 /** One request with what it is answered from. */
 export interface ReplyContext {
   readonly context: ApiContext;
   readonly request: ApiRequest;
   readonly query: Query;
+}
+
+/** A request whose client has said in which representation it wants the answer. */
+export interface NegotiatedContext extends ReplyContext {
+  readonly representation: Representation;
 }
 
 export interface Listed {
@@ -32,35 +40,70 @@ export function failure(error: ApiError): ObjectReply {
   return { kind: "object", status: error.code, headers, body: error.toStatus() };
 }
 
-/** An object, or the table of it that kubectl asks for. */
+/** An object in the representation that the client asked for. */
 export function shownReply(
   status: number,
   object: ApiObject,
-  { context, request, query, target }: ReplyContext & { target: Target },
+  call: NegotiatedContext & { target: Target },
 ): ObjectReply {
-  if (!wantsTable(request)) return objectReply(status, object);
-  return objectReply(status, renderObject(target, object, { query, nowMs: context.clock.now() }));
+  const { context, query, representation, target } = call;
+  switch (representation.as) {
+    case "Object":
+      return objectReply(status, object);
+    case "Table":
+      return objectReply(status, renderObject(target, object, { query, representation, nowMs: context.clock.now() }));
+    case "PartialObjectMetadata":
+      return objectReply(status, partialObject(object, representation.apiVersion));
+    default:
+      throw misfit(representation.as, `the requested object is not a list (${target.definition.kind})`);
+  }
 }
 
-export function listReply({ context, request, query }: ReplyContext, target: Target, listed: Listed): ObjectReply {
-  if (!wantsTable(request)) return objectReply(200, plainList(target, listed));
-  return objectReply(200, renderList(target, listed, { query, nowMs: context.clock.now() }));
+export function listReply(call: NegotiatedContext, target: Target, listed: Listed): ObjectReply {
+  const { context, query, representation } = call;
+  switch (representation.as) {
+    case "Object":
+      return objectReply(200, plainList(target, listed));
+    case "Table":
+      return objectReply(200, renderList(target, listed, { query, representation, nowMs: context.clock.now() }));
+    case "PartialObjectMetadataList":
+      return objectReply(200, partialList(listed, representation.apiVersion));
+    default:
+      throw misfit(representation.as, `the requested object is a list (${target.definition.kind}List)`);
+  }
 }
 
-export function plainList({ definition, version }: Target, { items, metadata }: Listed): object {
+function misfit(asked: string, why: string): ApiError {
+  return new ApiError("NotAcceptable", `you requested ${asked}, but ${why}`);
+}
+
+function plainList({ definition, version }: Target, { items, metadata }: Listed): object {
   return { apiVersion: version.apiVersion, kind: `${definition.kind}List`, metadata, items };
 }
 
-export function watchReply({ context, request, query }: ReplyContext, target: Target): WatchReply {
-  const events = watch(context, target, query, request.signal);
-  const asTable = wantsTable(request);
-  const shown = asTable ? renderWatch(target, events, { query, nowMs: () => context.clock.now() }) : events;
-  return { kind: "watch", status: 200, headers: {}, events: shown };
+export function watchReply(call: NegotiatedContext, target: Target): WatchReply {
+  const { context, request, query, representation } = call;
+  if (representation.as === "PartialObjectMetadataList") {
+    throw misfit(representation.as, `the objects of a watch are not lists (${target.definition.kind})`);
+  }
+  const events = watchConverted(context, target, query, request.signal);
+  return { kind: "watch", status: 200, headers: {}, events: shownEvents(events, call, target) };
+}
+
+function shownEvents(
+  events: AsyncIterable<readonly WatchEvent[]>,
+  { context, query, representation }: NegotiatedContext,
+  target: Target,
+): AsyncIterable<readonly WatchEvent[]> {
+  if (representation.as === "Object") return events;
+  if (representation.as !== "Table") return partialEvents(events, representation.apiVersion);
+  return renderWatch(target, events, { query, representation, nowMs: () => context.clock.now() });
 }
 
 /** What is still there is shown; of what is gone most kinds only say that it is. */
-export function deletedReply({ object, gone }: Deleted, { definition, version }: ObjectTarget): ObjectReply {
-  if (!gone || definition.returnsDeleted) return objectReply(200, toVersion(definition, object, version));
+export function deletedReply({ object, gone }: Deleted, call: NegotiatedContext & { target: Target }): ObjectReply {
+  const { definition, version } = call.target;
+  if (!gone || definition.returnsDeleted) return shownReply(200, toVersion(definition, object, version), call);
   const { name = "", uid = "" } = object.metadata;
   const group = version.group === "" ? {} : { group: version.group };
   const details = { name, ...group, kind: definition.plural, uid };
@@ -69,11 +112,16 @@ export function deletedReply({ object, gone }: Deleted, { definition, version }:
 }
 
 /** RFC 7234 warnings, which kubectl prints and client-go hands to its users. */
-export function withWarnings<R extends Reply>(reply: R, warnings: readonly string[]): R {
+export function withWarnings<R extends Reply>(
+  reply: R,
+  warnings: readonly string[],
+  place: "first" | "last" = "last",
+): R {
   if (warnings.length === 0) return reply;
   const earlier = reply.headers["warning"];
   const quoted = warnings.map((warning) => `299 - "${headerText(warning)}"`);
-  const warning = [...(earlier === undefined ? [] : [earlier]), ...quoted].join(", ");
+  const others = earlier === undefined ? [] : [earlier];
+  const warning = (place === "first" ? [...quoted, ...others] : [...others, ...quoted]).join(", ");
   return { ...reply, headers: { ...reply.headers, warning } };
 }
 

@@ -12,6 +12,14 @@ export interface Shaped {
   readonly warnings: readonly string[];
 }
 
+export interface ShapeOptions {
+  readonly fieldValidation: "Ignore" | "Warn" | "Strict";
+  /** Members that were named more than once. Default: none. */
+  readonly duplicateFields?: readonly string[] | undefined;
+  /** Whether the object came out of a patch: then what is wrong with it makes the patch invalid. */
+  readonly isPatch?: boolean;
+}
+
 /** Names of unknown fields given in one answer. */
 const maxUnknownFields = 20;
 
@@ -22,23 +30,33 @@ const maxUnknownFields = 20;
 export function admitShape(
   target: Target,
   given: ApiObject,
-  { fieldValidation }: { readonly fieldValidation: "Ignore" | "Warn" | "Strict" },
+  { fieldValidation, isPatch = false, duplicateFields = [] }: ShapeOptions,
   old?: ApiObject,
 ): Shaped {
   const { definition, version } = target;
   const { typed } = definition;
   const quick = quicklyShaped(given, { schema: version.schema, typed }, old);
-  if (quick !== undefined && unknownMetadataFields({ ...given.metadata }).length === 0) {
+  if (
+    quick !== undefined &&
+    duplicateFields.length === 0 &&
+    unknownMetadataFields({ ...given.metadata }).length === 0
+  ) {
     refuse(target, quick, metadataProblems({ ...quick.metadata }, definition));
     return { object: quick, warnings: [] };
   }
   const unknown = fieldValidation === "Ignore" ? [] : unknownIn(given, version.schema);
-  const messages = unknown.slice(0, maxUnknownFields).map((field) => `unknown field "${field}"`);
+  const messages = [
+    ...duplicateFields.map((field) => `duplicate field "${field}"`),
+    ...unknown.slice(0, maxUnknownFields).map((field) => `unknown field "${field}"`),
+  ];
   if (fieldValidation === "Strict" && messages.length > 0) {
+    const why = `strict decoding error: ${messages.join(", ")}`;
+    if (isPatch)
+      refuse(target, given, [{ field: "patch", reason: "FieldValueInvalid", message: `Invalid value: ${why}` }]);
     const what = `${definition.kind} in version "${version.version}" cannot be handled as a ${definition.kind}`;
-    throw new ApiError("BadRequest", `${what}: strict decoding error: ${messages.join(", ")}`);
+    throw new ApiError("BadRequest", `${what}: ${why}`);
   }
-  const known = pruned(given, version.schema);
+  const known = pruned(old === undefined ? creatable(target, given) : given, version.schema);
   const canonical = typed ? canonicalForm(version.schema, known) : { value: known, problems: [] };
   const object = defaulted(canonical.value, version.schema);
   const problems = [
@@ -48,6 +66,13 @@ export function admitShape(
   ];
   refuse(target, object, problems);
   return { object, warnings: messages };
+}
+
+/** A new object has no status but the one the server gives it: a wrong one does no harm. */
+function creatable({ definition, version }: Target, given: ApiObject): ApiObject {
+  if (!version.hasStatus || definition.strategy.keepsStatus === true) return given;
+  const { status: _status, ...rest } = given;
+  return rest;
 }
 
 function unknownIn(object: ApiObject, schema: Schema): string[] {

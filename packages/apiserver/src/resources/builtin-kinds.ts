@@ -18,16 +18,50 @@ export interface BuiltinKind {
   readonly returnsDeleted?: boolean;
   /** Whether a PUT must say which revision it changes. */
   readonly needsRevision?: boolean;
+  /** Whether a PUT of what is not there creates it. */
+  readonly createsOnUpdate?: boolean;
+  /** Which finalizers there may be. Default: those everybody knows, and names with a domain. */
+  readonly finalizerRule?: ResourceDefinition["finalizerRule"];
+  /** Whether many can be deleted at once. Default: true. */
+  readonly deletesCollections?: boolean;
+  /** What whoever uses the kind is told. */
+  readonly deprecationWarning?: string;
 }
 
 const cluster = { namespaced: false } as const;
-const rbac = { apiVersions: ["rbac.authorization.k8s.io/v1"], nameRule: "path-segment" } as const;
+const rbac = {
+  apiVersions: ["rbac.authorization.k8s.io/v1"],
+  nameRule: "path-segment",
+  createsOnUpdate: true,
+} as const;
 
 export const builtinKinds: readonly BuiltinKind[] = [
   { plural: "configmaps", kind: "ConfigMap", shortNames: ["cm"] },
-  { plural: "endpoints", kind: "Endpoints", shortNames: ["ep"] },
-  { plural: "events", kind: "Event", shortNames: ["ev"], apiVersions: ["v1", "events.k8s.io/v1"] },
-  { plural: "namespaces", kind: "Namespace", shortNames: ["ns"], ...cluster, hasStatus: true, nameRule: "label" },
+  {
+    plural: "endpoints",
+    kind: "Endpoints",
+    shortNames: ["ep"],
+    createsOnUpdate: true,
+    deprecationWarning: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+  },
+  {
+    plural: "events",
+    kind: "Event",
+    shortNames: ["ev"],
+    apiVersions: ["v1", "events.k8s.io/v1"],
+    nameRule: "path-segment",
+    finalizerRule: "any",
+    createsOnUpdate: true,
+  },
+  {
+    plural: "namespaces",
+    kind: "Namespace",
+    shortNames: ["ns"],
+    ...cluster,
+    hasStatus: true,
+    nameRule: "label",
+    deletesCollections: false,
+  },
   { plural: "nodes", kind: "Node", shortNames: ["no"], ...cluster, hasStatus: true },
   {
     plural: "persistentvolumeclaims",
@@ -63,6 +97,7 @@ export const builtinKinds: readonly BuiltinKind[] = [
     hasStatus: true,
     nameRule: "label",
     returnsDeleted: true,
+    createsOnUpdate: true,
   },
   {
     plural: "customresourcedefinitions",
@@ -74,8 +109,16 @@ export const builtinKinds: readonly BuiltinKind[] = [
     hasStatus: true,
     hasGeneration: true,
     needsRevision: true,
+    finalizerRule: "any",
   },
-  { plural: "leases", kind: "Lease", apiVersions: ["coordination.k8s.io/v1"], needsRevision: true },
+  {
+    plural: "leases",
+    kind: "Lease",
+    apiVersions: ["coordination.k8s.io/v1"],
+    needsRevision: true,
+    finalizerRule: "any",
+    createsOnUpdate: true,
+  },
   { plural: "endpointslices", kind: "EndpointSlice", apiVersions: ["discovery.k8s.io/v1"], hasGeneration: true },
   {
     plural: "networkpolicies",
@@ -90,6 +133,8 @@ export const builtinKinds: readonly BuiltinKind[] = [
     apiVersions: ["node.k8s.io/v1"],
     ...cluster,
     needsRevision: true,
+    finalizerRule: "any",
+    createsOnUpdate: true,
   },
   { plural: "clusterrolebindings", kind: "ClusterRoleBinding", ...rbac, ...cluster },
   { plural: "clusterroles", kind: "ClusterRole", ...rbac, ...cluster },
@@ -109,6 +154,7 @@ export const builtinKinds: readonly BuiltinKind[] = [
     shortNames: ["sc"],
     apiVersions: ["storage.k8s.io/v1"],
     ...cluster,
+    returnsDeleted: true,
   },
 ];
 

@@ -1,71 +1,35 @@
-import { isJsonObject, objectsAt, stringAt, valueAt } from "../api-object.ts";
+import { isJsonObject } from "../api-object.ts";
+import { priorityClassStrategy, runtimeClassStrategy, storageClassStrategy } from "./classes.ts";
 import { configMapStrategy } from "./config-map.ts";
 import { crdStrategy } from "./crd/crd-strategy.ts";
 import type { Strategy } from "./definition.ts";
+import { endpointSliceStrategy, endpointsStrategy } from "./endpoints.ts";
 import { eventStrategy } from "./event.ts";
-import { forbidden, immutable, required } from "./field-problems.ts";
-import { labelField, oneOf, optionalOneOf } from "./field-rules.ts";
+import { forbidden, invalidValue } from "./field-problems.ts";
+import { notNegative } from "./field-rules.ts";
 import { namespaceStrategy } from "./namespace.ts";
 import { networkPolicyStrategy } from "./network-policy.ts";
+import { nodeStrategy } from "./node.ts";
 import { podStrategy } from "./pod/pod-strategy.ts";
 import { clusterRoleBindingStrategy, clusterRoleStrategy, roleBindingStrategy, roleStrategy } from "./rbac.ts";
 import { secretStrategy } from "./secret.ts";
 import { serviceStrategy } from "./service/service-strategy.ts";
 import { persistentVolumeStrategy, volumeClaimStrategy } from "./volume-claim.ts";
 
-const nodeStrategy: Strategy = {
-  keepsStatus: true,
-  setDefaults: (node) => {
-    const status = node["status"];
-    if (!isJsonObject(status) || status["capacity"] === undefined) return node;
-    return { ...node, status: { allocatable: status["capacity"], ...status } };
-  },
-  selectableFields: { "spec.unschedulable": (node) => String(valueAt(node, "spec", "unschedulable") === true) },
-};
-
-const runtimeClassStrategy: Strategy = {
-  validate: (runtimeClass, old) => [
-    ...labelField(runtimeClass, "handler", ""),
-    ...(old === undefined || old["handler"] === runtimeClass["handler"]
-      ? []
-      : [immutable("handler", runtimeClass["handler"])]),
-  ],
-};
-
-const storageClassStrategy: Strategy = {
-  validate: (storageClass, old) => [
-    ...((stringAt(storageClass, "provisioner") ?? "") === "" ? [required("provisioner")] : []),
-    ...optionalOneOf(storageClass, "reclaimPolicy", "", ["Delete", "Retain"]),
-    ...(old === undefined ? [] : ["provisioner", "reclaimPolicy", "volumeBindingMode"])
-      .filter((key) => storageClass[key] !== old?.[key])
-      .map((key) => immutable(key, storageClass[key])),
-  ],
-};
-
-const priorityClassStrategy: Strategy = {
-  validate: (priorityClass, old) =>
-    old === undefined || priorityClass["value"] === old["value"]
-      ? []
-      : [forbidden("value", "may not be changed in an update.")],
-};
-
-const endpointSliceStrategy: Strategy = {
-  validate: (slice) => [
-    ...oneOf(slice, "addressType", "", ["FQDN", "IPv4", "IPv6"]),
-    ...objectsAt(slice, "endpoints").flatMap(({ addresses }, at) =>
-      Array.isArray(addresses) && addresses.length > 0
-        ? []
-        : [required(`endpoints[${at}].addresses`, "must contain at least 1 address")],
-    ),
-  ],
-};
-
 const leaseStrategy: Strategy = {
   validate: (lease) => {
-    const seconds = valueAt(lease, "spec", "leaseDurationSeconds");
-    if (typeof seconds !== "number" || seconds > 0) return [];
-    const message = `Invalid value: ${seconds}: must be greater than 0`;
-    return [{ field: "spec.leaseDurationSeconds", reason: "FieldValueInvalid", message }];
+    const spec = lease["spec"];
+    if (!isJsonObject(spec)) return [];
+    const { leaseDurationSeconds: seconds, preferredHolder = "", strategy = "" } = spec;
+    return [
+      ...(typeof seconds === "number" && seconds <= 0
+        ? [invalidValue("spec.leaseDurationSeconds", seconds, "must be greater than 0")]
+        : []),
+      ...notNegative(spec, "leaseTransitions", "spec"),
+      ...(preferredHolder !== "" && strategy === ""
+        ? [forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")]
+        : []),
+    ];
   },
 };
 
@@ -75,6 +39,7 @@ export const builtinStrategies: { readonly [plural: string]: Strategy | undefine
   clusterroles: clusterRoleStrategy,
   configmaps: configMapStrategy,
   customresourcedefinitions: crdStrategy,
+  endpoints: endpointsStrategy,
   endpointslices: endpointSliceStrategy,
   events: eventStrategy,
   leases: leaseStrategy,

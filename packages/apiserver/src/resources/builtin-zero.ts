@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api-object.ts";
+import { goDefaults } from "./builtin-defaults.ts";
 import { builtinDefinitions, referenceOf } from "./builtin-definitions.ts";
 
 /**
@@ -16,5 +17,11 @@ export function zeroOf(definition: string): JsonObject {
     const holds = property.type === "array" || property.type === "object";
     return holds && required.includes(name) ? [[name, null]] : [];
   });
-  return Object.fromEntries(members);
+  return { ...emptyDefaults(definition), ...Object.fromEntries(members) };
+}
+
+/** The few fields that Go writes with nothing in them, and that no document calls required. */
+function emptyDefaults(definition: string): JsonObject {
+  const empty = Object.entries(goDefaults[definition] ?? {}).filter(([, value]) => value === null || value === "");
+  return Object.fromEntries(empty);
 }

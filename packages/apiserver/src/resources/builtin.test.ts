@@ -18,6 +18,8 @@ describe("built-in kinds", () => {
       reason: "Started",
       type: "Normal",
       reportingController: "sandbox-controller",
+      reportingInstance: "box",
+      action: "Start",
       eventTime: "2026-01-01T00:00:00.123456Z",
     });
     expect(created).toMatchObject({ apiVersion: "events.k8s.io/v1", note: "Something happened" });

@@ -88,11 +88,12 @@ describe("the platform's own kinds", () => {
     );
     expect(wrong.status).toBe(422);
     expect(wrong.body.details.causes[0].field).toBe("spec.podTemplate.spec.containers[0].name");
-    expect((await api.send("POST", sandboxes, { metadata: { name: "empty" } })).status).toBe(422);
+    expect((await api.send("POST", sandboxes, { ...sandbox("empty"), spec: undefined })).status).toBe(422);
   });
 
   test("scale", async () => {
-    const pool = { metadata: { name: "pool" }, spec: { replicas: 2, sandboxTemplateRef: { name: "t" } } };
+    const type = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxWarmPool" };
+    const pool = { ...type, metadata: { name: "pool" }, spec: { replicas: 2, sandboxTemplateRef: { name: "t" } } };
     await api.create(pools, pool);
     expect(await api.get(`${pools}/pool/scale`)).toMatchObject({
       apiVersion: "autoscaling/v1",

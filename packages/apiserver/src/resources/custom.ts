@@ -1,11 +1,11 @@
 import { type CustomResourceDefinition, convert } from "@agent-sandbox/api";
 import { crds } from "@agent-sandbox/api/crds";
 import { ApiError } from "../api-error.ts";
-import type { ApiObject } from "../api-object.ts";
-import { ageColumn } from "../table/column.ts";
-import { customColumn } from "../table/custom-columns.ts";
+import { type ApiObject, valueAt } from "../api-object.ts";
+import { customAgeColumn, customColumn } from "../table/custom-columns.ts";
 import { compileJsonPath } from "../table/json-path.ts";
-import type { ResourceDefinition, ServedVersion, Strategy } from "./definition.ts";
+import type { ResourceDefinition, ScalePaths, ServedVersion, Strategy } from "./definition.ts";
+import { invalidValue } from "./field-problems.ts";
 
 type CustomVersion = CustomResourceDefinition["spec"]["versions"][number] & {
   readonly selectableFields?: readonly { readonly jsonPath: string }[];
@@ -45,8 +45,12 @@ export function defineCustom(
     typed: false,
     hasGeneration: true,
     unconditionalUpdate: false,
+    createsOnUpdate: false,
+    deletesCollections: true,
     returnsDeleted: false,
-    strategy: { selectableFields: selectableFields(spec.versions), ...strategy },
+    statusTakesMetadata: false,
+    finalizerRule: "any",
+    strategy: { selectableFields: selectableFields(spec.versions), ...scaleRules(versions[0]?.scale), ...strategy },
   };
 }
 
@@ -64,6 +68,26 @@ function selectableFields(versions: readonly CustomVersion[]): NonNullable<Strat
   return Object.fromEntries(fields);
 }
 
+const maxReplicas = 2 ** 31 - 1;
+
+/** What can be scaled has a number that a Scale can show, whether its schema says so or not. */
+function scaleRules(scale: ScalePaths | undefined): Strategy {
+  if (scale === undefined) return {};
+  const paths = [scale.specReplicasPath, scale.statusReplicasPath].map(
+    (path) => [path, path.split(".").filter((key) => key !== "")] as const,
+  );
+  return {
+    validate: (object) =>
+      paths.flatMap(([path, keys]) => {
+        const replicas = valueAt(object, ...keys) ?? 0;
+        if (typeof replicas !== "number") return [invalidValue(path, replicas, "should be a number")];
+        if (replicas < 0) return [invalidValue(path, replicas, "should be a non-negative integer")];
+        if (replicas <= maxReplicas) return [];
+        return [invalidValue(path, replicas, `should be less than or equal to ${maxReplicas}`)];
+      }),
+  };
+}
+
 /** A kind that is going takes no new objects, or it would never be gone. */
 function strategyOf(terminating: boolean): Strategy {
   if (!terminating) return {};
@@ -76,7 +100,7 @@ function strategyOf(terminating: boolean): Strategy {
 
 function servedVersion(group: string, version: CustomVersion, kind: string): ServedVersion {
   const apiVersion = `${group}/${version.name}`;
-  const columns = version.additionalPrinterColumns?.map(customColumn) ?? [ageColumn];
+  const columns = version.additionalPrinterColumns?.map(customColumn) ?? [customAgeColumn];
   const schema = version.schema?.openAPIV3Schema;
   if (schema === undefined) throw new Error(`Cannot serve ${kind}: version "${version.name}" has no schema`);
   return {

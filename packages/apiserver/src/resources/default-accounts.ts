@@ -4,6 +4,7 @@ import type { Logger } from "../logger.ts";
 import type { ResourceChange } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { create } from "../verbs/create.ts";
+import { ownWrite } from "../verbs/write-options.ts";
 import type { ResourceDefinition } from "./definition.ts";
 
 const accountName = "default";
@@ -53,7 +54,7 @@ export class DefaultAccounts {
       subresource: undefined,
     };
     const body = { metadata: { name: accountName } };
-    await create(this.#context, target, body, { dryRun: false, fieldValidation: "Ignore" }).catch((error: unknown) => {
+    await create(this.#context, target, body, ownWrite).catch((error: unknown) => {
       // Somebody was quicker, or the namespace is going.
       if (!(error instanceof ApiError) || !expected.has(error.reason)) throw error;
     });

@@ -2,6 +2,7 @@ import type { CustomResourceDefinition } from "@agent-sandbox/api";
 import type { FieldError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Identity } from "../auth/identity.ts";
+import type { Converter } from "../conversion/converter.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { Registry } from "./registry.ts";
 import type { ServiceAddresses } from "./service/service-addresses.ts";
@@ -43,6 +44,8 @@ export interface AdmissionContext {
   readonly registry: Registry;
   /** The box's only node; Pods are bound to it when they are created. */
   readonly nodeName: string | undefined;
+  /** An object that was acknowledged, by how the store names it. */
+  readonly find: (resource: string, key: string) => ApiObject | undefined;
 }
 
 /** What is particular to one resource. All hooks are pure and work on the stored version. */
@@ -55,12 +58,20 @@ export interface Strategy {
   setDefaults?(object: ApiObject): ApiObject;
   prepareCreate?(object: ApiObject, context: AdmissionContext): ApiObject;
   prepareUpdate?(object: ApiObject, old: ApiObject, context: AdmissionContext): ApiObject;
+  /** Like `prepareUpdate`, for writes to the status alone. */
+  prepareStatus?(object: ApiObject, old: ApiObject, context: AdmissionContext): ApiObject;
+  /** What a new generation is counted by, where that is not everything but metadata and status. */
+  generationPart?(object: ApiObject): unknown;
   validate?(object: ApiObject, old: ApiObject | undefined): readonly FieldError[];
   /** How long a deletion waits for whoever runs the object; 0 when it can go at once. */
   graceSeconds?(object: ApiObject, requested: number | undefined): number;
   /** Why an object may not be deleted at all. */
   deletionProblem?(object: ApiObject): string | undefined;
-  /** Shows on the object itself that its deletion has begun. */
+  /** Whether a deletion that has begun shows by its time alone, with neither a grace nor a new generation. */
+  readonly marksTimeAlone?: boolean;
+  /** Whether no dependents are looked for: what a deletion says about them is ignored. */
+  readonly ownsNothing?: boolean;
+  /** Shows on the object itself that its deletion has begun; such objects never go at once. */
   markDeleted?(object: ApiObject): ApiObject;
   /** Whether something other than finalizers and grace keeps an object that is marked for deletion. */
   isHeld?(object: ApiObject): boolean;
@@ -99,8 +110,17 @@ export interface ResourceDefinition {
   readonly hasGeneration: boolean;
   /** Whether a PUT may leave out the resourceVersion. */
   readonly unconditionalUpdate: boolean;
+  /** Whether a PUT of what is not there creates it. */
+  readonly createsOnUpdate: boolean;
+  readonly deletesCollections: boolean;
   readonly returnsDeleted: boolean;
+  /** Whether a write to the status may change metadata on the way. */
+  readonly statusTakesMetadata: boolean;
+  /** Whether finalizers without a domain are only those that everybody knows. */
+  readonly finalizerRule: "standard" | "any";
   readonly strategy: Strategy;
+  /** For versions that the server cannot convert by itself. `Strategy.convert` then works within one request alone. */
+  readonly converter?: Converter | undefined;
   /** For what is a question rather than a thing: it can only be created, and is never stored. */
   readonly review?: Review | undefined;
 }

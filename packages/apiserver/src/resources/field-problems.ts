@@ -37,6 +37,11 @@ export function tooLong(field: string, bytes: number): FieldError {
   return { field, reason: "FieldValueTooLong", message: `Too long: may not be more than ${bytes} bytes` };
 }
 
+export function tooMany(field: string, count: number, most: number): FieldError {
+  const message = `Too many: ${count}: must have at most ${most} ${most === 1 ? "item" : "items"}`;
+  return { field, reason: "FieldValueTooMany", message };
+}
+
 export function notFound(field: string, value: unknown): FieldError {
   return { field, reason: "FieldValueNotFound", message: `Not found: ${shown(value)}` };
 }

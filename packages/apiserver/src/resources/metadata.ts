@@ -67,7 +67,7 @@ export function metadataProblems(metadata: JsonObject, definition: ResourceDefin
       qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue("metadata.annotations", key, problem)),
     ),
     ...annotationSizeProblems(metadata["annotations"]),
-    ...finalizerProblems(metadata["finalizers"], definition.versions[0].group === ""),
+    ...finalizerProblems(metadata["finalizers"], definition.finalizerRule === "standard"),
     ...ownerProblems(metadata["ownerReferences"]),
   ];
 }
@@ -131,7 +131,7 @@ function annotationSizeProblems(annotations: unknown): FieldError[] {
 
 const standardFinalizers = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
-/** `strict`: for the oldest kinds, finalizers without a domain are only those that everybody knows. */
+/** `strict`: see `ResourceDefinition.finalizerRule`. */
 function finalizerProblems(finalizers: unknown, strict: boolean): FieldError[] {
   const field = "metadata.finalizers";
   if (finalizers === undefined || finalizers === null) return [];

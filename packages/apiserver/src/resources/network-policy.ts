@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, objectsAt, stringAt } from "../api-objec
 import type { Strategy } from "./definition.ts";
 import { invalidValue, notSupported, required } from "./field-problems.ts";
 import { oneOf, portOrNameProblems } from "./field-rules.ts";
+import { labelSelectorProblems } from "./label-selector.ts";
 
 export const networkPolicyStrategy: Strategy = {
   setDefaults: (policy) => {
@@ -15,6 +16,7 @@ export const networkPolicyStrategy: Strategy = {
     const spec = policy["spec"];
     if (!isJsonObject(spec)) return [required("spec")];
     return [
+      ...labelSelectorProblems(spec["podSelector"], "spec.podSelector"),
       ...ruleProblems(spec, "ingress", "from"),
       ...ruleProblems(spec, "egress", "to"),
       ...typeProblems(spec["policyTypes"]),
@@ -52,10 +54,13 @@ function onePortProblems(port: JsonObject, path: string): FieldError[] {
 
 function peerProblems(peer: JsonObject, path: string): FieldError[] {
   const { ipBlock } = peer;
-  const selects = peer["podSelector"] !== undefined || peer["namespaceSelector"] !== undefined;
-  if (!isJsonObject(ipBlock)) return selects ? [] : [required(path, "must specify a peer")];
+  const selectors = ["podSelector", "namespaceSelector"].filter((key) => peer[key] !== undefined);
+  const selects = selectors.length > 0;
+  const problems = selectors.flatMap((key) => labelSelectorProblems(peer[key], `${path}.${key}`));
+  if (!isJsonObject(ipBlock)) return selects ? problems : [required(path, "must specify a peer")];
   const cidr = stringAt(ipBlock, "cidr") ?? "";
   return [
+    ...problems,
     ...(selects ? [{ ...forbiddenPeer, field: path }] : []),
     ...(cidr === "" ? [required(`${path}.ipBlock.cidr`)] : cidrProblems(cidr, `${path}.ipBlock.cidr`)),
   ];

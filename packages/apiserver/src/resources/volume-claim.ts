@@ -17,7 +17,6 @@ export const volumeClaimStrategy: Strategy = {
     if (!isJsonObject(spec)) return [required("spec")];
     return [...specProblems(spec), ...(old === undefined ? [] : changeProblems(claim, spec, old))];
   },
-  selectableFields: { "status.phase": (claim) => stringAt(claim, "status", "phase") ?? "" },
 };
 
 function specProblems(spec: JsonObject): FieldError[] {
@@ -91,19 +90,34 @@ export const persistentVolumeStrategy: Strategy = {
     ...volume,
     status: { phase: "Pending", lastPhaseTransitionTime: timestamp(nowMs) },
   }),
+  prepareStatus: (volume, old, { nowMs }) => {
+    const [status, before] = [volume["status"], old["status"]].map((each) => (isJsonObject(each) ? each : {}));
+    const stays = status?.["phase"] === before?.["phase"];
+    const told = status?.["lastPhaseTransitionTime"];
+    if (stays || (told !== undefined && told !== before?.["lastPhaseTransitionTime"])) return volume;
+    return { ...volume, status: { ...status, lastPhaseTransitionTime: timestamp(nowMs) } };
+  },
   validate: (volume, old) => {
     const spec = volume["spec"];
     if (!isJsonObject(spec)) return [required("spec")];
     const capacity = valueAt(spec, "capacity", "storage");
     return [
       ...accessModeProblems(spec["accessModes"], ""),
-      ...(capacity === undefined ? [required("spec.capacity")] : []),
+      ...(capacity === undefined ? capacityProblems(spec["capacity"]) : []),
       ...optionalOneOf(spec, "persistentVolumeReclaimPolicy", "spec", ["Delete", "Recycle", "Retain"]),
       ...optionalOneOf(spec, "volumeMode", "spec", ["Block", "Filesystem"]),
       ...(old === undefined ? volumeSourceProblems(spec) : sourceChanges(spec, old["spec"])),
     ];
   },
 };
+
+/** Without any, both rules about it are broken. */
+function capacityProblems(capacity: unknown): FieldError[] {
+  return [
+    ...(isJsonObject(capacity) ? [] : [required("spec.capacity")]),
+    notSupported("spec.capacity", capacity ?? null, ["storage"]),
+  ];
+}
 
 /** Fields of a PersistentVolume that do not say where its data is. */
 const plainVolumeFields = new Set([

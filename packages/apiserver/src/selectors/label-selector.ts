@@ -19,13 +19,15 @@ export function parseLabelSelector(text: string): ParsedSelector {
     requirements.push(step.requirement);
     at = step.next;
     if (at === tokens.length) break;
-    if (tokens[at] !== ",") return { problem: `found '${tokens[at]}', expected: ',' or the end` };
+    if (tokens[at] !== ",") return { problem: `found '${tokens[at]}', expected: ',' or 'end of string'` };
     at += 1;
-    if (at === tokens.length) return { problem: "found the end, expected: a label key after ','" };
+    const next = tokens[at] ?? "";
+    if (next !== "!" && !identifier.test(next)) return { problem: `found '${next}', expected: identifier after ','` };
   }
   return { matches: (labels) => requirements.every((requirement) => meets(labels, requirement)) };
 }
 
+const identifier = /^[A-Za-z0-9_./-]+$/;
 const tokenPattern = /\s*(==|!=|=|!|,|\(|\)|>|<|[A-Za-z0-9_./-]+)\s*/y;
 
 function tokenize(text: string): string[] | undefined {
@@ -65,7 +67,7 @@ function parseRequirement(tokens: readonly string[], start: number): Step {
     case "notin":
       return parseSet(tokens, at + 2, { key, operator });
     default:
-      return { problem: `found '${operator}', expected: in, notin, =, ==, !=, >, < or ','` };
+      return { problem: `found '${operator}', expected: in, notin, =, ==, !=, gt, lt` };
   }
 }
 

@@ -4,7 +4,8 @@ import { isJsonObject, stringAt, valueAt } from "../api-object.ts";
 import type { ObjectReply } from "../request/api-request.ts";
 import { objectReply, type ReplyContext } from "../request/replies.ts";
 import type { ObjectTarget } from "../request/target.ts";
-import { parseDeleteOptions, remove } from "../verbs/delete.ts";
+import { remove } from "../verbs/delete.ts";
+import { parseDeleteOptions } from "../verbs/delete-options.ts";
 
 const versions: readonly unknown[] = ["policy/v1", "policy/v1beta1"];
 

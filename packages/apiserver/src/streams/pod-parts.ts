@@ -3,9 +3,11 @@ import { ApiError, badRequest, pathNotFound } from "../api-error.ts";
 import type { Reply, StreamReply } from "../request/api-request.ts";
 import type { ReplyContext } from "../request/replies.ts";
 import { keyOfTarget, type ObjectTarget } from "../request/target.ts";
+import { bind } from "./binding.ts";
 import { evict } from "./eviction.ts";
 import { logOptions } from "./log-request.ts";
 import { fromNode, notOffered } from "./node-error.ts";
+import { existing } from "./pod-container.ts";
 
 /** The parts of Pods, Services and Nodes that are not stored: what goes on in them, and things done to them. */
 export async function routePart(call: ReplyContext, target: ObjectTarget): Promise<Reply> {
@@ -20,7 +22,11 @@ export async function routePart(call: ReplyContext, target: ObjectTarget): Promi
     case "pods/exec":
     case "pods/attach":
     case "pods/portforward":
+      existing(call.context.store.get("pods", keyOfTarget(target))?.object, target.name);
       throw badRequest("Upgrade request required");
+    case "pods/binding":
+      if (call.request.method !== "POST") throw notAllowed();
+      return bind(call, target);
     case "pods/proxy":
     case "services/proxy":
     case "nodes/proxy":

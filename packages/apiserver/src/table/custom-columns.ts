@@ -3,19 +3,37 @@ import type { Column } from "../resources/definition.ts";
 import { ageOf } from "./age.ts";
 import { compileJsonPath } from "./json-path.ts";
 
-/** A printer column of a CustomResourceDefinition. A path that leads nowhere leaves the cell empty. */
+/** A printer column of a CustomResourceDefinition. A path that leads nowhere, or to another type, leaves the cell empty. */
 export function customColumn({ name, type, jsonPath, priority = 0 }: PrinterColumn): Column {
   const path = compileJsonPath(jsonPath);
   const cell: Column["cell"] = (object, nowMs) => {
     const [value] = path?.(object) ?? [];
-    if (value === undefined || value === null) return type === "date" ? "<unknown>" : "";
-    if (type === "date") return typeof value === "string" ? ageOf(value, nowMs) : "<invalid>";
-    return typeof value === "number" || typeof value === "boolean"
-      ? value
-      : typeof value === "string"
-        ? value
-        : JSON.stringify(value);
+    return value === undefined || value === null ? null : cellOf(type, value, nowMs);
   };
-  // Ages are worked out here, so that clients show them as they are.
-  return { name, type: type === "date" ? "string" : type, priority, cell };
+  return { name, type, priority, cell };
 }
+
+function cellOf(type: PrinterColumn["type"], value: unknown, nowMs: number): string | number | boolean | null {
+  switch (type) {
+    case "string":
+      return typeof value === "string" ? value : JSON.stringify(value);
+    case "integer":
+      return typeof value === "number" ? Math.trunc(value) : null;
+    case "number":
+      return typeof value === "number" ? value : null;
+    case "boolean":
+      return typeof value === "boolean" ? value : null;
+    case "date":
+      if (typeof value !== "string") return null;
+      return Number.isNaN(Date.parse(value)) ? "<invalid>" : ageOf(value, nowMs);
+    default:
+      return type satisfies never;
+  }
+}
+
+/** What kinds show that name no columns. */
+export const customAgeColumn: Column = customColumn({
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+});

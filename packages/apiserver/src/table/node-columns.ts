@@ -1,18 +1,22 @@
 import { type ApiObject, objectsAt, stringAt, valueAt } from "../api-object.ts";
 import type { Column } from "../resources/definition.ts";
-import { ageColumn, at, type Cell, joined, none, text } from "./column.ts";
+import { ageColumn, type Cell, joined, none, orEmpty, text } from "./column.ts";
 
 export const nodeColumns: readonly Column[] = [
   text("Status", nodeStatus),
   text("Roles", nodeRoles),
   ageColumn,
-  text("Version", at("status", "nodeInfo", "kubeletVersion")),
+  text("Version", orEmpty("status", "nodeInfo", "kubeletVersion")),
   text("Internal-IP", nodeAddress("InternalIP"), 1),
   text("External-IP", nodeAddress("ExternalIP"), 1),
-  text("OS-Image", at("status", "nodeInfo", "osImage"), 1),
-  text("Kernel-Version", at("status", "nodeInfo", "kernelVersion"), 1),
-  text("Container-Runtime", at("status", "nodeInfo", "containerRuntimeVersion"), 1),
+  text("OS-Image", reported("osImage"), 1),
+  text("Kernel-Version", reported("kernelVersion"), 1),
+  text("Container-Runtime", reported("containerRuntimeVersion"), 1),
 ];
+
+function reported(field: string): Cell {
+  return (node) => stringAt(node, "status", "nodeInfo", field) || "<unknown>";
+}
 
 function nodeStatus(node: ApiObject): string {
   const ready = objectsAt(node, "status", "conditions").find(({ type }) => type === "Ready")?.["status"];

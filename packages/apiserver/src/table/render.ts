@@ -1,24 +1,17 @@
 import type { WatchEvent } from "@agent-sandbox/kube";
+import { badRequest } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
-import type { ApiRequest } from "../request/api-request.ts";
+import type { Representation } from "../request/negotiation.ts";
+import { partialObject } from "../request/partial-metadata.ts";
 import type { Query } from "../request/query.ts";
 import type { Target } from "../request/target.ts";
 import type { Column } from "../resources/definition.ts";
 
-/** Whether the client prefers a table, as `kubectl get` does: the first type it names that the server can give. */
-export function wantsTable({ headers }: ApiRequest): boolean {
-  for (const type of (headers["accept"] ?? "").split(",")) {
-    const [media, ...parameters] = type.split(";").map((part) => part.trim());
-    if (media !== "application/json" && media !== "*/*" && media !== "application/*") continue;
-    const as = parameters.find((parameter) => parameter.startsWith("as="))?.slice(3);
-    if (as === undefined) return false;
-    if (as === "Table" && parameters.includes("v=v1") && parameters.includes("g=meta.k8s.io")) return true;
-  }
-  return false;
-}
+type Tabular = Extract<Representation, { apiVersion: string }>;
 
 interface RenderOptions {
   readonly query: Query;
+  readonly representation: Tabular;
   readonly nowMs: number;
 }
 
@@ -39,13 +32,13 @@ export function renderObject(target: Target, object: ApiObject, options: RenderO
 export async function* renderWatch(
   target: Target,
   events: AsyncIterable<readonly WatchEvent[]>,
-  { query, nowMs }: { query: Query; nowMs: () => number },
+  { nowMs, ...options }: Omit<RenderOptions, "nowMs"> & { readonly nowMs: () => number },
 ): AsyncGenerator<readonly WatchEvent[]> {
   let columns = true;
   for await (const batch of events) {
     yield batch.map((event) => {
       if (event.type === "ERROR") return event;
-      const table = renderObject(target, event.object as ApiObject, { query, nowMs: nowMs() });
+      const table = renderObject(target, event.object as ApiObject, { ...options, nowMs: nowMs() });
       const shown = columns ? table : { ...table, columnDefinitions: null };
       columns = false;
       return { type: event.type, object: shown };
@@ -56,15 +49,20 @@ export async function* renderWatch(
 function tableOf(target: Target, items: readonly ApiObject[], options: RenderOptions & { metadata: object }): object {
   const { columns } = target.version;
   const shown = columns.some(({ isName }) => isName === true) ? columns : [nameColumn, ...columns];
-  const include = options.query.oneOf("includeObject", ["None", "Metadata", "Object"]) ?? "Metadata";
+  const { apiVersion } = options.representation;
+  const include = includedPart(options.query);
+  const included = (object: ApiObject): object | null => {
+    if (include === "None") return null;
+    return include === "Object" ? object : partialObject(object, apiVersion);
+  };
   return {
     kind: "Table",
-    apiVersion: "meta.k8s.io/v1",
+    apiVersion,
     metadata: options.metadata,
     columnDefinitions: shown.map(definitionOf),
     rows: items.map((object) => ({
       cells: shown.map((column) => column.cell(object, options.nowMs)),
-      ...(include === "None" ? {} : { object: include === "Object" ? object : partial(object) }),
+      object: included(object),
     })),
   };
 }
@@ -80,6 +78,13 @@ function definitionOf({ name, type, priority = 0, isName }: Column): object {
   return { name, type, format: isName === true ? "name" : "", description: "", priority };
 }
 
-function partial({ metadata }: ApiObject): object {
-  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata };
+type Included = "None" | "Metadata" | "Object";
+
+function includedPart(query: Query): Included {
+  const asked = query.text("includeObject") || "Metadata";
+  if (asked === "None" || asked === "Metadata" || asked === "Object") return asked;
+  const why = "must be 'Metadata', 'Object', 'None', or empty";
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(asked)}: ${why}`,
+  );
 }

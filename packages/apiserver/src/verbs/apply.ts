@@ -3,6 +3,7 @@ import { type ApiObject, isJsonObject, stringAt } from "../api-object.ts";
 import { applyConfiguration } from "../apply/apply-configuration.ts";
 import { conflictError } from "../apply/conflict.ts";
 import { typeText } from "../apply/go-format.ts";
+import type { FieldConflict } from "../apply/ownership.ts";
 import { timestamp } from "../clock.ts";
 import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts";
 import type { ApiContext } from "./context.ts";
@@ -26,13 +27,7 @@ export async function apply(
 ): Promise<Written> {
   const { definition, subresource } = target;
   const config = decodeConfiguration(body, target);
-  const writer = { kind: kindVersions(target), manager: options.manager ?? "", subresource };
-  const wanted = (live: ApiObject | undefined): ApiObject => {
-    const applied = applyConfiguration({ ...writer, now: timestamp(context.clock.now()), live, config, force });
-    if ("conflicts" in applied) throw conflictError(applied.conflicts);
-    if ("problem" in applied) throw badRequest(applied.problem);
-    return applied.object;
-  };
+  const wanted = applyWith(context, target, { config, force, manager: options.manager });
   return context.store.write((view, revision) => {
     const call = { context, view, revision };
     const missing = view.get(definition.id, keyOfTarget(target)) === undefined;
@@ -48,6 +43,35 @@ export async function apply(
       creation: { ...options, comesWithOwners: true },
     });
   });
+}
+
+interface Configuration {
+  readonly config: ApiObject;
+  readonly force: boolean;
+  readonly manager: string | undefined;
+  /** The version that conflicts are told in, where the client knows no other. Default: the one that each owner used. */
+  readonly shownVersion?: string;
+}
+
+/** Makes the wanted object, in the version of the configuration, out of the one that is there. */
+export function applyWith(
+  { clock }: ApiContext,
+  target: ObjectTarget,
+  { config, force, manager = "", shownVersion }: Configuration,
+): (live: ApiObject | undefined) => ApiObject {
+  const { subresource } = target;
+  const writer = { kind: kindVersions(target), manager, subresource };
+  return (live) => {
+    const applied = applyConfiguration({ ...writer, now: timestamp(clock.now()), live, config, force });
+    if ("conflicts" in applied) throw conflictError(shown(applied.conflicts, shownVersion));
+    if ("problem" in applied) throw badRequest(applied.problem);
+    return applied.object;
+  };
+}
+
+function shown(conflicts: readonly FieldConflict[], apiVersion: string | undefined): readonly FieldConflict[] {
+  if (apiVersion === undefined) return conflicts;
+  return conflicts.map((conflict) => ({ ...conflict, owner: { ...conflict.owner, apiVersion } }));
 }
 
 /** A configuration says what it is: its fields mean nothing without a version. */

@@ -1,4 +1,5 @@
 import type { PodStreams } from "@agent-sandbox/kube";
+import type { ApiObject } from "../api-object.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { AccessControl } from "../authorization/access-control.ts";
 import type { Clock } from "../clock.ts";
@@ -26,6 +27,7 @@ export interface ApiContext {
   readonly closing: AbortSignal;
 }
 
-export function admissionContext({ clock, nodeName, addresses, registry }: ApiContext): AdmissionContext {
-  return { nowMs: clock.now(), nodeName, addresses, registry };
+export function admissionContext({ clock, nodeName, addresses, registry, store }: ApiContext): AdmissionContext {
+  const find = (resource: string, key: string): ApiObject | undefined => store.get(resource, key)?.object;
+  return { nowMs: clock.now(), nodeName, addresses, registry, find };
 }

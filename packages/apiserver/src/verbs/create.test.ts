@@ -182,6 +182,6 @@ describe("create", () => {
     expect(warned.body.spec).not.toHaveProperty("operatingMod");
     const ignored = await api.send("POST", `${sandboxes}?dryRun=All&fieldValidation=Ignore`, body);
     expect(ignored.headers).not.toHaveProperty("warning");
-    expect((await api.send("POST", `${sandboxes}?fieldValidation=Loud`, body)).status).toBe(400);
+    expect((await api.send("POST", `${sandboxes}?fieldValidation=Loud`, body)).status).toBe(422);
   });
 });

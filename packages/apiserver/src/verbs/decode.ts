@@ -6,6 +6,7 @@ import type { Target } from "../request/target.ts";
 export function decodeObject(body: unknown, target: Target): ApiObject {
   if (!isJsonObject(body)) throw badRequest("the body of the request must be a JSON object");
   const { definition, version, namespace } = target;
+  if (!definition.typed && definition.review === undefined) requireType(body, definition.kind);
   const { apiVersion = version.apiVersion, kind = definition.kind } = body;
   if (apiVersion !== version.apiVersion || kind !== definition.kind) {
     throw badRequest(
@@ -17,17 +18,27 @@ export function decodeObject(body: unknown, target: Target): ApiObject {
   return { ...body, apiVersion: version.apiVersion, kind: definition.kind, metadata: placed(metadata, namespace) };
 }
 
+/** A kind that was defined at run time is known by its name alone. */
+function requireType(body: JsonObject, wanted: string): void {
+  for (const [field, name] of [
+    ["kind", "Kind"],
+    ["apiVersion", "apiVersion"],
+  ] as const) {
+    if ((body[field] ?? "") !== "") continue;
+    throw badRequest(`the object provided is unrecognized (must be of type ${wanted}): Object '${name}' is missing`);
+  }
+}
+
+/** An object that belongs to no namespace loses the one it names. */
 function placed(metadata: JsonObject, namespace: string | undefined): ApiObject["metadata"] {
-  const given = metadata["namespace"];
+  const { namespace: given, ...rest } = metadata;
+  if (namespace === undefined) return rest;
   if (given !== undefined && given !== "" && given !== namespace) {
     throw badRequest(
-      namespace === undefined
-        ? "the namespace of the provided object must be empty: the resource is cluster-scoped"
-        : `the namespace of the provided object does not match the namespace sent on the request: ${JSON.stringify(given)}, "${namespace}"`,
+      `the namespace of the provided object does not match the namespace sent on the request: ${JSON.stringify(given)}, "${namespace}"`,
     );
   }
-  const { namespace: _given, ...rest } = metadata;
-  return namespace === undefined ? rest : { ...rest, namespace };
+  return { ...rest, namespace };
 }
 
 /** For writes to a named object: the body may leave the name out, and must not say another. */

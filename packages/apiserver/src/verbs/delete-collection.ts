@@ -4,13 +4,17 @@ import type { Query } from "../request/query.ts";
 import type { Target } from "../request/target.ts";
 import { toVersion } from "../resources/versions.ts";
 import type { ApiContext } from "./context.ts";
-import { type DeleteOptions, remove } from "./delete.ts";
+import { remove } from "./delete.ts";
+import type { DeleteOptions } from "./delete-options.ts";
 import { parseSelection } from "./selection.ts";
 
 /** Deletions under way at once: enough to fill a commit, and a bound on what waits in memory. */
 const concurrency = 256;
 
-/** Deletes everything that matches. What vanished or changed meanwhile is somebody else's business. */
+/**
+ * Deletes everything that matches, and answers with what it found. What vanished or changed meanwhile is somebody else's
+ * business.
+ */
 export async function deleteCollection(
   context: ApiContext,
   target: Target,
@@ -21,16 +25,14 @@ export async function deleteCollection(
   const selection = parseSelection(query, definition);
   const prefix = namespace === undefined ? "" : `${namespace}/`;
   const found = [...context.store.list(definition.id, prefix)].filter(({ object }) => selection.matches(object));
-  const removed: ApiObject[] = [];
   for (let at = 0; at < found.length; at += concurrency) {
     const batch = found.slice(at, at + concurrency).map(async ({ object }) => {
       const { name = "", uid } = object.metadata;
-      const result = await remove(context, { ...target, name }, { ...options, uid }).catch(ignoreGone);
-      if (result !== undefined) removed.push(toVersion(definition, result.object, version));
+      await remove(context, { ...target, name }, { ...options, uid }).catch(ignoreGone);
     });
     await Promise.all(batch);
   }
-  return removed;
+  return found.map(({ object }) => toVersion(definition, object, version));
 }
 
 function ignoreGone(error: unknown): undefined {

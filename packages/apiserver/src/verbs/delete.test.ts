@@ -87,15 +87,35 @@ describe("delete", () => {
   });
 
   test.for([
-    { gracePeriodSeconds: -1 },
-    { gracePeriodSeconds: "x" },
-    { propagationPolicy: "Sideways" },
-    { dryRun: ["Some"] },
-    { preconditions: { uid: 5 } },
-    [],
-  ])("refuses options %j", async (options) => {
+    [{ gracePeriodSeconds: -1 }, 400],
+    [{ gracePeriodSeconds: "x" }, 400],
+    [{ preconditions: { uid: 5 } }, 400],
+    [{ kind: "ConfigMap" }, 400],
+    [[], 400],
+    [{ propagationPolicy: "Sideways" }, 422],
+    [{ propagationPolicy: "Orphan", orphanDependents: false }, 422],
+    [{ dryRun: ["Some"] }, 422],
+  ] as const)("refuses options %j with %i", async ([options, status]) => {
     await api.send("POST", configMaps, configMap("optioned"));
-    expect((await api.send("DELETE", `${configMaps}/optioned`, options)).status).toBe(400);
+    expect((await api.send("DELETE", `${configMaps}/optioned`, options)).status).toBe(status);
+    expect((await api.get(`${configMaps}/optioned`)).metadata).not.toHaveProperty("deletionTimestamp");
+  });
+
+  test("shows what went at once as it was", async () => {
+    const accounts = "/api/v1/namespaces/default/serviceaccounts";
+    const made = await api.create(accounts, { metadata: { name: "plain" } });
+    expect((await api.send("DELETE", `${accounts}/plain`)).body).toEqual(made);
+  });
+
+  test("lets a second deletion say anew what becomes of dependents", async () => {
+    await api.create(configMaps, configMap("twice", { finalizers: ["example.com/a"] }));
+    await api.send("DELETE", `${configMaps}/twice`, { propagationPolicy: "Foreground" });
+    const { body } = await api.send("DELETE", `${configMaps}/twice`, { propagationPolicy: "Background" });
+    expect(body.metadata.finalizers).toEqual(["example.com/a"]);
+  });
+
+  test("deletes namespaces one by one", async () => {
+    expect((await api.send("DELETE", "/api/v1/namespaces?dryRun=All")).status).toBe(405);
   });
 
   test("deletes many by their labels", async () => {

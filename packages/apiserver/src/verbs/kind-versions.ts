@@ -10,6 +10,7 @@ import type { ResourceDefinition, ServedVersion } from "../resources/definition.
 import { toVersion } from "../resources/versions.ts";
 
 const status: FieldSet = fieldSetOf([[field("status")]]);
+const specification: FieldSet = fieldSetOf([[field("spec")]]);
 const allButStatus: FieldSet = fieldSetOf([[field("metadata")], [field("spec")]]);
 
 type Endpoint = "object" | "status";
@@ -33,7 +34,7 @@ function describe(definition: ResourceDefinition, endpoint: Endpoint): KindVersi
     convert: (object, apiVersion) => converted(definition, object, versions.get(apiVersion)),
     schema: (apiVersion) => versions.get(apiVersion)?.schema,
     resetFields: (apiVersion) => {
-      if (endpoint === "status") return allButStatus;
+      if (endpoint === "status") return definition.statusTakesMetadata ? specification : allButStatus;
       return versions.get(apiVersion)?.hasStatus === true ? status : noFields;
     },
     zeroObject: (apiVersion) => {

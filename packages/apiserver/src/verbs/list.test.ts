@@ -78,16 +78,33 @@ describe("list", () => {
     "fieldSelector=spec.unknown%3Dx",
     "fieldSelector=a",
     "resourceVersion=abc",
-    "resourceVersionMatch=Exact",
-    "resourceVersionMatch=Sometimes&resourceVersion=1",
-    "resourceVersionMatch=Exact&resourceVersion=0",
     "limit=1&limit=2",
     "watch=perhaps",
+    "timeoutSeconds=soon",
   ])("refuses %s", async (query) => {
     expect(await api.send("GET", `${configMaps}?${query}`)).toMatchObject({
       status: 400,
       body: { reason: "BadRequest" },
     });
+  });
+
+  test.for([
+    ["resourceVersionMatch=Exact", "resourceVersionMatch"],
+    ["resourceVersionMatch=Sometimes&resourceVersion=1", "resourceVersionMatch"],
+    ["resourceVersionMatch=Exact&resourceVersion=0", "resourceVersionMatch"],
+    ["sendInitialEvents=true", "sendInitialEvents"],
+  ] as const)("calls %s invalid, naming %s", async ([query, field]) => {
+    expect(await api.send("GET", `${configMaps}?${query}`)).toMatchObject({
+      status: 422,
+      body: { reason: "Invalid", details: { kind: "ListOptions", causes: [{ field }] } },
+    });
+  });
+
+  test("takes no revision beside a page token", async () => {
+    const { body } = await api.send("GET", `${configMaps}?limit=1`);
+    const next = `${configMaps}?limit=1&continue=${body.metadata.continue}`;
+    expect((await api.send("GET", `${next}&resourceVersion=1`)).status).toBe(400);
+    expect((await api.send("GET", `${next}&resourceVersion=0`)).status).toBe(200);
   });
 
   test("asks to wait for a revision that does not exist yet", async () => {

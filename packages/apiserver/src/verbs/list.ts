@@ -6,6 +6,7 @@ import { toVersion } from "../resources/versions.ts";
 import type { Store, Stored } from "../store/store.ts";
 import type { ApiContext } from "./context.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
+import { type ListOptions, parseListOptions } from "./list-options.ts";
 import { parseSelection, type Selection } from "./selection.ts";
 
 export interface ListResult {
@@ -21,12 +22,15 @@ export interface ListResult {
 export function list(context: ApiContext, target: Target, query: Query): ListResult {
   const { store } = context;
   const selection = parseSelection(query, target.definition);
-  const limit = query.count("limit") ?? 0;
-  const token = query.text("continue") || undefined;
-  const start = token === undefined ? undefined : decodeContinue(token);
-  const revision = start?.revision ?? listRevision(store, query);
+  const options = parseListOptions(query, "list");
+  const { limit, continueToken } = options;
+  const start = continueToken === undefined ? undefined : decodeContinue(continueToken);
+  if (start !== undefined && !isLatest(options)) {
+    throw badRequest("specifying resource version is not allowed when using continue");
+  }
+  const revision = start?.revision ?? listRevision(store, options);
   const prefix = target.namespace === undefined ? "" : `${target.namespace}/`;
-  const found = storedAt(store, { resource: target.definition.id, revision, prefix, paging: token !== undefined });
+  const found = storedAt(store, { resource: target.definition.id, revision, prefix, paging: start !== undefined });
   const page = takePage(found, { after: start?.after, limit, selection });
   const metadata = {
     resourceVersion: String(revision),
@@ -36,16 +40,11 @@ export function list(context: ApiContext, target: Target, query: Query): ListRes
   return { items: page.items.map(({ object }) => toVersion(target.definition, object, target.version)), metadata };
 }
 
+const isLatest = ({ resourceVersion }: ListOptions): boolean => resourceVersion === "" || resourceVersion === "0";
+
 /** Which revision a list shows: the newest unless an exact one is asked for. */
-function listRevision(store: Store, query: Query): number {
-  const asked = query.text("resourceVersion") ?? "";
-  const match = query.oneOf("resourceVersionMatch", ["Exact", "NotOlderThan"]);
-  if (match !== undefined && asked === "") {
-    throw badRequest("resourceVersionMatch is forbidden unless resourceVersion is provided");
-  }
-  const revision = parseRevision(asked);
-  if (match === "Exact" && revision === 0)
-    throw badRequest('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+function listRevision(store: Store, { resourceVersion, match }: ListOptions): number {
+  const revision = parseRevision(resourceVersion);
   if (revision > store.revision) throw tooNew(revision, store.revision);
   return match === "Exact" ? revision : store.revision;
 }

@@ -59,15 +59,13 @@ describe("managedFields", () => {
       "restartPolicy",
       "schedulerName",
       "securityContext",
-      "serviceAccount",
-      "serviceAccountName",
       "terminationGracePeriodSeconds",
     ];
     const leaves = (names: string[]): object => Object.fromEntries(names.map((name) => [`f:${name}`, {}]));
     expect(entriesOf(created).map(({ fieldsV1 }) => fieldsV1)).toEqual([
       { "f:spec": { "f:containers": { 'k:{"name":"main"}': { ".": {}, ...leaves(container) } }, ...leaves(fields) } },
     ]);
-    expect(created.spec).toMatchObject({ nodeName: "box" });
+    expect(created.spec).toMatchObject({ nodeName: "box", serviceAccountName: "default" });
   });
 
   test("moves fields to whoever changes them, by update or by any patch", async () => {
@@ -125,6 +123,8 @@ describe("managedFields", () => {
   test("records a scale for its own path", async () => {
     const pools = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/sandboxwarmpools";
     await api.create(`${pools}?fieldManager=alice`, {
+      apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+      kind: "SandboxWarmPool",
       metadata: { name: "scaled" },
       spec: { replicas: 1, sandboxTemplateRef: { name: "t" } },
     });

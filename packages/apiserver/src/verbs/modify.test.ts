@@ -52,6 +52,26 @@ describe("update", () => {
     expect(answer).toMatchObject({ status: 409, body: { reason: "Conflict" } });
   });
 
+  test("creates the kinds that may be created so, and no others", async () => {
+    const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    const lease = { metadata: { name: "new" }, spec: { holderIdentity: "a" } };
+    expect((await api.send("PUT", `${leases}/new?dryRun=All`, lease)).status).toBe(201);
+    expect(await api.send("PUT", `${leases}/new`, lease)).toMatchObject({ status: 201, body: { spec: lease.spec } });
+    const meant = { ...lease, metadata: { name: "other", uid: "some" } };
+    expect(await api.send("PUT", `${leases}/other`, meant)).toMatchObject({
+      status: 409,
+      body: { reason: "Conflict" },
+    });
+    expect((await api.send("PUT", `${configMaps}/new`, configMap("new"))).status).toBe(404);
+  });
+
+  test("must name the object in the body too", async () => {
+    await api.create(configMaps, configMap("unnamed"));
+    const answer = await api.send("PUT", `${configMaps}/unnamed`, { data: { a: "1" } });
+    expect(answer).toMatchObject({ status: 400, body: { reason: "BadRequest" } });
+    expect(await api.get(`${configMaps}/unnamed`)).not.toHaveProperty("data");
+  });
+
   test("lets built-in kinds leave the resourceVersion out, custom ones not", async () => {
     await api.create(configMaps, configMap("unconditional"));
     await api.create(sandboxes, sandbox("unconditional"));

@@ -4,6 +4,7 @@ import { withoutIdleTimes } from "../apply/idle-times.ts";
 import { equalJson } from "../json.ts";
 import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts";
 import { admitShape, checkStored, settle, stamped } from "../resources/admission.ts";
+import type { Strategy } from "../resources/definition.ts";
 import { updatedMetadata } from "../resources/metadata.ts";
 import { toVersion } from "../resources/versions.ts";
 import type { Decided, Stored, View } from "../store/store.ts";
@@ -20,6 +21,8 @@ export interface Modification extends WriteOptions {
   readonly needsRevision: boolean;
   /** Whether the wanted object has its `managedFields` already, as an apply leaves them. Default: they are recorded here. */
   readonly comesWithOwners?: boolean;
+  /** Whether the wanted object comes out of a patch. */
+  readonly isPatch?: boolean;
   /** The endpoint that the writer is recorded for, where the target is not it. */
   readonly recordedFor?: "scale";
 }
@@ -67,34 +70,38 @@ function checkPreconditions(
 ): void {
   const subject = subjectOf(target, target.name);
   const { uid, resourceVersion } = given.metadata;
-  if (uid !== undefined && uid !== "" && uid !== old.object.metadata.uid) throw uidConflict(subject, uid, old.object);
+  if (uid !== undefined && uid !== "" && uid !== old.object.metadata.uid)
+    throw uidConflict(subject, uid, old.object.metadata.uid);
   if (resourceVersion === undefined || resourceVersion === "") {
     if (!needsRevision) return;
     const message = "Invalid value: 0: must be specified for an update";
-    throw invalid(target.definition.kind, subject, [
+    // Kubernetes names the resource here, where every other invalid object is named by its kind.
+    throw invalid(target.definition.plural, subject, [
       { field: "metadata.resourceVersion", reason: "FieldValueInvalid", message },
     ]);
   }
   if (resourceVersion !== String(old.revision)) throw modified(subject);
 }
 
-export function uidConflict(subject: ErrorSubject, uid: string, object: ApiObject): Error {
-  return conflict(
-    subject,
-    `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${object.metadata.uid}`,
-  );
+export function uidConflict(subject: ErrorSubject, wanted: string, found: string | undefined): Error {
+  return conflict(subject, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`);
 }
 
-export function modified(subject: ErrorSubject): Error {
+function modified(subject: ErrorSubject): Error {
   return conflict(
     subject,
     "the object has been modified; please apply your changes to the latest version and try again",
   );
 }
 
-/** The status is written through its own subresource alone, and nothing else through that. */
-function merged({ version, subresource }: ObjectTarget, given: ApiObject, current: ApiObject): ApiObject {
+/** The status is written through its own subresource alone, and no specification through that. */
+function merged(target: ObjectTarget, given: ApiObject, current: ApiObject): ApiObject {
+  const { definition, version, subresource } = target;
   if (subresource === "status") {
+    if (definition.statusTakesMetadata) {
+      const metadata = updatedMetadata(given.metadata, current.metadata);
+      return withStatus({ ...current, metadata }, given["status"]);
+    }
     const { managedFields = current.metadata.managedFields } = given.metadata;
     const metadata = managedFields === undefined ? current.metadata : { ...current.metadata, managedFields };
     return withStatus({ ...current, metadata }, given["status"]);
@@ -123,15 +130,19 @@ function prepare({ context, target, modification }: ModificationCall, { shaped, 
   const { manager = "", comesWithOwners = false, recordedFor } = modification;
   const write = { target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current };
   const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
+  const admission = admissionContext(context);
   const prepared =
-    subresource === "status" ? owned : (strategy.prepareUpdate?.(owned, old, admissionContext(context)) ?? owned);
-  if (!hasGeneration || equalJson(specification(prepared), specification(old))) return prepared;
+    (subresource === "status"
+      ? strategy.prepareStatus?.(owned, old, admission)
+      : strategy.prepareUpdate?.(owned, old, admission)) ?? owned;
+  if (!hasGeneration || equalJson(countedPart(strategy, prepared), countedPart(strategy, old))) return prepared;
   const generation = (old.metadata.generation ?? 0) + 1;
   return { ...prepared, metadata: { ...prepared.metadata, generation } };
 }
 
 /** Everything whose change counts as a new generation. */
-function specification(object: ApiObject): unknown {
+function countedPart(strategy: Strategy, object: ApiObject): unknown {
+  if (strategy.generationPart !== undefined) return strategy.generationPart(object);
   const { apiVersion: _apiVersion, metadata: _metadata, status: _status, ...rest } = object;
   return rest;
 }

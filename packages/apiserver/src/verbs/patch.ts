@@ -25,7 +25,7 @@ export interface PatchRequest {
 const jsonPatchType = "application/json-patch+json";
 const mergePatchType = "application/merge-patch+json";
 const strategicPatchType = "application/strategic-merge-patch+json";
-const applyType = "application/apply-patch+yaml";
+export const applyType = "application/apply-patch+yaml";
 
 /** Reads what kind of patch a request is. */
 export function parsePatch({ headers, body }: Pick<ApiRequest, "headers" | "body">, query: Query): PatchRequest {
@@ -52,6 +52,7 @@ export async function patch(
   return modify(context, target, {
     ...options,
     needsRevision: false,
+    isPatch: true,
     wanted: (current) => withName(decodeObject(change(current), target), target.name),
   });
 }
@@ -66,13 +67,8 @@ export function patcher(target: ObjectTarget, { type, body }: PatchRequest): (cu
   return strategic ? strategicPatcher(target, body) : (current) => applyMergePatch(current, body);
 }
 
-function unsupported({ definition, subresource }: ObjectTarget): ApiError {
-  const accepted = [
-    jsonPatchType,
-    mergePatchType,
-    ...(definition.typed ? [strategicPatchType] : []),
-    ...(subresource === "scale" ? [] : [applyType]),
-  ];
+function unsupported({ definition }: ObjectTarget): ApiError {
+  const accepted = [jsonPatchType, mergePatchType, ...(definition.typed ? [strategicPatchType] : []), applyType];
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
   return new ApiError("UnsupportedMediaType", message);
 }

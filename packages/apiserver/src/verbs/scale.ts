@@ -1,8 +1,7 @@
-import { badRequest, invalid } from "../api-error.ts";
+import { badRequest } from "../api-error.ts";
 import { type ApiObject, isJsonObject, valueAt } from "../api-object.ts";
-import { type ObjectTarget, subjectOf } from "../request/target.ts";
+import type { ObjectTarget } from "../request/target.ts";
 import type { ScalePaths } from "../resources/definition.ts";
-import { invalidValue } from "../resources/field-problems.ts";
 import type { ApiContext } from "./context.ts";
 import { modify } from "./modify.ts";
 import { type PatchRequest, patcher } from "./patch.ts";
@@ -71,27 +70,35 @@ async function writeScale(
 }
 
 function scaled(target: ObjectTarget, current: ApiObject, scale: object): ApiObject {
-  const replicas = valueAt(scale, "spec", "replicas") ?? 0;
-  if (!Number.isInteger(replicas) || (replicas as number) < 0) {
-    const problem = invalidValue("spec.replicas", replicas, "must be a whole number, 0 or more");
-    throw invalid("Scale", subjectOf(target, target.name), [problem]);
-  }
-  const keys = keysOf((target.version.scale as ScalePaths).specReplicasPath);
+  const path = (target.version.scale as ScalePaths).specReplicasPath;
   const { uid, resourceVersion } = (valueAt(scale, "metadata") ?? {}) as { uid?: string; resourceVersion?: string };
   const preconditions = {
     ...(uid === undefined ? {} : { uid }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
   const { uid: _uid, resourceVersion: _version, ...metadata } = current.metadata;
-  return { ...(setAt(current, keys, replicas) as ApiObject), metadata: { ...metadata, ...preconditions } };
+  const next = setAt(current, path, replicasOf(scale)) as ApiObject;
+  return { ...next, metadata: { ...metadata, ...preconditions } };
+}
+
+/** How many a Scale asks for; which numbers are right is for the kind to say. */
+export function replicasOf(scale: object): number {
+  const replicas = valueAt(scale, "spec", "replicas") ?? 0;
+  if (Number.isInteger(replicas)) return replicas as number;
+  throw badRequest(`Scale in version "v1" cannot be handled as a Scale: spec.replicas must be a whole number`);
 }
 
 const keysOf = (path: string): string[] => path.split(".").filter((key) => key !== "");
 
 const at = (object: ApiObject, path: string): unknown => valueAt(object, ...keysOf(path));
 
-function setAt(value: unknown, [key, ...rest]: readonly string[], leaf: unknown): unknown {
+/** A copy with another value at a path such as `.spec.replicas`. */
+export function setAt(value: unknown, path: string, leaf: unknown): unknown {
+  return setIn(value, keysOf(path), leaf);
+}
+
+function setIn(value: unknown, [key, ...rest]: readonly string[], leaf: unknown): unknown {
   if (key === undefined) return leaf;
   const owner = isJsonObject(value) ? value : {};
-  return { ...owner, [key]: setAt(owner[key], rest, leaf) };
+  return { ...owner, [key]: setIn(owner[key], rest, leaf) };
 }

@@ -33,10 +33,14 @@ function fieldSelector(text: string | undefined, definition: ResourceDefinition)
   if (text === undefined || text === "") return undefined;
   const parsed = parseFieldSelector(text);
   if ("problem" in parsed) throw badRequest(parsed.problem);
-  const known = definition.strategy.selectableFields ?? {};
+  const known = definition.strategy.selectableFields;
   for (const field of parsed.selector.fields) {
-    if (field === "metadata.name" || field === "metadata.namespace" || Object.hasOwn(known, field)) continue;
-    throw badRequest(`field label not supported: ${field}`);
+    if (field === "metadata.name" || field === "metadata.namespace" || Object.hasOwn(known ?? {}, field)) continue;
+    throw badRequest(
+      known === undefined
+        ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`
+        : `field label not supported: ${field}`,
+    );
   }
   return parsed.selector;
 }

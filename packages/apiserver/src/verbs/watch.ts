@@ -1,5 +1,5 @@
 import type { WatchEvent } from "@agent-sandbox/kube";
-import { badRequest, expired } from "../api-error.ts";
+import { expired } from "../api-error.ts";
 import { type ApiObject, withMetadata } from "../api-object.ts";
 import type { Query } from "../request/query.ts";
 import type { Target } from "../request/target.ts";
@@ -7,6 +7,7 @@ import { toVersion } from "../resources/versions.ts";
 import type { Change, Store, Stored } from "../store/store.ts";
 import type { ApiContext } from "./context.ts";
 import { parseRevision, tooNew } from "./list.ts";
+import { type ListOptions, parseListOptions } from "./list-options.ts";
 import { parseSelection, type Selection } from "./selection.ts";
 import { Waker } from "./waker.ts";
 
@@ -49,10 +50,11 @@ class WatchSession {
     this.#target = target;
     this.#selection = parseSelection(query, target.definition);
     this.#bookmarks = query.flag("allowWatchBookmarks");
-    const seconds = query.count("timeoutSeconds") || defaultTimeoutSeconds;
+    const options = parseListOptions(query, "watch");
+    const seconds = options.timeoutSeconds || defaultTimeoutSeconds;
     this.#timeoutMs = Math.min(seconds, maxTimeoutSeconds) * 1000;
     this.#prefix = target.namespace === undefined ? "" : `${target.namespace}/`;
-    const start = startOf(query, this.#bookmarks);
+    const start = startOf(options, this.#bookmarks);
     if (start.revision > this.#store.revision) throw tooNew(start.revision, this.#store.revision);
     this.#initialBookmark = start.endBookmark;
     // No revision and no initial events: from now on.
@@ -127,14 +129,9 @@ interface Start {
   readonly endBookmark: boolean;
 }
 
-function startOf(query: Query, bookmarks: boolean): Start {
-  const revision = parseRevision(query.text("resourceVersion") ?? "");
-  const match = query.oneOf("resourceVersionMatch", ["NotOlderThan"]);
-  const asked = query.text("sendInitialEvents") === undefined ? undefined : query.flag("sendInitialEvents");
-  if (asked !== undefined && match === undefined) {
-    throw badRequest('sendInitialEvents requires setting resourceVersionMatch to "NotOlderThan"');
-  }
-  if (asked === undefined && match !== undefined)
-    throw badRequest("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
-  return { revision, initial: asked ?? revision === 0, endBookmark: asked === true && bookmarks };
+/** Who names no revision, or any, gets what is there first, and is told when that was all. */
+function startOf({ resourceVersion, sendInitialEvents }: ListOptions, bookmarks: boolean): Start {
+  const revision = parseRevision(resourceVersion);
+  const initial = sendInitialEvents ?? revision === 0;
+  return { revision, initial, endBookmark: initial && bookmarks };
 }

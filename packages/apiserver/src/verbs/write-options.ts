@@ -1,18 +1,26 @@
-import { badRequest, type FieldError, invalid } from "../api-error.ts";
+import { type FieldError, invalid } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import { managerName, maxManagerBytes } from "../apply/manager-name.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Query } from "../request/query.ts";
-import { invalidValue, tooLong } from "../resources/field-problems.ts";
+import { invalidValue, notSupported, tooLong } from "../resources/field-problems.ts";
 
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldValidation: "Ignore" | "Warn" | "Strict";
+  /** Members that the client named more than once; under strict validation they are an error. Default: none. */
+  readonly duplicateFields?: readonly string[] | undefined;
   /** Who comes to own what is written. Default: somebody unknown. */
   readonly manager?: string;
   /** Refuses, by throwing, what the writer may not write although the request is allowed. */
   refuse?(object: ApiObject, old: ApiObject | undefined): void;
 }
+
+/** Who the server's own writes are recorded for. */
+export const ownManager = "agent-sandbox";
+
+/** How the server writes what it has made up itself. */
+export const ownWrite: WriteOptions = { dryRun: false, fieldValidation: "Ignore", manager: ownManager };
 
 const optionsKinds: Readonly<Record<string, string>> = { POST: "CreateOptions", PUT: "UpdateOptions" };
 
@@ -21,14 +29,22 @@ export function parseWriteOptions(
   { method, headers }: Pick<ApiRequest, "method" | "headers">,
 ): WriteOptions {
   const fieldManager = query.text("fieldManager") ?? "";
-  const problems = managerProblems(fieldManager);
+  const fieldValidation = query.text("fieldValidation") || "Warn";
+  const dryRun = query.all("dryRun");
+  const problems = [
+    ...managerProblems(fieldManager),
+    ...dryRunProblems(dryRun),
+    ...(validations.includes(fieldValidation) ? [] : [notSupported("fieldValidation", fieldValidation, validations)]),
+  ];
   if (problems.length > 0) throw invalidOptions(optionsKinds[method] ?? "PatchOptions", problems);
   return {
-    dryRun: parseDryRun(query.text("dryRun")),
-    fieldValidation: query.oneOf("fieldValidation", ["Ignore", "Warn", "Strict"]) ?? "Warn",
+    dryRun: dryRun.length > 0,
+    fieldValidation: fieldValidation as WriteOptions["fieldValidation"],
     manager: managerName(fieldManager, headers["user-agent"]),
   };
 }
+
+const validations = ["", "Ignore", "Strict", "Warn"];
 
 function managerProblems(fieldManager: string): FieldError[] {
   const bytes = Buffer.byteLength(fieldManager);
@@ -45,8 +61,6 @@ export function invalidOptions(kind: string, problems: readonly FieldError[]): E
   return invalid(kind, { group: "meta.k8s.io", plural: kind, name: "" }, problems);
 }
 
-export function parseDryRun(value: unknown): boolean {
-  if (value === undefined || value === "") return false;
-  if (value === "All") return true;
-  throw badRequest(`dryRun must be "All", not ${JSON.stringify(value)}`);
+export function dryRunProblems(values: readonly unknown[]): FieldError[] {
+  return values.every((value) => value === "All") ? [] : [notSupported("dryRun", values, ["All"])];
 }

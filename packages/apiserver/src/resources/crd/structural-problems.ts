@@ -36,8 +36,8 @@ function partProblems(schema: JsonObject, path: string, place: Place, depth: num
           ),
         ]
       : []),
-    ...typeProblems(schema, path, place),
     ...contentProblems(schema, path, place),
+    ...typeProblems(schema, path, place),
     ...listProblems(schema, path),
     ...patternProblems(schema["pattern"], `${path}.pattern`),
     ...junctorProblems(schema, path, depth),

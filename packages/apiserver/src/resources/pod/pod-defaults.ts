@@ -1,5 +1,6 @@
-import { type ApiObject, isJsonObject, type JsonObject, objectsAt } from "../../api-object.ts";
+import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
 import type { AdmissionContext } from "../definition.ts";
+import { followReferences } from "./pod-references.ts";
 import { qosClass } from "./qos-class.ts";
 
 /**
@@ -7,14 +8,13 @@ import { qosClass } from "./qos-class.ts";
  * of a wrong type are left for the validation to name.
  */
 export function setPodDefaults(pod: ApiObject): ApiObject {
-  const spec = pod["spec"];
-  if (!isJsonObject(spec)) return pod;
-  const account = spec["serviceAccountName"] || spec["serviceAccount"] || "default";
+  if (!isJsonObject(pod["spec"])) return pod;
+  const spec = withoutFalse(pod["spec"], ["hostNetwork", "hostPID", "hostIPC"]);
+  const account = spec["serviceAccountName"] || spec["serviceAccount"];
   const filled = {
     ...podDefaults,
     ...spec,
-    serviceAccountName: account,
-    serviceAccount: account,
+    ...(account ? { serviceAccountName: account, serviceAccount: account } : {}),
     // A negative time has always been taken for the shortest.
     ...(isNegative(spec["terminationGracePeriodSeconds"]) ? { terminationGracePeriodSeconds: 1 } : {}),
     ...mapped(spec, "containers", (container) => setContainerDefaults(container, spec)),
@@ -22,6 +22,12 @@ export function setPodDefaults(pod: ApiObject): ApiObject {
     ...mapped(spec, "volumes", setVolumeDefaults),
   };
   return { ...pod, spec: filled };
+}
+
+/** Go leaves out what is false, but for the few fields where that says something. */
+function withoutFalse(owner: JsonObject, keys: readonly string[]): JsonObject {
+  if (!keys.some((key) => owner[key] === false)) return owner;
+  return Object.fromEntries(Object.entries(owner).filter(([key, value]) => value !== false || !keys.includes(key)));
 }
 
 const isNegative = (value: unknown): boolean => typeof value === "number" && value < 0;
@@ -41,7 +47,8 @@ function mapped(owner: JsonObject, key: string, change: (item: JsonObject) => Js
   return { [key]: list.map((item: unknown) => (isJsonObject(item) ? change(item) : item)) };
 }
 
-function setContainerDefaults(container: JsonObject, { hostNetwork }: JsonObject): JsonObject {
+function setContainerDefaults(given: JsonObject, { hostNetwork }: JsonObject): JsonObject {
+  const container = withoutFalse(given, ["stdin", "stdinOnce", "tty"]);
   return {
     imagePullPolicy: pullPolicy(container["image"]),
     terminationMessagePath: "/dev/termination-log",
@@ -75,12 +82,25 @@ function setVolumeDefaults(volume: JsonObject): JsonObject {
 }
 
 /** A new Pod waits to be started; where there is only one node, it is bound to it at once, which saves a write. */
-export function preparePod(pod: ApiObject, { nodeName }: AdmissionContext): ApiObject {
-  const spec = pod["spec"];
+export function preparePod(pod: ApiObject, { nodeName, find }: AdmissionContext): ApiObject {
+  const given = pod["spec"];
+  if (!isJsonObject(given)) return pod;
+  const spec = followReferences(pod, given, find);
   const status = { phase: "Pending", qosClass: qosClass(spec) };
   const waits = objectsAt(spec, "schedulingGates").length > 0;
-  if (!isJsonObject(spec) || nodeName === undefined || waits || (spec["nodeName"] ?? "") !== "") {
-    return { ...pod, status };
-  }
-  return { ...pod, spec: { ...spec, nodeName }, status };
+  const bound = (spec["nodeName"] ?? "") !== "";
+  return { ...pod, spec: nodeName === undefined || waits || bound ? spec : { ...spec, nodeName }, status };
+}
+
+/** What a Pod is entitled to follows from its specification, and who owns it is not for those who report on it. */
+export function keepFixedStatus(pod: ApiObject, old: ApiObject): ApiObject {
+  const { ownerReferences: _given, ...metadata } = pod.metadata;
+  const { ownerReferences } = old.metadata;
+  const status = isJsonObject(pod["status"]) ? pod["status"] : {};
+  const qosClass = stringAt(old, "status", "qosClass");
+  return {
+    ...pod,
+    metadata: ownerReferences === undefined ? metadata : { ...metadata, ownerReferences },
+    status: qosClass === undefined ? status : { ...status, qosClass },
+  };
 }

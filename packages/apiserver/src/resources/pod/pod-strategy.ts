@@ -1,11 +1,12 @@
 import { type ApiObject, stringAt, valueAt } from "../../api-object.ts";
 import type { Strategy } from "../definition.ts";
-import { preparePod, setPodDefaults } from "./pod-defaults.ts";
+import { keepFixedStatus, preparePod, setPodDefaults } from "./pod-defaults.ts";
 import { validatePod } from "./pod-validation.ts";
 
 export const podStrategy: Strategy = {
   setDefaults: setPodDefaults,
   prepareCreate: preparePod,
+  prepareStatus: keepFixedStatus,
   validate: validatePod,
   graceSeconds,
   selectableFields: {

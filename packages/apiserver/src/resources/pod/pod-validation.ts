@@ -3,7 +3,8 @@ import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } fr
 import { equalJson } from "../../json.ts";
 import { duplicate, forbidden, invalidValue, required } from "../field-problems.ts";
 import { labelField, oneOf } from "../field-rules.ts";
-import { labelValueProblems, qualifiedNameProblems, subdomainProblems } from "../names.ts";
+import { labelMapProblems } from "../label-selector.ts";
+import { subdomainProblems } from "../names.ts";
 import {
   containerProblems,
   hostPortProblems,
@@ -27,7 +28,7 @@ function specProblems(spec: JsonObject): FieldError[] {
     ...allContainerProblems(spec, names),
     ...oneOf(spec, "restartPolicy", "spec", ["Always", "OnFailure", "Never"]),
     ...oneOf(spec, "dnsPolicy", "spec", ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]),
-    ...selectorProblems(spec["nodeSelector"], "spec.nodeSelector"),
+    ...labelMapProblems(spec["nodeSelector"], "spec.nodeSelector"),
     ...securityProblems(spec["securityContext"], "spec.securityContext"),
     ...tolerationProblems(spec),
     ...deadlineProblems(spec["activeDeadlineSeconds"], 1),
@@ -56,13 +57,6 @@ function allContainerProblems(spec: JsonObject, volumes: ReadonlySet<string>): F
       ];
     });
   return [...each("containers"), ...hostPortProblems(containers, "spec.containers"), ...each("initContainers")];
-}
-
-function selectorProblems(selector: unknown, field: string): FieldError[] {
-  return Object.entries(isJsonObject(selector) ? selector : {}).flatMap(([key, value]) => [
-    ...qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)),
-    ...labelValueProblems(String(value)).map((problem) => invalidValue(field, value, problem)),
-  ]);
 }
 
 function subdomainField(spec: JsonObject, key: string): FieldError[] {

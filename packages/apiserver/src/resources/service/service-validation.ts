@@ -1,10 +1,11 @@
-import { isIPv4, isIPv6 } from "node:net";
 import type { FieldError } from "../../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
 import { equalJson } from "../../json.ts";
 import { duplicate, forbidden, invalidValue, required } from "../field-problems.ts";
 import { labelField, oneOf, optionalOneOf, portOrNameProblems, portProblems } from "../field-rules.ts";
-import { labelValueProblems, qualifiedNameProblems, subdomainProblems } from "../names.ts";
+import { ipProblems } from "../ip-address.ts";
+import { labelMapProblems } from "../label-selector.ts";
+import { subdomainProblems } from "../names.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
 
@@ -19,12 +20,31 @@ export function validateService(service: ApiObject, old: ApiObject | undefined):
     ...(portless ? [required("spec.ports")] : []),
     ...typeProblems(spec, headless),
     ...allPortProblems(spec),
-    ...selectorProblems(spec["selector"]),
+    ...labelMapProblems(spec["selector"], "spec.selector"),
     ...oneOf(spec, "sessionAffinity", "spec", ["ClientIP", "None"]),
     ...addressProblems(spec),
     ...oneOf(spec, "type", "spec", ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]),
     ...trafficProblems(spec),
+    ...statusProblems(service, spec),
   ];
+}
+
+/** Only a load balancer has its addresses. */
+function statusProblems(service: ApiObject, { type }: JsonObject): FieldError[] {
+  const field = "status.loadBalancer.ingress";
+  const points = objectsAt(service, "status", "loadBalancer", "ingress");
+  if (points.length > 0 && type !== "LoadBalancer") {
+    return [forbidden(field, "may only be used when `spec.type` is 'LoadBalancer'")];
+  }
+  return points.flatMap((point, at) => {
+    const [ip = "", hostname = ""] = [stringAt(point, "ip"), stringAt(point, "hostname")];
+    return [
+      ...(ip === "" ? [] : ipProblems(ip, `${field}[${at}].ip`)),
+      ...(hostname === ""
+        ? []
+        : subdomainProblems(hostname).map((problem) => invalidValue(`${field}[${at}].hostname`, hostname, problem))),
+    ];
+  });
 }
 
 /** The address is how clients know a Service: it stays, unless the Service stops having one. */
@@ -94,13 +114,6 @@ function portNameFieldProblems(
   return [...labelField(port, "name", path), ...(repeated ? [duplicate(`${path}.name`, name)] : [])];
 }
 
-function selectorProblems(selector: unknown): FieldError[] {
-  return Object.entries(isJsonObject(selector) ? selector : {}).flatMap(([key, value]) => [
-    ...qualifiedNameProblems(key).map((problem) => invalidValue("spec.selector", key, problem)),
-    ...labelValueProblems(String(value)).map((problem) => invalidValue("spec.selector", value, problem)),
-  ]);
-}
-
 function addressProblems(spec: JsonObject): FieldError[] {
   const { clusterIPs } = spec;
   const address = stringAt(spec, "clusterIP") ?? "";
@@ -108,9 +121,7 @@ function addressProblems(spec: JsonObject): FieldError[] {
   const first: unknown = Array.isArray(clusterIPs) ? clusterIPs[0] : undefined;
   return [
     ...(first === address ? [] : [invalidValue("spec.clusterIPs", clusterIPs, "first value must match `clusterIP`")]),
-    ...(isIPv4(address) || isIPv6(address)
-      ? []
-      : [invalidValue("spec.clusterIPs[0]", address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]),
+    ...ipProblems(address, "spec.clusterIPs[0]"),
   ];
 }
 

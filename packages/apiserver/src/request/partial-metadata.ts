@@ -1,0 +1,28 @@
+import type { WatchEvent } from "@agent-sandbox/kube";
+import type { ApiObject } from "../api-object.ts";
+
+/** An object without all that its kind is about: what the garbage collectors and caches of clients ask for. */
+export function partialObject({ metadata }: Pick<ApiObject, "metadata">, apiVersion: string): ApiObject {
+  return { kind: "PartialObjectMetadata", apiVersion, metadata };
+}
+
+interface ListLike {
+  readonly items: readonly ApiObject[];
+  readonly metadata: object;
+}
+
+export function partialList({ items, metadata }: ListLike, apiVersion: string): object {
+  const partial = items.map((item) => partialObject(item, apiVersion));
+  return { kind: "PartialObjectMetadataList", apiVersion, metadata, items: partial };
+}
+
+export async function* partialEvents(
+  events: AsyncIterable<readonly WatchEvent[]>,
+  apiVersion: string,
+): AsyncGenerator<readonly WatchEvent[]> {
+  for await (const batch of events) {
+    yield batch.map(({ type, object }): WatchEvent => {
+      return type === "ERROR" ? { type, object } : { type, object: partialObject(object as ApiObject, apiVersion) };
+    });
+  }
+}

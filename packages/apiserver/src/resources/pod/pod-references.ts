@@ -1,0 +1,62 @@
+import { forbidden } from "../../api-error.ts";
+import { type ApiObject, isJsonObject, type JsonObject, objectsAt, storeKey, stringAt } from "../../api-object.ts";
+import type { AdmissionContext } from "../definition.ts";
+
+const defaultAccount = "default";
+
+type Find = AdmissionContext["find"];
+
+/** What a new Pod takes from the account and the RuntimeClass that it names; refuses one that names what is not there. */
+export function followReferences(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {
+  return { ...spec, ...fromAccount(pod, spec, find), ...fromRuntimeClass(pod, spec, find) };
+}
+
+function fromAccount(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {
+  const name = stringAt(spec, "serviceAccountName") || defaultAccount;
+  const { namespace = "" } = pod.metadata;
+  const account = find("serviceaccounts", storeKey(namespace, name));
+  // The default account comes with its namespace, but a moment later: who is quicker need not wait for it.
+  if (account === undefined && name !== defaultAccount) {
+    const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`;
+    throw refused(pod, why);
+  }
+  const own = objectsAt(spec, "imagePullSecrets");
+  const secrets = own.length > 0 ? own : objectsAt(account, "imagePullSecrets");
+  return {
+    serviceAccountName: name,
+    serviceAccount: name,
+    ...(secrets.length === 0 ? {} : { imagePullSecrets: secrets }),
+  };
+}
+
+function fromRuntimeClass(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {
+  const name = stringAt(spec, "runtimeClassName") ?? "";
+  if (name === "") return {};
+  const runtimeClass = find("runtimeclasses", name);
+  if (runtimeClass === undefined) throw refused(pod, `pod rejected: RuntimeClass "${name}" not found`);
+  const { overhead, scheduling } = runtimeClass;
+  const podFixed = isJsonObject(overhead) ? overhead["podFixed"] : undefined;
+  return {
+    ...(podFixed === undefined ? {} : { overhead: podFixed }),
+    ...(isJsonObject(scheduling) ? placed(pod, spec, scheduling) : {}),
+  };
+}
+
+/** A RuntimeClass may say which nodes have it. */
+function placed(pod: ApiObject, spec: JsonObject, scheduling: JsonObject): JsonObject {
+  const own = isJsonObject(spec["nodeSelector"]) ? spec["nodeSelector"] : {};
+  const wanted = isJsonObject(scheduling["nodeSelector"]) ? scheduling["nodeSelector"] : {};
+  const torn = Object.keys(wanted).find((key) => Object.hasOwn(own, key) && own[key] !== wanted[key]);
+  if (torn !== undefined) {
+    throw refused(pod, `pod rejected: conflict: runtimeClass.scheduling.nodeSelector[${torn}] is not the Pod's`);
+  }
+  const tolerations = [...objectsAt(spec, "tolerations"), ...objectsAt(scheduling, "tolerations")];
+  return {
+    ...(Object.keys(wanted).length === 0 ? {} : { nodeSelector: { ...own, ...wanted } }),
+    ...(tolerations.length === 0 ? {} : { tolerations }),
+  };
+}
+
+function refused({ metadata: { name = "" } }: ApiObject, why: string): Error {
+  return forbidden({ group: "", plural: "pods", name }, why);
+}
