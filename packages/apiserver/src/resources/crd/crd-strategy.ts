@@ -5,7 +5,8 @@ import { equalJson } from "../../json.ts";
 import type { Strategy } from "../definition.ts";
 import { forbidden } from "../field-problems.ts";
 import { cleanupFinalizer, crdStatus } from "./accepted-names.ts";
-import { conversionProblems, crdProblems } from "./crd-validation.ts";
+import { conversionProblems } from "./conversion-problems.ts";
+import { crdProblems } from "./crd-validation.ts";
 
 /** The platform's own kinds, which the server has built in. */
 export const ownNames: ReadonlySet<string> = new Set(crds.map(({ metadata }) => metadata.name as string));

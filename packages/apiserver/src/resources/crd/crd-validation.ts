@@ -1,6 +1,6 @@
 import type { FieldError } from "../../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt, valueAt } from "../../api-object.ts";
-import { forbidden, immutable, invalidValue, required } from "../field-problems.ts";
+import { immutable, invalidValue, required } from "../field-problems.ts";
 import { oneOf } from "../field-rules.ts";
 import { nameProblems, subdomainProblems } from "../names.ts";
 import { structuralProblems } from "./structural-problems.ts";
@@ -159,13 +159,4 @@ function storedVersionProblems(crd: ApiObject, spec: JsonObject): FieldError[] {
     const why = `missing from spec.versions; ${version} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${version} and removes ${version} from status.storedVersions`;
     return [invalidValue(`status.storedVersions[${at}]`, version, why)];
   });
-}
-
-/** Conversion by a webhook is not carried out: refusing it is better than serving what nobody converted. */
-export function conversionProblems(spec: unknown): FieldError[] {
-  const strategy = stringAt(spec, "conversion", "strategy") ?? "None";
-  if (strategy === "None") return [];
-  const field = "spec.conversion.strategy";
-  if (strategy !== "Webhook") return oneOf({ strategy }, "strategy", "spec.conversion", ["None", "Webhook"]);
-  return [forbidden(field, "this server does not call conversion webhooks: use None, or serve a single version")];
 }

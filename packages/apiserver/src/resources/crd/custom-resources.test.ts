@@ -200,7 +200,11 @@ describe("definitions", () => {
       "must contain unique version names",
       { versions: [version("v1"), version("v1", { storage: false })] },
     ],
-    ["spec.conversion.strategy", "does not call conversion webhooks", { conversion: { strategy: "Webhook" } }],
+    [
+      "spec.conversion.webhookClientConfig",
+      "required when strategy is set to Webhook",
+      { conversion: { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"] } } },
+    ],
     ["spec.versions[0].schema.openAPIV3Schema", "Required value", { versions: [version("v1", { schema: undefined })] }],
     [`${at}.type`, "must not be empty at the root", schema({})],
     [`${at}.type`, "must be object at the root", schema({ type: "string" })],

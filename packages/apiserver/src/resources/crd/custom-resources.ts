@@ -10,10 +10,12 @@ import { type ApiContext, admissionContext } from "../../verbs/context.ts";
 import { remove } from "../../verbs/delete.ts";
 import { stamped } from "../admission.ts";
 import { defineCustom } from "../custom.ts";
+import type { ResourceDefinition } from "../definition.ts";
 import { createdMetadata } from "../metadata.ts";
 import { defaulted } from "../schema.ts";
 import { cleanupFinalizer, isEstablished } from "./accepted-names.ts";
 import { crdStrategy, ownNames } from "./crd-strategy.ts";
+import { converterOf } from "./webhook-conversion.ts";
 
 const crdId = "customresourcedefinitions";
 
@@ -51,10 +53,12 @@ export class CustomResources {
     if (ownNames.has(name)) return;
     const crd = this.#context.store.get(crdId, name)?.object;
     const served = crd !== undefined && isEstablished(crd);
-    this.#context.registry.setCustom(
-      name,
-      served ? defineCustom(crd as unknown as CustomResourceDefinition) : undefined,
-    );
+    this.#context.registry.setCustom(name, served ? this.#define(crd) : undefined);
+  }
+
+  #define(object: ApiObject): ResourceDefinition {
+    const crd = object as unknown as CustomResourceDefinition;
+    return { ...defineCustom(crd), converter: converterOf(crd, this.#context) };
   }
 
   #lookAt(name: string): void {

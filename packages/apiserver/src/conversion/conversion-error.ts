@@ -1,0 +1,16 @@
+import type { Status } from "@agent-sandbox/api";
+import { ApiError } from "../api-error.ts";
+import type { ApiObject } from "../api-object.ts";
+
+/** A webhook did not convert what it was asked to. Kubernetes gives no reason with this one, only a message. */
+export class ConversionError extends ApiError {
+  constructor(object: ApiObject, what: string, cause?: unknown) {
+    const [version = "", group = ""] = object.apiVersion.split("/").toReversed();
+    super("InternalError", `conversion webhook for ${group}/${version}, Kind=${object.kind} ${what}`, { cause });
+  }
+
+  override toStatus(): Status {
+    const { reason: _reason, ...status } = super.toStatus();
+    return status;
+  }
+}
