@@ -17,6 +17,7 @@ import type { Allowances } from "./pod/observed.ts";
 import { podRecords } from "./pod/record.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { openRuntimes } from "./runtime/open-runtimes.ts";
+import { readSettings } from "./settings.ts";
 import { detectCgroups } from "./system/cgroups.ts";
 import { findProgram } from "./system/find-program.ts";
 
@@ -48,12 +49,14 @@ export async function openNodeImages(
   options: Pick<MachineOptions, "dataDir" | "images" | "sandboxd" | "now">,
 ): Promise<Images> {
   const layout = layoutOf(options.dataDir);
+  const settings = await readSettings(options.dataDir);
   return openImages({
+    ...settings.images,
     ...options.images,
     layout,
     builtIn: {
       [hostImageName]: once(() => openHostImage(layout)),
-      [sandboxdImageName]: sandboxdImage(layout, options.sandboxd ?? builtSandboxd),
+      [sandboxdImageName]: sandboxdImage(layout, options.sandboxd ?? settings.sandboxd ?? builtSandboxd),
     },
     ...(options.now && { now: options.now }),
   });
@@ -66,12 +69,13 @@ export async function openMachine(
 ): Promise<Machine> {
   if (process.getuid?.() !== 0) throw new NodeError("NodeSetup", "Cannot run Pods: the node needs root");
   const layout = layoutOf(options.dataDir);
+  const settings = await readSettings(options.dataDir);
   await makeFolders(layout);
   const [runtimes, cgroups] = await Promise.all([
     openRuntimes({
       runDir: layout.runDir,
-      registrations: options.runtimes,
-      defaultRuntime: options.defaultRuntime,
+      registrations: [...(settings.runtimes ?? []), ...(options.runtimes ?? [])],
+      defaultRuntime: options.defaultRuntime ?? settings.defaultRuntime,
       tryFirst: tryRuntimes,
     }),
     detectCgroups(),

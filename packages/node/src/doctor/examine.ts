@@ -1,0 +1,149 @@
+import { mkdir, mkdtemp, readFile, rm, statfs } from "node:fs/promises";
+import { release, tmpdir } from "node:os";
+import { join } from "node:path";
+import { messageOf } from "../errors.ts";
+import { layoutOf } from "../layout.ts";
+import { openRuntimes } from "../runtime/open-runtimes.ts";
+import { readSettings } from "../settings.ts";
+import { detectCgroups } from "../system/cgroups.ts";
+import { findProgram } from "../system/find-program.ts";
+import { mountOverlay, unmount } from "../system/mounts.ts";
+import { tryCommand } from "../system/run-command.ts";
+
+/** One thing the box needs, or can use, and how it stands on this machine. */
+export interface Finding {
+  readonly name: string;
+  /** `missing` keeps the box from running; `lacking` takes something away from it. */
+  readonly state: "ok" | "lacking" | "missing";
+  readonly detail: string;
+  /** What to do about it. */
+  readonly remedy?: string;
+}
+
+/** Looks at everything the box needs of this machine. Changes nothing that stays. */
+export async function examineMachine(dataDir: string): Promise<readonly Finding[]> {
+  const isRoot = process.getuid?.() === 0;
+  const findings = await Promise.all([
+    finding("root", isRoot ? ok("yes") : missing("no", "run it with sudo")),
+    finding("kernel", ok(release())),
+    examineRuntimes(dataDir, isRoot),
+    ...programs.map((program) => examineProgram(program)),
+    finding("overlayfs", isRoot ? await examineOverlay(dataDir) : lacking("not tried without root")),
+    finding("control groups", await examineCgroups()),
+    finding("user namespaces", await examineUserNamespaces()),
+    finding("disk", await examineDisk(dataDir)),
+  ]);
+  return findings.flat();
+}
+
+type Verdict = Omit<Finding, "name">;
+
+const ok = (detail: string): Verdict => ({ state: "ok", detail });
+const lacking = (detail: string, remedy?: string): Verdict => ({ state: "lacking", detail, ...(remedy && { remedy }) });
+const missing = (detail: string, remedy: string): Verdict => ({ state: "missing", detail, remedy });
+const finding = async (name: string, verdict: Verdict): Promise<Finding[]> => [{ name, ...verdict }];
+
+interface Program {
+  readonly name: string;
+  readonly package: string;
+  readonly why: string;
+  /** Without it the box does not run. */
+  readonly needed: boolean;
+}
+
+const programs: readonly Program[] = [
+  { name: "conmon", package: "conmon", why: "keeps a container's output and exit code", needed: true },
+  { name: "ip", package: "iproute2", why: "gives each sandbox its network", needed: true },
+  { name: "nft", package: "nftables", why: "keeps sandboxes apart on the network", needed: true },
+  { name: "mount", package: "mount", why: "joins the layers of images", needed: true },
+  { name: "unshare", package: "util-linux", why: "starts gVisor", needed: false },
+  { name: "skopeo", package: "skopeo", why: "pulls images from registries and loads archives", needed: false },
+];
+
+const install = (name: string): string => `sudo apt-get install --no-install-recommends ${name}`;
+
+async function examineProgram({ name, package: from, why, needed }: Program): Promise<Finding[]> {
+  try {
+    return await finding(name, ok(await findProgram(name)));
+  } catch {
+    const verdict = needed ? missing : lacking;
+    return finding(name, verdict(`not found: it ${why}`, install(from)));
+  }
+}
+
+const packageByRuntime: Readonly<Record<string, string>> = { gvisor: "runsc", runc: "runc" };
+
+async function examineRuntimes(dataDir: string, isRoot: boolean): Promise<Finding[]> {
+  const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
+  try {
+    const { runtimes, defaultRuntime } = await readSettings(dataDir);
+    const found = await openRuntimes({ runDir, registrations: runtimes, defaultRuntime, tryFirst: isRoot });
+    const present = [...found.present.values()].map(async ({ name, program }): Promise<Finding> => {
+      const version = (await tryCommand(program, ["--version"])).stdout.split("\n")[0] ?? "";
+      const notes = [isRoot ? "works" : "not tried without root", ...(name === found.default ? ["the default"] : [])];
+      return { name: `runtime ${name}`, ...ok(`${version} (${program}): ${notes.join(", ")}`) };
+    });
+    const absent = [...found.absent].map(([name, why]): Finding => {
+      const from = /not found/.test(why) ? packageByRuntime[name] : undefined;
+      return { name: `runtime ${name}`, ...lacking(why, from === undefined ? undefined : install(from)) };
+    });
+    return [...(await Promise.all(present)), ...absent];
+  } catch (error) {
+    return await finding("runtime", missing(messageOf(error), install("runsc runc")));
+  } finally {
+    await rm(runDir, { recursive: true, force: true });
+  }
+}
+
+/** Where the box keeps its files, because not every filesystem can be a layer. */
+async function examineOverlay(dataDir: string): Promise<Verdict> {
+  const { dataDir: parent } = layoutOf(dataDir);
+  const isNew = await mkdir(parent, { recursive: true, mode: 0o700 });
+  const folder = await mkdtemp(join(parent, "doctor-"));
+  const [lower = "", upper = "", work = "", target = ""] = ["lower", "upper", "work", "target"].map((one) =>
+    join(folder, one),
+  );
+  try {
+    for (const path of [lower, upper, work, target]) await mkdir(path);
+    await mountOverlay(target, { lower: [lower], upper, work });
+    await unmount([target]);
+    return ok(`works in ${parent}`);
+  } catch (error) {
+    return missing(messageOf(error), "choose a --data-dir on a filesystem such as ext4 or xfs");
+  } finally {
+    await rm(isNew ?? folder, { recursive: true, force: true });
+  }
+}
+
+async function examineCgroups(): Promise<Verdict> {
+  try {
+    const { version, swapAccounting } = await detectCgroups();
+    return ok(`version ${version}${swapAccounting ? "" : ", without limits on swap"}`);
+  } catch (error) {
+    return missing(messageOf(error), "mount the control groups of version 2 at /sys/fs/cgroup");
+  }
+}
+
+async function examineUserNamespaces(): Promise<Verdict> {
+  const most = Number(await readFile("/proc/sys/user/max_user_namespaces", "utf8").catch(() => "0"));
+  return most > 0
+    ? ok(`up to ${most}`)
+    : lacking("switched off: gVisor cannot drop its rights", "sysctl user.max_user_namespaces=10000");
+}
+
+const leastFreeBytes = 5 * 2 ** 30;
+
+async function examineDisk(dataDir: string): Promise<Verdict> {
+  const found = await firstExisting(dataDir);
+  const { bavail, bsize } = await statfs(found);
+  const text = `${Math.floor((bavail * bsize) / 2 ** 30)} GiB free in ${found}`;
+  return bavail * bsize >= leastFreeBytes ? ok(text) : lacking(text, "choose a --data-dir with more room");
+}
+
+async function firstExisting(path: string): Promise<string> {
+  const exists = await statfs(path).then(
+    () => true,
+    () => false,
+  );
+  return exists ? path : firstExisting(join(path, ".."));
+}

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readSettings, settingsPath } from "./settings.ts";
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "settings-"));
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+test("a folder without the file, or without the part, settles nothing", async () => {
+  expect(await readSettings(dataDir)).toEqual({});
+  writeFileSync(settingsPath(dataDir), JSON.stringify({ router: {} }));
+  expect(await readSettings(dataDir)).toEqual({});
+});
+
+test("runtimes, registries, limits", async () => {
+  const node = {
+    runtimes: [{ name: "kata", program: "/opt/kata/bin/kata-runtime", args: ["--log=/dev/null"] }],
+    defaultRuntime: "kata",
+    images: {
+      registries: [{ name: "docker.io", mirrors: ["mirror:5000"], insecure: true }],
+      limits: { storeBytes: 1 },
+    },
+    sandboxd: "/opt/sandboxd",
+  };
+  writeFileSync(settingsPath(dataDir), JSON.stringify({ node }));
+  expect(await readSettings(dataDir)).toEqual(node);
+});
+
+test.for([
+  ["a misspelt field", { runtimess: [{}] }, "node.runtimess: is not supported"],
+  ["a runtime without a sound name", { runtimes: [{ name: "Kata!", program: "kata" }] }, "node.runtimes[0].name"],
+  ["a command line of another kind", { runtimes: [{ name: "k", program: "k", kind: "docker" }] }, "kind"],
+  ["a relative path", { sandboxd: "bin/sandboxd" }, "node.sandboxd"],
+  ["limits that are none", { images: { limits: { storeBytes: "much" } } }, "storeBytes"],
+  ["a list", [1], "must be an object"],
+] as const)("refuses %s", async ([, node, expected]) => {
+  writeFileSync(settingsPath(dataDir), JSON.stringify({ node }));
+  await expect(readSettings(dataDir)).rejects.toThrow(expected);
+});
+
+test("a file that is no JSON is named", async () => {
+  writeFileSync(settingsPath(dataDir), "{");
+  await expect(readSettings(dataDir)).rejects.toThrow(`Cannot read "${settingsPath(dataDir)}"`);
+});

@@ -1,0 +1,50 @@
+import { join, resolve } from "node:path";
+import { NodeError } from "./errors.ts";
+import type { ImageOptions } from "./image/open-images.ts";
+import { list, matching, object, oneOf, type Rule, satisfying } from "./pod/field-rules.ts";
+import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
+import { readJson } from "./system/json-file.ts";
+
+/** What an operator can settle for a box, in the part "node" of `config.json` in its data folder. */
+export interface NodeSettings {
+  readonly runtimes?: readonly RuntimeRegistration[];
+  readonly defaultRuntime?: string;
+  readonly images?: Pick<ImageOptions, "registries" | "limits">;
+  readonly sandboxd?: string;
+}
+
+const word = matching(/^[^\0]+$/, "a text");
+const name = matching(/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/, "the name of a RuntimeClass");
+const bytes = satisfying((value) => Number.isSafeInteger(value) && Number(value) >= 0, "a number above zero");
+const percent = satisfying((value) => Number(value) > 0 && Number(value) <= 100, "a number from 1 to 100");
+
+const rule: Rule = object({
+  runtimes: list(object({ name, program: word, args: list(word, 100), kind: oneOf("runc", "runsc") }), 20),
+  defaultRuntime: name,
+  images: object({
+    registries: list(object({ name: word, mirrors: list(word, 20), insecure: oneOf(true, false) }), 100),
+    limits: object({
+      imageBytes: bytes,
+      imageEntries: bytes,
+      storeBytes: bytes,
+      highPercent: percent,
+      lowPercent: percent,
+      leastAgeMs: bytes,
+    }),
+  }),
+  sandboxd: matching(/^\/[^\0]+$/, "an absolute path"),
+});
+
+export function settingsPath(dataDir: string): string {
+  return join(resolve(dataDir), "config.json");
+}
+
+/** The settings of a data folder; none when there is no file. A field nobody knows is refused: it may be a slip. */
+export async function readSettings(dataDir: string): Promise<NodeSettings> {
+  const path = settingsPath(dataDir);
+  const whole = (await readJson(path)) as { readonly node?: unknown } | undefined;
+  if (whole?.node === undefined) return {};
+  const refusal = rule(whole.node, "node");
+  if (refusal === undefined) return whole.node as NodeSettings;
+  throw new NodeError("NodeSetup", `Cannot use "${path}": ${refusal.path}: ${refusal.message}`);
+}
