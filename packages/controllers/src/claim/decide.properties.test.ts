@@ -1,0 +1,213 @@
+import {
+  applyMergePatch,
+  controllerOf,
+  type EnvVar,
+  type Sandbox,
+  type SandboxClaim,
+  type SandboxTemplate,
+  type SandboxWarmPool,
+  semanticEqual,
+} from "@agent-sandbox/api";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  boundTo,
+  claimOf,
+  condition,
+  created,
+  epoch,
+  memberNamed,
+  poolOf,
+  readyStatus,
+  startingStatus,
+  templateOf,
+} from "../extensions.test.support.ts";
+import { judge, look } from "./claim.test.support.ts";
+import { type Action, type Decision, decide } from "./decide.ts";
+
+interface State {
+  readonly claim: SandboxClaim;
+  readonly sandboxes: readonly Sandbox[];
+  readonly pools: readonly SandboxWarmPool[];
+  readonly templates: readonly SandboxTemplate[];
+  readonly now: number;
+}
+
+const finished = condition("Finished", "True", "PodSucceeded", { lastTransitionTime: "2026-03-01T09:59:00Z" });
+const statuses = fc.constantFrom<Sandbox["status"][]>(
+  {},
+  startingStatus,
+  readyStatus,
+  { ...startingStatus, podIPs: ["10.0.0.9"] },
+  { conditions: [finished, condition("Ready", "False", "PodSucceeded")] },
+);
+const deleting = fc.constantFrom({}, {}, {}, { deletionTimestamp: created });
+const names = fc.constantFrom("my-claim", "a", "b", "c");
+const stranger = claimOf({}, { name: "stranger", uid: "stranger-uid" });
+const otherPool = poolOf({}, { name: "other", uid: "other-uid" });
+
+const sandbox = fc
+  .tuple(names, fc.constantFrom("member", "member", "other-member", "mine", "theirs", "orphan"), statuses, deleting)
+  .map(([name, kind, status = {}, metadata]): Sandbox => {
+    if (kind === "mine" || kind === "theirs") {
+      const made = boundTo(kind === "mine" ? claimOf() : stranger, { name, status });
+      return { ...made, metadata: { ...made.metadata, ...metadata } };
+    }
+    const pool = kind === "other-member" ? otherPool : poolOf();
+    return memberNamed(name, {
+      pool,
+      status,
+      metadata: kind === "orphan" ? { ...metadata, ownerReferences: [] } : metadata,
+    });
+  });
+
+const claim = fc
+  .record({
+    env: fc.constantFrom<EnvVar[][]>([], [], [{ name: "A", value: "1" }]),
+    labels: fc.constantFrom({}, {}, { "sandbox.users.io/a": "b" }, { plain: "x" }),
+    lifecycle: fc.constantFrom(
+      undefined,
+      undefined,
+      { shutdownTime: "2026-03-01T09:00:00Z" },
+      { shutdownTime: "2026-03-01T09:00:00Z", shutdownPolicy: "Delete" as const },
+      { shutdownTime: "2026-03-02T09:00:00Z" },
+      { ttlSecondsAfterFinished: 0 },
+    ),
+    reference: fc.constantFrom(
+      {},
+      {},
+      { "agents.x-k8s.io/sandbox-name": "a" },
+      { "agents.x-k8s.io/sandbox-name": "gone" },
+    ),
+    metadata: deleting,
+  })
+  .map(({ env, labels, lifecycle, reference, metadata }) =>
+    claimOf(
+      { env, additionalPodMetadata: { labels }, ...(lifecycle && { lifecycle }) },
+      { annotations: reference, ...metadata },
+    ),
+  );
+
+const state: fc.Arbitrary<State> = fc.record({
+  claim,
+  sandboxes: fc.uniqueArray(sandbox, { maxLength: 4, selector: ({ metadata }) => metadata.name }),
+  pools: fc.constantFrom(
+    [],
+    [poolOf()],
+    [poolOf({ updateStrategy: { type: "Recreate" as const } })],
+    [poolOf(), otherPool],
+  ),
+  templates: fc.constantFrom(
+    [],
+    [templateOf()],
+    [templateOf({ envVarsInjectionPolicy: "Allowed" as const })],
+    [templateOf({ service: true })],
+  ),
+  now: fc.constantFrom(epoch, epoch + 10_000),
+});
+
+const replace = (all: readonly Sandbox[], old: Sandbox, next: Sandbox[]): Sandbox[] =>
+  all.flatMap((each) => (each === old ? next : [each]));
+
+/** What the API server would hold after the action. */
+function carryOut(before: State, action: Action): State {
+  const { claim: held, sandboxes } = before;
+  switch (action.do) {
+    case "adopt":
+      return {
+        ...before,
+        sandboxes: replace(sandboxes, action.member, [applyMergePatch(action.member, action.change) as Sandbox]),
+      };
+    case "change-sandbox":
+      return {
+        ...before,
+        sandboxes: replace(sandboxes, action.sandbox, [applyMergePatch(action.sandbox, action.change) as Sandbox]),
+      };
+    case "delete-sandbox":
+      return { ...before, sandboxes: replace(sandboxes, action.sandbox, []) };
+    case "create": {
+      const metadata = { ...action.sandbox.metadata, uid: "new-uid", resourceVersion: "1", creationTimestamp: created };
+      return { ...before, sandboxes: [...sandboxes, { ...action.sandbox, metadata }] };
+    }
+    case "change-claim":
+      return { ...before, claim: applyMergePatch(held, { metadata: action.metadata }) as SandboxClaim };
+    case "delete-claim":
+      return { ...before, claim: { ...held, metadata: { ...held.metadata, deletionTimestamp: created } } };
+    default:
+      return before;
+  }
+}
+
+function step(before: State): { readonly after: State; readonly decision: Decision } {
+  const decision = judge(before);
+  const acted = decision.actions.reduce(carryOut, before);
+  const { status } = decision.actions.length === 0 ? decision : judge(acted);
+  const after = status === undefined ? acted : { ...acted, claim: { ...acted.claim, status } };
+  return { after, decision };
+}
+
+const isAtRest = (before: State, { actions, status }: Decision): boolean =>
+  actions.length === 0 && (status === undefined || semanticEqual(status, before.claim.status, ["status"]));
+
+describe("properties of decide() for claims", () => {
+  test("the same observation gives the same answer", () => {
+    fc.assert(
+      fc.property(state, (given) => {
+        const seen = look(given);
+        expect(decide(seen, given.now)).toEqual(decide(seen, given.now));
+        expect(judge(given)).toEqual(judge(given));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("what is decided, done and looked at again comes to rest", () => {
+    fc.assert(
+      fc.property(state, (given) => {
+        let current = given;
+        for (let pass = 0; pass < 6; pass++) {
+          const { after, decision } = step(current);
+          if (isAtRest(current, decision)) return;
+          current = after;
+        }
+        throw new Error("Cannot come to rest within six passes");
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("no Sandbox of another owner is ever changed or deleted, none gets two, and no claim takes a second", () => {
+    fc.assert(
+      fc.property(state, (given) => {
+        for (let pass = 0, current = given; pass < 4; pass++) {
+          const { after } = step(current);
+          for (const before of current.sandboxes) {
+            const owner = controllerOf(before);
+            const now = after.sandboxes.find(({ metadata }) => metadata.uid === before.metadata.uid);
+            const isOurs = owner?.uid === "claim-uid" || owner?.uid === "pool-uid";
+            if (!isOurs) expect(now).toBe(before);
+            expect(
+              (now?.metadata.ownerReferences ?? []).filter(({ controller }) => controller).length,
+            ).toBeLessThanOrEqual(1);
+          }
+          const mine = (all: readonly Sandbox[]) =>
+            all.filter((each) => controllerOf(each)?.uid === "claim-uid").length;
+          expect(mine(after.sandboxes)).toBeLessThanOrEqual(Math.max(1, mine(current.sandboxes)));
+          current = after;
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("a claim that has a Ready Sandbox is Ready, whatever else is wrong, until its time is over", () => {
+    const healthy = state.filter(({ claim: { metadata, spec } }) => !metadata.deletionTimestamp && !spec.lifecycle);
+    fc.assert(
+      fc.property(healthy, (given) => {
+        const decision = judge({ ...given, sandboxes: [boundTo(given.claim)] });
+        expect(decision.status?.conditions).toMatchObject([{ type: "Ready", status: "True" }]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
