@@ -16,7 +16,8 @@ setup-test:
 	@scripts/setup.sh test
 
 .PHONY: up down
-up: build ## Install what is missing, start the box, run code in a first sandbox
+up: setup ## Install what is missing, start the box, run code in a first sandbox
+	@$(NODE) scripts/build.ts
 	@dist/agent-sandbox up
 	@dist/agent-sandbox apply -f examples/first-sandbox.yaml
 	@dist/agent-sandbox wait sandbox/my-sandbox --for=condition=Ready --timeout=60s
@@ -26,8 +27,8 @@ down: setup ## Stop the box; its sandboxes keep running
 	@dist/agent-sandbox down
 
 .PHONY: build
-build: setup ## Build dist/agent-sandbox
-	@$(NODE) scripts/build.ts
+build: setup ## Build dist/agent-sandbox and sandboxd
+	@$(NODE) scripts/build.ts --all
 
 .PHONY: generate manifests
 generate: manifests ## Regenerate everything that is generated
@@ -42,7 +43,7 @@ check: setup ## Format, lint, types, layers, generated files, unit tests: under 
 format: setup ## Rewrite the sources in the house format
 	@biome check --write .
 
-.PHONY: test test-unit test-kube test-api test-node test-controllers test-router test-e2e test-kubernetes test-differential test-clients
+.PHONY: test test-unit test-kube test-api test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-kubernetes test-differential test-clients
 test: setup-test ## Install what is missing and run every suite; what passed and is unchanged only with FRESH=1
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -57,6 +58,9 @@ test-controllers: setup-test ## The controllers on the embedded and on a real AP
 	@$(NODE) scripts/test.ts controllers
 test-router: setup-test ## The router in front of real connections
 	@$(NODE) scripts/test.ts router
+test-sandboxd: setup-test ## The daemon inside a sandbox (needs root)
+	@$(NODE) scripts/test.ts sandboxd
+test-data-plane: test-sandboxd test-router ## The daemon and the router
 test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
 

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
@@ -41,3 +42,16 @@ exec "$node" --disable-warning=ExperimentalWarning --enable-source-maps "$here/l
 mkdirSync(`${root}/dist`, { recursive: true });
 writeFileSync(`${root}/dist/agent-sandbox`, launcher);
 chmodSync(`${root}/dist/agent-sandbox`, 0o755);
+
+const ownArchitecture = process.arch === "arm64" ? "arm64" : "amd64";
+const architectures = process.argv.includes("--all") ? ["amd64", "arm64"] : [ownArchitecture];
+
+/** The daemon inside sandboxes: one static file for each kind of machine, quick when nothing changed. */
+for (const architecture of architectures) {
+  const output = `${root}/dist/sandboxd-linux-${architecture}`;
+  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-o", output, "./cmd/sandboxd"], {
+    cwd: `${root}/sandboxd`,
+    stdio: "inherit",
+    env: { ...process.env, CGO_ENABLED: "0", GOOS: "linux", GOARCH: architecture },
+  });
+}

@@ -16,11 +16,12 @@ runc|runc|runs the containers
 conmon|conmon|keeps a container'"'"'s output and exit code while the box is away
 ip|iproute2|gives each sandbox its network
 nft|nftables|keeps sandboxes apart on the network
+skopeo|skopeo|fetches images from registries
+go|golang|builds sandboxd, the daemon inside a sandbox (1.26 or newer)
 '
 test_tools='
 openssl|openssl|makes the bad certificates of the client tests
 kubectl|kubernetes-client|an outside judge of the API server
-go|golang|compiles a real kube-apiserver, the other judge (1.26 or newer)
 setpriv|util-linux|ends test servers with the test that started them
 flock|util-linux|lets one build at a time fill a cache
 python3|python3|runs the Python client, a judge of the API server

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { closingLine } from "./run-suites.ts";
-import { tallyVitest } from "./suites.ts";
+import { tallyGo, tallyVitest } from "./suites.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "suites-"));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -27,4 +27,21 @@ describe("tallyVitest()", () => {
 test("the closing line has the form that CI reads", () => {
   expect(closingLine({ passed: 2, failed: 0, skipped: 0 })).toBe("2 passed, 0 failed");
   expect(closingLine({ passed: 2, failed: 1, skipped: 3 })).toBe("2 passed, 1 failed, 3 skipped");
+});
+
+describe("tallyGo()", () => {
+  const event = (Action: string, Test?: string): string => JSON.stringify({ Action, Test, Package: "p" });
+
+  test.each([
+    ["counts tests, not packages", [event("pass", "TestA"), event("skip", "TestB"), event("pass")], true, [1, 0, 1]],
+    ["counts failures", [event("fail", "TestA"), event("fail")], false, [0, 1, 0]],
+    ["takes what does not build for one failure", ["x.go:1: syntax error", event("fail")], false, [0, 1, 0]],
+  ] as const)("%s", (_name, lines, ok, [passed, failed, skipped]) => {
+    expect(tallyGo(lines.join("\n"), ok)).toMatchObject({ passed, failed, skipped });
+  });
+
+  test("shows what tests and the compiler say", () => {
+    const said = JSON.stringify({ Action: "output", Test: "TestA", Output: "x_test.go:3: wrong\n" });
+    expect(tallyGo(`${said}\nx.go:1: syntax error`, false).output).toBe("x_test.go:3: wrong\nx.go:1: syntax error\n");
+  });
 });

@@ -21,10 +21,14 @@ export interface Suite {
 const root = `${import.meta.dirname}/..`;
 const reports = `${root}/.cache/reports`;
 
-function runCommand(command: string, args: readonly string[]): Promise<{ ok: boolean; output: string }> {
+function runCommand(
+  command: string,
+  args: readonly string[],
+  cwd: string = root,
+): Promise<{ ok: boolean; output: string }> {
   return new Promise((resolve) => {
     const chunks: string[] = [];
-    const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
     const keep = (chunk: Buffer) => chunks.push(chunk.toString("utf8"));
     child.stdout.on("data", keep);
     child.stderr.on("data", keep);
@@ -70,6 +74,41 @@ export function tallyVitest(report: string, ok: boolean): Tally {
   return { passed: counts.numPassedTests, failed, skipped: counts.numPendingTests + counts.numTodoTests };
 }
 
+/** The tests of a Go module, each counted; a package that does not build or ends early is a failure of its own. */
+function goTests(name: string, folder: string): Suite {
+  return {
+    name,
+    run: async () => {
+      const { ok, output } = await runCommand("go", ["test", "-json", "./..."], `${root}/${folder}`);
+      return tallyGo(output, ok);
+    },
+  };
+}
+
+interface GoEvent {
+  readonly Action?: string;
+  readonly Test?: string;
+  readonly Package?: string;
+  readonly Output?: string;
+}
+
+/** What `go test -json` printed: one event in a line. Lines that are none come from the compiler. */
+export function tallyGo(output: string, ok: boolean): SuiteResult {
+  const events = output.split("\n").flatMap((line): GoEvent[] => {
+    try {
+      return line === "" ? [] : [JSON.parse(line) as GoEvent];
+    } catch {
+      return [{ Output: `${line}\n` }];
+    }
+  });
+  const count = (action: string): number => events.filter((each) => each.Action === action && each.Test).length;
+  const [passed, failed, skipped] = [count("pass"), count("fail"), count("skip")];
+  const texts = events.map(({ Output = "" }) => Output);
+  return { passed, failed: failed > 0 || ok ? failed : 1, skipped, output: texts.filter(isWorthShowing).join("") };
+}
+
+const isWorthShowing = (text: string): boolean => !/^\s*(?:=== |--- PASS|PASS$)/.test(text);
+
 const nodeScript = (name: string, ...args: string[]): Suite =>
   step(name, "node", "--conditions=source", "--disable-warning=ExperimentalWarning", ...args);
 
@@ -87,8 +126,8 @@ export const checks: readonly Suite[] = [
 /** Minutes on a machine that has never built them, so it starts first; nothing when they are there. */
 export const kubernetesBuild: Suite = step("kubernetes build", "bash", "test/kube-apiserver/build.sh");
 
-/** The longest first: it is what the whole run waits for. */
-export const tests: readonly Suite[] = [
+// The longest first: it is what the whole run waits for.
+const vitestProjects: readonly Suite[] = [
   "differential",
   "node",
   "unit",
@@ -100,3 +139,5 @@ export const tests: readonly Suite[] = [
   "kubernetes",
   "clients",
 ].map(vitest);
+
+export const tests: readonly Suite[] = [...vitestProjects, goTests("sandboxd", "sandboxd")];

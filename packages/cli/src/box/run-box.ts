@@ -13,6 +13,7 @@ import { pino } from "pino";
 import type { StartReport } from "./background.ts";
 import type { BoxPaths } from "./box-paths.ts";
 import { forgetRunningBox, recordRunningBox } from "./running-box.ts";
+import { sandboxdPath } from "./sandboxd-path.ts";
 
 /** Runs the whole box in this process until it is asked to stop. Sandboxes outlive it. */
 export async function runBox(paths: BoxPaths, address: { host: string; port: number }): Promise<void> {
@@ -44,7 +45,15 @@ async function startBox(paths: BoxPaths, address: { host: string; port: number }
   const podStreams = lateStreams(() => node?.podStreams);
   const server = starting.use(await createApiServer({ dataDir: paths.dataDir, nodeName, podStreams, logger: log }));
   const nodeClient = clientAs(server, nodeIdentity(nodeName));
-  node = starting.use(await createNode({ client: nodeClient, nodeName, dataDir: paths.dataDir, logger: log }));
+  node = starting.use(
+    await createNode({
+      client: nodeClient,
+      nodeName,
+      dataDir: paths.dataDir,
+      sandboxd: sandboxdPath(),
+      logger: log,
+    }),
+  );
   const controllers = starting.use(
     startControllers({
       client: clientAs(server, accountIdentity(controllerAccount)),
