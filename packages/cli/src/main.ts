@@ -111,6 +111,58 @@ withFolder(program.command("restore"))
     (await import("./commands/restore.ts")).restore(file, command.optsWithGlobals()),
   );
 
+const image = program
+  .command("image")
+  .description("The images that sandboxes are made of, whether the box runs or not")
+  .addHelpText(
+    "after",
+    `
+Built-in images need no registry: "host" has the machine's own programs, "sandboxd" the daemon for inside a sandbox.
+Mirrors, registries without TLS and limits are settled in config.json in the data folder, under node.images.
+
+Examples:
+  agent-sandbox image pull debian:12
+  agent-sandbox image load saved.tar
+  agent-sandbox image ls`,
+  );
+
+withFolder(image.command("ls"))
+  .description("List the images that are here")
+  .option("-o, --output <format>", "json")
+  .action(async (_options, command) => (await import("./commands/image.ts")).listImages(command.optsWithGlobals()));
+
+withFolder(image.command("pull"))
+  .description("Bring an image up to what its registry has")
+  .argument("<name>", "debian, registry.example.com/team/thing:tag, name@sha256:…")
+  .option("--authfile <file>", "logins as docker keeps them, such as ~/.docker/config.json")
+  .action(async (name, _options, command) =>
+    (await import("./commands/image.ts")).pullImage(name, command.optsWithGlobals()),
+  );
+
+withFolder(image.command("load"))
+  .description("Add the images of an archive, as `docker save` or `skopeo copy … oci-archive:` write it")
+  .argument("<file>")
+  .option("--name <name>", "for an archive of one image that names none, or another")
+  .action(async (file, _options, command) =>
+    (await import("./commands/image.ts")).loadImages(file, command.optsWithGlobals()),
+  );
+
+withFolder(image.command("rm"))
+  .description("Take a name away; the image goes with its last name, unless a sandbox is made of it")
+  .argument("<names...>", "names, or ids as `image ls` shows them")
+  .action(async (names, _options, command) =>
+    (await import("./commands/image.ts")).removeImages(names, command.optsWithGlobals()),
+  );
+
+withFolder(image.command("prune"))
+  .description("Remove images without a name that no sandbox is made of")
+  .option("-a, --all", "those with a name too")
+  .action(async (_options, command) => (await import("./commands/image.ts")).pruneImages(command.optsWithGlobals()));
+
+withFolder(program.command("doctor"))
+  .description("Say what of this machine the box can use, what is missing, and how to get it")
+  .action(async (_options, command) => (await import("./commands/doctor.ts")).doctor(command.optsWithGlobals()));
+
 try {
   await program.parseAsync();
 } catch (error) {

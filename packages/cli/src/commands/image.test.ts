@@ -1,0 +1,54 @@
+import type { ListedImage } from "@agent-sandbox/node";
+import { expect, test } from "vitest";
+import { formatAge, formatBytes, imageTable } from "./image.ts";
+
+const image = (over: Partial<ListedImage>): ListedImage => ({
+  id: `sha256:${"0123456789abcdef".repeat(4)}`,
+  names: [],
+  digests: [],
+  description: {
+    architecture: "amd64",
+    diffIds: [],
+    entrypoint: [],
+    command: [],
+    environment: [],
+    user: "",
+    workingDir: "",
+    stopSignal: "",
+  },
+  sizeBytes: 5 * 2 ** 20,
+  createdAt: 0,
+  inUse: false,
+  lastUsedAt: 0,
+  ...over,
+});
+
+test("a row for each name, and one for an image without", () => {
+  const images = [image({ names: ["docker.io/library/a:1", "localhost:5000/b:2"], inUse: true }), image({})];
+  expect(imageTable(images, 90_000).split("\n")).toEqual([
+    "REPOSITORY            TAG      IMAGE ID       SIZE     AGE   IN USE",
+    "docker.io/library/a   1        0123456789ab   5.0MiB   90s   yes",
+    "localhost:5000/b      2        0123456789ab   5.0MiB   90s   yes",
+    "<none>                <none>   0123456789ab   5.0MiB   90s   no",
+  ]);
+});
+
+test.for([
+  [0, "0B"],
+  [1023, "1023B"],
+  [1024, "1.0KiB"],
+  [150 * 2 ** 20, "150MiB"],
+  [2 ** 60, "1048576TiB"],
+] as const)("%s bytes", ([bytes, expected]) => {
+  expect(formatBytes(bytes)).toBe(expected);
+});
+
+test.for([
+  [-5, "0s"],
+  [119_000, "119s"],
+  [120_000, "2m"],
+  [7_200_000, "2h"],
+  [172_800_000, "2d"],
+] as const)("%s ms", ([ms, expected]) => {
+  expect(formatAge(ms)).toBe(expected);
+});

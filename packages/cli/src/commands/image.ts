@@ -1,0 +1,123 @@
+import { readFile } from "node:fs/promises";
+import { type ListedImage, NodeError, openNodeImages, type StoredImage } from "@agent-sandbox/node";
+import { dataDirFrom } from "../box/box-paths.ts";
+import type { GlobalOptions } from "../client/connect.ts";
+import { formatTable } from "../client/table.ts";
+import { CommandError } from "../command-error.ts";
+
+type Images = Awaited<ReturnType<typeof openNodeImages>>;
+
+/** The commands work on the data folder itself, whose store several processes share: the box may run or not. */
+async function withImages<T>(options: GlobalOptions, work: (images: Images) => Promise<T>): Promise<T> {
+  if (process.getuid?.() !== 0) throw new CommandError("images belong to root: run it with sudo");
+  try {
+    return await work(await openNodeImages({ dataDir: dataDirFrom(options.dataDir, process.env) }));
+  } catch (error) {
+    if (error instanceof NodeError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+export interface ListOptions extends GlobalOptions {
+  readonly output?: string;
+}
+
+export async function listImages(options: ListOptions): Promise<void> {
+  if (options.output !== undefined && options.output !== "json") {
+    throw new CommandError(`Cannot print as "${options.output}": there is json`);
+  }
+  const images = await withImages(options, (store) => store.list());
+  if (options.output === "json") console.log(JSON.stringify(images, undefined, 4));
+  else if (images.length === 0) console.error("No images found");
+  else console.log(imageTable(images, Date.now()));
+}
+
+export interface PullOptions extends GlobalOptions {
+  readonly authfile?: string;
+}
+
+export async function pullImage(name: string, options: PullOptions): Promise<void> {
+  const logins = options.authfile === undefined ? {} : await readLogins(options.authfile);
+  const image = await withImages(options, (store) => store.pull(name, { logins }));
+  console.log(`${image.names.find((one) => one.includes(name)) ?? name} pulled (${shortId(image)})`);
+}
+
+export interface LoadOptions extends GlobalOptions {
+  readonly name?: string;
+}
+
+export async function loadImages(file: string, options: LoadOptions): Promise<void> {
+  const images = await withImages(options, (store) => store.load(file, options.name));
+  for (const image of images) console.log(`${image.names.join(", ") || shortId(image)} loaded (${shortId(image)})`);
+}
+
+export async function removeImages(names: readonly string[], options: GlobalOptions): Promise<void> {
+  await withImages(options, async (store) => {
+    for (const name of names) {
+      const { untagged, removed } = await store.remove(name);
+      for (const one of untagged) console.log(`${one} untagged`);
+      if (removed !== undefined) console.log(`${removed} removed`);
+    }
+  });
+}
+
+export interface PruneOptions extends GlobalOptions {
+  readonly all?: boolean;
+}
+
+export async function pruneImages(options: PruneOptions): Promise<void> {
+  const gone = await withImages(options, (store) => store.prune(options.all === true ? "unused" : "unnamed"));
+  for (const image of gone) console.log(`${image.names.join(", ") || image.id} removed`);
+  const bytes = gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  console.log(`${gone.length} removed, at most ${formatBytes(bytes)} freed`);
+}
+
+/** A row for each name, as people know it from other tools; an image without one has a row of its own. */
+export function imageTable(images: readonly ListedImage[], now: number): string {
+  const rows = images.flatMap((image) =>
+    (image.names.length > 0 ? image.names : [undefined]).map((name) => ({
+      cells: [
+        name?.slice(0, name.lastIndexOf(":")) ?? "<none>",
+        name?.slice(name.lastIndexOf(":") + 1) ?? "<none>",
+        shortId(image),
+        formatBytes(image.sizeBytes),
+        formatAge(now - image.createdAt),
+        image.inUse ? "yes" : "no",
+      ],
+    })),
+  );
+  const columns = ["Repository", "Tag", "Image ID", "Size", "Age", "In use"];
+  return formatTable({ columnDefinitions: columns.map((name) => ({ name })), rows });
+}
+
+function shortId({ id }: StoredImage): string {
+  return id.slice("sha256:".length, "sha256:".length + 12);
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const power = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10));
+  const amount = bytes / 1024 ** power;
+  return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)}${units[power]}`;
+}
+
+/** The largest unit that fits, as kubectl prints ages. */
+export function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)}m`;
+  return seconds < 2 * 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
+}
+
+/** A file such as `~/.docker/config.json`, as `docker login` writes it. */
+async function readLogins(path: string): Promise<Record<string, Record<string, unknown>>> {
+  try {
+    const { auths = {} } = JSON.parse(await readFile(path, "utf8")) as {
+      auths?: Record<string, Record<string, unknown>>;
+    };
+    return auths;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`Cannot read logins from "${path}": ${why}`, { cause: error });
+  }
+}
