@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cannotRun } from "../testing/runtimes.ts";
-import { isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
+import { isOver, openTestBox, slug, statusOf, type TestBox } from "../testing/test-box.ts";
 import { type OneShot, podOf, testOneShots } from "./one-shot.ts";
 
 const labels = { app: "web" };
@@ -123,7 +123,7 @@ describe.skipIf(cannotRun)("what a container is told", () => {
     ["a ConfigMap", { configMapKeyRef: { name: "later", key: "k" } }, 'configmap "later" not found'],
     ["a key of a Secret", { secretKeyRef: { name: "keys", key: "no" } }, "couldn't find key no in Secret default/keys"],
   ] as const)("waits for %s that is missing, and says so", async ([what, valueFrom, message]) => {
-    const name = `missing-${what.length}`;
+    const name = `missing-${slug(what)}`;
     const env = [{ name: "X", valueFrom }];
     await box.create(name, podOf({ name, script: 'echo "$X"', prints: "", main: { env } }, "runc"));
     const pod = await box.api.until(

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pods } from "../resources.ts";
 import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady, namespace } from "../testing/test-api.ts";
-import { hasPhase, isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
+import { hasPhase, isOver, openTestBox, slug, statusOf, type TestBox } from "../testing/test-box.ts";
 
 const idle = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 const volumes = [{ name: "v", emptyDir: {} }];
@@ -34,21 +34,21 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ["Always", "exit 0", 2],
     ["Always", "exit 1", 2],
     ["OnFailure", "exit 1", 2],
-  ] as const)("%s: `%s` starts again, ever later", async ([restartPolicy, script, count], { expect: check }) => {
+  ] as const)("%s: `%s` starts again, ever later", async ([restartPolicy, script, count]) => {
     const name = `again-${restartPolicy.toLowerCase()}-${script.at(-1)}`;
     await start(name, script, {}, { restartPolicy });
     const pod = await box.api.until(
       name,
       (one) => waitsFor("CrashLoopBackOff")(one) && statusOf(one)?.restartCount === count - 1,
     );
-    check([pod.status?.phase, statusOf(pod)?.lastState?.terminated?.exitCode, statusOf(pod)?.ready]).toEqual([
+    expect([pod.status?.phase, statusOf(pod)?.lastState?.terminated?.exitCode, statusOf(pod)?.ready]).toEqual([
       "Running",
       Number(script.at(-1)),
       false,
     ]);
-    check(statusOf(pod)?.state?.waiting?.message).toMatch(/^back-off 0.3s restarting failed container=main pod=/);
+    expect(statusOf(pod)?.state?.waiting?.message).toMatch(/^back-off 0.3s restarting failed container=main pod=/);
     await box.api.until(name, (one) => (statusOf(one)?.restartCount ?? 0) >= count);
-    check(box.events(name).join("\n")).toMatch(/BackOff: Back-off restarting failed container main in pod/);
+    expect(box.events(name).join("\n")).toMatch(/BackOff: Back-off restarting failed container main in pod/);
     await box.remove(name);
   });
 
@@ -56,11 +56,11 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ["OnFailure", 0, "Succeeded", "Completed"],
     ["Never", 0, "Succeeded", "Completed"],
     ["Never", 7, "Failed", "Error"],
-  ] as const)("%s: exit code %d is the end: %s", async ([restartPolicy, code, phase, reason], { expect: check }) => {
+  ] as const)("%s: exit code %d is the end: %s", async ([restartPolicy, code, phase, reason]) => {
     const name = `end-${restartPolicy.toLowerCase()}-${code}`;
     await start(name, `exit ${code}`, {}, { restartPolicy });
     const pod = await box.api.until(name, isOver);
-    check([pod.status?.phase, statusOf(pod)?.state?.terminated?.reason, statusOf(pod)?.restartCount]).toEqual([
+    expect([pod.status?.phase, statusOf(pod)?.state?.terminated?.reason, statusOf(pod)?.restartCount]).toEqual([
       phase,
       reason,
       0,
@@ -122,11 +122,11 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
       {},
       "x".repeat(4096),
     ],
-  ] as const)("last words: %s", async ([what, script, main, message], { expect: check }) => {
-    const name = `words-${what.length}`;
+  ] as const)("last words: %s", async ([what, script, main, message]) => {
+    const name = `words-${slug(what)}`;
     await start(name, script, main, { restartPolicy: "Never" });
     const pod = await box.api.until(name, isOver);
-    check(statusOf(pod)?.state?.terminated?.message).toBe(message);
+    expect(statusOf(pod)?.state?.terminated?.message).toBe(message);
     await box.remove(name);
   });
 
@@ -194,8 +194,8 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ["exec", { exec: { command: ["sh", "-c", "echo hook >> /v/log"] } }, "hook\nterm\n"],
     ["sleep", { sleep: { seconds: 1 } }, "term\n"],
     ["a hook that fails", { exec: { command: ["false"] } }, "term\n"],
-  ] as const)("preStop comes before the signal: %s", async ([what, preStop, order], { expect: check }) => {
-    const name = `prestop-${what.length}`;
+  ] as const)("preStop comes before the signal: %s", async ([what, preStop, order]) => {
+    const name = `prestop-${slug(what)}`;
     const script = 'trap "echo term >> /v/log; cat /v/log; exit 0" TERM; while :; do sleep 0.05; done';
     await start(
       name,
@@ -204,7 +204,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
       { volumes, restartPolicy: "Never", activeDeadlineSeconds: 2, terminationGracePeriodSeconds: 10 },
     );
     await box.api.until(name, isOver);
-    check(await box.log(name)).toBe(order);
+    expect(await box.log(name)).toBe(order);
     await box.remove(name);
   });
 

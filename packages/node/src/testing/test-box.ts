@@ -107,3 +107,8 @@ export function statusOf(pod: Pod | undefined, container = "main"): ContainerSta
     ({ name }) => name === container,
   );
 }
+
+/** Words as a name that Kubernetes takes. */
+export function slug(words: string): string {
+  return words.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+}
