@@ -287,6 +287,9 @@ describe("exec is refused", () => {
 
   test("without a change of protocols", async () => {
     await using own = await createApiServer();
+    const spec = { containers: [{ name: "main", image: "busybox:1" }] };
+    await own.transport.send({ method: "POST", path: pods, body: { metadata: { name: "p" }, spec } });
     expect((await own.transport.send({ method: "GET", path: `${pods}/p/exec` })).status).toBe(400);
+    expect((await own.transport.send({ method: "GET", path: `${pods}/none/exec` })).status).toBe(404);
   });
 });
