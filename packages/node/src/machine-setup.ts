@@ -42,7 +42,8 @@ export interface MachineOptions {
 }
 
 /** Where `make build` puts it, seen from the sources and from what they are compiled to. */
-const builtSandboxd = fileURLToPath(new URL("../../../sandboxd/bin/sandboxd", import.meta.url));
+const goArchitecture = process.arch === "arm64" ? "arm64" : "amd64";
+const builtSandboxd = fileURLToPath(new URL(`../../../dist/sandboxd-linux-${goArchitecture}`, import.meta.url));
 
 /** The images of a data folder, for its node and for commands beside it. */
 export async function openNodeImages(

@@ -9,7 +9,7 @@ import { runCommand } from "../system/run-command.ts";
 type PackHeader = Parameters<ReturnType<typeof pack>["entry"]>[0];
 
 /** An entry of a layer: what its header says, and its content. */
-export type TestEntry = PackHeader & { readonly content?: string };
+export type TestEntry = PackHeader & { readonly content?: string | Buffer };
 
 export interface TestImage {
   /** Lowest first. */

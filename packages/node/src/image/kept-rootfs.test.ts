@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Layout, layoutOf, podPaths } from "../layout.ts";
+import { imagesInUse } from "./in-use.ts";
+import { keepRootfsAnnotation, keptPaths, keptValue, sweepKept, takeKept } from "./kept-rootfs.ts";
+
+let layout: Layout;
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "kept-"));
+  layout = layoutOf(dataDir);
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+const addPod = async (uid: string): Promise<void> => {
+  const { record } = podPaths(layout, uid);
+  await mkdir(dirname(record), { recursive: true });
+  await writeFile(record, JSON.stringify({ version: 1, uid, containers: {} }));
+};
+const take = async (value: string, holder: string, reference = "debian"): Promise<string[]> => {
+  const paths = keptPaths(layout, value, "main");
+  await takeKept(layout, paths, { reference, image: "sha256:1", holder });
+  await mkdir(paths.upper, { recursive: true });
+  const before = await readdir(paths.upper);
+  await writeFile(join(paths.upper, holder), "");
+  return before;
+};
+
+describe("a kept layer", () => {
+  test("goes from one Pod to the next, and keeps its image", async () => {
+    expect(await take("sandbox", "first")).toEqual([]);
+    expect(await take("sandbox", "second")).toEqual(["first"]);
+    expect(await take("sandbox", "second")).toEqual(["first", "second"]);
+    expect(await imagesInUse(layout)).toEqual(new Set(["sha256:1"]));
+  });
+
+  test("is dropped when the next Pod names another image", async () => {
+    await take("sandbox", "first");
+    expect(await take("sandbox", "second", "ubuntu")).toEqual([]);
+  });
+
+  test("is not given to two Pods", async () => {
+    await take("sandbox", "first");
+    await addPod("first");
+    await expect(take("sandbox", "second")).rejects.toThrow("Pod first still has it");
+    expect(await take("sandbox", "first")).toEqual(["first"]);
+  });
+
+  test("goes with its Sandbox, but not while a Pod has it, nor when the API cannot say", async () => {
+    for (const value of ["exists", "gone", "held"]) await take(value, `pod-${value}`);
+    await addPod("pod-held");
+    expect(await sweepKept({ layout, sandboxes: async () => undefined })).toEqual([]);
+    expect(await sweepKept({ layout, sandboxes: async () => new Set(["exists"]) })).toEqual(["gone"]);
+    expect((await readdir(join(layout.dataDir, "kept"))).toSorted()).toEqual(["exists", "held"]);
+  });
+});
+
+describe("keptValue()", () => {
+  test.for([
+    ["no annotations", undefined, undefined],
+    ["another annotation", { other: "x" }, undefined],
+    ["an empty value", { [keepRootfsAnnotation]: "" }, undefined],
+    ["a UID", { [keepRootfsAnnotation]: "0123-abc" }, "0123-abc"],
+  ] as const)("%s", ([, annotations, expected]) => {
+    expect(keptValue(annotations)).toBe(expected);
+  });
+
+  test.for(["../../etc", "a/b", ".", "x".repeat(65)])("refuses %s", (value) => {
+    expect(() => keptValue({ [keepRootfsAnnotation]: value })).toThrow("is no UID");
+  });
+});
