@@ -20,7 +20,7 @@ await build({
   platform: "node",
   target: "node24",
   conditions: ["source"],
-  external: ["@lydell/node-pty"],
+  external: ["@lydell/node-pty", "koffi"],
   sourcemap: true,
   legalComments: "none",
   outExtension: { ".js": ".mjs" },

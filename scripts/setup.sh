@@ -16,6 +16,7 @@ runc|runc|runs the containers
 conmon|conmon|keeps a container'"'"'s output and exit code while the box is away
 ip|iproute2|gives each sandbox its network
 nft|nftables|keeps sandboxes apart on the network
+runsc|runsc|gVisor: keeps code in a sandbox away from the kernel of the machine
 skopeo|skopeo|fetches images from registries
 go|golang|builds sandboxd, the daemon inside a sandbox (1.26 or newer)
 '
