@@ -169,7 +169,7 @@ describe("Runner", () => {
     runner.start();
     runner.add("a/1");
     await clock.advance(100);
-    expect(passes).toEqual(["a/1 at 0", "a/1 at 0"]);
+    expect(passes).toEqual(["a/1 at 0", "a/1 at 1"]);
     expect(server.readAll(pods)).toHaveLength(1);
   });
 

@@ -145,8 +145,9 @@ export class Runner implements AsyncDisposable {
       const pass = { signal: this.#working.signal, client: new FencedClient(client, fence, this.#scope(key)) };
       const result = await reconcile(key, pass);
       const afterMs = result?.requeueAfterMs;
-      // A pass that overlooked a lost answer is repeated once the truth is known.
-      if (fence.isUncertain(this.#scope(key))) return { type: "again", afterMs: 0, result: "success" };
+      // A pass that overlooked a lost or contradicting answer is repeated once the truth is known. Not at once: a server in
+      // the same process that refuses on what it does not show yet would never get to show it.
+      if (fence.isUncertain(this.#scope(key))) return { type: "again", afterMs: 1, result: "success" };
       return afterMs === undefined
         ? { type: "done", result: "success" }
         : { type: "again", afterMs, result: "requeue_after" };
