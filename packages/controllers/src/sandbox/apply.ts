@@ -1,9 +1,10 @@
 import { mergePatch, type Sandbox, type SandboxStatus, sandboxes, semanticEqual } from "@agent-sandbox/api";
 import { type Client, isReason, KubeError, type Logger, type Note, objectKey, type Result } from "@agent-sandbox/kube";
+import { goneIsFine, guardOf, placeOf } from "../guard.ts";
 import { type Action, type Step, stepOf } from "./action.ts";
 import { type Decision, decide } from "./decide.ts";
 import type { Failure, Observed } from "./observed.ts";
-import { perform, versionOf } from "./perform.ts";
+import { perform } from "./perform.ts";
 import type { Settings } from "./settings.ts";
 
 export interface Ports {
@@ -88,13 +89,8 @@ function isUsersError(error: unknown): boolean {
 /** Guarded by the version that was decided on: a newer object deserves a newer decision. */
 async function writeStatus(client: Client, sandbox: Sandbox, status: SandboxStatus | undefined): Promise<void> {
   if (status === undefined || semanticEqual(sandbox.status, status, ["status"])) return;
-  const { name = "", namespace = "" } = sandbox.metadata;
   const change = mergePatch(sandbox.status ?? {}, status);
   if (change === undefined) return;
-  const patch = { type: "merge", body: { status: change }, preconditions: versionOf(sandbox) } as const;
-  try {
-    await client.patch(sandboxes, { namespace, name }, patch, { subresource: "status" });
-  } catch (error) {
-    if (!isReason(error, "NotFound")) throw error;
-  }
+  const patch = { type: "merge", body: { status: change }, preconditions: guardOf(sandbox) } as const;
+  await client.patch(sandboxes, placeOf(sandbox), patch, { subresource: "status" }).catch(goneIsFine);
 }

@@ -2,13 +2,9 @@ import { sandboxes, sandboxNameHashLabel } from "@agent-sandbox/api";
 import {
   Controller,
   type EventRecorder,
-  type Fence,
-  type Informers,
   type KubeObject,
-  type Logger,
   objectKey,
   type RunnerMetrics,
-  type Scheduler,
   type Scope,
   silentLogger,
   systemScheduler,
@@ -16,17 +12,15 @@ import {
   watching,
   watchingOwned,
 } from "@agent-sandbox/kube";
+import type { ControllerContext } from "../controller-context.ts";
 import { type Ports, reconcileSandbox } from "./apply.ts";
 import { type Caches, observe, openCaches } from "./observe.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 import { StateWatch } from "./watched.ts";
 
-export interface SandboxControllerOptions extends Partial<Settings> {
-  readonly informers: Informers;
-  readonly fence: Fence;
+export interface SandboxControllerOptions extends ControllerContext, Partial<Settings> {
   /** Told what people should know. Default: nobody is told. */
   readonly events?: EventRecorder;
-  readonly log?: Logger;
   readonly metrics?: RunnerMetrics;
   /** Sandboxes worked on at the same time. Default 8. */
   readonly workers?: number;
@@ -34,8 +28,6 @@ export interface SandboxControllerOptions extends Partial<Settings> {
   readonly namespace?: string;
   /** Caches only Pods and Services that carry a Sandbox's hash. Adoption then needs that label. Default false. */
   readonly onlyLabelledChildren?: boolean;
-  /** Monotonic time and timers. Default: the system's. */
-  readonly scheduler?: Scheduler;
   /** Milliseconds since the epoch: the clock that `shutdownTime` is held against. Default: the machine's. */
   readonly now?: () => number;
 }

@@ -8,6 +8,7 @@ import {
 } from "@agent-sandbox/api";
 import { type Client, isReason, type KubeObject, type Preconditions, type Resource } from "@agent-sandbox/kube";
 import { pods, services, volumeClaims } from "../child-caches.ts";
+import { goneIsFine, guardOf, placeOf } from "../guard.ts";
 import type { Action, Child, Target } from "./action.ts";
 import { type Observed, owns } from "./observed.ts";
 import { ensureToken } from "./runtime-token.ts";
@@ -41,8 +42,7 @@ async function createOrFind(client: Client, resource: Resource, object: KubeObje
     return await client.create(resource, object, { fieldManager: "sandbox-controller" });
   } catch (error) {
     if (!isReason(error, "AlreadyExists")) throw error;
-    const { name = "", namespace = "" } = object.metadata ?? {};
-    return client.get(resource, { namespace, name });
+    return client.get(resource, placeOf(object));
   }
 }
 
@@ -68,35 +68,27 @@ async function deleteChild(
   const options = { preconditions: preconditions(target) };
   try {
     const held = await client.delete(resources[child], keyIn(seen, target), options);
-    if (held?.metadata?.uid === target.uid && held.metadata.deletionTimestamp !== undefined)
-      return withChild(seen, child, held);
+    if (held !== undefined && isHeld(held)) return withChild(seen, child, held);
   } catch (error) {
     if (!isReason(error, "NotFound")) throw error;
   }
   return withoutChild(seen, child, target);
 }
 
+/** Whether a deleted object is still there: the answer to a deletion may also be what the object was last. */
+function isHeld({ metadata }: KubeObject): boolean {
+  return (metadata?.finalizers?.length ?? 0) > 0 || (metadata?.deletionGracePeriodSeconds ?? 0) > 0;
+}
+
 async function trackPod(client: Client, sandbox: Sandbox, podName: string | null): Promise<Sandbox> {
-  const { name = "", namespace = "" } = sandbox.metadata;
   const body = { metadata: { annotations: { [podNameAnnotation]: podName } } };
-  return client.patch(sandboxes, { namespace, name }, { type: "merge", body, preconditions: versionOf(sandbox) });
+  return client.patch(sandboxes, placeOf(sandbox), { type: "merge", body, preconditions: guardOf(sandbox) });
 }
 
 /** Only as it was looked at: whoever used or changed it since has saved it. */
 async function deleteSandbox(client: Client, sandbox: Sandbox): Promise<Sandbox> {
-  const { name = "", namespace = "" } = sandbox.metadata;
-  try {
-    await client.delete(sandboxes, { namespace, name }, { preconditions: versionOf(sandbox) });
-  } catch (error) {
-    if (!isReason(error, "NotFound")) throw error;
-  }
+  await client.delete(sandboxes, placeOf(sandbox), { preconditions: guardOf(sandbox) }).catch(goneIsFine);
   return { ...sandbox, metadata: { ...sandbox.metadata, deletionTimestamp: "now" } };
-}
-
-/** The version that was decided on. */
-export function versionOf({ metadata }: Sandbox): Preconditions {
-  const { uid = "", resourceVersion = "" } = metadata;
-  return { uid, resourceVersion };
 }
 
 function preconditions({ uid, resourceVersion }: Target): Preconditions {
