@@ -1,0 +1,74 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+export interface ServerReport {
+  /** The most CPU time that the server has worked in one go since the last report. */
+  readonly longestTurnMs: number;
+  /** What is in use once everything that is not has been collected. */
+  readonly heapBytes: number;
+}
+
+export interface ServerAddress {
+  readonly port: number;
+  readonly authority: string;
+  readonly token: string;
+}
+
+interface Message {
+  readonly listening?: ServerAddress;
+  readonly report?: ServerReport;
+  readonly problem?: string;
+}
+
+/** The fuzzed server, from outside. */
+export class ServerProcess implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly address: ServerAddress;
+  /** What the server logged as an error: what it did not expect. */
+  readonly problems: string[] = [];
+  /** How it ended by itself. */
+  ended: string | undefined;
+  #reported: (report: ServerReport | undefined) => void = () => undefined;
+
+  private constructor(child: ChildProcess, address: ServerAddress) {
+    this.#child = child;
+    this.address = address;
+    child.on("message", ({ problem, report }: Message) => {
+      if (problem !== undefined) this.problems.push(problem);
+      if (report !== undefined) this.#reported(report);
+    });
+    child.once("exit", (code, signal) => {
+      this.ended = `code ${code}, signal ${signal}`;
+      this.#reported(undefined);
+    });
+  }
+
+  static async start(dataDir: string): Promise<ServerProcess> {
+    const script = fileURLToPath(new URL("fuzz-server.test.support.ts", import.meta.url));
+    const child = fork(script, [dataDir], {
+      execArgv: ["--conditions=source", "--expose-gc", "--disable-warning=ExperimentalWarning"],
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    const [{ listening }] = (await once(child, "message")) as [Message];
+    if (listening === undefined) throw new Error("Cannot fuzz: the server does not say where it listens");
+    return new ServerProcess(child, listening);
+  }
+
+  /** How the server has been since the last time. `undefined` when it has ended. */
+  async report(): Promise<ServerReport | undefined> {
+    if (this.ended !== undefined) return undefined;
+    const reported = new Promise<ServerReport | undefined>((resolve) => {
+      this.#reported = resolve;
+    });
+    this.#child.send("report");
+    return reported;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.ended !== undefined) return;
+    const exited = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await exited;
+  }
+}
