@@ -18,6 +18,7 @@ import { PortForward } from "./streams/port-forward.ts";
 import { sweep } from "./sweep.ts";
 import { removeCgroup } from "./system/cgroups.ts";
 import { lockInstance } from "./system/instance-lock.ts";
+import { mountsUnder, unmount } from "./system/mounts.ts";
 
 export interface NodeOptions extends MachineOptions {
   readonly client: Client;
@@ -104,6 +105,8 @@ export async function removeNode(options: MachineOptions): Promise<void> {
 async function removeShared({ layout, network, cgroups }: Machine): Promise<void> {
   await network.remove();
   await removeCgroup(cgroups, layout.cgroupParent);
+  // gVisor keeps an empty network namespace there.
+  await unmount(await mountsUnder(layout.runDir));
   await rm(layout.runDir, { recursive: true, force: true });
   await rm(layout.dataDir, { recursive: true, force: true });
 }

@@ -7,7 +7,7 @@ import { openRuntimes } from "../runtime/open-runtimes.ts";
 import { readSettings } from "../settings.ts";
 import { detectCgroups } from "../system/cgroups.ts";
 import { findProgram } from "../system/find-program.ts";
-import { mountOverlay, unmount } from "../system/mounts.ts";
+import { mountOverlay, mountsUnder, unmount } from "../system/mounts.ts";
 import { tryCommand } from "../system/run-command.ts";
 
 /** One thing the box needs, or can use, and how it stands on this machine. */
@@ -73,6 +73,9 @@ async function examineProgram({ name, package: from, why, needed }: Program): Pr
 
 const packageByRuntime: Readonly<Record<string, string>> = { gvisor: "runsc", runc: "runc" };
 
+/** Where one that is better can be had. */
+const newer: Readonly<Record<string, string>> = { gvisor: '"make build" compiles a newer one' };
+
 async function examineRuntimes(dataDir: string, isRoot: boolean): Promise<Finding[]> {
   const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
   try {
@@ -80,8 +83,10 @@ async function examineRuntimes(dataDir: string, isRoot: boolean): Promise<Findin
     const found = await openRuntimes({ runDir, registrations: runtimes, defaultRuntime, tryFirst: isRoot });
     const present = [...found.present.values()].map(async ({ name, program }): Promise<Finding> => {
       const version = (await tryCommand(program, ["--version"])).stdout.split("\n")[0] ?? "";
-      const notes = [isRoot ? "works" : "not tried without root", ...(name === found.default ? ["the default"] : [])];
-      return { name: `runtime ${name}`, ...ok(`${version} (${program}): ${notes.join(", ")}`) };
+      const flaw = found.flawed.get(name);
+      const works = flaw ?? (isRoot ? "works" : "not tried without root");
+      const text = `${name === found.default ? "the default; " : ""}${version} (${program}): ${works}`;
+      return { name: `runtime ${name}`, ...(flaw === undefined ? ok(text) : lacking(text, newer[name])) };
     });
     const absent = [...found.absent].map(([name, why]): Finding => {
       const from = /not found/.test(why) ? packageByRuntime[name] : undefined;
@@ -91,6 +96,7 @@ async function examineRuntimes(dataDir: string, isRoot: boolean): Promise<Findin
   } catch (error) {
     return await finding("runtime", missing(messageOf(error), install("runsc runc")));
   } finally {
+    await unmount(await mountsUnder(runDir));
     await rm(runDir, { recursive: true, force: true });
   }
 }

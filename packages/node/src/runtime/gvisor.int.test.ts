@@ -1,63 +1,157 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import type { Container } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createNode, type EmbeddedNode } from "../create-node.ts";
-import { pods } from "../resources.ts";
-import { isGone, isReady, namespace, nodeName, openTestApi, type TestApi } from "../testing/test-api.ts";
+import { isReady, namespace } from "../testing/test-api.ts";
+import { hasPhase, isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
 import { findTraces, noTraces } from "../testing/traces.ts";
 
+const script = (name: string, command: string, more: Partial<Container> = {}): Container => ({
+  name,
+  image: "host",
+  command: ["sh", "-c", command],
+  ...more,
+});
+const stay = 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done';
+/** What stands on the interface, seen from inside. */
+const addresses = "hostname -I | tr -d ' '";
+
 describe("Pods under gVisor", () => {
-  let dataDir: string;
-  let api: TestApi;
-  let node: EmbeddedNode;
-
+  let box: TestBox;
   beforeAll(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), "gvisor-int-"));
-    api = openTestApi();
-    node = await createNode({ client: api.client, nodeName, dataDir });
-    await node.ready;
-  });
-
-  afterAll(async () => {
-    await node?.teardown();
-    await rm(dataDir, { recursive: true, force: true });
-  });
-
-  const run = async (
-    pod: string,
-    command: string[],
-    input?: string,
-  ): Promise<{ out: string; err: string; code: number }> => {
-    const session = await node.podStreams.exec({ namespace, pod, command, tty: false, stdin: input !== undefined });
-    session.stdin.end(input);
-    const [out, err, { code }] = await Promise.all([text(session.stdout), text(session.stderr), session.exit]);
-    return { out, err, code };
-  };
-  const shell = async (pod: string, script: string): Promise<string> =>
-    (await run(pod, ["sh", "-c", script])).out.trim();
-  const remove = async (name: string, gracePeriodSeconds = 5): Promise<void> => {
-    await api.client.delete(pods, { namespace, name }, { gracePeriodSeconds });
-    await api.until(name, isGone);
-  };
-
-  test("is what a Pod gets that names no runtime, and its kernel answers", async () => {
-    await api.create("first");
-    const pod = await api.until("first", isReady);
-    expect(pod.status?.containerStatuses?.[0]?.containerID).toMatch(/^gvisor:\/\//);
-    expect(await shell("first", "dmesg | head -1")).toContain("Starting gVisor");
-    expect(await shell("first", "hostname; hostname -I")).toBe(`first\n${pod.status?.podIP}`);
-    expect(await run("first", ["sh", "-c", "echo out; echo err >&2; exit 7"])).toEqual({
-      out: "out\n",
-      err: "err\n",
-      code: 7,
+    box = await openTestBox({
+      defaultRuntime: "gvisor",
+      backoff: { firstMs: 10, longestMs: 100, forgetAfterMs: 600_000 },
     });
-    expect(await run("first", ["cat"], "through")).toEqual({ out: "through", err: "", code: 0 });
-    await expect(run("first", ["no-such-program"])).rejects.toThrow(
-      'Cannot run "no-such-program" in Pod "default/first"',
+  });
+  afterAll(() => box?.[Symbol.asyncDispose]());
+
+  test("its kernel answers, and a Pod leaves nothing", async () => {
+    await box.create("first", {});
+    const pod = await box.api.until("first", isReady);
+    expect(statusOf(pod)?.containerID).toMatch(/^gvisor:\/\//);
+    expect(await box.shell("first", "dmesg | head -1")).toContain("Starting gVisor");
+    expect(await box.shell("first", `hostname; ${addresses}`)).toBe(`first\n${pod.status?.podIP}`);
+    await box.remove("first");
+    expect(await findTraces(box.dataDir)).toEqual(noTraces);
+  });
+
+  test("a Pod that names runc has the machine's kernel, and one that names another is told what there is", async () => {
+    await box.create("named", { spec: { runtimeClassName: "runc" } });
+    const pod = await box.api.until("named", isReady);
+    expect(statusOf(pod)?.containerID).toMatch(/^runc:\/\//);
+    expect(await box.shell("named", "dmesg 2>&1 | head -1")).not.toContain("gVisor");
+    await box.create("unknown", { spec: { runtimeClassName: "kata" } });
+    await box.api.until("unknown", (one) => statusOf(one)?.state?.waiting?.message?.includes("kata") ?? false);
+    expect(box.events("unknown").join("\n")).toContain(
+      '"kata" is not supported by this node; supported: "gvisor", "runc"',
     );
-    await remove("first");
-    expect(await findTraces(dataDir)).toEqual(noTraces);
+    await Promise.all([box.remove("named"), box.remove("unknown")]);
+  });
+
+  test("a command has its streams, its code and the container's user; one that does not exist says so", async () => {
+    await box.create("commands", { spec: { securityContext: { runAsUser: 1000, runAsGroup: 1001 } } });
+    await box.api.until("commands", isReady);
+    const exec = (command: string[], tty = false) =>
+      box.node.podStreams.exec({ namespace, pod: "commands", command, tty, stdin: true });
+    const session = await exec(["sh", "-c", "cat; id -u; id -g; echo err >&2; exit 7"]);
+    session.stdin.end("through\n");
+    expect(await Promise.all([text(session.stdout), text(session.stderr), session.exit])).toEqual([
+      "through\n1000\n1001\n",
+      "err\n",
+      { code: 7 },
+    ]);
+    await expect(exec(["no-such-program"])).rejects.toThrow('Cannot run "no-such-program" in Pod "default/commands"');
+
+    const wait = 'until [ "$(stty size)" = "40 100" ]; do sleep 0.05; done; read line; echo "$TERM $line"';
+    const terminal = await exec(["sh", "-c", wait], true);
+    terminal.resize(100, 40);
+    terminal.stdin.write("typed\n");
+    expect(await Promise.all([text(terminal.stdout), terminal.exit])).toEqual([
+      "typed\r\nxterm typed\r\n",
+      { code: 0 },
+    ]);
+
+    const left = await exec(["sleep", "4242"]);
+    left.kill();
+    await left.exit;
+    expect(await box.shell("commands", "cat /proc/*/cmdline | tr '\\0' ' ' | grep -c 'sleep 424[2]'")).toBe("0");
+    await box.remove("commands");
+  });
+
+  test("containers share the sandbox, its network and nothing else; each has its output and its end", async () => {
+    const server =
+      "import socket; s=socket.create_server(('127.0.0.1',80)); c,_=s.accept(); c.send(b'hello'); c.close()";
+    const client = "until exec 3<>/dev/tcp/127.0.0.1/80; do sleep 0.1; done 2>/dev/null; cat <&3; exit 3";
+    await box.create("several", {
+      spec: {
+        restartPolicy: "Never",
+        initContainers: [script("before", `${addresses}; echo first >/shared/order`, shared("/shared"))],
+        containers: [
+          script("server", `python3 -c "${server}"; echo served`),
+          { name: "client", image: "host", command: ["bash", "-c", client] },
+          script("reader", "cat /shared/order; echo /proc/[0-9]* | wc -w", shared("/shared")),
+        ],
+        volumes: [{ name: "shared", emptyDir: {} }],
+      },
+    });
+    const pod = await box.api.until("several", isOver);
+    expect(pod.status?.phase).toBe("Failed");
+    expect(
+      ["before", "server", "client", "reader"].map((name) => statusOf(pod, name)?.state?.terminated?.exitCode),
+    ).toEqual([0, 0, 3, 0]);
+    expect(await box.log("several", "before")).toBe(`${pod.status?.podIP}\n`);
+    expect(await box.log("several", "server")).toBe("served\n");
+    expect(await box.log("several", "client")).toBe("hello");
+    // The shell and wc: no process of the others.
+    expect(await box.log("several", "reader")).toMatch(/^first\n[2-4]\n$/);
+    await box.remove("several");
+    expect(await findTraces(box.dataDir)).toEqual(noTraces);
+  });
+
+  test("a container that starts again has its files and its network", async () => {
+    await box.create("again", {
+      spec: { containers: [script("main", `${addresses} >>/log; [ $(wc -l </log) -gt 1 ] || exit 1; ${stay}`)] },
+    });
+    const pod = await box.api.until("again", (one) => statusOf(one)?.restartCount === 1 && isReady(one));
+    const address = pod.status?.podIP;
+    expect(await box.shell("again", `${addresses}; cat /log`)).toBe(`${address}\n${address}\n${address}`);
+    await box.remove("again");
+  });
+
+  test("one of several containers that ends is started again, and the others do not notice", async () => {
+    await box.create("pair", {
+      spec: {
+        containers: [
+          script("stays", stay),
+          script("ends", `echo x >>/log; [ $(wc -l </log) -gt 1 ] || exit 5; ${stay}`),
+        ],
+      },
+    });
+    const pod = await box.api.until("pair", (one) => statusOf(one, "ends")?.restartCount === 1 && isReady(one));
+    expect(statusOf(pod, "stays")?.restartCount).toBe(0);
+    expect(statusOf(pod, "ends")?.lastState?.terminated).toMatchObject({ exitCode: 5, reason: "Error" });
+    expect(await box.shell("pair", addresses, "ends")).toBe(pod.status?.podIP);
+    await box.remove("pair", 5);
+    expect(await findTraces(box.dataDir)).toEqual(noTraces);
+  });
+
+  test("running out of memory is told as such", async () => {
+    await box.create("memory", {
+      spec: {
+        restartPolicy: "Never",
+        containers: [
+          script("main", "python3 -c 'b = bytearray(10**9); [b.__setitem__(i, 1) for i in range(0, 10**9, 4096)]'", {
+            resources: { limits: { memory: "200Mi" } },
+          }),
+        ],
+      },
+    });
+    const pod = await box.api.until("memory", hasPhase("Failed"));
+    expect(statusOf(pod)?.state?.terminated).toMatchObject({ reason: "OOMKilled", exitCode: 137 });
+    await box.remove("memory");
   });
 });
+
+function shared(mountPath: string): Partial<Container> {
+  return { volumeMounts: [{ name: "shared", mountPath }] };
+}

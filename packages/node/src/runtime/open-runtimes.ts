@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { messageOf, NodeError } from "../errors.ts";
 import { findProgram } from "../system/find-program.ts";
 import type { OciRuntime, RuntimeRegistration } from "./oci-runtime.ts";
-import { whyNotWorking } from "./probe.ts";
+import { tryRuntime } from "./probe.ts";
 import { runcRuntime } from "./runc.ts";
 import { runscRuntime } from "./runsc.ts";
 
@@ -12,6 +14,8 @@ export interface Runtimes {
   readonly present: ReadonlyMap<string, OciRuntime>;
   /** What does not, with the reason. */
   readonly absent: ReadonlyMap<string, string>;
+  /** What works, but should not be a Pod's that does not ask for it, with the reason. */
+  readonly flawed: ReadonlyMap<string, string>;
   /** For Pods that name none. */
   readonly default: string;
 }
@@ -20,33 +24,47 @@ export interface RuntimeOptions {
   readonly runDir: string;
   /** Besides, or in place of, `gvisor` and `runc`, which are found by themselves. */
   readonly registrations?: readonly RuntimeRegistration[] | undefined;
-  /** Default: gVisor when it works here, because what runs in a Pod is trusted by nobody; else runc. */
+  /** Default: gVisor when it works here as it should, because what runs in a Pod is trusted by nobody; else runc. */
   readonly defaultRuntime?: string | undefined;
   /** Not worth it for taking Pods down, which must go on where nothing can be started any more. Default true. */
   readonly tryFirst?: boolean | undefined;
 }
 
-const builtIn: readonly RuntimeRegistration[] = [
-  { name: "gvisor", program: "runsc" },
-  { name: "runc", program: "runc" },
-];
+/** A gVisor of our own: beside the bundled program, or where `make build` puts it for who runs the sources. */
+const ownRunsc = ["..", "../../../../dist"].map((folder) =>
+  fileURLToPath(new URL(`${folder}/runsc-linux-${process.arch === "arm64" ? "arm64" : "amd64"}`, import.meta.url)),
+);
+
+/** In the order in which they are preferred. */
+function builtIn(): readonly RuntimeRegistration[] {
+  return [
+    { name: "gvisor", program: ownRunsc.find((path) => existsSync(path)) ?? "runsc" },
+    { name: "runc", program: "runc" },
+  ];
+}
 
 /** Finds the runtimes and tries each of them once: one that cannot run here must not be given Pods. */
 export async function openRuntimes(options: RuntimeOptions): Promise<Runtimes> {
-  const registered = new Map([...builtIn, ...(options.registrations ?? [])].map((one) => [one.name, one]));
+  const registered = new Map([...builtIn(), ...(options.registrations ?? [])].map((one) => [one.name, one]));
   const tried = await Promise.all([...registered.values()].map((one) => openRuntime(one, options)));
   const present = new Map(tried.flatMap(({ name, runtime }) => (runtime === undefined ? [] : [[name, runtime]])));
-  const absent = new Map(tried.flatMap(({ name, reason }) => (reason === undefined ? [] : [[name, reason]])));
-  return { present, absent, default: chooseDefault([...present.keys()], absent, options.defaultRuntime) };
+  const absent = new Map(tried.flatMap(({ name, failure }) => (failure === undefined ? [] : [[name, failure]])));
+  const flawed = new Map(tried.flatMap(({ name, flaw }) => (flaw === undefined ? [] : [[name, flaw]])));
+  const names = [...present.keys()];
+  return { present, absent, flawed, default: chooseDefault(names, { absent, flawed, wanted: options.defaultRuntime }) };
 }
 
-export function chooseDefault(
-  present: readonly string[],
-  absent: ReadonlyMap<string, string>,
-  wanted: string | undefined,
-): string {
+export interface DefaultChoice {
+  readonly absent: ReadonlyMap<string, string>;
+  readonly flawed: ReadonlyMap<string, string>;
+  /** What the operator says. */
+  readonly wanted: string | undefined;
+}
+
+/** The first that is as it should be, else the first. */
+export function chooseDefault(present: readonly string[], { absent, flawed, wanted }: DefaultChoice): string {
   const reasons = [...absent].map(([name, reason]) => `${name}: ${reason}`).join("; ");
-  const chosen = wanted ?? [...builtIn.map(({ name }) => name), ...present].find((name) => present.includes(name));
+  const chosen = wanted ?? present.find((name) => !flawed.has(name)) ?? present[0];
   if (chosen === undefined) throw new NodeError("NodeSetup", `Cannot run Pods: no runtime works here (${reasons})`);
   if (present.includes(chosen)) return chosen;
   const why = absent.get(chosen) ?? `there are ${present.join(", ")}`;
@@ -56,7 +74,8 @@ export function chooseDefault(
 interface Tried {
   readonly name: string;
   readonly runtime?: OciRuntime;
-  readonly reason?: string;
+  readonly failure?: string;
+  readonly flaw?: string;
 }
 
 async function openRuntime(
@@ -74,11 +93,11 @@ async function openRuntime(
     const kind = registration.kind ?? (basename(program).startsWith("runsc") ? "runsc" : "runc");
     const open = kind === "runsc" ? runscRuntime : runcRuntime;
     const runtime = open({ name, program, args: registration.args ?? [], root });
-    // With containers of an earlier start it has shown that it works, and they need it.
-    const isKnown = !tryFirst || (await runtime.list()).length > 0;
-    const reason = isKnown ? undefined : await whyNotWorking(runtime, runDir);
-    return reason === undefined ? { name, runtime } : { name, reason };
+    const trial = tryFirst ? await tryRuntime(runtime, runDir) : {};
+    // Containers of an earlier start need it, whatever may be in its way at the moment.
+    const isNeeded = trial.failure === undefined || (await runtime.list()).length > 0;
+    return isNeeded ? { name, runtime, ...(trial.flaw !== undefined && { flaw: trial.flaw }) } : { name, ...trial };
   } catch (error) {
-    return { name, reason: messageOf(error) };
+    return { name, failure: messageOf(error) };
   }
 }

@@ -5,22 +5,35 @@ import { messageOf } from "../errors.ts";
 import { tryCommand } from "../system/run-command.ts";
 import type { OciRuntime } from "./oci-runtime.ts";
 import { runtimeMessage } from "./runtime-message.ts";
-import { exitCode, staticProgram } from "./static-program.ts";
+import { fineCode, flawedCode, staticProgram } from "./static-program.ts";
 
 const probeTimeoutMs = 20_000;
 
-/** Runs a container that does nothing. Undefined when it did; else why this runtime is of no use on this machine. */
-export async function whyNotWorking(runtime: OciRuntime, runDir: string): Promise<string | undefined> {
+/** What came of trying a runtime: fine when there is nothing to say. */
+export interface Trial {
+  /** Why it is of no use on this machine. */
+  readonly failure?: string;
+  /** Why Pods should have it only if they ask for it. */
+  readonly flaw?: string;
+}
+
+const flaw =
+  "it runs, but its kernel refuses what ordinary programs ask of it (statx with AT_NO_AUTOMOUNT: ls fails); a newer version does not";
+
+/** Runs a container that does next to nothing. */
+export async function tryRuntime(runtime: OciRuntime, runDir: string): Promise<Trial> {
   const id = `probe-${runtime.name}-${process.pid}`;
   const bundle = join(runDir, id);
   try {
     await writeBundle(bundle, `/agent-sandbox-${id}`);
     const { program, args } = runtime.startCommand;
     const result = await tryCommand(program, [...args, "run", "--bundle", bundle, id], { timeoutMs: probeTimeoutMs });
-    if (result.code === exitCode) return undefined;
-    return runtimeMessage(result.stderr) || `a container that should end with ${exitCode} ended with ${result.code}`;
+    if (result.code === fineCode) return {};
+    if (result.code === flawedCode) return { flaw };
+    const failure = runtimeMessage(result.stderr) || `a container that should end with 42 ended with ${result.code}`;
+    return { failure };
   } catch (error) {
-    return messageOf(error);
+    return { failure: messageOf(error) };
   } finally {
     await runtime.remove(id).catch(() => undefined);
     await rm(bundle, { recursive: true, force: true });

@@ -1,15 +1,27 @@
 import { NodeError } from "../errors.ts";
 
-/** Machine code that ends with 42, and needs no library, no file and no memory for that. */
-const code: Readonly<Record<string, readonly number[]>> = {
-  // mov edi, 42; mov eax, 60 (exit); syscall
-  x64: [0xbf, 42, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05],
-  // mov x0, 42; mov x8, 93 (exit); svc 0
-  arm64: [0x40, 0x05, 0x80, 0xd2, 0xa8, 0x0b, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4],
+/**
+ * Machine code that needs no library and no file: it calls `statx` for "/" as `ls` of Debian does, with the flag
+ * AT_NO_AUTOMOUNT, and ends with 42, or with 43 when the kernel does not know that.
+ */
+const code: Readonly<Record<string, string>> = {
+  x64: [
+    "bf9cffffff488d352e000000ba00080000", // statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT,
+    "41baff0700004881ec000200004989e0b84c0100000f05", // STATX_BASIC_STATS, room on the stack)
+    "bf2a00000085c07402ffc7", // 42, and one more unless it returned 0
+    "b83c0000000f052f00", // exit; "/"
+  ].join(""),
+  arm64: [
+    "600c809281010010020081d2",
+    "e3ff80d2ff0308d1e4030091682480d2010000d4",
+    "1f0000f1400580d20004809a",
+    "a80b80d2010000d42f00",
+  ].join(""),
 };
 
 const machineNumber: Readonly<Record<string, number>> = { x64: 62, arm64: 183 };
-export const exitCode = 42;
+export const fineCode = 42;
+export const flawedCode = 43;
 
 const headerSize = 64;
 const segmentSize = 56;
@@ -17,8 +29,8 @@ const loadAddress = 0x40_0000n;
 
 /** An executable file: the header, one segment that is the whole file, and the code. */
 export function staticProgram(arch: string): Buffer {
-  const instructions = code[arch];
-  if (instructions === undefined) {
+  const instructions = Buffer.from(code[arch] ?? "", "hex");
+  if (instructions.length === 0) {
     throw new NodeError("NodeSetup", `Cannot make a program for "${arch}": known are ${Object.keys(code).join(", ")}`);
   }
   const start = headerSize + segmentSize;
