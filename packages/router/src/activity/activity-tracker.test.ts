@@ -1,0 +1,76 @@
+import { lastActivityAnnotation, type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { createClient, silentLogger } from "@agent-sandbox/kube";
+import { MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
+import { expect, test } from "vitest";
+import { ActivityTracker } from "./activity-tracker.ts";
+
+const minute = 60_000;
+
+async function setUp(idlePolicy: Sandbox["spec"]["idlePolicy"]) {
+  const clock = new VirtualClock();
+  const server = new MemoryApiServer({ resources: [{ ...sandboxes, status: true }], scheduler: clock });
+  const client = createClient(server, { clock });
+  const created = await client.create(sandboxes, {
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name: "box", namespace: "default" },
+    spec: { podTemplate: { spec: { containers: [] } }, ...(idlePolicy === undefined ? {} : { idlePolicy }) },
+  });
+  const read = (): Sandbox => server.read(sandboxes, { namespace: "default", name: "box" }) as Sandbox;
+  const sandboxByUid = (uid: string) => (uid === created.metadata.uid ? read() : undefined);
+  const tracker = new ActivityTracker({ client, scheduler: clock, log: silentLogger, sandboxByUid });
+  const writes = () => server.writes.get("patch sandboxes") ?? 0;
+  const written = () => read().metadata.annotations?.[lastActivityAnnotation];
+  return { clock, server, tracker, writes, written, sandbox: created };
+}
+
+test("writes once at first, then at most once in a quarter of the window however much there is", async () => {
+  const { clock, tracker, writes, written, sandbox } = await setUp({ suspendAfterSeconds: 240 });
+  for (let request = 0; request < 600; request += 1) {
+    tracker.begin(sandbox)[Symbol.dispose]();
+    await clock.advance(1000);
+  }
+  // Ten quarters of one minute, first and last minute included.
+  expect(writes()).toBe(11);
+  expect(Date.parse(written() ?? "")).toBeGreaterThan(clock.date() - minute);
+});
+
+test("counts an open connection as use although nothing is sent", async () => {
+  const { clock, tracker, writes, sandbox } = await setUp({ suspendAfterSeconds: 240 });
+  const connection = tracker.begin(sandbox);
+  await clock.advance(10 * minute + 1);
+  expect(writes()).toBe(11);
+  connection[Symbol.dispose]();
+  await clock.advance(10 * minute);
+  expect(writes()).toBe(12);
+  expect(tracker.size).toBe(0);
+});
+
+test("writes the last use even when it fell within a quarter that had its write", async () => {
+  const { clock, tracker, written, sandbox } = await setUp({ deleteAfterSeconds: 240 });
+  tracker.touch(sandbox);
+  await clock.advance(30_000);
+  tracker.touch(sandbox);
+  await clock.advance(minute);
+  expect(Date.parse(written() ?? "")).toBeGreaterThanOrEqual(Date.UTC(2026, 0, 1) + 30_000);
+});
+
+test("writes nothing for a sandbox that never gets idle", async () => {
+  const { clock, tracker, writes, sandbox } = await setUp(undefined);
+  tracker.begin(sandbox)[Symbol.dispose]();
+  await clock.advance(10 * minute);
+  expect([writes(), tracker.size]).toEqual([0, 0]);
+});
+
+test("tries again when the API server fails, and forgets a sandbox that is gone", async () => {
+  const { clock, server, tracker, writes, sandbox } = await setUp({ suspendAfterSeconds: 240 });
+  let failures = 2;
+  server.onRequest = () => ((failures -= 1) >= 0 ? { refuse: { reason: "InternalError" } } : undefined);
+  tracker.touch(sandbox);
+  await clock.advance(5000);
+  expect(writes()).toBe(1);
+  await createClient(server).delete(sandboxes, { namespace: "default", name: "box" });
+  tracker.touch(sandbox);
+  await clock.advance(10 * minute);
+  expect([writes(), tracker.size]).toEqual([1, 0]);
+});

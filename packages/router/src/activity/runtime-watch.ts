@@ -1,0 +1,98 @@
+import { blueprintChoices, findCondition, parseTime, type Sandbox } from "@agent-sandbox/api";
+import type { Index, Logger, Scheduler } from "@agent-sandbox/kube";
+import { objectKey } from "@agent-sandbox/kube";
+import type { Directory } from "../cluster/directory.ts";
+import type { RuntimeTokens } from "../proxy/runtime-tokens.ts";
+import { runtimeTokenHeader } from "../proxy/runtime-tokens.ts";
+import type { UpstreamPool } from "../proxy/upstream-pool.ts";
+import type { Route } from "../route/route.ts";
+import type { Gate } from "../wake/gate.ts";
+import type { ActivityTracker } from "./activity-tracker.ts";
+import { askRuntime } from "./ask-runtime.ts";
+import { askRuntimeAtMs, idleWindowMs, writtenActivityMs } from "./decide-write.ts";
+
+export interface RuntimeWatchOptions {
+  readonly directory: Directory;
+  readonly activity: ActivityTracker;
+  readonly gate: Gate;
+  readonly pool: UpstreamPool;
+  readonly runtimeTokens: RuntimeTokens;
+  readonly scheduler: Scheduler;
+  readonly log: Logger;
+}
+
+/** The shortest idle window is ten seconds; its last quarter must not be slept through. */
+const sweepMs = 1000;
+const mostAtATime = 16;
+const runtimePort = 8080;
+
+/** Sandboxes that go idle and can be asked whether they really are. */
+const askable = ({ spec }: Sandbox): readonly string[] =>
+  spec.idlePolicy !== undefined && spec.operatingMode !== "Suspended" && blueprintChoices(spec).runtime === "Injected"
+    ? ["askable"]
+    : [];
+
+/** Asks the runtime of a sandbox that is about to count as idle whether commands run in it or leases are held. */
+export class RuntimeWatch implements Disposable {
+  readonly #options: RuntimeWatchOptions;
+  readonly #askable: Index<Sandbox>;
+  readonly #asking = new Set<string>();
+  #timer: Disposable;
+
+  constructor(options: RuntimeWatchOptions) {
+    this.#options = options;
+    this.#askable = options.directory.sandboxInformer.index("router-askable", askable);
+    this.#timer = this.#schedule();
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer[Symbol.dispose]();
+  }
+
+  #schedule(): Disposable {
+    return this.#options.scheduler.schedule(sweepMs, () => {
+      this.#timer = this.#schedule();
+      this.#sweep();
+    });
+  }
+
+  #sweep(): void {
+    const now = this.#options.scheduler.date();
+    for (const sandbox of this.#askable.get("askable")) {
+      if (this.#asking.size >= mostAtATime) return;
+      if (this.#isDue(sandbox, now)) void this.#ask(sandbox);
+    }
+  }
+
+  #isDue(sandbox: Sandbox, now: number): boolean {
+    const { uid = "" } = sandbox.metadata;
+    const windowMs = idleWindowMs(sandbox);
+    if (windowMs === undefined || this.#asking.has(uid)) return false;
+    const ready = findCondition(sandbox.status?.conditions, "Ready");
+    const since = parseTime(ready?.lastTransitionTime ?? "");
+    const readyMs = ready?.status !== "True" || "error" in since ? undefined : since.epochMs;
+    if (readyMs === undefined) return false;
+    const lastMs = Math.max(readyMs, writtenActivityMs(sandbox) ?? 0, this.#options.activity.lastMs(uid) ?? 0);
+    return now >= askRuntimeAtMs(windowMs, lastMs);
+  }
+
+  async #ask(sandbox: Sandbox): Promise<void> {
+    const { gate, pool, runtimeTokens, activity, log } = this.#options;
+    const { name = "", namespace = "", uid = "" } = sandbox.metadata;
+    const by = { by: "path", podIp: undefined, target: "/v1/activity" } as const;
+    const route: Route = { ...by, namespace, name, port: runtimePort, uid };
+    const target = gate.ready(route);
+    if (target === undefined) return;
+    this.#asking.add(uid);
+    try {
+      const token = await runtimeTokens.of(sandbox);
+      const connection = pool.take(target) ?? (await pool.open(target));
+      const headers = token === undefined ? [] : [runtimeTokenHeader, token];
+      if (await askRuntime(connection, route.target, headers)) activity.touch(sandbox);
+    } catch (error) {
+      log.debug({ sandbox: objectKey(sandbox), err: error }, "runtime not asked");
+    } finally {
+      this.#asking.delete(uid);
+    }
+  }
+}

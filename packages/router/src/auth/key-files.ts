@@ -1,0 +1,13 @@
+import { readFileSync } from "node:fs";
+import { type Keyring, signingKey } from "./keyring.ts";
+
+/** The keys in these files, the first being the one that signs. Throws when one cannot be used. */
+export function loadKeyring(files: readonly string[]): Keyring {
+  const [first, ...rest] = files.map((file) => {
+    const key = signingKey(readFileSync(file));
+    if ("error" in key) throw new Error(`Cannot load "${file}": ${key.error}`);
+    return key;
+  });
+  if (first === undefined) throw new Error("Cannot load the signing keys: no file was given");
+  return [first, ...rest];
+}

@@ -1,0 +1,229 @@
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type RequestOptions,
+  request,
+  type Server,
+} from "node:http";
+import { type Sandbox, sandboxClaims, sandboxes, sandboxNameHashLabel } from "@agent-sandbox/api";
+import { type Client, createClient, type Transport, type TransportRequest } from "@agent-sandbox/kube";
+import { MemoryApiServer } from "@agent-sandbox/kube/testing";
+import { pods, secrets } from "./cluster/resources.ts";
+import type { RouterOptions } from "./router-options.ts";
+import { type Router, startRouter } from "./start-router.ts";
+
+/** Who a token belongs to, and which Sandboxes (`namespace/name`) they may connect to. */
+export interface KnownUser {
+  readonly username: string;
+  readonly mayConnect: readonly string[];
+}
+
+/** An API server in memory that also answers reviews, with pods on loopback addresses of their own. */
+export class TestCluster implements AsyncDisposable {
+  readonly api: MemoryApiServer = new MemoryApiServer({
+    resources: [{ ...sandboxes, status: true }, { ...sandboxClaims, status: true }, { ...pods, status: true }, secrets],
+  });
+  readonly users: Map<string, KnownUser> = new Map();
+  readonly reviews: TransportRequest[] = [];
+  readonly client: Client;
+  readonly #stack = new AsyncDisposableStack();
+  static #addresses = 0;
+
+  constructor() {
+    this.client = createClient(this.transport());
+  }
+
+  /** Also answers TokenReview and SubjectAccessReview, which the server in memory does not know. */
+  transport(): Transport {
+    return {
+      send: async (call) => this.#review(call) ?? this.api.send(call),
+      stream: (call) => this.api.stream(call),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+
+  /** Open to everybody unless the options say otherwise. */
+  async router(options: Partial<RouterOptions> = {}): Promise<Router> {
+    const router = this.#stack.use(
+      await startRouter({
+        client: createClient(this.transport()),
+        listen: { port: 0 },
+        auth: { anonymous: true },
+        shutdownMs: 500,
+        ...options,
+      }),
+    );
+    await router.ready;
+    return router;
+  }
+
+  use<T extends AsyncDisposable | Disposable>(thing: T): T {
+    return this.#stack.use(thing);
+  }
+
+  /** An address of the loopback network that nobody else in this process uses. */
+  static nextIp(): string {
+    TestCluster.#addresses += 1;
+    const place = (process.pid % 200) * 250 + TestCluster.#addresses;
+    return `127.${20 + Math.floor(place / 65_536)}.${Math.floor(place / 256) % 256}.${(place % 254) + 1}`;
+  }
+
+  /** A server where a pod would be. */
+  async serve(
+    listener: RequestListener,
+    { ip = TestCluster.nextIp(), port = 0 }: { ip?: string; port?: number } = {},
+  ): Promise<Served> {
+    const server = createServer(listener);
+    server.listen({ host: ip, port });
+    await once(server, "listening");
+    const close = async (): Promise<void> => {
+      server.closeAllConnections();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    };
+    this.#stack.defer(close);
+    return { server, ip, port: (server.address() as { port: number }).port, close };
+  }
+
+  sandbox(
+    name: string,
+    over: { spec?: Partial<Sandbox["spec"]>; metadata?: Partial<Sandbox["metadata"]> } = {},
+  ): Promise<Sandbox> {
+    return this.client.create(sandboxes, {
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      metadata: { name, namespace: "default", ...over.metadata },
+      spec: { podTemplate: { spec: { containers: [] } }, ...over.spec },
+    });
+  }
+
+  /** A running pod of the Sandbox. */
+  async pod(
+    sandbox: Sandbox,
+    ip: string,
+    { name = sandbox.metadata.name ?? "", ready = true }: { name?: string; ready?: boolean } = {},
+  ): Promise<void> {
+    const namespace = sandbox.metadata.namespace ?? "default";
+    const owner = {
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      name: sandbox.metadata.name ?? "",
+      uid: sandbox.metadata.uid ?? "",
+      controller: true,
+    };
+    await this.client.create(pods, {
+      metadata: { name, namespace, labels: { [sandboxNameHashLabel]: "hash" }, ownerReferences: [owner] },
+    });
+    await this.podStatus(sandbox, { ip, name, ready });
+  }
+
+  async podStatus(
+    sandbox: Sandbox,
+    { ip, name = sandbox.metadata.name ?? "", ready = true }: { ip: string; name?: string; ready?: boolean },
+  ): Promise<void> {
+    const namespace = sandbox.metadata.namespace ?? "default";
+    const conditions = [{ type: "Ready", status: ready ? "True" : "False" }];
+    const status = { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions };
+    await this.client.patch(pods, { namespace, name }, { type: "merge", body: { status } }, { subresource: "status" });
+  }
+
+  async removePod(name: string, namespace = "default"): Promise<void> {
+    await this.client.delete(pods, { namespace, name });
+  }
+
+  async sandboxStatus(sandbox: Sandbox, status: object): Promise<void> {
+    const { name = "", namespace = "" } = sandbox.metadata;
+    await this.client.patch(
+      sandboxes,
+      { namespace, name },
+      { type: "merge", body: { status } },
+      { subresource: "status" },
+    );
+  }
+
+  /** Suspended by the controller, for want of activity. */
+  suspendIdle(sandbox: Sandbox, at = "2026-01-01T00:00:00Z"): Promise<void> {
+    const suspended = { type: "Suspended", status: "True", reason: "Idle", message: "", lastTransitionTime: at };
+    return this.sandboxStatus(sandbox, { conditions: [suspended] });
+  }
+
+  #review({ path, body }: TransportRequest) {
+    if (!path.includes("reviews")) return undefined;
+    const { spec } = body as { spec: Record<string, never> };
+    this.reviews.push({ method: "POST", path, body });
+    const status = path.includes("tokenreviews") ? this.#whose(spec) : this.#mayThey(spec);
+    return { status: 201, headers: {}, body: { ...(body as object), status } };
+  }
+
+  #whose({ token, audiences }: { token?: string; audiences?: string[] }): object {
+    const user = this.users.get(token ?? "");
+    if (user === undefined) return { authenticated: false };
+    return {
+      authenticated: true,
+      user: { username: user.username, groups: ["g"] },
+      ...(audiences ? { audiences } : {}),
+    };
+  }
+
+  #mayThey({
+    user,
+    resourceAttributes,
+  }: {
+    user?: string;
+    resourceAttributes?: { namespace: string; name: string; verb: string };
+  }): object {
+    const { namespace, name, verb } = resourceAttributes ?? { namespace: "", name: "", verb: "" };
+    const known = [...this.users.values()].find(({ username }) => username === user);
+    return { allowed: verb === "connect" && known?.mayConnect.includes(`${namespace}/${name}`) === true };
+  }
+}
+
+export interface Served {
+  readonly server: Server;
+  readonly ip: string;
+  readonly port: number;
+  readonly close: () => Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly rawHeaders: readonly string[];
+  readonly text: string;
+}
+
+/** One request, as Node's own client makes it: nothing is normalised on the way. */
+export function ask(
+  router: Router,
+  path: string,
+  { body, ...options }: RequestOptions & { body?: string | Buffer } = {},
+): Promise<Answer> {
+  const { host, port } = router.address ?? { host: "", port: 0 };
+  return new Promise((resolve, reject) => {
+    const asked = request({ host, port, path, agent: false, ...options }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("error", reject);
+      answer.on("end", () => {
+        const { statusCode: status = 0, headers, rawHeaders } = answer;
+        resolve({ status, headers, rawHeaders, text: Buffer.concat(chunks).toString("utf8") });
+      });
+    });
+    asked.on("error", reject);
+    asked.end(body);
+  });
+}
+
+/** The headers that name a sandbox. */
+export function toSandbox(
+  name: string,
+  port: number,
+  more: Record<string, string> = {},
+): { headers: Record<string, string> } {
+  return { headers: { "X-Sandbox-ID": name, "X-Sandbox-Port": String(port), ...more } };
+}

@@ -1,0 +1,136 @@
+import {
+  blueprintChoices,
+  claimUidLabel,
+  findCondition,
+  isConditionTrue,
+  isControlledBy,
+  type Pod,
+  type Sandbox,
+  type SandboxClaim,
+  warmPoolSandboxLabel,
+} from "@agent-sandbox/api";
+import { normaliseIp } from "../route/pod-ip.ts";
+import type { Route } from "../route/route.ts";
+import type { RouterReason } from "../router-error.ts";
+import { podTrouble, sandboxTrouble, type Trouble } from "./pod-trouble.ts";
+import { addressesOf, isAlive, type Target } from "./target.ts";
+
+/** What the router has heard from the API server. */
+export interface ClusterView {
+  sandbox(namespace: string, name: string): Sandbox | undefined;
+  sandboxByUid(uid: string): Sandbox | undefined;
+  claim(namespace: string, name: string): SandboxClaim | undefined;
+  /** The pods this Sandbox controls, without those known to be gone. */
+  podsOf(sandboxUid: string): readonly Pod[];
+}
+
+/** How an asleep sandbox is brought back: by newer activity, or by writing its operating mode as well. */
+export type WakeBy = "activity" | "mode";
+
+/**
+ * - `ready`: the request can be sent.
+ * - `asleep`: it has to be woken, and traffic may do that.
+ * - `starting`: it is on its way; `trouble` says what holds it up.
+ * - `pending`: the claim of that name has no Sandbox yet.
+ * - `closed`: waiting will not help.
+ */
+export type Resolution =
+  | { readonly state: "ready"; readonly sandbox: Sandbox; readonly target: Target }
+  | { readonly state: "asleep"; readonly sandbox: Sandbox; readonly by: WakeBy }
+  | { readonly state: "starting"; readonly sandbox: Sandbox; readonly trouble: Trouble | undefined }
+  | { readonly state: "pending" }
+  | {
+      readonly state: "closed";
+      readonly sandbox: Sandbox | undefined;
+      readonly reason: RouterReason;
+      readonly message: string;
+    };
+
+/** Where a request for this route goes at this moment. Names and UIDs decide; an address never does. */
+export function resolve(route: Route, view: ClusterView): Resolution {
+  const found = findSandbox(route, view);
+  if (found === "pending") return { state: "pending" };
+  if (found === undefined) return closed(undefined, "SandboxNotFound", `Sandbox not found: ${route.name}`);
+  return resolveSandbox(found, route, view);
+}
+
+/** The Sandbox a route names, whatever its state. */
+export function findSandbox(route: Route, view: ClusterView): Sandbox | "pending" | undefined {
+  const { namespace, name, uid } = route;
+  const byName = view.sandbox(namespace, name);
+  if (uid !== undefined) {
+    // A UID that is known is as good as a capability: it also reaches a pool's member that nobody has claimed.
+    const byUid = view.sandboxByUid(uid);
+    const named = byUid === byName ? byUid : claimed(view.claim(namespace, name), view);
+    return byUid !== undefined && named === byUid ? byUid : undefined;
+  }
+  if (byName !== undefined && byName.metadata.labels?.[warmPoolSandboxLabel] === undefined) return byName;
+  const claim = view.claim(namespace, name);
+  return claim === undefined ? undefined : (claimed(claim, view) ?? "pending");
+}
+
+function claimed(claim: SandboxClaim | undefined, view: ClusterView): Sandbox | undefined {
+  const { namespace = "", uid } = claim?.metadata ?? {};
+  const name = claim?.status?.sandbox?.name;
+  const sandbox = name === undefined ? undefined : view.sandbox(namespace, name);
+  if (sandbox === undefined || uid === undefined) return undefined;
+  const isHeld = isControlledBy(sandbox, uid) || sandbox.metadata.labels?.[claimUidLabel] === uid;
+  return isHeld ? sandbox : undefined;
+}
+
+function resolveSandbox(sandbox: Sandbox, route: Route, view: ClusterView): Resolution {
+  const { metadata, spec, status } = sandbox;
+  if (metadata.deletionTimestamp !== undefined) {
+    return closed(sandbox, "SandboxNotFound", `Sandbox is being deleted: ${route.name}`);
+  }
+  if (findCondition(status?.conditions, "Ready")?.reason === "SandboxExpired") {
+    return closed(sandbox, "SandboxExpired", `Sandbox has expired: ${route.name}`);
+  }
+  if (spec.operatingMode === "Suspended") {
+    // Someone wrote it: traffic undoes that only where the spec says so in as many words.
+    return spec.resumePolicy === "OnTraffic" ? { state: "asleep", sandbox, by: "mode" } : suspended(sandbox, route);
+  }
+  const pods = view.podsOf(metadata.uid ?? "");
+  const ready = pods.find((pod) => isAlive(pod) && isConditionTrue(pod.status?.conditions, "Ready"));
+  const target = ready && targetOf(sandbox, ready, route);
+  if (target !== undefined) return { state: "ready", sandbox, target };
+  if (isIdle(sandbox)) {
+    const mayWake = blueprintChoices(spec).resumePolicy === "OnTraffic";
+    return mayWake ? { state: "asleep", sandbox, by: "activity" } : suspended(sandbox, route);
+  }
+  return startingOrEnded(sandbox, pods, route);
+}
+
+function startingOrEnded(sandbox: Sandbox, pods: readonly Pod[], route: Route): Resolution {
+  const alive = pods.find(isAlive);
+  const ended = alive === undefined && pods.some(({ metadata }) => metadata?.deletionTimestamp === undefined);
+  if (ended || isConditionTrue(sandbox.status?.conditions, "Finished")) {
+    return closed(sandbox, "SandboxFinished", `Sandbox has finished: ${route.name}`);
+  }
+  const trouble = (alive && podTrouble(alive)) ?? sandboxTrouble(sandbox);
+  if (trouble?.final !== true) return { state: "starting", sandbox, trouble };
+  return closed(sandbox, trouble.reason, `Sandbox cannot start: ${route.name}: ${trouble.message}`);
+}
+
+/** Suspended by the controller for want of activity: its spec still says that it should run. */
+export function isIdle(sandbox: Sandbox): boolean {
+  const suspended = findCondition(sandbox.status?.conditions, "Suspended");
+  return suspended?.status === "True" || suspended?.reason === "Idle";
+}
+
+function targetOf(sandbox: Sandbox, pod: Pod, route: Route): Target | undefined {
+  const { uid, name, namespace = route.namespace } = pod.metadata ?? {};
+  const addresses = addressesOf(pod);
+  const ip = addresses.find((address) => normaliseIp(address) === route.podIp) ?? addresses[0];
+  if (uid === undefined || name === undefined || ip === undefined) return undefined;
+  return { sandbox, podUid: uid, podName: name, namespace, ip, port: route.port };
+}
+
+function suspended(sandbox: Sandbox, route: Route): Resolution {
+  const message = `Sandbox is suspended and traffic may not resume it: ${route.name}`;
+  return closed(sandbox, "SandboxSuspended", message);
+}
+
+function closed(sandbox: Sandbox | undefined, reason: RouterReason, message: string): Resolution {
+  return { state: "closed", sandbox, reason, message };
+}

@@ -1,0 +1,24 @@
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { User } from "../auth/caller.ts";
+import { certificateUser } from "../auth/certificate-user.ts";
+
+/** What the connection tells about every request that comes over it. */
+export interface Channel {
+  readonly peer: string;
+  readonly isSecure: boolean;
+  readonly certificate: User | undefined;
+}
+
+const known = new WeakMap<Socket, Channel>();
+
+export function channelOf(socket: Socket): Channel {
+  const before = known.get(socket);
+  if (before !== undefined) return before;
+  const peer = (socket.remoteAddress ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
+  const isSecure = socket instanceof TLSSocket;
+  const certificate = isSecure && socket.authorized ? certificateUser(socket.getPeerCertificate()) : undefined;
+  const channel = { peer, isSecure, certificate };
+  known.set(socket, channel);
+  return channel;
+}

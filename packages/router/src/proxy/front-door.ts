@@ -1,0 +1,208 @@
+import type { Sandbox } from "@agent-sandbox/api";
+import { keyOf } from "@agent-sandbox/kube";
+import type { ActivityTracker } from "../activity/activity-tracker.ts";
+import type { Authorizer } from "../auth/authorizer.ts";
+import { bearerToken, type Caller, type User } from "../auth/caller.ts";
+import { cookieMayCount } from "../auth/session-cookie.ts";
+import type { Directory } from "../cluster/directory.ts";
+import { findSandbox } from "../cluster/resolve.ts";
+import type { Target } from "../cluster/target.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { requestIdOf, type Visit } from "../observe/visit.ts";
+import { findRoute, type RouteOptions } from "../route/find-route.ts";
+import { splitAuthority, splitTarget } from "../route/request-target.ts";
+import { parsePort, type Route, routeErrors } from "../route/route.ts";
+import { RouterError } from "../router-error.ts";
+import { readAheadBytes } from "../wake/waiting-room.ts";
+import type { LimitedUse } from "./limits.ts";
+import type { Pathfinder, Reached, ReachOptions } from "./pathfinder.ts";
+import { type RequestHead, readHead } from "./request-head.ts";
+import { needsRuntimeToken, type RuntimeTokens, runtimeTokenHeader } from "./runtime-tokens.ts";
+
+/** A request before anything is known about it. */
+export interface Knock {
+  readonly method: string;
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+  readonly peer: string;
+  readonly isSecure: boolean;
+  /** From a client certificate that was verified. */
+  readonly certificate: User | undefined;
+  readonly isUpgrade: boolean;
+}
+
+/** A request that could be read. `route` is absent when it names no sandbox. */
+export interface Reading {
+  readonly knock: Knock;
+  readonly head: RequestHead;
+  readonly host: string | undefined;
+  readonly target: string;
+  readonly route: Route | undefined;
+}
+
+/** A request that may pass, with its place taken. */
+export interface Guest extends Disposable {
+  readonly reading: Reading;
+  readonly route: Route;
+  /** The Sandbox the caller was found to be allowed to reach. */
+  readonly sandboxUid: string | undefined;
+}
+
+export interface Verdict {
+  readonly caller: Caller;
+  /** Absent when there is none of that name. */
+  readonly sandbox: Sandbox | undefined;
+}
+
+export type ConnectOptions<T> = Pick<ReachOptions<T>, "cancellation" | "open">;
+
+export interface FrontDoorOptions {
+  readonly routes: RouteOptions;
+  readonly directory: Directory;
+  readonly authorizer: Authorizer;
+  readonly limits: LimitedUse;
+  readonly pathfinder: Pathfinder;
+  readonly activity: ActivityTracker;
+  readonly runtimeTokens: RuntimeTokens;
+  readonly metrics: Metrics;
+}
+
+/** Reads, authorises and admits requests, whatever protocol they came by, and finds them a way to their sandbox. */
+export class FrontDoor {
+  readonly #options: FrontDoorOptions;
+
+  constructor(options: FrontDoorOptions) {
+    this.#options = options;
+  }
+
+  read(knock: Knock, visit: Visit): Reading {
+    const head = readInto(visit, knock);
+    const split = splitTarget(knock.url);
+    if (split === undefined) throw new RouterError("InvalidRequest", "Invalid request target.");
+    const { target, authority } = split;
+    const host = authority ?? head.host;
+    const found = findRoute({ host, target, headers: head.route }, this.#options.routes);
+    if ("error" in found) throw new RouterError("InvalidRequest", found.error);
+    return { knock, head, host, target, route: "route" in found ? found.route : undefined };
+  }
+
+  /** `CONNECT host:port`: the host names the sandbox unless the headers do. */
+  readTunnel(knock: Knock, visit: Visit): Reading & { readonly route: Route } {
+    const head = readInto(visit, knock);
+    const authority = splitAuthority(knock.url);
+    const port = parsePort(authority?.port ?? "");
+    if (authority === undefined || port === undefined) throw new RouterError("InvalidRequest", routeErrors.port);
+    const byHeader = head.route.id !== undefined;
+    const headers = byHeader ? { ...head.route, port: head.route.port ?? authority.port } : {};
+    const host = byHeader ? undefined : authority.host;
+    const found = findRoute({ host, target: "/", headers }, this.#options.routes);
+    if ("error" in found) throw new RouterError("InvalidRequest", found.error);
+    if ("none" in found) throw new RouterError("InvalidRequest", routeErrors.missingId);
+    const route = byHeader ? found.route : { ...found.route, port };
+    return { knock, head, host: authority.host, target: "/", route };
+  }
+
+  /** Who asks, if they may. Throws the refusal. */
+  async authorize(reading: Reading, route: Route, visit: Visit): Promise<Verdict> {
+    const { directory, authorizer, metrics } = this.#options;
+    if (!directory.hasSynced) {
+      throw new RouterError("NotSynced", "The router does not know the sandboxes yet.", { retryAfterSeconds: 1 });
+    }
+    const found = findSandbox(route, directory);
+    const sandbox = found === "pending" ? undefined : found;
+    visit.by = route.by;
+    visit.sandbox = route.name;
+    if (sandbox !== undefined) visit.namespace = route.namespace;
+    try {
+      const caller = await authorizer.authorize({ credentials: credentialsOf(reading, route), route, sandbox });
+      metrics.decided(visit.namespace, "allow");
+      return { caller, sandbox };
+    } catch (error) {
+      metrics.decided(visit.namespace, "deny");
+      throw error;
+    }
+  }
+
+  /** Lets a request in, or throws the answer. */
+  async admit(reading: Reading, route: Route, visit: Visit): Promise<Guest> {
+    const { caller, sandbox } = await this.authorize(reading, route, visit);
+    const sandboxUid = sandbox?.metadata.uid;
+    // What has no Sandbox yet is counted under its name.
+    const place = this.#options.limits.enter(sandboxUid ?? keyOf(route), caller.id, {
+      isLong: reading.knock.isUpgrade,
+    });
+    return { reading, route, sandboxUid, [Symbol.dispose]: () => place[Symbol.dispose]() };
+  }
+
+  /** Waits for the sandbox and has `open` make a connection to it, again if need be. */
+  connect<T>(guest: Guest, visit: Visit, options: ConnectOptions<T>): Promise<Reached<T>> {
+    const { reading, route, sandboxUid } = guest;
+    return this.#options.pathfinder.reach(route, {
+      visit,
+      ...options,
+      heldBytes: heldBytes(reading.head),
+      check: (sandbox) =>
+        sandbox.metadata.uid === sandboxUid ? undefined : this.authorize(reading, route, visit).then(() => undefined),
+    });
+  }
+
+  /** The same for a connection that needs no admission: whoever opened its listener answers for it. */
+  async connectTrusted<T>(route: Route, visit: Visit, options: ConnectOptions<T>): Promise<Reached<T>> {
+    visit.sandbox = route.name;
+    const reached = await this.#options.pathfinder.reach(route, { visit, ...options, heldBytes: readAheadBytes });
+    visit.namespace = route.namespace;
+    return reached;
+  }
+
+  /** The sandbox is in use until disposed. */
+  using(target: Target): Disposable {
+    return this.#options.activity.begin(target.sandbox);
+  }
+
+  /** The headers for the sandbox: the caller's own, and what the router knows for certain. */
+  async headersFor(reading: Reading, target: Target, requestId: string): Promise<string[]> {
+    const { head, host, knock } = reading;
+    const headers = head.pass;
+    headers.push("x-forwarded-for", knock.peer, "x-forwarded-proto", knock.isSecure ? "https" : "http");
+    if (host !== undefined) headers.push("x-forwarded-host", host);
+    if (head.requestId === undefined) headers.push("x-request-id", requestId);
+    const isKept = head.ownAuthorization !== undefined || head.forwardAuthorization;
+    if (isKept && head.authorization !== undefined) headers.push("authorization", head.authorization);
+    if (!needsRuntimeToken(target.sandbox, target.port)) return headers;
+    const token = await this.#options.runtimeTokens.of(target.sandbox);
+    if (token !== undefined) headers.push(runtimeTokenHeader, token);
+    return headers;
+  }
+
+  /** The runtime inside did not take the router's token. */
+  tokenRefused(target: Target): void {
+    if (needsRuntimeToken(target.sandbox, target.port)) this.#options.runtimeTokens.forget(target.sandbox);
+  }
+}
+
+function credentialsOf({ head, host, knock }: Reading, route: Route) {
+  const { method, isSecure, isUpgrade, peer, certificate } = knock;
+  const { origin, fetchSite, fetchMode } = head;
+  const ownOrigin = `${isSecure ? "https" : "http"}://${host?.toLowerCase() ?? ""}`;
+  // Below one host name the pages of all sandboxes are one origin: a cookie could not tell them apart.
+  const isOwnHost = route.by === "host";
+  const counts =
+    head.sessions.length > 0 &&
+    isOwnHost &&
+    cookieMayCount({ method, origin, fetchSite, fetchMode, ownOrigin, isUpgrade });
+  const bearer =
+    bearerToken(head.ownAuthorization) ?? bearerToken(head.proxyAuthorization) ?? bearerToken(head.authorization);
+  return { bearer, sessions: counts ? head.sessions : [], certificate, peer };
+}
+
+function readInto(visit: Visit, knock: Knock): RequestHead {
+  const head = readHead(knock.rawHeaders);
+  visit.requestId = requestIdOf("error" in head ? undefined : head.requestId);
+  if ("error" in head) throw new RouterError("InvalidRequest", head.error);
+  visit.userAgent = head.userAgent;
+  return head;
+}
+
+function heldBytes({ bytes, hasBody }: RequestHead): number {
+  return bytes + (hasBody ? readAheadBytes : 0);
+}

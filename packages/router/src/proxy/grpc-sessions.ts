@@ -1,0 +1,53 @@
+import { type ClientHttp2Session, connect } from "node:http2";
+import type { Socket } from "node:net";
+import { type Target, targetKey } from "../cluster/target.ts";
+
+export interface GrpcSessionsOptions {
+  readonly dial: (target: Target, signal?: AbortSignal) => Promise<Socket>;
+}
+
+/** A session nobody has a stream on is closed after this time. */
+const idleMs = 60_000;
+
+/** One HTTP/2 session for each port of a pod, shared by all calls to it and found by the pod's UID. */
+export class GrpcSessions implements Disposable {
+  readonly #options: GrpcSessionsOptions;
+  readonly #open = new Map<string, { readonly podUid: string; readonly session: ClientHttp2Session }>();
+  readonly #opening = new Map<string, Promise<ClientHttp2Session>>();
+
+  constructor(options: GrpcSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Throws a `DialError`, after which nothing has been sent. */
+  async get(target: Target): Promise<ClientHttp2Session> {
+    const key = targetKey(target);
+    const known = this.#open.get(key)?.session;
+    if (known !== undefined && !known.closed && !known.destroyed) return known;
+    const opening = this.#opening.get(key) ?? this.#start(key, target).finally(() => this.#opening.delete(key));
+    this.#opening.set(key, opening);
+    return opening;
+  }
+
+  drop(podUid: string): void {
+    for (const entry of this.#open.values()) if (entry.podUid === podUid) entry.session.destroy();
+  }
+
+  [Symbol.dispose](): void {
+    for (const { session } of this.#open.values()) session.destroy();
+  }
+
+  /** Not bound to one caller's signal: others wait for the same session. */
+  async #start(key: string, target: Target): Promise<ClientHttp2Session> {
+    const socket = await this.#options.dial(target);
+    const host = target.ip.includes(":") ? `[${target.ip}]` : target.ip;
+    const session = connect(`http://${host}:${target.port}`, { createConnection: () => socket });
+    session.on("error", () => undefined);
+    session.on("close", () => {
+      if (this.#open.get(key)?.session === session) this.#open.delete(key);
+    });
+    session.setTimeout(idleMs, () => session.close());
+    this.#open.set(key, { podUid: target.podUid, session });
+    return session;
+  }
+}

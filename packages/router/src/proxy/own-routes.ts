@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type LoginRequest, type Logins, loginPath } from "../auth/logins.ts";
+import { readMintRequest } from "../auth/mint-request.ts";
+import type { TokenOffice } from "../auth/token-office.ts";
+import type { Visit } from "../observe/visit.ts";
+import { defaultPort, isDnsLabel, type Route, routeErrors } from "../route/route.ts";
+import { RouterError } from "../router-error.ts";
+import type { FrontDoor, Reading } from "./front-door.ts";
+
+export interface OwnRoutesOptions {
+  readonly door: FrontDoor;
+  readonly office: TokenOffice;
+  readonly logins: Logins;
+}
+
+interface OwnRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly visit: Visit;
+}
+
+const tokensPath = /^\/router\/v1\/namespaces\/([^/?]+)\/sandboxes\/([^/?]+)\/(tokens|logins)(?:\?.*)?$/;
+
+/**
+ * What the router answers itself:
+ *
+ * - `GET /healthz`, if the request names no sandbox: a sandbox may have its own.
+ * - `POST /router/v1/namespaces/<ns>/sandboxes/<name>/tokens` mints a scoped token; `DELETE` revokes all there are.
+ * - `POST /router/v1/namespaces/<ns>/sandboxes/<name>/logins` makes a link that opens a sandbox in a browser, once.
+ * - `GET /.agent-sandbox/login` on a sandbox's own host name is that link.
+ */
+export class OwnRoutes {
+  readonly #options: OwnRoutesOptions;
+
+  constructor(options: OwnRoutesOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a request that names a sandbox is for the router all the same. */
+  answers({ route }: Reading): boolean {
+    return route?.by === "host" && (route.target === loginPath || route.target.startsWith(`${loginPath}?`));
+  }
+
+  async handle(reading: Reading, own: OwnRequest): Promise<void> {
+    const { target, route } = reading;
+    if (route !== undefined) return this.#login(reading, route, own);
+    if (target === "/healthz" || target.startsWith("/healthz?")) return send(own, 200, { status: "ok" });
+    const [, namespace, name, kind] = tokensPath.exec(target) ?? [];
+    if (namespace === undefined || name === undefined) throw new RouterError("InvalidRequest", routeErrors.missingId);
+    if (!isDnsLabel(name)) throw new RouterError("InvalidRequest", routeErrors.id);
+    if (!isDnsLabel(namespace)) throw new RouterError("InvalidRequest", routeErrors.namespace);
+    const asked: Route = { by: "path", namespace, name, port: defaultPort, uid: undefined, podIp: undefined, target };
+    return kind === "tokens" ? this.#tokens(reading, asked, own) : this.#logins(reading, asked, own);
+  }
+
+  async #tokens(reading: Reading, route: Route, own: OwnRequest): Promise<void> {
+    const { door, office } = this.#options;
+    const { method } = reading.knock;
+    if (method !== "POST" && method !== "DELETE") throw notAllowed(method);
+    const { caller, sandbox } = await door.authorize(reading, route, own.visit);
+    // A token must not beget tokens: it would outlive itself.
+    if (caller.id.startsWith("token:")) throw new RouterError("Forbidden", "forbidden");
+    if (sandbox === undefined) throw notFound(route);
+    if (method === "DELETE") return send(own, 200, await office.revoke(sandbox));
+    const wanted = readMintRequest(await readJson(own.request));
+    if ("error" in wanted) throw new RouterError("InvalidRequest", wanted.error);
+    return send(own, 201, office.mint(sandbox, route, wanted));
+  }
+
+  async #logins(reading: Reading, route: Route, own: OwnRequest): Promise<void> {
+    const { door, logins } = this.#options;
+    const { method, isSecure } = reading.knock;
+    if (method !== "POST") throw notAllowed(method);
+    const wanted = readMintRequest(await readJson(own.request));
+    if ("error" in wanted) throw new RouterError("InvalidRequest", wanted.error);
+    const port = wanted.ports?.[0] ?? defaultPort;
+    const { sandbox } = await door.authorize(reading, { ...route, port }, own.visit);
+    if (sandbox === undefined) throw notFound(route);
+    const request: LoginRequest = { route: { ...route, port }, sandbox, isSecure, host: reading.host };
+    return send(own, 201, logins.offer(request));
+  }
+
+  async #login(reading: Reading, route: Route, { response, visit }: OwnRequest): Promise<void> {
+    const { method, isSecure } = reading.knock;
+    if (method !== "GET") throw notAllowed(method);
+    visit.by = route.by;
+    visit.sandbox = route.name;
+    const { cookie, to } = this.#options.logins.redeem(route, isSecure);
+    visit.status = 303;
+    response.writeHead(303, {
+      location: to,
+      "set-cookie": cookie,
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+    });
+    response.end();
+  }
+}
+
+function send({ response, visit }: OwnRequest, status: number, value: object): void {
+  const body = JSON.stringify(value);
+  visit.status = status;
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    "cache-control": "no-store",
+  });
+  response.end(body);
+}
+
+const mostBytes = 16 * 1024;
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new RouterError("BodyTooLarge", "The request body is too large.");
+    chunks.push(chunk);
+  }
+  try {
+    return bytes === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch {
+    throw new RouterError("InvalidRequest", "The request body is no JSON.");
+  }
+}
+
+const notAllowed = (method: string): RouterError =>
+  new RouterError("MethodNotAllowed", `Method not allowed here: ${method.slice(0, 32)}`);
+
+const notFound = ({ name }: Route): RouterError => new RouterError("SandboxNotFound", `Sandbox not found: ${name}`);

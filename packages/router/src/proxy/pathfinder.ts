@@ -1,0 +1,78 @@
+import type { Sandbox } from "@agent-sandbox/api";
+import type { Scheduler } from "@agent-sandbox/kube";
+import type { Target } from "../cluster/target.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Visit } from "../observe/visit.ts";
+import type { Route } from "../route/route.ts";
+import type { Gate } from "../wake/gate.ts";
+import type { Cancellation } from "./cancellation.ts";
+import { DialError } from "./dialer.ts";
+
+/** Connections that could not be made are tried again; requests that were sent never are. */
+export interface RetryOptions {
+  readonly most: number;
+  readonly firstDelayMs: number;
+  readonly longestDelayMs: number;
+}
+
+export interface PathfinderOptions {
+  readonly gate: Gate;
+  readonly metrics: Metrics;
+  readonly scheduler: Scheduler;
+  readonly retries: RetryOptions;
+}
+
+export interface ReachOptions<T> {
+  readonly visit: Visit;
+  readonly cancellation: Cancellation;
+  /** What the request costs while it is held. */
+  readonly heldBytes: number;
+  /** Makes the connection. A `DialError` says that nothing was sent. */
+  readonly open: (target: Target) => T | Promise<T>;
+  /** Asked each time, before anything is opened: the Sandbox may have become another while the request waited. */
+  readonly check?: (sandbox: Sandbox) => Promise<void> | undefined;
+}
+
+export interface Reached<T> {
+  readonly target: Target;
+  readonly connection: T;
+}
+
+/** Finds the way to a sandbox: waits until it is ready, connects, and looks again when it has moved meanwhile. */
+export class Pathfinder {
+  readonly #options: PathfinderOptions;
+
+  constructor(options: PathfinderOptions) {
+    this.#options = options;
+  }
+
+  async reach<T>(route: Route, options: ReachOptions<T>): Promise<Reached<T>> {
+    const { cancellation, heldBytes, open, check } = options;
+    const hold = { bytes: heldBytes, signal: () => cancellation.signal };
+    for (let attempt = 0; ; attempt += 1) {
+      const target = this.#options.gate.ready(route) ?? (await this.#options.gate.pass(route, hold));
+      const checking = check?.(target.sandbox);
+      if (checking !== undefined) await checking;
+      cancellation.throwIfCancelled();
+      try {
+        const opening = open(target);
+        return { target, connection: opening instanceof Promise ? await opening : opening };
+      } catch (error) {
+        cancellation.throwIfCancelled();
+        await this.#beforeNext(error, attempt, options);
+      }
+    }
+  }
+
+  /** Throws the error when there is no next attempt. */
+  async #beforeNext<T>(error: unknown, attempt: number, { visit, cancellation }: ReachOptions<T>): Promise<void> {
+    const { metrics, scheduler, retries } = this.#options;
+    if (!(error instanceof DialError) || attempt >= retries.most) throw error;
+    metrics.retried(visit.namespace, error.stale);
+    // An address that went to another needs no pause: the gate holds until there is a new one.
+    if (error.stale) return;
+    const delayMs = Math.min(retries.longestDelayMs, retries.firstDelayMs * 2 ** attempt);
+    await scheduler.sleep(delayMs, cancellation.signal);
+    cancellation.throwIfCancelled();
+  }
+}

@@ -1,0 +1,196 @@
+import { sessionCookie } from "../auth/session-cookie.ts";
+import type { RouteHeaders } from "../route/find-route.ts";
+
+/** What the router reads of a request's headers, and what of them goes on to the sandbox. */
+export interface RequestHead {
+  readonly host: string | undefined;
+  readonly route: RouteHeaders;
+  /** Seconds, as the caller wrote them. */
+  readonly timeout: string | undefined;
+  readonly authorization: string | undefined;
+  /** The router's credential, when the caller keeps `Authorization` for the sandbox. */
+  readonly ownAuthorization: string | undefined;
+  readonly proxyAuthorization: string | undefined;
+  readonly forwardAuthorization: boolean;
+  /** The values of the session cookie; several when someone set one for a whole domain. */
+  readonly sessions: readonly string[];
+  readonly origin: string | undefined;
+  readonly fetchSite: string | undefined;
+  readonly fetchMode: string | undefined;
+  readonly requestId: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentLength: string | undefined;
+  readonly hasBody: boolean;
+  /** Names and values in turn: no hop-by-hop header, nothing the router reads or sets itself. */
+  readonly pass: string[];
+  readonly bytes: number;
+}
+
+interface Reading extends Partial<Record<Single, string>> {
+  sessions: string[];
+  sawHost: boolean;
+  connection: string[];
+  hasChunks: boolean;
+  pass: string[];
+  bytes: number;
+  repeated: string | undefined;
+}
+
+/** Headers that mean something only once: two of them are two requests in one. */
+const singles = {
+  host: "host",
+  ":authority": "host",
+  "x-sandbox-id": "id",
+  "x-sandbox-namespace": "namespace",
+  "x-sandbox-port": "port",
+  "x-sandbox-pod-ip": "podIp",
+  "x-sandbox-uid": "uid",
+  "x-sandbox-timeout": "timeout",
+  "x-sandbox-authorization": "ownAuthorization",
+  "x-sandbox-forward-authorization": "forwardAuthorization",
+  authorization: "authorization",
+  "proxy-authorization": "proxyAuthorization",
+  origin: "origin",
+  "sec-fetch-site": "fetchSite",
+  "sec-fetch-mode": "fetchMode",
+  "x-request-id": "requestId",
+  "user-agent": "userAgent",
+  "content-type": "contentType",
+  "content-length": "contentLength",
+} as const;
+
+type Single = (typeof singles)[keyof typeof singles];
+
+const singleByName: ReadonlyMap<string, Single> = new Map(Object.entries(singles));
+
+/** Read by the router and meant for the sandbox too. */
+const passedOn: ReadonlySet<string> = new Set([
+  "origin",
+  "sec-fetch-site",
+  "sec-fetch-mode",
+  "x-request-id",
+  "user-agent",
+  "content-type",
+  "content-length",
+]);
+
+/** RFC 9110, 7.6.1, and what the router sets itself so that nobody else can. */
+const dropped: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+  "expect",
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-forwarded-port",
+  "x-forwarded-server",
+  "x-real-ip",
+]);
+
+/** Reads the headers in one pass. `rawHeaders` has names and values in turn, as they came. */
+export function readHead(rawHeaders: readonly string[]): RequestHead | { readonly error: string } {
+  const reading: Reading = {
+    sessions: [],
+    sawHost: false,
+    connection: [],
+    hasChunks: false,
+    pass: [],
+    bytes: 0,
+    repeated: undefined,
+  };
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    readHeader(reading, rawHeaders[index] as string, rawHeaders[index + 1] as string);
+  }
+  if (reading.repeated !== undefined) return { error: `Header ${reading.repeated} is there more than once.` };
+  return headOf(reading);
+}
+
+function readHeader(reading: Reading, name: string, value: string): void {
+  reading.bytes += name.length + value.length + 4;
+  const lower = name.toLowerCase();
+  const single = singleByName.get(lower);
+  if (single !== undefined) {
+    // RFC 9112, 3.2: not even two equal ones.
+    const isSecondHost = lower === "host" && reading.sawHost;
+    if (isSecondHost || (reading[single] !== undefined && reading[single] !== value)) reading.repeated ??= lower;
+    if (lower === "host") reading.sawHost = true;
+    reading[single] = value;
+    if (passedOn.has(lower)) reading.pass.push(name, value);
+    return;
+  }
+  if (lower === "connection") reading.connection.push(...tokens(value));
+  if (lower === "transfer-encoding") reading.hasChunks = true;
+  if (lower === "cookie") return passCookies(reading, name, value);
+  if (!dropped.has(lower) && !isOurs(lower)) reading.pass.push(name, value);
+}
+
+/**
+ * Servers in the CGI tradition take `X_Sandbox_Token` for `X-Sandbox-Token`; a pseudo-header of HTTP/2 is no header.
+ */
+function isOurs(lower: string): boolean {
+  const first = lower.charCodeAt(0);
+  if (first === 0x3a) return true;
+  return first === 0x78 && lower.replaceAll("_", "-").startsWith("x-sandbox-");
+}
+
+/** The session is a credential for the router: the sandbox never sees it. */
+function passCookies(reading: Reading, name: string, value: string): void {
+  if (!value.includes(sessionCookie)) {
+    reading.pass.push(name, value);
+    return;
+  }
+  const kept: string[] = [];
+  for (const pair of value.split(";")) {
+    const [key = "", ...rest] = pair.split("=");
+    if (key.trim() === sessionCookie) reading.sessions.push(rest.join("=").trim());
+    else kept.push(pair.trim());
+  }
+  if (kept.length > 0) reading.pass.push(name, kept.join("; "));
+}
+
+function headOf(reading: Reading): RequestHead {
+  const { id, namespace, port, podIp, uid, connection, hasChunks, contentLength, forwardAuthorization } = reading;
+  const named = connection.filter((token) => token !== "keep-alive" && token !== "close" && token !== "upgrade");
+  return {
+    host: reading.host,
+    route: { id, namespace, port, podIp, uid },
+    timeout: reading.timeout,
+    authorization: reading.authorization,
+    ownAuthorization: reading.ownAuthorization,
+    proxyAuthorization: reading.proxyAuthorization,
+    forwardAuthorization: forwardAuthorization?.toLowerCase() === "true",
+    sessions: reading.sessions,
+    origin: reading.origin,
+    fetchSite: reading.fetchSite,
+    fetchMode: reading.fetchMode,
+    requestId: reading.requestId,
+    userAgent: reading.userAgent,
+    contentType: reading.contentType,
+    contentLength,
+    hasBody: hasChunks || (contentLength !== undefined && !/^0*$/.test(contentLength)),
+    pass: named.length === 0 ? reading.pass : without(reading.pass, new Set(named)),
+    bytes: reading.bytes,
+  };
+}
+
+/** The tokens of a list header, in lower case. */
+export function tokens(value: string): string[] {
+  return value
+    .toLowerCase()
+    .split(",")
+    .map((token) => token.trim())
+    .filter((token) => token !== "");
+}
+
+function without(pairs: readonly string[], names: ReadonlySet<string>): string[] {
+  return pairs.filter((_, index) => !names.has((pairs[index - (index % 2)] as string).toLowerCase()));
+}

@@ -1,0 +1,61 @@
+import { setsSession } from "../auth/session-cookie.ts";
+import { tokens } from "./request-head.ts";
+
+const hopByHop: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+export interface ResponseHeadOptions {
+  /** An answer that switches protocols keeps the two headers that say so. */
+  readonly isUpgrade?: boolean;
+}
+
+/** The headers of a sandbox's answer that go to the caller, names and values in turn, as the sandbox wrote them. */
+export function responseHead(
+  raw: readonly (Buffer | string)[],
+  { isUpgrade = false }: ResponseHeadOptions = {},
+): string[] {
+  const pass: string[] = [];
+  let named: string[] | undefined;
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = text(raw[index] as Buffer | string);
+    const value = text(raw[index + 1] as Buffer | string);
+    const lower = name.toLowerCase();
+    if (lower === "connection") named = [...(named ?? []), ...tokens(value)];
+    const isSwitch = isUpgrade && (lower === "connection" || lower === "upgrade");
+    if (hopByHop.has(lower) && !isSwitch) continue;
+    if (lower === "set-cookie" && setsSession(value)) continue;
+    pass.push(name, value);
+  }
+  return named === undefined || isUpgrade ? pass : withoutNamed(pass, named);
+}
+
+/** The same for HTTP/2, where names are in lower case and a repeated header is a list. */
+export function responseHeadForHttp2(raw: readonly (Buffer | string)[]): Record<string, string | string[]> {
+  const flat = responseHead(raw);
+  const headers: Record<string, string | string[]> = {};
+  for (let index = 0; index < flat.length; index += 2) {
+    const name = (flat[index] as string).toLowerCase();
+    const value = flat[index + 1] as string;
+    const before = headers[name];
+    headers[name] = before === undefined ? value : [before, value].flat();
+  }
+  return headers;
+}
+
+function text(part: Buffer | string): string {
+  return typeof part === "string" ? part : part.toString("latin1");
+}
+
+function withoutNamed(pass: string[], named: readonly string[]): string[] {
+  const dropped = new Set(named.filter((token) => token !== "close" && token !== "keep-alive"));
+  if (dropped.size === 0) return pass;
+  return pass.filter((_, index) => !dropped.has((pass[index - (index % 2)] as string).toLowerCase()));
+}

@@ -1,0 +1,75 @@
+import { blueprintChoices, type Sandbox, type Secret } from "@agent-sandbox/api";
+import { type Client, isReason } from "@agent-sandbox/kube";
+import { BoundedCache } from "../auth/bounded-cache.ts";
+import { secrets } from "../cluster/resources.ts";
+import { RouterError } from "../router-error.ts";
+
+export interface RuntimeTokensOptions {
+  readonly client: Client;
+  readonly now: () => number;
+}
+
+/** Where the injected runtime listens: legacy API, files, processes. */
+const runtimePorts: ReadonlySet<number> = new Set([8888, 8080, 9090]);
+
+/** What the injected runtime asks for; only the router sets it. */
+export const runtimeTokenHeader = "x-sandbox-token";
+
+const mostTokens = 10_000;
+const keptMs = 300_000;
+const callLimitMs = 3000;
+
+/** Whether a request to this port is one for the injected runtime, which answers to its own token only. */
+export function needsRuntimeToken(sandbox: Sandbox, port: number): boolean {
+  return runtimePorts.has(port) && blueprintChoices(sandbox.spec).runtime === "Injected";
+}
+
+/** The tokens of the injected runtimes, read from their Secrets when first needed. */
+export class RuntimeTokens {
+  readonly #options: RuntimeTokensOptions;
+  readonly #known: BoundedCache<string>;
+  readonly #asking = new Map<string, Promise<string | undefined>>();
+
+  constructor(options: RuntimeTokensOptions) {
+    this.#options = options;
+    this.#known = new BoundedCache(mostTokens);
+  }
+
+  /** Undefined when the Sandbox has no such Secret. Throws when it cannot be read. */
+  async of(sandbox: Sandbox): Promise<string | undefined> {
+    const uid = sandbox.metadata.uid ?? "";
+    const known = this.#known.get(uid, this.#options.now());
+    if (known !== undefined) return known;
+    const asking = this.#asking.get(uid) ?? this.#read(sandbox).finally(() => this.#asking.delete(uid));
+    this.#asking.set(uid, asking);
+    const token = await asking;
+    if (token !== undefined) this.#known.set(uid, token, this.#options.now() + keptMs);
+    return token;
+  }
+
+  /** The runtime refused the token: it may have a new one. */
+  forget(sandbox: Sandbox): void {
+    this.#known.delete(sandbox.metadata.uid ?? "");
+  }
+
+  async #read(sandbox: Sandbox): Promise<string | undefined> {
+    const { name = "", namespace = "", uid } = sandbox.metadata;
+    try {
+      const signal = AbortSignal.timeout(callLimitMs);
+      const secret = await this.#options.client.get(secrets, { namespace, name: `${name}-runtime` }, { signal });
+      // A Secret of that name which someone else made is not this sandbox's.
+      const isOwn = secret.metadata?.ownerReferences?.some((owner) => owner.uid === uid) === true;
+      return isOwn ? tokenIn(secret) : undefined;
+    } catch (cause) {
+      if (isReason(cause, "NotFound")) return undefined;
+      throw new RouterError("Internal", "The token of the sandbox's runtime could not be read.", { cause });
+    }
+  }
+}
+
+function tokenIn({ data }: Secret): string | undefined {
+  const token = Buffer.from(data?.["token"] ?? "", "base64")
+    .toString("latin1")
+    .trim();
+  return /^[\x21-\x7e]+$/.test(token) ? token : undefined;
+}

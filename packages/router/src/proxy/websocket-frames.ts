@@ -1,0 +1,49 @@
+/**
+ * Follows a WebSocket's frames without looking into them, to know where one ends: only there may the router add a frame
+ * of its own. States: `left` bytes of the current frame are still to come; `header` holds the part of a frame's head that
+ * has come so far.
+ */
+export class WebSocketFrames {
+  #left = 0n;
+  #header: number[] = [];
+
+  /** Whether the next byte begins a frame. */
+  get isBetween(): boolean {
+    return this.#left === 0n && this.#header.length === 0;
+  }
+
+  take(chunk: Uint8Array): void {
+    let index = 0;
+    while (index < chunk.length) {
+      if (this.#left > 0n) {
+        const rest = BigInt(chunk.length - index);
+        const step = rest < this.#left ? rest : this.#left;
+        this.#left -= step;
+        index += Number(step);
+      } else {
+        this.#header.push(chunk[index] as number);
+        index += 1;
+        this.#readHeader();
+      }
+    }
+  }
+
+  /** RFC 6455, 5.2: two bytes, then a longer length if the short one says so, then a mask if one is announced. */
+  #readHeader(): void {
+    const second = this.#header[1];
+    if (second === undefined) return;
+    const short = second & 0x7f;
+    const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
+    const size = 2 + lengthBytes + ((second & 0x80) === 0 ? 0 : 4);
+    if (this.#header.length < size) return;
+    const long = this.#header.slice(2, 2 + lengthBytes).reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+    this.#left = lengthBytes === 0 ? BigInt(short) : long;
+    this.#header = [];
+  }
+}
+
+/** A close frame from a server: 1001, going away. */
+export function goingAwayFrame(): Buffer {
+  const reason = Buffer.from("going away");
+  return Buffer.concat([Buffer.from([0x88, 2 + reason.length, 1001 >> 8, 1001 & 255]), reason]);
+}

@@ -1,0 +1,20 @@
+import { isDnsLabel, parsePort, type RouteResult, routeErrors } from "./route.ts";
+
+const prefix = "/sandboxes/";
+
+/**
+ * Reads `/sandboxes/<namespace>/<sandbox>/<port>/...`; what follows the port is the sandbox's target, not decoded and
+ * not cleaned. The three parts are taken as they are written: no encoded spelling of a name is one.
+ */
+export function parsePath(target: string): RouteResult {
+  if (!target.startsWith(prefix)) return { none: true };
+  const match = /^\/sandboxes\/([^/?]*)\/([^/?]*)\/([^/?]*)(.*)$/s.exec(target);
+  if (match === null) return { error: "Invalid path: want /sandboxes/<namespace>/<sandbox>/<port>/..." };
+  const [, namespace = "", name = "", portText = "", rest = ""] = match;
+  if (!isDnsLabel(name)) return { error: routeErrors.id };
+  if (!isDnsLabel(namespace)) return { error: routeErrors.namespace };
+  const port = parsePort(portText);
+  if (port === undefined) return { error: routeErrors.port };
+  const own = rest.startsWith("/") ? rest : `/${rest}`;
+  return { route: { by: "path", namespace, name, port, uid: undefined, podIp: undefined, target: own } };
+}

@@ -1,0 +1,85 @@
+import type { Client, Informers, Logger, Scheduler } from "@agent-sandbox/kube";
+import type { Tracer } from "@opentelemetry/api";
+import type { Keyring } from "./auth/keyring.ts";
+import type { Limits } from "./proxy/limits.ts";
+import type { RetryOptions } from "./proxy/pathfinder.ts";
+import type { TlsFiles } from "./tls/certificates.ts";
+import type { WaitingRoomLimits } from "./wake/waiting-room.ts";
+
+export interface ListenAddress {
+  readonly host?: string;
+  /** 0: any that is free. */
+  readonly port: number;
+}
+
+export interface AuthOptions {
+  /** Lets everybody reach everything. Default false. */
+  readonly anonymous?: boolean;
+  /** Takes the API server's tokens. Default: on, for any audience the server itself has. */
+  readonly tokenReview?: TokenReviewOptions | false;
+  /** Lets requests without any credential pass when false. Default true. */
+  readonly requireToken?: boolean;
+  /** Signs and verifies scoped tokens and browser sessions. Default: a key of this process alone. */
+  readonly keys?: Keyring;
+  /** The same from files, read again when they change. */
+  readonly keyFiles?: readonly string[];
+}
+
+export interface TokenReviewOptions {
+  readonly audiences?: readonly string[];
+  /** How long an answer counts. Default 30 s. */
+  readonly ttlMs?: number;
+  /** Default 2048. */
+  readonly cacheSize?: number;
+  /** Ask whether the user may connect to the very Sandbox. Default true. */
+  readonly accessReview?: boolean;
+}
+
+export interface RouterOptions {
+  readonly client: Client;
+  /** Shared with others in the process; made when absent. */
+  readonly informers?: Informers;
+  /** Only this namespace; all when absent. */
+  readonly namespace?: string;
+  readonly listen?: ListenAddress;
+  readonly secure?: ListenAddress & TlsFiles;
+  readonly metrics?: ListenAddress;
+  readonly probes?: ListenAddress;
+  /** Below these every `<sandbox>.<namespace>` is a host name. Default `localhost`. */
+  readonly domains?: readonly string[];
+  readonly auth?: AuthOptions;
+  readonly allowLoopbackPodIp?: boolean;
+  /** How long a request may stand still. Default 180 s. */
+  readonly timeoutMs?: number;
+  /** How long a connection to a sandbox may take. Default 5 s. */
+  readonly dialMs?: number;
+  /** How long a request is held for a sandbox that is coming up. Default 60 s. */
+  readonly holdMs?: number;
+  /** How long requests under way may take once the router is told to stop. Default 30 s. */
+  readonly shutdownMs?: number;
+  /** How long a caller may take for a request's head. Default 10 s. */
+  readonly headMs?: number;
+  /** 0: any. Default 0. */
+  readonly maxBodyBytes?: number;
+  /** Default 64 KiB. */
+  readonly maxHeaderBytes?: number;
+  /** Connections of callers at a time. Default 20,000. */
+  readonly maxConnections?: number;
+  readonly limits?: Partial<Limits>;
+  readonly waiting?: Partial<WaitingRoomLimits>;
+  readonly retries?: Partial<RetryOptions>;
+  readonly accessLog?: boolean;
+  readonly tracer?: Tracer;
+  readonly log?: Logger;
+  /** Default: the system's. */
+  readonly scheduler?: Scheduler;
+  readonly build?: { readonly version: string; readonly commit: string };
+}
+
+/** 2,000 requests at a time into one sandbox is what a pool of agents does at its worst; a caller gets half of that. */
+export const defaultLimits: Limits = { perSandbox: 2000, perCaller: 1000, connectionsPerCaller: 1000 };
+
+/** 64 MiB hold a thousand uploads that wait, at the 64 KiB each that the parser reads ahead. */
+export const defaultWaiting: WaitingRoomLimits = { perSandbox: 1000, inAll: 10_000, bytesInAll: 64 * 2 ** 20 };
+
+export const defaultRetries: RetryOptions = { most: 3, firstDelayMs: 200, longestDelayMs: 800 };

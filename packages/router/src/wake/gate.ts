@@ -1,0 +1,115 @@
+import { keyOf, objectKey, type Scheduler } from "@agent-sandbox/kube";
+import type { Directory } from "../cluster/directory.ts";
+import { type Resolution, resolve } from "../cluster/resolve.ts";
+import type { Target } from "../cluster/target.ts";
+import type { Route } from "../route/route.ts";
+import { RouterError } from "../router-error.ts";
+import type { WaitingRoom } from "./waiting-room.ts";
+import type { Waker } from "./waker.ts";
+
+export interface GateOptions {
+  readonly directory: Directory;
+  readonly room: WaitingRoom;
+  readonly waker: Waker;
+  readonly scheduler: Scheduler;
+  /** How long a request is held for its sandbox to come up. */
+  readonly holdMs: number;
+}
+
+export interface HoldOptions {
+  /** What the held request costs while it waits. */
+  readonly bytes: number;
+  /** Aborted when the caller hangs up, or its own time is over. */
+  readonly signal: () => AbortSignal;
+}
+
+/** Lets requests through to sandboxes that are ready, and holds those for sandboxes that are on their way. */
+export class Gate {
+  readonly #options: GateOptions;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  look(route: Route): Resolution {
+    return resolve(route, this.#options.directory);
+  }
+
+  /** Where to send the request, if that is known without waiting. */
+  ready(route: Route): Target | undefined {
+    const now = this.look(route);
+    return now.state === "ready" ? now.target : undefined;
+  }
+
+  /** Where to send the request, as soon as its sandbox is ready. Throws the answer when it cannot be sent; the signal's reason when that aborts. */
+  async pass(route: Route, hold: HoldOptions): Promise<Target> {
+    const now = this.look(route);
+    if (now.state === "ready") return now.target;
+    if (now.state === "closed") throw new RouterError(now.reason, now.message, retryLater(now));
+    using _place = this.#options.room.enter(keyOf(route), hold.bytes);
+    return await this.#hold(route, hold.signal());
+  }
+
+  #hold(route: Route, signal: AbortSignal): Promise<Target> {
+    const { directory, scheduler, holdMs } = this.#options;
+    return new Promise((settle, reject) => {
+      using starting = new DisposableStack();
+      let watched: string | undefined;
+      let watching: Disposable | undefined;
+      const end = (outcome: () => void): void => {
+        held.dispose();
+        watching?.[Symbol.dispose]();
+        outcome();
+      };
+      const onAbort = (): void => end(() => reject(signal.reason as Error));
+      const look = (): void => {
+        try {
+          const now = this.look(route);
+          const target = this.#step(now);
+          if (target !== undefined) return end(() => settle(target));
+          const key = "sandbox" in now && now.sandbox !== undefined ? objectKey(now.sandbox) : undefined;
+          if (key === watched || key === keyOf(route)) return;
+          // A claim is bound to a Sandbox of another name: from here on that one's news count too.
+          watching?.[Symbol.dispose]();
+          watched = key;
+          watching = key === undefined ? undefined : directory.watch(key, look);
+        } catch (error) {
+          end(() => reject(error));
+        }
+      };
+      starting.use(directory.watch(keyOf(route), look));
+      starting.use(scheduler.schedule(holdMs, () => end(() => reject(tooLate(route, this.look(route))))));
+      starting.defer(() => signal.removeEventListener("abort", onAbort));
+      signal.addEventListener("abort", onAbort, { once: true });
+      const held = starting.move();
+      if (signal.aborted) onAbort();
+      else look();
+    });
+  }
+
+  /** The target when it is ready; wakes what sleeps. */
+  #step(now: Resolution): Target | undefined {
+    if (now.state === "ready") {
+      this.#options.waker.settled(now.sandbox.metadata.uid ?? "");
+      return now.target;
+    }
+    if (now.state === "closed") throw new RouterError(now.reason, now.message, retryLater(now));
+    if (now.state === "asleep") this.#options.waker.wake(now.sandbox, now.by);
+    return undefined;
+  }
+}
+
+function tooLate(route: Route, now: Resolution): RouterError {
+  const retry = { retryAfterSeconds: 5 };
+  const trouble = now.state === "starting" ? now.trouble : undefined;
+  if (trouble !== undefined) {
+    return new RouterError(trouble.reason, `Sandbox is not ready in time: ${route.name}: ${trouble.message}`, retry);
+  }
+  const what = now.state === "asleep" ? "it was woken and has not come up" : "it is still starting";
+  return new RouterError("SandboxStarting", `Sandbox is not ready in time: ${route.name}: ${what}`, retry);
+}
+
+/** Only what may be different in a while. */
+function retryLater({ reason }: { readonly reason: string }): { retryAfterSeconds?: number } {
+  return ["ImageUnavailable", "SandboxCrashing"].includes(reason) ? { retryAfterSeconds: 10 } : {};
+}

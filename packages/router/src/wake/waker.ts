@@ -1,0 +1,91 @@
+import { type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { type Client, isReason, type Logger, objectKey, type Scheduler } from "@agent-sandbox/kube";
+import type { WakeBy } from "../cluster/resolve.ts";
+import { RouterError } from "../router-error.ts";
+import { wakePatch } from "./wake-patch.ts";
+
+export interface WakerOptions {
+  readonly client: Client;
+  readonly scheduler: Scheduler;
+  readonly log: Logger;
+  /** Has those who wait for the Sandbox look again. */
+  readonly poke: (key: string) => void;
+  /** Told of each write that resumed a Sandbox. */
+  readonly onWoken: (sandbox: Sandbox) => void;
+}
+
+interface Attempt {
+  failure: RouterError | undefined;
+  timer: Disposable | undefined;
+}
+
+/** If a Sandbox still sleeps this long after it was woken, the write is repeated: the other side may have missed it. */
+const wakeAgainMs = 10_000;
+/** The cache has the newer object within milliseconds. */
+const afterConflictMs = 50;
+const afterFailureMs = 1000;
+const callLimitMs = 5000;
+
+/** Resumes Sandboxes: one write however many ask, until it has had its effect. */
+export class Waker implements Disposable {
+  readonly #options: WakerOptions;
+  readonly #attempts = new Map<string, Attempt>();
+
+  constructor(options: WakerOptions) {
+    this.#options = options;
+  }
+
+  /** Asks for the Sandbox to be resumed. Throws when that was refused for good. */
+  wake(sandbox: Sandbox, by: WakeBy): void {
+    const uid = sandbox.metadata.uid ?? "";
+    const attempt = this.#attempts.get(uid);
+    if (attempt?.failure !== undefined) throw attempt.failure;
+    if (attempt !== undefined) return;
+    const started: Attempt = { failure: undefined, timer: undefined };
+    this.#attempts.set(uid, started);
+    void this.#write(started, sandbox, by);
+  }
+
+  /** The Sandbox is awake, or nobody waits for it any more: the next one to ask starts anew. */
+  settled(uid: string): void {
+    this.#attempts.get(uid)?.timer?.[Symbol.dispose]();
+    this.#attempts.delete(uid);
+  }
+
+  [Symbol.dispose](): void {
+    for (const uid of this.#attempts.keys()) this.settled(uid);
+  }
+
+  async #write(attempt: Attempt, sandbox: Sandbox, by: WakeBy): Promise<void> {
+    const { client, scheduler, log, onWoken } = this.#options;
+    const { name = "", namespace = "", uid = "" } = sandbox.metadata;
+    try {
+      const patch = wakePatch(sandbox, by, scheduler.date());
+      await client.patch(sandboxes, { namespace, name }, patch, { signal: AbortSignal.timeout(callLimitMs) });
+      log.info({ sandbox: objectKey(sandbox), by }, "sandbox woken by traffic");
+      onWoken(sandbox);
+      this.#lookAgain(uid, attempt, sandbox, wakeAgainMs);
+    } catch (error) {
+      log.warn({ sandbox: objectKey(sandbox), err: error }, "sandbox not woken");
+      this.#failed(uid, attempt, sandbox, error);
+    }
+  }
+
+  /** Refused for good, or to be tried again with what the cache says then. */
+  #failed(uid: string, attempt: Attempt, sandbox: Sandbox, error: unknown): void {
+    if (isReason(error, "Forbidden", "Invalid", "BadRequest", "Unauthorized")) {
+      const message = `Sandbox could not be resumed: ${sandbox.metadata.name}: the API server refused`;
+      attempt.failure = new RouterError("WakeFailed", message, { cause: error, retryAfterSeconds: 5 });
+      this.#options.poke(objectKey(sandbox));
+    }
+    this.#lookAgain(uid, attempt, sandbox, isReason(error, "Conflict") ? afterConflictMs : afterFailureMs);
+  }
+
+  #lookAgain(uid: string, attempt: Attempt, sandbox: Sandbox, delayMs: number): void {
+    if (this.#attempts.get(uid) !== attempt) return;
+    attempt.timer = this.#options.scheduler.schedule(delayMs, () => {
+      this.#attempts.delete(uid);
+      this.#options.poke(objectKey(sandbox));
+    });
+  }
+}
