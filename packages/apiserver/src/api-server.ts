@@ -1,6 +1,5 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import { hostname } from "node:os";
 import type { Method, PodStreams, Transport } from "@agent-sandbox/kube";
 import { ApiError } from "./api-error.ts";
@@ -9,7 +8,7 @@ import { AuditLog, type AuditOptions } from "./audit/audit-log.ts";
 import { adminToken } from "./auth/admin-token.ts";
 import { authenticatedGroup, type Identity, superuserGroup } from "./auth/identity.ts";
 import { writeKubeconfig } from "./auth/kubeconfig.ts";
-import { admitUpgrade } from "./authorization/access-control.ts";
+import { admit, admitUpgrade } from "./authorization/access-control.ts";
 import { type AccessOptions, openAccess } from "./authorization/open-access.ts";
 import { reconcileRoles } from "./authorization/reconcile-roles.ts";
 import { reviewDefinitions } from "./authorization/review-definitions.ts";
@@ -19,7 +18,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { EventExpiry } from "./gc/event-expiry.ts";
 import { GarbageCollector } from "./gc/garbage-collector.ts";
 import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
-import { HttpsServer, type Upgrade } from "./http/https-server.ts";
+import { type Caller, HttpsServer } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import type { ApiRequest } from "./request/api-request.ts";
@@ -200,7 +199,14 @@ class EmbeddedApiServer implements ApiServer {
       authenticator: this.#context.access.authenticator,
       logger,
       handle: (request) => handle(this.#context, request),
-      upgrade: (request, socket, upgrade) => this.#upgrade(request, socket, upgrade),
+      passOn: (request, caller) => {
+        this.#admit(request, caller, { as: admit, code: 200 });
+        return this.#streams.passOn(request);
+      },
+      upgrade: (request, socket, { head, ...caller }) => {
+        this.#admit(request, caller, { as: admitUpgrade, code: 101 });
+        this.#streams.upgrade(request, socket, head);
+      },
       unauthenticated: (request) => this.#context.audit?.unauthenticated(request),
     });
     const address = await this.#https.listen(host, port);
@@ -221,19 +227,23 @@ class EmbeddedApiServer implements ApiServer {
     };
   }
 
-  #upgrade(request: IncomingMessage, socket: Socket, { head, identity, impersonate }: Upgrade): void {
+  /** For what is answered by somebody else: lets it pass, and writes down that it did. */
+  #admit(
+    request: IncomingMessage,
+    { identity, impersonate }: Caller,
+    { as, code }: { readonly as: typeof admit; readonly code: number },
+  ): void {
     const { method = "", url = "", headers } = request;
     const sourceAddress = request.socket.remoteAddress;
     const asked = { method: method as Method, url, headers: headers as ApiRequest["headers"], identity, sourceAddress };
     const record = this.#context.audit?.begin(asked);
     try {
-      admitUpgrade(this.#context.access, { ...asked, impersonate }, record);
+      as(this.#context.access, { ...asked, impersonate }, record);
     } catch (error) {
       record?.ended(error instanceof ApiError ? error.code : 500);
       throw error;
     }
-    record?.ended(101);
-    this.#streams.upgrade(request, socket, head);
+    record?.ended(code);
   }
 
   async close(): Promise<void> {

@@ -24,6 +24,7 @@ export interface PathAttributes {
 
 const verbs: Readonly<Record<string, string>> = {
   GET: "get",
+  HEAD: "get",
   POST: "create",
   PUT: "update",
   PATCH: "patch",

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Method } from "@agent-sandbox/kube";
-import { ApiError } from "../api-error.ts";
+import { ApiError, pathNotFound } from "../api-error.ts";
 import type { Authenticator, Credentials } from "../auth/authenticate.ts";
 import { clientCertificate } from "../auth/client-certificate.ts";
 import type { Identity } from "../auth/identity.ts";
@@ -24,17 +24,23 @@ export interface HttpsServerOptions {
   /** Default: ten seconds to say what is wanted, a minute to say it all. */
   readonly timeouts?: Timeouts;
   handle(request: ApiRequest): Promise<Reply>;
+  /** Passes an authenticated request on as it comes; `undefined` when it is one to be answered here. */
+  passOn?(request: IncomingMessage, caller: Caller): ((response: ServerResponse) => Promise<void>) | undefined;
   /** Takes over the connection of an authenticated request to switch protocols. */
   upgrade(request: IncomingMessage, socket: Socket, upgrade: Upgrade): void;
   /** Hears of requests that nobody could be found behind. */
   unauthenticated?(request: IncomingMessage): void;
 }
 
-/** What is known about a request to switch protocols. */
-export interface Upgrade {
-  readonly head: Buffer;
+/** Who sent a request. */
+export interface Caller {
   readonly identity: Identity;
   readonly impersonate: Identity | undefined;
+}
+
+/** What is known about a request to switch protocols. */
+export interface Upgrade extends Caller {
+  readonly head: Buffer;
 }
 
 /** Slow clients may not hold a connection before they have said what they want. */
@@ -116,7 +122,8 @@ export class HttpsServer {
       if (!response.writableFinished) gone.abort(clientGone);
     });
     try {
-      await writeReply(response, await this.#reply(request, gone.signal));
+      if (isProxied(request)) await this.#passOn(request, response);
+      else await writeReply(response, await this.#reply(request, gone.signal));
     } catch (error) {
       if (gone.signal.aborted || response.destroyed) return;
       this.#options.logger.error({ err: error, method: request.method, path: pathOf(request) }, "request failed");
@@ -155,6 +162,20 @@ export class HttpsServer {
     }
   }
 
+  async #passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const identity = this.#authenticate(request);
+      const impersonate = readWireImpersonation(request.headersDistinct);
+      const pass = this.#options.passOn?.(request, { identity, impersonate });
+      if (pass === undefined) throw pathNotFound();
+      await pass(response);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const reply = failure(error);
+      await writeReply(response, { ...reply, headers: { ...reply.headers, connection: "close" } });
+    }
+  }
+
   #authenticate(request: IncomingMessage): Identity {
     try {
       return this.#options.authenticator.authenticate(credentialsOf(request));
@@ -178,6 +199,11 @@ export class HttpsServer {
     }
   }
 }
+
+/** Bodies of such requests are none of this server's business: they are not read. */
+const isProxied = ({ url = "" }: IncomingMessage): boolean => url.includes("/proxy") && proxiedPath.test(url);
+
+const proxiedPath = /^\/api\/v1\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy(?:[/?]|$)/;
 
 const pathOf = (request: IncomingMessage): string => (request.url ?? "/").split("?", 1)[0] as string;
 

@@ -32,7 +32,7 @@ export async function routePart(call: ReplyContext, target: ObjectTarget): Promi
     case "nodes/proxy":
       throw new ApiError(
         "MethodNotAllowed",
-        `Cannot proxy to ${target.definition.plural} "${target.name}": this server does not proxy; use port-forward`,
+        `Cannot proxy to ${target.definition.plural} "${target.name}" from within the server's process: use port-forward`,
       );
     default:
       throw pathNotFound();

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ExecSession, PodPlace, PodStreams } from "@agent-sandbox/kube";
 import { createWebSocketStream } from "ws";
@@ -17,6 +17,9 @@ import { type ForwardedPort, forwardPort, parsePort } from "./forward-port.ts";
 import { joinSession } from "./join-session.ts";
 import { fromNode, notOffered } from "./node-error.ts";
 import { existing } from "./pod-container.ts";
+import { proxy, proxyUpgrade } from "./proxy.ts";
+import { proxyTarget } from "./proxy-target.ts";
+import { proxyView } from "./proxy-view.ts";
 import { SpdyPortForward } from "./spdy-port-forward.ts";
 import { spdyStreams } from "./spdy-streams.ts";
 import { type Accepted, negotiate, type Wire } from "./upgrade.ts";
@@ -50,7 +53,10 @@ interface Call {
   readonly query: Query;
 }
 
-/** `pods/{name}/exec`, `attach` and `portforward`: for clients that change protocols, to SPDY or to WebSocket. */
+/**
+ * `pods/{name}/exec`, `attach` and `portforward`: for clients that change protocols, to SPDY or to WebSocket. And
+ * `pods/{name}/proxy` and `services/{name}/proxy`, for clients that speak to what is inside.
+ */
 export class StreamEndpoint {
   readonly #options: StreamEndpointOptions;
   readonly #connections = new Connections();
@@ -68,6 +74,21 @@ export class StreamEndpoint {
     });
   }
 
+  /** Passes a request on to a Pod, when that is what its path asks for. */
+  passOn(request: IncomingMessage): (response: ServerResponse) => Promise<void> {
+    const [path = "/"] = (request.url ?? "/").split("?", 1);
+    const parsed = parsePath(path);
+    const { store, podStreams } = this.#options;
+    const target = parsed?.kind === "resource" ? proxyTarget(parsed, proxyView(store)) : undefined;
+    if (target === undefined) {
+      throw new ApiError(
+        "MethodNotAllowed",
+        "Cannot proxy to anything but Pods and Services: use kubectl port-forward",
+      );
+    }
+    return (response) => proxy({ request, target, podStreams }, response);
+  }
+
   /** Ends every session. */
   close(): void {
     this.#connections.close();
@@ -76,7 +97,12 @@ export class StreamEndpoint {
   async #open(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
     const parsed = parsePath(path);
-    if (parsed?.kind !== "resource" || parsed.apiVersion !== "v1" || parsed.plural !== "pods") throw pathNotFound();
+    if (parsed?.kind !== "resource") throw pathNotFound();
+    const target = proxyTarget(parsed, proxyView(this.#options.store));
+    if (target !== undefined) {
+      return proxyUpgrade({ request, target, podStreams: this.#options.podStreams }, socket, head);
+    }
+    if (parsed.apiVersion !== "v1" || parsed.plural !== "pods") throw pathNotFound();
     const { namespace, name, subresource } = parsed;
     if (namespace === undefined || name === undefined) throw pathNotFound();
     const pod = this.#options.store.get("pods", storeKey(namespace, name))?.object;
