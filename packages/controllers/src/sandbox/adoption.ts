@@ -13,7 +13,7 @@ import {
 } from "@agent-sandbox/api";
 import { owns } from "./observed.ts";
 
-type Candidate = Pod | Service | PersistentVolumeClaim;
+type Candidate = Pick<Pod | Service | PersistentVolumeClaim, "metadata">;
 
 /** What a Sandbox may do with an object that has the name of one of its children. */
 export type Standing = "owned" | "foreign" | "adoptable" | "unauthorised";
@@ -25,6 +25,10 @@ export function standingOf(sandbox: Sandbox, candidate: Candidate): Standing {
   const { labels = {} } = candidate.metadata ?? {};
   const isOurs = labels[sandboxNameHashLabel] === nameHash(sandbox.metadata.name ?? "");
   return isOurs || labels[adoptableLabel] === "true" ? "adoptable" : "unauthorised";
+}
+
+export function isUsable(standing: Standing): standing is "owned" | "adoptable" {
+  return standing === "owned" || standing === "adoptable";
 }
 
 /** The owner references of an adopted object: a list is replaced whole, so the patch must be locked. */

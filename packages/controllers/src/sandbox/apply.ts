@@ -1,14 +1,13 @@
 import { mergePatch, type Sandbox, type SandboxStatus, sandboxes, semanticEqual } from "@agent-sandbox/api";
-import { type Client, isReason, KubeError, type Logger, type Note, objectKey, type Result } from "@agent-sandbox/kube";
+import { isReason, KubeError, type Logger, type Note, objectKey, type Result } from "@agent-sandbox/kube";
 import { goneIsFine, guardOf, placeOf } from "../guard.ts";
 import { type Action, type Step, stepOf } from "./action.ts";
 import { type Decision, decide } from "./decide.ts";
 import type { Failure, Observed } from "./observed.ts";
-import { perform } from "./perform.ts";
+import { perform, type Writer } from "./perform.ts";
 import type { Settings } from "./settings.ts";
 
-export interface Ports {
-  readonly client: Client;
+export interface Ports extends Writer {
   readonly settings: Settings;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -29,7 +28,7 @@ export async function reconcileSandbox(ports: Ports, seen: Observed): Promise<Re
   const conflict = errors.find((error) => isReason(error, "Conflict"));
   if (conflict !== undefined) throw conflict;
   const decision = decide(after, ports.now(), ports.settings);
-  await writeStatus(ports.client, after.sandbox, decision.status);
+  await writeStatus(ports, after.sandbox, decision.status);
   if (decision.note) ports.tell(after.sandbox, decision.note);
   const worthRetrying = errors.find((error) => !isUsersError(error));
   if (worthRetrying !== undefined) throw worthRetrying;
@@ -52,7 +51,7 @@ async function act(ports: Ports, seen: Observed): Promise<Acted> {
       const step = stepOf(action);
       if (failed.has(step)) continue;
       try {
-        after = await perform(ports.client, after, action);
+        after = await perform(ports, after, action);
         ports.log.info({ sandbox: objectKey(after.sandbox), ...summary(action) }, "sandbox changed");
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;
@@ -78,7 +77,11 @@ function summary(action: Action): object {
 }
 
 function failureOf(step: Step, error: KubeError): Failure {
-  return { step, message: error.message, isPassing: !isUsersError(error) && !isReason(error, "Forbidden", "NotFound") };
+  return {
+    step,
+    message: error.message,
+    isPassing: !isUsersError(error) && !isReason(error, "Forbidden", "NotFound", "AlreadyExists"),
+  };
 }
 
 /** Sending the same again gives the same answer: only a change of the Sandbox helps, and that wakes it. */
@@ -87,10 +90,14 @@ function isUsersError(error: unknown): boolean {
 }
 
 /** Guarded by the version that was decided on: a newer object deserves a newer decision. */
-async function writeStatus(client: Client, sandbox: Sandbox, status: SandboxStatus | undefined): Promise<void> {
+async function writeStatus(
+  { client, remember }: Writer,
+  sandbox: Sandbox,
+  status: SandboxStatus | undefined,
+): Promise<void> {
   if (status === undefined || semanticEqual(sandbox.status, status, ["status"])) return;
   const change = mergePatch(sandbox.status ?? {}, status);
   if (change === undefined) return;
   const patch = { type: "merge", body: { status: change }, preconditions: guardOf(sandbox) } as const;
-  await client.patch(sandboxes, placeOf(sandbox), patch, { subresource: "status" }).catch(goneIsFine);
+  await client.patch(sandboxes, placeOf(sandbox), patch, { subresource: "status" }).then(remember, goneIsFine);
 }

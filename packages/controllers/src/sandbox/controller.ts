@@ -1,6 +1,7 @@
 import { sandboxes, sandboxNameHashLabel } from "@agent-sandbox/api";
 import {
   Controller,
+  controllerKey,
   type EventRecorder,
   type KubeObject,
   objectKey,
@@ -10,9 +11,9 @@ import {
   systemScheduler,
   type Trigger,
   watching,
-  watchingOwned,
 } from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
+import { OwnWrites } from "../own-writes.ts";
 import { type Ports, reconcileSandbox } from "./apply.ts";
 import { type Caches, observe, openCaches } from "./observe.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
@@ -39,6 +40,8 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
   const settings = settingsOf(options);
   const caches = openCaches(informers, ...scopesOf(options));
   const watch = new StateWatch(() => scheduler.now());
+  const ownWrites = new OwnWrites();
+  const remember: Ports["remember"] = (answer) => ownWrites.remember(answer);
   const tell: Ports["tell"] = (sandbox, note) => events?.record(sandboxes, sandbox, note);
   return Controller.start({
     name: "sandbox",
@@ -46,14 +49,15 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
     fence,
     workers,
     primary: caches.sandboxes,
-    triggers: triggersOf(caches),
+    when: ({ new: sandbox }) => !ownWrites.takes(sandbox),
+    triggers: triggersOf(caches, ownWrites),
     log,
     scheduler,
     ...(options.metrics && { metrics: options.metrics }),
     reconcile: async (key, { client }) => {
       const seen = observe(caches, key, { settings, watch });
       if (seen === undefined) return undefined;
-      return reconcileSandbox({ client, settings, now, log, tell }, seen);
+      return reconcileSandbox({ client, remember, settings, now, log, tell }, seen);
     },
   });
 }
@@ -69,15 +73,25 @@ function scopesOf(options: SandboxControllerOptions): [all: Pick<Scope, "namespa
   return [scope, onlyLabelledChildren ? { ...scope, labelSelector: sandboxNameHashLabel } : scope];
 }
 
-/** A child wakes the Sandbox that controls it, and one that wants its name: a stranger in the way may give way. */
-function triggersOf(caches: Caches): Trigger[] {
-  const keysOf = (found: readonly KubeObject[]): string[] => found.map(objectKey);
-  const sameName = (key: string): string[] => (caches.sandboxes.get(key) === undefined ? [] : [key]);
+/**
+ * A child wakes the Sandbox that controls it, and one that wants its name: a stranger in the way may give way. What a pass
+ * wrote and took into account itself wakes nobody.
+ */
+function triggersOf(caches: Caches, ownWrites: OwnWrites): Trigger[] {
+  const when = ({ new: object }: { readonly new: KubeObject | undefined }): boolean => !ownWrites.takes(object);
+  const keysOf = (found: readonly KubeObject[], child: KubeObject): string[] => {
+    const owner = controllerKey(child, sandboxes);
+    return [...found.map(objectKey), ...(owner === undefined ? [] : [owner])];
+  };
+  const namesake = (key: string): KubeObject[] => {
+    const sandbox = caches.sandboxes.get(key);
+    return sandbox === undefined ? [] : [sandbox];
+  };
   return [
-    watchingOwned(caches.pods, sandboxes),
-    watching(caches.pods, (pod) => keysOf(caches.sandboxesByPod.get(objectKey(pod)))),
-    watchingOwned(caches.services, sandboxes),
-    watching(caches.services, (service) => sameName(objectKey(service))),
-    watching(caches.volumeClaims, (claim) => keysOf(caches.sandboxesByVolumeClaim.get(objectKey(claim)))),
+    watching(caches.pods, (pod) => keysOf(caches.sandboxesByPod.get(objectKey(pod)), pod), { when }),
+    watching(caches.services, (service) => keysOf(namesake(objectKey(service)), service), { when }),
+    watching(caches.volumeClaims, (claim) => keysOf(caches.sandboxesByVolumeClaim.get(objectKey(claim)), claim), {
+      when,
+    }),
   ];
 }

@@ -70,7 +70,7 @@ function keep(seen: Observed, now: number, settings: Settings): Decision {
       status: waitMs > 0 ? sandbox.status : status,
       ...(note && { note }),
     },
-    earliest(isDozing ? undefined : suspendIn, pod.wakeAfterMs, waitMs > 0 ? waitMs : undefined),
+    earliest(suspendIn, pod.wakeAfterMs, waitMs > 0 ? waitMs : undefined),
   );
 }
 

@@ -55,7 +55,7 @@ export function trackedPodName({ metadata }: Sandbox): string {
   return metadata.annotations?.[podNameAnnotation] || (metadata.name ?? "");
 }
 
-export function owns(sandbox: Sandbox, child: Pod | Service | PersistentVolumeClaim): boolean {
+export function owns(sandbox: Sandbox, child: Pick<Pod | Service | PersistentVolumeClaim, "metadata">): boolean {
   return isControlledBy(child, sandbox.metadata.uid);
 }
 

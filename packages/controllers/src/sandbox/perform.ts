@@ -6,20 +6,35 @@ import {
   type Service,
   sandboxes,
 } from "@agent-sandbox/api";
-import { type Client, isReason, type KubeObject, type Preconditions, type Resource } from "@agent-sandbox/kube";
+import {
+  type Client,
+  isReason,
+  KubeError,
+  type KubeObject,
+  type Preconditions,
+  type Resource,
+} from "@agent-sandbox/kube";
 import { pods, services, volumeClaims } from "../child-caches.ts";
 import { goneIsFine, guardOf, placeOf } from "../guard.ts";
 import type { Action, Child, Target } from "./action.ts";
+import { isUsable, standingOf, strangerProblem } from "./adoption.ts";
 import { type Observed, owns } from "./observed.ts";
 import { ensureToken } from "./runtime-token.ts";
 
 const resources: Readonly<Record<Child, Resource>> = { pod: pods, service: services, volumeClaim: volumeClaims };
 
+export interface Writer {
+  readonly client: Client;
+  /** Told of answers that the pass takes into account whole: their events are no news. */
+  readonly remember: <T extends KubeObject>(answer: T) => T;
+}
+
 /** Carries out one action, and returns what is known after its answer. */
-export async function perform(client: Client, seen: Observed, action: Action): Promise<Observed> {
+export async function perform(writer: Writer, seen: Observed, action: Action): Promise<Observed> {
+  const { client } = writer;
   switch (action.do) {
     case "create":
-      return withChild(seen, action.child, await createOrFind(client, resources[action.child], action.object));
+      return withChild(seen, action.child, await createOrFind(writer, seen, action));
     case "patch":
       return patchChild(client, seen, action);
     case "delete":
@@ -28,7 +43,7 @@ export async function perform(client: Client, seen: Observed, action: Action): P
       await ensureToken(client, seen.sandbox);
       return seen;
     case "track-pod":
-      return { ...seen, sandbox: await trackPod(client, seen.sandbox, action.podName) };
+      return { ...seen, sandbox: await trackPod(writer, seen.sandbox, action.podName) };
     case "delete-sandbox":
       return { ...seen, sandbox: await deleteSandbox(client, seen.sandbox) };
     default:
@@ -36,13 +51,21 @@ export async function perform(client: Client, seen: Observed, action: Action): P
   }
 }
 
-/** What stands in the way is looked at, not assumed: the next decision is about whatever it is. */
-async function createOrFind(client: Client, resource: Resource, object: KubeObject): Promise<KubeObject> {
+/** What stands in the way is looked at, not assumed: it may be ours, or ours to adopt. */
+async function createOrFind(
+  { client, remember }: Writer,
+  { sandbox }: Observed,
+  { child, object }: Action & { do: "create" },
+): Promise<KubeObject> {
+  const resource: Resource = resources[child];
   try {
-    return await client.create(resource, object, { fieldManager: "sandbox-controller" });
+    return remember(await client.create(resource, object, { fieldManager: "sandbox-controller" }));
   } catch (error) {
     if (!isReason(error, "AlreadyExists")) throw error;
-    return client.get(resource, placeOf(object));
+    const found = await client.get(resource, placeOf(object));
+    if (isUsable(standingOf(sandbox, found))) return found;
+    // A cache may never show a stranger; tried again less and less often, it is found gone some day.
+    throw new KubeError("AlreadyExists", strangerProblem(resource.kind, found), { cause: error });
   }
 }
 
@@ -80,9 +103,12 @@ function isHeld({ metadata }: KubeObject): boolean {
   return (metadata?.finalizers?.length ?? 0) > 0 || (metadata?.deletionGracePeriodSeconds ?? 0) > 0;
 }
 
-async function trackPod(client: Client, sandbox: Sandbox, podName: string | null): Promise<Sandbox> {
+async function trackPod({ client, remember }: Writer, sandbox: Sandbox, podName: string | null): Promise<Sandbox> {
   const body = { metadata: { annotations: { [podNameAnnotation]: podName } } };
-  return client.patch(sandboxes, placeOf(sandbox), { type: "merge", body, preconditions: guardOf(sandbox) });
+  const patch = { type: "merge", body, preconditions: guardOf(sandbox) } as const;
+  const answer = await client.patch(sandboxes, placeOf(sandbox), patch);
+  // Without the note another name counts, and nobody has looked what is there.
+  return podName === null ? answer : remember(answer);
 }
 
 /** Only as it was looked at: whoever used or changed it since has saved it. */

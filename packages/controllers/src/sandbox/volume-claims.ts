@@ -8,7 +8,7 @@ import {
   sandboxNameHashLabel,
 } from "@agent-sandbox/api";
 import { type Action, targetOf } from "./action.ts";
-import { adoptedReferences, standingOf, strangerProblem } from "./adoption.ts";
+import { adoptedReferences, isUsable, standingOf, strangerProblem } from "./adoption.ts";
 import type { Observed } from "./observed.ts";
 
 type Template = NonNullable<Sandbox["spec"]["volumeClaimTemplates"]>[number];
@@ -37,9 +37,7 @@ export function volumeClaimStep({ sandbox, volumeClaims }: Observed): { actions:
       continue;
     }
     const standing = standingOf(sandbox, found);
-    if (standing === "foreign" || standing === "unauthorised") {
-      return { actions, problem: strangerProblem("PersistentVolumeClaim", found) };
-    }
+    if (!isUsable(standing)) return { actions, problem: strangerProblem("PersistentVolumeClaim", found) };
     const metadata = ownership(sandbox, found, standing);
     const target = targetOf(found, { locked: true });
     if (metadata !== undefined) actions.push({ do: "patch", child: "volumeClaim", target, body: { metadata } });

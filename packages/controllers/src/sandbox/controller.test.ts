@@ -1,0 +1,103 @@
+import { sandboxes } from "@agent-sandbox/api";
+import { afterEach, describe, expect, test } from "vitest";
+import { pods } from "../child-caches.ts";
+import {
+  hash,
+  hashLabel,
+  name,
+  namespace,
+  newPod,
+  newSandbox,
+  ownedBy,
+  runningPod,
+  SandboxWorld,
+} from "./sandbox-world.test.support.ts";
+
+describe("the Sandbox controller", () => {
+  let world: SandboxWorld;
+  afterEach(async () => await world[Symbol.asyncDispose]());
+
+  test("looks at a Sandbox no more often than something happens to it", async () => {
+    let passes = 0;
+    world = new SandboxWorld({ metrics: { reconciled: () => (passes += 1) } });
+    await world.create({ spec: { service: true, volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] } });
+    await world.settle();
+    expect(passes).toBe(1);
+    await world.podReports(runningPod);
+    await world.settle();
+    // One more when the event of a write overtakes its answer.
+    expect(passes).toBeLessThanOrEqual(3);
+  });
+
+  test("says why a Pod cannot be made, and makes it when it can", async () => {
+    world = new SandboxWorld();
+    world.refuse("create", pods);
+    await world.create();
+    await world.settle();
+    expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "ReconcilerError" });
+    expect(world.condition("PodScheduled")).toMatchObject({ status: "Unknown" });
+    world.server.onRequest = undefined;
+    await world.settle(10_000);
+    expect(world.condition("Ready")).toMatchObject({ reason: "DependenciesNotReady" });
+    expect(world.server.readAll(pods)).toHaveLength(1);
+  });
+
+  test("what is forbidden today may be allowed tomorrow: it is tried again, ever less often", async () => {
+    world = new SandboxWorld();
+    world.controllerFaults = ({ verb, resource }) =>
+      verb === "create" && resource.plural === "pods" ? { refuse: { reason: "Forbidden" } } : undefined;
+    await world.create();
+    await world.settle(24 * 3_600_000);
+    expect(world.attempts.get("create pods")).toBeLessThan(120);
+    world.controllerFaults = undefined;
+    await world.settle(1_000_000);
+    expect(world.pod()).toBeDefined();
+  });
+
+  test("watches one namespace when told so", async () => {
+    world = new SandboxWorld({ namespace });
+    await world.user.create(sandboxes, { ...newSandbox(), metadata: { name, namespace: "other" } });
+    await world.create();
+    await world.settle();
+    expect(world.server.readAll(pods).map(({ metadata }) => metadata?.namespace)).toEqual([namespace]);
+  });
+
+  describe("with a cache of labelled Pods only", () => {
+    test("finds what is in the way by trying, and adopts it", async () => {
+      world = new SandboxWorld({ onlyLabelledChildren: true });
+      await world.user.create(pods, newPod({ labels: { "agents.x-k8s.io/adoptable": "true" } }));
+      await world.create();
+      await world.settle();
+      expect(world.pod()?.metadata).toMatchObject({
+        ownerReferences: [ownedBy(world.sandbox())],
+        labels: { [hashLabel]: hash },
+      });
+      await world.podReports(runningPod);
+      await world.settle();
+      expect(world.condition("Ready")).toMatchObject({ status: "True" });
+    });
+
+    test("does not run against a stranger that it cannot see without end", async () => {
+      world = new SandboxWorld({ onlyLabelledChildren: true });
+      await world.user.create(pods, newPod());
+      await world.create();
+      await world.settle(3_600_000);
+      expect(world.attempts.get("create pods")).toBeLessThan(40);
+      expect(world.condition("Ready")).toMatchObject({
+        reason: "ReconcilerError",
+        message: expect.stringContaining("adoptable") as unknown,
+      });
+      await world.user.delete(pods, { namespace, name });
+      await world.settle(1_000_000);
+      expect(world.pod()?.metadata?.ownerReferences).toEqual([ownedBy(world.sandbox())]);
+    });
+  });
+
+  test("the trace that a Sandbox belongs to stays on it, and goes no further", async () => {
+    world = new SandboxWorld();
+    const trace = { "opentelemetry.io/trace-context": '{"traceparent":"00-1-2-01"}' };
+    await world.createRunning({ annotations: trace });
+    expect(world.sandbox()?.metadata.annotations).toMatchObject(trace);
+    expect(world.pod()?.metadata?.annotations).toEqual({});
+  });
+});
