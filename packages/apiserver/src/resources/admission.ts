@@ -1,4 +1,4 @@
-import { ApiError, type FieldError, invalid } from "../api-error.ts";
+import { type ApiError, badRequest, type FieldError, invalid } from "../api-error.ts";
 import { type ApiObject, withMetadata } from "../api-object.ts";
 import { subjectOf, type Target } from "../request/target.ts";
 import { canonicalForm } from "./canonical-form.ts";
@@ -20,8 +20,8 @@ export interface ShapeOptions {
   readonly isPatch?: boolean;
 }
 
-/** Names of unknown fields given in one answer. */
-const maxUnknownFields = 20;
+/** Names of fields given in one answer. */
+const maxListed = 20;
 
 /**
  * Brings what a client sent into the shape of its version: unknown fields are reported and dropped, defaults filled in,
@@ -47,26 +47,37 @@ export function admitShape(
   const unknown = fieldValidation === "Ignore" ? [] : unknownIn(given, version.schema);
   const messages = [
     ...duplicateFields.map((field) => `duplicate field "${field}"`),
-    ...unknown.slice(0, maxUnknownFields).map((field) => `unknown field "${field}"`),
+    ...unknown.slice(0, maxListed).map((field) => `unknown field "${field}"`),
   ];
   if (fieldValidation === "Strict" && messages.length > 0) {
     const why = `strict decoding error: ${messages.join(", ")}`;
     if (isPatch)
       refuse(target, given, [{ field: "patch", reason: "FieldValueInvalid", message: `Invalid value: ${why}` }]);
-    const what = `${definition.kind} in version "${version.version}" cannot be handled as a ${definition.kind}`;
-    throw new ApiError("BadRequest", `${what}: ${why}`);
+    throw unreadable(target, why);
   }
   const known = pruned(old === undefined ? creatable(target, given) : given, version.schema);
   const canonical = typed ? canonicalForm(version.schema, known) : { value: known, problems: [] };
   const object = defaulted(canonical.value, version.schema);
-  const problems = [
-    ...metadataProblems({ ...object.metadata }, definition),
-    ...canonical.problems,
-    ...schemaProblems(object, { schema: version.schema, typed }, old),
-  ];
-  refuse(target, object, problems);
+  const misfits = [...canonical.problems, ...schemaProblems(object, { schema: version.schema, typed }, old)];
+  // The schemas of built-in kinds say how values are written, and nothing else: what breaks them could not be read.
+  if (typed && !isPatch && misfits.length > 0) throw unreadable(target, listed(misfits));
+  refuse(target, object, [...metadataProblems({ ...object.metadata }, definition), ...misfits]);
   return { object, warnings: messages };
 }
+
+/** What a client sent is not an object of the kind it is meant to be. */
+export function unreadable(
+  { definition: { kind }, version }: Pick<Target, "definition" | "version">,
+  why: string,
+): ApiError {
+  return badRequest(`${kind} in version "${version.version}" cannot be handled as a ${kind}: ${why}`);
+}
+
+const listed = (problems: readonly FieldError[]): string =>
+  problems
+    .slice(0, maxListed)
+    .map(({ field, message }) => `${field}: ${message}`)
+    .join(", ");
 
 /** A new object has no status but the one the server gives it: a wrong one does no harm. */
 function creatable({ definition, version }: Target, given: ApiObject): ApiObject {

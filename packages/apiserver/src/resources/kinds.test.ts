@@ -220,11 +220,6 @@ describe("rules", () => {
     ],
     [
       pods,
-      main({ resources: { limits: { cpu: "much" } } }),
-      'spec.containers[0].resources.limits[cpu]: Invalid value: "much": quantities must match',
-    ],
-    [
-      pods,
       main({ livenessProbe: {} }),
       "spec.containers[0].livenessProbe: Required value: must specify a handler type",
     ],

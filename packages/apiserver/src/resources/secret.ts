@@ -1,4 +1,4 @@
-import type { FieldError } from "../api-error.ts";
+import { badRequest, type FieldError } from "../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject, stringAt } from "../api-object.ts";
 import { equalJson } from "../json.ts";
 import type { Strategy } from "./definition.ts";
@@ -14,6 +14,10 @@ export const secretStrategy: Strategy = {
   setDefaults: (secret) => {
     const { stringData, ...rest } = secret;
     const data = isJsonObject(rest["data"]) ? rest["data"] : {};
+    const [broken] = Object.entries(data).find(([, value]) => !base64.test(String(value))) ?? [];
+    if (broken !== undefined) {
+      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: illegal base64 data in data[${broken}]`);
+    }
     const encoded = Object.entries(isJsonObject(stringData) ? stringData : {}).map(
       ([key, value]) => [key, Buffer.from(String(value)).toString("base64")] as const,
     );
@@ -34,11 +38,7 @@ function dataProblems(data: JsonObject): FieldError[] {
   let bytes = 0;
   const problems = Object.entries(data).flatMap(([key, value]) => {
     bytes += Math.floor((String(value).length / 4) * 3);
-    const fine = typeof value === "string" && base64.test(value);
-    return [
-      ...configKeyProblems(key).map((problem) => invalidValue(`data[${key}]`, key, problem)),
-      ...(fine ? [] : [invalidValue(`data[${key}]`, "<secret contents redacted>", "must be a base64-encoded string")]),
-    ];
+    return configKeyProblems(key).map((problem) => invalidValue(`data[${key}]`, key, problem));
   });
   return bytes > maxDataBytes ? [...problems, tooLong("data", maxDataBytes)] : problems;
 }

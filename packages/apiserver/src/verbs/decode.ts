@@ -19,14 +19,10 @@ export function decodeObject(body: unknown, target: Target): ApiObject {
 }
 
 /** A kind that was defined at run time is known by its name alone. */
-function requireType(body: JsonObject, wanted: string): void {
-  for (const [field, name] of [
-    ["kind", "Kind"],
-    ["apiVersion", "apiVersion"],
-  ] as const) {
-    if ((body[field] ?? "") !== "") continue;
-    throw badRequest(`the object provided is unrecognized (must be of type ${wanted}): Object '${name}' is missing`);
-  }
+function requireType({ kind = "", apiVersion = "" }: JsonObject, wanted: string): void {
+  if (kind !== "" && apiVersion !== "") return;
+  const missing = kind === "" ? "Kind" : "apiVersion";
+  throw badRequest(`the object provided is unrecognized (must be of type ${wanted}): Object '${missing}' is missing`);
 }
 
 /** An object that belongs to no namespace loses the one it names. */
