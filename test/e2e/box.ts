@@ -43,7 +43,7 @@ export class Box implements AsyncDisposable {
   }
 
   up(): Promise<Outcome> {
-    return this.run("up", "--listen", this.#listen);
+    return this.run("up", "--listen", this.#listen, "--router-listen", "127.0.0.1:0");
   }
 
   pid(): number {

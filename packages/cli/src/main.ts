@@ -27,6 +27,7 @@ withFolder(program.command("up"))
   .description("Start the box: API server, controllers and node in one process")
   .option("--foreground", "stay attached and log to the terminal")
   .option("--listen <address>", "where the API server listens", "127.0.0.1:7643")
+  .option("--router-listen <address>", "where the router listens for traffic to sandboxes", "127.0.0.1:7680")
   .action(async (_options, command) => (await import("./commands/up.ts")).up(command.optsWithGlobals()));
 
 withFolder(program.command("down"))

@@ -98,6 +98,7 @@ describe("what roles allow is done", () => {
   const robot = accountIdentity({ namespace: "default", name: "robot" });
   const node = nodeIdentity("box");
   const controller = accountIdentity({ namespace: "agent-sandbox-system", name: "agent-sandbox-controller" });
+  const router = accountIdentity({ namespace: "agent-sandbox-system", name: "agent-sandbox-router" });
   const secrets = "/api/v1/namespaces/default/secrets";
   test.for([
     ["everybody, to discover", jane, "GET", "/apis", 200],
@@ -119,9 +120,12 @@ describe("what roles allow is done", () => {
     ["admins, not elsewhere", user("adam"), "GET", "/api/v1/nodes", 403],
     ["superusers, everything", user("root", "system:masters"), "GET", "/api/v1/nodes", 200],
     ["the node, to look at Pods", node, "GET", "/api/v1/pods", 200],
-    ["the node, no sandboxes", node, "GET", sandboxes, 403],
+    ["the node, to look at sandboxes", node, "GET", sandboxes, 200],
+    ["the node, not to make them", node, "POST", sandboxes, 403],
     ["the controller, sandboxes everywhere", controller, "GET", "/apis/agents.x-k8s.io/v1beta1/sandboxes", 200],
-    ["the controller, no secrets", controller, "GET", secrets, 403],
+    ["the controller, no roles", controller, "GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles", 403],
+    ["the router, sandboxes everywhere", router, "GET", "/apis/agents.x-k8s.io/v1beta1/sandboxes", 200],
+    ["the router, no lists of secrets", router, "GET", secrets, 403],
   ] as const)("%s", async ([, identity, method, path, status]) => {
     expect((await as(identity, method, path)).status).toBe(status);
   });

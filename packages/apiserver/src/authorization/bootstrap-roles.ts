@@ -68,6 +68,8 @@ const editRules: readonly PolicyRule[] = [
   on(write, ["networking.k8s.io"], "networkpolicies", "ingresses"),
   on(all, ["coordination.k8s.io"], "leases"),
   on(write, sandboxGroups, "sandboxes", "sandboxes/scale"),
+  // To send traffic to a sandbox through the router.
+  on(["connect"], sandboxGroups, "sandboxes"),
   on(write, extensionGroups, ...extensions, "sandboxwarmpools/scale"),
 ];
 
@@ -110,6 +112,17 @@ const controllerRules: readonly PolicyRule[] = [
   on(all, ["networking.k8s.io"], "networkpolicies"),
   on(["create", "update", "patch"], ["", "events.k8s.io"], "events"),
   on(all, ["coordination.k8s.io"], "leases"),
+];
+
+/** What the router of the box does: it finds sandboxes, wakes them, and asks who may reach them. */
+const routerRules: readonly PolicyRule[] = [
+  on([...read, "patch"], sandboxGroups, "sandboxes"),
+  on(read, extensionGroups, "sandboxclaims"),
+  on(read, [""], "pods"),
+  // The tokens of injected runtimes, each by its name.
+  on(["get"], [""], "secrets"),
+  on(["create"], ["authentication.k8s.io"], "tokenreviews"),
+  on(["create"], ["authorization.k8s.io"], "subjectaccessreviews"),
 ];
 
 const health = ["/healthz", "/livez", "/readyz"];
@@ -156,6 +169,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
   },
   { name: "system:node", rules: nodeRules },
   { name: "agent-sandbox-controller", rules: controllerRules },
+  { name: "agent-sandbox-router", rules: routerRules },
   { name: "admin", aggregates: true, rules: [] },
   { name: "edit", aggregates: true, partOf: "admin", rules: [] },
   { name: "view", aggregates: true, partOf: "edit", rules: [] },
@@ -175,5 +189,9 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
   {
     role: "agent-sandbox-controller",
     accounts: [{ namespace: "agent-sandbox-system", name: "agent-sandbox-controller" }],
+  },
+  {
+    role: "agent-sandbox-router",
+    accounts: [{ namespace: "agent-sandbox-system", name: "agent-sandbox-router" }],
   },
 ];

@@ -5,6 +5,8 @@ export interface BoxPaths {
   readonly dataDir: string;
   readonly kubeconfig: string;
   readonly log: string;
+  /** What the router signs tokens and browser sessions with. */
+  readonly routerKey: string;
   /** Who runs the box now: see `running-box.ts`. */
   readonly record: string;
 }
@@ -15,6 +17,7 @@ export function boxPaths(dataDir: string): BoxPaths {
     dataDir: root,
     kubeconfig: join(root, "kubeconfig"),
     log: join(root, "box.log"),
+    routerKey: join(root, "router.key"),
     record: join(root, "box.json"),
   };
 }

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import {
   type ApiServer,
@@ -9,6 +11,7 @@ import {
 import { startControllers } from "@agent-sandbox/controllers";
 import { type Client, createClient, KubeError, type Logger, type PodStreams } from "@agent-sandbox/kube";
 import { createNode, type EmbeddedNode } from "@agent-sandbox/node";
+import { startRouter } from "@agent-sandbox/router";
 import { pino } from "pino";
 import type { StartReport } from "./background.ts";
 import type { BoxPaths } from "./box-paths.ts";
@@ -16,13 +19,13 @@ import { forgetRunningBox, recordRunningBox } from "./running-box.ts";
 import { sandboxdPath } from "./sandboxd-path.ts";
 
 /** Runs the whole box in this process until it is asked to stop. Sandboxes outlive it. */
-export async function runBox(paths: BoxPaths, address: { host: string; port: number }): Promise<void> {
+export async function runBox(paths: BoxPaths, addresses: BoxAddresses): Promise<void> {
   const log = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime });
   const stopped = nextSignal("SIGTERM", "SIGINT");
   try {
-    await using box = await startBox(paths, address, log);
-    recordRunningBox(paths, box.url);
-    log.info({ url: box.url, dataDir: paths.dataDir }, "box started");
+    await using box = await startBox(paths, addresses, log);
+    recordRunningBox(paths, box);
+    log.info({ url: box.url, routerUrl: box.routerUrl, dataDir: paths.dataDir }, "box started");
     report({ ready: true });
     log.info({ signal: await stopped }, "box stopping");
   } catch (error) {
@@ -33,12 +36,18 @@ export async function runBox(paths: BoxPaths, address: { host: string; port: num
   log.info({}, "box stopped");
 }
 
+export interface BoxAddresses {
+  readonly api: { readonly host: string; readonly port: number };
+  readonly router: { readonly host: string; readonly port: number };
+}
+
 interface Box extends AsyncDisposable {
   readonly url: string;
+  readonly routerUrl: string;
 }
 
 /** Started from the store upwards; stopped in the opposite order. */
-async function startBox(paths: BoxPaths, address: { host: string; port: number }, log: Logger): Promise<Box> {
+async function startBox(paths: BoxPaths, addresses: BoxAddresses, log: Logger): Promise<Box> {
   await using starting = new AsyncDisposableStack();
   const nodeName = hostname().toLowerCase();
   let node: EmbeddedNode | undefined;
@@ -63,14 +72,33 @@ async function startBox(paths: BoxPaths, address: { host: string; port: number }
     }),
   );
 
-  const listening = await server.listen(address);
+  const listening = await server.listen(addresses.api);
   listening.writeKubeconfig(paths.kubeconfig);
-  await Promise.all([node.ready, controllers.ready]);
+  const router = starting.use(
+    await startRouter({
+      client: clientAs(server, accountIdentity(routerAccount)),
+      listen: addresses.router,
+      auth: { keyFiles: [routerKey(paths)] },
+      log,
+    }),
+  );
+  await Promise.all([node.ready, controllers.ready, router.ready]);
   const owned = starting.move();
-  return { url: listening.url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { url: listening.url, routerUrl: router.url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 const controllerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-controller" };
+const routerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-router" };
+
+/** Made once: what the router has signed is good after a restart too. */
+function routerKey({ routerKey: path }: BoxPaths): string {
+  try {
+    writeFileSync(path, randomBytes(32).toString("base64url"), { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  return path;
+}
 
 /** Each part of the box may do what its role says, and no more. */
 function clientAs(server: ApiServer, identity: Identity): Client {

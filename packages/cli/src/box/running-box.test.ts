@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(paths.dataDir, { recursive: true }));
 
 test("a recorded box is found and forgotten", () => {
-  recordRunningBox(paths, "https://127.0.0.1:1");
+  recordRunningBox(paths, { url: "https://127.0.0.1:1", routerUrl: "http://127.0.0.1:2" });
   expect(findRunningBox(paths)).toMatchObject({ pid: process.pid, url: "https://127.0.0.1:1" });
   forgetRunningBox(paths);
   expect(findRunningBox(paths)).toBeUndefined();

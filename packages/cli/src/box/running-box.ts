@@ -6,14 +6,16 @@ export interface RunningBox {
   readonly pid: number;
   readonly processStart: string;
   readonly url: string;
+  readonly routerUrl: string;
   readonly startedAt: string;
 }
 
-export function recordRunningBox(paths: BoxPaths, url: string): void {
+export function recordRunningBox(paths: BoxPaths, { url, routerUrl }: Pick<RunningBox, "url" | "routerUrl">): void {
   const record: RunningBox = {
     pid: process.pid,
     processStart: processStartOf(process.pid) ?? "",
     url,
+    routerUrl,
     startedAt: new Date().toISOString(),
   };
   const temporary = `${paths.record}.${process.pid}`;

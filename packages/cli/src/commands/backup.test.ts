@@ -34,7 +34,7 @@ test("a box is backed up while it runs, and restored once it does not", async ()
   const server = await createApiServer({ dataDir });
   const listening = await server.listen();
   listening.writeKubeconfig(paths.kubeconfig);
-  recordRunningBox(paths, listening.url);
+  recordRunningBox(paths, { url: listening.url, routerUrl: "" });
   await server.transport.send({ method: "POST", path: configMaps, body: configMap("early") });
   await backup(file, { dataDir });
   expect(statSync(file).mode & 0o777).toBe(0o600);

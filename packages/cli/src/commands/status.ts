@@ -18,6 +18,7 @@ export async function status(options: GlobalOptions): Promise<void> {
   );
   console.log(`The box runs (process ${box.pid}) since ${box.startedAt}`);
   console.log(`  API         ${box.url}`);
+  console.log(`  router      ${box.routerUrl}`);
   console.log(`  kubeconfig  ${paths.kubeconfig}`);
   console.log(`  log         ${paths.log}`);
   console.log(`  sandboxes   ${items.length}, ${ready.length} ready`);

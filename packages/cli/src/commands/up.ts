@@ -8,6 +8,7 @@ import { CommandError } from "../command-error.ts";
 export interface UpOptions extends GlobalOptions {
   readonly foreground?: boolean;
   readonly listen: string;
+  readonly routerListen: string;
 }
 
 export async function up(options: UpOptions): Promise<void> {
@@ -15,7 +16,7 @@ export async function up(options: UpOptions): Promise<void> {
     throw new CommandError("the box needs root, to make containers and their networks: run it with sudo");
   }
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
-  const address = parseListen(options.listen);
+  const addresses = { api: parseListen(options.listen), router: parseListen(options.routerListen) };
   const running = findRunningBox(paths);
   if (running !== undefined) {
     console.log(`The box already runs (process ${running.pid}) at ${running.url}`);
@@ -24,11 +25,12 @@ export async function up(options: UpOptions): Promise<void> {
   mkdirSync(paths.dataDir, { recursive: true, mode: 0o700 });
   if (options.foreground === true) {
     const { runBox } = await import("../box/run-box.ts");
-    await runBox(paths, address);
+    await runBox(paths, addresses);
     return;
   }
   console.log("Starting the box…");
-  const words = ["--data-dir", paths.dataDir, "up", "--foreground", "--listen", options.listen];
+  const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
+  const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen];
   const box = await startInBackground(paths, words);
   describe(box, paths.kubeconfig, paths.log);
 }
@@ -36,8 +38,14 @@ export async function up(options: UpOptions): Promise<void> {
 function describe(box: RunningBox, kubeconfig: string, log: string): void {
   console.log(`The box runs (process ${box.pid}).`);
   console.log(`  API         ${box.url}`);
+  console.log(`  router      ${box.routerUrl}    (${describeHost(box.routerUrl)})`);
   console.log(`  kubeconfig  ${kubeconfig}    (export KUBECONFIG=${kubeconfig})`);
   console.log(`  log         ${log}`);
+}
+
+/** How to reach a sandbox with a browser. */
+function describeHost(routerUrl: string): string {
+  return `http://<sandbox>.<namespace>.localhost:${new URL(routerUrl).port}`;
 }
 
 export interface ListenAddress {
