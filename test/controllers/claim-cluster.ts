@@ -1,0 +1,211 @@
+import {
+  isConditionTrue,
+  type Pod,
+  type Sandbox,
+  type SandboxClaim,
+  type SandboxWarmPool,
+  sandboxClaims,
+  sandboxes,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from "@agent-sandbox/api";
+import {
+  podCache,
+  startClaimController,
+  startSandboxController,
+  startTemplateController,
+  startWarmPoolController,
+} from "@agent-sandbox/controllers";
+import {
+  type Client,
+  createClient,
+  Fence,
+  type Informer,
+  Informers,
+  type KubeObject,
+  keyOf,
+  type Transport,
+  type WatchEvent,
+} from "@agent-sandbox/kube";
+import { Ledger } from "../../packages/controllers/src/claim/ledger.test.support.ts";
+import type { ClaimServer } from "./claim-servers.ts";
+import { startPodFaker } from "./pod-faker.ts";
+
+export const namespace = "default";
+
+/** An API server with Pods that run by themselves, and the four controllers, which can be stopped and started again. */
+export class ClaimCluster implements AsyncDisposable {
+  readonly client: Client;
+  readonly ledger: Ledger = new Ledger();
+  /** The controllers' writes, such as `POST sandboxes`. */
+  readonly writes: Map<string, number> = new Map();
+  /** Passes of the claim controller. */
+  passes = 0;
+  /** How late a watch event reaches the controllers, asked for each batch. */
+  watchDelayMs: () => number = () => 0;
+  readonly #server: ClaimServer;
+  readonly #cleanup = new AsyncDisposableStack();
+  readonly #claims: Informer<SandboxClaim>;
+  readonly #sandboxes: Informer<Sandbox>;
+  readonly #pods: Informer<Pod>;
+  #controllers = new AsyncDisposableStack();
+  #onPass: (() => void) | undefined;
+
+  constructor(server: ClaimServer, { startMs = 0 }: { readonly startMs?: number } = {}) {
+    this.#server = server;
+    this.client = createClient(server.admin);
+    const informers = this.#cleanup.use(new Informers({ client: this.client }));
+    this.#claims = informers.get(sandboxClaims);
+    this.#sandboxes = informers.get(sandboxes);
+    this.#pods = podCache(informers);
+    this.#cleanup.use(startPodFaker({ client: this.client, informers, startMs: () => startMs }));
+    this.#record(this.#claims);
+    this.#record(this.#sandboxes);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#controllers.disposeAsync();
+    await this.#cleanup.disposeAsync();
+  }
+
+  async startControllers(): Promise<void> {
+    const client = createClient(this.#watched(this.#server.controllers));
+    const informers = this.#controllers.use(new Informers({ client }));
+    const fence = this.#controllers.use(new Fence({ informers }));
+    const shared = { informers, fence };
+    const metrics = { reconciled: () => this.#passed() };
+    const started = [
+      startTemplateController(shared),
+      startSandboxController({ ...shared, workers: 50 }),
+      startWarmPoolController(shared),
+      startClaimController({ ...shared, metrics }),
+    ];
+    for (const controller of started) this.#controllers.use(controller);
+    await Promise.all(started.map(({ ready }) => ready));
+  }
+
+  async stopControllers(): Promise<void> {
+    await this.#controllers.disposeAsync();
+    this.#controllers = new AsyncDisposableStack();
+  }
+
+  async createPool(name: string, replicas: number): Promise<void> {
+    const podTemplate = { spec: { containers: [{ name: "c", image: "host" }] } };
+    const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
+    const metadata = { name, namespace };
+    await this.client.create(sandboxTemplates, {
+      apiVersion,
+      kind: "SandboxTemplate",
+      metadata,
+      spec: { podTemplate },
+    });
+    const spec = { replicas, sandboxTemplateRef: { name } };
+    await this.client.create(sandboxWarmPools, { apiVersion, kind: "SandboxWarmPool", metadata, spec });
+  }
+
+  createClaim(name: string, pool: string): Promise<SandboxClaim> {
+    return this.client.create(sandboxClaims, {
+      apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+      kind: "SandboxClaim",
+      metadata: { name, namespace },
+      spec: { warmPoolRef: { name: pool } },
+    });
+  }
+
+  pool(name: string): Promise<SandboxWarmPool> {
+    return this.client.get(sandboxWarmPools, { namespace, name });
+  }
+
+  claim(name: string): SandboxClaim | undefined {
+    return this.#claims.get(keyOf({ namespace, name }));
+  }
+
+  /** Unclaimed members of all pools that are Ready. */
+  readyMembers(): number {
+    return this.#sandboxes.list().filter(({ metadata, status }) => {
+      const isMember = metadata.ownerReferences?.some(({ kind }) => kind === "SandboxWarmPool") === true;
+      return isMember && metadata.deletionTimestamp === undefined && isConditionTrue(status?.conditions, "Ready");
+    }).length;
+  }
+
+  readyClaims(): number {
+    return this.#claims.list().filter(({ status }) => isConditionTrue(status?.conditions, "Ready")).length;
+  }
+
+  counts(): { claims: number; sandboxes: number; pods: number } {
+    return { claims: this.#claims.size, sandboxes: this.#sandboxes.size, pods: this.#pods.size };
+  }
+
+  /** Settles when the condition holds; looked at whenever the server tells of a change. */
+  async until(condition: () => boolean): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = (): void => {
+      if (condition()) resolve();
+    };
+    using subscriptions = new DisposableStack();
+    for (const informer of [this.#claims, this.#sandboxes, this.#pods]) {
+      subscriptions.use((informer as Informer).subscribe(look));
+    }
+    look();
+    await promise;
+  }
+
+  /** Settles when claims were looked at so often. */
+  async untilPasses(count: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onPass = () => {
+      if (this.passes >= count) resolve();
+    };
+    this.#onPass();
+    await promise;
+  }
+
+  #passed(): void {
+    this.passes += 1;
+    this.#onPass?.();
+  }
+
+  #record<T extends KubeObject>(informer: Informer<T>): void {
+    const { resource } = informer;
+    const tell = (object: T | undefined, gone: boolean): void => {
+      if (object !== undefined) this.ledger.read({ resource, object, gone });
+    };
+    this.#cleanup.use(
+      informer.subscribe(({ deltas }) => {
+        for (const delta of deltas) tell(delta.new ?? delta.old, delta.new === undefined);
+      }),
+    );
+  }
+
+  #watched(transport: Transport): Transport {
+    return {
+      send: (request) => {
+        if (request.method !== "GET") this.#count(`${request.method} ${kindOf(request.path)}`);
+        return transport.send(request);
+      },
+      stream: async (request) => {
+        const response = await transport.stream(request);
+        return response.events === undefined ? response : { ...response, events: this.#late(response.events) };
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+
+  async *#late(events: AsyncIterable<readonly WatchEvent[]>): AsyncGenerator<readonly WatchEvent[], void, undefined> {
+    for await (const batch of events) {
+      const delay = this.watchDelayMs();
+      if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
+      yield batch;
+    }
+  }
+
+  #count(what: string): void {
+    this.writes.set(what, (this.writes.get(what) ?? 0) + 1);
+  }
+}
+
+/** `/apis/group/version/namespaces/ns/plural/name/status` is `plural/status`. */
+function kindOf(path: string): string {
+  const [plural = "", , subresource] = (path.split("?")[0] ?? "").split("/").slice(path.startsWith("/apis/") ? 6 : 5);
+  return subresource === undefined ? plural : `${plural}/${subresource}`;
+}

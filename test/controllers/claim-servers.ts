@@ -1,0 +1,109 @@
+import { createApiServer } from "@agent-sandbox/apiserver";
+import {
+  createClient,
+  HttpTransport,
+  type KubeObject,
+  loadKubeconfig,
+  type Resource,
+  type Transport,
+} from "@agent-sandbox/kube";
+import { installCrds } from "../kube-apiserver/install-crds.ts";
+import { startKubernetes } from "../kube-apiserver/start.ts";
+
+/** An API server with our kinds, seen by its administrator and by the controllers' own user. */
+export interface ClaimServer extends AsyncDisposable {
+  readonly admin: Transport;
+  readonly controllers: Transport;
+}
+
+const user = "agent-sandbox-controllers";
+
+/** All that the four controllers may do. */
+const rules = [
+  {
+    apiGroups: ["agents.x-k8s.io"],
+    resources: ["sandboxes"],
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
+  },
+  { apiGroups: ["agents.x-k8s.io"], resources: ["sandboxes/status"], verbs: ["patch"] },
+  { apiGroups: ["agents.x-k8s.io"], resources: ["sandboxes/finalizers"], verbs: ["update"] },
+  {
+    apiGroups: ["extensions.agents.x-k8s.io"],
+    resources: ["sandboxclaims"],
+    verbs: ["get", "list", "watch", "patch", "delete"],
+  },
+  { apiGroups: ["extensions.agents.x-k8s.io"], resources: ["sandboxwarmpools"], verbs: ["get", "list", "watch"] },
+  {
+    apiGroups: ["extensions.agents.x-k8s.io"],
+    resources: ["sandboxtemplates"],
+    verbs: ["get", "list", "watch", "patch"],
+  },
+  {
+    apiGroups: ["extensions.agents.x-k8s.io"],
+    resources: ["sandboxclaims/status", "sandboxwarmpools/status"],
+    verbs: ["patch"],
+  },
+  // For blockOwnerDeletion on what they own.
+  {
+    apiGroups: ["extensions.agents.x-k8s.io"],
+    resources: ["sandboxclaims/finalizers", "sandboxwarmpools/finalizers", "sandboxtemplates/finalizers"],
+    verbs: ["update"],
+  },
+  {
+    apiGroups: ["networking.k8s.io"],
+    resources: ["networkpolicies"],
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
+  },
+  { apiGroups: [""], resources: ["pods", "services"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
+  { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get", "list", "watch", "create", "patch"] },
+  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+];
+
+export async function startEmbedded(): Promise<ClaimServer> {
+  await using undo = new AsyncDisposableStack();
+  const server = undo.use(await createApiServer({ nodeName: "node-1" }));
+  await grant(server.transport);
+  return owning(undo, server.transport, server.transportAs({ user, groups: ["system:authenticated"] }));
+}
+
+export async function startReal(): Promise<ClaimServer> {
+  await using undo = new AsyncDisposableStack();
+  const kubernetes = undo.use(
+    await startKubernetes({ users: [{ name: user }], inFlight: { reading: 2000, writing: 1000 } }),
+  );
+  await installCrds(kubernetes);
+  const open = async (kubeconfig: string): Promise<Transport> => {
+    const { access, error } = await loadKubeconfig({ path: kubeconfig });
+    if (access === undefined) throw new Error(error);
+    return undo.adopt(new HttpTransport(access), (transport) => transport.close());
+  };
+  const admin = await open(kubernetes.admin.kubeconfig);
+  await grant(admin);
+  return owning(undo, admin, await open(kubernetes.user(user).kubeconfig));
+}
+
+function owning(undo: AsyncDisposableStack, admin: Transport, controllers: Transport): ClaimServer {
+  const owned = undo.move();
+  return { admin, controllers, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+const rbac = (kind: string, plural: string): Resource => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind,
+  plural,
+  namespaced: false,
+});
+
+async function grant(admin: Transport): Promise<void> {
+  const client = createClient(admin);
+  const name = "agent-sandbox-controllers";
+  await client.create(rbac("ClusterRole", "clusterroles"), { metadata: { name }, rules } as KubeObject);
+  const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }];
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+  await client.create(rbac("ClusterRoleBinding", "clusterrolebindings"), {
+    metadata: { name },
+    subjects,
+    roleRef,
+  } as KubeObject);
+}

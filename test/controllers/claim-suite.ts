@@ -1,0 +1,87 @@
+import { sandboxClaims, sandboxWarmPools } from "@agent-sandbox/api";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ClaimCluster, namespace } from "./claim-cluster.ts";
+import type { ClaimServer } from "./claim-servers.ts";
+
+const size = 300;
+const patience = { timeout: 240_000 };
+
+/** The same demands on any API server. The tests build on one another, as the life of a cluster does. */
+export function describeClaims(name: string, startServer: () => Promise<ClaimServer>): void {
+  describe(`claims on ${name}`, () => {
+    let server: ClaimServer;
+    let cluster: ClaimCluster;
+    beforeAll(async () => {
+      server = await startServer();
+      cluster = new ClaimCluster(server);
+      await cluster.startControllers();
+    });
+    afterAll(async () => {
+      await cluster?.[Symbol.asyncDispose]();
+      await server?.[Symbol.asyncDispose]();
+    });
+
+    const claimNames = (prefix: string): string[] => Array.from({ length: size }, (_, n) => `${prefix}-${n}`);
+    const written = (what: string): number => cluster.writes.get(what) ?? 0;
+    const full = (): boolean => cluster.readyMembers() === size;
+
+    /** Makes the claims at once; waits until each is Ready and the pool is full again. */
+    async function burst(prefix: string, ready: number): Promise<void> {
+      const before = cluster.ledger.readyTimes.size;
+      await Promise.all(claimNames(prefix).map((claim) => cluster.createClaim(claim, "pool")));
+      await cluster.until(() => cluster.readyClaims() === ready);
+      await cluster.until(full);
+      const { readyTimes, boundTo, broken, mostMembers } = cluster.ledger;
+      expect(broken).toEqual([]);
+      expect(readyTimes.size - before).toBe(size);
+      expect([...readyTimes.values()].every((times) => times === 1)).toBe(true);
+      expect(new Set(boundTo.values()).size).toBe(readyTimes.size);
+      expect(mostMembers).toBeLessThanOrEqual(size);
+    }
+
+    test("fills a pool of 300 with 300 creates", patience, async () => {
+      await cluster.createPool("pool", size);
+      await cluster.until(full);
+      expect([written("POST sandboxes"), cluster.ledger.mostMembers]).toEqual([size, size]);
+    });
+
+    test(
+      "a burst of 300 claims: each Ready once on a Sandbox of its own, within the budget, and refilled",
+      patience,
+      async () => {
+        cluster.writes.clear();
+        cluster.passes = 0;
+        await burst("first", size);
+        expect([written("POST sandboxes"), written("PATCH sandboxclaims/status")]).toEqual([size, size]);
+        const total = [...cluster.writes.values()].reduce((sum, count) => sum + count, 0);
+        expect(total).toBeLessThanOrEqual(size * (4 + 5));
+        expect(cluster.passes).toBeLessThanOrEqual(size * 3);
+      },
+    );
+
+    test("controllers that start again over settled objects write nothing", patience, async () => {
+      await cluster.stopControllers();
+      cluster.writes.clear();
+      cluster.passes = 0;
+      await cluster.startControllers();
+      await cluster.untilPasses(size);
+      expect(Object.fromEntries(cluster.writes)).toEqual({});
+    });
+
+    test("another burst with every watch 0 to 5 s late, each kind at its own pace", patience, async () => {
+      cluster.writes.clear();
+      cluster.watchDelayMs = () => Math.random() * 5_000;
+      await burst("late", 2 * size);
+      cluster.watchDelayMs = () => 0;
+      expect(written("POST sandboxes")).toBe(size);
+    });
+
+    test("deleted claims and pools take everything with them", patience, async () => {
+      const names = [...claimNames("first"), ...claimNames("late")];
+      await Promise.all(names.map((claim) => cluster.client.delete(sandboxClaims, { namespace, name: claim })));
+      await cluster.client.delete(sandboxWarmPools, { namespace, name: "pool" });
+      await cluster.until(() => Object.values(cluster.counts()).every((count) => count === 0));
+      expect(cluster.counts()).toEqual({ claims: 0, sandboxes: 0, pods: 0 });
+    });
+  });
+}

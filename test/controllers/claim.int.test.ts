@@ -1,0 +1,4 @@
+import { startEmbedded } from "./claim-servers.ts";
+import { describeClaims } from "./claim-suite.ts";
+
+describeClaims("the embedded API server", startEmbedded);

@@ -1,0 +1,60 @@
+import type { Pod } from "@agent-sandbox/api";
+import { podCache, pods } from "@agent-sandbox/controllers";
+import { type Client, type Informers, isReason } from "@agent-sandbox/kube";
+
+export interface PodFakerOptions {
+  readonly client: Client;
+  readonly informers: Informers;
+  /** How long a Pod takes to start. Default: no time. */
+  readonly startMs?: (pod: Pod) => number;
+}
+
+/**
+ * Stands in for nodes: a new Pod is Ready after a while, with an address of its own, in one write; a Pod that is to go is gone at
+ * once. It runs nothing.
+ */
+export function startPodFaker({ client, informers, startMs = () => 0 }: PodFakerOptions): Disposable {
+  const starting = new Set<NodeJS.Timeout>();
+  let made = 0;
+
+  const start = (pod: Pod): void => {
+    made += 1;
+    const ip = `10.${(made >> 16) & 255}.${(made >> 8) & 255}.${made & 255}`;
+    const timer = setTimeout(() => {
+      starting.delete(timer);
+      void report(client, pod, ip);
+    }, startMs(pod));
+    starting.add(timer);
+  };
+  const subscription = podCache(informers).subscribe(({ deltas }) => {
+    for (const { old, new: pod } of deltas) {
+      if (pod?.metadata?.deletionTimestamp !== undefined) void remove(client, pod);
+      else if (pod !== undefined && old === undefined) start(pod);
+    }
+  });
+  return {
+    [Symbol.dispose]: () => {
+      subscription[Symbol.dispose]();
+      for (const timer of starting) clearTimeout(timer);
+    },
+  };
+}
+
+async function report(client: Client, { metadata }: Pod, ip: string): Promise<void> {
+  const { name = "", namespace = "", uid = "" } = metadata ?? {};
+  const conditions = ["PodScheduled", "Ready"].map((type) => ({ type, status: "True" }));
+  const body = { status: { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions } };
+  const patch = { type: "merge", body, preconditions: { uid } } as const;
+  await client.patch(pods, { namespace, name }, patch, { subresource: "status" }).catch(goneIsFine);
+}
+
+async function remove(client: Client, { metadata }: Pod): Promise<void> {
+  const { name = "", namespace = "", uid = "" } = metadata ?? {};
+  const options = { gracePeriodSeconds: 0, preconditions: { uid } };
+  await client.delete(pods, { namespace, name }, options).catch(goneIsFine);
+}
+
+function goneIsFine(error: unknown): void {
+  // Interrupted: the test is over.
+  if (!isReason(error, "NotFound", "Conflict", "Interrupted", "Unreachable")) throw error;
+}
