@@ -20,15 +20,18 @@ let webhook: HostWebhook;
 let authority: string;
 
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const spec = (properties: object): object => ({
+const spec = (properties: object, more: object = {}): object => ({
   openAPIV3Schema: {
     type: "object",
     properties: {
-      spec: { type: "object", properties: { ...properties, note: { type: "string" } } },
+      spec: { type: "object", properties: { ...properties, note: { type: "string" } }, ...more },
       status: { type: "object", properties: { up: { type: "boolean" } } },
     },
   },
 });
+
+/** Holds only for who looks at the earlier object in the right version. */
+const hadAddress = { "x-kubernetes-validations": [{ rule: "has(oldSelf.hostPort)", message: "had no address" }] };
 
 function definition(conversion: object, storage: "v1" | "v2" = "v1"): object {
   const version = (name: string, schema: object): object => ({
@@ -49,7 +52,7 @@ function definition(conversion: object, storage: "v1" | "v2" = "v1"): object {
       conversion,
       versions: [
         version("v1", spec({ host: { type: "string" }, port: { type: "integer" } })),
-        version("v2", spec({ hostPort: { type: "string" } })),
+        version("v2", spec({ hostPort: { type: "string" } }, hadAddress)),
       ],
     },
   };
@@ -329,6 +332,7 @@ describe.skipIf(whyNot !== undefined)("conversion by a webhook, on kube-apiserve
 
   test("speaks the older review, and follows a change of the stored version", async () => {
     await everywhere({ method: "POST", path: hosts("v1"), body: host("v1", "old", { host: "o", port: 1 }) });
+    await everywhere({ method: "POST", path: hosts("v1"), body: host("v1", "kept", { host: "k", port: 1 }) });
     const older = byWebhook({ url: webhook.url, caBundle: authority }, ["v1beta1", "v1"]);
     for (const version of ["v1", "v2"] as const) {
       const { spec: next } = definition(older, version) as { spec: object };
@@ -342,6 +346,8 @@ describe.skipIf(whyNot !== undefined)("conversion by a webhook, on kube-apiserve
     await same({ method: "GET", path: hosts("v2", "new") });
     await same(patchOf("merge-patch+json", hosts("v2", "old"), { spec: { hostPort: "o:2" } }));
     await same({ method: "GET", path: hosts("v1", "old") });
+    await same(patchOf("merge-patch+json", hosts("v1", "kept"), { spec: { port: 2 } }));
+    expect((await same({ method: "GET", path: hosts("v2", "kept") })).body["spec"]).toEqual({ hostPort: "k:2" });
   });
 
   const clientConfig = { url: "https://127.0.0.1/convert" };

@@ -99,8 +99,10 @@ export function settle(definition: ResourceDefinition, object: ApiObject): ApiOb
 }
 
 /** Checks an object as it is about to be stored, so that no version is a way around the rules of another. */
-export function checkStored(target: Target, object: ApiObject, old: ApiObject | undefined): void {
+export function checkStored(target: Target, object: ApiObject, stored: ApiObject | undefined): void {
   const { definition, version } = target;
+  // The stored version may be another one than when the object was stored.
+  const old = stored === undefined ? undefined : toStorage(definition, stored);
   const [storage] = definition.versions;
   const { typed } = definition;
   const problems = version === storage ? [] : schemaProblems(object, { schema: storage.schema, typed }, old);
