@@ -1,11 +1,13 @@
 import { mergePatch, type Sandbox, type SandboxStatus, sandboxes, semanticEqual } from "@agent-sandbox/api";
 import { isReason, KubeError, type Logger, type Note, objectKey, type Result } from "@agent-sandbox/kube";
 import { goneIsFine, guardOf, placeOf } from "../guard.ts";
+import type { PassTrace } from "../pass-trace.ts";
 import { type Action, type Step, stepOf } from "./action.ts";
 import { type Decision, decide } from "./decide.ts";
 import type { Failure, Observed } from "./observed.ts";
 import { perform, type Writer } from "./perform.ts";
 import type { Settings } from "./settings.ts";
+import { tracePod, traceStep } from "./trace-pass.ts";
 
 export interface Ports extends Writer {
   readonly settings: Settings;
@@ -13,6 +15,7 @@ export interface Ports extends Writer {
   readonly now: () => number;
   readonly log: Logger;
   readonly tell: (sandbox: Sandbox, note: Note) => void;
+  readonly trace: PassTrace | undefined;
 }
 
 /** A Pod that failed is replaced and noted; one that was in the way is adopted and noted. Nothing takes more. */
@@ -24,6 +27,7 @@ const mostRounds = 4;
  */
 export async function reconcileSandbox(ports: Ports, seen: Observed): Promise<Result> {
   const { after, errors } = await act(ports, seen);
+  tracePod(ports.trace, seen, after);
   // The object is not what was decided on: nothing can be said of it before it is looked at again.
   const conflict = errors.find((error) => isReason(error, "Conflict"));
   if (conflict !== undefined) throw conflict;
@@ -32,6 +36,7 @@ export async function reconcileSandbox(ports: Ports, seen: Observed): Promise<Re
   if (decision.note) ports.tell(after.sandbox, decision.note);
   const worthRetrying = errors.find((error) => !isUsersError(error));
   if (worthRetrying !== undefined) throw worthRetrying;
+  if (errors.length === 0 && decision.actions.length > 0) throw unsettled(after.sandbox, decision.actions);
   return { requeueAfterMs: decision.wakeAfterMs };
 }
 
@@ -50,6 +55,7 @@ async function act(ports: Ports, seen: Observed): Promise<Acted> {
     for (const action of actions) {
       const step = stepOf(action);
       if (failed.has(step)) continue;
+      traceStep(ports.trace, step);
       try {
         after = await perform(ports, after, action);
         ports.log.info({ sandbox: objectKey(after.sandbox), ...summary(action) }, "sandbox changed");
@@ -62,6 +68,14 @@ async function act(ports: Ports, seen: Observed): Promise<Acted> {
     }
   }
   return { after, errors };
+}
+
+/** Rather retried ever less often than without end: something undoes what is done, or time has moved on. */
+function unsettled(sandbox: Sandbox, actions: readonly Action[]): Error {
+  const wish = JSON.stringify(actions.map(summary));
+  return new Error(
+    `Cannot settle Sandbox "${objectKey(sandbox)}": it still asks for ${wish} after ${mostRounds} rounds`,
+  );
 }
 
 function summary(action: Action): object {

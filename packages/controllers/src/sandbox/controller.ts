@@ -14,15 +14,19 @@ import {
 } from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
 import { OwnWrites } from "../own-writes.ts";
+import type { Tracing } from "../pass-trace.ts";
 import { type Ports, reconcileSandbox } from "./apply.ts";
 import { type Caches, observe, openCaches } from "./observe.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
+import { tracePass } from "./trace-pass.ts";
 import { StateWatch } from "./watched.ts";
 
 export interface SandboxControllerOptions extends ControllerContext, Partial<Settings> {
   /** Told what people should know. Default: nobody is told. */
   readonly events?: EventRecorder;
   readonly metrics?: RunnerMetrics;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing;
   /** Sandboxes worked on at the same time. Default 8. */
   readonly workers?: number;
   /** Only the Sandboxes of this namespace. Default: all. */
@@ -57,7 +61,9 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
     reconcile: async (key, { client }) => {
       const seen = observe(caches, key, { settings, watch });
       if (seen === undefined) return undefined;
-      return reconcileSandbox({ client, remember, settings, now, log, tell }, seen);
+      return tracePass({ tracing: options.tracing, client, log }, seen, (joined, trace) =>
+        reconcileSandbox({ client, remember, settings, now, log, tell, trace }, joined),
+      );
     },
   });
 }
