@@ -16,7 +16,7 @@ const waitsFor =
 describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (runtimeClassName) => {
   let box: TestBox;
   beforeAll(async () => {
-    box = await openTestBox({ backoff: { firstMs: 300, longestMs: 600, forgetAfterMs: 600_000 } });
+    box = await openTestBox({ backoff: { firstMs: 1500, longestMs: 2000, forgetAfterMs: 600_000 } });
   });
   afterAll(() => box[Symbol.asyncDispose]());
 
@@ -46,7 +46,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
       Number(script.at(-1)),
       false,
     ]);
-    expect(statusOf(pod)?.state?.waiting?.message).toMatch(/^back-off 0.3s restarting failed container=main pod=/);
+    expect(statusOf(pod)?.state?.waiting?.message).toMatch(/^back-off 1.5s restarting failed container=main pod=/);
     await box.api.until(name, (one) => (statusOf(one)?.restartCount ?? 0) >= count);
     expect(box.events(name).join("\n")).toMatch(/BackOff: Back-off restarting failed container main in pod/);
     await box.remove(name);
@@ -253,28 +253,6 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     );
     await box.api.until("gated", isReady);
     await box.remove("gated");
-  });
-
-  test("a container can be added to a running Pod to look into it", async () => {
-    await start("watched", idle);
-    const before = await box.api.until("watched", isReady);
-    const ephemeralContainers = [
-      {
-        name: "look",
-        image: "host",
-        command: ["sh", "-c", "hostname; ps ax | grep -c '[t]rap'"],
-        targetContainerName: "main",
-      },
-    ];
-    await box.api.client.patch(
-      pods,
-      { namespace, name: "watched" },
-      { type: "merge", body: { spec: { ephemeralContainers } } },
-    );
-    const pod = await box.api.until("watched", (one) => statusOf(one, "look")?.state?.terminated !== undefined);
-    expect([isReady(pod), statusOf(pod)?.containerID]).toEqual([true, statusOf(before)?.containerID]);
-    expect(await box.log("watched", "look")).toBe("watched\n1\n");
-    await box.remove("watched");
   });
 
   test("what this node does not do is refused by the field's name, in the status and in an event", async () => {

@@ -39,14 +39,6 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("pair");
   });
 
-  test.runIf(runtimeClassName === "runc")("share System V IPC", async () => {
-    await box.create("ipc", { spec: { runtimeClassName, containers: [container("a", idle), container("b", idle)] } });
-    await box.api.until("ipc", isReady);
-    await box.shell("ipc", "ipcmk -Q", "a");
-    expect(await box.shell("ipc", "ipcs -q | grep -c 0x", "b")).toBe("1");
-    await box.remove("ipc");
-  });
-
   test("share processes when the Pod wants it, with somebody to take in orphans", async () => {
     const containers = [
       container("a", `exec -a marker sleep 1000`, { command: ["bash", "-c", "exec -a marker sleep 1000"] }),

@@ -1,8 +1,15 @@
+import { findProgram } from "../system/find-program.ts";
 import { whyNoPods } from "./needs.ts";
-
-/** The runtimes that every behaviour of Pods is tested with. */
-export const testedRuntimes: readonly string[] = ["runc"];
 
 const reason = await whyNoPods();
 if (reason !== undefined) console.warn(`skipped: ${reason}`);
 export const cannotRun: boolean = reason !== undefined;
+
+const hasGvisor = await findProgram("runsc").then(
+  () => true,
+  () => false,
+);
+
+/** The runtimes that every behaviour of Pods is tested with. `TESTED_RUNTIMES=runc` is for those in a hurry. */
+export const testedRuntimes: readonly string[] =
+  process.env["TESTED_RUNTIMES"]?.split(",") ?? (hasGvisor ? ["runc", "gvisor"] : ["runc"]);

@@ -17,6 +17,8 @@ import type { Payload } from "./payload.ts";
 
 /** A link to the folder with the current state; Kubernetes' own name for it, which programs know. */
 const currentLink = "..data";
+/** What `chown` takes for an owner that stays. */
+const unchanged = -1;
 
 /**
  * Fills a folder so that readers see the old state or the new one, never a mixture: the files lie in a folder of their
@@ -41,7 +43,7 @@ async function writeFiles(folder: string, payload: Payload, group: number | unde
     const file = join(folder, path);
     await mkdir(dirname(file), { recursive: true, mode: 0o755 });
     await writeFile(file, content, { mode: 0o600 });
-    await chown(file, uid ?? 0, group ?? 0);
+    await chown(file, uid ?? unchanged, group ?? unchanged);
     // The group is there to read.
     await chmod(file, group === undefined ? mode : mode | 0o440);
   }

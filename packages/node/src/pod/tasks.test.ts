@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { NodeError } from "../errors.ts";
+import { Tasks } from "./tasks.ts";
+
+test("a task is begun once, and told when it is done or has failed", async () => {
+  const settled: string[] = [];
+  await using tasks = new Tasks((uid) => settled.push(uid));
+  let runs = 0;
+  const work = (): Promise<void> => {
+    runs += 1;
+    return Promise.resolve();
+  };
+  await tasks.begin("a", "good", work);
+  await tasks.begin("a", "good", work);
+  await tasks.begin("b", "bad", () => Promise.reject(new NodeError("ErrImagePull", "no such image")));
+  expect([runs, settled]).toEqual([1, ["a", "b"]]);
+  expect(tasks.of("a")).toEqual({ good: { state: "done" } });
+  expect(tasks.of("b")).toEqual({ bad: { state: "failed", reason: "ErrImagePull", message: "no such image" } });
+});
+
+test("what is forgotten is stopped, may begin again, and tells nobody", async () => {
+  const settled: string[] = [];
+  await using tasks = new Tasks((uid) => settled.push(uid));
+  const signals: AbortSignal[] = [];
+  const hang = (signal: AbortSignal): Promise<void> => {
+    signals.push(signal);
+    return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+  };
+  await tasks.begin("a", "hook", hang);
+  expect(tasks.of("a")).toEqual({ hook: { state: "running" } });
+  tasks.forget("a");
+  expect([tasks.of("a"), signals[0]?.aborted]).toEqual([{}, true]);
+  await tasks.begin("a", "hook", hang);
+  expect([signals.length, settled]).toEqual([2, []]);
+});
