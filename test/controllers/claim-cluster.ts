@@ -1,4 +1,5 @@
 import {
+  findCondition,
   isConditionTrue,
   type Pod,
   type Sandbox,
@@ -8,6 +9,7 @@ import {
   sandboxes,
   sandboxTemplates,
   sandboxWarmPools,
+  warmPoolSandboxLabel,
 } from "@agent-sandbox/api";
 import {
   podCache,
@@ -48,6 +50,7 @@ export class ClaimCluster implements AsyncDisposable {
   readonly #claims: Informer<SandboxClaim>;
   readonly #sandboxes: Informer<Sandbox>;
   readonly #pods: Informer<Pod>;
+  readonly #pools: Informer<SandboxWarmPool>;
   #controllers = new AsyncDisposableStack();
   #onPass: (() => void) | undefined;
 
@@ -58,6 +61,7 @@ export class ClaimCluster implements AsyncDisposable {
     this.#claims = informers.get(sandboxClaims);
     this.#sandboxes = informers.get(sandboxes);
     this.#pods = podCache(informers);
+    this.#pools = informers.get(sandboxWarmPools);
     this.#cleanup.use(startPodFaker({ client: this.client, informers, startMs: () => startMs }));
     this.#record(this.#claims);
     this.#record(this.#sandboxes);
@@ -112,14 +116,6 @@ export class ClaimCluster implements AsyncDisposable {
     });
   }
 
-  pool(name: string): Promise<SandboxWarmPool> {
-    return this.client.get(sandboxWarmPools, { namespace, name });
-  }
-
-  claim(name: string): SandboxClaim | undefined {
-    return this.#claims.get(keyOf({ namespace, name }));
-  }
-
   /** Unclaimed members of all pools that are Ready. */
   readyMembers(): number {
     return this.#sandboxes.list().filter(({ metadata, status }) => {
@@ -136,6 +132,19 @@ export class ClaimCluster implements AsyncDisposable {
     return { claims: this.#claims.size, sandboxes: this.#sandboxes.size, pods: this.#pods.size };
   }
 
+  /** Whether the controllers have nothing left to write about a pool that is full. */
+  isSettled(pool: string): boolean {
+    const { status, spec } = this.#pools.get(keyOf({ namespace, name: pool })) ?? {};
+    const isCurrent = ({ metadata, status: of }: Sandbox): boolean =>
+      findCondition(of?.conditions, "Ready")?.observedGeneration === metadata.generation;
+    const marked = this.#pods.list().filter(({ metadata }) => metadata?.labels?.[warmPoolSandboxLabel] !== undefined);
+    return (
+      status?.readyReplicas === spec?.replicas &&
+      marked.length === this.readyMembers() &&
+      this.#sandboxes.list().every(isCurrent)
+    );
+  }
+
   /** Settles when the condition holds; looked at whenever the server tells of a change. */
   async until(condition: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -143,7 +152,7 @@ export class ClaimCluster implements AsyncDisposable {
       if (condition()) resolve();
     };
     using subscriptions = new DisposableStack();
-    for (const informer of [this.#claims, this.#sandboxes, this.#pods]) {
+    for (const informer of [this.#claims, this.#sandboxes, this.#pods, this.#pools]) {
       subscriptions.use((informer as Informer).subscribe(look));
     }
     look();

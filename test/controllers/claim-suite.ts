@@ -60,6 +60,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
     );
 
     test("controllers that start again over settled objects write nothing", patience, async () => {
+      await cluster.until(() => cluster.isSettled("pool"));
       await cluster.stopControllers();
       cluster.writes.clear();
       cluster.passes = 0;
