@@ -94,7 +94,8 @@ function resolveSandbox(sandbox: Sandbox, route: Route, view: ClusterView): Reso
   const ready = pods.find((pod) => isAlive(pod) && isConditionTrue(pod.status?.conditions, "Ready"));
   const target = ready && targetOf(sandbox, ready, route);
   if (target !== undefined) return { state: "ready", sandbox, target };
-  if (isIdle(sandbox)) {
+  // A pod that lives is one that was made since: the Sandbox's status is behind it.
+  if (isIdle(sandbox) && !pods.some(isAlive)) {
     const mayWake = blueprintChoices(spec).resumePolicy === "OnTraffic";
     return mayWake ? { state: "asleep", sandbox, by: "activity" } : suspended(sandbox, route);
   }

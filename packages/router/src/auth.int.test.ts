@@ -1,0 +1,297 @@
+import { type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type SigningKey, signingKey } from "./auth/keyring.ts";
+import { mintV1 } from "./auth/scoped-token.ts";
+import { secrets } from "./cluster/resources.ts";
+import { type Answer, ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
+import type { Router } from "./start-router.ts";
+
+const cluster = new TestCluster();
+const key = signingKey("k".repeat(32)) as SigningKey;
+const known =
+  "v1.eyJucyI6ImRlZmF1bHQiLCJuYW1lIjoiYm94LWEiLCJleHAiOjQxMDI0NDQ4MDB9.8FlrlboX6YfA-FhkloiVsdQTtiK_pi0-OADxIbS5jwI";
+let router: Router;
+let pod: Served;
+let boxA: Sandbox;
+
+beforeAll(async () => {
+  pod = await cluster.serve((request, response) => response.end(JSON.stringify(request.headers)));
+  boxA = await cluster.sandbox("box-a");
+  await cluster.pod(boxA, pod.ip);
+  await cluster.pod(await cluster.sandbox("box-b"), pod.ip);
+  cluster.users.set("alice-token", { username: "alice", mayConnect: ["default/box-a", "default/ghost"] });
+  cluster.users.set("bob-token", { username: "bob", mayConnect: ["default/box-b"] });
+  router = await cluster.router({ auth: { keys: [key] } });
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const as = (bearer: string | undefined, name = "box-a", more: Record<string, string> = {}): Promise<Answer> =>
+  ask(
+    router,
+    "/",
+    toSandbox(name, pod.port, { ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }), ...more }),
+  );
+
+async function told(answering: Promise<Answer>): Promise<unknown[]> {
+  const { status, text } = await answering;
+  return status === 200 ? [200] : [status, text];
+}
+
+const unauthenticated = [401, '{"detail":"unauthenticated"}'];
+const forbidden = [403, '{"detail":"forbidden"}'];
+
+describe("by default", () => {
+  test("lets nobody in without a credential, or with one that is nobody's", async () => {
+    const closed = await cluster.router({ auth: {} });
+    expect(await told(ask(closed, "/", toSandbox("box-a", pod.port)))).toEqual(unauthenticated);
+    expect(await told(as("nobody"))).toEqual(unauthenticated);
+    expect(await told(as(undefined, "box-a", { Authorization: "Basic YTpi" }))).toEqual(unauthenticated);
+    expect(await told(as(""))).toEqual(unauthenticated);
+  });
+
+  test("lets a user in to the sandboxes they may connect to, and to no other", async () => {
+    expect(await told(as("alice-token"))).toEqual([200]);
+    expect(await told(as("alice-token", "box-b"))).toEqual(forbidden);
+    expect(await told(as("bob-token", "box-b", { Authorization: "bEaReR  bob-token " }))).toEqual([200]);
+  });
+
+  test("tells nobody whether a sandbox exists that they may not reach", async () => {
+    expect(await told(as("bob-token", "ghost"))).toEqual(forbidden);
+    expect((await as("alice-token", "ghost")).status).toBe(404);
+  });
+
+  test("asks the API server once for many requests", async () => {
+    cluster.users.set("carol-token", { username: "carol", mayConnect: ["default/box-a"] });
+    const before = cluster.reviews.length;
+    await Promise.all(Array.from({ length: 20 }, () => as("carol-token")));
+    await as("carol-token");
+    expect(cluster.reviews.length - before).toBe(2);
+  });
+
+  test("takes only tokens that are meant for it", async () => {
+    const picky = await cluster.router({ auth: { tokenReview: { audiences: ["sandbox-router"] } } });
+    const answer = await ask(picky, "/", toSandbox("box-a", pod.port, { Authorization: "Bearer alice-token" }));
+    expect([answer.status, JSON.stringify(cluster.reviews.at(-2)?.body)]).toEqual([
+      200,
+      expect.stringContaining("sandbox-router"),
+    ]);
+  });
+
+  test("lets nobody in while it cannot ask, and keeps what went wrong to itself", async () => {
+    const transport = cluster.transport();
+    const { createClient } = await import("@agent-sandbox/kube");
+    const deaf = await cluster.router({
+      auth: {},
+      client: createClient({
+        ...transport,
+        send: (call) =>
+          call.path.includes("tokenreviews") ? Promise.reject(new Error("secret detail")) : transport.send(call),
+      }),
+    });
+    const { status, text } = await ask(
+      deaf,
+      "/",
+      toSandbox("box-a", pod.port, { Authorization: "Bearer alice-token" }),
+    );
+    expect([status, text.includes("secret")]).toEqual([500, false]);
+  });
+
+  test("never shows the credential to the sandbox", async () => {
+    expect((await as("alice-token")).text).not.toContain("alice-token");
+  });
+});
+
+describe("a scoped token", () => {
+  test("opens its sandbox", async () => {
+    expect(await told(as(known))).toEqual([200]);
+  });
+
+  test.for([
+    ["another sandbox", () => as(known, "box-b"), forbidden],
+    ["another namespace", () => as(known, "box-a", { "X-Sandbox-Namespace": "other" }), forbidden],
+    ["an address", () => as(known, "box-a", { "X-Sandbox-Pod-IP": "10.0.0.1" }), forbidden],
+    ["a UID", () => as(known, "box-a", { "X-Sandbox-UID": boxA.metadata.uid ?? "" }), forbidden],
+    ["no version", () => as(known.slice(3)), unauthenticated],
+    [
+      "another key",
+      () => as(mintV1({ ns: "default", name: "box-a", exp: 4_102_444_800 }, signingKey("x".repeat(32)) as SigningKey)),
+      unauthenticated,
+    ],
+    [
+      "a second that has passed",
+      () => as(mintV1({ ns: "default", name: "box-a", exp: Math.floor(Date.now() / 1000) }, key)),
+      unauthenticated,
+    ],
+  ] as const)("opens nothing with %s", async ([, asking, expected]) => {
+    expect(await told(asking())).toEqual(expected);
+  });
+
+  const mint = (bearer: string, body: object = {}, method = "POST"): Promise<Answer> =>
+    ask(router, "/router/v1/namespaces/default/sandboxes/box-a/tokens", {
+      method,
+      ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
+      headers: { Authorization: `Bearer ${bearer}` },
+    });
+  const minted = async (body: object = {}): Promise<string> =>
+    (JSON.parse((await mint("alice-token", body)).text) as { token: string }).token;
+
+  test("is minted for who may connect, for the ports they ask for", async () => {
+    const token = await minted({ ports: [pod.port], lifetimeSeconds: 60 });
+    expect(await told(as(token))).toEqual([200]);
+    const other = await ask(router, "/", toSandbox("box-a", 1, { Authorization: `Bearer ${token}` }));
+    expect(other.status).toBe(403);
+    expect((await mint("bob-token")).status).toBe(403);
+    expect((await mint("nobody")).status).toBe(401);
+    expect((await mint(token)).status).toBe(403);
+  });
+
+  test.for([
+    [{ ports: [0] }],
+    [{ ports: [] }],
+    [{ ports: "80" }],
+    [{ lifetimeSeconds: 0 }],
+    [{ lifetimeSeconds: 1e9 }],
+    [{ other: 1 }],
+    [[]],
+  ] as const)("is not minted from %j", async ([body]) => {
+    expect((await mint("alice-token", body)).status).toBe(400);
+  });
+
+  test("dies when the tokens of its sandbox are revoked; a new one lives", async () => {
+    const old = await minted();
+    expect((await mint("alice-token", {}, "DELETE")).status).toBe(200);
+    await expect.poll(async () => (await as(old)).status).toBe(403);
+    await expect.poll(async () => (await as(await minted())).status).toBe(200);
+    expect((await as(known)).status).toBe(403);
+    const annotations = { "agents.x-k8s.io/tokens-not-before": null };
+    await cluster.client.patch(
+      sandboxes,
+      { namespace: "default", name: "box-a" },
+      { type: "merge", body: { metadata: { annotations } } },
+    );
+    await expect.poll(async () => (await as(known)).status).toBe(200);
+  });
+});
+
+describe("a browser", () => {
+  const host = (): string => `${pod.port}-box-a.default.localhost:${router.address?.port}`;
+  const browse = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+    ask(router, path, { headers: { host: host(), ...headers } });
+  const login = async (): Promise<URL> => {
+    const body = JSON.stringify({ ports: [pod.port] });
+    const headers = { host: `router.example:${router.address?.port}`, Authorization: "Bearer alice-token" };
+    const { text } = await ask(router, "/router/v1/namespaces/default/sandboxes/box-a/logins", {
+      method: "POST",
+      body,
+      headers,
+    });
+    return new URL((JSON.parse(text) as { url: string }).url);
+  };
+
+  test("logs in once with a link, and then goes by its cookie", async () => {
+    const url = await login();
+    expect(url.host).toBe(host());
+    const first = await browse(`${url.pathname}${url.search}&to=%2Fapp`);
+    const [cookie = ""] = first.headers["set-cookie"] ?? [];
+    expect([first.status, first.headers.location]).toEqual([303, "/app"]);
+    expect(cookie).toMatch(/^agent-sandbox-session=v2\..*; Path=\/; Max-Age=28800; HttpOnly; SameSite=Lax$/);
+    const [session = ""] = cookie.split(";");
+    expect((await browse("/")).status).toBe(401);
+    const page = await browse("/", { cookie: `theme=dark; ${session}` });
+    expect([page.status, (JSON.parse(page.text) as { cookie: string }).cookie]).toEqual([200, "theme=dark"]);
+    const second = await browse(`${url.pathname}${url.search}`);
+    expect(second.status).toBe(401);
+    // Another port is another host, and the token says so too.
+    expect((await ask(router, "/", { headers: { host: `1-box-a.default.localhost`, cookie: session } })).status).toBe(
+      401,
+    );
+    expect(
+      (await ask(router, "/", { headers: { host: `${pod.port}-box-b.default.localhost`, cookie: session } })).status,
+    ).toBe(401);
+    // Neither a header nor a path makes a cookie count.
+    expect((await ask(router, "/", toSandbox("box-a", pod.port, { cookie: session }))).status).toBe(401);
+    // The session is no bearer token.
+    expect((await as(session.split("=")[1])).status).toBe(403);
+  });
+
+  test("does not go by its cookie when a neighbour's page asks", async () => {
+    const url = await login();
+    const { headers } = await browse(`${url.pathname}${url.search}`);
+    const cookie = headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+    const neighbour = `http://${pod.port}-evil.default.localhost:${router.address?.port}`;
+    const own = `http://${host()}`;
+    const ask = async (headers: Record<string, string>): Promise<number> =>
+      (await browse("/", { cookie, ...headers })).status;
+    expect(await ask({ origin: neighbour })).toBe(401);
+    expect(await ask({ origin: "null" })).toBe(401);
+    expect(await ask({ "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" })).toBe(401);
+    expect(await ask({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" })).toBe(200);
+    expect(await ask({ origin: own, "sec-fetch-site": "same-origin" })).toBe(200);
+  });
+
+  test("is led nowhere else by a link", async () => {
+    for (const to of ["//evil.example", "http://evil.example", "/\\evil.example", "javascript:alert(1)"]) {
+      const url = await login();
+      const { headers } = await browse(`${url.pathname}${url.search}&to=${encodeURIComponent(to)}`);
+      expect(headers.location).toBe("/");
+    }
+  });
+});
+
+describe("the injected runtime", () => {
+  test("gets its own token from the router, on its own ports, and from nobody else", async () => {
+    const runtime = await cluster.serve((request, response) => response.end(JSON.stringify(request.headers)), {
+      port: 8888,
+    });
+    const sandbox = await cluster.sandbox("injected", { spec: { runtime: "Injected" } });
+    const token = Buffer.from("runtime-token").toString("base64");
+    const owner = {
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      name: "injected",
+      uid: sandbox.metadata.uid ?? "",
+      controller: true,
+    };
+    await cluster.client.create(secrets, {
+      metadata: { name: "injected-runtime", namespace: "default", ownerReferences: [owner] },
+      data: { token },
+    });
+    await cluster.pod(sandbox, runtime.ip);
+    const open = await cluster.router();
+    const sent = async (port: number) => {
+      const { text } = await ask(open, "/", toSandbox("injected", port, { "X-Sandbox-Token": "spoofed" }));
+      return (JSON.parse(text) as Record<string, string>)["x-sandbox-token"];
+    };
+    const other = await cluster.serve((request, response) => response.end(JSON.stringify(request.headers)), {
+      ip: runtime.ip,
+    });
+    expect([await sent(8888), await sent(other.port)]).toEqual(["runtime-token", undefined]);
+  });
+
+  test("gets no token out of a Secret that is not its sandbox's", async () => {
+    const runtime = await cluster.serve((request, response) => response.end(JSON.stringify(request.headers)), {
+      port: 8888,
+    });
+    const sandbox = await cluster.sandbox("mimic", { spec: { runtime: "Injected" } });
+    await cluster.client.create(secrets, {
+      metadata: { name: "mimic-runtime", namespace: "default" },
+      data: { token: "c2VjcmV0" },
+    });
+    await cluster.pod(sandbox, runtime.ip);
+    const open = await cluster.router();
+    const { text } = await ask(open, "/", toSandbox("mimic", 8888));
+    expect((JSON.parse(text) as Record<string, string>)["x-sandbox-token"]).toBeUndefined();
+  });
+});
+
+test("a caller has only so many requests under way at a time", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const slow = await cluster.serve((_, response) => void promise.then(() => response.end()), { ip: pod.ip });
+  const strict = await cluster.router({ limits: { perCaller: 2 } });
+  const waiting = [1, 2].map(() => ask(strict, "/", toSandbox("box-a", slow.port)));
+  await expect.poll(() => strict.metrics()).toMatch(/sandbox_router_inflight_requests 2/);
+  const { status, headers } = await ask(strict, "/", toSandbox("box-b", slow.port));
+  resolve();
+  expect([status, headers["x-sandbox-reason"]]).toEqual([429, "CallerLimit"]);
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200]);
+});

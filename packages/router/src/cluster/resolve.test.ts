@@ -1,0 +1,214 @@
+import type { Pod, Sandbox, SandboxClaim } from "@agent-sandbox/api";
+import { describe, expect, test } from "vitest";
+import type { Route } from "../route/route.ts";
+import { type ClusterView, resolve } from "./resolve.ts";
+
+const route: Route = {
+  by: "header",
+  namespace: "default",
+  name: "box",
+  port: 80,
+  uid: undefined,
+  podIp: undefined,
+  target: "/",
+};
+
+function sandbox(
+  over: { spec?: Partial<Sandbox["spec"]>; metadata?: Sandbox["metadata"]; status?: Sandbox["status"] } = {},
+): Sandbox {
+  return {
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name: "box", namespace: "default", uid: "s1", ...over.metadata },
+    spec: { podTemplate: { spec: { containers: [] } }, ...over.spec },
+    ...(over.status === undefined ? {} : { status: over.status }),
+  };
+}
+
+const pod = (status: Pod["status"] = {}, metadata: Pod["metadata"] = {}): Pod => ({
+  metadata: { name: "box", namespace: "default", uid: "p1", ...metadata },
+  status: {
+    phase: "Running",
+    podIP: "10.0.0.1",
+    podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }],
+    conditions: [{ type: "Ready", status: "True" }],
+    ...status,
+  },
+});
+
+const condition = (type: string, status: "True" | "False", reason: string, message = "") => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+const idle = { conditions: [condition("Suspended", "True", "Idle")] };
+
+function view(sandboxes: Sandbox[], pods: Pod[] = [], claims: SandboxClaim[] = []): ClusterView {
+  return {
+    sandbox: (namespace, name) =>
+      sandboxes.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+    sandboxByUid: (uid) => sandboxes.find(({ metadata }) => metadata.uid === uid),
+    claim: (_, name) => claims.find(({ metadata }) => metadata.name === name),
+    podsOf: (uid) => (uid === "s1" ? pods : []),
+  };
+}
+
+/** State and the one thing that matters about it. */
+function outcome(known: ClusterView, over: Partial<Route> = {}): string {
+  const found = resolve({ ...route, ...over }, known);
+  switch (found.state) {
+    case "ready":
+      return `ready ${found.target.podUid} ${found.target.ip}:${found.target.port}`;
+    case "asleep":
+      return `asleep ${found.by}`;
+    case "starting":
+      return `starting ${found.trouble?.reason ?? ""}`.trim();
+    case "closed":
+      return found.reason;
+    default:
+      return found.state;
+  }
+}
+
+const waiting = (reason: string): Pod["status"] => ({
+  phase: "Pending",
+  conditions: [],
+  containerStatuses: [
+    { name: "main", state: { waiting: { reason } }, ready: false, image: "", imageID: "", restartCount: 0 },
+  ],
+});
+
+describe("the state of a sandbox", () => {
+  test.for<[string, ClusterView, string]>([
+    ["nothing of that name", view([]), "SandboxNotFound"],
+    ["a pod that is ready", view([sandbox()], [pod()]), "ready p1 10.0.0.1:80"],
+    ["no pod yet", view([sandbox()]), "starting"],
+    ["a pod that is not ready", view([sandbox()], [pod({ conditions: [] })]), "starting"],
+    ["a pod without an address", view([sandbox()], [pod({ podIP: "", podIPs: [] })]), "starting"],
+    [
+      "a pod that is going away",
+      view([sandbox()], [pod({}, { deletionTimestamp: "2026-01-01T00:00:00Z" })]),
+      "starting",
+    ],
+    [
+      "an old pod beside a new one",
+      view([sandbox()], [pod({}, { deletionTimestamp: "2026-01-01T00:00:00Z" }), pod({}, { uid: "p2" })]),
+      "ready p2 10.0.0.1:80",
+    ],
+    ["a pod that failed", view([sandbox()], [pod({ phase: "Failed", conditions: [] })]), "SandboxFinished"],
+    [
+      "a sandbox that finished",
+      view([sandbox({ status: { conditions: [condition("Finished", "True", "PodSucceeded")] } })]),
+      "SandboxFinished",
+    ],
+    [
+      "a sandbox that is being deleted",
+      view([sandbox({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } })], [pod()]),
+      "SandboxNotFound",
+    ],
+    [
+      "a sandbox that expired",
+      view([sandbox({ status: { conditions: [condition("Ready", "False", "SandboxExpired")] } })]),
+      "SandboxExpired",
+    ],
+    ["idle", view([sandbox({ status: idle })]), "asleep activity"],
+    [
+      "idle, not to be woken by traffic",
+      view([sandbox({ status: idle, spec: { resumePolicy: "Manual" } })]),
+      "SandboxSuspended",
+    ],
+    ["idle by its status, awake by its pod", view([sandbox({ status: idle })], [pod()]), "ready p1 10.0.0.1:80"],
+    ["idle by its status, with a new pod", view([sandbox({ status: idle })], [pod({ conditions: [] })]), "starting"],
+    ["suspended by someone", view([sandbox({ spec: { operatingMode: "Suspended" } })]), "SandboxSuspended"],
+    [
+      "suspended by someone, its pod still there",
+      view([sandbox({ spec: { operatingMode: "Suspended" } })], [pod()]),
+      "SandboxSuspended",
+    ],
+    [
+      "suspended by someone who left waking to traffic",
+      view([sandbox({ spec: { operatingMode: "Suspended", resumePolicy: "OnTraffic" } })]),
+      "asleep mode",
+    ],
+    [
+      "no node has room",
+      view([sandbox()], [pod({ phase: "Pending", conditions: [{ type: "PodScheduled", status: "False" }] })]),
+      "starting Unschedulable",
+    ],
+    ["a first failed pull", view([sandbox()], [pod(waiting("ErrImagePull"))]), "starting ImageUnavailable"],
+    ["a pull that keeps failing", view([sandbox()], [pod(waiting("ImagePullBackOff"))]), "ImageUnavailable"],
+    ["a command that keeps crashing", view([sandbox()], [pod(waiting("CrashLoopBackOff"))]), "SandboxCrashing"],
+    [
+      "a container that cannot be made",
+      view([sandbox()], [pod(waiting("CreateContainerError"))]),
+      "starting SandboxCrashing",
+    ],
+    [
+      "a controller that fails",
+      view([sandbox({ status: { conditions: [condition("Ready", "False", "ReconcilerError", "no")] } })]),
+      "starting SandboxStarting",
+    ],
+  ])("%s", ([, known, expected]) => {
+    expect(outcome(known)).toBe(expected);
+  });
+});
+
+describe("names and addresses", () => {
+  const pooled = sandbox({ metadata: { labels: { "agents.x-k8s.io/warm-pool-sandbox": "h" } } });
+  const claim = (name: string, uid: string): SandboxClaim => ({
+    apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+    kind: "SandboxClaim",
+    metadata: { name, namespace: "default", uid },
+    spec: { warmPoolRef: { name: "p" } },
+    status: { sandbox: { name: "box" } },
+  });
+  const held = sandbox({ metadata: { labels: { "agents.x-k8s.io/claim-uid": "c1" } } });
+
+  test.for<[string, ClusterView, Partial<Route>, string]>([
+    [
+      "takes the address that was asked for among the pod's own",
+      view([sandbox()], [pod()]),
+      { podIp: "fd00::1" },
+      "ready p1 fd00::1:80",
+    ],
+    ["ignores any other address", view([sandbox()], [pod()]), { podIp: "10.0.0.2" }, "ready p1 10.0.0.1:80"],
+    ["finds a member of a pool by its UID", view([pooled], [pod()]), { uid: "s1" }, "ready p1 10.0.0.1:80"],
+    ["does not find a member of a pool by its name", view([pooled], [pod()]), {}, "SandboxNotFound"],
+    [
+      "does not find a UID under another name",
+      view([sandbox()], [pod()]),
+      { name: "other", uid: "s1" },
+      "SandboxNotFound",
+    ],
+    ["does not find a UID that is not there", view([sandbox()], [pod()]), { uid: "s2" }, "SandboxNotFound"],
+    [
+      "does not find a UID in another namespace",
+      view([sandbox()], [pod()]),
+      { namespace: "other", uid: "s1" },
+      "SandboxNotFound",
+    ],
+    ["finds a claim's Sandbox", view([held], [pod()], [claim("mine", "c1")]), { name: "mine" }, "ready p1 10.0.0.1:80"],
+    [
+      "finds a claim's Sandbox by UID too",
+      view([held], [pod()], [claim("mine", "c1")]),
+      { name: "mine", uid: "s1" },
+      "ready p1 10.0.0.1:80",
+    ],
+    [
+      "waits for a claim that does not hold its Sandbox",
+      view([held], [pod()], [claim("mine", "c2")]),
+      { name: "mine" },
+      "pending",
+    ],
+    [
+      "prefers the Sandbox of that name to the claim",
+      view([sandbox()], [pod()], [claim("box", "c1")]),
+      {},
+      "ready p1 10.0.0.1:80",
+    ],
+  ])("%s", ([, known, over, expected]) => {
+    expect(outcome(known, over)).toBe(expected);
+  });
+});

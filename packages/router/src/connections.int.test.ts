@@ -1,0 +1,355 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  constants,
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
+import type { Router } from "./start-router.ts";
+
+const cluster = new TestCluster();
+let router: Router;
+let pod: Served;
+
+beforeAll(async () => {
+  pod = await cluster.serve((_, response) => response.writeHead(404).end("no page"));
+  const sockets = new WebSocketServer({ server: pod.server, maxPayload: 0 });
+  sockets.on("connection", (socket, { headers }) => {
+    if (headers["x-tell"] !== undefined) socket.send(JSON.stringify(headers));
+    socket.on("message", (data, isBinary) => socket.send(data, { binary: isBinary }));
+  });
+  await cluster.pod(await cluster.sandbox("box"), pod.ip);
+  router = await cluster.router({ timeoutMs: 400 });
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const socketTo = (path: string, headers: Record<string, string> = {}): WebSocket =>
+  new WebSocket(`ws://127.0.0.1:${router.address?.port}${path}`, {
+    headers: { ...toSandbox("box", pod.port).headers, ...headers },
+  });
+
+/** A bare connection to the router. */
+const dial = (): Socket => connect(router.address?.port ?? 0, "127.0.0.1");
+
+async function textOf(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("latin1");
+}
+
+describe("a WebSocket", () => {
+  test("reaches the sandbox, with what is its business", async () => {
+    const socket = socketTo("/socket", {
+      "X-Tell": "1",
+      "X-Sandbox-Token": "spoofed",
+      Origin: "http://x",
+      Authorization: "Bearer t",
+    });
+    const [data] = (await once(socket, "message")) as [Buffer];
+    const headers = JSON.parse(data.toString()) as Record<string, string>;
+    const { "x-sandbox-token": token, "x-sandbox-id": id, origin, authorization, upgrade, host } = headers;
+    expect([token, id, origin, authorization]).toEqual([undefined, undefined, undefined, undefined]);
+    expect([upgrade, host, headers["x-forwarded-for"]]).toEqual(["websocket", `${pod.ip}:${pod.port}`, "127.0.0.1"]);
+    socket.close();
+  });
+
+  test("carries 16 MiB and a byte both ways, and its close code", async () => {
+    const socket = socketTo("/");
+    await once(socket, "open");
+    const sent = Buffer.alloc(16 * 2 ** 20 + 1, 7);
+    socket.send(sent);
+    const [data] = (await once(socket, "message")) as [Buffer];
+    expect(data.equals(sent)).toBe(true);
+    socket.close(4001, "done");
+    expect(await once(socket, "close")).toEqual([4001, Buffer.from("done")]);
+  });
+
+  test("outlives the time a plain request may stand still", async () => {
+    const socket = socketTo("/");
+    await once(socket, "open");
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    socket.send("still here");
+    expect(String((await once(socket, "message"))[0])).toBe("still here");
+    socket.close();
+  });
+
+  test("that is refused gets the refusal, and the connection goes no further", async () => {
+    const plain = await cluster.serve((_, response) => response.writeHead(404).end("no page"), { ip: pod.ip });
+    const socket = dial();
+    const handshake = [
+      "GET / HTTP/1.1",
+      "Host: x",
+      "X-Sandbox-ID: box",
+      `X-Sandbox-Port: ${plain.port}`,
+      "Connection: Upgrade",
+      "Upgrade: other",
+    ];
+    socket.write(
+      `${handshake.join("\r\n")}\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\nX-Sandbox-Token: spoofed\r\n\r\n`,
+    );
+    const text = await textOf(socket);
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 404"]);
+  });
+
+  test("gets an ordinary error when it names nothing", async () => {
+    const socket = new WebSocket(`ws://127.0.0.1:${router.address?.port}/`, {
+      headers: toSandbox("no-such", 80).headers,
+    });
+    const [error] = (await once(socket, "error")) as [Error];
+    expect(error.message).toContain("404");
+  });
+
+  test("is told that the router goes away, between two frames", async () => {
+    const leaving = await cluster.router({ shutdownMs: 5000 });
+    const socket = new WebSocket(`ws://127.0.0.1:${leaving.address?.port}/`, toSandbox("box", pod.port));
+    await once(socket, "open");
+    socket.send("x".repeat(100_000));
+    await once(socket, "message");
+    const closed = once(socket, "close");
+    await leaving[Symbol.asyncDispose]();
+    expect(await closed).toEqual([1001, Buffer.from("going away")]);
+  });
+
+  test("counts against the caller's limit", async () => {
+    const strict = await cluster.router({ limits: { connectionsPerCaller: 1 } });
+    const open = () => new WebSocket(`ws://127.0.0.1:${strict.address?.port}/`, toSandbox("box", pod.port));
+    const first = open();
+    await once(first, "open");
+    const [refused] = (await once(open(), "error")) as [Error];
+    expect(refused.message).toContain("429");
+    first.close();
+    await once(first, "close");
+    const attempt = (): Promise<string> => {
+      const next = open();
+      return new Promise((resolve) => {
+        next.on("error", () => resolve("refused"));
+        next.on("open", () => {
+          next.close();
+          resolve("open");
+        });
+      });
+    };
+    await expect.poll(attempt).toBe("open");
+  });
+});
+
+describe("a tunnel", () => {
+  let echo: ReturnType<typeof createServer>;
+  let port: number;
+
+  beforeAll(async () => {
+    // Answers only when the other side has finished: needs half-closed connections.
+    echo = createServer({ allowHalfOpen: true }, (socket) => {
+      const chunks: Buffer[] = [];
+      socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+      socket.on("end", () => socket.end(`got ${Buffer.concat(chunks).toString()}`));
+      socket.on("error", () => undefined);
+    });
+    echo.listen({ host: pod.ip, port: 0 });
+    await once(echo, "listening");
+    port = (echo.address() as AddressInfo).port;
+  });
+  afterAll(() => echo.close());
+
+  test.for([
+    ["by host name", () => `CONNECT box.default.localhost:${port} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ["by headers", () => `CONNECT ignored.example:${port} HTTP/1.1\r\nHost: x\r\nX-Sandbox-ID: box\r\n\r\n`],
+  ] as const)("carries bytes both ways, %s", async ([, head]) => {
+    const socket = dial();
+    socket.end(`${head()}hello`);
+    expect(await textOf(socket)).toBe("HTTP/1.1 200 Connection established\r\n\r\ngot hello");
+  });
+
+  test("goes nowhere but to sandboxes", async () => {
+    const statuses = await Promise.all(
+      ["example.com:80", "127.0.0.1:22", "169.254.169.254:80", "box.default.localhost:0", "[::1]:80"].map(
+        async (authority) => {
+          const socket = dial();
+          socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: x\r\n\r\n`);
+          return (await textOf(socket)).slice(0, 12);
+        },
+      ),
+    );
+    expect(new Set(statuses)).toEqual(new Set(["HTTP/1.1 400"]));
+  });
+
+  test("has a listener of its own on request", async () => {
+    await using listener = await router.listenTcp({ namespace: "default", name: "box", port }, { port: 0 });
+    const socket = connect(listener.address.port, listener.address.host);
+    socket.end("hello");
+    expect(await textOf(socket)).toBe("got hello");
+  });
+});
+
+describe("HTTP/2", () => {
+  let session: ClientHttp2Session;
+  let grpc: ReturnType<typeof createHttp2Server>;
+  let port: number;
+
+  beforeAll(async () => {
+    grpc = createHttp2Server();
+    grpc.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      stream.on("error", () => undefined);
+      if (headers[":path"] === "/cut") return stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      if (headers[":path"] === "/refuse")
+        return stream.respond(
+          { ":status": 200, "content-type": "application/grpc", "grpc-status": "5" },
+          { endStream: true },
+        );
+      stream.respond(
+        {
+          ":status": 200,
+          "content-type": "application/grpc",
+          "x-token": String(headers["x-sandbox-token"]),
+          "x-te": String(headers["te"]),
+        },
+        { waitForTrailers: true },
+      );
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0", "grpc-message": "fine" }));
+      stream.pipe(stream);
+    });
+    grpc.listen({ host: pod.ip, port: 0 });
+    await once(grpc, "listening");
+    port = (grpc.address() as AddressInfo).port;
+    session = connectHttp2(router.url);
+    session.on("error", () => undefined);
+  });
+  afterAll(() => {
+    session.destroy();
+    grpc.close();
+  });
+
+  async function call(
+    path: string,
+    headers: Record<string, string>,
+    body = "",
+  ): Promise<{ headers: Record<string, unknown>; trailers: Record<string, unknown>; text: string }> {
+    const stream = session.request({ ":method": "POST", ":path": path, ...headers });
+    let trailers: Record<string, unknown> = {};
+    stream.on("trailers", (received) => {
+      trailers = received;
+    });
+    stream.end(body);
+    const [received] = (await once(stream, "response")) as [Record<string, unknown>];
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk as Buffer);
+    return { headers: received, trailers, text: Buffer.concat(chunks).toString() };
+  }
+
+  const grpcTo = (more: Record<string, string> = {}) => ({
+    "content-type": "application/grpc",
+    te: "trailers",
+    "x-sandbox-id": "box",
+    "x-sandbox-port": String(port),
+    ...more,
+  });
+
+  test("carries gRPC with its trailers, and no header that is the router's", async () => {
+    const { headers, trailers, text } = await call(
+      "/process.v1.ProcessService/Start",
+      grpcTo({ "x-sandbox-token": "spoofed" }),
+      "message",
+    );
+    expect([headers[":status"], headers["x-token"], headers["x-te"], text]).toEqual([
+      200,
+      "undefined",
+      "trailers",
+      "message",
+    ]);
+    expect([trailers["grpc-status"], trailers["grpc-message"]]).toEqual(["0", "fine"]);
+  });
+
+  test("carries a gRPC stream in both directions at once, for as long as it likes", async () => {
+    const stream = session.request({ ":method": "POST", ":path": "/stream", ...grpcTo() });
+    await once(stream, "response");
+    for (const text of ["one", "two", "three"]) {
+      stream.write(text);
+      expect(String((await once(stream, "data"))[0])).toBe(text);
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    stream.end();
+    await once(stream, "end");
+  });
+
+  test("passes on an answer that is trailers alone", async () => {
+    expect((await call("/refuse", grpcTo())).headers["grpc-status"]).toBe("5");
+  });
+
+  test.for([
+    ["no such sandbox", () => grpcTo({ "x-sandbox-id": "nope" }), "5", "SandboxNotFound"],
+    ["nothing that listens", () => grpcTo({ "x-sandbox-port": "1" }), "14", "Refused"],
+    ["no sandbox", () => grpcTo({ "x-sandbox-id": "NOPE" }), "3", "InvalidRequest"],
+  ] as const)("answers a gRPC call to %s in gRPC's own way", async ([, headers, status, reason]) => {
+    const { headers: received } = await call("/", headers());
+    expect([received[":status"], received["grpc-status"], received["x-sandbox-reason"]]).toEqual([200, status, reason]);
+  });
+
+  test("does not pretend that a call which was cut off had ended", async () => {
+    const { headers, trailers } = await call("/cut", grpcTo());
+    expect([headers["grpc-status"], trailers["grpc-status"]]).toEqual(["14", undefined]);
+  });
+
+  test("reaches a sandbox that speaks HTTP/1.1", async () => {
+    const { headers, text } = await call("/", { "x-sandbox-id": "box", "x-sandbox-port": String(pod.port) }, "body");
+    expect([headers[":status"], text]).toEqual([404, "no page"]);
+  });
+
+  test("shares the port with HTTP/1.1", async () => {
+    expect((await ask(router, "/healthz")).status).toBe(200);
+  });
+});
+
+test("a plain request stands still no longer than it may", async () => {
+  const silent = await cluster.serve(() => undefined, { ip: pod.ip });
+  const { status, text } = await ask(router, "/", toSandbox("box", silent.port));
+  expect([status, (JSON.parse(text) as { reason: string }).reason]).toEqual([504, "Timeout"]);
+});
+
+test("a stream that moves is never cut off", async () => {
+  const ticking = await cluster.serve(
+    (_, response) => {
+      let left = 8;
+      const timer = setInterval(
+        () => ((left -= 1) > 0 ? response.write("tick ") : (clearInterval(timer) ?? response.end("end"))),
+        100,
+      );
+    },
+    { ip: pod.ip },
+  );
+  expect((await ask(router, "/", toSandbox("box", ticking.port))).text).toBe(`${"tick ".repeat(7)}end`);
+});
+
+test("a body is asked for only when the sandbox can have it", async () => {
+  const taker = await cluster.serve((asked, response) => void asked.resume().on("end", () => response.end("thanks")), {
+    ip: pod.ip,
+  });
+  const { host, port } = router.address ?? {};
+  const expects = (name: string) =>
+    request({
+      host,
+      port,
+      method: "POST",
+      headers: { ...toSandbox(name, taker.port).headers, expect: "100-continue", "content-length": "4" },
+    });
+  const welcome = expects("box");
+  welcome.flushHeaders();
+  await once(welcome, "continue");
+  welcome.end("body");
+  const [taken] = (await once(welcome, "response")) as [{ statusCode: number }];
+  const unwelcome = expects("no-such");
+  unwelcome.flushHeaders();
+  let wasAsked = false;
+  unwelcome.on("continue", () => {
+    wasAsked = true;
+  });
+  const [refused] = (await once(unwelcome, "response")) as [{ statusCode: number }];
+  unwelcome.destroy();
+  expect([taken.statusCode, refused.statusCode, wasAsked]).toEqual([200, 404, false]);
+});

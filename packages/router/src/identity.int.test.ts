@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { ask, TestCluster, toSandbox } from "./cluster.test.support.ts";
+
+const cluster = new TestCluster();
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+test("never answers for a tenant from an address that has gone to another, although the watch lags behind", async () => {
+  const ip = TestCluster.nextIp();
+  const listen = (tenant: string, port: number) => cluster.serve((_, response) => response.end(tenant), { ip, port });
+  let served = await listen("a", 0);
+  const { port } = served;
+  const [a, b] = [await cluster.sandbox("tenant-a"), await cluster.sandbox("tenant-b")];
+  await cluster.pod(a, ip, { name: "a-0" });
+  const router = await cluster.router({ holdMs: 20, retries: { most: 1, firstDelayMs: 1 } });
+  cluster.api.watchDelayMs = () => 40;
+
+  const answers: string[] = [];
+  const asking = new AbortController();
+  const load = Array.from({ length: 8 }, async (_, worker) => {
+    while (!asking.signal.aborted) {
+      const tenant = worker % 2 === 0 ? "a" : "b";
+      const { status, text } = await ask(router, "/", toSandbox(`tenant-${tenant}`, port));
+      answers.push(status === 200 ? `${tenant}=${text}` : "none");
+      await sleep(1);
+    }
+  });
+  for (let turn = 1; turn <= 20; turn += 1) {
+    const [from, to, name] = turn % 2 === 1 ? (["a", b, "b"] as const) : (["b", a, "a"] as const);
+    // Gone and back within 10 ms, under another owner.
+    await cluster.removePod(`${from}-${turn - 1}`);
+    await served.close();
+    served = await listen(name, port);
+    await cluster.pod(to, ip, { name: `${name}-${turn}` });
+    await sleep(60);
+  }
+  asking.abort();
+  await Promise.all(load);
+  cluster.api.watchDelayMs = undefined;
+  const counts = Map.groupBy(answers, (answer) => answer);
+  expect([counts.get("a=b"), counts.get("b=a")]).toEqual([undefined, undefined]);
+  expect(counts.get("a=a")?.length).toBeGreaterThan(0);
+  expect(counts.get("b=b")?.length).toBeGreaterThan(0);
+});
+
+test("ends the connections of a pod with the pod", async () => {
+  const served = await cluster.serve(() => undefined);
+  const sandbox = await cluster.sandbox("short-lived");
+  await cluster.pod(sandbox, served.ip);
+  const router = await cluster.router();
+  const socket = connect(router.address?.port ?? 0, router.address?.host);
+  socket.write(`CONNECT short-lived.default.localhost:${served.port} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await once(socket, "data");
+  await cluster.removePod("short-lived");
+  await once(socket, "close");
+  expect(socket.destroyed).toBe(true);
+});
+
+test("sends nothing as long as nobody can say whose the address is", async () => {
+  let arrived = 0;
+  const served = await cluster.serve((_, response) => {
+    arrived += 1;
+    response.end();
+  });
+  await cluster.pod(await cluster.sandbox("unsure"), served.ip);
+  const router = await cluster.router({ retries: { most: 0 } });
+  cluster.api.onRequest = ({ verb, resource }) =>
+    verb === "get" && resource.plural === "pods" ? { refuse: { reason: "InternalError" } } : undefined;
+  const { status, text } = await ask(router, "/", toSandbox("unsure", served.port));
+  cluster.api.onRequest = undefined;
+  expect([status, (JSON.parse(text) as { reason: string }).reason, arrived]).toEqual([503, "Unverified", 0]);
+});

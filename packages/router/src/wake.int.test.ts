@@ -1,0 +1,271 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { lastActivityAnnotation, type Sandbox, sandboxClaims, sandboxes } from "@agent-sandbox/api";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pods } from "./cluster/resources.ts";
+import { type Answer, ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
+import type { Router } from "./start-router.ts";
+
+const cluster = new TestCluster();
+let router: Router;
+/** What arrived, by path. */
+const arrived = new Map<string, number>();
+let pod: Served;
+
+beforeAll(async () => {
+  pod = await cluster.serve((request, response) => {
+    const path = request.url ?? "";
+    arrived.set(path, (arrived.get(path) ?? 0) + 1);
+    response.end(path);
+  });
+  router = await cluster.router({ holdMs: 10_000, retries: { firstDelayMs: 5, longestDelayMs: 20 } });
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+/** Does what the controller does: a pod as soon as the Sandbox is to run. */
+function wakeOnWrite(name: string, act: (sandbox: Sandbox) => Promise<void>): { writes: Sandbox[] } {
+  const seen: { writes: Sandbox[] } = { writes: [] };
+  let isFirst = true;
+  cluster.api.onChange((change) => {
+    const sandbox = change.object as Sandbox;
+    const isWake = sandbox.kind === "Sandbox" && sandbox.metadata.name === name;
+    if (!isWake || sandbox.metadata.annotations?.[lastActivityAnnotation] === undefined) return;
+    if (sandbox.status?.conditions?.some(({ reason }) => reason === "NotSuspended")) return;
+    seen.writes.push(sandbox);
+    if (isFirst) void act(sandbox);
+    isFirst = false;
+  });
+  return seen;
+}
+
+const awake = {
+  conditions: [
+    {
+      type: "Suspended",
+      status: "False",
+      reason: "NotSuspended",
+      message: "",
+      lastTransitionTime: "2026-01-01T00:00:01Z",
+    },
+  ],
+};
+
+async function asleep(name: string, spec: Partial<Sandbox["spec"]> = {}): Promise<Sandbox> {
+  const sandbox = await cluster.sandbox(name, { spec: { idlePolicy: { suspendAfterSeconds: 600 }, ...spec } });
+  await cluster.suspendIdle(sandbox);
+  return sandbox;
+}
+
+function many(count: number, name: string): Promise<Answer[]> {
+  const { headers } = toSandbox(name, pod.port);
+  return Promise.all(
+    Array.from({ length: count }, (_, index) => {
+      const body = index % 2 === 0 ? {} : { method: "POST", body: "x" };
+      return ask(router, `/${name}/${index}`, { ...body, headers });
+    }),
+  );
+}
+
+describe("a sleeping sandbox", () => {
+  test("is woken once by 200 requests, and answers each of them once", async () => {
+    await asleep("sleeper");
+    const seen = wakeOnWrite("sleeper", async (sandbox) => {
+      await sleep(50);
+      await cluster.pod(sandbox, pod.ip, { ready: false });
+      await cluster.sandboxStatus(sandbox, awake);
+      await cluster.podStatus(sandbox, { ip: pod.ip });
+    });
+    const answers = await many(200, "sleeper");
+    expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(200));
+    expect(answers.map(({ text }) => text)).toEqual(answers.map((_, index) => `/sleeper/${index}`));
+    expect(seen.writes).toHaveLength(1);
+    expect([...arrived].filter(([path, count]) => path.startsWith("/sleeper/") && count === 1)).toHaveLength(200);
+    expect(cluster.api.read(sandboxes, { namespace: "default", name: "sleeper" })?.spec.operatingMode).toBeUndefined();
+  });
+
+  test("answers each once although its pod moves while they wait", async () => {
+    const dead = TestCluster.nextIp();
+    await asleep("mover");
+    wakeOnWrite("mover", async (sandbox) => {
+      // Ready at an address where nobody is, then at another.
+      await cluster.pod(sandbox, dead);
+      await sleep(20);
+      await cluster.removePod("mover");
+      await cluster.pod(sandbox, pod.ip, { name: "mover-2" });
+    });
+    const answers = await many(100, "mover");
+    expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200));
+    expect([...arrived].filter(([path, count]) => path.startsWith("/mover/") && count === 1)).toHaveLength(100);
+  });
+
+  test("tells everybody why it does not come up", async () => {
+    await asleep("broken");
+    const seen = wakeOnWrite("broken", async (sandbox) => {
+      await cluster.pod(sandbox, "", { ready: false });
+      const waiting = { reason: "ImagePullBackOff", message: "no such image" };
+      const containerStatuses = [
+        { name: "main", state: { waiting }, ready: false, image: "", imageID: "", restartCount: 0 },
+      ];
+      await cluster.client.patch(
+        pods,
+        { namespace: "default", name: "broken" },
+        { type: "merge", body: { status: { phase: "Pending", containerStatuses } } },
+        { subresource: "status" },
+      );
+    });
+    const answers = await many(50, "broken");
+    const [first] = answers;
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect([first?.status, JSON.parse(first?.text ?? "")]).toEqual([
+      503,
+      {
+        detail: 'Sandbox cannot start: broken: container "main": ImagePullBackOff: no such image',
+        reason: "ImageUnavailable",
+      },
+    ]);
+    expect([first?.headers["retry-after"], seen.writes.length]).toEqual(["10", 1]);
+    expect([...arrived.keys()].filter((path) => path.startsWith("/broken/"))).toEqual([]);
+  });
+
+  test("is left alone when its owner said so", async () => {
+    await asleep("manual", { resumePolicy: "Manual" });
+    await cluster.sandbox("stopped", { spec: { operatingMode: "Suspended" } });
+    for (const name of ["manual", "stopped"]) {
+      const { status, text } = await askAgain(name);
+      expect([status, JSON.parse(text)]).toEqual([
+        409,
+        { detail: `Sandbox is suspended and traffic may not resume it: ${name}`, reason: "SandboxSuspended" },
+      ]);
+      expect(cluster.api.read(sandboxes, { namespace: "default", name })?.metadata.annotations).toBeUndefined();
+    }
+  });
+
+  test("is set to run when its spec leaves that to traffic", async () => {
+    const sandbox = await cluster.sandbox("wakeable", {
+      spec: { operatingMode: "Suspended", resumePolicy: "OnTraffic" },
+    });
+    wakeOnWrite("wakeable", () => cluster.pod(sandbox, pod.ip));
+    expect((await askAgain("wakeable")).status).toBe(200);
+    expect(cluster.api.read(sandboxes, { namespace: "default", name: "wakeable" })?.spec.operatingMode).toBe("Running");
+  });
+
+  test("is woken although the first writes fail", async () => {
+    const sandbox = await cluster.sandbox("stubborn", {
+      spec: { operatingMode: "Suspended", resumePolicy: "OnTraffic" },
+    });
+    let failures = 2;
+    cluster.api.onRequest = ({ verb, name }) =>
+      verb === "patch" && name === "stubborn" && (failures -= 1) >= 0 ? { refuse: { reason: "Conflict" } } : undefined;
+    wakeOnWrite("stubborn", () => cluster.pod(sandbox, pod.ip));
+    expect((await askAgain("stubborn")).status).toBe(200);
+    cluster.api.onRequest = undefined;
+  });
+});
+
+/** The watch may not have told of the Sandbox yet. */
+async function askAgain(name: string): Promise<Answer> {
+  for (;;) {
+    const answer = await ask(router, `/${name}`, toSandbox(name, pod.port));
+    if (answer.status !== 404) return answer;
+  }
+}
+
+describe("a sandbox that is coming up", () => {
+  test("is waited for, and given up in time", async () => {
+    const sandbox = await cluster.sandbox("slow");
+    await cluster.pod(sandbox, pod.ip, { ready: false });
+    const conditions = [
+      { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/1 nodes are available" },
+    ];
+    await cluster.client.patch(
+      pods,
+      { namespace: "default", name: "slow" },
+      { type: "merge", body: { status: { conditions } } },
+      { subresource: "status" },
+    );
+    const impatient = await cluster.router({ holdMs: 30 });
+    const { status, text, headers } = await ask(impatient, "/", toSandbox("slow", pod.port));
+    expect([status, JSON.parse(text), headers["retry-after"]]).toEqual([
+      503,
+      { detail: "Sandbox is not ready in time: slow: 0/1 nodes are available", reason: "Unschedulable" },
+      "5",
+    ]);
+  });
+
+  test("is waited for by no more than fit", async () => {
+    const sandbox = await cluster.sandbox("crowded");
+    await cluster.pod(sandbox, pod.ip, { ready: false });
+    const small = await cluster.router({ holdMs: 1000, waiting: { perSandbox: 2 } });
+    const answers = await Promise.all([1, 2, 3].map(() => ask(small, "/", toSandbox("crowded", pod.port))));
+    const reasons = answers.map(({ text }) => (JSON.parse(text) as { reason: string }).reason).sort();
+    expect(reasons).toEqual(["SandboxStarting", "SandboxStarting", "WaitingRoomFull"]);
+  });
+
+  test("forgets a caller that hangs up", async () => {
+    const sandbox = await cluster.sandbox("abandoned");
+    await cluster.pod(sandbox, pod.ip, { ready: false });
+    const signal = AbortSignal.timeout(100);
+    await expect(ask(router, "/abandoned", { ...toSandbox("abandoned", pod.port), signal })).rejects.toThrow(/abort/i);
+    await expect.poll(() => router.metrics()).toMatch(/sandbox_router_waiting_requests 0/);
+    await cluster.podStatus(sandbox, { ip: pod.ip });
+    expect((await askAgain("abandoned")).status).toBe(200);
+    expect(arrived.get("/abandoned")).toBe(1);
+  });
+});
+
+describe("a claim", () => {
+  test("stands for its Sandbox, as soon as it has one", async () => {
+    const claim = await cluster.client.create(sandboxClaims, {
+      apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+      kind: "SandboxClaim",
+      metadata: { name: "my-claim", namespace: "default" },
+      spec: { warmPoolRef: { name: "pool" } },
+    });
+    const owner = {
+      apiVersion: claim.apiVersion,
+      kind: claim.kind,
+      name: "my-claim",
+      uid: claim.metadata.uid ?? "",
+      controller: true,
+    };
+    const waiting = askAgain("my-claim");
+    const sandbox = await cluster.sandbox("pool-x7k2p", { metadata: { ownerReferences: [owner] } });
+    await cluster.pod(sandbox, pod.ip);
+    const status = { sandbox: { name: "pool-x7k2p" } };
+    await cluster.client.patch(
+      sandboxClaims,
+      { namespace: "default", name: "my-claim" },
+      { type: "merge", body: { status } },
+      { subresource: "status" },
+    );
+    expect((await waiting).status).toBe(200);
+  });
+
+  test("does not lead to a Sandbox that it does not hold", async () => {
+    const claim = await cluster.client.create(sandboxClaims, {
+      apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+      kind: "SandboxClaim",
+      metadata: { name: "thief", namespace: "default" },
+      spec: { warmPoolRef: { name: "pool" } },
+    });
+    await cluster.client.patch(
+      sandboxClaims,
+      { namespace: "default", name: "thief" },
+      { type: "merge", body: { status: { sandbox: { name: "sleeper" } } } },
+      { subresource: "status" },
+    );
+    const impatient = await cluster.router({ holdMs: 30 });
+    const { status } = await ask(impatient, "/thief", toSandbox("thief", pod.port));
+    expect([claim.metadata.name, status, arrived.get("/thief")]).toEqual(["thief", 503, undefined]);
+  });
+
+  test("is what makes a pool's member reachable by name", async () => {
+    const sandbox = await cluster.sandbox("member", {
+      metadata: { labels: { "agents.x-k8s.io/warm-pool-sandbox": "hash" } },
+    });
+    await cluster.pod(sandbox, pod.ip);
+    const late = await cluster.router();
+    const byName = await ask(late, "/", toSandbox("member", pod.port));
+    const byUid = await ask(late, "/", toSandbox("member", pod.port, { "X-Sandbox-UID": sandbox.metadata.uid ?? "" }));
+    expect([byName.status, byUid.status]).toEqual([404, 200]);
+  });
+});
