@@ -16,7 +16,7 @@ interface Comprehension {
 }
 
 // A rule without loops does each thing once. When it is this short, its cost is that of reading the object.
-const shortRule = 100;
+const shortRule = 25;
 
 /** Makes a checked expression pay, from the budget of whoever runs it, for what grows with its loops and its values. */
 export function meter(root: ASTNode): void {

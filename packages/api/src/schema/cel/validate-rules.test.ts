@@ -272,6 +272,8 @@ describe("rules that would keep the server busy are cut off", () => {
     ["self.replace('', self).size() > 0", text, "a".repeat(1_000_000)],
     ["self.split('').map(x, self.split('')).size() > 0", text, "ab".repeat(20_000)],
     ["self.matches('(a|aa)+(b|bb)+(c|cc)+(d|dd)+')", text, "a".repeat(1_000_000)],
+    ["self.all(x, 'a'.matches(x) || true)", texts, count(3000).map((at) => `${at}(a|b){900}`)],
+    [Array.from({ length: 60 }, () => "self == self.map(x, x)").join(" && "), numbers, count(20_000)],
   ];
   test.for(cases)("%s", ([rule, schema, value]) => {
     expect(errorsOf(ruled(schema, { rule }), value)).toEqual([expect.stringContaining(tooLong)]);

@@ -1,10 +1,11 @@
-import { findAll, isPattern, matchesPattern } from "../../pattern.ts";
+import { compileSteps, findAll, isPattern, matchesPattern } from "../../pattern.ts";
 import { spend } from "../budget.ts";
 import type { Library } from "./library.ts";
 
-/** RE2 takes time in proportion to both. */
+/** RE2 takes time in proportion to both, and to what a pattern is written out when it sees it first. */
 function pay(text: string, pattern: string): void {
   spend((1 + text.length / 5) * (1 + pattern.length / 4));
+  spend(8 * compileSteps(pattern));
   if (!isPattern(pattern)) throw new Error(`error parsing regexp: ${JSON.stringify(pattern)}`);
 }
 
