@@ -1,0 +1,170 @@
+/** A way out of a sandbox that somebody may try, as a program to run inside, and what it prints when it leads nowhere. */
+export interface Attempt {
+  readonly name: string;
+  readonly script: string;
+  /** Where the sandbox has a kernel of its own, some things are allowed that harm nobody: then only this counts. */
+  readonly expected: RegExp;
+  /** Not where the kernel is the machine's: there it is refused. */
+  readonly only?: "gvisor" | "runc";
+}
+
+const python = (lines: string): string => `python3 -c ${quote(lines)}`;
+const quote = (text: string): string => `'${text.replaceAll("'", `'"'"'`)}'`;
+
+/** Calls a system call by its number for x86-64 and arm64, and prints what came of it. */
+const syscall = (numbers: readonly [number, number], args: string): string =>
+  python(`
+import ctypes, os, platform
+libc = ctypes.CDLL(None, use_errno=True)
+number = ${numbers[0]} if platform.machine() == "x86_64" else ${numbers[1]}
+result = libc.syscall(number, ${args})
+print("worked" if result >= 0 else "refused")`);
+
+const socket = (family: string, kind: string): string =>
+  python(`
+import socket
+try: socket.socket(socket.${family}, socket.${kind}, 0 if "${family}" == "AF_PACKET" else 1); print("worked")
+except OSError: print("refused")`);
+
+const refused = /^refused$/;
+const nothing = /^$/;
+
+/** What is the machine's and not the sandbox's. `canary` is in the box's data folder and in the other Pod. */
+export interface Prey {
+  readonly dataDir: string;
+  readonly canary: string;
+  readonly otherPid: number;
+}
+
+export function attempts(prey: Prey): readonly Attempt[] {
+  return [...toRead(prey), ...toChangeTheKernel, ...toReachOthers(prey)];
+}
+
+const roots = "/ /proc/1/root /proc/self/root /proc/self/cwd/../../../.. /proc/thread-self/root";
+
+function toRead({ dataDir, canary }: Prey): readonly Attempt[] {
+  return [
+    {
+      name: "the machine's passwords",
+      script: `for root in ${roots}; do cat $root/etc/shadow $root/etc/gshadow 2>/dev/null; done`,
+      expected: nothing,
+    },
+    {
+      name: "root's folder on the machine",
+      script: `for root in ${roots}; do for file in $root/root/.* $root/root/*; do [ -f "$file" ] && echo $file; done; done`,
+      expected: nothing,
+    },
+    {
+      name: "the box's data and tokens",
+      script: `for root in ${roots}; do cat $root${dataDir}/canary 2>/dev/null; [ -e $root${dataDir} ] && echo there; done`,
+      expected: nothing,
+    },
+    {
+      name: "files of other Pods and of the box, wherever they may be",
+      script: `grep -rslF ${canary} / --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=dev`,
+      expected: nothing,
+    },
+    {
+      name: "files by their number on the disk",
+      script: python(`
+import ctypes, os
+class Handle(ctypes.Structure): _fields_ = [("bytes", ctypes.c_uint), ("type", ctypes.c_int), ("data", ctypes.c_char * 8)]
+libc = ctypes.CDLL(None, use_errno=True)
+handle = Handle(8, 1, b"\\x02\\0\\0\\0\\0\\0\\0\\0")
+print("worked" if libc.open_by_handle_at(os.open("/etc/hosts", os.O_RDONLY), ctypes.byref(handle), 0) >= 0 else "refused")`),
+      expected: refused,
+    },
+  ];
+}
+
+const toChangeTheKernel: readonly Attempt[] = [
+  {
+    name: "a mount",
+    script: "mount -t tmpfs none /mnt 2>/dev/null && echo worked || echo refused",
+    expected: refused,
+  },
+  {
+    name: "a mount of the machine's disk",
+    script: "mknod /tmp/disk b 254 0 2>/dev/null && mount /tmp/disk /mnt 2>/dev/null && echo worked || echo refused",
+    expected: refused,
+  },
+  {
+    name: "a user namespace with rights of its own",
+    script: "unshare -Urm mount -t tmpfs none /mnt 2>/dev/null && echo worked || echo refused",
+    expected: refused,
+    only: "runc",
+  },
+  { name: "a kernel module", script: syscall([175, 105], 'b"x", 1, b""'), expected: refused },
+  { name: "removing a kernel module", script: syscall([176, 106], 'b"overlay", 0'), expected: refused },
+  { name: "another kernel", script: syscall([246, 104], "0, 0, 0, 0"), expected: refused },
+  { name: "a program for the kernel", script: syscall([321, 280], "0, b'\\0' * 128, 128"), expected: refused },
+  {
+    name: "a restart of the machine",
+    script: syscall([169, 142], "0xfee1dead, 672274793, 0x1234567, 0"),
+    expected: refused,
+  },
+  {
+    name: "the machine's clock",
+    script: "date -s 2000-01-01 >/dev/null 2>&1 && echo worked || echo refused",
+    expected: refused,
+  },
+  {
+    name: "the kernel's settings",
+    script: `for file in kernel/core_pattern kernel/panic kernel/modprobe vm/drop_caches fs/suid_dumpable; do
+  echo '|/tmp/evil' 2>/dev/null >/proc/sys/$file && echo $file; done; true`,
+    expected: nothing,
+  },
+  {
+    name: "the kernel's emergency key",
+    script: "echo c 2>/dev/null >/proc/sysrq-trigger && echo worked; true",
+    expected: nothing,
+  },
+  {
+    name: "devices and helpers through /sys",
+    script: `for file in /sys/kernel/uevent_helper /sys/power/state /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/release_agent; do
+  [ -e $file ] && echo /tmp/evil 2>/dev/null >$file && echo $file; done; true`,
+    expected: nothing,
+  },
+  {
+    name: "control groups",
+    script: `for folder in /sys/fs/cgroup /sys/fs/cgroup/*; do
+  [ -e $folder/cgroup.procs ] && mkdir $folder/evil 2>/dev/null && echo $folder; done; true`,
+    expected: nothing,
+    only: "runc",
+  },
+];
+
+function toReachOthers({ otherPid }: Prey): readonly Attempt[] {
+  return [
+    {
+      name: "the machine's memory and disks",
+      script:
+        "for file in /dev/mem /dev/kmem /dev/port /dev/sd* /dev/vd* /dev/nvme* /proc/kcore; do head -c 1 $file 2>/dev/null | wc -c | grep -v ^0; done; true",
+      expected: nothing,
+    },
+    {
+      name: "processes of the machine and of other Pods",
+      script: `cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -aoE 'conmo[n]|3133[7]|agent-sandbox-nod[e]'; true`,
+      expected: nothing,
+    },
+    {
+      name: "a signal to another Pod's process",
+      script: `kill -9 ${otherPid} 2>/dev/null && echo worked || echo refused`,
+      expected: refused,
+    },
+    { name: "raw packets", script: socket("AF_INET", "SOCK_RAW"), expected: refused },
+    { name: "packets of the wire", script: socket("AF_PACKET", "SOCK_RAW"), expected: refused },
+    {
+      name: "the machine's network settings",
+      script: "ip link set lo down 2>/dev/null && echo worked || echo refused",
+      expected: refused,
+      only: "runc",
+    },
+    { name: "the kernel's keys", script: "cat /proc/keys 2>/dev/null; true", expected: nothing },
+    {
+      name: "the kernel's log",
+      script: "dmesg 2>/dev/null | grep -v -i gvisor | grep -iE 'linux version|firecracker|cpu0' ; true",
+      expected: nothing,
+    },
+  ];
+}
