@@ -1,9 +1,8 @@
 import type { Pod, Sandbox, SandboxSpec } from "@agent-sandbox/api";
 import { sandboxes } from "@agent-sandbox/api";
-import { type ApiServer, createApiServer } from "@agent-sandbox/apiserver";
+import { createApiServer } from "@agent-sandbox/apiserver";
 import {
   podCache,
-  pods,
   type SandboxControllerOptions,
   serviceCache,
   startSandboxController,
@@ -15,11 +14,11 @@ import {
   Fence,
   type Informer,
   Informers,
-  isReason,
   type KubeObject,
   type Resource,
   type Transport,
 } from "@agent-sandbox/kube";
+import { startPodFaker } from "./pod-faker.ts";
 
 export const namespace = "default";
 const user = "sandbox-controller";
@@ -34,6 +33,12 @@ const rules = [
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create"] },
 ];
 
+/** An API server as its administrator, and as the controller's own user. */
+export interface ControlledServer extends AsyncDisposable {
+  readonly admin: Transport;
+  readonly controllers: Transport;
+}
+
 const rbac = (kind: string, plural: string): Resource => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
   kind,
@@ -41,20 +46,38 @@ const rbac = (kind: string, plural: string): Resource => ({
   namespaced: false,
 });
 
+/** The embedded API server, where the controller has the rights above and no others. */
+export async function startEmbedded(): Promise<ControlledServer> {
+  const server = await createApiServer({ nodeName: "node-1" });
+  const admin = createClient(server.transport);
+  const name = "sandbox-controller-alone";
+  await admin.create(rbac("ClusterRole", "clusterroles"), { metadata: { name }, rules } as KubeObject);
+  const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }];
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+  const binding = { metadata: { name }, subjects, roleRef } as KubeObject;
+  await admin.create(rbac("ClusterRoleBinding", "clusterrolebindings"), binding);
+  return {
+    admin: server.transport,
+    controllers: server.transportAs({ user, groups: ["system:authenticated"] }),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
 /**
- * The embedded API server, the Sandbox controller with no more rights than it needs, and a node that only reports. Time is
+ * An API server, the Sandbox controller with no more rights than it needs, and a node that only reports. Time is
  * real: waits end when the server tells of what they wait for.
  */
 export class SandboxServer implements AsyncDisposable {
   readonly client: Client;
   /** The controller's writes, by method and path. */
   readonly writes: string[] = [];
-  readonly #cleanup: AsyncDisposableStack;
+  readonly #cleanup = new AsyncDisposableStack();
   readonly #seen: { sandboxes: Informer<Sandbox>; pods: Informer<Pod> } & Record<string, Informer>;
 
-  private constructor(server: ApiServer, cleanup: AsyncDisposableStack) {
-    this.#cleanup = cleanup;
-    this.client = createClient(server.transport);
+  private constructor(server: ControlledServer) {
+    const cleanup = this.#cleanup;
+    cleanup.use(server);
+    this.client = createClient(server.admin);
     const informers = cleanup.use(new Informers({ client: this.client }));
     this.#seen = {
       sandboxes: informers.get(sandboxes),
@@ -62,24 +85,17 @@ export class SandboxServer implements AsyncDisposable {
       services: serviceCache(informers),
       volumeClaims: volumeClaimCache(informers),
     };
-    cleanup.use(this.#seen.pods.subscribe(({ deltas }) => deltas.forEach((delta) => this.#play(delta.old, delta.new))));
+    cleanup.use(startPodFaker({ client: this.client, informers }));
   }
 
-  static async start(options: Partial<SandboxControllerOptions> = {}): Promise<SandboxServer> {
-    const cleanup = new AsyncDisposableStack();
-    try {
-      const server = cleanup.use(await createApiServer({ nodeName: "node-1" }));
-      const world = new SandboxServer(server, cleanup);
-      await world.#grant();
-      const client = createClient(world.#counted(server.transportAs({ user, groups: ["system:authenticated"] })));
-      const informers = cleanup.use(new Informers({ client }));
-      const fence = cleanup.use(new Fence({ informers }));
-      await cleanup.use(startSandboxController({ informers, fence, ...options })).ready;
-      return world;
-    } catch (error) {
-      await cleanup.disposeAsync();
-      throw error;
-    }
+  /** The server goes with it. */
+  static async start(server: ControlledServer, options: Partial<SandboxControllerOptions>): Promise<SandboxServer> {
+    const world = new SandboxServer(server);
+    const client = createClient(world.#counted(server.controllers));
+    const informers = world.#cleanup.use(new Informers({ client }));
+    const fence = world.#cleanup.use(new Fence({ informers }));
+    await world.#cleanup.use(startSandboxController({ informers, fence, ...options })).ready;
+    return world;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -105,17 +121,14 @@ export class SandboxServer implements AsyncDisposable {
     return until(this.#seen.sandboxes, name, isWanted);
   }
 
-  untilGone(kind: "pods" | "services" | "volumeClaims" | "sandboxes", name: string): Promise<unknown> {
-    return until(this.#seen[kind] as Informer, name, (object) => object === undefined);
+  /** Marked for deletion, or gone: on a cluster another controller may have the last word on a volume. */
+  untilGoing(kind: "volumeClaims", name: string): Promise<unknown> {
+    const isGoing = (object?: KubeObject): boolean => object?.metadata?.deletionTimestamp !== undefined;
+    return until(this.#seen[kind] as Informer, name, (object) => object === undefined || isGoing(object));
   }
 
-  async #grant(): Promise<void> {
-    const name = "sandbox-controller-alone";
-    await this.client.create(rbac("ClusterRole", "clusterroles"), { metadata: { name }, rules } as KubeObject);
-    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }];
-    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
-    const binding = { metadata: { name }, subjects, roleRef } as KubeObject;
-    await this.client.create(rbac("ClusterRoleBinding", "clusterrolebindings"), binding);
+  untilGone(kind: "pods" | "services" | "sandboxes", name: string): Promise<unknown> {
+    return until(this.#seen[kind] as Informer, name, (object) => object === undefined);
   }
 
   #counted(transport: Transport): Transport {
@@ -127,24 +140,6 @@ export class SandboxServer implements AsyncDisposable {
       stream: (request) => transport.stream(request),
       close: () => transport.close(),
     };
-  }
-
-  /** As a node would: a new Pod runs, a Pod that is to go is gone. */
-  #play(before: Pod | undefined, pod: Pod | undefined): void {
-    if (pod === undefined) return;
-    const { name = "", uid = "", deletionTimestamp } = pod.metadata ?? {};
-    const ignoreGone = (error: unknown): void => {
-      if (!isReason(error, "NotFound", "Conflict")) throw error;
-    };
-    const preconditions = { uid };
-    if (deletionTimestamp !== undefined) {
-      void this.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions }).catch(ignoreGone);
-    } else if (before === undefined) {
-      const conditions = ["PodScheduled", "Ready"].map((type) => ({ type, status: "True" }));
-      const body = { status: { phase: "Running", podIP: "10.0.0.2", podIPs: [{ ip: "10.0.0.2" }], conditions } };
-      const patch = { type: "merge", body, preconditions } as const;
-      void this.client.patch(pods, { namespace, name }, patch, { subresource: "status" }).catch(ignoreGone);
-    }
   }
 }
 

@@ -1,0 +1,138 @@
+import {
+  type Condition,
+  findCondition,
+  isConditionTrue,
+  type Sandbox,
+  type SandboxSpec,
+  sandboxes,
+} from "@agent-sandbox/api";
+import { pods, secrets, services, volumeClaims } from "@agent-sandbox/controllers";
+import { isReason } from "@agent-sandbox/kube";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ControlledServer, namespace, SandboxServer } from "./sandbox-server.ts";
+
+const is = (type: string) => (sandbox: Sandbox | undefined) => isConditionTrue(sandbox?.status?.conditions, type);
+const conditionOf = (sandbox: Sandbox | undefined, type: string): Condition | undefined =>
+  findCondition(sandbox?.status?.conditions, type);
+const hasReason = (reason: string) => (sandbox: Sandbox | undefined) =>
+  conditionOf(sandbox, "Ready")?.reason === reason;
+const volume: NonNullable<SandboxSpec["volumeClaimTemplates"]> = [
+  {
+    metadata: { name: "data" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  },
+];
+
+/** The same on every API server. */
+export function describeSandboxes(server: string, start: () => Promise<ControlledServer>): void {
+  let world: SandboxServer;
+  beforeAll(async () => {
+    world = await SandboxServer.start(await start(), { runtime: { image: "sandboxd", delivery: "ImageVolume" } });
+  });
+  afterAll(async () => await world?.[Symbol.asyncDispose]());
+
+  describe(`the Sandbox controller on ${server}`, () => {
+    test("brings a Sandbox to Ready within its budget of writes", async () => {
+      world.writes.length = 0;
+      await world.create("direct");
+      const ready = await world.until("direct", is("Ready"));
+      expect(ready?.status).toMatchObject({ podIPs: [expect.stringMatching(/^10\./)] });
+      expect(world.writes.length).toBeLessThanOrEqual(4);
+      expect(world.writes[0]).toBe("POST /api/v1/namespaces/default/pods");
+    });
+
+    test("suspends within 3 writes, keeps volume and Service, and resumes with them", async () => {
+      await world.create("stateful", { service: true, volumeClaimTemplates: volume });
+      const first = await world.until("stateful", is("Ready"));
+      expect(first?.status?.serviceFQDN).toBe("stateful.default.svc.cluster.local");
+      const claim = await world.client.get(volumeClaims, { namespace, name: "data-stateful" });
+      world.writes.length = 0;
+      await world.edit("stateful", { spec: { operatingMode: "Suspended" } });
+      await world.until("stateful", is("Suspended"));
+      expect(world.writes.length).toBeLessThanOrEqual(3);
+      await world.edit("stateful", { spec: { operatingMode: "Running" } });
+      await world.until("stateful", is("Ready"));
+      const after = await world.client.get(volumeClaims, { namespace, name: "data-stateful" });
+      expect(after.metadata?.uid).toBe(claim.metadata?.uid);
+      const pod = await world.client.get(pods, { namespace, name: "stateful" });
+      expect(pod.spec?.volumes).toContainEqual({ name: "data", persistentVolumeClaim: { claimName: "data-stateful" } });
+    });
+
+    test("a deleted Sandbox takes Pod, Service and volumes with it, unless they are retained", async () => {
+      const retained = { persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain" } } as const;
+      await world.create("gone", { service: true, volumeClaimTemplates: volume });
+      await world.create("kept", { service: true, volumeClaimTemplates: volume, ...retained });
+      const names = ["gone", "kept"];
+      for (const name of names) await world.until(name, is("Ready"));
+      for (const name of names) await world.client.delete(sandboxes, { namespace, name });
+      for (const name of names) await world.untilGone("pods", name);
+      for (const name of names) await world.untilGone("services", name);
+      await world.untilGoing("volumeClaims", "data-gone");
+      const kept = await world.client.get(volumeClaims, { namespace, name: "data-kept" });
+      expect(kept.metadata?.ownerReferences).toBeUndefined();
+    });
+
+    test("runtime: Injected makes a Pod and a Secret that the server takes", async () => {
+      await world.create("injected", { runtime: "Injected" });
+      const sandbox = await world.until("injected", is("Ready"));
+      const { metadata, data } = await world.client.get(secrets, { namespace, name: "injected-runtime" });
+      expect(metadata?.ownerReferences?.[0]?.uid).toBe(sandbox?.metadata.uid);
+      expect(Buffer.from(data?.["token"] ?? "", "base64").toString()).toHaveLength(43);
+      const { spec } = await world.client.get(pods, { namespace, name: "injected" });
+      expect(spec?.containers[0]?.command).toEqual(["/opt/agent-sandbox/sandboxd", "run", "--", "sleep", "infinity"]);
+      expect(spec?.volumes).toContainEqual({
+        name: "agent-sandbox-runtime",
+        image: { reference: "sandboxd", pullPolicy: "IfNotPresent" },
+      });
+    });
+
+    test("a Sandbox whose time is up goes, with all it has", async () => {
+      await world.create("short", { service: true });
+      await world.until("short", is("Ready"));
+      await world.edit("short", { spec: { shutdownTime: new Date().toISOString(), shutdownPolicy: "Delete" } });
+      await world.untilGone("sandboxes", "short");
+      await world.untilGone("pods", "short");
+      await world.untilGone("services", "short");
+      await expect(world.client.get(services, { namespace, name: "short" })).rejects.toMatchObject({
+        reason: "NotFound",
+      });
+    });
+
+    const long = `${"n".repeat(126)}.${"m".repeat(126)}`;
+    const container = { name: "c", image: "host" };
+    test.for<[what: string, name: string, spec: Partial<SandboxSpec>]>([
+      ["a Service under a name of 253 characters", long, { service: true }],
+      ["a volume under a name of 253 characters", `v${long.slice(1)}`, { volumeClaimTemplates: volume }],
+      ["a daemon under a name of 253 characters", `d${long.slice(1)}`, { runtime: "Injected" }],
+      [
+        "a label no Pod can have",
+        "bad-label",
+        { podTemplate: { metadata: { labels: { "no spaces": "x" } }, spec: { containers: [container] } } },
+      ],
+      ["no containers", "empty", { podTemplate: { spec: { containers: [] } } }],
+      ["a volume without a name", "nameless", { volumeClaimTemplates: [{ spec: {} }] }],
+      [
+        "a mount of nothing",
+        "mount",
+        { podTemplate: { spec: { containers: [{ ...container, volumeMounts: [{ name: "x", mountPath: "/x" }] }] } } },
+      ],
+    ])("%s gives a reason, is not tried for ever, and can be deleted", async ([, name, spec]) => {
+      await world.create(name, spec);
+      const sandbox = await world.until(name, hasReason("ReconcilerError"));
+      expect(conditionOf(sandbox, "Ready")?.message).toMatch(/^Error seen: .{10}/);
+      await world.client.delete(sandboxes, { namespace, name });
+      await world.untilGone("sandboxes", name);
+      await world.untilGone("pods", name);
+    });
+
+    test("a shutdownTime that is a list is refused by the server, or told by the controller", async () => {
+      const spec = { shutdownTime: [] as unknown as string };
+      const refused = await world.create("listed", spec).then(
+        () => false,
+        (error: unknown) => isReason(error, "Invalid"),
+      );
+      const told = refused || (await world.until("listed", hasReason("ReconcilerError"))) !== undefined;
+      expect(told).toBe(true);
+    });
+  });
+}
