@@ -1,6 +1,6 @@
 import { sandboxes } from "@agent-sandbox/api";
 import { afterEach, describe, expect, test } from "vitest";
-import { pods } from "../child-caches.ts";
+import { pods, services } from "../child-caches.ts";
 import {
   hash,
   hashLabel,
@@ -90,6 +90,16 @@ describe("the Sandbox controller", () => {
       await world.user.delete(pods, { namespace, name });
       await world.settle(1_000_000);
       expect(world.pod()?.metadata?.ownerReferences).toEqual([ownedBy(world.sandbox())]);
+    });
+
+    test("nor against a Service that can never be the Sandbox's", async () => {
+      world = new SandboxWorld({ onlyLabelledChildren: true });
+      const metadata = { name, namespace, labels: { "agents.x-k8s.io/adoptable": "true" } };
+      await world.user.create(services, { metadata, spec: { clusterIP: "10.96.0.7" } });
+      await world.create({ spec: { service: true } });
+      await world.settle(3_600_000);
+      expect(world.attempts.get("create services")).toBeLessThan(40);
+      expect(world.condition("Ready")).toMatchObject({ message: expect.stringContaining("immutable") as unknown });
     });
   });
 

@@ -20,6 +20,7 @@ import type { Action, Child, Target } from "./action.ts";
 import { isUsable, standingOf, strangerProblem } from "./adoption.ts";
 import { type Observed, owns } from "./observed.ts";
 import { ensureToken } from "./runtime-token.ts";
+import { headlessProblem } from "./service.ts";
 
 const resources: Readonly<Record<Child, Resource>> = { pod: pods, service: services, volumeClaim: volumeClaims };
 
@@ -63,10 +64,17 @@ async function createOrFind(
   } catch (error) {
     if (!isReason(error, "AlreadyExists")) throw error;
     const found = await client.get(resource, placeOf(object));
-    if (isUsable(standingOf(sandbox, found))) return found;
-    // A cache may never show a stranger; tried again less and less often, it is found gone some day.
-    throw new KubeError("AlreadyExists", strangerProblem(resource.kind, found), { cause: error });
+    const problem = whyUnusable(sandbox, child, found);
+    if (problem === undefined) return found;
+    // A cache may never show what is in the way; tried again less and less often, it is found gone some day.
+    throw new KubeError("AlreadyExists", problem, { cause: error });
   }
+}
+
+function whyUnusable(sandbox: Sandbox, child: Child, found: KubeObject): string | undefined {
+  const standing = standingOf(sandbox, found);
+  if (!isUsable(standing)) return strangerProblem(resources[child].kind, found);
+  return child === "service" && standing === "adoptable" ? headlessProblem(found as Service) : undefined;
 }
 
 async function patchChild(

@@ -69,13 +69,16 @@ function repair(sandbox: Sandbox, service: Service): Action[] {
 }
 
 function adopt(sandbox: Sandbox, service: Service): Pick<ServiceFinding, "actions" | "problem"> {
-  const { clusterIP } = service.spec ?? {};
-  if (clusterIP && clusterIP !== "None") {
-    const name = service.metadata?.name;
-    const problem = `Cannot adopt Service "${name}": its clusterIP is ${clusterIP}, not None, and that field is immutable`;
-    return { actions: [], problem };
-  }
+  const problem = headlessProblem(service);
+  if (problem !== undefined) return { actions: [], problem };
   return { actions: change(sandbox, service, { followPorts: true, metadata: adoptedReferences(sandbox, service) }) };
+}
+
+/** Why a Service cannot become the headless one of a Sandbox, or undefined. */
+export function headlessProblem({ metadata, spec }: Service): string | undefined {
+  const { clusterIP } = spec ?? {};
+  if (!clusterIP || clusterIP === "None") return undefined;
+  return `Cannot adopt Service "${metadata?.name}": its clusterIP is ${clusterIP}, not None, and that field is immutable`;
 }
 
 /** The label and selector, and the ports unless they are the user's: what of them is not as it should be. */

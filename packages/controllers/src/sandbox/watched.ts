@@ -34,13 +34,12 @@ export class StateWatch {
     const before = this.#since.get(key);
     const now = this.#now();
     const entries = Object.entries(states) as [Aspect, string][];
-    if (entries.length === 0) this.#since.delete(key);
-    if (entries.length === 0) return {};
     const kept = entries.map(([aspect, identity]) => {
       const known = before?.[aspect];
       return [aspect, known?.identity === identity ? known : { identity, at: now }] as const;
     });
-    this.#since.set(key, Object.fromEntries(kept));
+    if (kept.length > 0) this.#since.set(key, Object.fromEntries(kept));
+    else this.#since.delete(key);
     return Object.fromEntries(kept.map(([aspect, { at }]) => [aspect, now - at]));
   }
 
