@@ -12,6 +12,7 @@ import type { Effects } from "./pod/effects.ts";
 import type { Machine } from "./pod/machine.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import { tearDown } from "./pod/sandbox.ts";
+import { ClaimBinder } from "./storage/claim-binder.ts";
 import type { StreamOptions } from "./streams/find-container.ts";
 import { Logs } from "./streams/logs.ts";
 import { PortForward } from "./streams/port-forward.ts";
@@ -59,6 +60,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
     new PodController({ machine, client, nodeName, hostAddress, run, log, workers: options.workers ?? 8 }),
   );
   starting.use(new Housekeeping({ client, machine, log }));
+  starting.use(new ClaimBinder({ client, layout: machine.layout, log }));
   const ready = Promise.all([registration.ready, controller.ready]).then(() => undefined);
   // Nobody has to wait for it.
   ready.catch(() => undefined);

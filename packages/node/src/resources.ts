@@ -1,5 +1,6 @@
-import type { ConfigMap, Lease, Node, Pod, Secret } from "@agent-sandbox/api";
+import type { ConfigMap, Lease, Node, PersistentVolumeClaim, Pod, Secret } from "@agent-sandbox/api";
 import type { KubeObject, Resource } from "@agent-sandbox/kube";
+import type { PersistentVolume } from "./storage/local-volume.ts";
 
 /** A request for a token, and the answer to it. */
 export interface TokenRequest extends KubeObject {
@@ -29,4 +30,24 @@ export const leases: Resource<Lease> = {
   kind: "Lease",
   plural: "leases",
   namespaced: true,
+};
+export const volumeClaims: Resource<PersistentVolumeClaim> = {
+  ...core,
+  kind: "PersistentVolumeClaim",
+  plural: "persistentvolumeclaims",
+};
+export const persistentVolumes: Resource<PersistentVolume> = {
+  apiVersion: "v1",
+  kind: "PersistentVolume",
+  plural: "persistentvolumes",
+  namespaced: false,
+};
+export interface StorageClass extends KubeObject {
+  readonly provisioner?: string;
+}
+export const storageClasses: Resource<StorageClass> = {
+  apiVersion: "storage.k8s.io/v1",
+  kind: "StorageClass",
+  plural: "storageclasses",
+  namespaced: false,
 };

@@ -1,7 +1,17 @@
 import type { Pod, PodSpec } from "@agent-sandbox/api";
 import { type Client, createClient, kubeEvents, type Transport } from "@agent-sandbox/kube";
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
-import { configMaps, leases, nodes, pods, secrets, type TokenRequest } from "../resources.ts";
+import {
+  configMaps,
+  leases,
+  nodes,
+  persistentVolumes,
+  pods,
+  secrets,
+  storageClasses,
+  type TokenRequest,
+  volumeClaims,
+} from "../resources.ts";
 
 export const nodeName = "box";
 export const namespace = "default";
@@ -25,6 +35,9 @@ export function openTestApi(): TestApi {
       kubeEvents,
       configMaps,
       secrets,
+      { ...volumeClaims, status: true },
+      { ...persistentVolumes, status: true },
+      storageClasses,
     ],
   });
   const client = createClient(withTokens(server));

@@ -3,6 +3,7 @@ import { downwardApi } from "./downward-api.ts";
 import { emptyDir } from "./empty-dir.ts";
 import { hostPath } from "./host-path.ts";
 import { imageVolume } from "./image-volume.ts";
+import { persistentVolumeClaim } from "./persistent-volume-claim.ts";
 import { projected } from "./projected.ts";
 import { secret } from "./secret.ts";
 import type { Volume, VolumeKind } from "./volume-kind.ts";
@@ -13,6 +14,7 @@ export const volumeKinds: readonly VolumeKind[] = [
   emptyDir,
   hostPath,
   imageVolume,
+  persistentVolumeClaim,
   projected,
   secret,
 ];

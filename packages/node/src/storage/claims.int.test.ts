@@ -1,0 +1,73 @@
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import type { PersistentVolumeClaim, PodSpec } from "@agent-sandbox/api";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { layoutOf } from "../layout.ts";
+import { persistentVolumes, storageClasses, volumeClaims } from "../resources.ts";
+import { cannotRun } from "../testing/runtimes.ts";
+import { namespace } from "../testing/test-api.ts";
+import { isOver, openTestBox, type TestBox } from "../testing/test-box.ts";
+import { claimFolder } from "./local-volume.ts";
+
+function script(text: string, claimName: string, readOnly = false): { spec: Partial<PodSpec> } {
+  return {
+    spec: {
+      restartPolicy: "Never",
+      containers: [
+        { name: "main", image: "host", command: ["sh", "-c", text], volumeMounts: [{ name: "v", mountPath: "/v" }] },
+      ],
+      volumes: [{ name: "v", persistentVolumeClaim: { claimName, readOnly } }],
+    },
+  };
+}
+
+let box: TestBox;
+beforeAll(async () => {
+  box = await openTestBox();
+});
+afterAll(() => box[Symbol.asyncDispose]());
+
+async function said(name: string, pod: { spec: Partial<PodSpec> }): Promise<string> {
+  await box.create(name, pod);
+  await box.api.until(name, isOver);
+  const text = await box.log(name);
+  await box.remove(name);
+  return text;
+}
+
+const claimed = (name: string): PersistentVolumeClaim => ({
+  metadata: { namespace, name },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+});
+
+test.skipIf(cannotRun)("what a Pod writes to a claim is there for the next, until the claim goes", async () => {
+  const { client, server } = box.api;
+  const { metadata } = await client.create(volumeClaims, claimed("data"));
+  const folder = claimFolder(layoutOf(box.dataDir), metadata?.uid ?? "");
+  expect(await said("writer", script("echo kept > /v/file; cat /v/file", "data"))).toBe("kept\n");
+  expect(await said("reader", script("cat /v/file; echo x > /v/y || echo refused", "data", true))).toContain(
+    "kept\nrefused",
+  );
+  const bound = server.read(volumeClaims, { namespace, name: "data" });
+  expect(bound).toMatchObject({
+    spec: { volumeName: `pvc-${metadata?.uid}` },
+    status: { phase: "Bound", capacity: { storage: "1Gi" } },
+  });
+  expect((await stat(folder)).isDirectory()).toBe(true);
+  await client.delete(volumeClaims, { namespace, name: "data" });
+  await expect.poll(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` })).toBeUndefined();
+  expect(existsSync(folder)).toBe(false);
+});
+
+test.skipIf(cannotRun)("a Pod waits for its claim", async () => {
+  await box.create("waiting", script("echo here", "late"));
+  await box.api.client.create(volumeClaims, claimed("late"));
+  await box.api.until("waiting", isOver);
+  expect(await box.log("waiting")).toBe("here\n");
+});
+
+test.skipIf(cannotRun)("the class is the one for claims that name none", async () => {
+  expect(box.api.server.read(storageClasses, { name: "local" })?.metadata?.annotations).toEqual({
+    "storageclass.kubernetes.io/is-default-class": "true",
+  });
+});

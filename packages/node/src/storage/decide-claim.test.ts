@@ -1,0 +1,61 @@
+import type { PersistentVolumeClaim } from "@agent-sandbox/api";
+import { describe, expect, test } from "vitest";
+import { layoutOf } from "../layout.ts";
+import { type ClaimAction, decideClaim } from "./decide-claim.ts";
+import { claimFolder, type PersistentVolume, volumeFor } from "./local-volume.ts";
+
+const layout = layoutOf("/data");
+
+function claim(uid: string, spec: object = {}, status?: object): PersistentVolumeClaim {
+  return {
+    metadata: { namespace: "n", name: "c", uid },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
+    ...(status && { status }),
+  };
+}
+
+const volume = (uid: string, more: Partial<PersistentVolume> = {}): PersistentVolume => ({
+  ...volumeFor(claim(uid), layout),
+  status: { phase: "Bound" },
+  ...more,
+});
+
+const bound = (uid: string, spec: object = {}): PersistentVolumeClaim =>
+  claim(uid, { volumeName: `pvc-${uid}`, ...spec }, { phase: "Bound", capacity: { storage: "1Gi" } });
+
+const what = (actions: readonly ClaimAction[]): string[] => actions.map((action) => action.do);
+
+describe("decideClaim()", () => {
+  test.each([
+    ["a new claim gets a volume", claim("a"), [], ["provision", "bind"]],
+    ["one that names our class too", claim("a", { storageClassName: "local" }), [], ["provision", "bind"]],
+    ["a claim of another class is none of ours", claim("a", { storageClassName: "fast" }), [], []],
+    ["a claim that wants no class waits for somebody else", claim("a", { storageClassName: "" }), [], []],
+    ["a claim of a certain volume waits for that", claim("a", { volumeName: "mine" }), [], []],
+    ["after a crash the binding goes on", claim("a"), [volume("a")], ["bind"]],
+    ["a half-told binding is told to the end", bound("a"), [volume("a", { status: {} })], ["bind"]],
+    ["a bound claim is left alone", bound("a"), [volume("a")], []],
+    [
+      "a claim that grew is told its size",
+      bound("a", { resources: { requests: { storage: "2Gi" } } }),
+      [volume("a")],
+      ["bind"],
+    ],
+    ["a volume goes with its claim", undefined, [volume("a")], ["reclaim"]],
+    ["a claim of the same name does not inherit", claim("b"), [volume("a")], ["reclaim", "provision", "bind"]],
+    ["a device is refused", claim("a", { volumeMode: "Block" }), [], ["refuse"]],
+    ["a copy is refused", claim("a", { dataSource: { kind: "PersistentVolumeClaim", name: "x" } }), [], ["refuse"]],
+  ] as const)("%s", (_name, given, volumes, expected) => {
+    expect(what(decideClaim({ claim: given, volumes }))).toEqual(expected);
+  });
+
+  test("a volume that is to be kept is kept", () => {
+    const kept = volume("a");
+    const spec = { ...kept.spec, persistentVolumeReclaimPolicy: "Retain" };
+    expect(decideClaim({ claim: undefined, volumes: [{ ...kept, spec }] })).toEqual([]);
+  });
+});
+
+test.each(["", "..", "a/b", "../../etc", "a\0b"])("the folder of a claim never leaves the node's: %j", (uid) => {
+  expect(() => claimFolder(layout, uid)).toThrow("no UID");
+});
