@@ -178,8 +178,10 @@ async function report(ports: ClaimPorts, seen: Observed): Promise<ClaimPass> {
   const { status, wakeAt } = decide(seen, ports.now());
   const sandbox = seen.owned[0]?.sandbox;
   if (status === undefined || semanticEqual(seen.claim.status, status, ["status"])) return { wakeAt, sandbox };
-  const dueAt = (ports.unreportedSince ?? ports.now()) + wordsLagMs;
-  if (differsInWords(seen.claim.status, status) && ports.now() < dueAt) {
+  const now = ports.now();
+  // A date that jumps back does not make the words wait for longer.
+  const dueAt = Math.min(ports.unreportedSince ?? now, now) + wordsLagMs;
+  if (differsInWords(seen.claim.status, status) && now < dueAt) {
     return { wakeAt: Math.min(wakeAt ?? dueAt, dueAt), sandbox, defers: true };
   }
   const reported = await writeStatus(ports, seen.claim, status);

@@ -123,7 +123,7 @@ describe("claims and pool members", () => {
     const candidates = new Candidates(() => undefined);
     const sandboxes = ["a", "b", "c"].map((name) => memberNamed(name));
     const caches = cachesOf({ sandboxes }, candidates);
-    const seen = observe(claim, caches, { now: epoch, firstSeenAt: epoch });
+    const seen = observe(claim, caches, { now: epoch, waitedMs: 0 });
     expect([deeds(decide(seen, epoch)), candidates.count("default/pool-uid")]).toEqual([["adopt a"], 2]);
   });
 
@@ -148,7 +148,7 @@ describe("claims and pool members", () => {
     const caches = cachesOf({ sandboxes: [pending("a")] });
     const [first, second] = ["one", "two"].map((name) => {
       const each = claimOf({}, { name, uid: name });
-      return deeds(decide(observe(each, caches, { now: epoch, firstSeenAt: epoch }), epoch));
+      return deeds(decide(observe(each, caches, { now: epoch, waitedMs: 0 }), epoch));
     });
     expect([first, second]).toEqual([[], ["create two"]]);
   });
@@ -157,11 +157,11 @@ describe("claims and pool members", () => {
     const woken: string[] = [];
     const candidates = new Candidates((key) => woken.push(key));
     const caches = cachesOf({ sandboxes: [pending("a")] }, candidates);
-    observe(claim, caches, { now: epoch, firstSeenAt: epoch });
+    observe(claim, caches, { now: epoch, waitedMs: 0 });
     const delta = { key: "default/a", old: pending("a"), new: addressed("a") };
     candidates.follow({ deltas: [delta], initial: false, wentBack: false });
     expect(woken).toEqual(["default/my-claim"]);
-    expect(deeds(decide(observe(claim, caches, { now: epoch + 100, firstSeenAt: epoch }), epoch))).toEqual(["adopt a"]);
+    expect(deeds(decide(observe(claim, caches, { now: epoch + 100, waitedMs: 100 }), epoch))).toEqual(["adopt a"]);
     expect(deeds(judge({ sandboxes: [pending("a")], now: epoch + 2_000 }))).toEqual(["create my-claim"]);
   });
 
@@ -193,9 +193,7 @@ describe("claims and pool members", () => {
     const candidates = new Candidates(() => undefined);
     const elsewhere = memberNamed("a", { metadata: { namespace: "elsewhere" } });
     const caches = cachesOf({ sandboxes: [elsewhere] }, candidates);
-    expect(deeds(decide(observe(claim, caches, { now: epoch, firstSeenAt: epoch }), epoch))).toEqual([
-      "create my-claim",
-    ]);
+    expect(deeds(decide(observe(claim, caches, { now: epoch, waitedMs: 0 }), epoch))).toEqual(["create my-claim"]);
     expect(candidates.count("elsewhere/pool-uid")).toBe(1);
   });
 
@@ -252,7 +250,7 @@ describe("claims and pool members", () => {
     const caches = cachesOf({ sandboxes: [memberNamed("a"), memberNamed("b")] });
     const all = ["one", "two", "three"].flatMap((name) => {
       const each = claimOf({}, { name, uid: name });
-      return deeds(decide(observe(each, caches, { now: epoch, firstSeenAt: epoch }), epoch));
+      return deeds(decide(observe(each, caches, { now: epoch, waitedMs: 0 }), epoch));
     });
     expect(all).toEqual(["adopt a", "adopt b", "create three"]);
   });

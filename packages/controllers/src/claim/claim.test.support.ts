@@ -47,7 +47,7 @@ export function cachesOf(scene: Scene, candidates: Candidates = new Candidates((
 
 export function look(scene: Scene = {}): Observed {
   const { claim = claimOf(), now = epoch } = scene;
-  return observe(claim, cachesOf(scene), { now, firstSeenAt: epoch });
+  return observe(claim, cachesOf(scene), { now, waitedMs: now - epoch });
 }
 
 export function judge(scene: Scene = {}): Decision {

@@ -15,6 +15,7 @@ import {
   objectKey,
   type Pass,
   type Result,
+  type Scheduler,
   systemScheduler,
 } from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
@@ -48,7 +49,7 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
   const claims = informers.get(sandboxClaims);
   const cache = informers.get(sandboxes);
   const ownWrites = new OwnWrites();
-  const memories = new ClaimMemories(() => scheduler.date());
+  const memories = new ClaimMemories(scheduler);
   const candidates = new Candidates((claim) => controller.enqueue(claim));
   const caches: ClaimCaches = {
     sandboxes: cache,
@@ -93,12 +94,12 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
 const mostQuietConflicts = 5;
 
 class ClaimPasses {
-  readonly #options: ClaimControllerOptions & { readonly scheduler: { date(): number } };
+  readonly #options: ClaimControllerOptions & { readonly scheduler: Scheduler };
   readonly #caches: ClaimCaches;
   readonly #ownWrites: OwnWrites;
 
   constructor(
-    options: ClaimControllerOptions & { readonly scheduler: { date(): number } },
+    options: ClaimControllerOptions & { readonly scheduler: Scheduler },
     caches: ClaimCaches,
     ownWrites: OwnWrites,
   ) {
@@ -110,7 +111,8 @@ class ClaimPasses {
   async run({ client, signal }: Pass, claim: SandboxClaim, memory: ClaimMemory): Promise<Result | undefined> {
     const { events, metrics } = this.#options;
     const now = (): number => this.#options.scheduler.date();
-    const seen = observe(claim, this.#caches, { now: now(), firstSeenAt: memory.firstSeenAt });
+    const waitedMs = this.#options.scheduler.now() - memory.knownSince;
+    const seen = observe(claim, this.#caches, { now: now(), waitedMs });
     const stamp = this.#stampFor(claim, memory);
     const pass = await reconcileClaim(
       {

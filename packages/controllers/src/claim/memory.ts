@@ -1,11 +1,12 @@
 import { findCondition, isConditionTrue, type SandboxClaim } from "@agent-sandbox/api";
-import { type CacheUpdate, objectKey } from "@agent-sandbox/kube";
+import { type CacheUpdate, objectKey, type Scheduler } from "@agent-sandbox/kube";
 
 /** What is remembered of a claim while it exists. Lost with the process: then its start is not measured. */
 export interface ClaimMemory {
   readonly uid: string;
-  /** By the wall clock, when this process first saw the claim. */
+  /** When this process first saw the claim: by the date, for people, and by the clock that never jumps. */
   readonly firstSeenAt: number;
+  readonly knownSince: number;
   /** Whether the time until it is first Ready can still be told. */
   isMeasurable: boolean;
   /** Attempts in a row to take a member that another write came before. */
@@ -19,10 +20,10 @@ export interface ClaimMemory {
 /** One memory for each claim in the cache. */
 export class ClaimMemories {
   readonly #byKey = new Map<string, ClaimMemory>();
-  readonly #now: () => number;
+  readonly #clock: Pick<Scheduler, "now" | "date">;
 
-  constructor(now: () => number) {
-    this.#now = now;
+  constructor(clock: Pick<Scheduler, "now" | "date">) {
+    this.#clock = clock;
   }
 
   follow({ deltas }: CacheUpdate<SandboxClaim>): void {
@@ -39,7 +40,8 @@ export class ClaimMemories {
     const known = this.#byKey.get(key);
     if (known?.uid === uid) return known;
     const isMeasurable = findCondition(claim.status?.conditions, "Ready") === undefined;
-    const memory = { uid, firstSeenAt: this.#now(), isMeasurable, conflicts: 0 };
+    const times = { firstSeenAt: this.#clock.date(), knownSince: this.#clock.now() };
+    const memory = { uid, ...times, isMeasurable, conflicts: 0 };
     this.#byKey.set(key, memory);
     return memory;
   }

@@ -141,7 +141,7 @@ describe("what is told of claims", () => {
 
   test("9.14 #205 a memory lasts as long as its claim, by UID", () => {
     let now = 1;
-    const memories = new ClaimMemories(() => now++);
+    const memories = new ClaimMemories({ date: () => now++, now: () => 0 });
     const [first, again] = [claimOf({}, { uid: "a" }), claimOf({}, { uid: "b" })];
     const follow = (old: typeof first | undefined, next: typeof first | undefined) =>
       memories.follow({ deltas: [{ key: "default/my-claim", old, new: next }], initial: false, wentBack: false });

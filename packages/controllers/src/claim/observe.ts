@@ -49,7 +49,7 @@ function ownerIdsOf(sandbox: Sandbox): string[] {
 export function observe(
   claim: SandboxClaim,
   caches: ClaimCaches,
-  { now, firstSeenAt }: { now: number; firstSeenAt: number },
+  { now, waitedMs }: { now: number /** How long the claim is known. */; waitedMs: number },
 ): Observed {
   const { namespace = "", name = "", uid } = claim.metadata;
   const pool = caches.pools.get(keyOf({ namespace, name: claim.spec.warmPoolRef.name }));
@@ -76,7 +76,7 @@ export function observe(
   };
   return pool === undefined || !needsMember(seen, now)
     ? seen
-    : seekMember(seen, pool, { caches, stamp, now, firstSeenAt });
+    : seekMember(seen, pool, { caches, stamp, now, waitedMs });
 }
 
 /** The Sandbox that the status names; else the oldest, so that every controller would choose the same. */
@@ -100,10 +100,10 @@ interface Search {
   readonly caches: ClaimCaches;
   readonly stamp: (sandbox: Sandbox) => Stamped;
   readonly now: number;
-  readonly firstSeenAt: number;
+  readonly waitedMs: number;
 }
 
-function seekMember(seen: Observed, pool: SandboxWarmPool, { caches, stamp, now, firstSeenAt }: Search): Observed {
+function seekMember(seen: Observed, pool: SandboxWarmPool, { caches, stamp, now, waitedMs }: Search): Observed {
   const { claim, blueprint, namesake } = seen;
   const { candidates, patienceMs } = caches;
   const key = objectKey(claim);
@@ -119,8 +119,7 @@ function seekMember(seen: Observed, pool: SandboxWarmPool, { caches, stamp, now,
   const accepts = (sandbox: Sandbox): boolean => !rolls || (blueprint !== undefined && !isStale(sandbox, blueprint));
   const member = candidates.take(poolId, key, accepts);
   if (member !== undefined) return { ...seen, candidate: stamp(member) };
-  const waitUntil = firstSeenAt + patienceMs;
-  if (now < waitUntil && candidates.wait(poolId, key)) return { ...seen, waitUntil };
+  if (waitedMs < patienceMs && candidates.wait(poolId, key)) return { ...seen, waitUntil: now + patienceMs - waitedMs };
   candidates.leave(key);
   return seen;
 }

@@ -1,6 +1,6 @@
-import { sandboxTemplates } from "@agent-sandbox/api";
+import { sandboxes, sandboxTemplates } from "@agent-sandbox/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { templateOf } from "../extensions.test.support.ts";
+import { memberNamed, templateOf } from "../extensions.test.support.ts";
 import { World } from "../world.test.support.ts";
 import { startTemplateController } from "./controller.ts";
 import { networkPolicies } from "./network-policies.ts";
@@ -53,6 +53,23 @@ describe("the SandboxTemplate controller", () => {
     await world.user.delete(networkPolicies, policyPlace);
     await settled();
     expect(world.server.read(networkPolicies, policyPlace)).toBeDefined();
+  });
+
+  test("Sandboxes keep their isolation when their template is deleted, as long as they live (10.2.8)", async () => {
+    await world.user.create(sandboxTemplates, wanted);
+    const member = memberNamed("a");
+    await world.user.create(sandboxes, {
+      ...member,
+      metadata: { ...member.metadata, ownerReferences: [], uid: "", resourceVersion: "" },
+    });
+    await settled();
+    const { spec } = world.server.read(networkPolicies, policyPlace) ?? {};
+    await world.user.delete(sandboxTemplates, place);
+    await settled();
+    expect(world.server.read(networkPolicies, policyPlace)?.spec).toEqual(spec);
+    await world.user.delete(sandboxes, { namespace: "default", name: "a" });
+    await settled();
+    expect(world.server.read(networkPolicies, policyPlace)).toBeUndefined();
   });
 
   test("9.7 #97 leaves a stranger's policy, without trying again and again, and makes its own when that goes", async () => {

@@ -1,7 +1,25 @@
-import { sandboxTemplates } from "@agent-sandbox/api";
-import { Controller, keyOf, parseKey, type RunnerMetrics, watching } from "@agent-sandbox/kube";
+import {
+  type NetworkPolicy,
+  nameHash,
+  type Sandbox,
+  sandboxes,
+  sandboxTemplateRefAnnotation,
+  sandboxTemplateRefHashLabel,
+  sandboxTemplates,
+} from "@agent-sandbox/api";
+import {
+  Controller,
+  controllerKey,
+  type Informer,
+  keyOf,
+  parseKey,
+  type RunnerMetrics,
+  type Trigger,
+  watching,
+} from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
-import { reconcileTemplate } from "./apply.ts";
+import { applyDecision } from "./apply.ts";
+import { decide, decideWithoutTemplate } from "./decide.ts";
 import { defaultRouterPlace, type RouterPlace } from "./desired-policy.ts";
 import { networkPolicies, policyNameOf, templateNameOf } from "./network-policies.ts";
 
@@ -13,33 +31,82 @@ export interface TemplateControllerOptions extends ControllerContext {
   readonly metrics?: RunnerMetrics;
 }
 
-/** Keeps the NetworkPolicy of each template as the template says. */
+/** Keeps the NetworkPolicy of each template as the template says, and as it was for Sandboxes that outlive theirs. */
 export function startTemplateController(options: TemplateControllerOptions): Controller {
   const { informers, fence, log, scheduler, metrics, workers = 2, router = defaultRouterPlace } = options;
   const templates = informers.get(sandboxTemplates);
   const policies = informers.get(networkPolicies);
+  const sandboxCache = informers.get(sandboxes);
+  const byTemplate = sandboxCache.index("template-ref-hash", templateRefsOf);
+  /** Policies that were seen to go with their template, until a pass has looked at what is left of it. */
+  const lost = new Map<string, NetworkPolicy>();
   return Controller.start({
     name: "template",
     client: informers.client,
     fence,
     workers,
     primary: templates,
-    // By name and not by owner: a stranger's policy in the way matters, and so does its going.
     triggers: [
-      watching(policies, ({ metadata }) => {
-        const template = templateNameOf(metadata?.name ?? "");
-        return template === undefined ? [] : [keyOf({ namespace: metadata?.namespace ?? "", name: template })];
+      remembering(policies, lost),
+      watching(policies, policyKeysOf),
+      // The last Sandbox without template takes the policy along that was kept for it.
+      watching(sandboxCache, templateKeysOf, {
+        when: ({ new: sandbox, old }) =>
+          sandbox === undefined &&
+          old !== undefined &&
+          templateKeysOf(old).every((key) => templates.get(key) === undefined),
       }),
     ],
     ...(log && { log }),
     ...(scheduler && { scheduler }),
     ...(metrics && { metrics }),
     reconcile: async (key, { client }) => {
-      const template = templates.get(key);
-      if (template === undefined) return;
       const { name, namespace = "" } = parseKey(key);
+      const template = templates.get(key);
       const policy = policies.get(keyOf({ namespace, name: policyNameOf(name) }));
-      await reconcileTemplate(client, { template, policy, router });
+      if (template !== undefined) {
+        lost.delete(key);
+        return applyDecision(client, decide({ template, policy, router }));
+      }
+      const left = byTemplate.count(`${namespace} ${nameHash(name)}`);
+      await applyDecision(
+        client,
+        decideWithoutTemplate({ templateName: name, policy, lost: lost.get(key), sandboxes: left }),
+      );
+      lost.delete(key);
     },
   });
+}
+
+function templateRefsOf({ metadata }: Sandbox): string[] {
+  const hash = metadata.labels?.[sandboxTemplateRefHashLabel];
+  return hash === undefined ? [] : [`${metadata.namespace} ${hash}`];
+}
+
+function templateKeysOf({ metadata }: Sandbox): string[] {
+  const name = metadata.annotations?.[sandboxTemplateRefAnnotation];
+  return name === undefined ? [] : [keyOf({ namespace: metadata.namespace ?? "", name })];
+}
+
+/** By name as well as by owner: a stranger's policy in the way matters, and so does its going. */
+function policyKeysOf(policy: NetworkPolicy): string[] {
+  const { namespace = "", name = "" } = policy.metadata ?? {};
+  const owner = controllerKey(policy, sandboxTemplates);
+  const byName = templateNameOf(name);
+  const named = byName === undefined ? undefined : keyOf({ namespace, name: byName });
+  return [...new Set([owner, named].filter((key) => key !== undefined))];
+}
+
+/** Garbage collection removes a policy with its template; what it said is then known only here. */
+function remembering(policies: Informer<NetworkPolicy>, lost: Map<string, NetworkPolicy>): Trigger {
+  return {
+    synced: policies.synced,
+    connect: () =>
+      policies.subscribe(({ deltas }) => {
+        for (const { old, new: policy } of deltas) {
+          const owner = old && controllerKey(old, sandboxTemplates);
+          if (policy === undefined && old !== undefined && owner !== undefined) lost.set(owner, old);
+        }
+      }),
+  };
 }

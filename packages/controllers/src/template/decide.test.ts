@@ -1,8 +1,9 @@
 import { controllerReference, type NetworkPolicy, nameHash, sandboxTemplates } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { templateOf } from "../extensions.test.support.ts";
-import { decide, type Observed } from "./decide.ts";
+import { decide, decideWithoutTemplate, type Observed, type Remains } from "./decide.ts";
 import { defaultRouterPlace, desiredSpec } from "./desired-policy.ts";
+import { policyNameOf } from "./network-policies.ts";
 import { withSecureDefaults } from "./secure-defaults.ts";
 
 const hash = nameHash("test-template");
@@ -23,7 +24,7 @@ describe("decide()", () => {
     const fresh = templateOf();
     const { actions } = decide(seen({ template: fresh }));
     expect(actions).toEqual([
-      { do: "label-template", hash },
+      { do: "label-template", template: fresh, hash },
       {
         do: "create-policy",
         policy: {
@@ -73,14 +74,14 @@ describe("decide()", () => {
     const stored = [{ from: [{ podSelector: {} }], ports: [{ port: 80, protocol: "TCP" }] }];
     const spec = { ...desiredSpec(template, router), ingress: stored, egress: [] };
     expect(decide(seen({ template: custom, policy: policyOf() }))).toEqual({
-      actions: [{ do: "update-policy", spec }],
+      actions: [{ do: "change-policy", policy: policyOf(), change: { spec } }],
     });
     expect(decide(seen({ template: custom, policy: policyOf({ spec }) }))).toEqual({ actions: [] });
   });
 
   test.for([
     ["none is made", undefined, []],
-    ["an owned one is deleted", policyOf(), [{ do: "delete-policy" }]],
+    ["an owned one is deleted", policyOf(), [{ do: "delete-policy", policy: policyOf() }]],
     ["a stranger's survives", policyOf({ metadata: { name: "test-template-network-policy" } }), []],
   ] as const)("9.7 #96 Unmanaged: %s", ([, policy, actions]) => {
     const unmanaged = templateOf({ networkPolicyManagement: "Unmanaged" }, labelled);
@@ -110,7 +111,52 @@ describe("decide()", () => {
   test("lets in a router that runs elsewhere (10.2.12)", () => {
     const elsewhere = { namespace: "platform", labels: { app: "router" } };
     const { actions } = decide(seen({ policy: policyOf(), router: elsewhere }));
-    expect(actions).toEqual([{ do: "update-policy", spec: desiredSpec(template, elsewhere) }]);
+    expect(actions).toMatchObject([{ do: "change-policy", change: { spec: desiredSpec(template, elsewhere) } }]);
+  });
+});
+
+describe("decideWithoutTemplate() (10.2.8)", () => {
+  const keptLabels = { "agents.x-k8s.io/sandbox-template-ref-hash": hash };
+  const owned = policyOf();
+  const kept = policyOf({
+    metadata: { name: "test-template-network-policy", namespace: "default", labels: keptLabels },
+  });
+  const foreign = policyOf({ metadata: { name: "test-template-network-policy", namespace: "default" } });
+  const remains = (over: Partial<Remains> = {}): Remains => ({
+    templateName: "test-template",
+    policy: undefined,
+    lost: undefined,
+    sandboxes: 1,
+    ...over,
+  });
+  const change = { metadata: { ownerReferences: [], labels: keptLabels } };
+  const copy = { apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", ...kept };
+
+  test.for([
+    ["keeps the policy of Sandboxes that remain", { policy: owned }, [{ do: "change-policy", policy: owned, change }]],
+    ["makes it again when it went with the template", { lost: owned }, [{ do: "create-policy", policy: copy }]],
+    ["lets it go when none remain", { policy: owned, sandboxes: 0 }, []],
+    ["does not bring it back when none remain", { lost: owned, sandboxes: 0 }, []],
+    ["leaves a kept one while some remain", { policy: kept }, []],
+    ["deletes a kept one with the last", { policy: kept, sandboxes: 0 }, [{ do: "delete-policy", policy: kept }]],
+    ["leaves a stranger's alone", { policy: foreign, sandboxes: 0 }, []],
+    ["does nothing when nothing is known", {}, []],
+  ] as const)("%s", ([, over, actions]) => {
+    expect(decideWithoutTemplate(remains(over))).toEqual({ actions });
+  });
+
+  test("a template that comes back takes a kept policy over", () => {
+    const ownerReferences = [controllerReference(sandboxTemplates, template)];
+    expect(decide(seen({ policy: kept }))).toEqual({
+      actions: [{ do: "change-policy", policy: kept, change: { metadata: { ownerReferences } } }],
+    });
+  });
+});
+
+describe("policyNameOf()", () => {
+  test("stays a name for the longest template, and another for another", () => {
+    const [one, two] = ["a", "b"].map((end) => policyNameOf(`${"x".repeat(252)}${end}`));
+    expect([one?.length, two?.length, one === two]).toEqual([253, 253, false]);
   });
 });
 

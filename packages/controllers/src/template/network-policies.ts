@@ -1,4 +1,4 @@
-import type { NetworkPolicy } from "@agent-sandbox/api";
+import { type NetworkPolicy, nameHash } from "@agent-sandbox/api";
 import type { Resource } from "@agent-sandbox/kube";
 
 export const networkPolicies: Resource<NetworkPolicy> = {
@@ -9,13 +9,17 @@ export const networkPolicies: Resource<NetworkPolicy> = {
 };
 
 const suffix = "-network-policy";
+const longestName = 253;
 
-/** The one policy of a template. */
+/** The one policy of a template. A template's name may be as long as a name can be, so a long one is cut and told by its hash. */
 export function policyNameOf(templateName: string): string {
-  return `${templateName}${suffix}`;
+  const name = `${templateName}${suffix}`;
+  if (name.length <= longestName) return name;
+  const end = `-${nameHash(templateName)}${suffix}`;
+  return `${templateName.slice(0, longestName - end.length)}${end}`;
 }
 
-/** The template whose policy would have that name. */
+/** The template whose policy would have that name, unless its name is one that had to be cut. */
 export function templateNameOf(policyName: string): string | undefined {
   return policyName.endsWith(suffix) ? policyName.slice(0, -suffix.length) : undefined;
 }

@@ -51,6 +51,17 @@ describe("grantRefill()", () => {
     expect(pass(3_600 * second, 5).granted).toBe(2);
   });
 
+  test("a date that jumps back neither prolongs a hold nor takes tokens away", () => {
+    const held = walk({ replenishDelayMs: 5 * second }, 5);
+    held(3_600 * second, 5);
+    expect(held(3_601 * second, 3)).toEqual({ granted: 0, nextAt: 3_606 * second });
+    expect(held(0, 3)).toEqual({ granted: 0, nextAt: 5 * second });
+    const paced = walk({ maxPerSecond: 2 }, 5);
+    paced(3_600 * second, 0);
+    expect(paced(0, 2)).toEqual({ granted: 0, nextAt: 500 });
+    expect(paced(1 * second, 2)).toEqual({ granted: 2, nextAt: 1_500 });
+  });
+
   test("9.10 #139 with delay and rate together the delay takes no tokens, and the rate paces what follows", () => {
     const pass = walk({ replenishDelayMs: 5 * second, maxPerSecond: 2 }, 5);
     pass(0, 5);

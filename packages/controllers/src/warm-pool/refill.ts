@@ -47,7 +47,10 @@ function holdOf(
   { count, desired, now }: RefillWish,
 ): number | undefined {
   if (replenishDelayMs <= 0 || count >= desired || lastCount === undefined) return undefined;
-  return count < lastCount ? now + replenishDelayMs : holdUntil;
+  const latest = now + replenishDelayMs;
+  if (count < lastCount) return latest;
+  // A date that jumps back does not prolong a hold.
+  return holdUntil === undefined ? undefined : Math.min(holdUntil, latest);
 }
 
 /** A bucket of one second's worth, never less than one, that starts full. */
@@ -55,7 +58,7 @@ function takeTokens(memory: RefillMemory, perSecond: number, { count, want, now 
   if (perSecond <= 0) return { granted: want, memory: { ...memory, lastCount: count + want } };
   const capacity = Math.max(1, perSecond);
   const { tokens: left = capacity, countedAt = now } = memory;
-  const tokens = Math.min(capacity, left + ((now - countedAt) / 1000) * perSecond);
+  const tokens = Math.min(capacity, left + (Math.max(0, now - countedAt) / 1000) * perSecond);
   const granted = Math.min(want, Math.floor(tokens));
   const rest = tokens - granted;
   const nextAt = granted < want ? now + Math.ceil(((1 - Math.min(1, rest)) / perSecond) * 1000) : undefined;

@@ -76,7 +76,8 @@ export function reportingTime(
     statusOfType(before, "TemplateFound") !== statusOfType(status, "TemplateFound") ||
     (statusOfType(status, "Ready") === "True" && status.replicas === (pool.spec.replicas ?? 1)) ||
     isTrouble(status);
-  return isNews ? now : (memory.unreportedSince ?? now) + settings.statusLagMs;
+  // A date that jumps back does not make it wait for longer.
+  return isNews ? now : Math.min(memory.unreportedSince ?? now, now) + settings.statusLagMs;
 }
 
 function statusOfType({ conditions }: SandboxWarmPoolStatus, type: string): string | undefined {
