@@ -48,7 +48,8 @@ func (w *walk) once() (entry *Entry, again bool, err error) {
 	}()
 	for i, part := range w.parts {
 		if part == ".." {
-			return nil, true, w.climb(i)
+			err := w.climb(i)
+			return nil, err == nil, err
 		}
 		last := i == len(w.parts)-1
 		if last && w.how.KeepLink {

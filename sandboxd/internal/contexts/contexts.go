@@ -37,7 +37,7 @@ type language struct {
 
 var languages = map[string]language{
 	"python":     {programs: []string{"python3", "python"}, options: []string{"-u", "-c"}, driver: pythonDriver},
-	"javascript": {programs: []string{"node", "nodejs"}, options: []string{"--no-warnings", "-e"}, driver: nodeDriver},
+	"javascript": {programs: []string{"node", "nodejs"}, options: []string{"--no-warnings", "--expose-internals", "-e"}, driver: nodeDriver},
 }
 
 // Errors that a caller can tell apart.

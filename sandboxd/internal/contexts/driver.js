@@ -1,19 +1,16 @@
 // Runs code that arrives on descriptor 3 in one lasting scope and reports on descriptor 4, a JSON value per line.
-const { writeSync, createReadStream } = require("node:fs");
+const { writeSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const { Socket } = require("node:net");
 const { createInterface } = require("node:readline");
-const { PassThrough } = require("node:stream");
 const { inspect } = require("node:util");
-const repl = require("node:repl");
+const vm = require("node:vm");
+const { processTopLevelAwait } = require("internal/repl/await");
 
 const limit = 4 * 1024 * 1024;
 const rich = Symbol.for("Jupyter.display");
 let count = 0;
-
-// The interpreter of Node's own prompt: it keeps declarations between calls and knows top-level await.
-const session = repl.start({
-  prompt: "", input: new PassThrough(), output: process.stderr, terminal: false, useGlobal: true, breakEvalOnSigint: true,
-});
-process.on("SIGINT", () => {});
+let interrupt = () => {};
 
 function emit(event) {
   const data = Buffer.from(`${JSON.stringify(event)}\n`);
@@ -29,16 +26,14 @@ function emit(event) {
 function bundle(value) {
   const data = { "text/plain": inspect(value).slice(0, limit) };
   try {
-    const more = value?.[rich]?.();
-    for (const [mime, content] of Object.entries(more ?? {})) {
+    for (const [mime, content] of Object.entries(value?.[rich]?.() ?? {})) {
       if ((typeof content === "string" ? content : JSON.stringify(content)).length <= limit) data[mime] = content;
     }
   } catch {}
   return data;
 }
 
-function failure(thrown) {
-  const error = thrown instanceof repl.Recoverable ? thrown.err : thrown;
+function failure(error) {
   const isError = typeof error === "object" && error !== null && "message" in error;
   return {
     type: "error",
@@ -48,29 +43,57 @@ function failure(thrown) {
   };
 }
 
+const options = (filename) => ({ filename, importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER });
+
+// A script cannot wait: code that does is rewritten as Node's own prompt does it, so that declarations outlive it.
+function compile(code, filename) {
+  try {
+    return { script: new vm.Script(code, options(filename)), waits: false };
+  } catch (error) {
+    const rewritten = error instanceof SyntaxError && /\bawait\b/.test(code) ? processTopLevelAwait(code) : null;
+    if (rewritten === null) throw error;
+    return { script: new vm.Script(rewritten, options(filename)), waits: true };
+  }
+}
+
+async function run(code) {
+  const { script, waits } = compile(code, `cell-${count}.js`);
+  let value = script.runInThisContext({ breakOnSigint: true });
+  if (waits) {
+    const interrupted = new Promise((_, reject) => { interrupt = () => reject(new Error("interrupted")); });
+    try {
+      value = (await Promise.race([value, interrupted]))?.value;
+    } finally {
+      interrupt = () => {};
+    }
+  }
+  if (value !== undefined) emit({ type: "result", data: bundle(value) });
+}
+
+globalThis.require = createRequire(`${process.cwd()}/`);
 globalThis.display = (...values) => {
   for (const value of values) emit({ type: "display", data: bundle(value) });
 };
+process.on("SIGINT", () => interrupt());
+// What fails after its cell has ended must not take the other cells' variables with it.
+process.on("uncaughtException", (error) => console.error("Uncaught", error));
 
-function run(code) {
-  return new Promise((resolve) => {
-    session.eval(`${code}\n`, session.context, `cell-${count}.js`, (error, value) => {
-      if (error) emit(failure(error));
-      else if (value !== undefined) emit({ type: "result", data: bundle(value) });
-      resolve();
-    });
-  });
-}
+const flushed = (stream) => new Promise((resolve) => stream.write("", resolve));
 
 let queue = Promise.resolve();
-createInterface({ input: createReadStream(null, { fd: 3 }) }).on("line", (line) => {
-  queue = queue.then(async () => {
-    count++;
-    try {
-      await run(JSON.parse(line).code);
-    } catch (error) {
-      emit(failure(error));
-    }
-    emit({ type: "end", execution_count: count });
-  });
-}).on("close", () => process.exit());
+// A socket, not a file: a thread that waits in read() would keep process.exit() from ending.
+createInterface({ input: new Socket({ fd: 3, readable: true, writable: false }) })
+  .on("line", (line) => {
+    queue = queue.then(async () => {
+      count++;
+      try {
+        await run(JSON.parse(line).code);
+      } catch (error) {
+        emit(failure(error));
+      }
+      await flushed(process.stdout);
+      await flushed(process.stderr);
+      emit({ type: "end", execution_count: count });
+    });
+  })
+  .on("close", () => process.exit());
