@@ -1,11 +1,7 @@
-/** What the runtime inside a sandbox says about itself; anything it does not say counts as nothing. */
-export interface RuntimeReport {
-  readonly busy?: unknown;
-  readonly [field: string]: unknown;
-}
-
-/** Whether somebody inside the sandbox is at work. What makes no sense is no work: it must not keep a sandbox awake. */
+/**
+ * Whether the runtime inside a sandbox says that it is at work: commands run, streams are open or a lease is held. What
+ * makes no sense is no work: it must not keep a sandbox awake.
+ */
 export function isBusy(report: unknown): boolean {
-  if (typeof report !== "object" || report === null) return false;
-  return (report as RuntimeReport).busy === true;
+  return typeof report === "object" && report !== null && "busy" in report && report.busy === true;
 }

@@ -29,6 +29,8 @@ export interface Knock {
   /** From a client certificate that was verified. */
   readonly certificate: User | undefined;
   readonly isUpgrade: boolean;
+  /** RFC 9112, 3.2: from this version on a request without a Host is none. */
+  readonly needsHost: boolean;
 }
 
 /** A request that could be read. `route` is absent when it names no sandbox. */
@@ -81,6 +83,7 @@ export class FrontDoor {
     if (split === undefined) throw new RouterError("InvalidRequest", "Invalid request target.");
     const { target, authority } = split;
     const host = authority ?? head.host;
+    if (knock.needsHost && head.host === undefined) throw new RouterError("InvalidRequest", "Host header is required.");
     const found = findRoute({ host, target, headers: head.route }, this.#options.routes);
     if ("error" in found) throw new RouterError("InvalidRequest", found.error);
     return { knock, head, host, target, route: "route" in found ? found.route : undefined };

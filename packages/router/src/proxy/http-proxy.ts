@@ -65,7 +65,14 @@ export class HttpProxy {
       if (!response.writableFinished) cancellation.cancel(new CallerGone());
     });
     try {
-      const knock = { method, url, rawHeaders: request.rawHeaders, ...channel, isUpgrade: false };
+      const knock = {
+        method,
+        url,
+        rawHeaders: request.rawHeaders,
+        ...channel,
+        isUpgrade: false,
+        needsHost: request.httpVersion === "1.1",
+      };
       const reading = this.#options.door.read(knock, visit);
       const { expectsContinue = false } = channel;
       await this.#serve(reading, { request, response, visit, cancellation, expectsContinue }, isGrpc);

@@ -39,8 +39,10 @@ export class Protocols {
   readonly #http1: HttpServer;
   readonly #http2: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #headMs: number;
 
   constructor(options: ProtocolOptions) {
+    this.#headMs = options.headMs;
     this.#http1 = http1Server(options);
     this.#http2 = http2Server(options);
     this.#http2.on("session", (session) => {
@@ -53,12 +55,15 @@ export class Protocols {
   /** By what the caller says first: it is one or the other. */
   accept(socket: Socket): void {
     socket.on("error", () => undefined);
+    const tooSlow = (): void => void socket.destroy();
+    socket.setTimeout(this.#headMs, tooSlow);
     const decide = (): void => {
       const first = socket.read() as Buffer | null;
       if (first === null) {
         if (!socket.readableEnded && !socket.destroyed) socket.once("readable", decide);
         return;
       }
+      socket.setTimeout(0, tooSlow);
       socket.unshift(first);
       const isHttp2 = first.subarray(0, preface.length).equals(preface.subarray(0, first.length));
       // Fewer bytes than tell the two apart: HTTP/1.1 has no method "PRI", so its parser will refuse them.
@@ -100,8 +105,10 @@ function http1Server({ handlers, maxHeaderBytes, headMs, idleMs }: ProtocolOptio
     requestTimeout: 0,
     connectionsCheckingInterval: 1000,
     shouldUpgradeCallback: maySwitch,
+    // Answered like everything else, by the front door.
+    requireHostHeader: false,
   });
-  // Node drops what exceeds this without a word; the size of the head is the limit instead.
+  // Some versions of Node drop what exceeds this without a word; the size of the head is the limit instead.
   server.maxHeadersCount = 0;
   server.on("request", (request, response) => void handlers.request(request, response, channelOf(request.socket)));
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
@@ -114,6 +121,8 @@ function http1Server({ handlers, maxHeaderBytes, headMs, idleMs }: ProtocolOptio
     void handlers.connect(request, socket, head, channelOf(request.socket));
   });
   server.on("clientError", refuseClient);
+  // It listens nowhere itself, and looks for slow callers only once it believes that it does.
+  server.emit("listening");
   return server;
 }
 

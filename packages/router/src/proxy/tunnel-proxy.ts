@@ -35,7 +35,7 @@ export class TunnelProxy {
     const cancellation = cancelledWith(socket);
     try {
       const reading = door.readTunnel(
-        { method: "CONNECT", url, rawHeaders: request.rawHeaders, ...channel, isUpgrade: true },
+        { method: "CONNECT", url, rawHeaders: request.rawHeaders, ...channel, isUpgrade: true, needsHost: false },
         visit,
       );
       using guest = await door.admit(reading, reading.route, visit);

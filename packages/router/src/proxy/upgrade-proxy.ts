@@ -58,7 +58,7 @@ export class UpgradeProxy {
     const response = responseOn(request, socket);
     const early = new EarlyBytes(socket, head, () => cancellation.cancel(new CallerGone()));
     try {
-      const knock = { method, url, rawHeaders: request.rawHeaders, ...channel, isUpgrade: true };
+      const knock = { method, url, rawHeaders: request.rawHeaders, ...channel, isUpgrade: true, needsHost: true };
       const reading = door.read(knock, visit);
       const { route } = reading;
       if (route === undefined) throw new RouterError("InvalidRequest", routeErrors.missingId);
