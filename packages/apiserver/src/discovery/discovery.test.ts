@@ -56,6 +56,8 @@ describe("discovery", () => {
       verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
       shortNames: ["po"],
       categories: ["all"],
+      // The one that every Kubernetes gives it.
+      storageVersionHash: "xPOwRZ+Yhw8=",
     });
   });
 

@@ -1,8 +1,10 @@
+import { createHash } from "node:crypto";
 import { pathNotFound } from "../api-error.ts";
 import { openApiReply } from "../openapi/openapi-reply.ts";
 import type { ApiRequest, ObjectReply, Reply } from "../request/api-request.ts";
 import type { RequestPath } from "../request/request-path.ts";
 import { kubernetesVersion } from "../resources/builtin-definitions.ts";
+import type { ResourceDefinition } from "../resources/definition.ts";
 import type { Registry, ServedResource } from "../resources/registry.ts";
 import { aggregatedDiscovery, wantsAggregated } from "./aggregated.ts";
 import { subresourcesOf, verbsOf } from "./served-verbs.ts";
@@ -99,7 +101,9 @@ function resourceList(registry: Registry, apiVersion: string): ObjectReply {
   const served = registry.under(apiVersion);
   if (served.length === 0) throw pathNotFound();
   const resources = served.flatMap(resourceEntries);
-  return reply({ kind: "APIResourceList", apiVersion: "v1", groupVersion: apiVersion, resources });
+  // The oldest group had no versions of discovery yet, and has none still.
+  const version = apiVersion === "v1" ? {} : { apiVersion: "v1" };
+  return reply({ kind: "APIResourceList", ...version, groupVersion: apiVersion, resources });
 }
 
 function resourceEntries(served: ServedResource): object[] {
@@ -112,6 +116,7 @@ function resourceEntries(served: ServedResource): object[] {
     verbs: verbsOf(served),
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
+    ...(served.definition.review === undefined ? { storageVersionHash: storageHash(served.definition) } : {}),
   };
   const parts = subresourcesOf(served).map(({ name, ...rest }) => ({
     name: `${plural}/${name}`,
@@ -120,6 +125,12 @@ function resourceEntries(served: ServedResource): object[] {
     ...rest,
   }));
   return [main, ...parts];
+}
+
+/** By a change of it, clients know that objects may be stored in another version than before. */
+function storageHash({ versions, kind }: ResourceDefinition): string {
+  const [{ group, version }] = versions;
+  return createHash("sha256").update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString("base64");
 }
 
 function reply(body: object): ObjectReply {

@@ -11,9 +11,22 @@ const objectVerbs: readonly string[] = [
   "watch",
 ];
 
+/** In the order that Kubernetes has for them. */
+const customVerbs: readonly string[] = [
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "create",
+  "update",
+  "watch",
+];
+
 /** Questions can only be asked. */
 export function verbsOf({ definition }: ServedResource): readonly string[] {
   if (definition.review !== undefined) return ["create"];
+  if (!definition.typed) return customVerbs;
   return definition.deletesCollections ? objectVerbs : objectVerbs.filter((verb) => verb !== "deletecollection");
 }
 

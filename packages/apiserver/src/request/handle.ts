@@ -1,4 +1,4 @@
-import { ApiError, notFound, pathNotFound } from "../api-error.ts";
+import { ApiError, badRequest, notFound, pathNotFound } from "../api-error.ts";
 import { type ApiObject, isJsonObject } from "../api-object.ts";
 import { openIdReply } from "../auth/openid.ts";
 import { tokenRequestReply } from "../auth/token-request.ts";
@@ -110,6 +110,7 @@ async function routeResource(call: ReplyContext, target: Target): Promise<Reply>
     return routeObject(negotiated(call), target);
   }
   if (subresource === "scale" && version.scale !== undefined) return routeScale(call, target);
+  if (!definition.typed) throw notFound(subjectOf(target, target.name));
   if (subresource === "token" && definition.id === "serviceaccounts") return routeToken(call, target);
   return routePart(call, target);
 }
@@ -150,7 +151,7 @@ async function routeCollection(call: NegotiatedContext, target: Target): Promise
       return listReply(call, target, { items, metadata: { resourceVersion: String(context.store.revision) } });
     }
     default:
-      throw methodNotAllowed();
+      throw target.definition.typed ? methodNotAllowed() : badRequest("name must be provided");
   }
 }
 

@@ -77,8 +77,10 @@ function misfit(asked: string, why: string): ApiError {
   return new ApiError("NotAcceptable", `you requested ${asked}, but ${why}`);
 }
 
+/** Lists of custom kinds say that there is no other page, where those of built-in ones say nothing. */
 function plainList({ definition, version }: Target, { items, metadata }: Listed): object {
-  return { apiVersion: version.apiVersion, kind: `${definition.kind}List`, metadata, items };
+  const shown = definition.typed ? metadata : { continue: "", ...metadata };
+  return { apiVersion: version.apiVersion, kind: `${definition.kind}List`, metadata: shown, items };
 }
 
 export function watchReply(call: NegotiatedContext, target: Target): WatchReply {
