@@ -38,6 +38,8 @@ export interface MachineOptions {
   readonly allow?: Partial<Allowances>;
   /** How long containers that end wait before they start again. Default: the kubelet's 10 s to 5 min. */
   readonly backoff?: BackoffPolicy;
+  /** How often what Pods have on the disk is counted. Default 10 s. */
+  readonly diskCheckMs?: number;
   readonly now?: () => number;
 }
 
@@ -103,6 +105,8 @@ export async function openMachine(
     },
     capacity: await capacityOf(layout.dataDir),
     capabilities: boundingSet(await readFile("/proc/self/status", "utf8")),
+    bootId: (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim(),
+    diskCheckMs: options.diskCheckMs ?? 10_000,
     now: options.now ?? Date.now,
   };
 }

@@ -198,7 +198,7 @@ describe.skipIf(cannotRun)("volumes", () => {
   let hostFolder: string;
   beforeAll(async () => {
     hostFolder = await mkdtemp(join(tmpdir(), "node-host-"));
-    box = await openTestBox({ allow: { hostPaths: [hostFolder] } });
+    box = await openTestBox({ allow: { hostPaths: [hostFolder] }, diskCheckMs: 300 });
     await box.putConfigMap("settings", { color: "green", shape: "round" });
     await box.putSecret("keys", { token: "s3cret" });
   });
@@ -250,6 +250,29 @@ describe.skipIf(cannotRun)("volumes", () => {
       .poll(() => box.events("host-root").at(-1))
       .toContain('FailedMount: MountVolume.SetUp failed for volume "v" : hostPath "/etc": it is not below a folder');
     await Promise.all(["host-path", "host-root"].map((name) => box.remove(name)));
+  });
+
+  test.for([
+    ["a volume", "/v/x", { sizeLimit: "1Mi" }, {}, 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". '],
+    [
+      "its root folder",
+      "/root/x",
+      {},
+      { "ephemeral-storage": "1Mi" },
+      'Container main exceeded its local ephemeral storage limit "1Mi". ',
+    ],
+  ] as const)("a Pod that fills %s beyond its limit is evicted", async ([what, file, emptyDir, limits, message]) => {
+    const name = `evicted-${what.length}`;
+    const script = `head -c 4000000 /dev/zero > ${file}; trap "exit 0" TERM; while :; do sleep 0.1; done`;
+    const main = { volumeMounts: [{ name: "v", mountPath: "/v" }], resources: { limits } };
+    await box.create(
+      name,
+      podOf({ name, script, prints: "", main, spec: { volumes: [{ name: "v", emptyDir }] } }, "runc"),
+    );
+    const pod = await box.api.until(name, hasPhase("Failed"));
+    expect(pod.status).toMatchObject({ reason: "Evicted", message });
+    expect(box.events(name)).toContain(`Evicted: ${message}`);
+    await box.remove(name);
   });
 
   test("what is missing is told as FailedMount, and the Pod starts when it is there", async () => {

@@ -31,7 +31,7 @@ function input(container: Partial<Container> = {}, spec: Partial<Pod["spec"]> = 
     mounts: [{ destination: "/work", type: "bind", source: "/data/volumes/scratch", options: ["rbind"] }],
     annotations: { role: "alone" },
     machine,
-    resources: resourcesFor(main, { memoryBytes: 1000, pids: 7 }, false),
+    resources: resourcesFor(main, { memoryBytes: 1000, pids: 7, diskBytes: 1 }, false),
   };
 }
 

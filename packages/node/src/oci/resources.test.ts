@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { resourcesFor } from "./resources.ts";
+import { podResources, resourcesFor } from "./resources.ts";
 
-const defaults = { memoryBytes: 1000, pids: 7 };
+const defaults = { memoryBytes: 1000, pids: 7, diskBytes: 1 };
 const devices = [{ allow: false, access: "rwm" }];
 
 describe("resourcesFor()", () => {
@@ -36,5 +36,31 @@ describe("resourcesFor()", () => {
       pids: { limit: 7 },
       ...expected,
     });
+  });
+});
+
+describe("podResources()", () => {
+  const container = (memory: string, cpu?: string) => ({
+    name: "c",
+    resources: { limits: { memory, ...(cpu !== undefined && { cpu }) } },
+  });
+  test("is the sum of what lives together, and no less than an init container's", () => {
+    const sidecar = { ...container("10", "1"), restartPolicy: "Always" };
+    const spec = {
+      initContainers: [sidecar, container("50", "1")],
+      containers: [container("20", "1"), container("5", "1")],
+    };
+    expect(podResources({ spec }, defaults, true)).toEqual({
+      devices,
+      memory: { limit: 50, swap: 50 },
+      cpu: { shares: 3072, quota: 300_000, period: 100_000 },
+      pids: { limit: 21 },
+    });
+  });
+
+  test("has no limit of processor time when one container has none", () => {
+    const spec = { containers: [container("20", "1"), container("5")] };
+    expect(podResources({ spec }, defaults, false)).toMatchObject({ memory: { limit: 25 }, cpu: { shares: 1026 } });
+    expect(podResources({ spec }, defaults, false).cpu).not.toHaveProperty("quota");
   });
 });

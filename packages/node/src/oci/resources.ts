@@ -6,9 +6,11 @@ import type { OciResources } from "./spec.ts";
 export interface ResourceDefaults {
   readonly memoryBytes: number;
   readonly pids: number;
+  /** What all of a Pod may have on the disk: what its containers write, their logs, and its emptyDirs. */
+  readonly diskBytes: number;
 }
 
-export const resourceDefaults: ResourceDefaults = { memoryBytes: 2 * 2 ** 30, pids: 1024 };
+export const resourceDefaults: ResourceDefaults = { memoryBytes: 2 * 2 ** 30, pids: 1024, diskBytes: 20 * 2 ** 30 };
 
 const cpuPeriodMicroseconds = 100_000;
 /** The kernel refuses a quota below one millisecond. */

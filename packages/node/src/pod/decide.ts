@@ -24,6 +24,8 @@ export interface Observed {
   readonly tasks: Readonly<Record<string, TaskState>>;
   /** Of the objects the Pod's volumes are filled from. */
   readonly sourcesVersion: string;
+  /** The Pod takes more of the machine than it may. */
+  readonly excess?: Problem | undefined;
 }
 
 /** Each action can be carried out on its own and repeated safely. */
@@ -55,6 +57,8 @@ export interface Decision {
 }
 
 const defaultGraceSeconds = 30;
+/** Who takes what is everybody's does not get long to take more. */
+const evictionGraceMs = 1000;
 /** The exit code of a process that was killed: the best guess about one whose end nobody saw. */
 const unknownExitCode = 137;
 
@@ -94,12 +98,15 @@ function terminationOf(id: string, { run, stopping }: ContainerRecord, { exit }:
   return { ...marks, finishedAt: exit.finishedAt, exitCode: exit.code, reason };
 }
 
-function decideDeletion(pod: Pod, { record, tasks }: Observed, now: number): Decision {
+function decideDeletion(pod: Pod, seen: Observed, now: number): Decision {
+  const { record, tasks } = seen;
   if (record === undefined) return { actions: [{ do: "delete-from-api" }] };
   const graceMs = 1000 * (pod.metadata?.deletionGracePeriodSeconds ?? graceSecondsOf(pod));
   const { actions, wakeAt, done } = planStop({ pod, record, tasks, graceMs, because: "deleted" }, now);
   if (done) return { actions: [{ do: "tear-down" }] };
-  return { actions, ...(wakeAt !== undefined && { wakeAt }) };
+  if (actions.length > 0 || isOver(pod.status?.phase)) return { actions, ...(wakeAt !== undefined && { wakeAt }) };
+  const status = podStatus({ ...seen, pod, record }, now);
+  return { actions, status, ...(wakeAt !== undefined && { wakeAt }) };
 }
 
 function decideRunning(pod: Pod, record: PodRecord, seen: Observed, now: number): Decision {
@@ -109,9 +116,13 @@ function decideRunning(pod: Pod, record: PodRecord, seen: Observed, now: number)
     const message = "Pod was active on the node longer than the specified deadline";
     return { actions: [{ do: "record-verdict", verdict: { reason: "DeadlineExceeded", message } }] };
   }
+  if (seen.excess !== undefined && record.verdict === undefined) {
+    return { actions: [{ do: "record-verdict", verdict: seen.excess }] };
+  }
   const before = prerequisites(pod, record, seen, now);
   if (before.length > 0) return { actions: before };
-  const view = { pod, record, seen, graceMs: 1000 * graceSecondsOf(pod) };
+  const graceMs = record.verdict?.reason === "Evicted" ? evictionGraceMs : 1000 * graceSecondsOf(pod);
+  const view = { pod, record, seen, graceMs };
   const { actions, wakes } = planContainers(view, now);
   if (actions.length > 0) return { actions };
   const times = [...wakes, deadline, record.refreshVolumesAt].filter((time) => time !== undefined && time > now);

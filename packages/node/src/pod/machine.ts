@@ -24,6 +24,10 @@ export interface Machine {
   readonly capacity: NodeCapacity;
   /** All that this process could give to a container. */
   readonly capabilities: readonly string[];
+  /** Another after each start of the machine. */
+  readonly bootId: string;
+  /** How often what Pods have on the disk is counted. */
+  readonly diskCheckMs: number;
   /** Wall-clock milliseconds. */
   readonly now: () => number;
 }

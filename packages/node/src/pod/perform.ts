@@ -47,8 +47,11 @@ export async function perform(
       return beginStop(effects, seen.pod, recordOf(seen), action);
     case "signal":
       return signalContainer(machine, recordOf(seen), action.container, action.signal);
-    case "record-verdict":
-      return machine.records.write({ ...recordOf(seen), verdict: action.verdict });
+    case "record-verdict": {
+      const { reason, message } = action.verdict;
+      await machine.records.write({ ...recordOf(seen), verdict: action.verdict });
+      return effects.tell(podOf(seen), { type: "Warning", reason, text: message });
+    }
     case "release":
       return release(effects, recordOf(seen));
     case "tear-down":

@@ -22,12 +22,14 @@ import { pods } from "../resources.ts";
 import { referencesOf } from "../volume/references.ts";
 import { Sources } from "../volume/sources.ts";
 import type { Action, Observed } from "./decide.ts";
+import { DiskWatch } from "./disk-watch.ts";
 import type { Effects, PodNote } from "./effects.ts";
 import { observeLives } from "./lives.ts";
 import type { Machine } from "./machine.ts";
 import { fieldPathOf, memberNamed } from "./members.ts";
 import { perform } from "./perform.ts";
 import { reconcile } from "./reconcile.ts";
+import { sourcesVersion } from "./sandbox.ts";
 import { Tasks } from "./tasks.ts";
 
 export interface PodControllerOptions {
@@ -44,6 +46,8 @@ export interface PodControllerOptions {
 
 /** For what no event tells: a container whose monitor was killed. */
 const lookAgainMs = 60_000;
+/** Timers know no more than some weeks; a Pod may have years. */
+const longestWaitMs = 3_600_000;
 /** A start that failed is tried again after a second, two, four, up to five minutes. */
 const backoff = { firstMs: 1000, longestMs: 300_000 };
 
@@ -63,6 +67,7 @@ export class PodController implements AsyncDisposable {
   readonly #tasks: Tasks;
   readonly #probes: Probes;
   readonly #sources: Sources;
+  readonly #disk: DiskWatch;
   readonly #cleanup = new AsyncDisposableStack();
   #timer: Disposable | undefined;
 
@@ -97,6 +102,8 @@ export class PodController implements AsyncDisposable {
       for (const { metadata } of this.#bySource.get(key)) look(metadata?.uid ?? "");
     };
     this.#sources = this.#cleanup.use(new Sources({ client, informers: this.#informers, onChange }));
+    const podOf = (uid: string): Pod | undefined => this.#byUid.get(uid)[0];
+    this.#disk = this.#cleanup.use(new DiskWatch({ machine, podOf, onExcess: look, log }));
     this.ready = this.#start();
     // Nobody has to wait for it.
     this.ready.catch(() => undefined);
@@ -151,7 +158,8 @@ export class PodController implements AsyncDisposable {
           this.#tell(pod, { type: "Warning", reason: eventReasons[reason] ?? "Failed", text: message }),
         now: machine.now,
       });
-      return { requeueAfterMs: wakeAt === undefined ? undefined : Math.max(0, wakeAt - machine.now()) };
+      const afterMs = wakeAt === undefined ? undefined : Math.max(0, wakeAt - machine.now());
+      return { requeueAfterMs: afterMs === undefined ? undefined : Math.min(longestWaitMs, afterMs) };
     } catch (error) {
       // Somebody else wrote to the Pod in the meantime. The next pass begins when the cache shows it.
       if (isReason(error, "Conflict", "NotFound")) return { requeueAfterMs: 0 };
@@ -171,7 +179,9 @@ export class PodController implements AsyncDisposable {
       lives: record === undefined ? {} : await observeLives(machine.layout, record),
       health: this.#probes.look(pod, record, uid),
       tasks: this.#tasks.of(uid),
-      sourcesVersion: pod === undefined || record === undefined ? "" : this.#sources.snapshot(pod).version,
+      sourcesVersion:
+        pod === undefined || record === undefined ? "" : sourcesVersion(machine, this.#sources.snapshot(pod)),
+      excess: this.#disk.excessOf(uid),
     };
   }
 

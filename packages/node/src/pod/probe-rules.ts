@@ -2,8 +2,8 @@ import { list, matching, object, oneOf, type Rule, satisfying } from "./field-ru
 
 const text = satisfying((value) => typeof value === "string" && !value.includes("\0"), "a text without NUL");
 const seconds = satisfying(
-  (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31,
-  "a number of seconds",
+  (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1_000_000,
+  "a number of seconds up to 1000000",
 );
 const threshold = satisfying((value) => Number.isInteger(value) && Number(value) > 0, "a number above zero");
 const port = satisfying(

@@ -6,6 +6,7 @@ import { killCgroup, removeCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { endProcess, endsSoon } from "../system/processes.ts";
 import { mountVolumes } from "../volume/mount-volumes.ts";
+import type { SourceSnapshot } from "../volume/sources.ts";
 import type { Effects } from "./effects.ts";
 import { etcFiles } from "./etc-files.ts";
 import type { Machine } from "./machine.ts";
@@ -25,12 +26,19 @@ export async function setUp(effects: Effects, pod: Pod, before: PodRecord | unde
   }
   const text = `Successfully assigned ${record.namespace}/${record.name} to ${pod.spec?.nodeName}`;
   if (before === undefined) effects.tell(pod, { reason: "Scheduled", text });
-  const [, , volumes] = await Promise.all([
+  const filling = fillVolumes(effects, pod, record);
+  await allThrough([
     network.attach(podPaths(machine.layout, record.uid).netns, record.address),
     writeEtc(machine, pod, record),
-    fillVolumes(effects, pod, record),
+    filling,
   ]);
-  await records.write({ ...record, ...volumes, prepared: true });
+  await records.write({ ...record, ...(await filling), prepared: true });
+}
+
+/** When one fails the others still have to end: a second try beside them would meet them half-way. */
+async function allThrough(parts: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(parts);
+  await Promise.all(parts);
 }
 
 function newRecord({ network, now }: Machine, pod: Pod): PodRecord {
@@ -70,7 +78,12 @@ async function fillVolumes(effects: Effects, pod: Pod, { uid, address, prepared 
   const snapshot = sources.snapshot(pod);
   const isNew = !prepared;
   const mounted = await mountVolumes(uid, { machine, client, pod, address, hostAddress, sources: snapshot, isNew });
-  return { ...mounted, sourcesVersion: snapshot.version };
+  return { ...mounted, sourcesVersion: sourcesVersion(machine, snapshot) };
+}
+
+/** What a Pod's volumes are made from; after a start of the machine what was in memory has to be made again. */
+export function sourcesVersion({ bootId }: Machine, { version }: SourceSnapshot): string {
+  return [bootId, ...(version === "" ? [] : [version])].join(" ");
 }
 
 /** Ends a Pod's processes and gives back what the machine lent it. Its folder, with the outputs, stays. */

@@ -11,6 +11,7 @@ const packageByProgram: Readonly<Record<string, string>> = {
   mount: "mount",
   umount: "mount",
   find: "findutils",
+  nice: "coreutils",
   skopeo: "skopeo",
   prlimit: "util-linux",
   unshare: "util-linux",

@@ -1,0 +1,56 @@
+import type { Pod } from "@agent-sandbox/api";
+import { expect, test } from "vitest";
+import { layoutOf } from "../layout.ts";
+import { diskLimitsOf, excessOf } from "./disk-limits.ts";
+import type { PodRecord } from "./record.ts";
+
+const layout = layoutOf("/data");
+const record: PodRecord = {
+  version: 1,
+  uid: "u-1",
+  namespace: "n",
+  name: "p",
+  address: "10.0.0.2",
+  startTime: 0,
+  prepared: true,
+  containers: {},
+};
+const pod: Pod = {
+  spec: {
+    containers: [{ name: "main", resources: { limits: { "ephemeral-storage": "1Ki" } } }, { name: "other" }],
+    volumes: [
+      { name: "small", emptyDir: { sizeLimit: "100" } },
+      { name: "free", emptyDir: {} },
+      { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "1" } },
+    ],
+  },
+};
+const at = "/data/node/pods/u-1";
+const excess = (usage: Record<string, number>, annotations = {}): string | undefined =>
+  excessOf(diskLimitsOf({ ...pod, metadata: { annotations } }, record, layout, 10_000), new Map(Object.entries(usage)))
+    ?.message;
+
+test.for([
+  ["nothing", {}, undefined],
+  ["just enough", { [`${at}/volumes/small`]: 100, [`${at}/containers/main/upper`]: 1024 }, undefined],
+  ["a volume", { [`${at}/volumes/small`]: 101 }, 'Usage of EmptyDir volume "small" exceeds the limit "100". '],
+  [
+    "a container and its logs together",
+    { [`${at}/containers/main/upper`]: 1000, [`${at}/containers/main/logs`]: 25 },
+    'Container main exceeded its local ephemeral storage limit "1Ki". ',
+  ],
+  [
+    "all together",
+    { [`${at}/containers/other/upper`]: 6000, [`${at}/volumes/free`]: 4001 },
+    'Pod ephemeral local storage usage exceeds the limit of this node "10000". ',
+  ],
+  ["memory is not the disk", { [`${at}/volumes/memory`]: 20_000 }, undefined],
+] as const)("above the limit: %s", ([, usage, message]) => {
+  expect(excess(usage)).toBe(message);
+});
+
+test("what is kept for the next Pod counts where it is kept", () => {
+  const kept = { "agents.x-k8s.io/keep-rootfs": "s-1" };
+  const usage = { "/data/node/kept/s-1/main/upper": 2000 };
+  expect([excess(usage), excess(usage, kept)]).toEqual([undefined, expect.stringContaining("Container main exceeded")]);
+});

@@ -1,0 +1,90 @@
+import type { Pod } from "@agent-sandbox/api";
+import { type Logger, systemScheduler } from "@agent-sandbox/kube";
+import { tryCommand } from "../system/run-command.ts";
+import { type DiskLimit, diskLimitsOf, excessOf } from "./disk-limits.ts";
+import type { Machine } from "./machine.ts";
+import type { Problem } from "./status.ts";
+
+export interface DiskWatchOptions {
+  readonly machine: Machine;
+  readonly podOf: (uid: string) => Pod | undefined;
+  /** A Pod was found above a limit. */
+  readonly onExcess: (uid: string) => void;
+  readonly log: Logger;
+}
+
+/** A tree that takes longer to count is not counted; its Pod is caught by what the next look gets to see. */
+const countWithinMs = 60_000;
+
+/**
+ * Counts what Pods have on the disk, all with one command, and says which have too much. The kernel has no limit on
+ * folders that works on every filesystem, so between two looks a Pod may exceed its limit.
+ */
+export class DiskWatch implements AsyncDisposable {
+  readonly #options: DiskWatchOptions;
+  readonly #excess = new Map<string, Problem>();
+  #looking: Promise<void> = Promise.resolve();
+  #timer: Disposable | undefined;
+  #stopped = false;
+
+  constructor(options: DiskWatchOptions) {
+    this.#options = options;
+    this.#schedule();
+  }
+
+  excessOf(uid: string): Problem | undefined {
+    return this.#excess.get(uid);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.[Symbol.dispose]();
+    await this.#looking;
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    const { machine, log } = this.#options;
+    this.#timer = systemScheduler.schedule(machine.diskCheckMs, () => {
+      this.#looking = this.#look()
+        .catch((error: unknown) => log.warn({ error }, "disk usage not counted"))
+        .then(() => this.#schedule());
+    });
+  }
+
+  async #look(): Promise<void> {
+    const limits = await this.#limits();
+    const paths = new Set([...limits.values()].flatMap((list) => list.flatMap((one) => one.paths)));
+    const usage = paths.size === 0 ? new Map<string, number>() : await countBytes([...paths]);
+    for (const uid of this.#excess.keys()) if (!limits.has(uid)) this.#excess.delete(uid);
+    for (const [uid, list] of limits) {
+      const verdict = excessOf(list, usage);
+      if (verdict === undefined || this.#excess.has(uid)) continue;
+      this.#excess.set(uid, verdict);
+      this.#options.onExcess(uid);
+    }
+  }
+
+  async #limits(): Promise<Map<string, DiskLimit[]>> {
+    const { machine, podOf } = this.#options;
+    const found = new Map<string, DiskLimit[]>();
+    for (const [uid, record] of await machine.records.list()) {
+      const pod = podOf(uid);
+      if (pod === undefined || record === undefined || !record.prepared || record.released) continue;
+      found.set(uid, diskLimitsOf(pod, record, machine.layout, machine.defaults.diskBytes));
+    }
+    return found;
+  }
+}
+
+/** By path; what is not there has nothing. Mounts below a path are not counted. */
+async function countBytes(paths: readonly string[]): Promise<Map<string, number>> {
+  const args = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=1", "--null", "--files0-from=-"];
+  const { stdout } = await tryCommand("nice", args, { input: paths.join("\0"), timeoutMs: countWithinMs });
+  return new Map(
+    stdout.split("\0").flatMap((line): [string, number][] => {
+      const tab = line.indexOf("\t");
+      return tab < 0 ? [] : [[line.slice(tab + 1), Number(line.slice(0, tab))]];
+    }),
+  );
+}
