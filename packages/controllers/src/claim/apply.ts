@@ -26,7 +26,7 @@ export interface ClaimPorts {
   readonly now: () => number;
   readonly tell: (note: Note) => void;
   /** A Sandbox was taken from a pool or made. */
-  readonly onServed: (sandbox: Sandbox, how: "adopt" | "create") => void;
+  readonly onServed: (sandbox: Sandbox) => void;
   /** Since when the status differs from what is known, if only in words. */
   readonly unreportedSince: number | undefined;
   /** Another write came before the transfer. Says what to tell of it; undefined while it is worth no word. */
@@ -117,7 +117,7 @@ async function adopt(
 ): Promise<Observed | undefined> {
   try {
     const sandbox = await change(ports, member, body);
-    ports.onServed(sandbox, "adopt");
+    ports.onServed(sandbox);
     const text = `Adopted Sandbox "${sandbox.metadata.name}" from the pool`;
     ports.tell({ type: "Normal", reason: "SandboxAdopted", action: "Adoption", text });
     return withBound(seen, sandbox);
@@ -133,7 +133,7 @@ async function create(ports: ClaimPorts, seen: Observed, wanted: Sandbox): Promi
   const { client, ownWrites, signal } = ports;
   try {
     const sandbox = ownWrites.remember(await client.create(sandboxes, wanted, { signal }));
-    ports.onServed(sandbox, "create");
+    ports.onServed(sandbox);
     const text = `Made Sandbox "${sandbox.metadata.name}"`;
     ports.tell({ type: "Normal", reason: "SandboxProvisioned", action: "Provisioning", text });
     return withBound(seen, sandbox);

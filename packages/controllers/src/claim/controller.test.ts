@@ -36,4 +36,15 @@ describe("the SandboxClaim controller with its neighbours", () => {
     await world.clock.advance(10_000);
     expect(ready("my-claim")).toMatchObject({ status: "True" });
   });
+
+  test("leaves other namespaces alone when it is given one", async () => {
+    start({ namespace: "mine" });
+    await world.user.create(sandboxTemplates, bare(templateOf(), "test-template"));
+    await world.user.create(sandboxWarmPools, bare(poolOf(), "pool"));
+    await world.user.create(sandboxClaims, bare(claimOf(), "theirs"));
+    await world.user.create(sandboxClaims, { ...claimOf(), metadata: { name: "ours", namespace: "mine" } });
+    await world.clock.advance(30_000);
+    const ours = world.server.read(sandboxClaims, { namespace: "mine", name: "ours" });
+    expect([claimed("theirs")?.status, ours?.status?.conditions?.[0]?.reason]).toEqual([undefined, "WarmPoolNotFound"]);
+  });
 });

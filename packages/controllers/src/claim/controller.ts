@@ -16,18 +16,21 @@ import {
   type Pass,
   type Result,
   type Scheduler,
+  silentLogger,
   systemScheduler,
 } from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
 import { OwnWrites } from "../own-writes.ts";
+import type { Tracing } from "../pass-trace.ts";
 import { networkPolicies } from "../template/network-policies.ts";
 import { defaultLabelDomains } from "./additional-metadata.ts";
-import { type ClaimPass, reconcileClaim } from "./apply.ts";
+import { type ClaimPass, type ClaimPorts, reconcileClaim } from "./apply.ts";
 import { Candidates } from "./candidates.ts";
 import { ClaimMemories, type ClaimMemory, isClaimReady } from "./memory.ts";
 import { type ClaimMetrics, servedBy, startOf } from "./metrics.ts";
 import { type ClaimCaches, indexOwned, observe } from "./observe.ts";
 import type { Problem } from "./problem.ts";
+import { traceClaim } from "./trace-claim.ts";
 import { claimTriggers } from "./triggers.ts";
 
 export interface ClaimControllerOptions extends ControllerContext {
@@ -39,24 +42,30 @@ export interface ClaimControllerOptions extends ControllerContext {
   readonly patienceMs?: number;
   /** Whether to note on each claim when it was first seen and first Ready: one write more per claim. Default: no. */
   readonly stampClaims?: boolean;
+  /** Only the claims of this namespace. Default: all. */
+  readonly namespace?: string;
+  /** Told what people should know. Default: nobody is told. */
   readonly events?: Pick<EventRecorder, "record">;
   readonly metrics?: ClaimMetrics;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing;
 }
 
 /** Gives each claim its Sandbox: a free member of its pool, or one made for it. */
 export function startClaimController(options: ClaimControllerOptions): Controller {
   const { informers, fence, log, metrics, workers = 50, scheduler = systemScheduler } = options;
-  const claims = informers.get(sandboxClaims);
-  const cache = informers.get(sandboxes);
+  const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
+  const claims = informers.get(sandboxClaims, scope);
+  const cache = informers.get(sandboxes, scope);
   const ownWrites = new OwnWrites();
   const memories = new ClaimMemories(scheduler);
   const candidates = new Candidates((claim) => controller.enqueue(claim));
   const caches: ClaimCaches = {
     sandboxes: cache,
     ownedSandboxes: indexOwned(cache),
-    pools: informers.get(sandboxWarmPools),
-    templates: informers.get(sandboxTemplates),
-    policies: informers.get(networkPolicies),
+    pools: informers.get(sandboxWarmPools, scope),
+    templates: informers.get(sandboxTemplates, scope),
+    policies: informers.get(networkPolicies, scope),
     candidates,
     labelDomains: options.labelDomains ?? defaultLabelDomains,
     patienceMs: options.patienceMs ?? 2_000,
@@ -109,29 +118,32 @@ class ClaimPasses {
   }
 
   async run({ client, signal }: Pass, claim: SandboxClaim, memory: ClaimMemory): Promise<Result | undefined> {
-    const { events, metrics } = this.#options;
+    const { events, metrics, tracing, log = silentLogger } = this.#options;
     const now = (): number => this.#options.scheduler.date();
     const waitedMs = this.#options.scheduler.now() - memory.knownSince;
     const seen = observe(claim, this.#caches, { now: now(), waitedMs });
+    const key = objectKey(claim);
+    if (seen.candidate === undefined) this.#caches.candidates.release(key);
+    if (seen.waitUntil === undefined) this.#caches.candidates.leave(key);
     const stamp = this.#stampFor(claim, memory);
-    const pass = await reconcileClaim(
-      {
-        client,
-        signal,
-        ownWrites: this.#ownWrites,
-        now,
-        tell: (note) => events?.record(sandboxClaims, claim, note),
-        onServed: (sandbox) => {
-          memory.conflicts = 0;
-          metrics?.served?.(servedBy(claim, sandbox, claim.spec.warmPoolRef.name));
-        },
-        unreportedSince: memory.unreportedSince,
-        onConflict: (member) => conflictOf(memory, member),
+    const ports: ClaimPorts = {
+      client,
+      signal,
+      ownWrites: this.#ownWrites,
+      now,
+      tell: (note) => events?.record(sandboxClaims, claim, note),
+      onServed: (sandbox) => {
+        memory.conflicts = 0;
+        metrics?.served?.(servedBy(claim, sandbox, claim.spec.warmPoolRef.name));
       },
-      stamp === undefined ? seen : { ...seen, stamp },
+      unreportedSince: memory.unreportedSince,
+      onConflict: (member) => conflictOf(memory, member),
+    };
+    const pass = await traceClaim({ tracing, log }, stamp === undefined ? seen : { ...seen, stamp }, (joined) =>
+      reconcileClaim(ports, joined),
     );
     memory.unreportedSince = pass.defers === true ? (memory.unreportedSince ?? now()) : undefined;
-    if (pass.returnsMember === true) this.#caches.candidates.release(objectKey(claim));
+    if (pass.returnsMember === true) this.#caches.candidates.release(key);
     return this.#finish(claim, memory, pass);
   }
 

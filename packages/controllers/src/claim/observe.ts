@@ -120,6 +120,5 @@ function seekMember(seen: Observed, pool: SandboxWarmPool, { caches, stamp, now,
   const member = candidates.take(poolId, key, accepts);
   if (member !== undefined) return { ...seen, candidate: stamp(member) };
   if (waitedMs < patienceMs && candidates.wait(poolId, key)) return { ...seen, waitUntil: now + patienceMs - waitedMs };
-  candidates.leave(key);
   return seen;
 }

@@ -310,6 +310,21 @@ describe("claims in races", () => {
     expect(names.every((name) => name?.startsWith("pool-"))).toBe(true);
   });
 
+  test("a claim that can no longer take what it was promised gives it back", async () => {
+    meddle(isTransfer, () => ({ refuse: { reason: "InternalError" } }));
+    await world.claim("one");
+    await world.clock.advance(5);
+    const body = { spec: { additionalPodMetadata: { labels: { plain: "not allowed" } } } };
+    await world.user.patch(sandboxClaims, sandboxAt("one"), { type: "merge", body });
+    await world.clock.advance(5_000);
+    world.server.onRequest = undefined;
+    for (const name of ["a", "b", "c"]) await world.claim(name);
+    await world.clock.advance(1_000);
+    expect(world.ready("one")?.reason).toBe("InvalidMetadata");
+    const names = ["a", "b", "c"].map((name) => world.read(name)?.status?.sandbox?.name);
+    expect(names.every((name) => name?.startsWith("pool-"))).toBe(true);
+  });
+
   test("two processes at once give a claim one Sandbox in the end, and no Sandbox two claims", async () => {
     const second = new AsyncDisposableStack();
     world.secondProcess(second);

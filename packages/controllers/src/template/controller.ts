@@ -18,6 +18,7 @@ import {
   watching,
 } from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
+import { PassTrace, type Tracing } from "../pass-trace.ts";
 import { applyDecision } from "./apply.ts";
 import { decide, decideWithoutTemplate } from "./decide.ts";
 import { defaultRouterPlace, type RouterPlace } from "./desired-policy.ts";
@@ -28,15 +29,20 @@ export interface TemplateControllerOptions extends ControllerContext {
   readonly workers?: number;
   /** Default: Pods labelled `app: sandbox-router` in `agent-sandbox-system`. */
   readonly router?: RouterPlace;
+  /** Only the templates of this namespace. Default: all. */
+  readonly namespace?: string;
   readonly metrics?: RunnerMetrics;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing;
 }
 
 /** Keeps the NetworkPolicy of each template as the template says, and as it was for Sandboxes that outlive theirs. */
 export function startTemplateController(options: TemplateControllerOptions): Controller {
   const { informers, fence, log, scheduler, metrics, workers = 2, router = defaultRouterPlace } = options;
-  const templates = informers.get(sandboxTemplates);
-  const policies = informers.get(networkPolicies);
-  const sandboxCache = informers.get(sandboxes);
+  const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
+  const templates = informers.get(sandboxTemplates, scope);
+  const policies = informers.get(networkPolicies, scope);
+  const sandboxCache = informers.get(sandboxes, scope);
   const byTemplate = sandboxCache.index("template-ref-hash", templateRefsOf);
   /** Policies that were seen to go with their template, until a pass has looked at what is left of it. */
   const lost = new Map<string, NetworkPolicy>();
@@ -66,7 +72,8 @@ export function startTemplateController(options: TemplateControllerOptions): Con
       const policy = policies.get(keyOf({ namespace, name: policyNameOf(name) }));
       if (template !== undefined) {
         lost.delete(key);
-        return applyDecision(client, decide({ template, policy, router }));
+        const trace = PassTrace.begin(options.tracing, { object: template, ...span }, () => undefined);
+        return applyDecision(client, decide({ template, policy, router })).finally(() => trace?.end());
       }
       const left = byTemplate.count(`${namespace} ${nameHash(name)}`);
       await applyDecision(
@@ -77,6 +84,8 @@ export function startTemplateController(options: TemplateControllerOptions): Con
     },
   });
 }
+
+const span = { name: "ReconcileSandboxTemplate", attributes: {} };
 
 function templateRefsOf({ metadata }: Sandbox): string[] {
   const hash = metadata.labels?.[sandboxTemplateRefHashLabel];

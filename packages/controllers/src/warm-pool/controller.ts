@@ -31,6 +31,9 @@ export interface WarmPoolControllerOptions extends ControllerContext {
   readonly workers?: number;
   /** Default: `defaultPoolSettings`. */
   readonly settings?: Partial<PoolSettings>;
+  /** Only the pools of this namespace. Default: all. */
+  readonly namespace?: string;
+  /** Told what people should know. Default: nobody is told. */
   readonly events?: Pick<EventRecorder, "record">;
   readonly metrics?: RunnerMetrics;
 }
@@ -39,9 +42,10 @@ export interface WarmPoolControllerOptions extends ControllerContext {
 export function startWarmPoolController(options: WarmPoolControllerOptions): Controller {
   const { informers, fence, log, scheduler = systemScheduler, metrics, events, workers = 4 } = options;
   const settings = { ...defaultPoolSettings, ...options.settings };
-  const pools = informers.get(sandboxWarmPools);
-  const templates = informers.get(sandboxTemplates);
-  const sandboxCache = informers.get(sandboxes);
+  const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
+  const pools = informers.get(sandboxWarmPools, scope);
+  const templates = informers.get(sandboxTemplates, scope);
+  const sandboxCache = informers.get(sandboxes, scope);
   const index = indexMembers(sandboxCache);
   const byTemplate = pools.index("template", templateKeysOf);
   const byNameHash = pools.index("name-hash", nameHashKeysOf);
