@@ -61,8 +61,9 @@ export interface OciRuntime {
   adaptSpec(spec: OciSpec): OciSpec;
   /** How the monitor calls the runtime to create a container; it adds the verb and what belongs to it. */
   createCommand(role: ContainerRole): RuntimeCommand;
-  /** What starts a container, up to the verb: for `start`, and for `run`, which does all at once. */
-  readonly startCommand: RuntimeCommand;
+  /** What creates and starts a container in one, up to the verb `run`. */
+  readonly runCommand: RuntimeCommand;
+  /** A runtime may have started it when it created it. */
   start(id: string): Promise<void>;
   /** Signals the container's first process. */
   kill(id: string, signal: string): Promise<void>;

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { messageOf, NodeError } from "../errors.ts";
 import { findProgram } from "../system/find-program.ts";
 import type { OciRuntime, RuntimeRegistration } from "./oci-runtime.ts";
-import { tryRuntime } from "./probe.ts";
-import { runcRuntime } from "./runc.ts";
+import { type Trial, tryRuntime } from "./probe.ts";
+import { type RuntimeProgram, runcRuntime } from "./runc.ts";
 import { runscRuntime } from "./runsc.ts";
 
 export interface Runtimes {
@@ -71,11 +71,9 @@ export function chooseDefault(present: readonly string[], { absent, flawed, want
   throw new NodeError("NodeSetup", `Cannot use runtime "${chosen}" by default: ${why}`);
 }
 
-interface Tried {
+interface Tried extends Trial {
   readonly name: string;
   readonly runtime?: OciRuntime;
-  readonly failure?: string;
-  readonly flaw?: string;
 }
 
 async function openRuntime(
@@ -90,14 +88,23 @@ async function openRuntime(
     const program = await findProgram(registration.program);
     const root = join(runDir, name);
     await mkdir(root, { recursive: true, mode: 0o700 });
-    const kind = registration.kind ?? (basename(program).startsWith("runsc") ? "runsc" : "runc");
-    const open = kind === "runsc" ? runscRuntime : runcRuntime;
-    const runtime = open({ name, program, args: registration.args ?? [], root });
-    const trial = tryFirst ? await tryRuntime(runtime, runDir) : {};
+    const variants = await variantsOf(registration, { name, program, args: registration.args ?? [], root });
+    let trial: Trial = {};
+    for (const runtime of variants) {
+      trial = tryFirst ? await tryRuntime(runtime, runDir) : {};
+      if (trial.failure === undefined) return { name, runtime, ...trial };
+    }
     // Containers of an earlier start need it, whatever may be in its way at the moment.
-    const isNeeded = trial.failure === undefined || (await runtime.list()).length > 0;
-    return isNeeded ? { name, runtime, ...(trial.flaw !== undefined && { flaw: trial.flaw }) } : { name, ...trial };
+    const [runtime] = variants.slice(-1);
+    return runtime !== undefined && (await runtime.list()).length > 0 ? { name, runtime } : { name, ...trial };
   } catch (error) {
     return { name, failure: messageOf(error) };
   }
+}
+
+/** The ways in which a program may be used here; the last works wherever one of them does. */
+async function variantsOf({ kind }: RuntimeRegistration, program: RuntimeProgram): Promise<OciRuntime[]> {
+  const isRunsc = (kind ?? (basename(program.program).startsWith("runsc") ? "runsc" : "runc")) === "runsc";
+  if (!isRunsc) return [runcRuntime(program)];
+  return [runscRuntime(program), runscRuntime({ ...program, unshare: await findProgram("unshare") })];
 }

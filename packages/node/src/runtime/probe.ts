@@ -26,7 +26,7 @@ export async function tryRuntime(runtime: OciRuntime, runDir: string): Promise<T
   const bundle = join(runDir, id);
   try {
     await writeBundle(bundle, `/agent-sandbox-${id}`);
-    const { program, args } = runtime.startCommand;
+    const { program, args } = runtime.runCommand;
     const result = await tryCommand(program, [...args, "run", "--bundle", bundle, id], { timeoutMs: probeTimeoutMs });
     if (result.code === fineCode) return {};
     if (result.code === flawedCode) return { flaw };

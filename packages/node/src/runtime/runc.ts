@@ -23,7 +23,7 @@ export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciR
     sharesSandbox: false,
     adaptSpec: (spec) => spec,
     createCommand: () => command,
-    startCommand: command,
+    runCommand: command,
     start: (id) => callRuntime(command, ["start", id], alreadyRuns),
     kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),
     remove: (id) => callRuntime(command, ["delete", "--force", id], isGone),

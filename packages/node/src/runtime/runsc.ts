@@ -4,7 +4,7 @@ import type { OciProcess, OciSpec } from "../oci/spec.ts";
 import { namesIn } from "../system/folders.ts";
 import type { ExecArguments, ExecCommand, OciRuntime, RuntimeCommand } from "./oci-runtime.ts";
 import type { RuntimeProgram } from "./runc.ts";
-import { alreadyRuns, callRuntime, isGone } from "./runtime-call.ts";
+import { callRuntime, isGone } from "./runtime-call.ts";
 
 /**
  * The Pod's own layer is what must survive, so writes go there and not to a file of the sandbox's. The root belongs to
@@ -13,25 +13,23 @@ import { alreadyRuns, callRuntime, isGone } from "./runtime-call.ts";
 const options: readonly string[] = ["--overlay2=none", "--file-access=exclusive", "--file-access-mounts=shared"];
 
 /**
- * When it gives a sandbox its network, runsc looks for `/proc/sys/net/core/rmem_default` to tell whether that is the
- * machine's own, which it refuses. Newer kernels show the file in every network namespace, so runsc is not to see it.
+ * When it gives a sandbox its network, an older runsc looks for `/proc/sys/net/core/rmem_default` to tell whether that is
+ * the machine's own, which it refuses. Newer kernels show the file in every network namespace, so runsc is not to see it.
  */
-const unseenSysctls: RuntimeCommand = {
-  program: "unshare",
-  args: [
-    "--mount",
-    "--propagation=slave",
-    "sh",
-    "-c",
-    'mount -t tmpfs -o ro,size=4k none /proc/sys/net && exec "$@"',
-    "sh",
-  ],
-};
+const hideSysctls = "mount -t tmpfs -o ro,size=4k none /proc/sys/net || exit\n";
+
+/** The monitor says "create"; to start at once saves a call, and is what the outputs of containers that join demand. */
+const runDetached = `
+for word; do
+  shift
+  if [ "$word" = create ]; then set -- "$@" run --detach; else set -- "$@" "$word"; fi
+done
+exec "$@"
+`;
 
 /**
- * Creates a container in a sandbox that is there. runsc gives it the inputs and outputs of whoever starts it, so it is
- * started here, where they are the monitor's. The machine has no process for it: one that waits for its end stands for
- * it, and ends with its code. `$1` is the number of words before the verb.
+ * Creates and starts a container in a sandbox that is there. The machine has no process for it: one that waits for its
+ * end stands for it, and ends with its code. `$1` is the number of words before the verb.
  */
 const createMember = `
 count=$1; shift
@@ -48,12 +46,26 @@ done
 printf %s "$!" >pid
 `;
 
-/** gVisor: containers whose kernel is a program, with a network of its own that takes over the Pod's interface. */
-export function runscRuntime({ name, program, args, root }: RuntimeProgram): OciRuntime {
+export interface RunscProgram extends RuntimeProgram {
+  /** The path of `unshare`, where sysctls have to be hidden from it. */
+  readonly unshare?: string | undefined;
+}
+
+/**
+ * gVisor: containers whose kernel is a program, with a network of its own that takes over the Pod's interface. Creating
+ * one starts it.
+ */
+export function runscRuntime({ name, program, args, root, unshare }: RunscProgram): OciRuntime {
   const globalArgs = [`--root=${root}`, ...options, ...args];
   const command = { program, args: globalArgs };
-  const startCommand = { program: unseenSysctls.program, args: [...unseenSysctls.args, program, ...globalArgs] };
   const words = [program, ...globalArgs];
+  const scripted = (script: string): RuntimeCommand =>
+    unshare === undefined
+      ? { program: "/bin/sh", args: ["-c", script, "sh", ...words] }
+      : {
+          program: unshare,
+          args: ["--mount", "--propagation=slave", "sh", "-c", `${hideSysctls}${script}`, "sh", ...words],
+        };
   return {
     name,
     kind: "runsc",
@@ -64,9 +76,9 @@ export function runscRuntime({ name, program, args, root }: RuntimeProgram): Oci
     createCommand: (role) =>
       role === "member"
         ? { program: "/bin/sh", args: ["-c", createMember, "sh", String(words.length), ...words] }
-        : command,
-    startCommand,
-    start: (id) => callRuntime(startCommand, ["start", id], alreadyRuns),
+        : scripted(runDetached),
+    runCommand: scripted('exec "$@"'),
+    start: async () => undefined,
     kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),
     remove: (id) => callRuntime(command, ["delete", "--force", id], isGone),
     list: async () => (await namesIn(root)).flatMap(idOfState),

@@ -5,8 +5,7 @@ import { runtimeMessage } from "./runtime-message.ts";
 
 export const isGone: RegExp =
   /does not exist|not running|already finished|no such process|connection refused|process not found/i;
-/** One that has ended by now has been started as well. */
-export const alreadyRuns: RegExp = /already running|cannot start .* in state (?:running|stopped)/i;
+export const alreadyRuns: RegExp = /already running/i;
 
 /** Calls one verb of a runtime. A failure whose words match `unless` is none: what was asked for is already so. */
 export async function callRuntime(
