@@ -99,12 +99,12 @@ function statesOf(sandbox: Sandbox, seen: Pick<Observed, "pods" | "trackedPod">,
   const { uid = "" } = pod.metadata ?? {};
   const isReady = isConditionTrue(pod.status?.conditions, "Ready");
   const isScheduled = isConditionTrue(pod.status?.conditions, "PodScheduled");
-  const hasDrifted = !isTerminating(pod) && podMetadataPatch(sandbox, settings, pod) !== undefined;
+  const canWait = settings.writeBehindMs > 0 && !isTerminating(pod);
   return {
     ...(quiet !== undefined && { quiet }),
     ...(quiet !== undefined && isReady && sleepOf({ sandbox }) === undefined && { ready: `${uid} ${quiet}` }),
     ...(recoveryOf(pod) !== undefined && { failed: uid }),
-    ...(settings.writeBehindMs > 0 && hasDrifted && { drift: uid }),
+    ...(canWait && podMetadataPatch(sandbox, settings, pod) !== undefined && { drift: uid }),
     ...(isScheduled && !isReady && { scheduled: uid }),
   };
 }
