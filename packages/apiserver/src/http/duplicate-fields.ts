@@ -1,55 +1,77 @@
 /** Names of repeated members given in one answer. */
 const maxFound = 20;
-
-/** Strings and the marks of structure; numbers, literals and spaces between them say nothing about members. */
-const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/gs;
+/** A path is cut after so many characters: a hostile one can be as long as a body. */
+const maxPath = 256;
 
 interface Level {
-  /** The members of an object so far; of a list, none. */
-  readonly keys: Set<string> | undefined;
-  /** Where the level is, such as `spec.containers[0]`. */
-  readonly path: string;
-  /** Where its current member or item is. */
-  at: string;
+  /** The members of an object so far, and whether each was found to be repeated; of a list, none. */
+  readonly keys: Map<string, boolean> | undefined;
+  /** The current member. */
+  key: string;
+  /** The current item of a list. */
   index: number;
   /** Whether the next string is the name of a member. */
   expectsKey: boolean;
 }
 
 /**
- * Where a JSON text, which has been parsed before, names the same member twice, such as `metadata.labels.app`: parsing keeps the
- * last one and forgets the others.
+ * Where a JSON text, which has been parsed before, names the same member twice, such as `metadata.labels.app`: parsing keeps
+ * the last one and forgets the others.
  */
 export function duplicateFields(text: string): string[] {
   const found = new Set<string>();
   const levels: Level[] = [];
-  for (const [mark] of text.matchAll(token)) {
+  for (let at = 0; at < text.length && found.size < maxFound; at += 1) {
     const level = levels.at(-1);
-    if (mark === "{" || mark === "[") levels.push(opened(mark, level?.at ?? ""));
-    else if (mark === "}" || mark === "]") levels.pop();
-    else if (mark === ",") nextMember(level);
-    else if (level?.keys !== undefined && level.expectsKey) {
-      const name = JSON.parse(mark) as string;
-      level.at = level.path === "" ? name : `${level.path}.${name}`;
-      level.expectsKey = false;
-      if (level.keys.has(name)) found.add(level.at);
-      level.keys.add(name);
-      if (found.size === maxFound) break;
+    switch (text[at]) {
+      case "{":
+        levels.push({ keys: new Map(), key: "", index: 0, expectsKey: true });
+        break;
+      case "[":
+        levels.push({ keys: undefined, key: "", index: 0, expectsKey: false });
+        break;
+      case "}":
+      case "]":
+        levels.pop();
+        break;
+      case ",":
+        if (level !== undefined) nextMember(level);
+        break;
+      case '"': {
+        const end = endOfString(text, at);
+        if (level?.expectsKey === true && isRepeated(level, text.slice(at, end + 1))) found.add(pathOf(levels));
+        at = end;
+        break;
+      }
+      default:
     }
   }
   return [...found];
 }
 
-function opened(mark: "{" | "[", path: string): Level {
-  return mark === "{"
-    ? { keys: new Set(), path, at: path, index: 0, expectsKey: true }
-    : { keys: undefined, path, at: `${path}[0]`, index: 0, expectsKey: false };
+function nextMember(level: Level): void {
+  level.index += 1;
+  level.expectsKey = level.keys !== undefined;
 }
 
-function nextMember(level: Level | undefined): void {
-  if (level === undefined) return;
-  level.expectsKey = level.keys !== undefined;
-  if (level.keys !== undefined) return;
-  level.index += 1;
-  level.at = `${level.path}[${level.index}]`;
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text[end - escapes - 1] === "\\") escapes += 1;
+    if (escapes % 2 === 0) return end;
+  }
+}
+
+/** Takes the name of a member; true the first time that it is named again. */
+function isRepeated(level: Level, quoted: string): boolean {
+  level.key = quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+  level.expectsKey = false;
+  const known = level.keys?.get(level.key);
+  level.keys?.set(level.key, known !== undefined);
+  return known === false;
+}
+
+function pathOf(levels: readonly Level[]): string {
+  const path = levels.map(({ keys, key, index }) => (keys === undefined ? `[${index}]` : `.${key}`)).join("");
+  return path.replace(/^\./, "").slice(0, maxPath);
 }
