@@ -1,9 +1,14 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Container } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isReady, namespace } from "../testing/test-api.ts";
+import { createNode } from "../create-node.ts";
+import { pods } from "../resources.ts";
+import { isGone, isReady, namespace, nodeName, openTestApi } from "../testing/test-api.ts";
 import { hasPhase, isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
-import { findTraces, noTraces } from "../testing/traces.ts";
+import { findShared, findTraces, noTraces } from "../testing/traces.ts";
 
 const script = (name: string, command: string, more: Partial<Container> = {}): Container => ({
   name,
@@ -150,6 +155,34 @@ describe("Pods under gVisor", () => {
     expect(statusOf(pod)?.state?.terminated).toMatchObject({ reason: "OOMKilled", exitCode: 137 });
     await box.remove("memory");
   });
+});
+
+test("a node that is started again finds its sandboxes as they were, and can end them", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "gvisor-again-"));
+  const api = openTestApi();
+  const start = () => createNode({ client: api.client, nodeName, dataDir, defaultRuntime: "gvisor" });
+  const before = await start();
+  await api.create("kept", { containers: [script("one", stay), script("two", stay)] });
+  await api.until("kept", isReady);
+  await before.stop();
+  await using node = await start();
+  await node.ready;
+  const session = await node.podStreams.exec({
+    namespace,
+    pod: "kept",
+    container: "two",
+    command: ["cat", "/proc/1/cmdline"],
+    tty: false,
+    stdin: false,
+  });
+  expect(await text(session.stdout)).toContain("sleep 3600");
+  expect(api.read("kept")?.status?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0, 0]);
+  await api.client.delete(pods, { namespace, name: "kept" }, { gracePeriodSeconds: 5 });
+  await api.until("kept", isGone);
+  expect(await findTraces(dataDir)).toEqual(noTraces);
+  await node.teardown();
+  expect(await findShared(dataDir)).toEqual([]);
+  await rm(dataDir, { recursive: true, force: true });
 });
 
 function shared(mountPath: string): Partial<Container> {
