@@ -111,6 +111,11 @@ function createEnvironment(): Environment {
   });
   for (const library of libraries) registerLibrary(environment, library);
   registerMacros(environment);
+  environment
+    .registerOperator("bytes < bytes", (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) < 0)
+    .registerOperator("bytes <= bytes", (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) <= 0)
+    .registerOperator("bytes > bytes", (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) > 0)
+    .registerOperator("bytes >= bytes", (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) >= 0);
   return environment;
 }
 

@@ -1,7 +1,11 @@
-import type { ASTNode, Environment, ParseResult } from "@marcbachmann/cel-js";
-import { type Budget, CostError, runWithin } from "./budget.ts";
+import type { Environment, ParseResult } from "@marcbachmann/cel-js";
+import { Budget, CostError, runWithin } from "./budget.ts";
 import { baseEnvironment, isAllowed, privateName, publicNames } from "./environment.ts";
+import { useOwnHas } from "./library/has-macro.ts";
+import { useMaps } from "./library/map-literal.ts";
+import { literalError } from "./literals.ts";
 import { meter } from "./meter.ts";
+import { nodesOf } from "./syntax-tree.ts";
 
 /** A compiled CEL expression over `self` and, if it mentions it, `oldSelf`. */
 export interface Program {
@@ -47,12 +51,28 @@ function prepare(expression: string, environment: Environment, type: ResultType 
       if (node.op !== "call" && node.op !== "rcall") continue;
       const name = node.args[0];
       if (!isAllowed(node.op, name)) return `undeclared reference to '${name}' (in container '')`;
+      if (node.op === "call" && name === "has") useOwnHas(node);
       node.args[0] = privateName(name);
     }
     const checked = parsed.check();
     if (!checked.valid) return checked.error === undefined ? "cannot be type-checked" : summaryOf(checked.error);
+    useMaps(parsed.ast);
+    const wrong = literalError(parsed.ast, (text) => constantError(text));
+    if (wrong !== undefined) return wrong;
     const isWanted = type === undefined || checked.type === type || checked.type === "dyn";
     return isWanted ? parsed : `${type === "bool" ? "cel expression" : "messageExpression"} must evaluate to a ${type}`;
+  } catch (error) {
+    return summaryOf(error);
+  }
+}
+
+/** Why a part of an expression that is the same for every object fails, as kube-apiserver finds out beforehand. */
+function constantError(text: string): string | undefined {
+  try {
+    const parsed = runEnvironment().parse(text);
+    for (const node of nodesOf(parsed.ast)) if (node.op === "call") node.args[0] = privateName(node.args[0]);
+    runWithin(new Budget(), () => parsed({}) as unknown);
+    return undefined;
   } catch (error) {
     return summaryOf(error);
   }
@@ -71,17 +91,4 @@ function summaryOf(error: unknown): string {
   const { summary, message } = error as { summary?: string; message: string };
   const text = publicNames(summary ?? message);
   return text.charAt(0).toLowerCase() + text.slice(1);
-}
-
-export function* nodesOf(node: unknown): Generator<ASTNode> {
-  if (Array.isArray(node)) {
-    for (const child of node) yield* nodesOf(child);
-  } else if (isNode(node)) {
-    yield node;
-    yield* nodesOf(node.args);
-  }
-}
-
-function isNode(value: unknown): value is ASTNode {
-  return typeof value === "object" && value !== null && "op" in value && "args" in value;
 }

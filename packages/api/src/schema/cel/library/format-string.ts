@@ -6,7 +6,7 @@ import { Duration, Type, UnsignedInt } from "./values.ts";
 export function formatString(format: string, values: readonly unknown[]): string {
   spend(weightOf(format) + 2 * weightOf(values));
   let next = 0;
-  const result = format.replace(/%(?:%|(?:\.(\d+))?([a-zA-Z])|)/g, (clause, precision?: string, verb?: string) => {
+  const result = format.replace(clauses, (clause, precision?: string, verb?: string) => {
     if (clause === "%%") return "%";
     if (verb === undefined) throw new Error("could not parse formatting clause: unexpected end of string");
     if (next >= values.length) throw new Error(`index ${next} out of range`);
@@ -14,6 +14,36 @@ export function formatString(format: string, values: readonly unknown[]): string
   });
   spend(weightOf(result));
   return result;
+}
+
+const clauses = /%(?:%|(?:\.(\d+))?([a-zA-Z])|)/g;
+const numbers = ["int", "uint"];
+/** What each clause takes, when that is known beforehand. */
+const taken: { readonly [verb: string]: readonly string[] | undefined } = {
+  d: numbers,
+  o: numbers,
+  b: [...numbers, "bool"],
+  x: [...numbers, "string", "bytes"],
+  X: [...numbers, "string", "bytes"],
+  f: ["double", "string"],
+  e: ["double", "string"],
+};
+
+/** What is wrong with a format and the types of its values, before there are any. */
+export function literalFormatError(format: string, types: readonly string[]): string | undefined {
+  let next = 0;
+  for (const [clause, , verb] of format.matchAll(clauses)) {
+    if (clause === "%%") continue;
+    if (verb === undefined) return "could not parse formatting clause: unexpected end of string";
+    if (!"sdfebxXo".includes(verb))
+      return `could not parse formatting clause: unrecognized formatting clause "${verb}"`;
+    const type = types[next++];
+    if (type === undefined) return `index ${next - 1} out of range`;
+    const isKnown = type !== "dyn" && taken[verb] !== undefined;
+    if (isKnown && !taken[verb]?.includes(type)) return `error during formatting: %${verb} cannot be used on ${type}`;
+  }
+  if (next === types.length) return undefined;
+  return `too many arguments supplied to string.format (expected ${next}, got ${types.length})`;
 }
 
 // Far more digits than a double has; a bound, because a format may ask for any number.
@@ -72,10 +102,18 @@ const infinite = (value: number): string => (Number.isNaN(value) ? "NaN" : value
 /** With commas, as Kubernetes' release of CEL writes fixed-point numbers. */
 function grouped(value: number, digits: number): string {
   if (!Number.isFinite(value)) return infinite(value);
-  const [whole = "", fraction] = Math.abs(value).toFixed(digits).split(".");
+  const [whole = "", fraction] = rounded(Math.abs(value), digits).split(".");
   const sign = value < 0 || Object.is(value, -0) ? "-" : "";
   const commas = whole.replace(/\B(?=(\d{3})+$)/g, ",");
   return sign + commas + (fraction === undefined ? "" : `.${fraction}`);
+}
+
+/** What lies in the middle goes to the even digit, as in Go; JavaScript takes the larger. */
+function rounded(value: number, digits: number): string {
+  const exact = value.toFixed(mostDigits);
+  const cut = exact.length - mostDigits + digits;
+  const kept = digits === 0 ? exact.slice(0, cut - 1) : exact.slice(0, cut);
+  return /^50*$/.test(exact.slice(cut)) && /[02468]$/.test(kept) ? kept : value.toFixed(digits);
 }
 
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";

@@ -2,26 +2,8 @@ import { type ASTNode, type Environment, Optional } from "@marcbachmann/cel-js";
 import { spend } from "../budget.ts";
 import { celCompare, entriesOf } from "./equality.ts";
 import { spendOnSorting } from "./lists.ts";
+import type { CelType, Checker, Evaluator, Scope } from "./macro-parts.ts";
 
-/** What the library hands to a macro: types and contexts are its own, and stay opaque. */
-interface CelType {
-  readonly kind: string;
-  readonly keyType?: CelType;
-  readonly valueType?: CelType;
-}
-interface Scope {
-  forkWithVariable(name: string, type: CelType): Scope;
-  reuse(parent: Scope): Scope;
-  setIterValue(value: unknown, evaluator: Evaluator): Scope;
-}
-interface Checker {
-  check(node: ASTNode, scope: Scope): CelType;
-  getType(name: string): CelType;
-  createError(code: string, message: string, node: ASTNode): Error;
-}
-interface Evaluator {
-  run(node: ASTNode, scope: Scope): unknown;
-}
 interface Call {
   readonly args: readonly ASTNode[];
   readonly receiver: ASTNode;

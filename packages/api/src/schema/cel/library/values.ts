@@ -30,6 +30,16 @@ export function durationOf(nanos: bigint): DurationValue {
   return new Duration(nanos / 1_000_000_000n, Number(nanos % 1_000_000_000n));
 }
 
+// The library's own sums may have seconds and nanoseconds of different signs, and are then equal to nothing.
+Object.assign(Duration.prototype as object, {
+  addDuration(this: DurationValue, other: DurationValue): DurationValue {
+    return durationOf(int64(nanosOf(this) + nanosOf(other)));
+  },
+  subtractDuration(this: DurationValue, other: DurationValue): DurationValue {
+    return durationOf(int64(nanosOf(this) - nanosOf(other)));
+  },
+});
+
 const longest = 2n ** 63n;
 
 /** Whole numbers have 64 bits; what does not fit is an error, never another number. */
