@@ -1,10 +1,11 @@
-import { type Condition, controllerOf } from "@agent-sandbox/api";
+import { type Condition, controllerOf, type Sandbox } from "@agent-sandbox/api";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "./action.ts";
 import { anyObserved, anySettings, childVersion, observedUid } from "./any-cluster.test.support.ts";
 import { decide } from "./decide.ts";
 
+const any = { requiredKeys: [] };
 const now = Date.parse("2026-03-01T10:00:00Z");
 
 function isReportable(ready: Condition | undefined): boolean {
@@ -64,5 +65,25 @@ describe("decide()", () => {
       expect(mayBeSilent || isReportable(ready)).toBe(true);
     });
     fc.assert(property);
+  });
+
+  test("takes anything for a spec, and says what is wrong with it or does what it says", () => {
+    const json = fc.jsonValue({ maxDepth: 2 });
+    const container = fc.oneof(json, fc.record({ name: json, ports: json, command: json, args: json, env: json }));
+    const podSpec = fc.record(
+      { containers: fc.oneof(json, fc.array(container)), initContainers: json, volumes: json },
+      any,
+    );
+    const podTemplate = fc.oneof(json, fc.record({ metadata: json, spec: fc.oneof(json, podSpec) }, any));
+    const fields = { service: json, shutdownTime: json, shutdownPolicy: json, operatingMode: json, idlePolicy: json };
+    const more = { runtime: json, persistentVolumeClaimRetentionPolicy: json, volumeClaimTemplates: json };
+    const spec = fc.oneof(json, fc.record({ podTemplate, ...fields, ...more }, any));
+    const property = fc.property(anyObserved, spec, anySettings, (seen, given, settings) => {
+      const sandbox = { ...seen.sandbox, spec: given as unknown as Sandbox["spec"] };
+      const { status, actions } = decide({ ...seen, sandbox }, now, settings);
+      const ready = status?.conditions?.find(({ type }) => type === "Ready");
+      expect(isReportable(ready) || actions.length > 0 || seen.failures.length > 0).toBe(true);
+    });
+    fc.assert(property, { numRuns: 1_000 });
   });
 });

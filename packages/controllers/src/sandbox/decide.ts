@@ -1,5 +1,6 @@
 import { findCondition, type Sandbox, type SandboxStatus } from "@agent-sandbox/api";
 import type { Note } from "@agent-sandbox/kube";
+import { errorText } from "../error-text.ts";
 import type { Action } from "./action.ts";
 import type { Findings } from "./conditions.ts";
 import { expire, shutdownAt } from "./expiry.ts";
@@ -22,11 +23,22 @@ export interface Decision {
   readonly note?: Note;
 }
 
-/** What to do about one Sandbox now. Pure: the same observation at the same time gives the same answer. */
+/**
+ * What to do about one Sandbox now. Pure: the same observation at the same time gives the same answer. Total: a spec that
+ * no schema would let through is told to whoever wrote it, like any other mistake.
+ */
 export function decide(seen: Observed, now: number, settings: Settings): Decision {
-  const { sandbox } = seen;
   // Children go with the Sandbox by garbage collection.
-  if (sandbox.metadata.deletionTimestamp !== undefined) return { actions: [], status: undefined };
+  if (seen.sandbox.metadata.deletionTimestamp !== undefined) return { actions: [], status: undefined };
+  try {
+    return decideByDeadlines(seen, now, settings);
+  } catch (error) {
+    return misunderstood(seen, `Cannot understand the spec: ${errorText(error)}`, now, settings);
+  }
+}
+
+function decideByDeadlines(seen: Observed, now: number, settings: Settings): Decision {
+  const { sandbox } = seen;
   const problem = specProblem(sandbox);
   if (problem !== undefined) return misunderstood(seen, problem, now, settings);
   const expiresAt = shutdownAt(sandbox);

@@ -26,6 +26,11 @@ describe("hostile Sandboxes", () => {
     ["a list as spec", [], "spec is missing"],
     ["no Pod template", {}, "spec.podTemplate.spec is missing"],
     ["no containers", { podTemplate: { spec: {} } }, "containers"],
+    [
+      "null as a container",
+      { podTemplate: { spec: { containers: [null] } }, service: true },
+      "Cannot understand the spec",
+    ],
     ["a list as shutdownTime", { ...newSandbox().spec, shutdownTime: [] }, "spec.shutdownTime"],
     ["a number as shutdownTime", { ...newSandbox().spec, shutdownTime: 7 }, "spec.shutdownTime"],
     ["30 February", { ...newSandbox().spec, shutdownTime: "2026-02-30T00:00:00Z" }, "spec.shutdownTime"],
