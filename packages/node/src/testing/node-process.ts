@@ -1,16 +1,17 @@
 import { type Logger, silentLogger } from "@agent-sandbox/kube";
 import { createNode } from "../create-node.ts";
+import { severalContainers } from "./several.ts";
 import { isReady, nodeName, openTestApi } from "./test-api.ts";
 
 /**
- * A node in a process of its own, for tests that kill it: `node-process.ts <data folder> <Pods>`. Its API server names
+ * A node in a process of its own, for tests that kill it: `node-process.ts <data folder> <Pods> [several]`. Its API server names
  * UIDs in the order of creation, so the next process that creates as many Pods first has Pods with the same UIDs. It
  * says what it does, a word a line.
  */
-const [dataDir = "", count = "1"] = process.argv.slice(2);
+const [dataDir = "", count = "1", kind] = process.argv.slice(2);
 const api = openTestApi();
 const names = Array.from({ length: Number(count) }, (_, index) => `pod-${index}`);
-for (const name of names) await api.create(name);
+for (const name of names) await api.create(name, kind === "several" ? severalContainers : {});
 process.stdout.write("created\n");
 const logger: Logger = {
   ...silentLogger,
