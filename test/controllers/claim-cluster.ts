@@ -1,6 +1,7 @@
 import {
   findCondition,
   isConditionTrue,
+  type Lifecycle,
   type Pod,
   type Sandbox,
   type SandboxClaim,
@@ -107,13 +108,17 @@ export class ClaimCluster implements AsyncDisposable {
     await this.client.create(sandboxWarmPools, { apiVersion, kind: "SandboxWarmPool", metadata, spec });
   }
 
-  createClaim(name: string, pool: string): Promise<SandboxClaim> {
+  createClaim(name: string, pool: string, lifecycle?: Lifecycle): Promise<SandboxClaim> {
     return this.client.create(sandboxClaims, {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
       kind: "SandboxClaim",
       metadata: { name, namespace },
-      spec: { warmPoolRef: { name: pool } },
+      spec: { warmPoolRef: { name: pool }, ...(lifecycle && { lifecycle }) },
     });
+  }
+
+  claim(name: string): SandboxClaim | undefined {
+    return this.#claims.get(keyOf({ namespace, name }));
   }
 
   /** Unclaimed members of all pools that are Ready. */

@@ -1,4 +1,4 @@
-import { sandboxClaims, sandboxWarmPools } from "@agent-sandbox/api";
+import { sandboxClaims, sandboxes, sandboxWarmPools } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClaimCluster, namespace } from "./claim-cluster.ts";
 import type { ClaimServer } from "./claim-servers.ts";
@@ -68,6 +68,31 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
       await cluster.untilPasses(size);
       expect(Object.fromEntries(cluster.writes)).toEqual({});
     });
+
+    test(
+      "9.14 #198 claims whose time is over go as their policy says, in the foreground after all they own",
+      patience,
+      async () => {
+        const shutdownTime = new Date(Date.now() + 1_000).toISOString();
+        const policies = ["Delete", "DeleteForeground", "Retain"] as const;
+        const nameOf = (policy: string): string => `ends-${policy.toLowerCase()}`;
+        for (const shutdownPolicy of policies) {
+          await cluster.createClaim(nameOf(shutdownPolicy), "pool", { shutdownTime, shutdownPolicy });
+        }
+        await cluster.until(() => cluster.claim(nameOf("DeleteForeground"))?.metadata.deletionTimestamp !== undefined);
+        const bound = cluster.claim(nameOf("DeleteForeground"))?.status?.sandbox?.name ?? "";
+        await cluster.until(() => cluster.claim(nameOf("DeleteForeground")) === undefined);
+        const lookUp = cluster.client.get(sandboxes, { namespace, name: bound });
+        await expect(lookUp).rejects.toMatchObject({ reason: "NotFound" });
+        await cluster.until(() => cluster.claim(nameOf("Delete")) === undefined);
+        await cluster.until(() => cluster.claim(nameOf("Retain"))?.status?.sandbox === undefined);
+        expect(cluster.claim(nameOf("Retain"))?.status?.conditions).toMatchObject([
+          { type: "Ready", reason: "ClaimExpired" },
+        ]);
+        await cluster.client.delete(sandboxClaims, { namespace, name: nameOf("Retain") });
+        await cluster.until(full);
+      },
+    );
 
     test("another burst with every watch 0 to 5 s late, each kind at its own pace", patience, async () => {
       cluster.writes.clear();
