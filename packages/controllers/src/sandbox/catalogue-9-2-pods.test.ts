@@ -189,6 +189,17 @@ describe("the Sandbox controller and Pods", () => {
     expect(writes).not.toHaveProperty("create pods");
   });
 
+  test("9.2 #34 adoption drops what the template dropped while nobody owned the Pod", async () => {
+    const labels = { [hashLabel]: hash, old: "1", foreign: "2" };
+    await world.user.create(pods, newPod({ labels, annotations: { [listOfLabels]: "old" } }));
+    const attempts = await world.attemptsDuring(async () => {
+      await world.create({ spec: podTemplate({ labels: { fresh: "3" } }) });
+      await world.settle();
+    });
+    expect(world.pod()?.metadata?.labels).toEqual({ [hashLabel]: hash, fresh: "3", foreign: "2" });
+    expect(attempts["patch pods"]).toBe(1);
+  });
+
   test("9.2 #35 an unowned Pod without either label is an error and stays unowned", async () => {
     const stranger = await world.user.create(pods, newPod());
     await world.create();

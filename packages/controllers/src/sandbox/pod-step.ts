@@ -3,7 +3,7 @@ import { type Action, targetOf } from "./action.ts";
 import { adoptedReferences, standingOf, strangerProblem } from "./adoption.ts";
 import { desiredPod } from "./desired-pod.ts";
 import { type FoundPod, isPoolMember, isTerminating, type Observed, trackedPodName } from "./observed.ts";
-import { podMetadata, podMetadataPatch } from "./pod-metadata.ts";
+import { podMetadataPatch } from "./pod-metadata.ts";
 import { recoveryOf } from "./recovery.ts";
 import { injectionProblem } from "./runtime-injection.ts";
 import type { Settings } from "./settings.ts";
@@ -62,7 +62,7 @@ function creation(sandbox: Sandbox, settings: Settings, restartCount = 0): PodFi
 function adoption(sandbox: Sandbox, pod: Pod, settings: Settings): PodFinding {
   const standing = standingOf(sandbox, pod);
   if (standing === "adoptable") {
-    const metadata = { ...podMetadata(sandbox, settings, pod.metadata), ...adoptedReferences(sandbox, pod) };
+    const metadata = { ...podMetadataPatch(sandbox, settings, pod), ...adoptedReferences(sandbox, pod) };
     return { actions: [{ do: "patch", child: "pod", target: targetOf(pod, { locked: true }), body: { metadata } }] };
   }
   // A note that leads to a stranger would be an error for ever; without it the Sandbox has a Pod of its own name.
