@@ -178,6 +178,10 @@ describe("claims and pool members", () => {
       "of an apps-group SandboxWarmPool",
       ownedBy("a", { apiVersion: "apps/v1", kind: "SandboxWarmPool", uid: "pool-uid" }),
     ],
+    [
+      "finished, though it still has an address",
+      memberNamed("a", { status: { ...readyStatus, conditions: [condition("Finished", "True", "PodFailed")] } }),
+    ],
     ["of a pool of that name that is gone", memberNamed("a", { pool: poolOf({}, { uid: "old-uid" }) })],
   ] as const)("9.11 #152 never takes a Sandbox that is %s", ([, sandbox]) => {
     expect(deeds(judge({ sandboxes: [sandbox] }))).toEqual(["create my-claim"]);

@@ -1,6 +1,7 @@
 import {
   controllerOf,
   extensionsGroup,
+  isConditionTrue,
   refersToKind,
   type Sandbox,
   sandboxTemplateRefHashLabel,
@@ -35,6 +36,8 @@ export function asFreeMember(sandbox: Sandbox): FreeMember | undefined {
   const controller = controllerOf(sandbox);
   if (deletionTimestamp !== undefined || controller === undefined) return undefined;
   if (!refersToKind(controller, { group: extensionsGroup, kind: "SandboxWarmPool" })) return undefined;
+  // What has run to its end, well or not, serves nobody any more.
+  if (isConditionTrue(sandbox.status?.conditions, "Finished")) return undefined;
   if (!labels[warmPoolSandboxLabel] || !labels[sandboxTemplateRefHashLabel]) return undefined;
   const hasAddress = (sandbox.status?.podIPs?.length ?? 0) > 0;
   return {
