@@ -33,7 +33,7 @@ async function raw(bytes: string | Buffer, { waitMs = 300 } = {}): Promise<strin
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
   socket.on("error", () => undefined);
   socket.write(bytes);
-  await Promise.race([once(socket, "close"), sleep(waitMs)]);
+  await Promise.race([new Promise((resolve) => socket.on("close", resolve)), sleep(waitMs)]);
   socket.destroy();
   return Buffer.concat(chunks).toString("latin1");
 }

@@ -1,0 +1,72 @@
+/**
+ * The router as a process of its own, with scoped tokens on, before an API server in memory. `box` is awake; the sleepers
+ * get a pod 20 ms after they are woken. Answers each message with the times of the last wake and the process's memory.
+ */
+import {
+  lastActivityAnnotation,
+  type Sandbox,
+  sandboxClaims,
+  sandboxes,
+  sandboxNameHashLabel,
+} from "@agent-sandbox/api";
+import { createClient, type Resource } from "@agent-sandbox/kube";
+import { MemoryApiServer } from "@agent-sandbox/kube/testing";
+import { signingKey, startRouter } from "@agent-sandbox/router";
+
+const [podIp = "", secret = "", sleepers = "0"] = process.argv.slice(2);
+const podStartMs = 20;
+const pods: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+const secrets: Resource = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
+const withStatus = [sandboxes, sandboxClaims, pods].map((resource) => ({ ...resource, status: true }));
+const api = new MemoryApiServer({ resources: [...withStatus, secrets] });
+const client = createClient(api);
+
+async function createSandbox(name: string, conditions: object[]): Promise<Sandbox> {
+  const key = { namespace: "default", name };
+  const spec = { podTemplate: { spec: { containers: [] } }, idlePolicy: { suspendAfterSeconds: 600 } };
+  await client.create(sandboxes, { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", metadata: key, spec });
+  return client.patch(sandboxes, key, { type: "merge", body: { status: { conditions } } }, { subresource: "status" });
+}
+
+async function createPod({ metadata }: Sandbox): Promise<void> {
+  const key = { namespace: "default", name: metadata.name ?? "" };
+  const owner = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name: key.name, uid: metadata.uid ?? "" };
+  const labels = { [sandboxNameHashLabel]: "h" };
+  await client.create(pods, { metadata: { ...key, labels, ownerReferences: [{ ...owner, controller: true }] } });
+  const status = { phase: "Running", podIP: podIp, conditions: [{ type: "Ready", status: "True" }] };
+  await client.patch(pods, key, { type: "merge", body: { status } }, { subresource: "status" });
+}
+
+/** By the machine's one monotonic clock, which all processes share. */
+const machineMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+const wake = { askedMs: 0, readyMs: 0 };
+
+await createPod(await createSandbox("box", []));
+const idle = { type: "Suspended", status: "True", reason: "Idle", lastTransitionTime: "2026-01-01T00:00:00Z" };
+for (let index = 0; index < Number(sleepers); index += 1) await createSandbox(`sleeper-${index}`, [idle]);
+api.onChange(({ object }) => {
+  const sandbox = object as Sandbox;
+  const isWoken = sandbox.metadata.annotations?.[lastActivityAnnotation] !== undefined;
+  if (sandbox.kind !== "Sandbox" || !isWoken || sandbox.metadata.name === "box") return;
+  wake.askedMs = machineMs();
+  setTimeout(() => void startPod(sandbox), podStartMs);
+});
+
+async function startPod(sandbox: Sandbox): Promise<void> {
+  await createPod(sandbox);
+  wake.readyMs = machineMs();
+}
+
+const key = signingKey(secret);
+if ("error" in key) throw new Error(key.error);
+const router = await startRouter({
+  client,
+  listen: { port: 0 },
+  auth: { keys: [key] },
+  accessLog: false,
+  limits: { perCaller: 0, perSandbox: 0, connectionsPerCaller: 0 },
+});
+await router.ready;
+console.log(JSON.stringify(router.address));
+process.on("message", () => process.send?.({ ...wake, rssBytes: process.memoryUsage().rss }));
+process.on("SIGINT", () => process.exit());
