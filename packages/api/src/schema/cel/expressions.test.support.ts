@@ -180,6 +180,8 @@ export const truths: readonly string[] = [
   "duration('1s') - duration('1500ms') == duration('-500ms') && duration('1h') - duration('61m') == duration('-1m')",
   "duration('-1.5h').getMinutes() == -90 && timestamp(0).getHours('+05:30') == 5 && timestamp('2020-12-31T00:00:00Z').getDayOfYear() == 365",
   "'%.0f'.format([2.5]) == '2' && '%.0f'.format([3.5]) == '4' && '%.1f'.format([0.25]) == '0.2' && '%f'.format([1234567.5]) == '1,234,567.500000'",
+  "'%e'.format([1234.5]) == '1.234500×10⁰³' && '%.2e'.format([-0.00012]) == '-1.200000×10⁻⁰⁴' && '%s'.format([['\\u0001\\n', 'é']]) == '[\"\\\\x01\\\\n\", \"é\"]'",
+  "'%s'.format([[b'a', null]]) == '[b\"a\", null]' && '%s'.format([[duration('1s'), timestamp(0)]]) == '[duration(\"1s\"), timestamp(\"1970-01-01T00:00:00Z\")]'",
   "'%x'.format([-26]) == '-1a' && '%s'.format([1e100]) == '1e+100' && string(-0.0) == '-0' && string(1e21) == '1e+21'",
   "' \\u00a0x\\u2003'.trim() == 'x' && '\\u200bx'.trim() != 'x' && !'a\\nb'.matches('a.b') && 'ABC'.matches('(?i)abc')",
   "[1, 2, 3].exists(x, x == 2 || x / 0 == 1) && [].all(x, false) && !([].exists(x, true)) && [1, 2].map(x, [x, x * 2]) == [[1, 2], [2, 4]]",

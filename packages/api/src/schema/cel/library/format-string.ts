@@ -118,11 +118,12 @@ function rounded(value: number, digits: number): string {
 
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-function scientific(value: number, digits: number): string {
+/** Six digits, whatever is asked for: Kubernetes' release of CEL takes the precision for a width. */
+function scientific(value: number, width: number): string {
   if (!Number.isFinite(value)) return infinite(value);
-  const [mantissa = "", exponent = "+0"] = value.toExponential(digits).split("e");
+  const [mantissa = "", exponent = "+0"] = value.toExponential(6).split("e");
   const raised = Array.from(exponent.slice(1).padStart(2, "0"), (digit) => superscripts[Number(digit)]).join("");
-  return `${mantissa}\u202f×\u202f10${exponent.startsWith("-") ? "⁻" : ""}${raised}`;
+  return `${mantissa}×10${exponent.startsWith("-") ? "⁻" : ""}${raised}`.padStart(width);
 }
 
 function shown(value: unknown): string {
@@ -144,9 +145,34 @@ function shownMap(entries: readonly (readonly [unknown, unknown])[]): string {
   return `{${pairs.map(([key, value]) => `${key}:${value}`).join(", ")}}`;
 }
 
+const marks = new Map(
+  Object.entries({
+    "\u0007": "a",
+    "\b": "b",
+    "\f": "f",
+    "\n": "n",
+    "\r": "r",
+    "\t": "t",
+    "\v": "v",
+    "\\": "\\",
+    '"': '"',
+  }),
+);
+
+/** As Go quotes texts. */
+function quoted(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  const inside = text.replaceAll(/[\u0000-\u001f"\\\u007f]/g, (character) => {
+    const mark = marks.get(character);
+    return mark === undefined ? `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}` : `\\${mark}`;
+  });
+  return `"${inside}"`;
+}
+
 /** As it would be written in CEL. */
 function literal(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "string") return quoted(value);
+  if (value instanceof Uint8Array) return `b${quoted(shown(value))}`;
   if (typeof value === "number" && Number.isFinite(value)) return value.toFixed(6);
   if (value instanceof Date) return `timestamp(${JSON.stringify(shown(value))})`;
   if (value instanceof Duration) return `duration(${JSON.stringify(shown(value))})`;
