@@ -1,3 +1,4 @@
+import { text } from "node:stream/consumers";
 import type { Container, Pod, PodSpec } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pods } from "../resources.ts";
@@ -206,6 +207,32 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     await box.api.until(name, isOver);
     expect(await box.log(name)).toBe(order);
     await box.remove(name);
+  });
+
+  test("preStop may be a request to the container itself", async () => {
+    const server = `
+import http.server, signal, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self): print("asked for", self.path, flush=True); self.send_response(200); self.end_headers()
+    def log_message(self, *args): pass
+signal.signal(signal.SIGTERM, lambda *a: (print("term", flush=True), sys.exit(0)))
+http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
+`;
+    const command = ["python3", "-c", server];
+    const lifecycle = { preStop: { httpGet: { port: "web", path: "/bye" } } };
+    const ports = [{ name: "web", containerPort: 8080 }];
+    const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 };
+    await start("asked", "", { command, ports, lifecycle, readinessProbe }, { restartPolicy: "Never" });
+    await box.api.until("asked", isReady);
+    const log = await box.node.podStreams.logs({
+      namespace,
+      pod: "asked",
+      follow: true,
+      previous: false,
+      timestamps: false,
+    });
+    const [said] = await Promise.all([text(log), box.remove("asked", 20)]);
+    expect(said).toBe("asked for /bye\nterm\n");
   });
 
   test("a preStop that never ends is cut short by the grace period", async () => {

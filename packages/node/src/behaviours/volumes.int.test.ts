@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PodSpec } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pods } from "../resources.ts";
+import { configMaps, pods } from "../resources.ts";
 import { cannotRun } from "../testing/runtimes.ts";
 import { isReady, namespace } from "../testing/test-api.ts";
 import { hasPhase, openTestBox, type TestBox } from "../testing/test-box.ts";
@@ -298,6 +298,33 @@ describe.skipIf(cannotRun)("volumes", () => {
     await box.api.until("late", hasPhase("Succeeded"));
     expect(await box.log("late")).toBe("at last");
     await box.remove("late");
+  });
+
+  test("a tree deeper than any path is removed with its Pod", async () => {
+    const script =
+      "python3 -c \"import os\nos.chdir('/v')\nfor i in range(3000): os.mkdir('d'); os.chdir('d')\"; echo deep";
+    const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
+    await box.create(
+      "deep",
+      podOf({ name: "", script, prints: "", main, spec: { volumes: [{ name: "v", emptyDir: {} }] } }, "runc"),
+    );
+    await box.api.until("deep", hasPhase("Succeeded"));
+    expect(await box.log("deep")).toBe("deep\n");
+    await box.remove("deep");
+  });
+
+  test("a Pod goes on with what it has when what it is shown is deleted", async () => {
+    await box.putConfigMap("fleeting", { k: "1" });
+    const containers = [{ name: "main", image: "host", volumeMounts: [{ name: "v", mountPath: "/v" }] }];
+    const volumes = [{ name: "v", configMap: { name: "fleeting" } }];
+    await box.create("orphan", { spec: { runtimeClassName: "runc", volumes, containers } });
+    await box.api.until("orphan", isReady);
+    await box.api.client.delete(configMaps, { namespace, name: "fleeting" });
+    await expect
+      .poll(() => box.events("orphan").at(-1))
+      .toBe('FailedMount: MountVolume.SetUp failed for volume "v" : configmap "fleeting" not found');
+    expect([await box.shell("orphan", "cat /v/k"), isReady(box.api.read("orphan"))]).toEqual(["1", true]);
+    await box.remove("orphan");
   });
 
   test("files follow the objects and fields they show, all at once", async () => {

@@ -1,7 +1,8 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { isSafeUid, type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
+import { removeTree } from "../system/remove-tree.ts";
 import type { Backoff } from "./backoff.ts";
 
 /** How one run of a container ended. Times are milliseconds since 1970. */
@@ -131,7 +132,7 @@ export function podRecords(layout: Layout): PodRecords {
       await writeJson(paths.record, record, { durable: true });
     },
     write: (record) => writeJson(podPaths(layout, record.uid).record, record),
-    remove: (uid) => rm(podPaths(layout, uid).dir, { recursive: true, force: true }),
+    remove: (uid) => removeTree(podPaths(layout, uid).dir),
     list: async () => {
       const found = new Map<string, PodRecord | undefined>();
       for (const uid of await namesIn(layout.podsDir)) {

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "@agent-sandbox/api";
+import { messageOf } from "../errors.ts";
 import { parseContainerId, podPaths } from "../layout.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
@@ -67,9 +68,21 @@ async function writeEtc(machine: Machine, pod: Pod, record: PodRecord): Promise<
 
 /** Brings a running Pod's volumes up to what they are filled from. */
 export async function syncVolumes(effects: Effects, pod: Pod, record: PodRecord): Promise<void> {
+  const { machine } = effects;
   const { refreshVolumesAt: _old, ...kept } = record;
-  await effects.machine.records.write({ ...kept, ...(await fillVolumes(effects, pod, record)) });
+  try {
+    await machine.records.write({ ...kept, ...(await fillVolumes(effects, pod, record)) });
+  } catch (error) {
+    // Containers of a machine that has just started must not begin without what they are to find.
+    if (!record.sourcesVersion?.startsWith(machine.bootId)) throw error;
+    effects.tell(pod, { type: "Warning", reason: "FailedMount", text: messageOf(error) });
+    const known = { sourcesVersion: sourcesVersion(machine, effects.sources.snapshot(pod)) };
+    await machine.records.write({ ...kept, ...known, refreshVolumesAt: machine.now() + retryVolumesMs });
+  }
 }
+
+/** Running containers go on with what they have when something they are shown is gone. */
+const retryVolumesMs = 10_000;
 
 type Filled = Pick<PodRecord, "volumes" | "sourcesVersion" | "refreshVolumesAt">;
 

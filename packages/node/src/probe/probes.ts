@@ -6,6 +6,7 @@ import { membersOf } from "../pod/members.ts";
 import type { Health } from "../pod/observed.ts";
 import { isLive } from "../pod/plan-stop.ts";
 import type { ContainerRecord, PodRecord } from "../pod/record.ts";
+import { Gate } from "./gate.ts";
 import { healthOf, probesOf } from "./health.ts";
 import {
   afterResult,
@@ -32,6 +33,11 @@ export interface ProbePlace {
   readonly container: string;
 }
 
+type Result = "success" | "failure" | "unknown";
+
+/** A probe by a command costs a process of the runtime; all at once they would take the machine from the containers. */
+const mostAtOnce = 32;
+
 interface Watched {
   readonly states: Partial<Record<ProbeKind, ProbeState>>;
   readonly stop: AbortController;
@@ -52,6 +58,7 @@ interface Subject {
  */
 export class Probes implements Disposable {
   readonly #options: ProbesOptions;
+  readonly #gate = new Gate(mostAtOnce);
   /** By Pod, then by the id of a run. */
   readonly #watched = new Map<string, Map<string, Watched>>();
 
@@ -104,10 +111,9 @@ export class Probes implements Disposable {
     for (;;) {
       const before = watched.states[kind] ?? initialStates[kind];
       if (isSettled(kind, before)) return;
-      const failure = await this.#ask(probe, subject, signal);
+      const result = await this.#ask(kind, probe, subject, signal);
       signal.throwIfAborted();
-      if (failure !== undefined) this.#tellFailure(kind, failure, subject);
-      const after = afterResult(before, failure === undefined ? "success" : "failure", settings);
+      const after = result === "unknown" ? before : afterResult(before, result, settings);
       watched.states[kind] = after;
       if (kind === "startup" && after.verdict === "success") watched.started.resolve();
       if (after.verdict !== before.verdict) this.#options.onChange(subject.record.uid);
@@ -115,12 +121,21 @@ export class Probes implements Disposable {
     }
   }
 
-  #ask(probe: Probe, { container, record }: Subject, signal: AbortSignal): Promise<string | undefined> {
+  async #ask(kind: ProbeKind, probe: Probe, subject: Subject, signal: AbortSignal): Promise<Result> {
+    const { container, record } = subject;
     const place = { namespace: record.namespace, pod: record.name, container: container.name };
     const run = (command: readonly string[], until: AbortSignal): Promise<CommandResult> =>
       this.#options.run(place, command, until);
-    const until = AbortSignal.any([signal, AbortSignal.timeout(settingsOf(probe).timeoutMs)]);
-    return runProbe(probe, { container, address: record.address, run }, until);
+    try {
+      const failure = await this.#gate.run(() => {
+        const until = AbortSignal.any([signal, AbortSignal.timeout(settingsOf(probe).timeoutMs)]);
+        return runProbe(probe, { container, address: record.address, run }, until);
+      });
+      if (failure !== undefined && !signal.aborted) this.#tellFailure(kind, failure, subject);
+      return failure === undefined ? "success" : "failure";
+    } catch {
+      return "unknown";
+    }
   }
 
   #tellFailure(kind: ProbeKind, failure: string, { pod, container }: Subject): void {

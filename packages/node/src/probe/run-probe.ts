@@ -1,4 +1,5 @@
 import type { Container } from "@agent-sandbox/api";
+import { isReason } from "@agent-sandbox/kube";
 import { messageOf } from "../errors.ts";
 import type { CommandResult } from "../pod/effects.ts";
 import { grpcCheck } from "./grpc-check.ts";
@@ -13,11 +14,15 @@ export interface ProbeTarget {
   readonly run: (command: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
 }
 
-/** Asks once. Undefined when all is well, else what is wrong. */
+/** A command that this node could not even try says nothing about the container. */
+const nodeTrouble = ["TooManyRequests", "NotFound", "InternalError"] as const;
+
+/** Asks once. Undefined when all is well, else what is wrong; throws when nothing can be told. */
 export async function runProbe(probe: Probe, target: ProbeTarget, signal: AbortSignal): Promise<string | undefined> {
   try {
     return await ask(probe, target, signal);
   } catch (error) {
+    if (isReason(error, ...nodeTrouble)) throw error;
     return signal.aborted && signal.reason instanceof Error && signal.reason.name === "TimeoutError"
       ? `no answer within ${probe.timeoutSeconds || 1}s`
       : messageOf(error);

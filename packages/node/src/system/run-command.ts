@@ -12,6 +12,7 @@ const packageByProgram: Readonly<Record<string, string>> = {
   umount: "mount",
   find: "findutils",
   nice: "coreutils",
+  rm: "coreutils",
   skopeo: "skopeo",
   prlimit: "util-linux",
   unshare: "util-linux",
