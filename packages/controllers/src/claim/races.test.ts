@@ -1,7 +1,9 @@
 import { type Sandbox, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
 import type { ApiCall } from "@agent-sandbox/kube/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { claimOf } from "../extensions.test.support.ts";
 import { ClaimWorld } from "./claim-world.test.support.ts";
+import { Ledger } from "./ledger.test.support.ts";
 
 const isTransfer = ({ verb, resource, subresource, body }: ApiCall): boolean =>
   verb === "patch" &&
@@ -67,14 +69,15 @@ describe("claims in races", () => {
     expect([tried.length, new Set(tried).size]).toEqual([2, 1]);
   });
 
-  test("9.12 #171 also when a stranger really changed the member", async () => {
-    const [first] = world.members();
+  test("9.12 #171 also when a stranger really changed the member, whose change is kept", async () => {
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 700 : 0);
     for (const member of world.members()) await touch(member.metadata.name ?? "");
+    const transfers = meddle(isTransfer, () => undefined);
     await world.claim("one");
     await settled();
     boundOnce("one");
-    expect(first?.metadata.annotations?.["touched"]).toBeUndefined();
+    const [owned] = world.owned(world.read("one"));
+    expect([transfers(), owned?.metadata.annotations?.["touched"]]).toEqual([2, "yes"]);
   });
 
   test("9.12 #172 a conflict on the transfer and one on the status still end in one clean adoption", async () => {
@@ -325,7 +328,33 @@ describe("claims in races", () => {
     expect(names.every((name) => name?.startsWith("pool-"))).toBe(true);
   });
 
+  test("a second Sandbox that another process gave the claim is taken back, and the claim stays Ready", async () => {
+    await world.claim("one");
+    await settled();
+    const ledger = new Ledger();
+    world.server.onChange((change) => ledger.read(change));
+    const { status, metadata } = world.read("one") ?? claimOf();
+    const [free] = world.members();
+    const { uid = "", name = "" } = metadata;
+    const owner = {
+      apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+      kind: "SandboxClaim",
+      name,
+      uid,
+      controller: true,
+    };
+    await world.user.patch(sandboxes, sandboxAt(free?.metadata.name ?? ""), {
+      type: "merge",
+      body: { metadata: { ownerReferences: [owner], labels: { "agents.x-k8s.io/warm-pool-sandbox": null } } },
+    });
+    await settled();
+    boundOnce("one");
+    expect([world.read("one")?.status?.sandbox, ledger.broken]).toEqual([status?.sandbox, []]);
+  });
+
   test("two processes at once give a claim one Sandbox in the end, and no Sandbox two claims", async () => {
+    const ledger = new Ledger();
+    world.server.onChange((change) => ledger.read(change));
     const second = new AsyncDisposableStack();
     world.secondProcess(second);
     await settled();
@@ -336,6 +365,6 @@ describe("claims in races", () => {
     await settled();
     for (const name of names) boundOnce(name);
     expect(new Set(names.map((name) => world.read(name)?.status?.sandbox?.name)).size).toBe(6);
-    expect(world.members()).toHaveLength(3);
+    expect([world.members().length, ledger.broken]).toEqual([3, []]);
   });
 });
