@@ -1,8 +1,9 @@
 import { lstat, readdir, rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Layout } from "../layout.ts";
 import type { OciMount } from "../oci/spec.ts";
 import { runCommand } from "../system/run-command.ts";
+import { mountHostView } from "./host-view.ts";
 import type { Image } from "./image-store.ts";
 import { imagesInUse } from "./in-use.ts";
 import { planSkeleton, writeSkeleton } from "./skeleton.ts";
@@ -26,31 +27,28 @@ const environment: ReadonlyMap<string, string> = new Map([
 const administration: readonly string[] = ["/usr/etc", "/usr/local/etc"];
 
 /**
- * The built-in image: the machine's own programs, read-only, under a root folder of ours. /usr is taken for public but
+ * The built-in image: the machine's own programs, read-only, under a root folder of ours. They are taken for public but
  * for the administrator's configuration and for whatever other users of the machine may not read: root inside a
  * sandbox has root's id, so the permission alone would not stop it. Earlier forms of the image that no Pod uses go.
  */
 export async function openHostImage(layout: Layout): Promise<Image> {
-  const [layer, mounts, unreadable] = await Promise.all([
+  const [layer, mounts] = await Promise.all([
     planSkeleton().then((entries) => writeSkeleton(layout.imagesDir, entries)),
-    programMounts(),
-    findPrivate("/usr"),
+    programFolders().then((folders) => Promise.all(folders.map((folder) => mountFolder(layout, folder)))),
   ]);
   await removeOthers(layout.imagesDir, new Set([...(await imagesInUse(layout)), basename(layer)]));
-  const ownData = mounts.some(({ destination }) => layout.dataDir.startsWith(`${destination}/`))
-    ? [layout.dataDir]
-    : [];
   return {
     id: basename(layer),
     layers: [layer],
-    config: {
-      command: defaultCommand,
-      environment,
-      workingDir: "/",
-      mounts,
-      hiddenPaths: [...administration, ...unreadable, ...ownData],
-    },
+    config: { command: defaultCommand, environment, workingDir: "/", mounts },
   };
+}
+
+async function mountFolder(layout: Layout, path: string): Promise<OciMount> {
+  // Of the box's own files not all are there yet that nobody may read.
+  const hidden = [...administration, dirname(layout.dataDir), ...(await findPrivate(path))];
+  const source = await mountHostView(layout, { path, hidden: hidden.filter((one) => one.startsWith(`${path}/`)) });
+  return { destination: path, type: "bind", source, options: ["rbind", "rro", "nosuid", "nodev"] };
 }
 
 async function removeOthers(imagesDir: string, inUse: ReadonlySet<string>): Promise<void> {
@@ -59,15 +57,10 @@ async function removeOthers(imagesDir: string, inUse: ReadonlySet<string>): Prom
 }
 
 /** Where /bin and its like are no links into /usr, they are folders of programs of their own. */
-async function programMounts(): Promise<OciMount[]> {
-  const mounts: OciMount[] = [];
-  for (const path of ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"]) {
-    const found = await lstat(path).catch(() => undefined);
-    if (found?.isDirectory()) {
-      mounts.push({ destination: path, type: "bind", source: path, options: ["rbind", "rro", "nosuid", "nodev"] });
-    }
-  }
-  return mounts;
+async function programFolders(): Promise<string[]> {
+  const folders = ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"];
+  const found = await Promise.all(folders.map((path) => lstat(path).catch(() => undefined)));
+  return folders.filter((_, index) => found[index]?.isDirectory());
 }
 
 async function findPrivate(folder: string): Promise<string[]> {

@@ -41,7 +41,6 @@ async function openImage(layout: Layout, program: string): Promise<Image> {
       environment: new Map(),
       workingDir: "/",
       mounts: [],
-      hiddenPaths: [],
     },
   };
 }

@@ -20,7 +20,6 @@ test("an image that says nothing has a PATH and the root for a folder", () => {
     environment: new Map([["PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]]),
     workingDir: "/",
     mounts: [],
-    hiddenPaths: [],
   });
 });
 
@@ -46,6 +45,5 @@ test("an image that says everything", () => {
     workingDir: "/srv/app",
     stopSignal: "SIGINT",
     mounts: [],
-    hiddenPaths: [],
   });
 });

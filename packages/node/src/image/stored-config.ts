@@ -18,6 +18,5 @@ export function configOf(description: ImageDescription): ImageConfig {
     ...(user !== "" && { user }),
     ...(stopSignal !== "" && { stopSignal }),
     mounts: [],
-    hiddenPaths: [],
   };
 }

@@ -17,7 +17,6 @@ function input(container: Partial<Container> = {}, spec: Partial<Pod["spec"]> = 
       environment: new Map([["PATH", "/bin"]]),
       workingDir: "/root",
       mounts: [{ destination: "/usr", type: "bind", source: "/usr", options: ["rbind", "rro"] }],
-      hiddenPaths: ["/usr/local/etc"],
     },
     environment: new Map([
       ["PATH", "/bin"],
@@ -142,7 +141,6 @@ describe("buildSpec()", () => {
           "/sys/firmware",
           "/sys/kernel/debug",
           "/sys/kernel/tracing",
-          "/usr/local/etc",
         ],
         readonlyPaths: ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"],
         rootfsPropagation: "private",
@@ -180,13 +178,13 @@ describe("buildSpec()", () => {
     });
   });
 
-  test("a privileged container has everything the kernel gives, and still not what an image hides", () => {
+  test("a privileged container has everything the kernel gives", () => {
     const { process, linux } = buildSpec(input({ securityContext: { privileged: true } }));
     expect(process.capabilities.effective).toEqual(["CAP_SYS_ADMIN"]);
     expect([process.noNewPrivileges, linux.seccomp, linux.maskedPaths, linux.readonlyPaths]).toEqual([
       false,
       undefined,
-      ["/usr/local/etc"],
+      [],
       [],
     ]);
     expect(linux.resources.devices).toEqual([{ allow: true, access: "rwm" }]);

@@ -16,9 +16,8 @@ export interface ImageConfig {
   readonly user?: string;
   /** What asks its first process to end. SIGTERM when absent. */
   readonly stopSignal?: string;
-  /** Read-only folders of the machine that belong to the image, and what of them must not be seen. */
+  /** Read-only folders of the machine that belong to the image. */
   readonly mounts: readonly OciMount[];
-  readonly hiddenPaths: readonly string[];
 }
 
 export interface BundleInput {
@@ -65,7 +64,7 @@ export function buildSpec(input: BundleInput): OciSpec {
       resources: { ...input.resources, devices: [{ allow: isPrivileged, access: "rwm" }] },
       sysctl: sysctlsFor(pod),
       ...(!isUnconfined(pod, container) && { seccomp: seccompProfile(input.machine) }),
-      maskedPaths: [...(isPrivileged ? [] : maskedPaths), ...input.image.hiddenPaths],
+      maskedPaths: isPrivileged ? [] : maskedPaths,
       readonlyPaths: isPrivileged ? [] : readonlyPaths,
       rootfsPropagation: "private",
     },
