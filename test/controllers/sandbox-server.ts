@@ -31,6 +31,7 @@ const rules = [
   { apiGroups: [""], resources: ["pods", "services"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get", "list", "watch", "create", "patch"] },
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
 /** An API server as its administrator, and as the controller's own user. */

@@ -89,8 +89,11 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
     test("a Sandbox whose time is up goes, with all it has", async () => {
       await world.create("short", { service: true });
       await world.until("short", is("Ready"));
+      world.writes.length = 0;
       await world.edit("short", { spec: { shutdownTime: new Date().toISOString(), shutdownPolicy: "Delete" } });
       await world.untilGone("sandboxes", "short");
+      // Asked for its time, in a dry run.
+      expect(world.writes[0]).toBe("POST /apis/events.k8s.io/v1/namespaces/default/events");
       await world.untilGone("pods", "short");
       await world.untilGone("services", "short");
       await expect(world.client.get(services, { namespace, name: "short" })).rejects.toMatchObject({

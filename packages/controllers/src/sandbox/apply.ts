@@ -6,6 +6,7 @@ import { type Action, type Step, stepOf } from "./action.ts";
 import { type Decision, decide } from "./decide.ts";
 import type { Failure, Observed } from "./observed.ts";
 import { perform, type Writer } from "./perform.ts";
+import { clockErrorMs } from "./server-clock.ts";
 import type { Settings } from "./settings.ts";
 import { tracePod, traceStep } from "./trace-pass.ts";
 
@@ -25,7 +26,9 @@ const mostRounds = 4;
  * Acts until there is nothing left to do, deciding anew on what the answers showed; then reports. A status about the state
  * before the actions would be out of date when it is written, and cost one more write to correct.
  */
-export async function reconcileSandbox(ports: Ports, seen: Observed): Promise<Result> {
+export async function reconcileSandbox(given: Ports, seen: Observed): Promise<Result> {
+  const errorMs = await clockErrorMs(given, seen.sandbox);
+  const ports = { ...given, now: () => given.now() - errorMs };
   const { after, errors } = await act(ports, seen);
   tracePod(ports.trace, seen, after);
   // The object is not what was decided on: nothing can be said of it before it is looked at again.

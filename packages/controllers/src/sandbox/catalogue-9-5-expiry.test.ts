@@ -178,4 +178,29 @@ describe("expiry", () => {
     await slow.settle(2 * hour);
     expect(slow.server.requests.get("delete pods")).toBe(1);
   });
+
+  test("a clock that is ahead expires nothing before the server's does, and one that is behind does it late", async () => {
+    world.clockErrorMs = 10 * 365 * 24 * hour;
+    await world.createRunning({ spec: { shutdownTime: inMs(2 * hour), shutdownPolicy: "Delete" } });
+    await world.settle(hour);
+    expect(world.condition("Ready")?.status).toBe("True");
+    const attempts = await world.attemptsDuring(() => world.settle(hour - 10_000));
+    expect(attempts).toEqual({});
+    await world.settle(20_000);
+    expect(world.sandbox()).toBeUndefined();
+    world.clockErrorMs = -hour;
+    await world.createRunning({ name: "late", spec: { shutdownTime: inMs(hour), shutdownPolicy: "Delete" } });
+    await world.settle(hour + 60_000);
+    expect(world.sandbox("late")).toBeDefined();
+    await world.settle(hour);
+    expect(world.sandbox("late")).toBeUndefined();
+  });
+
+  test("where the server cannot be asked for its time, this machine's counts", async () => {
+    world.controllerFaults = ({ resource }) =>
+      resource.plural === "events" ? { refuse: { reason: "Forbidden" } } : undefined;
+    await world.createRunning({ spec: { shutdownTime: inMs(hour), shutdownPolicy: "Delete" } });
+    await world.settle(hour + 1_000);
+    expect(world.sandbox()).toBeUndefined();
+  });
 });

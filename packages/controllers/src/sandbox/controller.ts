@@ -33,7 +33,10 @@ export interface SandboxControllerOptions extends ControllerContext, Partial<Set
   readonly namespace?: string;
   /** Caches only Pods and Services that carry a Sandbox's hash. Adoption then needs that label. Default false. */
   readonly onlyLabelledChildren?: boolean;
-  /** Milliseconds since the epoch: the clock that `shutdownTime` is held against. Default: the machine's. */
+  /**
+   * Milliseconds since the epoch. Default: the machine's clock. It says when to look whether a Sandbox has expired; whether
+   * it has is held against the API server's clock.
+   */
   readonly now?: () => number;
 }
 

@@ -7,7 +7,7 @@ import { serviceStep } from "./service.ts";
 
 /** When the Sandbox expires, by the clock of whoever asks; undefined: never. */
 export function shutdownAt({ spec }: Sandbox): number | undefined {
-  const time = typeof spec.shutdownTime === "string" ? parseTime(spec.shutdownTime) : undefined;
+  const time = typeof spec?.shutdownTime === "string" ? parseTime(spec.shutdownTime) : undefined;
   return time === undefined || "error" in time ? undefined : time.epochMs;
 }
 
