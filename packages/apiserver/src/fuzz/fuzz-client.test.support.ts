@@ -5,7 +5,7 @@ import type { ServerAddress } from "./server-process.test.support.ts";
 import type { SocketCase } from "./socket-cases.test.support.ts";
 
 /** Nobody waits this long: an answer that takes longer will never come. */
-const patienceMs = 60_000;
+const patienceMs = 30_000;
 /** How long frames may go on; most connections end at the first wrong one. */
 const streamMs = 300;
 

@@ -109,7 +109,9 @@ class FuzzRun {
   async #look(): Promise<void> {
     const report = await this.#server.report();
     if (report === undefined)
-      this.#failures.push(`the server ended: ${this.#server.ended}; lately: ${this.#recent.join("; ")}`);
+      this.#failures.push(
+        `the server ${this.#server.ended === undefined ? "hangs" : `ended: ${this.#server.ended}`}; lately: ${this.#recent.join("; ")}`,
+      );
     else {
       this.#longest = Math.max(this.#longest, report.longestTurnMs);
       this.#heap = report.heapBytes;

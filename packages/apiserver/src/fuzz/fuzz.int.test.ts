@@ -4,7 +4,9 @@ import { fuzz } from "./fuzz-run.test.support.ts";
 
 const seconds = 10;
 
-test(`${seconds} seconds of nonsense are answered: no crash, no hang, no 500, no leak`, async () => {
+const patience = { timeout: 180_000 };
+
+test(`${seconds} seconds of nonsense are answered: no crash, no hang, no 500, no leak`, patience, async () => {
   const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
   const { cases, statuses, failures } = await fuzz({ seed, seconds });
   const again = `node --conditions=source test/fuzz/main.ts --seed ${seed}`;

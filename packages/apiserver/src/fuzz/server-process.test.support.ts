@@ -21,6 +21,9 @@ interface Message {
   readonly problem?: string;
 }
 
+/** A machine can be busy, but not this busy. */
+const patienceMs = 30_000;
+
 /** The fuzzed server, from outside. */
 export class ServerProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -50,16 +53,18 @@ export class ServerProcess implements AsyncDisposable {
       execArgv: ["--conditions=source", "--expose-gc", "--disable-warning=ExperimentalWarning"],
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
-    const [{ listening }] = (await once(child, "message")) as [Message];
+    const [message] = (await Promise.race([once(child, "message"), once(child, "exit")])) as [Message | number | null];
+    const listening = typeof message === "object" ? message?.listening : undefined;
     if (listening === undefined) throw new Error("Cannot fuzz: the server does not say where it listens");
     return new ServerProcess(child, listening);
   }
 
-  /** How the server has been since the last time. `undefined` when it has ended. */
+  /** How the server has been since the last time. `undefined` when it has ended, or is too busy to say. */
   async report(): Promise<ServerReport | undefined> {
     if (this.ended !== undefined) return undefined;
     const reported = new Promise<ServerReport | undefined>((resolve) => {
       this.#reported = resolve;
+      setTimeout(resolve, patienceMs, undefined).unref();
     });
     this.#child.send("report");
     return reported;
