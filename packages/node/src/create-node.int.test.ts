@@ -266,7 +266,7 @@ except OSError: print('not reached')"`,
     await api.create("privileged", {
       containers: [{ name: "main", image: "host", securityContext: { privileged: true } }],
     });
-    await api.create("foreign", { containers: [{ name: "main", image: "nginx" }] });
+    await api.create("foreign", { containers: [{ name: "main", image: "127.0.0.1:1/nginx" }] });
     await api.create("typo", { containers: [{ name: "main", image: "host", command: ["/no/such/program"] }] });
     const [refused, foreign, typo] = await Promise.all([
       api.until("privileged", waitingFor("CreateContainerConfigError")),
@@ -276,7 +276,7 @@ except OSError: print('not reached')"`,
     const messages = [refused, foreign, typo].map((pod) => pod.status?.containerStatuses?.[0]?.state?.waiting?.message);
     expect(messages).toEqual([
       expect.stringContaining("spec.containers[0].securityContext.privileged"),
-      expect.stringContaining('Cannot pull image "nginx"'),
+      expect.stringContaining('Cannot pull image "127.0.0.1:1/nginx:latest"'),
       expect.stringContaining("/no/such/program"),
     ]);
     for (const name of ["privileged", "foreign", "typo"]) await remove(name);
