@@ -48,6 +48,9 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const isReady = (): boolean => !life.isDraining && parts.directory.hasSynced;
   const { metricsAddress, probesAddress } = await startProbes(options, { isReady, metrics: parts.metrics }, starting);
   const tcpListeners = starting.use(new AsyncDisposableStack());
+  const ready = parts.directory.synced.then(() => undefined);
+  // Nobody has to wait for it.
+  ready.catch(() => undefined);
   const owned = starting.move();
   return {
     address,
@@ -55,7 +58,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     metricsAddress,
     probesAddress,
     url: urlOf(address, secureAddress),
-    ready: parts.directory.synced.then(() => undefined),
+    ready,
     metrics: () => parts.metrics.registry.metrics(),
     listenTcp: async (target, listen) => tcpListeners.use(await front.listenTcp(target, listen)),
     [Symbol.asyncDispose]: () => {

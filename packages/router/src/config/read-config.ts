@@ -1,0 +1,141 @@
+import { parsePort } from "../route/route.ts";
+import type { ListenAddress } from "../router-options.ts";
+import { parseConfigFile } from "./config-file.ts";
+import { parseDurationMs } from "./duration.ts";
+import { type Flag, type FlagName, flags, isFlag } from "./flags.ts";
+
+export type Values = Readonly<Record<FlagName, string>>;
+
+export interface ConfigSources {
+  /** After the command's own name. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Throws when there is no such file. */
+  readonly readFile: (path: string) => string;
+}
+
+export type ConfigResult = { readonly values: Values } | { readonly errors: readonly string[] };
+
+/** What the router was told: the command line before the file, the file before the environment, that before the defaults. */
+export function readConfig({ args, env, readFile }: ConfigSources): ConfigResult {
+  const errors: string[] = [];
+  const given = readArgs(args, errors);
+  const path = given.get("config") ?? env["SANDBOX_ROUTER_CONFIG"];
+  given.delete("config");
+  const filed = path === undefined || path === "" ? new Map<string, string>() : readFiled(path, readFile, errors);
+  for (const name of [...given.keys(), ...filed.keys()]) if (!isFlag(name)) errors.push(`Unknown setting: "${name}"`);
+  const entries = Object.entries(flags).map(([name, flag]) => {
+    const value = given.get(name) ?? filed.get(name) ?? fromEnv(name, flag, env) ?? flag.fallback;
+    if (!isValid(value, flag)) errors.push(`Invalid value for "${name}": "${value}"`);
+    return [name, value] as const;
+  });
+  const values = Object.fromEntries(entries) as Values;
+  errors.push(...contradictions(values));
+  return errors.length === 0 ? { values } : { errors };
+}
+
+/** `--flag=value`, `--flag value`, and `--switch` alone. */
+function readArgs(args: readonly string[], errors: string[]): Map<string, string> {
+  const given = new Map<string, string>();
+  for (let index = 0; index < args.length; index += 1) {
+    const arg = args[index] ?? "";
+    const [, name, value] = /^--?([a-z][a-z0-9-]*)(?:=(.*))?$/s.exec(arg) ?? [];
+    if (name === undefined) {
+      errors.push(`Unknown argument: "${arg}"`);
+      continue;
+    }
+    const isSwitch = isFlag(name) && flags[name].kind === "switch";
+    if (value !== undefined || isSwitch) given.set(name, value ?? "true");
+    else {
+      index += 1;
+      const next = args[index];
+      if (next === undefined) errors.push(`Missing value for "${name}"`);
+      else given.set(name, next);
+    }
+  }
+  return given;
+}
+
+function readFiled(path: string, readFile: (path: string) => string, errors: string[]): ReadonlyMap<string, string> {
+  try {
+    const parsed = parseConfigFile(readFile(path));
+    if ("values" in parsed) return parsed.values;
+    errors.push(`Cannot use the configuration "${path}": ${parsed.error}`);
+  } catch (error) {
+    errors.push(`Cannot read the configuration "${path}": ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return new Map();
+}
+
+function fromEnv(name: string, flag: Flag, env: ConfigSources["env"]): string | undefined {
+  if (name === "proxy-timeout") {
+    const seconds = Number(env["PROXY_TIMEOUT_SECONDS"] ?? "");
+    return Number.isFinite(seconds) && seconds > 0 ? `${seconds}s` : undefined;
+  }
+  if (name === "enable-tracing") {
+    const endpoint = env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] ?? "";
+    return endpoint === "" ? undefined : "true";
+  }
+  const value = flag.env === undefined ? undefined : env[flag.env];
+  return value === "" ? undefined : value;
+}
+
+function isValid(value: string, { kind, values }: Flag): boolean {
+  const isKnown = (one: string): boolean => values === undefined || values.includes(one);
+  switch (kind) {
+    case "text":
+      return isKnown(value);
+    case "list":
+      return splitList(value).every(isKnown);
+    case "address":
+      return value === "" || parseAddress(value) !== undefined;
+    case "duration":
+      return parseDurationMs(value) !== undefined;
+    case "positiveDuration":
+      return (parseDurationMs(value) ?? 0) > 0;
+    case "count":
+      return /^\d{1,15}$/.test(value);
+    case "positiveCount":
+      return /^[1-9]\d{0,14}$/.test(value);
+    case "switch":
+      return ["true", "false", "1", "0", ""].includes(value);
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** What each setting allows on its own and not together. */
+function contradictions(values: Values): string[] {
+  const found: string[] = [];
+  const modes = splitList(values["authz-mode"]);
+  if (values["http-bind-address"] === "" && values["https-bind-address"] === "") found.push("No address to listen on");
+  if (values["https-bind-address"] !== "" && (values["tls-cert-file"] === "" || values["tls-key-file"] === "")) {
+    found.push("HTTPS needs tls-cert-file and tls-key-file");
+  }
+  if (values["mtls-mode"] !== "off" && (values["https-bind-address"] === "" || values["tls-client-ca-file"] === "")) {
+    found.push("mtls-mode needs https-bind-address and tls-client-ca-file");
+  }
+  if (modes.length === 0) found.push("authz-mode must not be empty");
+  if (modes.includes("allow-all") && modes.length > 1) found.push("authz-mode allow-all stands alone");
+  if (values["cluster-domain"] === "") found.push("cluster-domain must not be empty");
+  if (modes.length === 1 && modes[0] === "scoped-token" && values["authz-scoped-token-secret-file"] === "") {
+    found.push("authz-mode scoped-token needs authz-scoped-token-secret-file");
+  }
+  return found;
+}
+
+export function splitList(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; without a host: all addresses. */
+export function parseAddress(text: string): Required<ListenAddress> | undefined {
+  const [, bracketed, plain, portText = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d+)$/.exec(text) ?? [];
+  const port = portText === "0" ? 0 : parsePort(portText);
+  if (port === undefined) return undefined;
+  const host = bracketed ?? plain ?? "";
+  return { host: host === "" ? "::" : host, port };
+}

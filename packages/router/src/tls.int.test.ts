@@ -1,0 +1,198 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { connect as connectHttp2 } from "node:http2";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ConnectionOptions, connect } from "node:tls";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
+import type { Router } from "./start-router.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "router-tls-"));
+const file = (name: string): string => join(folder, name);
+const openssl = (...args: string[]): void => void execFileSync("openssl", args, { cwd: folder, stdio: "pipe" });
+
+function issue(name: string, { subject = `/CN=${name}`, altNames = "DNS:localhost" } = {}): void {
+  openssl(
+    "req",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:prime256v1",
+    "-nodes",
+    "-keyout",
+    `${name}.key`,
+    "-subj",
+    subject,
+    "-out",
+    `${name}.csr`,
+  );
+  writeFileSync(file(`${name}.ext`), `subjectAltName=${altNames}\n`);
+  openssl(
+    "x509",
+    "-req",
+    "-in",
+    `${name}.csr`,
+    "-CA",
+    "ca.crt",
+    "-CAkey",
+    "ca.key",
+    "-CAcreateserial",
+    "-days",
+    "2",
+    "-extfile",
+    `${name}.ext`,
+    "-out",
+    `${name}.crt`,
+  );
+}
+
+const cluster = new TestCluster();
+let router: Router;
+let pod: Served;
+
+beforeAll(async () => {
+  openssl(
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:prime256v1",
+    "-nodes",
+    "-keyout",
+    "ca.key",
+    "-subj",
+    "/CN=ca",
+    "-days",
+    "2",
+    "-out",
+    "ca.crt",
+  );
+  for (const name of ["first", "second"]) issue(name);
+  issue("alice", { subject: "/O=team/CN=alice", altNames: "URI:spiffe://example/alice" });
+  // As a mounted Secret is: the files are links through a link that is swapped.
+  for (const name of ["first", "second"]) {
+    execFileSync("mkdir", [file(`data-${name}`)]);
+    renameSync(file(`${name}.crt`), file(`data-${name}/tls.crt`));
+    renameSync(file(`${name}.key`), file(`data-${name}/tls.key`));
+  }
+  symlinkSync("data-first", file("..data"));
+  for (const name of ["tls.crt", "tls.key"]) symlinkSync(`..data/${name}`, file(name));
+  pod = await cluster.serve((asked, response) => response.end(JSON.stringify(asked.headers)));
+  await cluster.pod(await cluster.sandbox("box"), pod.ip);
+  cluster.users.set("-", { username: "spiffe://example/alice", mayConnect: ["default/box"] });
+  const tls = {
+    certFile: file("tls.crt"),
+    keyFile: file("tls.key"),
+    clientCaFile: file("ca.crt"),
+    mtls: "optional",
+  } as const;
+  router = await cluster.router({ secure: { port: 0, ...tls }, auth: {} });
+});
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+const pair = (name: string) => ({ cert: readFileSync(file(`${name}.crt`)), key: readFileSync(file(`${name}.key`)) });
+
+function ask(client: object = {}): Promise<{ status: number; text: string; issuedTo: string }> {
+  const { host, port } = router.secureAddress ?? {};
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      host,
+      port,
+      servername: "localhost",
+      ca: readFileSync(file("ca.crt")),
+      agent: false,
+      ...toSandbox("box", pod.port),
+      ...client,
+    });
+    asked.on("error", reject);
+    asked.on("response", (answer) => {
+      const { subject } = (answer.socket as ReturnType<typeof connect>).getPeerCertificate();
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("end", () =>
+        resolve({
+          status: answer.statusCode ?? 0,
+          text: Buffer.concat(chunks).toString(),
+          issuedTo: String(subject.CN),
+        }),
+      );
+    });
+    asked.end();
+  });
+}
+
+describe("over TLS", () => {
+  test("a certificate says who the caller is", async () => {
+    const { status, text } = await ask(pair("alice"));
+    expect([status, (JSON.parse(text) as Record<string, string>)["x-forwarded-proto"]]).toEqual([200, "https"]);
+    expect(JSON.stringify(cluster.reviews.at(-1)?.body)).toContain('"user":"spiffe://example/alice"');
+  });
+
+  test("a caller without a certificate needs another credential, and one with a false certificate is sent away", async () => {
+    expect((await ask()).status).toBe(401);
+    openssl(
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-keyout",
+      "fake.key",
+      "-subj",
+      "/O=team/CN=alice",
+      "-days",
+      "2",
+      "-out",
+      "fake.crt",
+    );
+    await expect(ask(pair("fake"))).rejects.toThrow(/hang up|ECONNRESET|certificate|closed/i);
+  });
+
+  test("HTTP/2 is agreed in the handshake", async () => {
+    const { host, port } = router.secureAddress ?? {};
+    const session = connectHttp2(`https://${host}:${port}`, {
+      ca: readFileSync(file("ca.crt")),
+      servername: "localhost",
+      ...pair("alice"),
+    });
+    const stream = session.request({ ":path": "/", ...toSandbox("box", pod.port).headers });
+    const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+    session.destroy();
+    expect(headers[":status"]).toBe(200);
+  });
+
+  test("nothing older than TLS 1.2 is spoken", async () => {
+    const { host, port } = router.secureAddress ?? {};
+    const socket = connect({
+      host,
+      port,
+      servername: "localhost",
+      rejectUnauthorized: false,
+      minVersion: "TLSv1",
+      maxVersion: "TLSv1.1",
+      ciphers: "ALL:@SECLEVEL=0",
+    } as ConnectionOptions);
+    const [error] = (await once(socket, "error")) as [Error];
+    expect(error.message).toMatch(/protocol|alert|version/i);
+  });
+});
+
+test("a new certificate is taken when the link is swapped, and a bad one is not", async () => {
+  expect((await ask(pair("alice"))).issuedTo).toBe("first");
+  symlinkSync("data-second", file("..new"));
+  renameSync(file("..new"), file("..data"));
+  await expect.poll(async () => (await ask(pair("alice"))).issuedTo, { timeout: 5000 }).toBe("second");
+  writeFileSync(file("data-second/tls.crt"), "no certificate");
+  writeFileSync(file("touched"), "");
+  await expect.poll(() => router.metrics(), { timeout: 5000 }).toMatch(/cert_reloads_total\{outcome="failure"\} [1-9]/);
+  expect((await ask(pair("alice"))).issuedTo).toBe("second");
+});
