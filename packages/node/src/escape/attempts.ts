@@ -60,6 +60,11 @@ function toRead({ dataDir, canary }: Prey): readonly Attempt[] {
       expected: nothing,
     },
     {
+      name: "the administrator's configuration beside the machine's programs",
+      script: "find /usr/local/etc /usr/etc -type f 2>/dev/null",
+      expected: nothing,
+    },
+    {
       name: "files of other Pods and of the box, wherever they may be",
       script: `grep -rslF ${canary} / --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=dev`,
       expected: nothing,

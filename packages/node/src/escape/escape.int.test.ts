@@ -18,7 +18,11 @@ describe.for(["runc", "gvisor"] as const)("a sandbox under %s cannot be left", (
   let otherPid: number;
 
   beforeAll(async () => {
-    box = await openTestBox({ defaultRuntime: runtime, defaults: { pids: 300 } });
+    box = await openTestBox({
+      defaultRuntime: runtime,
+      defaults: { pids: 300, diskBytes: 50_000_000 },
+      diskCheckMs: 500,
+    });
     await writeFile(join(box.dataDir, "canary"), canary);
     await box.create("other", {
       spec: { containers: [{ name: "main", image: "host", command: ["sh", "-c", writeCanary] }] },
@@ -94,6 +98,25 @@ for host in ${JSON.stringify(targets)}:
     expect(statusOf(pod)?.state?.terminated).toMatchObject({ reason: "OOMKilled" });
     await expectOthersWell();
     await box.remove("glutton", 0);
+  });
+
+  test("by files without end", async () => {
+    await box.create("hoarder", {
+      spec: {
+        restartPolicy: "Never",
+        containers: [
+          {
+            name: "main",
+            image: "host",
+            command: ["sh", "-c", "while cat /usr/bin/python3 >>/file; do sleep 0.01; done"],
+          },
+        ],
+      },
+    });
+    const pod = await box.api.until("hoarder", (one) => one?.status?.phase === "Failed");
+    expect(pod.status).toMatchObject({ reason: "Evicted" });
+    await expectOthersWell();
+    await box.remove("hoarder", 0);
   });
 });
 
