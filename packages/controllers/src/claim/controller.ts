@@ -22,10 +22,12 @@ import {
 import type { ControllerContext } from "../controller-context.ts";
 import { OwnWrites } from "../own-writes.ts";
 import type { Tracing } from "../pass-trace.ts";
+import { clockErrorMs } from "../server-clock.ts";
 import { networkPolicies } from "../template/network-policies.ts";
 import { defaultLabelDomains } from "./additional-metadata.ts";
 import { type ClaimPass, type ClaimPorts, reconcileClaim } from "./apply.ts";
 import { Candidates } from "./candidates.ts";
+import { seemsOver } from "./lifecycle.ts";
 import { ClaimMemories, type ClaimMemory, isClaimReady } from "./memory.ts";
 import { type ClaimMetrics, servedBy, startOf } from "./metrics.ts";
 import { type ClaimCaches, indexOwned, observe } from "./observe.ts";
@@ -119,7 +121,9 @@ class ClaimPasses {
 
   async run({ client, signal }: Pass, claim: SandboxClaim, memory: ClaimMemory): Promise<Result | undefined> {
     const { events, metrics, tracing, log = silentLogger } = this.#options;
-    const now = (): number => this.#options.scheduler.date();
+    const date = (): number => this.#options.scheduler.date();
+    const errorMs = seemsOver(claim, date()) ? await clockErrorMs({ client, log, now: date }, claim) : 0;
+    const now = (): number => date() - errorMs;
     const waitedMs = this.#options.scheduler.now() - memory.knownSince;
     const seen = observe(claim, this.#caches, { now: now(), waitedMs });
     const key = objectKey(claim);
@@ -144,11 +148,13 @@ class ClaimPasses {
     );
     memory.unreportedSince = pass.defers === true ? (memory.unreportedSince ?? now()) : undefined;
     if (pass.returnsMember === true) this.#caches.candidates.release(key);
-    return this.#finish(claim, memory, pass);
+    return this.#finish({ claim, memory, now: now() }, pass);
   }
 
-  #finish(claim: SandboxClaim, memory: ClaimMemory, { reported, sandbox, wakeAt }: ClaimPass): Result | undefined {
-    const now = this.#options.scheduler.date();
+  #finish(
+    { claim, memory, now }: { claim: SandboxClaim; memory: ClaimMemory; now: number },
+    { reported, sandbox, wakeAt }: ClaimPass,
+  ): Result | undefined {
     const becameReady = reported !== undefined && isClaimReady(reported) && !isClaimReady(claim);
     if (becameReady && sandbox !== undefined) this.#measure(claim, memory, sandbox);
     const stampAt = becameReady && this.#options.stampClaims === true ? now : undefined;

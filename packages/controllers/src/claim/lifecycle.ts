@@ -1,4 +1,4 @@
-import { type Condition, findCondition, type Lifecycle, parseTime } from "@agent-sandbox/api";
+import { type Condition, findCondition, type Lifecycle, parseTime, type SandboxClaim } from "@agent-sandbox/api";
 
 /** When a claim ends: at its shutdown time, or so long after its Sandbox finished, whichever is earlier. */
 export function expiryOf(
@@ -14,6 +14,13 @@ export function expiryOf(
   ];
   const known = ends.filter((end) => end !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** Whether it is the hour written on the claim that ends it now, and nobody has told yet. */
+export function seemsOver({ metadata, spec, status }: SandboxClaim, now: number): boolean {
+  if (metadata.deletionTimestamp !== undefined || isMarkedExpired(status?.conditions)) return false;
+  const end = timeOf(spec.lifecycle?.shutdownTime);
+  return end !== undefined && end <= now;
 }
 
 /** Whether the end of the claim has been told: only then is anything torn down. */

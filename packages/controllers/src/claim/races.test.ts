@@ -352,6 +352,20 @@ describe("claims in races", () => {
     expect([world.read("one")?.status?.sandbox, ledger.broken]).toEqual([status?.sandbox, []]);
   });
 
+  test("a clock that is ahead ends no claim before the server's does", async () => {
+    await world.endProcess();
+    const { clock } = world;
+    const ahead = { now: () => clock.now(), sleep: clock.sleep.bind(clock), schedule: clock.schedule.bind(clock) };
+    world.startClaims({ scheduler: { ...ahead, date: () => clock.date() + 10 * 365 * 86_400_000 } });
+    await settled();
+    const shutdownTime = new Date(clock.date() + 60_000).toISOString();
+    await world.claim("one", { lifecycle: { shutdownTime, shutdownPolicy: "Delete" } });
+    await world.clock.advance(58_000);
+    boundOnce("one");
+    await world.clock.advance(4_000);
+    expect(world.read("one")).toBeUndefined();
+  });
+
   test("two processes at once give a claim one Sandbox in the end, and no Sandbox two claims", async () => {
     const ledger = new Ledger();
     world.server.onChange((change) => ledger.read(change));
