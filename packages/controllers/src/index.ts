@@ -5,7 +5,13 @@ export { PassTrace, type Tracing } from "./pass-trace.ts";
 export { type SandboxControllerOptions, startSandboxController } from "./sandbox/controller.ts";
 export { restartCountAnnotation } from "./sandbox/recovery.ts";
 export type { InjectedRuntime } from "./sandbox/settings.ts";
-export { type ControllersOptions, type RunningControllers, startControllers } from "./start-controllers.ts";
+export {
+  type ControllerName,
+  type ControllersMetrics,
+  type ControllersOptions,
+  type RunningControllers,
+  startControllers,
+} from "./start-controllers.ts";
 export { startTemplateController, type TemplateControllerOptions } from "./template/controller.ts";
 export type { RouterPlace } from "./template/desired-policy.ts";
 export { startWarmPoolController, type WarmPoolControllerOptions } from "./warm-pool/controller.ts";

@@ -1,9 +1,24 @@
-import { type Client, EventRecorder, Fence, Informers, type Logger } from "@agent-sandbox/kube";
-import { startClaimController } from "./claim/controller.ts";
+import { type Sandbox, sandboxes } from "@agent-sandbox/api";
+import {
+  type Client,
+  EventRecorder,
+  Fence,
+  type Informer,
+  Informers,
+  type Logger,
+  type RunnerMetrics,
+} from "@agent-sandbox/kube";
+import { type ClaimControllerOptions, startClaimController } from "./claim/controller.ts";
+import type { ClaimMetrics } from "./claim/metrics.ts";
+import type { Tracing } from "./pass-trace.ts";
 import { startSandboxController } from "./sandbox/controller.ts";
 import type { Settings } from "./sandbox/settings.ts";
 import { startTemplateController } from "./template/controller.ts";
 import { startWarmPoolController } from "./warm-pool/controller.ts";
+import type { PoolSettings } from "./warm-pool/observe.ts";
+
+/** The controllers of a process, by the names that logs, metrics and events know them by. */
+export type ControllerName = "sandbox" | "sandboxclaim" | "sandboxwarmpool" | "sandboxtemplate";
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -11,28 +26,74 @@ export interface ControllersOptions {
   /** Which process this is, for events. */
   readonly instance: string;
   readonly settings?: Partial<Settings>;
+  /** Only what is in this namespace. Default: everything. */
+  readonly namespace?: string;
+  /** Whether claims, pools and templates are served, or Sandboxes alone. Default true. */
+  readonly extensions?: boolean;
+  /** Objects worked on at the same time. Default: each controller's own. */
+  readonly workers?: Partial<Record<ControllerName, number>>;
+  readonly pools?: Partial<PoolSettings>;
+  readonly claims?: Pick<ClaimControllerOptions, "labelDomains" | "stampClaims">;
+  /** Whether claims are told by events what happens to them. Default true. */
+  readonly claimEvents?: boolean;
+  /** Caches only Pods and Services that carry a Sandbox's hash. Adoption then needs that label. Default false. */
+  readonly onlyLabelledChildren?: boolean;
+  readonly metrics?: ControllersMetrics;
+  readonly tracing?: Tracing;
 }
+
+export type ControllersMetrics = Readonly<Partial<Record<ControllerName, RunnerMetrics>>> & {
+  readonly sandboxclaim?: ClaimMetrics;
+};
 
 export interface RunningControllers extends AsyncDisposable {
   /** Settles when all of them have seen what there is. */
   readonly ready: Promise<void>;
+  readonly sandboxes: Informer<Sandbox>;
 }
 
 /** Starts the four controllers on one set of caches and one fence. */
-export function startControllers({ client, log, instance, settings }: ControllersOptions): RunningControllers {
+export function startControllers(options: ControllersOptions): RunningControllers {
+  const { client, log } = options;
   const owned = new AsyncDisposableStack();
   const informers = owned.use(new Informers({ client, log }));
-  const fence = new Fence({ informers });
-  const events = owned.use(new EventRecorder({ client, log, controller: "agent-sandbox-controller", instance }));
-  const shared = { informers, fence, log, events };
+  const fence = owned.use(new Fence({ informers }));
+  const recorder = (name: ControllerName): EventRecorder =>
+    owned.use(new EventRecorder({ client, log, controller: `${name}-controller`, instance: options.instance }));
+  const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
+  const traced = options.tracing && { tracing: options.tracing };
+  const shared = { informers, fence, log, ...scope };
+  const own = (name: ControllerName): { workers?: number; metrics?: RunnerMetrics } => {
+    const [workers, metrics] = [options.workers?.[name], options.metrics?.[name]];
+    return { ...(workers !== undefined && { workers }), ...(metrics && { metrics }) };
+  };
+
   const controllers = [
-    startSandboxController({ ...shared, ...settings }),
-    startTemplateController({ informers, fence, log }),
-    startWarmPoolController(shared),
-    startClaimController(shared),
+    startSandboxController({
+      ...shared,
+      ...traced,
+      ...own("sandbox"),
+      ...options.settings,
+      events: recorder("sandbox"),
+      ...(options.onlyLabelledChildren === true && { onlyLabelledChildren: true }),
+    }),
   ];
+  if (options.extensions !== false) {
+    const poolSettings = options.pools && { settings: options.pools };
+    const told = options.claimEvents !== false && { events: recorder("sandboxclaim") };
+    controllers.push(
+      startTemplateController({ ...shared, ...traced, ...own("sandboxtemplate") }),
+      startWarmPoolController({
+        ...shared,
+        ...own("sandboxwarmpool"),
+        ...poolSettings,
+        events: recorder("sandboxwarmpool"),
+      }),
+      startClaimController({ ...shared, ...traced, ...own("sandboxclaim"), ...options.claims, ...told }),
+    );
+  }
   for (const controller of controllers) owned.use(controller);
   const ready = Promise.all(controllers.map((controller) => controller.ready)).then(() => undefined);
   ready.catch(() => undefined);
-  return { ready, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { ready, sandboxes: informers.get(sandboxes, scope), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
