@@ -45,14 +45,14 @@ func (h *Handler) put(w http.ResponseWriter, r *http.Request, path string) error
 	if err != nil {
 		return err
 	}
-	body, err := content(r)
+	source, err := content(r)
 	if err != nil {
 		return err
 	}
 	if ranged || atEnd {
-		err = writeInPlace(entry, body, patch{offset, length, atEnd}, mode)
+		err = writeInPlace(entry, source, patch{offset, length, atEnd}, mode)
 	} else {
-		err = Store(entry, body, chooseMode(mode, previous), true)
+		err = Store(entry, source, chooseMode(mode, previous), true)
 	}
 	if err != nil {
 		return api.During("write", path, err)
@@ -119,7 +119,7 @@ func precondition(r *http.Request, entry *confine.Entry, path string) (*unix.Sta
 func content(r *http.Request) (io.Reader, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
-		return r.Body, nil
+		return body{r.Body}, nil
 	}
 	if params["boundary"] == "" {
 		return nil, api.Refuse(api.InvalidArgument, "Cannot read the multipart body: no boundary")
@@ -134,30 +134,30 @@ func content(r *http.Request) (io.Reader, error) {
 			return nil, api.Refuse(api.InvalidArgument, "Cannot read the multipart body: %v", err)
 		}
 		if part.FormName() == "file" {
-			return malformed{part}, nil
+			return body{part}, nil
 		}
 	}
 }
 
-// malformed turns a multipart body that breaks off into the caller's mistake.
-type malformed struct{ part io.Reader }
+// body turns content that breaks off into the caller's mistake.
+type body struct{ from io.Reader }
 
-func (m malformed) Read(into []byte) (int, error) {
-	n, err := m.part.Read(into)
+func (b body) Read(into []byte) (int, error) {
+	n, err := b.from.Read(into)
 	if err != nil && err != io.EOF {
-		err = api.Refuse(api.InvalidArgument, "Cannot read the multipart body: %v", err)
+		err = api.Refuse(api.InvalidArgument, "Cannot read the body: %v", err)
 	}
 	return n, err
 }
 
 // Store puts content in the place of an entry, whole or not at all.
-func Store(entry *confine.Entry, body io.Reader, mode uint32, durable bool) error {
+func Store(entry *confine.Entry, source io.Reader, mode uint32, durable bool) error {
 	replacement, err := entry.Replace()
 	if err != nil {
 		return err
 	}
 	defer replacement.Discard()
-	if _, err := copyBuffered(replacement.File, body); err != nil {
+	if _, err := copyBuffered(replacement.File, source); err != nil {
 		return err
 	}
 	return replacement.Commit(mode, durable)

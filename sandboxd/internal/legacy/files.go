@@ -120,7 +120,7 @@ func newListEntry(name string, stat *unix.Stat_t) listEntry {
 	if stat.Mode&unix.S_IFMT == unix.S_IFDIR {
 		kind = "directory"
 	}
-	return listEntry{Name: name, Size: stat.Size, Type: kind, ModTime: float64(stat.Mtim.Nano()) / 1e9}
+	return listEntry{Name: name, Size: stat.Size, Type: kind, ModTime: float64(stat.Mtim.Sec) + float64(stat.Mtim.Nsec)*1e-9}
 }
 
 func (h *Handler) exists(w http.ResponseWriter, _ *http.Request, name string) {

@@ -258,9 +258,5 @@ func (m *Manager) Shutdown(ctx context.Context, grace time.Duration) {
 		case <-patience.Done():
 		}
 	}
-	var hunt sync.WaitGroup
-	for _, p := range running {
-		hunt.Go(p.KillTree)
-	}
-	hunt.Wait()
+	killTrees(running)
 }

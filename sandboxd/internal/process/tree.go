@@ -10,31 +10,31 @@ import (
 )
 
 // kin is what the kernel tells about the family of one process.
-type kin struct{ parent, group, session int }
+type kin struct {
+	parent, group, session int
+	// marker is that of the process's environment; unreadable when it belongs to another user.
+	marker   string
+	readable bool
+}
 
 // killPatience bounds how long a tree is hunted: only what sits in an uninterruptible call survives that long.
 const killPatience = 5 * time.Second
 
 // tree lists the living processes that p started: its descendants, its group and session, and those that carry its
-// marker because they were orphaned in between. Without the marker only a process that left the session, lost its
-// parents and cleared its environment is not found.
-func (p *Process) tree() []int {
-	family := snapshot()
+// marker because they were orphaned in between. Only a process that left the session, lost its parents and cleared
+// its environment is not found.
+func (p *Process) tree(census map[int]kin) []int {
 	alive := !p.child.Collected()
 	members := map[int]bool{}
-	for pid, k := range family {
-		if pid == os.Getpid() {
-			continue
-		}
-		marker, readable := readMarker(pid)
+	for pid, k := range census {
 		related := pid == p.child.Pid || k.group == p.child.Pid || k.session == p.child.Pid
-		if marker == p.marker || (related && (alive || !readable)) {
+		if k.marker == p.marker || (related && (alive || !k.readable)) {
 			members[pid] = true
 		}
 	}
 	for changed := true; changed; {
 		changed = false
-		for pid, k := range family {
+		for pid, k := range census {
 			if !members[pid] && members[k.parent] {
 				members[pid], changed = true, true
 			}
@@ -49,47 +49,63 @@ func (p *Process) tree() []int {
 
 // SignalTree sends to the whole tree once.
 func (p *Process) SignalTree(signal syscall.Signal) {
-	for _, pid := range p.tree() {
+	for _, pid := range p.tree(takeCensus()) {
 		_ = syscall.Kill(pid, signal)
 	}
 }
 
-// KillTree kills until nothing of the tree is left. The group goes first, in one call that no fork can outrun.
-func (p *Process) KillTree() {
-	p.child.SignalGroup(syscall.SIGKILL)
+// KillTree kills until nothing of the tree is left.
+func (p *Process) KillTree() { killTrees([]*Process{p}) }
+
+// KillTreeUnlessEnded is what becomes of a process whose caller has gone.
+func (p *Process) KillTreeUnlessEnded() {
+	if p.Running() {
+		p.KillTree()
+	}
+}
+
+// killTrees kills the groups first, each in one call that no fork can outrun, and then hunts for what left them.
+func killTrees(hunted []*Process) {
+	for _, p := range hunted {
+		p.child.SignalGroup(syscall.SIGKILL)
+	}
 	pause := time.Millisecond
 	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); {
-		pids := p.tree()
-		if len(pids) == 0 {
-			return
+		census, found := takeCensus(), false
+		for _, p := range hunted {
+			for _, pid := range p.tree(census) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				found = true
+			}
 		}
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+		if !found {
+			return
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, 50*time.Millisecond)
 	}
 }
 
-// snapshot reads the family of every living process; those that wait to be collected are left out.
-func snapshot() map[int]kin {
-	family := map[int]kin{}
+// takeCensus reads the family of every living process but this one; those that wait to be collected are left out.
+func takeCensus() map[int]kin {
+	census := map[int]kin{}
 	proc, err := os.Open("/proc")
 	if err != nil {
-		return family
+		return census
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(-1)
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil {
+		if err != nil || pid == os.Getpid() {
 			continue
 		}
 		if k, ok := readKin(pid); ok {
-			family[pid] = k
+			k.marker, k.readable = readMarker(pid)
+			census[pid] = k
 		}
 	}
-	return family
+	return census
 }
 
 func readKin(pid int) (kin, bool) {
@@ -123,11 +139,4 @@ func readMarker(pid int) (marker string, readable bool) {
 		}
 	}
 	return "", true
-}
-
-// KillTreeUnlessEnded is what becomes of a process whose caller has gone.
-func (p *Process) KillTreeUnlessEnded() {
-	if p.Running() {
-		p.KillTree()
-	}
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"math"
 	"net/http"
 
 	"connectrpc.com/connect"
@@ -18,7 +19,12 @@ type Gate func(http.Header) (connect.Code, error)
 // Handler serves gRPC, gRPC-Web and Connect, with server reflection, to the callers the gate lets in. The others are
 // refused before their first message is read.
 func (s *Service) Handler(gate Gate) http.Handler {
-	bound := connect.WithReadMaxBytes(maxMessageBytes)
+	bound := connect.WithHandlerOptions(
+		connect.WithReadMaxBytes(maxMessageBytes),
+		// Compressed output would let a reader that stands still hold megabytes of a process that writes the same
+		// line for ever, and cost more time than it saves on the way to a router on the same machine.
+		connect.WithCompressMinBytes(math.MaxInt),
+	)
 	mux := http.NewServeMux()
 	mux.Handle(processv1connect.NewProcessServiceHandler(s, bound))
 	reflector := grpcreflect.NewStaticReflector(processv1connect.ProcessServiceName)

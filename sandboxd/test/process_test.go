@@ -1,0 +1,560 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	processv1 "github.com/agent-sandbox/agent-sandbox/sandboxd/gen/process/v1"
+)
+
+type startStream = connect.ServerStreamForClient[processv1.StartResponse]
+
+func shell(script string) *processv1.ProcessConfig {
+	return &processv1.ProcessConfig{Command: []string{"/bin/sh", "-c", script}}
+}
+
+// run is a process that a test follows.
+type run struct {
+	t      *testing.T
+	stream *startStream
+	id     int32
+	stdout bytes.Buffer
+	stderr bytes.Buffer
+	exit   *processv1.ExitEvent
+	last   uint64
+	lost   uint64
+}
+
+func (b *box) begin(ctx context.Context, request *processv1.StartRequest) *run {
+	b.t.Helper()
+	stream, err := b.client.Start(ctx, request)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return opened(b.t, stream)
+}
+
+func opened(t *testing.T, stream *startStream) *run {
+	t.Helper()
+	if !stream.Receive() || stream.Msg().GetInit() == nil {
+		t.Fatalf("the first event is %v, %v", stream.Msg(), stream.Err())
+	}
+	return &run{t: t, stream: stream, id: stream.Msg().GetInit().ProcessId}
+}
+
+// next takes one event in; false at the end.
+func (r *run) next() bool {
+	r.t.Helper()
+	if !r.stream.Receive() {
+		return false
+	}
+	message := r.stream.Msg()
+	if r.exit != nil {
+		r.t.Errorf("an event came after exit: %v", message)
+	}
+	if message.Offset > 0 {
+		r.last = message.Offset
+	}
+	switch event := message.Event.(type) {
+	case *processv1.StartResponse_Stdout:
+		r.stdout.Write(event.Stdout)
+	case *processv1.StartResponse_Stderr:
+		r.stderr.Write(event.Stderr)
+	case *processv1.StartResponse_Gap:
+		r.lost += event.Gap.LostBytes
+	case *processv1.StartResponse_Exit:
+		r.exit = event.Exit
+	default:
+		r.t.Errorf("unexpected event %v", message)
+	}
+	return true
+}
+
+func (r *run) until(text string) {
+	r.t.Helper()
+	for !strings.Contains(r.stdout.String(), text) {
+		if !r.next() {
+			r.t.Fatalf("the stream ended with %q, %v", r.stdout.String(), r.stream.Err())
+		}
+	}
+}
+
+func (r *run) finish() *processv1.ExitEvent {
+	r.t.Helper()
+	for r.next() {
+	}
+	if err := r.stream.Err(); err != nil || r.exit == nil {
+		r.t.Fatalf("the stream ended with %v, %v", err, r.exit)
+	}
+	return r.exit
+}
+
+func wantCode(t *testing.T, err error, code connect.Code) {
+	t.Helper()
+	if connect.CodeOf(err) != code {
+		t.Errorf("got %v, want %v", err, code)
+	}
+}
+
+func (b *box) startError(request *processv1.StartRequest) error {
+	stream, err := b.client.Start(timeLimited(b.t), request)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	for stream.Receive() {
+	}
+	return stream.Err()
+}
+
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	return fields[0] != "Z" && fields[0] != "X"
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	value, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func TestStartStreamsOutputBetweenInitAndExit(t *testing.T) {
+	b := start(t, boxOptions{env: []string{"OUTER=1"}})
+	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: &processv1.ProcessConfig{
+		Command: []string{"/bin/sh", "-c", "echo out; echo err >&2; echo $OUTER$INNER; pwd; echo $SANDBOXD_TOKEN_FILE; exit 3"},
+		EnvVars: map[string]string{"INNER": "2", "OUTER": "3"},
+	}})
+	exit := r.finish()
+	if r.stdout.String() != "out\n32\n"+b.root+"\n\n" || r.stderr.String() != "err\n" || exit.ExitCode != 3 || exit.Signal != nil {
+		t.Errorf("got %q, %q, %v", r.stdout.String(), r.stderr.String(), exit)
+	}
+	_, err := b.client.SendSignal(timeLimited(t), &processv1.SendSignalRequest{ProcessId: r.id, Signal: processv1.Signal_SIGNAL_SIGTERM})
+	wantCode(t, err, connect.CodeNotFound)
+}
+
+func TestStartErrors(t *testing.T) {
+	b := start(t, boxOptions{})
+	b.write("plain", "x")
+	cwd := func(dir string) *processv1.ProcessConfig {
+		return &processv1.ProcessConfig{Command: []string{"true"}, Cwd: &dir}
+	}
+	for name, c := range map[string]struct {
+		config *processv1.ProcessConfig
+		code   connect.Code
+	}{
+		"nothing":              {nil, connect.CodeInvalidArgument},
+		"empty command":        {&processv1.ProcessConfig{}, connect.CodeInvalidArgument},
+		"empty program":        {&processv1.ProcessConfig{Command: []string{""}}, connect.CodeInvalidArgument},
+		"NUL":                  {&processv1.ProcessConfig{Command: []string{"echo", "a\x00b"}}, connect.CodeInvalidArgument},
+		"bad variable":         {&processv1.ProcessConfig{Command: []string{"true"}, EnvVars: map[string]string{"A=B": "1"}}, connect.CodeInvalidArgument},
+		"no program":           {&processv1.ProcessConfig{Command: []string{"no-such-program"}}, connect.CodeNotFound},
+		"no file":              {&processv1.ProcessConfig{Command: []string{"./missing"}}, connect.CodeNotFound},
+		"not executable":       {&processv1.ProcessConfig{Command: []string{"./plain"}}, connect.CodePermissionDenied},
+		"cwd missing":          {cwd("missing"), connect.CodeNotFound},
+		"cwd is a file":        {cwd("plain"), connect.CodeNotFound},
+		"cwd outside":          {cwd("../.."), connect.CodePermissionDenied},
+		"unknown user":         {&processv1.ProcessConfig{Command: []string{"true"}, User: "nobody-here"}, connect.CodeInvalidArgument},
+		"negative timeout":     {&processv1.ProcessConfig{Command: []string{"true"}, Timeout: durationpb.New(-1)}, connect.CodeInvalidArgument},
+		"command and shell":    {&processv1.ProcessConfig{Command: []string{"true"}, Shell: "true"}, connect.CodeInvalidArgument},
+		"too long an argument": {&processv1.ProcessConfig{Command: []string{"true", strings.Repeat("x", 1<<20)}}, connect.CodeInvalidArgument},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantCode(t, b.startError(&processv1.StartRequest{Config: c.config}), c.code)
+			_, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: c.config})
+			wantCode(t, err, c.code)
+		})
+	}
+	wantCode(t, b.startError(&processv1.StartRequest{Config: shell("true"), RequestId: "x"}), connect.CodeInvalidArgument)
+}
+
+func TestCwdUserShellAndTerm(t *testing.T) {
+	b := start(t, boxOptions{})
+	if err := os.MkdirAll(b.file("sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("sub", b.file("link")); err != nil {
+		t.Fatal(err)
+	}
+	cwd := "/link"
+	got, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: &processv1.ProcessConfig{
+		Shell: "pwd; id -u; id -g; echo $HOME | cat", Cwd: &cwd, User: "65534:12345",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(string(got.Stdout))
+	if len(words) != 4 || words[0] != b.file("sub") || words[1] != "65534" || words[2] != "12345" {
+		t.Errorf("got %q, %q", got.Stdout, got.Stderr)
+	}
+}
+
+func TestExecute(t *testing.T) {
+	b := start(t, boxOptions{})
+	got, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell("cat; echo err >&2; exit 4"), Stdin: []byte("input")})
+	if err != nil || got.ExitCode != 4 || string(got.Stdout) != "input" || string(got.Stderr) != "err\n" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	got, err = b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell("kill -9 $$")})
+	if err != nil || got.ExitCode != -1 || got.GetSignal() != 9 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	got, err = b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell("yes | head -c 1000"), MaxOutputBytes: 10})
+	if err != nil || string(got.Stdout) != "y\ny\ny\ny\ny\n" || !got.Truncated {
+		t.Errorf("got %v, %v", got, err)
+	}
+	_, err = b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell("true"), MaxOutputBytes: 1 << 40})
+	wantCode(t, err, connect.CodeInvalidArgument)
+}
+
+// The reference waits ten seconds here and then fails, with all output lost.
+func TestExecuteReturnsWhenABackgroundChildHoldsTheOutput(t *testing.T) {
+	b := start(t, boxOptions{})
+	got, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell("echo done; sleep 100 & echo $! >&2")})
+	if err != nil || string(got.Stdout) != "done\n" || !got.DescendantsRunning || got.ExitCode != 0 {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	pid := number(t, string(got.Stderr))
+	if !alive(pid) {
+		t.Error("the background child was killed")
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+func TestStdin(t *testing.T) {
+	b := start(t, boxOptions{})
+	ctx := timeLimited(t)
+	r := b.begin(ctx, &processv1.StartRequest{Config: shell("cat; echo end")})
+	write := func(request *processv1.WriteStdinRequest) error {
+		request.ProcessId = r.id
+		_, err := b.client.WriteStdin(ctx, request)
+		return err
+	}
+	if err := errors.Join(
+		write(&processv1.WriteStdinRequest{Payload: &processv1.WriteStdinRequest_Input{Input: []byte("a")}}),
+		write(&processv1.WriteStdinRequest{Payload: &processv1.WriteStdinRequest_Input{}}),
+		write(&processv1.WriteStdinRequest{}),
+		write(&processv1.WriteStdinRequest{Payload: &processv1.WriteStdinRequest_Eof{Eof: &emptypb.Empty{}}}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if r.finish(); r.stdout.String() != "aend\n" {
+		t.Errorf("got %q", r.stdout.String())
+	}
+	wantCode(t, write(&processv1.WriteStdinRequest{}), connect.CodeNotFound)
+}
+
+// A process that does not read must not hold a writer that has given up.
+func TestStdinWriteEndsWithItsCaller(t *testing.T) {
+	b := start(t, boxOptions{})
+	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell("sleep 100")})
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	_, err := b.client.WriteStdin(ctx, &processv1.WriteStdinRequest{ProcessId: r.id, Payload: &processv1.WriteStdinRequest_Input{Input: make([]byte, 1<<20)}})
+	wantCode(t, err, connect.CodeDeadlineExceeded)
+	// The turn is free again: another write fails for its own reason, which is the same full pipe.
+	again, cancelAgain := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancelAgain()
+	_, err = b.client.WriteStdin(again, &processv1.WriteStdinRequest{ProcessId: r.id, Payload: &processv1.WriteStdinRequest_Input{Input: make([]byte, 1<<20)}})
+	wantCode(t, err, connect.CodeDeadlineExceeded)
+}
+
+func TestPTY(t *testing.T) {
+	b := start(t, boxOptions{})
+	ctx := timeLimited(t)
+	r := b.begin(ctx, &processv1.StartRequest{
+		Config: shell(`stty size; echo $TERM; tty >/dev/null && echo tty; while read line; do echo "got $line"; stty size; done; echo eof`),
+		Pty:    &processv1.PTY{Cols: 100, Rows: 30},
+	})
+	r.until("tty\r\n")
+	if !strings.HasPrefix(r.stdout.String(), "30 100\r\nxterm-256color\r\n") {
+		t.Errorf("the terminal begins with %q", r.stdout.String())
+	}
+	if _, err := b.client.ResizeTTY(ctx, &processv1.ResizeTTYRequest{ProcessId: r.id, Cols: 70, Rows: 20}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.client.WriteStdin(ctx, &processv1.WriteStdinRequest{ProcessId: r.id, Payload: &processv1.WriteStdinRequest_Input{Input: []byte("line\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.until("got line\r\n")
+	r.until("20 70\r\n")
+	// Ends the input and not the terminal: what comes after it is still seen.
+	_, err = b.client.WriteStdin(ctx, &processv1.WriteStdinRequest{ProcessId: r.id, Payload: &processv1.WriteStdinRequest_Eof{Eof: &emptypb.Empty{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit := r.finish(); exit.ExitCode != 0 || !strings.HasSuffix(r.stdout.String(), "eof\r\n") || r.stderr.Len() > 0 {
+		t.Errorf("got %v, %q, %q", exit, r.stdout.String(), r.stderr.String())
+	}
+}
+
+func TestResizeWithoutTerminal(t *testing.T) {
+	b := start(t, boxOptions{})
+	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell("sleep 100")})
+	_, err := b.client.ResizeTTY(timeLimited(t), &processv1.ResizeTTYRequest{ProcessId: r.id, Cols: 1, Rows: 1})
+	wantCode(t, err, connect.CodeFailedPrecondition)
+	_, err = b.client.ResizeTTY(timeLimited(t), &processv1.ResizeTTYRequest{ProcessId: 99})
+	wantCode(t, err, connect.CodeNotFound)
+}
+
+func TestSignals(t *testing.T) {
+	b := start(t, boxOptions{})
+	ctx := timeLimited(t)
+	r := b.begin(ctx, &processv1.StartRequest{Config: shell(`trap 'echo usr1' USR1; sh -c 'trap "echo child; exit" TERM; echo ready; while :; do sleep 0.05; done' & wait; wait`)})
+	r.until("ready\n")
+	send := func(signal processv1.Signal, scope processv1.SignalScope) error {
+		_, err := b.client.SendSignal(ctx, &processv1.SendSignalRequest{ProcessId: r.id, Signal: signal, Scope: scope})
+		return err
+	}
+	wantCode(t, send(processv1.Signal_SIGNAL_UNSPECIFIED, 0), connect.CodeInvalidArgument)
+	wantCode(t, send(99, 0), connect.CodeInvalidArgument)
+	wantCode(t, send(processv1.Signal_SIGNAL_SIGTERM, 99), connect.CodeInvalidArgument)
+	if err := send(processv1.Signal_SIGNAL_SIGUSR1, processv1.SignalScope_SIGNAL_SCOPE_PROCESS); err != nil {
+		t.Fatal(err)
+	}
+	r.until("usr1\n")
+	if err := send(processv1.Signal_SIGNAL_SIGTERM, 0); err != nil {
+		t.Fatal(err)
+	}
+	exit := r.finish()
+	if exit.ExitCode != -1 || exit.GetSignal() != int32(syscall.SIGTERM) {
+		t.Errorf("got %v", exit)
+	}
+}
+
+// tree starts a shell with a grandchild that left the session, and gives their process ids.
+const treeScript = `setsid sh -c 'echo $$; (setsid sleep 300 & echo $!); sleep 300' & echo $$; sleep 300`
+
+func (r *run) pids(n int) []int {
+	r.t.Helper()
+	for strings.Count(r.stdout.String(), "\n") < n {
+		if !r.next() {
+			r.t.Fatalf("the stream ended: %v", r.stream.Err())
+		}
+	}
+	var pids []int
+	for line := range strings.Lines(r.stdout.String()) {
+		pids = append(pids, number(r.t, line))
+	}
+	return pids
+}
+
+func wantDead(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		eventually(t, fmt.Sprintf("the end of process %d", pid), func() bool { return !alive(pid) })
+	}
+}
+
+func TestTheWholeTreeDies(t *testing.T) {
+	b := start(t, boxOptions{})
+	t.Run("when the stream is cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		r := b.begin(ctx, &processv1.StartRequest{Config: shell(treeScript)})
+		pids := r.pids(3)
+		cancel()
+		wantDead(t, pids)
+	})
+	t.Run("when the time is up", func(t *testing.T) {
+		config := shell(treeScript)
+		config.Timeout = durationpb.New(700 * time.Millisecond)
+		r := b.begin(timeLimited(t), &processv1.StartRequest{Config: config})
+		pids := r.pids(3)
+		if exit := r.finish(); !exit.TimedOut || exit.GetSignal() != 9 {
+			t.Errorf("got %v", exit)
+		}
+		wantDead(t, pids)
+	})
+	t.Run("when it is told to", func(t *testing.T) {
+		r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell(treeScript)})
+		pids := r.pids(3)
+		_, err := b.client.SendSignal(timeLimited(t), &processv1.SendSignalRequest{ProcessId: r.id, Signal: processv1.Signal_SIGNAL_SIGKILL, Scope: processv1.SignalScope_SIGNAL_SCOPE_TREE})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantDead(t, pids)
+	})
+	t.Run("when a call's deadline passes", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
+		defer cancel()
+		_, err := b.client.Execute(ctx, &processv1.ExecuteRequest{Config: shell("exec >" + b.file("pids") + ";" + treeScript)})
+		wantCode(t, err, connect.CodeDeadlineExceeded)
+		var pids []int
+		for line := range strings.Lines(b.read("pids")) {
+			pids = append(pids, number(t, line))
+		}
+		if len(pids) != 3 {
+			t.Fatalf("found %v", pids)
+		}
+		wantDead(t, pids)
+	})
+}
+
+func TestDetachedProcessesOutliveTheirStream(t *testing.T) {
+	b := start(t, boxOptions{})
+	ctx, cancel := context.WithCancel(context.Background())
+	r := b.begin(ctx, &processv1.StartRequest{Config: shell("echo one; read line; echo $line >&2; echo two; exit 5"), Detach: true})
+	r.until("one\n")
+	at := r.last
+	cancel()
+	list, err := b.client.List(timeLimited(t), &processv1.ListRequest{})
+	if err != nil || len(list.Processes) != 1 || !list.Processes[0].Detached || list.Processes[0].Exit != nil || list.Processes[0].Origin != "start" {
+		t.Fatalf("list is %v, %v", list, err)
+	}
+	attach := func(request *processv1.AttachRequest) *run {
+		request.ProcessId = r.id
+		stream, err := b.client.Attach(timeLimited(t), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened(t, stream)
+	}
+	second := attach(&processv1.AttachRequest{})
+	second.until("one\n")
+	_, err = b.client.WriteStdin(timeLimited(t), &processv1.WriteStdinRequest{ProcessId: r.id, Payload: &processv1.WriteStdinRequest_Input{Input: []byte("typed\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited, err := b.client.Wait(timeLimited(t), &processv1.WaitRequest{ProcessId: r.id})
+	if err != nil || waited.Exit.ExitCode != 5 {
+		t.Errorf("wait gives %v, %v", waited, err)
+	}
+	second.finish()
+	if second.stdout.String() != "one\ntwo\n" || second.stderr.String() != "typed\n" {
+		t.Errorf("the second reader got %q, %q", second.stdout.String(), second.stderr.String())
+	}
+	// Long after its end, and from where the first reader stopped.
+	third := attach(&processv1.AttachRequest{FromOffset: &at})
+	if exit := third.finish(); third.stdout.String() != "two\n" || exit.ExitCode != 5 {
+		t.Errorf("the third reader got %q, %v", third.stdout.String(), exit)
+	}
+	_, err = b.client.Attach(timeLimited(t), &processv1.AttachRequest{ProcessId: 77})
+	if err == nil {
+		stream, _ := b.client.Attach(timeLimited(t), &processv1.AttachRequest{ProcessId: 77})
+		for stream.Receive() {
+		}
+		err = stream.Err()
+	}
+	wantCode(t, err, connect.CodeNotFound)
+}
+
+func TestReplayIsBoundedAndTellsTheGap(t *testing.T) {
+	b := start(t, boxOptions{})
+	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell("head -c 3000000 /dev/zero; echo end"), Detach: true})
+	r.finish()
+	if r.stdout.Len() != 3000004 || r.lost != 0 {
+		t.Errorf("the first reader got %d bytes and lost %d", r.stdout.Len(), r.lost)
+	}
+	stream, err := b.client.Attach(timeLimited(t), &processv1.AttachRequest{ProcessId: r.id, FromOffset: new(uint64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := opened(t, stream)
+	late.finish()
+	if late.lost == 0 || late.lost+uint64(late.stdout.Len()) != 3000004 || !strings.HasSuffix(late.stdout.String(), "end\n") || late.stdout.Len() > 256<<10 {
+		t.Errorf("a late reader lost %d and got %d bytes", late.lost, late.stdout.Len())
+	}
+}
+
+func TestRequestIDsRunOnce(t *testing.T) {
+	b := start(t, boxOptions{})
+	ctx := timeLimited(t)
+	execute := &processv1.ExecuteRequest{Config: shell("echo x >> runs; wc -l < runs"), RequestId: "id-1"}
+	results := make(chan string, 8)
+	for range 8 {
+		go func() {
+			got, err := b.client.Execute(ctx, execute)
+			results <- fmt.Sprintf("%s %v", got.GetStdout(), err)
+		}()
+	}
+	for range 8 {
+		if got := <-results; got != "1\n <nil>" {
+			t.Errorf("got %q", got)
+		}
+	}
+	// The same id for something else is another call.
+	other, err := b.client.Execute(ctx, &processv1.ExecuteRequest{Config: shell("echo other"), RequestId: "id-1"})
+	if err != nil || string(other.Stdout) != "other\n" {
+		t.Errorf("got %v, %v", other, err)
+	}
+	begin := &processv1.StartRequest{Config: shell("echo y >> starts; cat starts"), Detach: true, RequestId: "id-2"}
+	first := b.begin(ctx, begin)
+	first.finish()
+	second := b.begin(ctx, begin)
+	if second.finish(); second.id != first.id || second.stdout.String() != "y\n" {
+		t.Errorf("the second start is process %d with %q", second.id, second.stdout.String())
+	}
+}
+
+func TestExecuteIsVisibleWhileItRuns(t *testing.T) {
+	b := start(t, boxOptions{})
+	result := make(chan *processv1.ExecuteResponse, 1)
+	go func() {
+		got, _ := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell("sleep 100")})
+		result <- got
+	}()
+	var id int32
+	eventually(t, "the process in the list", func() bool {
+		list, err := b.client.List(timeLimited(t), &processv1.ListRequest{})
+		if err != nil || len(list.Processes) != 1 {
+			return false
+		}
+		id = list.Processes[0].ProcessId
+		return list.Processes[0].Origin == "execute"
+	})
+	_, err := b.client.WriteStdin(timeLimited(t), &processv1.WriteStdinRequest{ProcessId: id, Payload: &processv1.WriteStdinRequest_Input{Input: []byte("x")}})
+	wantCode(t, err, connect.CodeFailedPrecondition)
+	if _, err := b.client.SendSignal(timeLimited(t), &processv1.SendSignalRequest{ProcessId: id, Signal: processv1.Signal_SIGNAL_SIGTERM}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-result; got.GetSignal() != int32(syscall.SIGTERM) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestChunksAreBounded(t *testing.T) {
+	b := start(t, boxOptions{flags: []string{"--stream-chunk-size=100"}})
+	stream, err := b.client.Start(timeLimited(t), &processv1.StartRequest{Config: shell("head -c 5000 /dev/zero")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for stream.Receive() {
+		length := len(stream.Msg().GetStdout())
+		if total += length; length > 100 {
+			t.Errorf("a chunk has %d bytes", length)
+		}
+	}
+	if total != 5000 {
+		t.Errorf("got %d bytes", total)
+	}
+}
+
+func TestOtherProtocolsOnTheSamePort(t *testing.T) {
+	b := start(t, boxOptions{})
+	b.post(b.grpc+"/process.v1.ProcessService/Execute", map[string]any{"config": map[string]any{"command": []string{"echo", "hi"}}}).
+		want(t, 200, `{"stdout":"aGkK"}`)
+	reflection := b.do(request{method: "POST", url: b.grpc + "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", body: strings.NewReader("")})
+	if reflection.status == 404 {
+		t.Error("there is no server reflection")
+	}
+}
