@@ -91,7 +91,10 @@ type Cluster = ReturnType<typeof assembleCluster>;
 function assembleCluster(options: RouterOptions, metrics: Metrics, stack: AsyncDisposableStack) {
   const { client, scheduler = systemScheduler, log = silentLogger, namespace } = options;
   const informers = options.informers ?? stack.use(new Informers({ client, log, scheduler }));
-  const directory = stack.use(new Directory({ informers, ...(namespace === undefined ? {} : { namespace }) }));
+  const isShared = options.informers !== undefined;
+  const directory = stack.use(
+    new Directory({ informers, isShared, ...(namespace === undefined ? {} : { namespace }) }),
+  );
   const sandboxByUid = (uid: string) => directory.sandboxByUid(uid);
   const activity = stack.use(new ActivityTracker({ client, scheduler, log, sandboxByUid }));
   const onWoken = (sandbox: Sandbox): void => {

@@ -16,6 +16,8 @@ export interface TokenReviewerOptions {
 /** One call to the API server may take this long. */
 const callLimitMs = 3000;
 const failureMs = 1000;
+/** At a time: nobody's made-up tokens become a flood for the API server. */
+const mostQuestions = 256;
 
 type Verdict = { readonly user: User } | { readonly user: undefined } | { readonly failure: unknown };
 
@@ -23,17 +25,21 @@ type Verdict = { readonly user: User } | { readonly user: undefined } | { readon
 export class TokenReviewer {
   readonly #options: TokenReviewerOptions;
   readonly #known: BoundedCache<Verdict>;
+  /** Apart from the others: whoever makes up tokens must not push out those of users. */
+  readonly #refused: BoundedCache<Verdict>;
   readonly #asking = new Map<string, Promise<Verdict>>();
 
   constructor(options: TokenReviewerOptions) {
     this.#options = options;
     this.#known = new BoundedCache(options.cacheSize);
+    this.#refused = new BoundedCache(options.cacheSize);
   }
 
   /** Undefined: nobody's. Throws when the API server cannot be asked. */
   async userOf(token: string): Promise<User | undefined> {
     const key = createHash("sha256").update(token).digest("base64");
-    const verdict = this.#known.get(key, this.#options.now()) ?? (await this.#ask(key, token));
+    const now = this.#options.now();
+    const verdict = this.#known.get(key, now) ?? this.#refused.get(key, now) ?? (await this.#ask(key, token));
     if ("failure" in verdict) throw new Error("Cannot review the token", { cause: verdict.failure });
     return verdict.user;
   }
@@ -42,10 +48,13 @@ export class TokenReviewer {
   #ask(key: string, token: string): Promise<Verdict> {
     const running = this.#asking.get(key);
     if (running !== undefined) return running;
+    if (this.#asking.size >= mostQuestions)
+      return Promise.resolve({ failure: new Error("too many reviews under way") });
     const asking = this.#review(token).then((verdict) => {
       const { now, ttlMs } = this.#options;
       this.#asking.delete(key);
-      this.#known.set(key, verdict, now() + ("failure" in verdict ? failureMs : ttlMs));
+      const isUser = "user" in verdict && verdict.user !== undefined;
+      (isUser ? this.#known : this.#refused).set(key, verdict, now() + ("failure" in verdict ? failureMs : ttlMs));
       return verdict;
     });
     this.#asking.set(key, asking);

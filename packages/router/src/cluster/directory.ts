@@ -24,6 +24,8 @@ export interface DirectoryOptions {
   readonly informers: Informers;
   /** All namespaces when absent. */
   readonly namespace?: string;
+  /** Whether others read the same cache: then it keeps Pods as they need them. */
+  readonly isShared: boolean;
 }
 
 /** What the router keeps of a pod: enough to reach it, and to say why it cannot be reached. */
@@ -55,11 +57,12 @@ export class Directory implements ClusterView, Disposable {
   readonly #onPodGone = new Set<(podUid: string) => void>();
   readonly #subscriptions = new DisposableStack();
 
-  constructor({ informers, namespace }: DirectoryOptions) {
+  constructor({ informers, namespace, isShared }: DirectoryOptions) {
     const scope = namespace === undefined ? {} : { namespace };
     this.#sandboxes = informers.get(sandboxes, scope);
     this.#claims = informers.get(sandboxClaims, scope);
-    this.#pods = informers.get(pods, { ...scope, labelSelector: sandboxNameHashLabel, trim: trimPod });
+    const podScope = { ...scope, labelSelector: sandboxNameHashLabel };
+    this.#pods = informers.get(pods, isShared ? podScope : { ...podScope, trim: trimPod });
     this.#byUid = this.#sandboxes.index("router-uid", sandboxUid);
     this.#byOwner = this.#pods.index("router-owner", ownerUid);
     this.#subscriptions.use(this.#sandboxes.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.poke(key))));
