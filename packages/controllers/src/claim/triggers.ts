@@ -17,14 +17,16 @@ import {
   watching,
   watchingOwned,
 } from "@agent-sandbox/kube";
+import { changesSpec } from "../changes-spec.ts";
 import type { OwnWrites } from "../own-writes.ts";
+import { indexByTemplate } from "../warm-pool/pools-by-template.ts";
 import type { ClaimCaches } from "./observe.ts";
 
 /** What else than the claim itself wakes a claim. */
 export function claimTriggers(claims: Informer<SandboxClaim>, caches: ClaimCaches, ownWrites: OwnWrites): Trigger[] {
   const { sandboxes, pools, templates, policies } = caches;
   const byPool = claims.index("pool", poolFacetsOf);
-  const poolsByTemplate = pools.index("template-of-claims", templateKeysOf);
+  const poolsByTemplate = indexByTemplate(pools);
   const claimsOf = (pool: SandboxWarmPool, which: "all" | "unbound"): string[] =>
     byPool.get(`${objectKey(pool)} ${which}`).map(objectKey);
   const throughPools = (template: SandboxTemplate, which: "all" | "unbound"): string[] =>
@@ -54,10 +56,6 @@ function poolFacetsOf({ metadata, spec, status }: SandboxClaim): string[] {
   return [`${pool} all`, ...(status?.sandbox?.name ? [] : [`${pool} unbound`])];
 }
 
-function templateKeysOf({ metadata, spec }: SandboxWarmPool): string[] {
-  return [keyOf({ namespace: metadata.namespace ?? "", name: spec.sandboxTemplateRef.name })];
-}
-
 /** Whether a claim's status, or its Sandbox, would come out otherwise. */
 export function changesClaimed({ old, new: now }: Delta<Sandbox>): boolean {
   if (old === undefined || now === undefined) return true;
@@ -74,8 +72,4 @@ export function changesClaimed({ old, new: now }: Delta<Sandbox>): boolean {
 function readyOf({ status }: Sandbox): object | undefined {
   const ready = findCondition(status?.conditions, "Ready");
   return ready && { ...ready, observedGeneration: undefined };
-}
-
-export function changesSpec({ old, new: now }: Delta<SandboxWarmPool | SandboxTemplate>): boolean {
-  return old?.metadata.generation !== now?.metadata.generation || old?.metadata.uid !== now?.metadata.uid;
 }

@@ -19,12 +19,14 @@ import {
   systemScheduler,
   watching,
 } from "@agent-sandbox/kube";
+import { changesSpec } from "../changes-spec.ts";
 import type { ControllerContext } from "../controller-context.ts";
 import { OwnWrites } from "../own-writes.ts";
 import { blueprintOf } from "../template/blueprint.ts";
 import { reconcilePool } from "./apply.ts";
 import { facetsOf, indexMembers, membersOf } from "./members.ts";
 import { defaultPoolSettings, type PoolMemory, type PoolSettings } from "./observe.ts";
+import { indexByTemplate } from "./pools-by-template.ts";
 
 export interface WarmPoolControllerOptions extends ControllerContext {
   /** Pools worked on at the same time. Default 4. */
@@ -47,7 +49,7 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
   const templates = informers.get(sandboxTemplates, scope);
   const sandboxCache = informers.get(sandboxes, scope);
   const index = indexMembers(sandboxCache);
-  const byTemplate = pools.index("template", templateKeysOf);
+  const byTemplate = indexByTemplate(pools);
   const byNameHash = pools.index("name-hash", nameHashKeysOf);
   const ownWrites = new OwnWrites();
   const memories = new Map<string, { readonly uid: string; readonly memory: PoolMemory }>();
@@ -99,10 +101,6 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
   });
 }
 
-function templateKeysOf({ metadata, spec }: SandboxWarmPool): string[] {
-  return [keyOf({ namespace: metadata.namespace ?? "", name: spec.sandboxTemplateRef.name })];
-}
-
 function nameHashKeysOf({ metadata }: SandboxWarmPool): string[] {
   return [`${metadata.namespace} ${nameHash(metadata.name ?? "")}`];
 }
@@ -111,8 +109,4 @@ function nameHashKeysOf({ metadata }: SandboxWarmPool): string[] {
 function movesMember(delta: Delta<Sandbox>): boolean {
   const [before, after] = [delta.old, delta.new].map((sandbox) => (sandbox ? facetsOf(sandbox) : []));
   return before?.join() !== after?.join();
-}
-
-function changesSpec({ old, new: now }: Delta<{ metadata: { generation?: number; uid?: string } }>): boolean {
-  return old?.metadata.generation !== now?.metadata.generation || old?.metadata.uid !== now?.metadata.uid;
 }
