@@ -45,6 +45,8 @@ const condition = (type: string, status: "True" | "False", reason: string, messa
 });
 const idle = { conditions: [condition("Suspended", "True", "Idle")] };
 
+const used = (second: string) => ({ annotations: { "agents.x-k8s.io/last-activity": `2026-01-01T00:00:${second}Z` } });
+
 function view(sandboxes: Sandbox[], pods: Pod[] = [], claims: SandboxClaim[] = []): ClusterView {
   return {
     sandbox: (namespace, name) =>
@@ -119,8 +121,32 @@ describe("the state of a sandbox", () => {
       view([sandbox({ status: idle, spec: { resumePolicy: "Manual" } })]),
       "SandboxSuspended",
     ],
-    ["idle by its status, awake by its pod", view([sandbox({ status: idle })], [pod()]), "ready p1 10.0.0.1:80"],
-    ["idle by its status, with a new pod", view([sandbox({ status: idle })], [pod({ conditions: [] })]), "starting"],
+    ["idle, its pod about to go", view([sandbox({ status: idle })], [pod()]), "asleep activity"],
+    [
+      "idle since the activity that is known",
+      view([sandbox({ metadata: used("01"), status: { ...idle, lastActivityTime: "2026-01-01T00:00:01Z" } })]),
+      "asleep activity",
+    ],
+    [
+      "idle, and used since",
+      view([sandbox({ metadata: used("02"), status: { ...idle, lastActivityTime: "2026-01-01T00:00:01Z" } })]),
+      "starting",
+    ],
+    [
+      "idle, used since, and awake",
+      view([sandbox({ metadata: used("02"), status: idle })], [pod()]),
+      "ready p1 10.0.0.1:80",
+    ],
+    [
+      "resumed by someone, its status behind",
+      view([
+        sandbox({
+          status: { conditions: [condition("Suspended", "True", "PodTerminated")] },
+          spec: { resumePolicy: "Manual" },
+        }),
+      ]),
+      "starting",
+    ],
     ["suspended by someone", view([sandbox({ spec: { operatingMode: "Suspended" } })]), "SandboxSuspended"],
     [
       "suspended by someone, its pod still there",

@@ -1,9 +1,11 @@
 import {
   blueprintChoices,
   claimUidLabel,
+  compareTimes,
   findCondition,
   isConditionTrue,
   isControlledBy,
+  lastActivityAnnotation,
   type Pod,
   type Sandbox,
   type SandboxClaim,
@@ -90,15 +92,15 @@ function resolveSandbox(sandbox: Sandbox, route: Route, view: ClusterView): Reso
     // Someone wrote it: traffic undoes that only where the spec says so in as many words.
     return spec.resumePolicy === "OnTraffic" ? { state: "asleep", sandbox, by: "mode" } : suspended(sandbox, route);
   }
+  if (isIdle(sandbox)) {
+    // Its pod may still be there, and will not be for long.
+    const mayWake = blueprintChoices(spec).resumePolicy === "OnTraffic";
+    return mayWake ? { state: "asleep", sandbox, by: "activity" } : suspended(sandbox, route);
+  }
   const pods = view.podsOf(metadata.uid ?? "");
   const ready = pods.find((pod) => isAlive(pod) && isConditionTrue(pod.status?.conditions, "Ready"));
   const target = ready && targetOf(sandbox, ready, route);
   if (target !== undefined) return { state: "ready", sandbox, target };
-  // A pod that lives is one that was made since: the Sandbox's status is behind it.
-  if (isIdle(sandbox) && !pods.some(isAlive)) {
-    const mayWake = blueprintChoices(spec).resumePolicy === "OnTraffic";
-    return mayWake ? { state: "asleep", sandbox, by: "activity" } : suspended(sandbox, route);
-  }
   return startingOrEnded(sandbox, pods, route);
 }
 
@@ -113,10 +115,14 @@ function startingOrEnded(sandbox: Sandbox, pods: readonly Pod[], route: Route): 
   return closed(sandbox, trouble.reason, `Sandbox cannot start: ${route.name}: ${trouble.message}`);
 }
 
-/** Suspended by the controller for want of activity: its spec still says that it should run. */
-export function isIdle(sandbox: Sandbox): boolean {
-  const suspended = findCondition(sandbox.status?.conditions, "Suspended");
-  return suspended?.status === "True" || suspended?.reason === "Idle";
+/**
+ * Suspended by the controller for want of activity: its spec still says that it should run. The status tells which
+ * activity that was decided on; any other since wakes it.
+ */
+function isIdle({ metadata, status }: Sandbox): boolean {
+  if (findCondition(status?.conditions, "Suspended")?.reason !== "Idle") return false;
+  const activity = metadata.annotations?.[lastActivityAnnotation];
+  return activity === undefined || compareTimes(activity, status?.lastActivityTime ?? "") === 0;
 }
 
 function targetOf(sandbox: Sandbox, pod: Pod, route: Route): Target | undefined {
