@@ -73,8 +73,10 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "A revision that is no number, or not wanted, is the client's mistake; kube-apiserver reports an internal error (500)",
+    why: "A revision that is no number, or not wanted, and a binding to no node are the client's mistakes; kube-apiserver reports an internal error (500)",
     at: [
+      "bindings: 1",
+      "bindings: 2",
       "* create what is misnamed: 7",
       "* replace: 9",
       "* watch: 8",
@@ -152,6 +154,7 @@ export const knownDifferences: readonly Exception[] = [
     at: [
       "* patch by merge: 6.body.details.causes",
       "namespaces create what is misnamed: 1.body.*",
+      "newer events create what is misnamed: 4.body.*",
       "sandboxes create what is misnamed: 0.body.*",
       "sandboxwarmpools invalid *: 0.body.*",
       "kubectl create what is invalid: 2.stderr",
@@ -177,6 +180,10 @@ export const knownDifferences: readonly Exception[] = [
       "namespaces delete what is held: *.body.spec.finalizers",
       "* list page by page: 3.body.metadata.continue",
     ],
+  },
+  {
+    why: "No token of an account is put into a Pod unasked: a projected volume asks for one",
+    at: ["a pod with an account: 2.body.spec.volumes", "a pod with an account: 2.body.spec.containers.0.volumeMounts"],
   },
   {
     why: "Impersonation is one right for every request; kube-apiserver has finer ones beside it",

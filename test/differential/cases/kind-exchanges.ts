@@ -25,10 +25,10 @@ class Kit {
 
   constructor(kind: KindUnderTest) {
     this.kind = kind;
-    const { apiVersion, plural, namespaced = true } = kind;
+    const { apiVersion, plural, namespaced = true, title = plural } = kind;
     const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
     this.collection = namespaced ? `${root}/namespaces/{{ns}}/${plural}` : `${root}/${plural}`;
-    this.#title = apiVersion.endsWith("alpha1") ? `${plural} alpha` : plural;
+    this.#title = title;
   }
 
   case(what: string, steps: readonly Step[], more: Partial<Case> = {}): Case {

@@ -1,7 +1,9 @@
 /** One kind that both servers serve, with what the generated exchanges need to know of it. */
 export interface KindUnderTest {
-  /** Plural, as in paths; also the prefix of its cases' names. */
+  /** As in paths. */
   readonly plural: string;
+  /** What its cases' names begin with. Default: the plural. */
+  readonly title?: string;
   readonly apiVersion: string;
   readonly kind: string;
   /** Default: true. */
@@ -251,6 +253,42 @@ const builtin: readonly KindUnderTest[] = [
     },
   },
   {
+    title: "newer events",
+    plural: "events",
+    apiVersion: "events.k8s.io/v1",
+    kind: "Event",
+    valid: {
+      regarding: { apiVersion: "v1", kind: "Pod", name: "x", namespace: "{{ns}}" },
+      reason: "Tested",
+      note: "It was tested",
+      type: "Normal",
+      action: "Test",
+      eventTime: "2024-01-01T00:00:00.000001Z",
+      reportingController: "example.com/test",
+      reportingInstance: "here",
+    },
+    change: { series: { count: 2, lastObservedTime: "2024-01-01T00:00:00.000002Z" } },
+    invalid: {
+      "no object": { regarding: null },
+      "no time": { eventTime: null },
+      "no reporter": { reportingController: null },
+      "bad reporter": { reportingController: "not a name" },
+      "no instance": { reportingInstance: null },
+      "no action": { action: null },
+      "no reason": { reason: null },
+      "bad type": { type: "Odd" },
+      "old times": {
+        deprecatedFirstTimestamp: "2024-01-01T00:00:00Z",
+        deprecatedLastTimestamp: "2024-01-01T00:00:00Z",
+      },
+      "old count": { deprecatedCount: 3 },
+      "old source": { deprecatedSource: { component: "test" } },
+      "short series": { series: { count: 1, lastObservedTime: "2024-01-01T00:00:00.000002Z" } },
+      "series without a time": { series: { count: 2 } },
+      "long note": { note: "n".repeat(1025) },
+    },
+  },
+  {
     plural: "leases",
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -444,6 +482,7 @@ const ours: readonly KindUnderTest[] = [
   },
   {
     plural: "sandboxes",
+    title: "sandboxes alpha",
     apiVersion: "agents.x-k8s.io/v1alpha1",
     kind: "Sandbox",
     valid: { spec: { podTemplate, replicas: 0 } },

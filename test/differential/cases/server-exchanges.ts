@@ -69,6 +69,14 @@ const applyScale = (manager: string, spec: object): ExchangeStep => ({
   body: { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "pool" }, spec },
 });
 
+const bindingTo = (target: object): ExchangeStep =>
+  post("/api/v1/namespaces/{{ns}}/pods/p/binding", {
+    apiVersion: "v1",
+    kind: "Binding",
+    metadata: { name: "p" },
+    target,
+  });
+
 /** What does not belong to one kind: paths, discovery, access, and kinds that are made at run time. */
 export const serverExchanges: readonly Case[] = [
   ...groups.map(
@@ -196,6 +204,75 @@ export const serverExchanges: readonly Case[] = [
       applyScale("one", { replicas: 3 }),
       applyScale("", { replicas: 5 }),
       applyScale("one&force=true", { replicas: 3 }),
+    ],
+  },
+  {
+    name: "a pod with an account",
+    steps: [
+      post("/api/v1/namespaces/{{ns}}/serviceaccounts", {
+        apiVersion: "v1",
+        kind: "ServiceAccount",
+        metadata: { name: "robot" },
+        imagePullSecrets: [{ name: "registry" }],
+      }),
+      ...[false, true].map((automountServiceAccountToken) =>
+        post("/api/v1/namespaces/{{ns}}/pods", {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name: `mounts-${automountServiceAccountToken}` },
+          spec: {
+            automountServiceAccountToken,
+            serviceAccountName: "robot",
+            containers: [{ name: "main", image: "busybox:1" }],
+          },
+        }),
+      ),
+    ],
+  },
+  {
+    name: "a pod of a runtime class",
+    steps: [
+      post("/apis/node.k8s.io/v1/runtimeclasses", {
+        apiVersion: "node.k8s.io/v1",
+        kind: "RuntimeClass",
+        metadata: { name: "{{ns}}" },
+        handler: "vm",
+        overhead: { podFixed: { memory: "64Mi", cpu: "0.1" } },
+        scheduling: { nodeSelector: { vm: "yes" }, tolerations: [{ key: "vm", operator: "Exists" }] },
+      }),
+      ...[
+        {},
+        { nodeSelector: { a: "b" }, tolerations: [{ key: "c", operator: "Exists" }] },
+        { nodeSelector: { vm: "no" } },
+      ].map((more, at) =>
+        post("/api/v1/namespaces/{{ns}}/pods", {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name: `p${at}` },
+          spec: {
+            ...more,
+            runtimeClassName: "{{ns}}",
+            automountServiceAccountToken: false,
+            containers: [{ name: "main", image: "busybox:1" }],
+          },
+        }),
+      ),
+    ],
+  },
+  {
+    name: "bindings",
+    steps: [
+      post("/api/v1/namespaces/{{ns}}/pods", {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "p" },
+        spec: { automountServiceAccountToken: false, containers: [{ name: "main", image: "busybox:1" }] },
+      }),
+      bindingTo({ kind: "Pod", name: "x" }),
+      bindingTo({}),
+      bindingTo({ kind: "Node", name: "box" }),
+      bindingTo({ kind: "Node", name: "box" }),
+      get("/api/v1/namespaces/{{ns}}/pods/p"),
     ],
   },
   {

@@ -109,7 +109,7 @@ export function checkStored(target: Target, object: ApiObject, stored: ApiObject
   refuse(target, object, [
     ...problems,
     ...finalizerProblems(object, old),
-    ...(definition.strategy.validate?.(object, old) ?? []),
+    ...(definition.strategy.validate?.(object, old, version.apiVersion) ?? []),
   ]);
 }
 
@@ -124,7 +124,10 @@ function finalizerProblems(object: ApiObject, old: ApiObject | undefined): Field
 
 function refuse(target: Target, object: ApiObject, problems: readonly FieldError[]): void {
   if (problems.length === 0) return;
-  throw invalid(target.definition.kind, subjectOf(target, object.metadata.name ?? ""), problems);
+  const { definition } = target;
+  // Rules are those of the stored kind, and so is the group that they are told for.
+  const subject = { ...subjectOf(target, object.metadata.name ?? ""), group: definition.versions[0].group };
+  throw invalid(definition.kind, subject, problems);
 }
 
 export function stamped(object: ApiObject, revision: number): ApiObject {

@@ -62,7 +62,8 @@ export interface Strategy {
   prepareStatus?(object: ApiObject, old: ApiObject, context: AdmissionContext): ApiObject;
   /** What a new generation is counted by, where that is not everything but metadata and status. */
   generationPart?(object: ApiObject): unknown;
-  validate?(object: ApiObject, old: ApiObject | undefined): readonly FieldError[];
+  /** `apiVersion`: the version of the request, for the few kinds whose versions have rules of their own. */
+  validate?(object: ApiObject, old: ApiObject | undefined, apiVersion: string): readonly FieldError[];
   /** How long a deletion waits for whoever runs the object; 0 when it can go at once. */
   graceSeconds?(object: ApiObject, requested: number | undefined): number;
   /** Why an object may not be deleted at all. */

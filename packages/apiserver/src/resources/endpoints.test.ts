@@ -49,12 +49,14 @@ describe("Endpoints", () => {
       ["subsets[0].ports[0].appProtocol"],
     ],
   ])("%j has problems at %j", ([subset, expected]) => {
-    expect(fields(endpointsStrategy.validate?.(endpoints(subset), undefined))).toEqual(expected);
+    expect(fields(endpointsStrategy.validate?.(endpoints(subset), undefined, "v1"))).toEqual(expected);
   });
 
   test("stay as they are when nobody touches them", () => {
     const old = endpoints({ addresses: [{ ip: "127.0.0.1" }] });
-    expect(endpointsStrategy.validate?.({ ...old, metadata: { name: "e", labels: { a: "b" } } }, old)).toEqual([]);
+    expect(endpointsStrategy.validate?.({ ...old, metadata: { name: "e", labels: { a: "b" } } }, old, "v1")).toEqual(
+      [],
+    );
   });
 });
 
@@ -81,11 +83,13 @@ describe("EndpointSlices", () => {
       ["ports[1].name"],
     ],
   ])("%j has problems at %j", ([more, expected]) => {
-    expect(fields(endpointSliceStrategy.validate?.(slice(more), undefined))).toEqual(expected);
+    expect(fields(endpointSliceStrategy.validate?.(slice(more), undefined, "discovery.k8s.io/v1"))).toEqual(expected);
   });
 
   test("keep their type of address", () => {
     const changed = slice({ addressType: "IPv6", endpoints: [{ addresses: ["2001:db8::1"] }] });
-    expect(fields(endpointSliceStrategy.validate?.(changed, slice({})))).toEqual(["addressType"]);
+    expect(fields(endpointSliceStrategy.validate?.(changed, slice({}), "discovery.k8s.io/v1"))).toEqual([
+      "addressType",
+    ]);
   });
 });

@@ -1,8 +1,6 @@
-import type { FieldError } from "../api-error.ts";
 import { type ApiObject, stringAt } from "../api-object.ts";
 import type { Strategy } from "./definition.ts";
-import { invalidValue, required } from "./field-problems.ts";
-import { qualifiedNameProblems } from "./names.ts";
+import { eventProblems } from "./event-validation.ts";
 
 /** The same events are served in two groups under different names of the same fields. */
 const newNames: readonly (readonly [core: string, newer: string])[] = [
@@ -47,33 +45,3 @@ export const eventStrategy: Strategy = {
     source: (event) => stringAt(event, "source", "component") ?? stringAt(event, "reportingComponent") ?? "",
   },
 };
-
-const longest = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
-
-/** Events without a time of their own are of the old kind, which had few rules. */
-function eventProblems(event: ApiObject): FieldError[] {
-  const { namespace = "" } = event.metadata;
-  const about = stringAt(event, "involvedObject", "namespace") ?? "";
-  const isNew = typeof event["eventTime"] === "string";
-  const homes = isNew ? ["default", "kube-system"] : ["default"];
-  const fits = about === "" ? homes.includes(namespace) : isNew || about === namespace;
-  return [
-    ...(fits ? [] : [invalidValue("involvedObject.namespace", about, "does not match event.namespace")]),
-    ...(isNew ? reporterProblems(event) : []),
-  ];
-}
-
-function reporterProblems(event: ApiObject): FieldError[] {
-  const component = stringAt(event, "reportingComponent") ?? "";
-  const missing = (key: string): FieldError[] => ((event[key] ?? "") === "" ? [required(key)] : []);
-  const long = (key: keyof typeof longest): FieldError[] =>
-    Buffer.byteLength(stringAt(event, key) ?? "") > longest[key]
-      ? [invalidValue(key, "", `can have at most ${longest[key]} characters`)]
-      : [];
-  return [
-    ...missing("reportingComponent"),
-    ...qualifiedNameProblems(component).map((problem) => invalidValue("reportingComponent", component, problem)),
-    ...(["reportingInstance", "action", "reason"] as const).flatMap((key) => [...missing(key), ...long(key)]),
-    ...long("message"),
-  ];
-}

@@ -51,9 +51,9 @@ interface Mismatch {
 }
 
 /** Kubernetes has two ways of saying it: most deletions are refused in the name of the kind, not of the resource. */
-function mismatch({ definition, version, name }: ObjectTarget, { what, wanted, found, why }: Mismatch): Error {
-  const { kind, plural, strategy } = definition;
-  const subject = { group: version.group, plural, name };
+function mismatch({ definition, name }: ObjectTarget, { what, wanted, found, why }: Mismatch): Error {
+  const { kind, plural, strategy, versions } = definition;
+  const subject = { group: versions[0].group, plural, name };
   if (strategy.marksTimeAlone === true) {
     return conflict(
       subject,

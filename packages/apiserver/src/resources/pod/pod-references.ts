@@ -48,7 +48,9 @@ function placed(pod: ApiObject, spec: JsonObject, scheduling: JsonObject): JsonO
   const wanted = isJsonObject(scheduling["nodeSelector"]) ? scheduling["nodeSelector"] : {};
   const torn = Object.keys(wanted).find((key) => Object.hasOwn(own, key) && own[key] !== wanted[key]);
   if (torn !== undefined) {
-    throw refused(pod, `pod rejected: conflict: runtimeClass.scheduling.nodeSelector[${torn}] is not the Pod's`);
+    const [theirs, ours] = [wanted[torn], own[torn]].map(String);
+    const where = `nodeSelector[${torn}]`;
+    throw refused(pod, `conflict: runtimeClass.scheduling.${where} = ${theirs}; pod.spec.${where} = ${ours}`);
   }
   const tolerations = [...objectsAt(spec, "tolerations"), ...objectsAt(scheduling, "tolerations")];
   return {

@@ -1,0 +1,104 @@
+import type { FieldError } from "../api-error.ts";
+import { type ApiObject, isJsonObject, stringAt, valueAt } from "../api-object.ts";
+import { equalJson } from "../json.ts";
+import { immutable, invalidValue, required } from "./field-problems.ts";
+import { nameProblems, qualifiedNameProblems } from "./names.ts";
+
+const longest = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
+const oldVersion = "v1";
+
+/** The rules of events, which are stored as the old version names their fields. Whoever uses the new one has more of them. */
+export function eventProblems(event: ApiObject, old: ApiObject | undefined, apiVersion: string): FieldError[] {
+  return [
+    ...(hasTime(event) ? toldProblems(event, apiVersion) : untimedProblems(event)),
+    ...(apiVersion === oldVersion ? [] : newerProblems(event, old)),
+  ];
+}
+
+const hasTime = (event: ApiObject): boolean => typeof event["eventTime"] === "string";
+const place = (event: ApiObject): string => stringAt(event, "involvedObject", "namespace") ?? "";
+const misplaced = (event: ApiObject): FieldError =>
+  invalidValue("involvedObject.namespace", place(event), "does not match event.namespace");
+
+/** Events without a time of their own are as old as Kubernetes, and must be where the thing is that they tell of. */
+function untimedProblems(event: ApiObject): FieldError[] {
+  const { namespace = "" } = event.metadata;
+  const fits = place(event) === "" ? namespace === "default" : place(event) === namespace;
+  return fits ? [] : [misplaced(event)];
+}
+
+function toldProblems(event: ApiObject, apiVersion: string): FieldError[] {
+  const { namespace = "" } = event.metadata;
+  const reporter = apiVersion === oldVersion ? "reportingComponent" : "reportingController";
+  const component = stringAt(event, "reportingComponent") ?? "";
+  const missing = (key: string): FieldError[] => ((event[key] ?? "") === "" ? [required(key)] : []);
+  const long = (key: keyof typeof longest): FieldError[] =>
+    Buffer.byteLength(stringAt(event, key) ?? "") > longest[key]
+      ? [invalidValue(key, "", `can have at most ${longest[key]} characters`)]
+      : [];
+  return [
+    ...(place(event) !== "" || namespace === "default" || namespace === "kube-system" ? [] : [misplaced(event)]),
+    ...(component === "" ? [required(reporter)] : []),
+    ...qualifiedNameProblems(component).map((problem) => invalidValue(reporter, component, problem)),
+    ...(["reportingInstance", "action", "reason"] as const).flatMap((key) => [...missing(key), ...long(key)]),
+    ...long("message"),
+  ];
+}
+
+function newerProblems(event: ApiObject, old: ApiObject | undefined): FieldError[] {
+  if (old === undefined) return [...newNameProblems(event), ...seriesProblems(event), ...leftoverProblems(event)];
+  const same = equalJson(event["series"], old["series"]);
+  return [
+    ...(same ? [] : seriesProblems(event)),
+    ...fixed.filter((key) => !equalJson(event[key], old[key])).map((key) => immutable(shownName(key), event[key])),
+  ];
+}
+
+/** Everything about an event but how often it was seen. */
+const fixed = [
+  "involvedObject",
+  "reason",
+  "message",
+  "source",
+  "firstTimestamp",
+  "lastTimestamp",
+  "count",
+  "type",
+  "eventTime",
+  "action",
+  "related",
+  "reportingComponent",
+  "reportingInstance",
+];
+const shownName = (key: string): string => (key === "reportingComponent" ? "reportingController" : key);
+
+function newNameProblems({ metadata: { name = "" } }: ApiObject): FieldError[] {
+  return nameProblems(name, "subdomain").map((problem) => invalidValue("metadata.name", name, problem));
+}
+
+function seriesProblems({ series }: ApiObject): FieldError[] {
+  if (!isJsonObject(series)) return [];
+  const count = valueAt(series, "count");
+  return [
+    ...(typeof count === "number" && count >= 2 ? [] : [invalidValue("series.count", "", "should be at least 2")]),
+    ...(typeof valueAt(series, "lastObservedTime") === "string" ? [] : [required("series.lastObservedTime")]),
+  ];
+}
+
+/** What only the old version has may not come in through the new one. */
+function leftoverProblems(event: ApiObject): FieldError[] {
+  const unset = "needs to be unset";
+  const { type, source } = event;
+  const named = ["component", "host"].some((key) => (stringAt(source, key) ?? "") !== "");
+  return [
+    ...(hasTime(event) ? [] : [required("eventTime")]),
+    ...(type === "Normal" || type === "Warning"
+      ? []
+      : [invalidValue("type", "", `has invalid value: ${typeof type === "string" ? type : ""}`)]),
+    ...["firstTimestamp", "lastTimestamp"].flatMap((key) =>
+      typeof event[key] === "string" ? [invalidValue(key, "", unset)] : [],
+    ),
+    ...((event["count"] ?? 0) === 0 ? [] : [invalidValue("count", "", unset)]),
+    ...(named ? [invalidValue("source", "", unset)] : []),
+  ];
+}
