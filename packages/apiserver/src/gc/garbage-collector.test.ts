@@ -33,6 +33,16 @@ describe("garbage collection", () => {
     expect(await api.names(configMaps)).toEqual(["stranger"]);
   });
 
+  test("spares the dependents of what asks for that itself", async () => {
+    await using api = await TestApi.start();
+    const owner = await api.create(sandboxes, sandbox("owner"));
+    const child = await api.create(pods, pod("child", { ...ownedBy(owner), finalizers: ["orphan"] }));
+    await api.create(configMaps, configMap("grandchild", ownedBy(child)));
+    await api.send("DELETE", `${sandboxes}/owner`);
+    await api.gone(pods, "child");
+    expect((await api.get(`${configMaps}/grandchild`)).metadata).not.toHaveProperty("ownerReferences");
+  });
+
   test("goes by UID: an owner that was made again is another one", async () => {
     await using api = await TestApi.start();
     const owner = await api.create(configMaps, configMap("owner"));

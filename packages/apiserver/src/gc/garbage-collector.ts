@@ -6,6 +6,7 @@ import type { ObjectTarget } from "../request/target.ts";
 import type { ResourceChange } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { foregroundFinalizer, orphanFinalizer, remove } from "../verbs/delete.ts";
+import type { DeleteOptions } from "../verbs/delete-options.ts";
 import { modify } from "../verbs/modify.ts";
 import { ownWrite } from "../verbs/write-options.ts";
 import { idText, type ObjectId, Ownership, ownersOf, parseId } from "./ownership.ts";
@@ -78,12 +79,17 @@ export class GarbageCollector {
   }
 
   async #judge(id: ObjectId, object: ApiObject): Promise<void> {
-    const { ownerReferences = [], uid } = object.metadata;
+    const { ownerReferences = [], uid, resourceVersion } = object.metadata;
     const solid = ownerReferences.filter((owner) => this.#stateOf(owner, object) === "solid");
     if (solid.length === ownerReferences.length) return;
     if (solid.length > 0) return this.#rewrite(id, object, { ownerReferences: solid });
     const awaited = ownerReferences.some((owner) => this.#stateOf(owner, object) === "waiting");
-    await remove(this.#context, this.#target(id), { uid, propagation: awaited ? "Foreground" : "Background" });
+    // As it was judged: who deletes it meanwhile may have said otherwise what becomes of its dependents.
+    await remove(this.#context, this.#target(id), {
+      uid,
+      resourceVersion,
+      propagation: propagationOf(object, awaited),
+    });
   }
 
   /** An owner counts when it is there, and in reach: cluster-wide or in the same namespace. */
@@ -142,6 +148,12 @@ export class GarbageCollector {
       subresource: undefined,
     };
   }
+}
+
+/** What an object says itself about its dependents goes before what its owners would have. */
+function propagationOf({ metadata: { finalizers = [] } }: ApiObject, awaited: boolean): DeleteOptions["propagation"] {
+  if (finalizers.includes(orphanFinalizer)) return "Orphan";
+  return awaited || finalizers.includes(foregroundFinalizer) ? "Foreground" : "Background";
 }
 
 function isInteresting({ metadata }: ApiObject): boolean {
