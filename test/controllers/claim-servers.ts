@@ -70,7 +70,12 @@ export async function startEmbedded(): Promise<ClaimServer> {
 export async function startReal(): Promise<ClaimServer> {
   await using undo = new AsyncDisposableStack();
   const kubernetes = undo.use(
-    await startKubernetes({ users: [{ name: user }], inFlight: { reading: 2000, writing: 1000 } }),
+    await startKubernetes({
+      users: [{ name: user }],
+      inFlight: { reading: 2000, writing: 1000 },
+      // As it comes, the garbage collector makes 20 requests a second.
+      controllerManagerFlags: ["--kube-api-qps=500", "--kube-api-burst=500"],
+    }),
   );
   await installCrds(kubernetes);
   const open = async (kubeconfig: string): Promise<Transport> => {
