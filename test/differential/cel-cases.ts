@@ -10,6 +10,14 @@ const ruled = (schema: StructuralSchema, ...rules: ValidationRule[]): Structural
   "x-kubernetes-validations": rules,
 });
 
+/** What lies in it has no schema. */
+const open: StructuralSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const embedded: StructuralSchema = {
+  type: "object",
+  "x-kubernetes-embedded-resource": true,
+  "x-kubernetes-preserve-unknown-fields": true,
+};
+
 /** Schemas that both must refuse, for the same fields and in the same words. */
 export const brokenSchemas: readonly { readonly name: string; readonly schema: StructuralSchema }[] = [
   { name: "no rule", schema: ruled(text, { rule: " " }) },
@@ -33,6 +41,32 @@ export const brokenSchemas: readonly { readonly name: string; readonly schema: S
   },
   { name: "a rule that is no condition", schema: ruled(text, { rule: "self" }) },
   { name: "two that are wrong", schema: ruled(text, { rule: "self >" }, { rule: "nothing(self)" }) },
+  { name: "a rule within allOf", schema: { ...text, allOf: [ruled({}, { rule: "true" })] } },
+  { name: "a rule within not", schema: { ...text, not: ruled({}, { rule: "true" }) } },
+  {
+    name: "oldSelf in a set",
+    schema: {
+      type: "array",
+      maxItems: 3,
+      "x-kubernetes-list-type": "set",
+      items: ruled(text, { rule: "self == oldSelf" }),
+    },
+  },
+  {
+    name: "a rule about what has no schema",
+    schema: ruled(
+      { ...pair, properties: { a: { "x-kubernetes-preserve-unknown-fields": true } } },
+      { rule: "self.a == 1" },
+    ),
+  },
+  { name: "a rule about a field of an open object", schema: ruled(open, { rule: "size(self.a) > 0" }) },
+  {
+    name: "a text compared with null",
+    schema: ruled(
+      { type: "array", maxItems: 3, items: { ...text, nullable: true } },
+      { rule: "self.all(x, x != null)" },
+    ),
+  },
 ];
 
 export interface Transition {
@@ -153,6 +187,81 @@ export const transitions: readonly Transition[] = [
     },
     before: { a: 1 },
     after: { a: 0, b: 5 },
+  },
+  {
+    name: "a resource within",
+    schema: ruled(embedded, { rule: "self.metadata.name == 'a' && self.kind == 'X'", message: "m" }),
+    before: { apiVersion: "v1", kind: "X", metadata: { name: "b" } },
+  },
+  { name: "a null that may be", schema: { ...ruled(text, { rule: "self == 'x'" }), nullable: true }, before: null },
+  {
+    name: "a number or a text",
+    schema: ruled({ "x-kubernetes-int-or-string": true }, { rule: "self == 5 || self == 'five'", message: "m" }),
+    before: "six",
+  },
+  {
+    name: "a number or a text that is used as the other",
+    schema: ruled({ "x-kubernetes-int-or-string": true }, { rule: "self.startsWith('f')", message: "m" }),
+    before: 5,
+  },
+  {
+    name: "an unchanged value that was wrong before",
+    schema: ruled(pair, { rule: "!has(self.a) || self.a < 5", message: "too much" }),
+    before: { a: 1 },
+    after: { a: 9 },
+  },
+  {
+    name: "two rules, both broken",
+    schema: ruled(integer, { rule: "self > 3", message: "one" }, { rule: "self > 4", message: "two" }),
+    before: 1,
+  },
+  {
+    name: "rules at two levels",
+    schema: ruled(
+      { ...pair, properties: { a: ruled(integer, { rule: "self > 3", message: "in" }) } },
+      { rule: "false", message: "out" },
+    ),
+    before: { a: 1 },
+  },
+  {
+    name: "a wrong type beside a rule",
+    schema: ruled({ ...pair, properties: { a: text, b: integer } }, { rule: "self.b > 1", message: "m" }),
+    before: { a: 1, b: 1 },
+  },
+  {
+    name: "a text too long beside a rule",
+    schema: ruled(
+      { type: "object", properties: { a: { type: "string", maxLength: 2 } } },
+      { rule: "self.a == ''", message: "m" },
+    ),
+    before: { a: "abc" },
+  },
+  {
+    name: "a default that a rule sees",
+    schema: ruled(
+      { type: "object", properties: { a: { type: "integer", default: 7 } } },
+      { rule: "self.a != 7", message: "seven" },
+    ),
+    before: {},
+  },
+  {
+    name: "an optional earlier value of a new item",
+    schema: {
+      type: "array",
+      maxItems: 5,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["n"],
+      items: ruled(named, {
+        rule: "oldSelf.hasValue() || self.v == 0",
+        optionalOldSelf: true,
+        message: "start at zero",
+      }),
+    },
+    before: [{ n: "a", v: 0 }],
+    after: [
+      { n: "a", v: 3 },
+      { n: "b", v: 1 },
+    ],
   },
 ];
 

@@ -102,6 +102,10 @@ function whyNot(error: Error, rule: ValidationRule): string {
   if (error instanceof CostError) {
     return `'${error.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${named}`;
   }
+  // Only where the type of a value is not known beforehand, as of a number or a text.
+  if (/^(found no matching overload|no such overload)/.test(error.message)) {
+    return `'no such overload': call arguments did not match a supported operator, function or macro signature for rule: ${named}`;
+  }
   return `${error.message} evaluating rule: ${named}`;
 }
 
