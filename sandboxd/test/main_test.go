@@ -39,6 +39,9 @@ func runTests(m *testing.M) int {
 	program = filepath.Join(dir, "sandboxd")
 	build := exec.Command("go", "build", "-o", program, "../cmd/sandboxd")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if os.Getenv("SANDBOXD_TEST_RACE") != "" {
+		build = exec.Command("go", "build", "-race", "-o", program, "../cmd/sandboxd")
+	}
 	if output, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintln(os.Stderr, string(output))
 		return 1
@@ -48,7 +51,7 @@ func runTests(m *testing.M) int {
 
 // box is one running program.
 type box struct {
-	t                  *testing.T
+	t                  testing.TB
 	root, socket       string
 	rest, legacy, grpc string
 	client             processv1connect.ProcessServiceClient
@@ -84,7 +87,7 @@ func (b *lockedBuffer) String() string {
 	return b.Buffer.String()
 }
 
-func freePorts(t *testing.T, n int) []string {
+func freePorts(t testing.TB, n int) []string {
 	t.Helper()
 	ports := make([]string, 0, n)
 	for range n {
@@ -99,7 +102,7 @@ func freePorts(t *testing.T, n int) []string {
 }
 
 // start runs the program and waits until it is healthy.
-func start(t *testing.T, options boxOptions) *box {
+func start(t testing.TB, options boxOptions) *box {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o755); err != nil {
@@ -123,6 +126,11 @@ func start(t *testing.T, options boxOptions) *box {
 	b.command.Env = append(b.command.Env, options.env...)
 	b.command.Stderr = b.stderr
 	b.command.SysProcAttr = options.attr
+	if options.attr == nil {
+		b.command.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	// A run of the tests that is cut off leaves nothing behind.
+	b.command.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	if err := b.command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -243,14 +251,14 @@ func (b *box) post(url string, body any) answer {
 	return b.do(request{method: "POST", url: url, body: bytes.NewReader(encoded), header: map[string]string{"Content-Type": "application/json"}})
 }
 
-func (a answer) want(t *testing.T, status int, body string) {
+func (a answer) want(t testing.TB, status int, body string) {
 	t.Helper()
 	if a.status != status || a.body != body {
 		t.Errorf("got %d %s, want %d %s", a.status, a.body, status, body)
 	}
 }
 
-func (a answer) wantCode(t *testing.T, status int, code string) {
+func (a answer) wantCode(t testing.TB, status int, code string) {
 	t.Helper()
 	var failure struct{ Code, Message string }
 	if err := json.Unmarshal([]byte(a.body), &failure); err != nil || a.status != status || failure.Code != code || failure.Message == "" {
@@ -258,14 +266,14 @@ func (a answer) wantCode(t *testing.T, status int, code string) {
 	}
 }
 
-func (a answer) wantStatus(t *testing.T, status int) {
+func (a answer) wantStatus(t testing.TB, status int) {
 	t.Helper()
 	if a.status != status {
 		t.Errorf("got %d %s, want %d", a.status, a.body, status)
 	}
 }
 
-func decode[T any](t *testing.T, a answer) T {
+func decode[T any](t testing.TB, a answer) T {
 	t.Helper()
 	var value T
 	if err := json.Unmarshal([]byte(a.body), &value); err != nil {
@@ -293,7 +301,7 @@ func (b *box) read(name string) string {
 }
 
 // eventually waits for something that has no event to wait for.
-func eventually(t *testing.T, what string, condition func() bool) {
+func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if condition() {
@@ -303,7 +311,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	t.Fatalf("%s did not come true", what)
 }
 
-func timeLimited(t *testing.T) context.Context {
+func timeLimited(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	t.Cleanup(cancel)

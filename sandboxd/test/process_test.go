@@ -27,7 +27,7 @@ func shell(script string) *processv1.ProcessConfig {
 
 // run is a process that a test follows.
 type run struct {
-	t      *testing.T
+	t      testing.TB
 	stream *startStream
 	id     int32
 	stdout bytes.Buffer
@@ -46,7 +46,7 @@ func (b *box) begin(ctx context.Context, request *processv1.StartRequest) *run {
 	return opened(b.t, stream)
 }
 
-func opened(t *testing.T, stream *startStream) *run {
+func opened(t testing.TB, stream *startStream) *run {
 	t.Helper()
 	if !stream.Receive() || stream.Msg().GetInit() == nil {
 		t.Fatalf("the first event is %v, %v", stream.Msg(), stream.Err())
@@ -128,7 +128,7 @@ func alive(pid int) bool {
 	return fields[0] != "Z" && fields[0] != "X"
 }
 
-func number(t *testing.T, text string) int {
+func number(t testing.TB, text string) int {
 	t.Helper()
 	value, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {

@@ -77,7 +77,7 @@ func (h *Handler) answer(w http.ResponseWriter, answer <-chan result) {
 			w.Header().Set(failureHeader, result.failure)
 		}
 		write(w, http.StatusOK, result)
-	case <-time.After(headersAfter):
+	case <-time.After(h.headersAfter):
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/activity"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
@@ -29,14 +30,17 @@ type Handler struct {
 	fallback string
 	commands chan struct{}
 	executed once.Calls[result]
+	// headersAfter is the constant of that name, except in tests.
+	headersAfter time.Duration
 }
 
 // New returns the API. Its base directory is $SANDBOX_BASE_DIR, else /app, else fallback.
 func New(processes *process.Manager, tracker *activity.Tracker, fallback string) *Handler {
 	return &Handler{
 		processes: processes, activity: tracker, fallback: fallback,
-		commands: make(chan struct{}, maxCommands),
-		executed: once.Calls[result]{Cost: func(r result) int { return len(r.Stdout) + len(r.Stderr) }},
+		commands:     make(chan struct{}, maxCommands),
+		headersAfter: headersAfter,
+		executed:     once.Calls[result]{Cost: func(r result) int { return len(r.Stdout) + len(r.Stderr) }},
 	}
 }
 

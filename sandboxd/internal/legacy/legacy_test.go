@@ -106,3 +106,35 @@ func TestBaseDirectory(t *testing.T) {
 		}
 	}
 }
+
+// Somebody on the way may wait for a head no longer than half a minute; a command may take longer.
+func TestTheHeadOfALongAnswerIsSentEarly(t *testing.T) {
+	h := New(nil, nil, "")
+	h.headersAfter = time.Millisecond
+	answer := make(chan result)
+	recorder := &flushRecorder{ResponseRecorder: httptest.NewRecorder(), flushed: make(chan struct{})}
+	done := make(chan struct{})
+	go func() {
+		h.answer(recorder, answer)
+		close(done)
+	}()
+	<-recorder.flushed
+	if recorder.Code != http.StatusOK || recorder.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("the head is %d %v", recorder.Code, recorder.Header())
+	}
+	answer <- result{Stdout: "late"}
+	<-done
+	if body := recorder.Body.String(); body != `{"stdout":"late","stderr":"","exit_code":0}` {
+		t.Errorf("the body is %s", body)
+	}
+}
+
+type flushRecorder struct {
+	*httptest.ResponseRecorder
+	flushed chan struct{}
+}
+
+func (r *flushRecorder) Flush() {
+	r.ResponseRecorder.Flush()
+	close(r.flushed)
+}
