@@ -65,6 +65,7 @@ export class Metrics {
   readonly #wakes = this.#counter("wakes_total", "Sandboxes resumed by traffic.", ["sandbox_namespace"]);
   readonly #routes = this.#counter("routes_total", "Requests by how they named the sandbox.", ["by"]);
   readonly #series = new Map<string, Series>();
+  readonly #counts = new Map<string, () => void>();
 
   constructor({ version, commit }: BuildInfo) {
     const labels = {
@@ -96,7 +97,7 @@ export class Metrics {
     series.observe(durationSeconds);
     const reason = upstreamReasons[visit.reason as RouterReason];
     if (reason !== undefined) this.#errors.inc({ sandbox_namespace: visit.namespace, reason });
-    if (visit.by !== undefined) this.#routes.inc({ by: visit.by });
+    if (visit.by !== undefined) this.#count(this.#routes, visit.by);
   }
 
   /** Read when somebody asks for the metrics. */
@@ -114,7 +115,7 @@ export class Metrics {
   }
 
   decided(namespace: string, decision: "allow" | "deny"): void {
-    this.#decisions.inc({ sandbox_namespace: namespace, decision });
+    this.#count(this.#decisions, namespace, decision);
   }
 
   reloaded(outcome: "success" | "failure"): void {
@@ -136,6 +137,15 @@ export class Metrics {
     const made = { inc: () => requests.inc(), observe: (value: number) => duration.observe(value) };
     this.#series.set(key, made);
     return made;
+  }
+
+  #count(counter: Counter, ...values: string[]): void {
+    const key = values.join(" ");
+    const known = this.#counts.get(key);
+    if (known !== undefined) return known();
+    const child = counter.labels(...values);
+    this.#counts.set(key, () => child.inc());
+    child.inc();
   }
 
   #counter(name: string, help: string, labelNames: string[]): Counter {

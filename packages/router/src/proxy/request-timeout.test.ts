@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { requestTimeoutMs } from "./request-timeout.ts";
+
+test.for<[string | undefined, number]>([
+  [undefined, 180_000],
+  ["20", 20_000],
+  ["0.5", 500],
+  [".25", 250],
+  ["1e1", 10_000],
+  ["600", 180_000],
+  ["0", 180_000],
+  ["-5", 180_000],
+  ["NaN", 180_000],
+  ["Infinity", 180_000],
+  ["1e999", 180_000],
+  ["0x10", 180_000],
+  ["", 180_000],
+  ["ten", 180_000],
+])("%j seconds asked gives %d ms", ([asked, expected]) => {
+  expect(requestTimeoutMs(asked, 180_000)).toBe(expected);
+});
