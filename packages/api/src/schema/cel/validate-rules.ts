@@ -13,7 +13,11 @@ import { type CompiledRule, hasRules, rulesOf } from "./rules.ts";
  * only where there is an earlier value to compare with, the others do not complain about a value that was not changed.
  * The value must have passed the schema.
  */
-export function validateRules(schema: StructuralSchema, spot: Spot, budget: Budget = new Budget()): FieldError[] {
+export function validateRules(schema: StructuralSchema, spot: Spot): FieldError[] {
+  return hasRules(schema) ? errorsAt(schema, spot, new Budget()) : [];
+}
+
+function errorsAt(schema: StructuralSchema, spot: Spot, budget: Budget): FieldError[] {
   if (!hasRules(schema) || spot.value === null || budget.spent) return [];
   return [...ownErrors(schema, spot, budget), ...childErrors(schema, spot, budget)];
 }
@@ -22,7 +26,7 @@ function childErrors(schema: StructuralSchema, spot: Spot, budget: Budget): Fiel
   const { items } = schema;
   if (Array.isArray(spot.value)) {
     if (items === undefined || !hasRules(items)) return [];
-    return itemSpots(schema, spot, spot.value).flatMap((item) => validateRules(items, item, budget));
+    return itemSpots(schema, spot, spot.value).flatMap((item) => errorsAt(items, item, budget));
   }
   return isObject(spot.value) ? fieldErrors(schema, { ...spot, value: spot.value }, budget) : [];
 }
@@ -30,10 +34,10 @@ function childErrors(schema: StructuralSchema, spot: Spot, budget: Budget): Fiel
 function fieldErrors(schema: StructuralSchema, spot: Spot & { value: JsonObject }, budget: Budget): FieldError[] {
   return Object.entries(spot.value).flatMap(([key, value]) => {
     const property = ownValue(schema.properties, key);
-    if (property !== undefined) return validateRules(property, fieldSpot(spot, key, value), budget);
+    if (property !== undefined) return errorsAt(property, fieldSpot(spot, key, value), budget);
     const additional = schema.additionalProperties;
     if (typeof additional !== "object") return [];
-    return validateRules(additional, fieldSpot(spot, key, value, keyPath(spot.path, key)), budget);
+    return errorsAt(additional, fieldSpot(spot, key, value, keyPath(spot.path, key)), budget);
   });
 }
 
