@@ -27,7 +27,8 @@ export class BodySource extends Readable {
   #started = false;
 
   constructor(request: IncomingMessage, options: BodySourceOptions) {
-    super({ highWaterMark: 64 * 1024 });
+    // Four reads of a socket: the next piece is fetched while this one is sent.
+    super({ highWaterMark: 256 * 1024 });
     this.#request = request;
     this.#options = options;
     this.#listeners = [

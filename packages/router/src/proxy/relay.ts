@@ -17,6 +17,9 @@ export interface RelayOptions {
   readonly onHead: (status: number) => void;
 }
 
+/** Four reads of a socket: enough to keep both sides busy, and all that a caller who takes nothing can make us hold. */
+const mostQueuedBytes = 256 * 1024;
+
 /** Hands a sandbox's answer to the caller as it comes, no faster than the caller takes it. */
 export class Relay implements Dispatcher.DispatchHandler {
   readonly #options: RelayOptions;
@@ -63,7 +66,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     const { response, onBytes } = this.#options;
     this.#isFlushed = true;
     onBytes(chunk.length);
-    if (response.write(chunk)) return;
+    if (response.write(chunk) || this.#mayQueueMore()) return;
     controller.pause();
     response.once("drain", () => {
       onBytes(0);
@@ -88,6 +91,12 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (error instanceof BodyCutOff) return new CallerGone();
     const message = `The connection to the backend sandbox was lost: ${name}`;
     return new RouterError("BadUpstream", message, { cause: error });
+  }
+
+  /** The next piece is fetched while this one is sent. What HTTP/2 queues cannot be seen. */
+  #mayQueueMore(): boolean {
+    const { response, isHttp2 } = this.#options;
+    return !isHttp2 && response.writableLength < mostQueuedBytes;
   }
 
   #flush(): void {
