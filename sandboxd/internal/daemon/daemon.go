@@ -73,10 +73,7 @@ func open(config *Config) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	reap, err := reaper.New(true)
-	if err != nil {
-		return nil, fmt.Errorf("Cannot adopt orphans: %w", err)
-	}
+	reap := reaper.New(true)
 	socket, err := config.openSocket()
 	if err != nil {
 		return nil, err

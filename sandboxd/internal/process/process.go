@@ -144,7 +144,8 @@ func (p *Process) follow(timeout time.Duration, waitForHolders bool) {
 	}
 	p.exit = exitOf(p.child.Status)
 	p.exit.TimedOut = p.timedOut.Load()
-	p.exit.DescendantsRunning = held
+	// Some kernels (gVisor) keep a terminal open that nobody holds.
+	p.exit.DescendantsRunning = held && len(p.tree(takeCensus())) > 0
 	p.endedAt = time.Now()
 	p.letGo()
 	p.Log.Close()

@@ -3,6 +3,7 @@
 package reaper
 
 import (
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -65,11 +66,12 @@ type Reaper struct {
 	children map[int]*Child
 }
 
-// New returns a reaper. With adopt it also collects orphans, and becomes their parent if it is not process 1.
-func New(adopt bool) (*Reaper, error) {
+// New returns a reaper. With adopt it also collects orphans, and becomes their parent if it is not process 1. Kernels
+// without subreapers (gVisor) leave them to process 1.
+func New(adopt bool) *Reaper {
 	if adopt && os.Getpid() != 1 {
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-			return nil, err
+			slog.Info("orphans go to process 1", "error", err.Error())
 		}
 	}
 	r := &Reaper{adopt: adopt, children: map[int]*Child{}}
@@ -80,7 +82,7 @@ func New(adopt bool) (*Reaper, error) {
 			r.collect()
 		}
 	}()
-	return r, nil
+	return r
 }
 
 // Start runs a program; the error is the plain errno of fork, chdir or exec.

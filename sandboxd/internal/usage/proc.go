@@ -2,6 +2,7 @@ package usage
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -17,7 +18,35 @@ func procCPUSeconds() float64 {
 		return 0
 	}
 	// user, nice, system; the fourth is idleness.
-	return (parse(fields[1]) + parse(fields[2]) + parse(fields[3])) / ticksPerSecond
+	if seconds := (parse(fields[1]) + parse(fields[2]) + parse(fields[3])) / ticksPerSecond; seconds > 0 {
+		return seconds
+	}
+	// gVisor keeps no total.
+	return sumCPUSeconds()
+}
+
+// sumCPUSeconds adds up the living and the children they have collected.
+func sumCPUSeconds() float64 {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	ticks := 0.0
+	for _, file := range files {
+		content, _ := os.ReadFile(file)
+		ticks += processTicks(string(content))
+	}
+	return ticks / ticksPerSecond
+}
+
+// processTicks reads utime, stime, cutime and cstime, the 12th to 15th after the name in parentheses.
+func processTicks(stat string) float64 {
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 15 {
+		return 0
+	}
+	ticks := 0.0
+	for _, field := range fields[11:15] {
+		ticks += parse(field)
+	}
+	return ticks
 }
 
 func procMemory() uint64 {
