@@ -10,6 +10,8 @@ import { socketCase } from "./socket-cases.test.support.ts";
 export interface FuzzOptions {
   readonly seed: number;
   readonly seconds: number;
+  /** Goes on after the time is up until so many cases are sent. Default: 0. */
+  readonly atLeast?: number;
   /** Only this one of the cases of the seed. */
   readonly only?: number | undefined;
   /** Told of each case before it is sent. */
@@ -66,12 +68,14 @@ class FuzzRun {
 
   async run(): Promise<FuzzResult> {
     const start = (await this.#server.report())?.heapBytes ?? 0;
-    const deadline = Date.now() + this.#options.seconds * 1000;
+    const { seconds, atLeast = 0 } = this.#options;
+    const deadline = Date.now() + seconds * 1000;
+    const isOver = (): boolean => Date.now() >= deadline && this.#next >= atLeast;
     do {
       const last = this.#options.only === undefined ? this.#next + casesPerLook : this.#next + 1;
-      await Promise.all(Array.from({ length: lanes }, () => this.#lane(last, deadline)));
+      await Promise.all(Array.from({ length: lanes }, () => this.#lane(last, isOver)));
       await this.#look();
-    } while (Date.now() < deadline && this.#failures.length === 0 && this.#options.only === undefined);
+    } while (!isOver() && this.#failures.length === 0 && this.#options.only === undefined);
     const growth = this.#heap - start;
     if (growth > mostHeapGrowthBytes)
       this.#failures.push(`the server holds ${Math.round(growth / 2 ** 20)} MiB more than at first`);
@@ -84,9 +88,8 @@ class FuzzRun {
     };
   }
 
-  async #lane(last: number, deadline: number): Promise<void> {
-    while (this.#next < last && this.#server.ended === undefined && Date.now() < deadline)
-      await this.#one(this.#next++);
+  async #lane(last: number, isOver: () => boolean): Promise<void> {
+    while (this.#next < last && this.#server.ended === undefined && !isOver()) await this.#one(this.#next++);
   }
 
   async #one(number: number): Promise<void> {
@@ -117,7 +120,7 @@ class FuzzRun {
       this.#heap = report.heapBytes;
       if (report.longestTurnMs > longestTurnMs) {
         this.#failures.push(
-          `the server worked ${Math.round(report.longestTurnMs)} ms in one go, in cases ${this.#next - casesPerLook} to ${this.#next}`,
+          `the server worked ${Math.round(report.longestTurnMs)} ms in one go, in cases ${Math.max(0, this.#next - casesPerLook)} to ${this.#next}`,
         );
       }
       if (!(await this.#client.isHealthy())) this.#failures.push("the server is not healthy");

@@ -8,10 +8,9 @@ const patience = { timeout: 180_000 };
 
 test(`${seconds} seconds of nonsense are answered: no crash, no hang, no 500, no leak`, patience, async () => {
   const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
-  const { cases, statuses, failures } = await fuzz({ seed, seconds });
+  const { statuses, failures } = await fuzz({ seed, seconds, atLeast: 500 });
   const again = `node --conditions=source test/fuzz/main.ts --seed ${seed}`;
   expect({ again, failures }).toEqual({ again, failures: [] });
-  expect(cases).toBeGreaterThan(100);
   // Nonsense that is always refused at the door would show nothing.
   expect([200, 201, 422].filter((status) => !statuses.has(status))).toEqual([]);
 });
