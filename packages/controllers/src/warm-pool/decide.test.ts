@@ -393,6 +393,23 @@ describe("decide(): templates and strategies", () => {
     });
   });
 
+  test.for(["Recreate", "OnReplenish"] as const)(
+    "looks at no single member of a %s pool that is as it should be",
+    (type) => {
+      const pool = poolOf({ replicas: 1_000, updateStrategy: { type } });
+      const none = (): never => {
+        throw new Error("members were listed");
+      };
+      const counts = { active: 1_000, ready: 1_000, unready: 0, terminating: 0, madeFrom: () => 1_000 };
+      const lists = { listActive: none, listUnready: none, listUnmarked: () => [], listOrphans: () => [] };
+      const seen = { ...look({ pool }), members: { ...counts, ...lists } };
+      expect(decide(seen, epoch).actions).toEqual([]);
+      const starting = { ...counts, ready: 999, unready: 1, ...lists };
+      const memory = { checkUnreadyAt: epoch + minute };
+      expect(decide({ ...seen, members: starting, memory }, epoch).actions).toEqual([]);
+    },
+  );
+
   test("deletes in batches when there is much to roll", () => {
     const settings = { maxBatch: 2 };
     const decision = at({ pool: recreate, sandboxes: members, template: changed, settings });

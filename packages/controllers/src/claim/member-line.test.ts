@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { memberNamed } from "../extensions.test.support.ts";
+import { asFreeMember, type FreeMember } from "./free-members.ts";
+import { MemberLine } from "./member-line.ts";
+
+const sandbox = memberNamed("any");
+function member(name: string, node = ""): FreeMember {
+  const free = asFreeMember(sandbox);
+  if (free === undefined) throw new Error("the fixture is no free member");
+  return { ...free, key: `default/${name}`, node };
+}
+
+function lineOf(...members: FreeMember[]): MemberLine {
+  const line = new MemberLine();
+  for (const each of members) line.add(each);
+  return line;
+}
+
+/** Everything in line, in the order it would be handed out. */
+function drain(line: MemberLine): string[] {
+  const names: string[] = [];
+  for (let next = line.first(() => true); next !== undefined; next = line.first(() => true)) {
+    names.push(next.key.slice("default/".length));
+    line.remove(next);
+  }
+  return names;
+}
+
+describe("MemberLine", () => {
+  test.for([
+    ["in order when no node is known", [member("a"), member("b"), member("c")], ["a", "b", "c"]],
+    ["from the fullest node first", [member("a", "1"), member("b", "2"), member("c", "2")], ["b", "a", "c"]],
+    ["from the node of the oldest when two are as full", [member("a", "1"), member("b", "2")], ["a", "b"]],
+    ["those without node last", [member("a"), member("b", "1")], ["b", "a"]],
+  ] as const)("hands out %s", ([, members, expected]) => {
+    expect(drain(lineOf(...members))).toEqual(expected);
+  });
+
+  test("keeps the place of one that is added again, and forgets one that is removed twice once", () => {
+    const line = lineOf(member("a"), member("b"), member("a"));
+    expect(line.size).toBe(2);
+    line.remove(member("b"));
+    line.remove(member("b"));
+    expect([line.size, drain(line)]).toEqual([1, ["a"]]);
+  });
+
+  test("passes over what is refused, and leaves it in line", () => {
+    const line = lineOf(member("a"), member("b"));
+    expect(line.first(({ key }) => key.endsWith("b"))?.key).toBe("default/b");
+    expect([line.first(() => false), line.size]).toEqual([undefined, 2]);
+  });
+
+  test("looks at one member, however many are in line", () => {
+    const line = lineOf(...Array.from({ length: 10_000 }, (_, n) => member(`m${n}`, `node-${n % 3}`)));
+    let looks = 0;
+    line.first(() => {
+      looks += 1;
+      return true;
+    });
+    expect(looks).toBe(1);
+  });
+});
