@@ -89,6 +89,7 @@ func pidLimit(t *testing.T, n int) (join string) {
 }
 
 func TestForkBomb(t *testing.T) {
+	t.Parallel()
 	join := pidLimit(t, 200)
 	b := start(t, boxOptions{
 		attr: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Unshareflags: syscall.CLONE_NEWNS},
@@ -121,6 +122,7 @@ func TestForkBomb(t *testing.T) {
 }
 
 func TestAChildThatIgnoresSignals(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell(`trap '' HUP INT QUIT TERM USR1 USR2 PIPE; echo $$; while :; do sleep 0.05; done`)})
 	pids := r.pids(1)
@@ -142,6 +144,7 @@ func TestAChildThatIgnoresSignals(t *testing.T) {
 }
 
 func TestAChildThatClosesItsOutput(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell(`echo before; exec >&- 2>&- <&-; sleep 0.3; exit 8`)})
 	if exit := r.finish(); exit.ExitCode != 8 || r.stdout.String() != "before\n" {
@@ -152,6 +155,7 @@ func TestAChildThatClosesItsOutput(t *testing.T) {
 
 // The child fills its pipe and waits; the daemon does not buffer what nobody reads.
 func TestAStalledReader(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -190,6 +194,7 @@ func TestAStalledReader(t *testing.T) {
 }
 
 func TestEndlessOutput(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	detached := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell("exec yes"), Detach: true})
 	detached.stream.Close()
@@ -211,6 +216,7 @@ func envCount(name string, fallback int) int {
 
 // SANDBOXD_TEST_FILES=1000000 is the full measure.
 func TestManySmallFiles(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	count := envCount("SANDBOXD_TEST_FILES", 20_000)
 	if err := os.Mkdir(b.file("many"), 0o755); err != nil {
@@ -236,6 +242,7 @@ func TestManySmallFiles(t *testing.T) {
 }
 
 func TestADirectoryDeeperThanAnyPath(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	got, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: &processv1.ProcessConfig{
 		Command: []string{"python3", "-c", "import os\nos.mkdir('deep'); os.chdir('deep')\nfor i in range(3000):\n  os.mkdir('dddddddddd'); os.chdir('dddddddddd')"},
@@ -252,6 +259,7 @@ func TestADirectoryDeeperThanAnyPath(t *testing.T) {
 }
 
 func TestASparseFileOfTenGiB(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	const size = 10 << 30
 	file, err := os.Create(b.file("sparse"))
@@ -285,6 +293,7 @@ func TestASparseFileOfTenGiB(t *testing.T) {
 }
 
 func TestHugeUploadIsStreamed(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	const size = 300 << 20
 	got := b.do(request{method: "PUT", url: b.rest + "/v1/files/big", body: io.LimitReader(zeros{}, size)})
@@ -314,6 +323,7 @@ func raw(t *testing.T, url, text string) string {
 }
 
 func TestHostileRequests(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	auth := "Host: x\r\nX-Sandbox-Token: " + tokenText + "\r\n"
 	var many strings.Builder
@@ -354,6 +364,7 @@ func TestHostileRequests(t *testing.T) {
 }
 
 func TestTooManyProcesses(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -17,6 +17,7 @@ import (
 type info struct{ Path, Name, Type, Mode, Target, ETag string }
 
 func TestStatMkdirMoveCopyChmod(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	fs := func(action string, body map[string]any) answer { return b.post(b.rest+"/v1/fs/"+action, body) }
 	fs("mkdir", map[string]any{"path": "a/b", "mode": "0700"}).want(t, 204, "")
@@ -66,6 +67,7 @@ func lines[T any](t *testing.T, body string) []T {
 }
 
 func TestTree(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	for _, path := range []string{"a/b/1.txt", "a/2.txt", "c.go"} {
 		b.put(path, "x").wantStatus(t, 204)
@@ -94,6 +96,7 @@ func TestTree(t *testing.T) {
 }
 
 func TestListingInPages(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	for _, name := range []string{"d", "b", "a", "c", "e"} {
 		b.write(name, "")
@@ -114,6 +117,7 @@ func TestListingInPages(t *testing.T) {
 }
 
 func TestArchiveRoundTrip(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("src/sub/f?mode=0750", "content").wantStatus(t, 204)
 	_ = os.Symlink("sub/f", b.file("src/l"))
@@ -146,6 +150,7 @@ type change struct {
 }
 
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("old/f", "x").wantStatus(t, 204)
 	built, _ := http.NewRequest("GET", b.rest+"/v1/watch/?recursive=true", nil)
@@ -202,6 +207,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestWatchesAreBounded(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	var open []io.Closer
 	defer func() {

@@ -30,6 +30,7 @@ func outside(t *testing.T, b *box) string {
 }
 
 func TestPathsThatLeaveTheRoot(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	dir := outside(t, b)
 	for link, target := range map[string]string{
@@ -81,6 +82,7 @@ func TestPathsThatLeaveTheRoot(t *testing.T) {
 }
 
 func TestLinksThatStayInsideWork(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("dir/file", "1").wantStatus(t, 204)
 	for link, target := range map[string]string{
@@ -109,6 +111,7 @@ func TestLinksThatStayInsideWork(t *testing.T) {
 
 // A directory is swapped for a link to the outside, as fast as the machine can, while files are read and written.
 func TestSymlinkRace(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	dir := outside(t, b)
 	if err := os.MkdirAll(b.file("real"), 0o755); err != nil {
@@ -176,6 +179,7 @@ func archiveOf(t *testing.T, headers ...*tar.Header) io.Reader {
 }
 
 func TestHostileArchives(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	dir := outside(t, b)
 	for name, headers := range map[string][]*tar.Header{

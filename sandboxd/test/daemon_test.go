@@ -36,6 +36,7 @@ func plain(t *testing.T, url string, header map[string]string) int {
 
 // The reference answers anybody.
 func TestOnlyTheTokenOpensTheDoor(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	for name, header := range map[string]map[string]string{
 		"nothing": {}, "empty": {"X-Sandbox-Token": ""}, "wrong": {"X-Sandbox-Token": tokenText + "x"}, "prefix": {"X-Sandbox-Token": tokenText[:20]},
@@ -69,6 +70,7 @@ func TestOnlyTheTokenOpensTheDoor(t *testing.T) {
 }
 
 func TestATokenThatChanges(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	file := filepath.Join(filepath.Dir(b.root), "token")
 	next := file + ".next"
@@ -87,6 +89,7 @@ func TestATokenThatChanges(t *testing.T) {
 }
 
 func TestRequestsForAnotherSandbox(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{env: []string{"SANDBOXD_SANDBOX_NAME=mine", "SANDBOXD_SANDBOX_UID=1-2-3"}})
 	for header, status := range map[[2]string]int{
 		{"X-Sandbox-ID", "mine"}: 200, {"X-Sandbox-ID", "other"}: 421, {"X-Sandbox-UID", "1-2-3"}: 200, {"X-Sandbox-UID", "9"}: 421, {"X-Sandbox-Namespace", "any"}: 200,
@@ -110,6 +113,7 @@ func failing(t *testing.T, env []string, args ...string) string {
 }
 
 func TestItRefusesToStartWrongly(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	short := filepath.Join(dir, "short")
 	_ = os.WriteFile(short, []byte("short"), 0o600)
@@ -142,6 +146,7 @@ func TestItRefusesToStartWrongly(t *testing.T) {
 }
 
 func TestInstallVersionHelp(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	for range 2 {
 		if output, err := exec.Command(program, "install", dir).CombinedOutput(); err != nil {
@@ -162,6 +167,7 @@ func TestInstallVersionHelp(t *testing.T) {
 }
 
 func TestMetadata(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{env: []string{"SANDBOX_A=1", "SANDBOX_API_KEY=2", "SANDBOX_my_token=3", "OTHER=4", "SANDBOX_BASE_DIR=/x"}})
 	b.get(b.rest+"/v1/metadata").want(t, 200, `{"env":{"SANDBOX_A":"1","SANDBOX_BASE_DIR":"/x"}}`)
 }
@@ -172,6 +178,7 @@ func exitCode(b *box) int {
 }
 
 func TestTheCommandsExitCodeIsPassedOn(t *testing.T) {
+	t.Parallel()
 	for script, want := range map[string]int{"sleep 0.3; exit 7": 7, "sleep 0.3; kill -9 $$": 137} {
 		b := start(t, boxOptions{command: []string{"sh", "-c", script}})
 		if got := exitCode(b); got != want {
@@ -196,6 +203,7 @@ func quickExit(t *testing.T, command ...string) int {
 }
 
 func TestSignalsReachTheCommand(t *testing.T) {
+	t.Parallel()
 	script := `trap 'echo hup > hup' HUP; trap 'echo term > term; exit 9' TERM; echo > ready; while :; do sleep 0.02; done`
 	dir := t.TempDir()
 	b := start(t, boxOptions{command: []string{"sh", "-c", "cd " + dir + "; " + script}})
@@ -212,6 +220,7 @@ func TestSignalsReachTheCommand(t *testing.T) {
 }
 
 func TestRestartPolicies(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := start(t, boxOptions{flags: []string{"--restart=on-failure"}, command: []string{"sh", "-c", "echo x >> " + dir + "/runs; [ $(wc -l < " + dir + "/runs) -lt 3 ] && exit 1; exit 0"}})
 	if got := exitCode(b); got != 0 {
@@ -228,6 +237,7 @@ func TestRestartPolicies(t *testing.T) {
 
 // As process 1 of its own namespace: orphans are collected, exit codes are not stolen, and with it everything ends.
 func TestProcessOne(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{
 		attr:    &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Unshareflags: syscall.CLONE_NEWNS},
 		wrap:    []string{"sh", "-c", `mount -t proc proc /proc && exec "$@"`, "sh"},
@@ -258,6 +268,7 @@ func TestProcessOne(t *testing.T) {
 }
 
 func TestShutdown(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx := timeLimited(t)
 	polite := b.begin(ctx, &processv1.StartRequest{Config: shell(`trap 'echo bye; exit 6' TERM; echo ready; while :; do sleep 0.02; done`)})

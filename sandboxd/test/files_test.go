@@ -14,6 +14,7 @@ import (
 )
 
 func TestFilesRoundTrip(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("bin%2Frun.sh?mode=0755", "#!/bin/sh\necho ok\n").want(t, 204, "")
 	if info, err := os.Stat(b.file("bin/run.sh")); err != nil || info.Mode().Perm() != 0o755 {
@@ -45,6 +46,7 @@ func TestFilesRoundTrip(t *testing.T) {
 }
 
 func TestFilesConditionalAndRangedReads(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.write("f", "0123456789")
 	url := b.rest + "/v1/files/f"
@@ -60,6 +62,7 @@ func TestFilesConditionalAndRangedReads(t *testing.T) {
 }
 
 func TestFilesBadArguments(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	for _, mode := range []string{"0999", "777", "abcd", "01777", "", "0644%00"} {
 		b.put("f?mode="+mode, "x").wantCode(t, 400, "INVALID_ARGUMENT")
@@ -84,6 +87,7 @@ func TestFilesBadArguments(t *testing.T) {
 }
 
 func TestFilesRootDeleteKeepsTheDirectory(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("a/b/c", "x").wantStatus(t, 204)
 	b.delete("?recursive=true").want(t, 204, "")
@@ -91,6 +95,7 @@ func TestFilesRootDeleteKeepsTheDirectory(t *testing.T) {
 }
 
 func TestFilesMultipart(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	form := func(names ...string) (io.Reader, string) {
 		var body bytes.Buffer
@@ -121,6 +126,7 @@ func TestFilesMultipart(t *testing.T) {
 }
 
 func TestFilesAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("f", "old").wantStatus(t, 204)
 	connection, err := net.Dial("tcp", strings.TrimPrefix(b.rest, "http://"))
@@ -148,6 +154,7 @@ func TestFilesAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 
 // The reference resets the mode to 0644, deletes what a link points to, blocks on a FIFO and answers 500 below a file.
 func TestFilesBetterThanTheReference(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("run?mode=0755", "1").wantStatus(t, 204)
 	b.put("run", "2").wantStatus(t, 204)
@@ -172,6 +179,7 @@ func TestFilesBetterThanTheReference(t *testing.T) {
 }
 
 func TestFilesPathsAreServedAsTheyCome(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("a%20b%2541", "percent").wantStatus(t, 204)
 	if b.read("a b%41") != "percent" {
@@ -190,6 +198,7 @@ func TestFilesPathsAreServedAsTheyCome(t *testing.T) {
 }
 
 func TestFilesConditionalWrites(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	write := func(content string, header map[string]string) answer {
 		return b.do(request{method: "PUT", url: b.rest + "/v1/files/f", body: strings.NewReader(content), header: header})
@@ -206,6 +215,7 @@ func TestFilesConditionalWrites(t *testing.T) {
 }
 
 func TestFilesRangedWritesAndAppend(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("f", "0123456789").wantStatus(t, 204)
 	write := func(query, rng, content string) answer {

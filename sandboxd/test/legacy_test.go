@@ -26,6 +26,7 @@ func (b *box) execute(command string) answer {
 }
 
 func TestLegacyExecute(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.get(b.legacy+"/").want(t, 200, `{"status":"ok","message":"Sandbox Runtime is active."}`)
 	for command, body := range map[string]string{
@@ -43,6 +44,7 @@ func TestLegacyExecute(t *testing.T) {
 }
 
 func TestLegacyFailures(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	for command, kind := range map[string]string{
 		"no-such-program": "not-found", `echo "open`: "invalid-command", "": "invalid-command", "  ": "invalid-command", "/etc/passwd": "permission-denied",
@@ -62,6 +64,7 @@ func TestLegacyFailures(t *testing.T) {
 }
 
 func TestLegacyBadBodies(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	for body, complaint := range map[string]string{
 		``:              `{"detail":[{"type":"missing","loc":["body"],"msg":"Field required","input":null}]}`,
@@ -90,6 +93,7 @@ func TestLegacyBadBodies(t *testing.T) {
 
 // The reference loses output that is not UTF-8; here its exact bytes come along.
 func TestLegacyBinaryOutput(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	result := decode[executed](t, b.execute(`printf 'a\377b'`))
 	if result.Stdout != "a\uFFFDb" || result.StdoutBase64 != "Yf9i" || result.ExitCode != 0 {
@@ -98,6 +102,7 @@ func TestLegacyBinaryOutput(t *testing.T) {
 }
 
 func TestLegacyTimeLimits(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{env: []string{"SANDBOX_EXEC_TIMEOUT_SECONDS=0.6"}})
 	command := `sh -c "echo partial; setsid sleep 300 & echo $! > pid; sleep 300"`
 	for name, post := range map[string]func() answer{
@@ -119,6 +124,7 @@ func TestLegacyTimeLimits(t *testing.T) {
 }
 
 func TestLegacyCommandsEndWithTheirCaller(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	built, _ := http.NewRequestWithContext(ctx, "POST", b.legacy+"/execute", strings.NewReader(`{"command":"sh -c 'echo $$ > pid; sleep 300'"}`))
@@ -136,6 +142,7 @@ func TestLegacyCommandsEndWithTheirCaller(t *testing.T) {
 }
 
 func TestLegacyRepeatedRequestsRunOnce(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	call := func(ctx context.Context) (*http.Response, error) {
 		built, _ := http.NewRequestWithContext(ctx, "POST", b.legacy+"/execute", strings.NewReader(`{"command":"sh -c 'echo x >> runs; sleep 0.5; wc -l < runs'"}`))
@@ -179,6 +186,7 @@ func (b *box) upload(field, filename, content string) answer {
 }
 
 func TestLegacyFiles(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.upload("file", "in/report.csv", "0123456789").want(t, 200, `{"message":"File 'in/report.csv' uploaded successfully."}`)
 	b.get(b.legacy+"/exists/in%2Freport.csv").want(t, 200, `{"path":"in/report.csv","exists":true}`)
@@ -224,6 +232,7 @@ func TestLegacyFiles(t *testing.T) {
 
 // The reference decodes twice and fails a listing for one dangling link.
 func TestLegacyFilesBetterThanTheReference(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.upload("file", "100%41", "percent").wantStatus(t, 200)
 	b.get(b.legacy+"/download/100%2541").want(t, 200, "percent")

@@ -138,6 +138,7 @@ func number(t testing.TB, text string) int {
 }
 
 func TestStartStreamsOutputBetweenInitAndExit(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{env: []string{"OUTER=1"}})
 	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: &processv1.ProcessConfig{
 		Command: []string{"/bin/sh", "-c", "echo out; echo err >&2; echo $OUTER$INNER; pwd; echo $SANDBOXD_TOKEN_FILE; exit 3"},
@@ -152,6 +153,7 @@ func TestStartStreamsOutputBetweenInitAndExit(t *testing.T) {
 }
 
 func TestStartErrors(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.write("plain", "x")
 	cwd := func(dir string) *processv1.ProcessConfig {
@@ -187,6 +189,7 @@ func TestStartErrors(t *testing.T) {
 }
 
 func TestCwdUserShellAndTerm(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	if err := os.MkdirAll(b.file("sub"), 0o755); err != nil {
 		t.Fatal(err)
@@ -208,6 +211,7 @@ func TestCwdUserShellAndTerm(t *testing.T) {
 }
 
 func TestExecute(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	got, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell("cat; echo err >&2; exit 4"), Stdin: []byte("input")})
 	if err != nil || got.ExitCode != 4 || string(got.Stdout) != "input" || string(got.Stderr) != "err\n" {
@@ -227,6 +231,7 @@ func TestExecute(t *testing.T) {
 
 // The reference waits ten seconds here and then fails, with all output lost.
 func TestExecuteReturnsWhenABackgroundChildHoldsTheOutput(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	got, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell("echo done; sleep 100 & echo $! >&2")})
 	if err != nil || string(got.Stdout) != "done\n" || !got.DescendantsRunning || got.ExitCode != 0 {
@@ -240,6 +245,7 @@ func TestExecuteReturnsWhenABackgroundChildHoldsTheOutput(t *testing.T) {
 }
 
 func TestStdin(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx := timeLimited(t)
 	r := b.begin(ctx, &processv1.StartRequest{Config: shell("cat; echo end")})
@@ -264,6 +270,7 @@ func TestStdin(t *testing.T) {
 
 // A process that does not read must not hold a writer that has given up.
 func TestStdinWriteEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell("sleep 100")})
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
@@ -278,6 +285,7 @@ func TestStdinWriteEndsWithItsCaller(t *testing.T) {
 }
 
 func TestPTY(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx := timeLimited(t)
 	r := b.begin(ctx, &processv1.StartRequest{
@@ -308,6 +316,7 @@ func TestPTY(t *testing.T) {
 }
 
 func TestResizeWithoutTerminal(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell("sleep 100")})
 	_, err := b.client.ResizeTTY(timeLimited(t), &processv1.ResizeTTYRequest{ProcessId: r.id, Cols: 1, Rows: 1})
@@ -317,6 +326,7 @@ func TestResizeWithoutTerminal(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx := timeLimited(t)
 	r := b.begin(ctx, &processv1.StartRequest{Config: shell(`trap 'echo usr1' USR1; sh -c 'trap "echo child; exit" TERM; echo ready; while :; do sleep 0.05; done' & wait; wait`)})
@@ -366,6 +376,7 @@ func wantDead(t *testing.T, pids []int) {
 }
 
 func TestTheWholeTreeDies(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	t.Run("when the stream is cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -410,6 +421,7 @@ func TestTheWholeTreeDies(t *testing.T) {
 }
 
 func TestDetachedProcessesOutliveTheirStream(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	r := b.begin(ctx, &processv1.StartRequest{Config: shell("echo one; read line; echo $line >&2; echo two; exit 5"), Detach: true})
@@ -458,6 +470,7 @@ func TestDetachedProcessesOutliveTheirStream(t *testing.T) {
 }
 
 func TestReplayIsBoundedAndTellsTheGap(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell("head -c 3000000 /dev/zero; echo end"), Detach: true})
 	r.finish()
@@ -476,6 +489,7 @@ func TestReplayIsBoundedAndTellsTheGap(t *testing.T) {
 }
 
 func TestRequestIDsRunOnce(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx := timeLimited(t)
 	execute := &processv1.ExecuteRequest{Config: shell("echo x >> runs; wc -l < runs"), RequestId: "id-1"}
@@ -506,6 +520,7 @@ func TestRequestIDsRunOnce(t *testing.T) {
 }
 
 func TestExecuteIsVisibleWhileItRuns(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	result := make(chan *processv1.ExecuteResponse, 1)
 	go func() {
@@ -532,6 +547,7 @@ func TestExecuteIsVisibleWhileItRuns(t *testing.T) {
 }
 
 func TestChunksAreBounded(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{flags: []string{"--stream-chunk-size=100"}})
 	stream, err := b.client.Start(timeLimited(t), &processv1.StartRequest{Config: shell("head -c 5000 /dev/zero")})
 	if err != nil {
@@ -550,6 +566,7 @@ func TestChunksAreBounded(t *testing.T) {
 }
 
 func TestOtherProtocolsOnTheSamePort(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.post(b.grpc+"/process.v1.ProcessService/Execute", map[string]any{"config": map[string]any{"command": []string{"echo", "hi"}}}).
 		want(t, 200, `{"stdout":"aGkK"}`)

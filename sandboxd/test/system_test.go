@@ -45,6 +45,7 @@ func (b *box) insideDo(method, path string) int {
 }
 
 func TestActivity(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{command: []string{"sleep", "1000"}})
 	idle := b.report()
 	if idle.Busy || idle.RunningProcesses != 0 || idle.OpenStreams != 0 || idle.LastActivity.IsZero() {
@@ -67,6 +68,7 @@ func TestActivity(t *testing.T) {
 }
 
 func TestLeasesOverTheSocket(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	got, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell("echo $SANDBOXD_SOCKET")})
 	if err != nil || string(got.Stdout) != b.socket+"\n" {
@@ -108,6 +110,7 @@ func TestLeasesOverTheSocket(t *testing.T) {
 }
 
 func TestALeaseHeldByAConnection(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	built, _ := http.NewRequestWithContext(ctx, "POST", "http://sandbox/v1/leases/held/hold", nil)
@@ -127,6 +130,7 @@ func TestALeaseHeldByAConnection(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	type numbers struct {
 		CPU       struct{ Used_seconds, Limit_cores float64 }
@@ -141,6 +145,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestPorts(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	port := freePorts(t, 1)[0]
 	type ready struct {
@@ -194,6 +199,7 @@ func (s *session) run(code string, seconds float64) cell {
 }
 
 func TestContextsKeepTheirVariables(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	for language, c := range map[string]struct{ define, use, fail, loop, wait, binary string }{
 		"python": {
@@ -232,6 +238,7 @@ func TestContextsKeepTheirVariables(t *testing.T) {
 }
 
 func TestContextErrors(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	b.post(b.rest+"/v1/contexts", map[string]string{"language": "cobol"}).wantCode(t, 400, "INVALID_ARGUMENT")
 	b.post(b.rest+"/v1/contexts", map[string]string{"language": "python", "cwd": "../.."}).wantCode(t, 403, "PERMISSION_DENIED")
@@ -246,6 +253,7 @@ func TestContextErrors(t *testing.T) {
 }
 
 func TestContextStreamsInOrder(t *testing.T) {
+	t.Parallel()
 	b := start(t, boxOptions{})
 	s := b.context("python")
 	body := strings.NewReader(`{"code":"class R:\n  def _repr_html_(self): return '<b>'\nprint('1')\ndisplay(R())\n3"}`)
