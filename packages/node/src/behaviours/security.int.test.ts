@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cannotRun } from "../testing/runtimes.ts";
+import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
 import { type OneShot, podOf, testOneShots } from "./one-shot.ts";
 
@@ -111,9 +111,9 @@ describe.skipIf(cannotRun)("what a container may do", () => {
 
   testOneShots("sec", behaviours, () => box);
 
-  test("running out of memory is told as OOMKilled", async () => {
-    const main = { command: ["python3", "-c", "bytearray(200_000_000)"], resources: { limits: { memory: "48Mi" } } };
-    await box.create("hungry", podOf({ name: "", script: "", prints: "", main }, "runc"));
+  test.for(testedRuntimes)("running out of memory is told as OOMKilled with %s", async (runtime) => {
+    const main = { command: ["python3", "-c", "bytearray(400_000_000)"], resources: { limits: { memory: "128Mi" } } };
+    await box.create("hungry", podOf({ name: "", script: "", prints: "", main }, runtime));
     const pod = await box.api.until("hungry", isOver);
     expect(pod.status?.phase).toBe("Failed");
     expect(statusOf(pod)?.state?.terminated).toMatchObject({ exitCode: 137, reason: "OOMKilled" });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { PodSpec } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { configMaps, pods } from "../resources.ts";
-import { cannotRun } from "../testing/runtimes.ts";
+import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady, namespace } from "../testing/test-api.ts";
 import { hasPhase, openTestBox, type TestBox } from "../testing/test-box.ts";
 import { type OneShot, podOf, testOneShots } from "./one-shot.ts";
@@ -209,148 +209,150 @@ describe.skipIf(cannotRun)("volumes", () => {
 
   testOneShots("vol", behaviours, () => box);
 
-  test("a subPath that leads out of its volume is refused", async () => {
-    const mount = { name: "v", mountPath: "/v", subPath: "escape" };
-    const spec = { ...shared, volumes: [{ name: "v", emptyDir: {} }] };
-    await box.create(
-      "escape",
-      podOf({ name: "", script: "ls /v", prints: "", main: { volumeMounts: [mount] }, spec }, "runc"),
-    );
-    const pod = await box.api.until(
-      "escape",
-      (one) => one?.status?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerConfigError",
-    );
-    expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.message).toContain('"escape" leads out of the volume');
-    await box.remove("escape");
-  });
-
-  test("folders of the machine, where they are allowed and nowhere else", async () => {
-    await mkdir(join(hostFolder, "data"));
-    await writeFile(join(hostFolder, "data", "in"), "from the machine\n");
-    const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
-    const pod = (path: string) =>
-      podOf(
-        {
-          name: "",
-          script: "cat /v/in; echo back > /v/out",
-          prints: "",
-          main,
-          spec: { volumes: [{ name: "v", hostPath: { path } }] },
-        },
-        "runc",
+  describe.each(testedRuntimes)("with %s", (runtime) => {
+    test("a subPath that leads out of its volume is refused", async () => {
+      const mount = { name: "v", mountPath: "/v", subPath: "escape" };
+      const spec = { ...shared, volumes: [{ name: "v", emptyDir: {} }] };
+      await box.create(
+        "escape",
+        podOf({ name: "", script: "ls /v", prints: "", main: { volumeMounts: [mount] }, spec }, runtime),
       );
-    await box.create("host-path", pod(join(hostFolder, "data")));
-    await box.create("host-root", pod("/etc"));
-    await box.api.until("host-path", hasPhase("Succeeded"));
-    expect([await box.log("host-path"), await readFile(join(hostFolder, "data", "out"), "utf8")]).toEqual([
-      "from the machine\n",
-      "back\n",
-    ]);
-    await expect
-      .poll(() => box.events("host-root").at(-1))
-      .toContain('FailedMount: MountVolume.SetUp failed for volume "v" : hostPath "/etc": it is not below a folder');
-    await Promise.all(["host-path", "host-root"].map((name) => box.remove(name)));
-  });
-
-  test.for([
-    ["a volume", "/v/x", { sizeLimit: "1Mi" }, {}, 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". '],
-    [
-      "its root folder",
-      "/root/x",
-      {},
-      { "ephemeral-storage": "1Mi" },
-      'Container main exceeded its local ephemeral storage limit "1Mi". ',
-    ],
-  ] as const)("a Pod that fills %s beyond its limit is evicted", async ([what, file, emptyDir, limits, message]) => {
-    const name = `evicted-${what.length}`;
-    const script = `head -c 4000000 /dev/zero > ${file}; trap "exit 0" TERM; while :; do sleep 0.1; done`;
-    const main = { volumeMounts: [{ name: "v", mountPath: "/v" }], resources: { limits } };
-    await box.create(
-      name,
-      podOf({ name, script, prints: "", main, spec: { volumes: [{ name: "v", emptyDir }] } }, "runc"),
-    );
-    const pod = await box.api.until(name, hasPhase("Failed"));
-    expect(pod.status).toMatchObject({ reason: "Evicted", message });
-    expect(box.events(name)).toContain(`Evicted: ${message}`);
-    await box.remove(name);
-  });
-
-  test("what is missing is told as FailedMount, and the Pod starts when it is there", async () => {
-    const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
-    await box.create(
-      "late",
-      podOf(
-        {
-          name: "",
-          script: "cat /v/k",
-          prints: "",
-          main,
-          spec: { volumes: [{ name: "v", configMap: { name: "late" } }] },
-        },
-        "runc",
-      ),
-    );
-    await expect
-      .poll(() => box.events("late"))
-      .toContain('FailedMount: MountVolume.SetUp failed for volume "v" : configmap "late" not found');
-    expect(box.api.read("late")?.status?.containerStatuses?.[0]?.state?.waiting?.reason).toBe("ContainerCreating");
-    await box.putConfigMap("late", { k: "at last" });
-    await box.api.until("late", hasPhase("Succeeded"));
-    expect(await box.log("late")).toBe("at last");
-    await box.remove("late");
-  });
-
-  test("a tree deeper than any path is removed with its Pod", async () => {
-    const script =
-      "python3 -c \"import os\nos.chdir('/v')\nfor i in range(3000): os.mkdir('d'); os.chdir('d')\"; echo deep";
-    const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
-    await box.create(
-      "deep",
-      podOf({ name: "", script, prints: "", main, spec: { volumes: [{ name: "v", emptyDir: {} }] } }, "runc"),
-    );
-    await box.api.until("deep", hasPhase("Succeeded"));
-    expect(await box.log("deep")).toBe("deep\n");
-    await box.remove("deep");
-  });
-
-  test("a Pod goes on with what it has when what it is shown is deleted", async () => {
-    await box.putConfigMap("fleeting", { k: "1" });
-    const containers = [{ name: "main", image: "host", volumeMounts: [{ name: "v", mountPath: "/v" }] }];
-    const volumes = [{ name: "v", configMap: { name: "fleeting" } }];
-    await box.create("orphan", { spec: { runtimeClassName: "runc", volumes, containers } });
-    await box.api.until("orphan", isReady);
-    await box.api.client.delete(configMaps, { namespace, name: "fleeting" });
-    await expect
-      .poll(() => box.events("orphan").at(-1))
-      .toBe('FailedMount: MountVolume.SetUp failed for volume "v" : configmap "fleeting" not found');
-    expect([await box.shell("orphan", "cat /v/k"), isReady(box.api.read("orphan"))]).toEqual(["1", true]);
-    await box.remove("orphan");
-  });
-
-  test("files follow the objects and fields they show, all at once", async () => {
-    await box.putConfigMap("live", { a: "1", b: "1" });
-    const volumes = [
-      { name: "v", configMap: { name: "live" } },
-      { name: "d", downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
-    ];
-    const volumeMounts = [
-      { name: "v", mountPath: "/v" },
-      { name: "d", mountPath: "/d" },
-    ];
-    await box.create("live", {
-      metadata: { labels: { step: "one" } },
-      spec: { runtimeClassName: "runc", volumes, containers: [{ name: "main", image: "host", volumeMounts }] },
+      const pod = await box.api.until(
+        "escape",
+        (one) => one?.status?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerConfigError",
+      );
+      expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.message).toContain('"escape" leads out of the volume');
+      await box.remove("escape");
     });
-    await box.api.until("live", isReady);
-    expect(await box.shell("live", "cat /v/a /v/b; cat /d/labels")).toBe('11step="one"');
-    await box.putConfigMap("live", { a: "2", b: "2", c: "2" });
-    await expect.poll(() => box.shell("live", "cat /v/a /v/b /v/c 2>&1")).toBe("222");
-    await box.api.client.patch(
-      pods,
-      { namespace, name: "live" },
-      { type: "merge", body: { metadata: { labels: { step: "two" } } } },
-    );
-    await expect.poll(() => box.shell("live", "cat /d/labels")).toBe('step="two"');
-    await box.remove("live");
+
+    test("folders of the machine, where they are allowed and nowhere else", async () => {
+      await mkdir(join(hostFolder, "data"), { recursive: true });
+      await writeFile(join(hostFolder, "data", "in"), "from the machine\n");
+      const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
+      const pod = (path: string) =>
+        podOf(
+          {
+            name: "",
+            script: "cat /v/in; echo back > /v/out",
+            prints: "",
+            main,
+            spec: { volumes: [{ name: "v", hostPath: { path } }] },
+          },
+          runtime,
+        );
+      await box.create("host-path", pod(join(hostFolder, "data")));
+      await box.create("host-root", pod("/etc"));
+      await box.api.until("host-path", hasPhase("Succeeded"));
+      expect([await box.log("host-path"), await readFile(join(hostFolder, "data", "out"), "utf8")]).toEqual([
+        "from the machine\n",
+        "back\n",
+      ]);
+      await expect
+        .poll(() => box.events("host-root").at(-1))
+        .toContain('FailedMount: MountVolume.SetUp failed for volume "v" : hostPath "/etc": it is not below a folder');
+      await Promise.all(["host-path", "host-root"].map((name) => box.remove(name)));
+    });
+
+    test.for([
+      ["a volume", "/v/x", { sizeLimit: "1Mi" }, {}, 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". '],
+      [
+        "its root folder",
+        "/root/x",
+        {},
+        { "ephemeral-storage": "1Mi" },
+        'Container main exceeded its local ephemeral storage limit "1Mi". ',
+      ],
+    ] as const)("a Pod that fills %s beyond its limit is evicted", async ([what, file, emptyDir, limits, message]) => {
+      const name = `evicted-${what.length}-${runtime}`;
+      const script = `head -c 4000000 /dev/zero > ${file}; trap "exit 0" TERM; while :; do sleep 0.1; done`;
+      const main = { volumeMounts: [{ name: "v", mountPath: "/v" }], resources: { limits } };
+      await box.create(
+        name,
+        podOf({ name, script, prints: "", main, spec: { volumes: [{ name: "v", emptyDir }] } }, runtime),
+      );
+      const pod = await box.api.until(name, hasPhase("Failed"));
+      expect(pod.status).toMatchObject({ reason: "Evicted", message });
+      expect(box.events(name)).toContain(`Evicted: ${message}`);
+      await box.remove(name);
+    });
+
+    test("what is missing is told as FailedMount, and the Pod starts when it is there", async () => {
+      const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
+      await box.create(
+        "late",
+        podOf(
+          {
+            name: "",
+            script: "cat /v/k",
+            prints: "",
+            main,
+            spec: { volumes: [{ name: "v", configMap: { name: `late-${runtime}` } }] },
+          },
+          runtime,
+        ),
+      );
+      await expect
+        .poll(() => box.events("late"))
+        .toContain(`FailedMount: MountVolume.SetUp failed for volume "v" : configmap "late-${runtime}" not found`);
+      expect(box.api.read("late")?.status?.containerStatuses?.[0]?.state?.waiting?.reason).toBe("ContainerCreating");
+      await box.putConfigMap(`late-${runtime}`, { k: "at last" });
+      await box.api.until("late", hasPhase("Succeeded"));
+      expect(await box.log("late")).toBe("at last");
+      await box.remove("late");
+    });
+
+    test("a tree deeper than any path is removed with its Pod", async () => {
+      const script =
+        "python3 -c \"import os\nos.chdir('/v')\nfor i in range(3000): os.mkdir('d'); os.chdir('d')\"; echo deep";
+      const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
+      await box.create(
+        "deep",
+        podOf({ name: "", script, prints: "", main, spec: { volumes: [{ name: "v", emptyDir: {} }] } }, runtime),
+      );
+      await box.api.until("deep", hasPhase("Succeeded"));
+      expect(await box.log("deep")).toBe("deep\n");
+      await box.remove("deep");
+    });
+
+    test("a Pod goes on with what it has when what it is shown is deleted", async () => {
+      await box.putConfigMap(`fleeting-${runtime}`, { k: "1" });
+      const containers = [{ name: "main", image: "host", volumeMounts: [{ name: "v", mountPath: "/v" }] }];
+      const volumes = [{ name: "v", configMap: { name: `fleeting-${runtime}` } }];
+      await box.create("orphan", { spec: { runtimeClassName: runtime, volumes, containers } });
+      await box.api.until("orphan", isReady);
+      await box.api.client.delete(configMaps, { namespace, name: `fleeting-${runtime}` });
+      await expect
+        .poll(() => box.events("orphan").at(-1))
+        .toBe(`FailedMount: MountVolume.SetUp failed for volume "v" : configmap "fleeting-${runtime}" not found`);
+      expect([await box.shell("orphan", "cat /v/k"), isReady(box.api.read("orphan"))]).toEqual(["1", true]);
+      await box.remove("orphan");
+    });
+
+    test("files follow the objects and fields they show, all at once", async () => {
+      await box.putConfigMap(`live-${runtime}`, { a: "1", b: "1" });
+      const volumes = [
+        { name: "v", configMap: { name: `live-${runtime}` } },
+        { name: "d", downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
+      ];
+      const volumeMounts = [
+        { name: "v", mountPath: "/v" },
+        { name: "d", mountPath: "/d" },
+      ];
+      await box.create("live", {
+        metadata: { labels: { step: "one" } },
+        spec: { runtimeClassName: runtime, volumes, containers: [{ name: "main", image: "host", volumeMounts }] },
+      });
+      await box.api.until("live", isReady);
+      expect(await box.shell("live", "cat /v/a /v/b; cat /d/labels")).toBe('11step="one"');
+      await box.putConfigMap(`live-${runtime}`, { a: "2", b: "2", c: "2" });
+      await expect.poll(() => box.shell("live", "cat /v/a /v/b /v/c 2>&1")).toBe("222");
+      await box.api.client.patch(
+        pods,
+        { namespace, name: "live" },
+        { type: "merge", body: { metadata: { labels: { step: "two" } } } },
+      );
+      await expect.poll(() => box.shell("live", "cat /d/labels")).toBe('step="two"');
+      await box.remove("live");
+    });
   });
 });
