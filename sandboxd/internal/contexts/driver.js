@@ -60,7 +60,9 @@ async function run(code) {
   const { script, waits } = compile(code, `cell-${count}.js`);
   let value = script.runInThisContext({ breakOnSigint: true });
   if (waits) {
-    const interrupted = new Promise((_, reject) => { interrupt = () => reject(new Error("interrupted")); });
+    const interrupted = new Promise((_, reject) => {
+      interrupt = () => reject(new Error("interrupted"));
+    });
     try {
       value = (await Promise.race([value, interrupted]))?.value;
     } finally {
@@ -80,20 +82,23 @@ process.on("uncaughtException", (error) => console.error("Uncaught", error));
 
 const flushed = (stream) => new Promise((resolve) => stream.write("", resolve));
 
-let queue = Promise.resolve();
+async function cell(before, line) {
+  await before;
+  count++;
+  try {
+    await run(JSON.parse(line).code);
+  } catch (error) {
+    emit(failure(error));
+  }
+  await flushed(process.stdout);
+  await flushed(process.stderr);
+  emit({ type: "end", execution_count: count });
+}
+
+let last = Promise.resolve();
 // A socket, not a file: a thread that waits in read() would keep process.exit() from ending.
 createInterface({ input: new Socket({ fd: 3, readable: true, writable: false }) })
   .on("line", (line) => {
-    queue = queue.then(async () => {
-      count++;
-      try {
-        await run(JSON.parse(line).code);
-      } catch (error) {
-        emit(failure(error));
-      }
-      await flushed(process.stdout);
-      await flushed(process.stderr);
-      emit({ type: "end", execution_count: count });
-    });
+    last = cell(last, line);
   })
   .on("close", () => process.exit());
