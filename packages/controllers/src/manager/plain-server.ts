@@ -1,0 +1,62 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface BindAddress {
+  /** Every address of the machine when absent. */
+  readonly host?: string;
+  readonly port: number;
+}
+
+export interface Serving extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** Answers one path; what it throws becomes a 500 with the message. */
+export type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void;
+
+/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` and nothing mean: do not serve. */
+export function parseBindAddress(text: string): BindAddress | undefined | { readonly error: string } {
+  if (text === "0" || text === "") return undefined;
+  const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits === undefined || port > 65_535) return { error: `Cannot listen on "${text}": write address:port` };
+  const host = bracketed ?? plain ?? "";
+  return host === "" ? { port } : { host, port };
+}
+
+/** Serves the paths over plain HTTP until disposed. A request that stays open is cut then. */
+export async function servePaths(address: BindAddress, paths: ReadonlyMap<string, Answer>): Promise<Serving> {
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? "/", "http://manager");
+    const answer = paths.get(url.pathname);
+    if (answer === undefined) response.writeHead(404).end("404 page not found\n");
+    else if (request.method !== "GET" && request.method !== "HEAD") response.writeHead(405).end();
+    else void attempt(() => answer(request, response, url)).catch((error: unknown) => fail(response, error));
+  });
+  server.requestTimeout = 10_000;
+  return listen(server, address);
+}
+
+/** Starts to listen; the error of an address that is taken says which. */
+export async function listen(server: Server, { host, port }: BindAddress): Promise<Serving> {
+  await once(server.listen({ port, ...(host !== undefined && { host }) }), "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function attempt(answer: () => Promise<void> | void): Promise<void> {
+  await answer();
+}
+
+function fail(response: ServerResponse, error: unknown): void {
+  if (!response.headersSent) response.writeHead(500);
+  response.end(`${error instanceof Error ? error.message : String(error)}\n`);
+}

@@ -1,0 +1,96 @@
+import { statSync, unwatchFile, watchFile } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import { createSecureContext } from "node:tls";
+import { convertReview } from "@agent-sandbox/api";
+import type { Logger } from "@agent-sandbox/kube";
+import { type BindAddress, listen, type Serving } from "./plain-server.ts";
+
+export interface CertificateFiles {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface WebhookOptions {
+  readonly address: BindAddress;
+  readonly files: CertificateFiles;
+  readonly log: Logger;
+  /** How often the files are looked at. Default 10 s. */
+  readonly lookEveryMs?: number;
+}
+
+/** An API server converts a page of a list in one review: 500 objects of at most 1.5 MB, of which few are ever that large. */
+const mostBytes = 64 << 20;
+
+/** Serves `/convert` over TLS. A new certificate in the files is used from then on; a broken one is told and not used. */
+export async function serveWebhook({ address, files, log, lookEveryMs = 10_000 }: WebhookOptions): Promise<Serving> {
+  const server = createServer({ ...(await loadPair(files)), minVersion: "TLSv1.2" }, (request, response) => {
+    void answer(request, response).catch((error: unknown) => {
+      log.warn({ err: error }, "conversion not answered");
+      response.destroy();
+    });
+  });
+  const reload = async (): Promise<void> => {
+    try {
+      server.setSecureContext({ ...(await loadPair(files)), minVersion: "TLSv1.2" });
+      log.info({ files }, "webhook certificate loaded");
+    } catch (error) {
+      log.error({ err: error, files }, "webhook certificate not usable, the one before is kept");
+    }
+  };
+  const stopWatching = watchPair(files, lookEveryMs, () => void reload());
+  const serving = await listen(server, address);
+  return {
+    port: serving.port,
+    [Symbol.asyncDispose]: () => {
+      stopWatching();
+      return serving[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function loadPair({ certificate, key }: CertificateFiles): Promise<{ cert: Buffer; key: Buffer }> {
+  const pair = { cert: await readFile(certificate), key: await readFile(key) };
+  createSecureContext(pair);
+  return pair;
+}
+
+/** Looks rather than listens: a mounted Secret changes by a link that is swapped somewhere above the file. */
+function watchPair({ certificate, key }: CertificateFiles, interval: number, onChange: () => void): () => void {
+  const files = [...new Set([certificate, key])];
+  const look = (now: { mtimeMs: number }, before: { mtimeMs: number }): void => {
+    const areThere = files.every((file) => statSync(file, { throwIfNoEntry: false }) !== undefined);
+    if (now.mtimeMs !== before.mtimeMs && areThere) onChange();
+  };
+  for (const file of files) watchFile(file, { interval, persistent: false }, look);
+  return () => {
+    for (const file of files) unwatchFile(file, look);
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = (request.url ?? "").split("?")[0];
+  if (path !== "/convert") return void response.writeHead(404).end();
+  if (request.method !== "POST") return void response.writeHead(405).end();
+  const text = await bodyOf(request);
+  if (text === undefined) return void response.writeHead(413, { connection: "close" }).end();
+  let review: unknown;
+  try {
+    review = JSON.parse(text);
+  } catch {
+    return void response.writeHead(400).end("Cannot convert: the body is no JSON\n");
+  }
+  response.setHeader("content-type", "application/json").end(JSON.stringify(convertReview(review)));
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > mostBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
