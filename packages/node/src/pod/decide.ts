@@ -72,7 +72,10 @@ export function decide(seen: Observed, now: number): Decision {
 
   const problem = unsupportedField(pod, seen.rules);
   if (problem !== undefined) return { actions: [], problem, status: podStatus({ ...seen, pod, problem }, now) };
-  if (record === undefined || !record.prepared) return { actions: [{ do: "set-up" }] };
+  if (record === undefined) return { actions: [{ do: "set-up" }] };
+  const verdict = dueVerdict(pod, record, seen, now);
+  if (verdict !== undefined) return { actions: [{ do: "record-verdict", verdict }] };
+  if (!record.prepared && record.verdict === undefined) return { actions: [{ do: "set-up" }] };
   return decideRunning(pod, record, seen, now);
 }
 
@@ -109,23 +112,27 @@ function decideDeletion(pod: Pod, seen: Observed, now: number): Decision {
   return { actions, status, ...(wakeAt !== undefined && { wakeAt }) };
 }
 
+/** Whether the node has to end the Pod. A Pod that is waiting for something has its time, too. */
+function dueVerdict(pod: Pod, record: PodRecord, { excess }: Observed, now: number): Problem | undefined {
+  if (record.verdict !== undefined) return undefined;
+  const message = "Pod was active on the node longer than the specified deadline";
+  return now >= deadlineOf(pod, record) ? { reason: "DeadlineExceeded", message } : excess;
+}
+
+function deadlineOf({ spec }: Pod, { startTime }: PodRecord): number {
+  return startTime + 1000 * (spec?.activeDeadlineSeconds ?? Number.POSITIVE_INFINITY);
+}
+
 function decideRunning(pod: Pod, record: PodRecord, seen: Observed, now: number): Decision {
-  const { activeDeadlineSeconds } = pod.spec ?? {};
-  const deadline = activeDeadlineSeconds === undefined ? undefined : record.startTime + 1000 * activeDeadlineSeconds;
-  if (deadline !== undefined && now >= deadline && record.verdict === undefined) {
-    const message = "Pod was active on the node longer than the specified deadline";
-    return { actions: [{ do: "record-verdict", verdict: { reason: "DeadlineExceeded", message } }] };
-  }
-  if (seen.excess !== undefined && record.verdict === undefined) {
-    return { actions: [{ do: "record-verdict", verdict: seen.excess }] };
-  }
   const before = prerequisites(pod, record, seen, now);
   if (before.length > 0) return { actions: before };
   const graceMs = record.verdict?.reason === "Evicted" ? evictionGraceMs : 1000 * graceSecondsOf(pod);
   const view = { pod, record, seen, graceMs };
   const { actions, wakes } = planContainers(view, now);
   if (actions.length > 0) return { actions };
-  const times = [...wakes, deadline, record.refreshVolumesAt].filter((time) => time !== undefined && time > now);
+  const times = [...wakes, deadlineOf(pod, record), record.refreshVolumesAt].filter(
+    (time) => time !== undefined && time > now,
+  );
   const wakeAt = Math.min(...(times as number[]));
   return { actions, status: podStatus({ ...seen, pod, record }, now), ...(Number.isFinite(wakeAt) && { wakeAt }) };
 }

@@ -2,9 +2,16 @@ import type { Pod } from "@agent-sandbox/api";
 import { hostnameOf } from "../oci/environment.ts";
 
 /** The files under /etc that are a Pod's own, by name. */
-export function etcFiles(pod: Pod, address: string): Record<"hosts" | "hostname" | "resolv.conf", string> {
+export function etcFiles(
+  pod: Pod,
+  { address, nameServer }: { readonly address: string; readonly nameServer: string },
+): Record<"hosts" | "hostname" | "resolv.conf", string> {
   const hostname = hostnameOf(pod);
-  return { hosts: hostsFile(pod, address, hostname), hostname: `${hostname}\n`, "resolv.conf": resolverFile(pod) };
+  return {
+    hosts: hostsFile(pod, address, hostname),
+    hostname: `${hostname}\n`,
+    "resolv.conf": resolverFile(pod, nameServer),
+  };
 }
 
 function hostsFile(pod: Pod, address: string, hostname: string): string {
@@ -19,13 +26,27 @@ function hostsFile(pod: Pod, address: string, hostname: string): string {
   return `${lines.map((words) => words.join("\t")).join("\n")}\n`;
 }
 
-/** The node has no name service of its own: a Pod has the one its `dnsConfig` names, or none. */
-function resolverFile(pod: Pod): string {
-  const { nameservers = [], searches = [], options = [] } = pod.spec?.dnsConfig ?? {};
+/** The node's name service knows the machine's too, so that `Default` differs only in the names that are tried. */
+function resolverFile({ spec, metadata }: Pod, nameServer: string): string {
+  const { nameservers = [], searches = [], options = [] } = spec?.dnsConfig ?? {};
+  const policy = spec?.dnsPolicy ?? "ClusterFirst";
+  const inCluster = policy !== "None" && policy !== "Default";
+  const servers = [...(policy === "None" ? [] : [nameServer]), ...nameservers];
+  const tried = [...(inCluster ? clusterSearches(metadata?.namespace ?? "") : []), ...searches];
+  const set = [
+    ...(inCluster && !options.some(({ name }) => name === "ndots") ? [{ name: "ndots", value: "5" }] : []),
+    ...options,
+  ];
   const lines = [
-    ...nameservers.map((server) => `nameserver ${server}`),
-    ...(searches.length > 0 ? [`search ${searches.join(" ")}`] : []),
-    ...options.map(({ name, value }) => `options ${name}${value ? `:${value}` : ""}`),
+    ...servers.map((server) => `nameserver ${server}`),
+    ...(tried.length > 0 ? [`search ${tried.join(" ")}`] : []),
+    ...set.map(({ name, value }) => `options ${name}${value ? `:${value}` : ""}`),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
+
+const clusterSearches = (namespace: string): string[] => [
+  `${namespace}.svc.cluster.local`,
+  "svc.cluster.local",
+  "cluster.local",
+];

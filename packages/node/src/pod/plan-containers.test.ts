@@ -201,6 +201,29 @@ describe("what a Pod stands on", () => {
       ],
     ],
     [
+      "also while it waits for a volume",
+      { spec: { activeDeadlineSeconds: 1 }, record: { prepared: false, containers: {} } },
+      [{ do: "record-verdict", verdict: { reason: "DeadlineExceeded", message: expect.any(String) } }],
+    ],
+    [
+      "and is over then",
+      {
+        spec: {},
+        record: { prepared: false, containers: {}, verdict: { reason: "DeadlineExceeded", message: "" } },
+      },
+      [],
+    ],
+    [
+      "a Pod has its place on the disk",
+      { spec: {}, containers: { main: live }, more: { excess: { reason: "Evicted", message: "too much" } } },
+      [{ do: "record-verdict", verdict: { reason: "Evicted", message: "too much" } }],
+    ],
+    [
+      "and is ended soon when it takes more",
+      { spec: {}, containers: { main: live }, record: { verdict: { reason: "Evicted", message: "" } } },
+      stops("main", "deadline", 1000),
+    ],
+    [
       "and is then ended",
       { spec: {}, containers: { main: live }, record: { verdict: { reason: "DeadlineExceeded", message: "" } } },
       stops("main", "deadline"),

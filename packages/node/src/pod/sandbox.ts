@@ -61,7 +61,9 @@ function newRecord({ network, now }: Machine, pod: Pod): PodRecord {
 async function writeEtc(machine: Machine, pod: Pod, record: PodRecord): Promise<void> {
   const { etc } = podPaths(machine.layout, record.uid);
   await mkdir(etc, { recursive: true });
-  for (const [name, content] of Object.entries(etcFiles(pod, record.address))) {
+  for (const [name, content] of Object.entries(
+    etcFiles(pod, { address: record.address, nameServer: machine.network.pool.gateway }),
+  )) {
     await writeFile(join(etc, name), content, { mode: 0o644 });
   }
 }

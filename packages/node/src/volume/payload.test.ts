@@ -23,6 +23,11 @@ test("what is missing is an error unless it is optional", () => {
   expect(payloadOf({ ...base, items, optional: true }).size).toBe(0);
 });
 
+test.for(["../escape", "..data", "/etc/passwd"])("a key %j is no file of a volume", (key) => {
+  const hostile = new Map([[key, Buffer.from("x")]]);
+  expect(() => payloadOf({ ...base, content: hostile })).toThrow("has a key that cannot be a file");
+});
+
 test.for([
   ["file", true],
   ["a/b/c", true],

@@ -36,7 +36,11 @@ export function payloadOf({ from, content, items, defaultMode: mode, optional }:
     if (optional) return new Map();
     throw new NodeError("FailedMount", `${from} not found`);
   }
-  if (items === undefined) return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode }]));
+  if (items === undefined) {
+    const wrong = [...content.keys()].find((key) => !isPayloadPath(key));
+    if (wrong !== undefined) throw new NodeError("FailedMount", `${from} has a key that cannot be a file: "${wrong}"`);
+    return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode }]));
+  }
   return new Map(
     items.flatMap((item): [string, PayloadFile][] => {
       const bytes = content.get(item.key);
