@@ -2,6 +2,7 @@ package test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"mime/multipart"
 	"net"
@@ -234,4 +235,25 @@ func TestFilesRangedWritesAndAppend(t *testing.T) {
 		write("", bad, "abc").wantCode(t, 400, "INVALID_ARGUMENT")
 	}
 	write("?append=true", "bytes 0-2/*", "abc").wantCode(t, 400, "INVALID_ARGUMENT")
+}
+
+// Code in the sandbox can delete the root; the API must not go on about a directory that nobody can see.
+func TestFilesAfterTheRootWasDeleted(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{})
+	b.put("a", "1").wantStatus(t, 204)
+	if err := os.RemoveAll(b.root); err != nil {
+		t.Fatal(err)
+	}
+	b.get(b.rest+"/v1/files/").want(t, 200, `{"path":"/","entries":[]}`)
+	b.put("b", "2").wantStatus(t, 204)
+	if b.read("b") != "2" {
+		t.Error("the file is not where its name says")
+	}
+	if err := errors.Join(os.RemoveAll(b.root), os.Symlink("/etc", b.root)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.get(b.rest + "/v1/files/passwd"); got.status == 200 {
+		t.Error("a link in the place of the root was followed")
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +30,7 @@ const (
 
 // Root is a directory that no path given to it can leave.
 type Root struct {
+	mu sync.RWMutex
 	fd int
 	// path is the directory with its links resolved; given is how its owner wrote it.
 	path, given string
@@ -49,6 +51,39 @@ func Open(dir string) (*Root, error) {
 		return nil, &os.PathError{Op: "open", Path: resolved, Err: err}
 	}
 	return &Root{fd: fd, path: resolved, given: given}, nil
+}
+
+// descriptor gives the directory anew, for the caller to close. Code in the sandbox may have deleted it: then the one
+// that has its name now takes its place, or a fresh one.
+func (r *Root) descriptor() (int, error) {
+	r.mu.RLock()
+	var stat unix.Stat_t
+	err := unix.Fstat(r.fd, &stat)
+	dir, dupErr := unix.FcntlInt(uintptr(r.fd), unix.F_DUPFD_CLOEXEC, 3)
+	r.mu.RUnlock()
+	if dupErr != nil {
+		return -1, dupErr
+	}
+	if err != nil || stat.Nlink > 0 {
+		return dir, err
+	}
+	unix.Close(dir)
+	return r.replace()
+}
+
+func (r *Root) replace() (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := os.MkdirAll(r.path, 0o755); err != nil {
+		return -1, err
+	}
+	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	unix.Close(r.fd)
+	r.fd = fd
+	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 }
 
 // Path is the directory's absolute name, without links.

@@ -37,7 +37,7 @@ type walk struct {
 // once walks from the root until the end, or until a link or ".." of a link's target has changed the parts: then it
 // asks to be called again. Everything before such a part has been seen to be a real directory.
 func (w *walk) once() (entry *Entry, again bool, err error) {
-	dir, err := unix.FcntlInt(uintptr(w.root.fd), unix.F_DUPFD_CLOEXEC, 3)
+	dir, err := w.root.descriptor()
 	if err != nil {
 		return nil, false, err
 	}
