@@ -12,7 +12,7 @@ export interface RegistrySettings {
   readonly insecure?: boolean;
 }
 
-const location = /^[A-Za-z0-9.[\]:_-]+(?:\/[A-Za-z0-9._/-]+)?$/;
+const location = /^(?:[A-Za-z0-9.-]+|\[[A-Fa-f0-9:]+\])(?::\d{1,5})?(?:\/[A-Za-z0-9._-]+)*$/;
 
 /** Writes the settings as skopeo reads them. Without any it goes by the machine's own file. */
 export async function writeRegistries(

@@ -1,0 +1,54 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { settingsPath } from "../settings.ts";
+import { mountsUnder } from "../system/mounts.ts";
+import { examineMachine, type Finding } from "./examine.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "doctor-int-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const stateOf = (findings: readonly Finding[], name: string): string | undefined =>
+  findings.find((finding) => finding.name === name)?.state;
+
+test("a machine that runs these tests has all that is needed, and nothing is left on it", async () => {
+  const dataDir = join(folder, "data");
+  const findings = await examineMachine(dataDir);
+  expect(findings.filter(({ state }) => state === "missing")).toEqual([]);
+  expect(["runtime runc", "conmon", "nft", "skopeo", "overlayfs"].map((name) => stateOf(findings, name))).toEqual(
+    Array.from({ length: 5 }, () => "ok"),
+  );
+  expect(findings.filter(({ detail }) => detail.startsWith("the default;"))).toHaveLength(1);
+  expect(existsSync(dataDir)).toBe(false);
+  expect(await mountsUnder(folder)).toEqual([]);
+});
+
+test("a runtime that is registered and does not work is named with the reason, and files that are there stay", async () => {
+  const dataDir = join(folder, "data");
+  await mkdir(dataDir);
+  const runtimes = [
+    { name: "absent", program: "/no/such/runtime" },
+    { name: "broken", program: "/bin/false" },
+  ];
+  await writeFile(settingsPath(dataDir), JSON.stringify({ node: { runtimes } }));
+  const findings = await examineMachine(dataDir);
+  expect(findings.filter(({ name }) => /absent|broken/.test(name))).toMatchObject([
+    { name: "runtime absent", state: "lacking", detail: expect.stringContaining("/no/such/runtime") },
+    { name: "runtime broken", state: "lacking", detail: "a container that should end with 42 ended with 1" },
+  ]);
+  expect(await readdir(dataDir)).toEqual(["config.json"]);
+});
+
+test("settings that cannot be read are told as what is missing", async () => {
+  await writeFile(settingsPath(folder), "{");
+  const findings = await examineMachine(folder);
+  expect(findings.find(({ name }) => name === "runtime")).toMatchObject({
+    state: "missing",
+    detail: expect.stringContaining("config.json"),
+  });
+});
