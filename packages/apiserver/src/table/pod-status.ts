@@ -2,11 +2,22 @@ import { type ApiObject, objectsAt, stringAt, valueAt } from "../api-object.ts";
 import { ageOf } from "./age.ts";
 import { none } from "./column.ts";
 
-/** `ready/all` containers. */
+/** `ready/all` containers, the sidecars among them. */
 export function readyContainers(pod: ApiObject): string {
-  const containers = valueAt(pod, "spec", "containers");
-  const ready = statuses(pod, "containerStatuses").filter((each) => valueAt(each, "ready") === true);
-  return `${ready.length}/${Array.isArray(containers) ? containers.length : 0}`;
+  const sidecars = sidecarNames(pod);
+  const running = statuses(pod, "initContainerStatuses").filter((each) => isStartedSidecar(each, sidecars));
+  const ready = [...running, ...statuses(pod, "containerStatuses")].filter((each) => valueAt(each, "ready") === true);
+  return `${ready.length}/${objectsAt(pod, "spec", "containers").length + sidecars.size}`;
+}
+
+/** Init containers that stay. */
+function sidecarNames(pod: ApiObject): Set<unknown> {
+  const all = objectsAt(pod, "spec", "initContainers");
+  return new Set(all.filter((each) => each["restartPolicy"] === "Always").map((each) => each["name"]));
+}
+
+function isStartedSidecar(status: unknown, sidecars: ReadonlySet<unknown>): boolean {
+  return sidecars.has(valueAt(status, "name")) && valueAt(status, "started") === true;
 }
 
 export function restarts(pod: ApiObject, nowMs: number): string {
@@ -41,9 +52,10 @@ export function podStatus(pod: ApiObject): string {
 
 function initReason(pod: ApiObject): string | undefined {
   const all = statuses(pod, "initContainerStatuses");
+  const sidecars = sidecarNames(pod);
   for (const [done, status] of all.entries()) {
     const terminated = valueAt(status, "state", "terminated");
-    if (valueAt(terminated, "exitCode") === 0) continue;
+    if (valueAt(terminated, "exitCode") === 0 || isStartedSidecar(status, sidecars)) continue;
     if (terminated !== undefined) return `Init:${endReason(terminated)}`;
     const waiting = stringAt(status, "state", "waiting", "reason");
     return waiting !== undefined && waiting !== "PodInitializing" ? `Init:${waiting}` : `Init:${done}/${all.length}`;

@@ -91,6 +91,24 @@ describe("tables", () => {
     expect((await table(`${pods}/${metadata.name}`)).rows[0]?.cells[2]).toBe(expected);
   });
 
+  test("count a sidecar among a Pod's containers, and do not wait for its end", async () => {
+    const side = { name: "side", image: "host", restartPolicy: "Always" };
+    const { metadata, spec } = pod("", { name: "with-sidecar" }) as { metadata: object; spec: object };
+    await api.create(pods, { metadata, spec: { ...spec, initContainers: [side] } });
+    const running = { ready: true, started: true, state: { running: {} } };
+    const shown = async (status: object): Promise<unknown[] | undefined> => {
+      await api.merge(`${pods}/with-sidecar/status`, { status });
+      return (await table(`${pods}/with-sidecar`)).rows[0]?.cells.slice(1, 3);
+    };
+    const starting = { name: "side", ready: false, started: false, state: { running: {} } };
+    expect(await shown({ phase: "Pending", initContainerStatuses: [starting] })).toEqual(["0/2", "Init:0/1"]);
+    const statuses = {
+      initContainerStatuses: [{ name: "side", ...running }],
+      containerStatuses: [{ name: "main", ...running }],
+    };
+    expect(await shown({ phase: "Running", ...statuses })).toEqual(["2/2", "Running"]);
+  });
+
   test("show the columns of a custom kind", async () => {
     await api.create(sandboxes, sandbox("s"));
     const condition = {
