@@ -2,7 +2,7 @@ import type { Pod } from "@agent-sandbox/api";
 import type { Client } from "@agent-sandbox/kube";
 import { isReason } from "@agent-sandbox/kube";
 import { loginsFrom, type RegistryLogins } from "../image/credentials.ts";
-import type { PullPolicy } from "../image/image-store.ts";
+import { hostImageName, type PullPolicy, sandboxdImageName } from "../image/image-store.ts";
 import { secrets } from "../resources.ts";
 import type { Effects, PodNote } from "./effects.ts";
 import type { Machine } from "./machine.ts";
@@ -16,7 +16,7 @@ export async function pullImage(effects: Effects, pod: Pod, { uid }: PodRecord, 
   const { image = "", imagePullPolicy } = memberNamed(pod, name)?.container ?? {};
   const policy = imagePullPolicy as PullPolicy | undefined;
   await tasks.begin(uid, pullTask(name), async (signal) => {
-    if (policy !== "Always" && (await isPresent(machine, image))) {
+    if ((policy !== "Always" || builtIn.includes(image)) && (await isPresent(machine, image))) {
       return tell(pod, pulled(name, `Container image "${image}" already present on machine`));
     }
     const since = machine.now();
@@ -25,6 +25,9 @@ export async function pullImage(effects: Effects, pod: Pod, { uid }: PodRecord, 
     tell(pod, pulled(name, `Successfully pulled image "${image}" in ${machine.now() - since}ms`));
   });
 }
+
+/** They come with the node: there is nowhere to pull them from. */
+const builtIn: readonly string[] = [hostImageName, sandboxdImageName];
 
 const pulled = (container: string, text: string): PodNote => ({ reason: "Pulled", text, container });
 
