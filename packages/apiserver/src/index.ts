@@ -15,5 +15,5 @@ export type { Logger } from "./logger.ts";
 export { backUpFolder, saveBackup } from "./store/back-up-folder.ts";
 export type { HistoryBounds } from "./store/history.ts";
 export { type Restored, restoreFolder } from "./store/restore.ts";
-export type { KeyAndCertificate } from "./tls/certificate.ts";
+export { type CertificateRequest, type Issuer, issueCertificate, type KeyAndCertificate } from "./tls/certificate.ts";
 export { type ClientRequest, issueClientCertificate, readAuthority } from "./tls/client-identity.ts";
