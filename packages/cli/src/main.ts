@@ -2,10 +2,12 @@ import { Command } from "commander";
 import { defaultDataDir } from "./box/box-paths.ts";
 import { reportFailure } from "./report-failure.ts";
 
+const version = "0.1.0";
+
 /** Each command's module is loaded when it runs: `--help` and `get` do not pay for the box. */
 const program = new Command("agent-sandbox")
   .description("Isolated, stateful sandboxes with stable names, on this machine or on any Kubernetes cluster.")
-  .version("0.1.0", "--version")
+  .version(version, "--version")
   .showHelpAfterError("Run agent-sandbox --help to see what there is.")
   .enablePositionalOptions();
 
@@ -163,6 +165,15 @@ withFolder(image.command("prune"))
 withFolder(program.command("doctor"))
   .description("Say what of this machine the box can use, what is missing, and how to get it")
   .action(async (_options, command) => (await import("./commands/doctor.ts")).doctor(command.optsWithGlobals()));
+
+program
+  .command("manager")
+  .description("Run the controllers against a Kubernetes cluster; --help lists the flags")
+  .helpOption(false)
+  .allowUnknownOption()
+  .passThroughOptions()
+  .argument("[flags...]")
+  .action(async (flags) => (await import("./commands/manager.ts")).manager(flags, version));
 
 try {
   await program.parseAsync();

@@ -1,6 +1,7 @@
 export { podCache, pods, secrets, serviceCache, services, volumeClaimCache, volumeClaims } from "./child-caches.ts";
 export { type ClaimControllerOptions, startClaimController } from "./claim/controller.ts";
 export type { ClaimMetrics, ClaimServed, ClaimStarted } from "./claim/metrics.ts";
+export * from "./manager/index.ts";
 export { PassTrace, type Tracing } from "./pass-trace.ts";
 export { type SandboxControllerOptions, startSandboxController } from "./sandbox/controller.ts";
 export { restartCountAnnotation } from "./sandbox/recovery.ts";

@@ -1,0 +1,75 @@
+import { createPrivateKey, randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { issueCertificate } from "@agent-sandbox/apiserver";
+import {
+  flagTable,
+  type IssueServingPair,
+  type ManagerFlags,
+  parseFlags,
+  runManager,
+} from "@agent-sandbox/controllers";
+import { HttpTransport, loadDefault } from "@agent-sandbox/kube";
+import { pino } from "pino";
+import { CommandError } from "../command-error.ts";
+
+/** Runs the controllers against the cluster of the kubeconfig, or the one this Pod is in, until SIGTERM or SIGINT. */
+export async function manager(words: readonly string[], version: string): Promise<void> {
+  if (words.some((word) => word === "--help" || word === "-h")) {
+    console.log(describeFlags());
+    return;
+  }
+  const parsed = parseFlags(words);
+  if (parsed.error !== undefined) throw new CommandError(`${parsed.error}; see agent-sandbox manager --help`);
+  if (parsed.flags.version) {
+    console.log(`agent-sandbox manager ${version} (Node ${process.versions.node})`);
+    return;
+  }
+  await run(parsed.flags, parsed.warnings, version);
+}
+
+async function run(flags: ManagerFlags, warnings: readonly string[], version: string): Promise<void> {
+  const build = {
+    version,
+    commit: process.env["GIT_COMMIT"] ?? "unknown",
+    date: process.env["BUILD_DATE"] ?? "unknown",
+  };
+  const log = pino({ base: null, level: levelOf(flags), timestamp: pino.stdTimeFunctions.isoTime });
+  for (const warning of warnings) log.warn({ warning }, "flags make little sense");
+
+  const { access, error: noAccess } = await loadDefault(flags.kubeconfig === "" ? {} : { path: flags.kubeconfig });
+  if (noAccess !== undefined) throw new CommandError(noAccess);
+  const transport = new HttpTransport(access, { connections: flags["api-connections"] });
+  const stop = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.abort());
+  // Unique also for two replicas that take themselves for the same host.
+  const identity = `${hostname()}_${randomBytes(8).toString("hex")}`;
+  const onServing = (ports: object): void => log.info({ ...ports, identity, server: access.server }, "manager started");
+  try {
+    await runManager(
+      { flags, transport, namespace: access.namespace, identity, log, build, issue: issueServingPair, onServing },
+      stop.signal,
+    );
+  } finally {
+    await transport.close();
+  }
+}
+
+function levelOf(flags: ManagerFlags): string {
+  return flags["zap-log-level"] || (flags["zap-devel"] ? "debug" : "info");
+}
+
+const issueServingPair: IssueServingPair = ({ authorityName, names, notBeforeMs, notAfterMs }) => {
+  const validity = { notBeforeMs, notAfterMs };
+  const authority = issueCertificate({ commonName: authorityName, ...validity });
+  const issuer = { commonName: authorityName, key: createPrivateKey(authority.key) };
+  const { certificate, key } = issueCertificate({ commonName: names[0] ?? "", names, ...validity }, issuer);
+  return { authority: authority.certificate, certificate, key };
+};
+
+function describeFlags(): string {
+  const rows = Object.entries(flagTable).map(([name, { kind, initial, about }]) => {
+    const shown = kind === "duration" ? `${Number(initial) / 1000}s` : String(initial);
+    return `  --${name}  ${about}${shown === "" ? "" : ` (default ${shown})`}`;
+  });
+  return ["Usage: agent-sandbox manager [flags]", "", ...rows].join("\n");
+}

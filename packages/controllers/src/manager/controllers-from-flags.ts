@@ -1,0 +1,33 @@
+import type { ControllersOptions } from "../start-controllers.ts";
+import type { ManagerFlags } from "./flag-table.ts";
+
+/** What the flags say about the controllers. */
+export function controllersFromFlags(
+  flags: ManagerFlags,
+  labelDomains: readonly string[] | undefined,
+): Omit<ControllersOptions, "client" | "log" | "instance"> {
+  return {
+    extensions: flags.extensions,
+    settings: { clusterDomain: flags["cluster-domain"], writeBehindMs: flags["sandbox-write-behind-window"] },
+    workers: {
+      sandbox: flags["sandbox-concurrent-workers"],
+      sandboxclaim: flags["sandbox-claim-concurrent-workers"],
+      sandboxwarmpool: flags["sandbox-warm-pool-concurrent-workers"],
+      sandboxtemplate: Math.max(1, flags["sandbox-template-concurrent-workers"]),
+    },
+    pools: {
+      maxBatch: flags["sandbox-warm-pool-max-batch-size"],
+      replenishDelayMs: flags["sandbox-warm-pool-replenish-delay"],
+      maxPerSecond: flags["sandbox-warm-pool-max-refill-rate"],
+      readinessGraceMs: flags["sandbox-warm-pool-readiness-grace-period"],
+      recheckMs: flags["sandbox-warm-pool-unschedulable-recheck-interval"],
+      markEvictable: flags["enable-warm-pool-eviction"],
+    },
+    claims: {
+      stampClaims: !flags["disable-claim-observability-annotations"],
+      ...(labelDomains && { labelDomains }),
+    },
+    claimEvents: !flags["disable-claim-events"],
+    onlyLabelledChildren: flags["cache-label-selectors"],
+  };
+}

@@ -1,0 +1,22 @@
+import { readFile } from "node:fs/promises";
+
+/** Larger than any list of domains that someone wrote. */
+const mostBytes = 64 << 10;
+
+/**
+ * The domains that claims may take labels from, separated by commas or lines. Undefined when the file is missing or names
+ * none: the default holds then.
+ */
+export async function readLabelDomains(path: string): Promise<readonly string[] | undefined> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw new Error(`Cannot read "${path}": ${error.message}`, { cause: error });
+  });
+  if (text.length > mostBytes) throw new Error(`Cannot read "${path}": it is larger than ${mostBytes} bytes`);
+  const domains = parseLabelDomains(text);
+  return domains.length === 0 ? undefined : domains;
+}
+
+export function parseLabelDomains(text: string): string[] {
+  return text.split(/[,\r\n]/).flatMap((entry) => (entry.trim() === "" ? [] : [entry.trim().toLowerCase()]));
+}

@@ -1,0 +1,181 @@
+import {
+  createClient,
+  type Leadership,
+  type Logger,
+  systemScheduler,
+  type Transport,
+  whileLeading,
+} from "@agent-sandbox/kube";
+import type { Tracing } from "../pass-trace.ts";
+import { startControllers } from "../start-controllers.ts";
+import { controllersFromFlags } from "./controllers-from-flags.ts";
+import type { ManagerFlags } from "./flag-table.ts";
+import { Health, probesOf } from "./health.ts";
+import { readLabelDomains } from "./label-domains.ts";
+import { eitherAborts, lead, leaseName } from "./lead.ts";
+import { type BuildInfo, ManagerMetrics } from "./manager-metrics.ts";
+import { type Answer, parseBindAddress, type Serving, servePaths } from "./plain-server.ts";
+import { profilesOf } from "./profiles.ts";
+import { findCertificates, type IssueServingPair, manageCertificates } from "./webhook-certificates.ts";
+import { serveWebhook } from "./webhook-server.ts";
+
+export interface ManagerOptions {
+  readonly flags: ManagerFlags;
+  readonly transport: Transport;
+  /** The namespace the manager itself is in: where its lease is unless a flag says otherwise. */
+  readonly namespace: string;
+  /** Unique among the replicas. */
+  readonly identity: string;
+  readonly log: Logger;
+  readonly build: BuildInfo;
+  readonly issue: IssueServingPair;
+  /** Where the installation's settings are mounted. Default `/etc/sandbox-config`. */
+  readonly configFolder?: string;
+  readonly tracing?: Tracing;
+  /** Told where the manager serves, once it does. */
+  readonly onServing?: (ports: ServingPorts) => void;
+}
+
+export interface ServingPorts {
+  readonly metrics: number | undefined;
+  readonly health: number | undefined;
+  readonly webhook: number | undefined;
+}
+
+/**
+ * Runs the manager until `signal` aborts, then drains: passes end, events are written, the lease is given back. Throws when it
+ * cannot start, and when it loses the lease: the process must end then, so that nothing of it is left at work.
+ */
+export async function runManager(options: ManagerOptions, signal: AbortSignal): Promise<void> {
+  const { flags, log } = options;
+  if (flags["enable-tracing"] && options.tracing === undefined) {
+    throw new Error("Cannot trace: there is nowhere to send spans; set OTEL_EXPORTER_OTLP_ENDPOINT");
+  }
+  const labelDomains = flags.extensions
+    ? await readLabelDomains(`${options.configFolder ?? "/etc/sandbox-config"}/allowed-label-domains`)
+    : undefined;
+  const metrics = new ManagerMetrics(options.build);
+  const health = new Health(() => systemScheduler.now());
+  const transport = metrics.counting(health.watching(options.transport));
+  await using servers = await openServers(options, { metrics, health, transport });
+  options.onServing?.(servers);
+  const manager = { options, metrics, health, transport, settings: controllersFromFlags(flags, labelDomains) };
+  signal.addEventListener("abort", () => (health.phase = "stopping"), { once: true });
+  health.phase = "waiting";
+  if (flags["leader-elect"]) await leadWith(manager, signal);
+  else {
+    await using _controllers = startSets(manager, { assertLeading: () => undefined });
+    await eitherAborts(signal);
+  }
+  log.info({}, "manager stopped");
+}
+
+interface Manager {
+  readonly options: ManagerOptions;
+  readonly metrics: ManagerMetrics;
+  readonly health: Health;
+  readonly transport: Transport;
+  readonly settings: ReturnType<typeof controllersFromFlags>;
+}
+
+function leadWith(manager: Manager, signal: AbortSignal): Promise<void> {
+  const { options, metrics, health, transport } = manager;
+  const { flags, identity, log } = options;
+  metrics.leads(leaseName, false);
+  return lead(
+    {
+      client: createClient(transport),
+      namespace: flags["leader-election-namespace"] || options.namespace,
+      identity,
+      log,
+      work: (leadership) => startSets(manager, leadership),
+      onChange: (state) => {
+        metrics.leads(leaseName, state === "leading");
+        if (state === "lost") health.leadershipLost();
+      },
+    },
+    signal,
+  );
+}
+
+/** One set of controllers for each namespace that is watched: none of them needs to see another. */
+function startSets(manager: Manager, leadership: Pick<Leadership, "assertLeading">): AsyncDisposable {
+  const { options, metrics, health, transport, settings } = manager;
+  const { flags, log, identity, tracing } = options;
+  const [qps, burst] = [flags["kube-api-qps"], flags["kube-api-burst"]];
+  const client = createClient(whileLeading(transport, leadership), {
+    fieldManager: "agent-sandbox",
+    ...(qps > 0 && { rateLimit: { qps, burst } }),
+  });
+  const watched = flags["watch-namespaces"];
+  const scopes = watched.length === 0 ? [{}] : watched.map((namespace) => ({ namespace }));
+  const sets = scopes.map((scope) =>
+    startControllers({
+      ...settings,
+      ...scope,
+      client,
+      log,
+      instance: identity,
+      metrics: metrics.forControllers(),
+      ...(tracing && { tracing }),
+    }),
+  );
+  metrics.observe(() => sets.flatMap((set) => set.sandboxes.list()));
+  health.phase = "syncing";
+  const synced = async (): Promise<void> => {
+    await Promise.all(sets.map((set) => set.ready));
+    if (health.phase === "syncing") health.phase = "working";
+    log.info({ namespaces: watched, extensions: flags.extensions }, "controllers started");
+  };
+  // Caches that are stopped before they are full are no news.
+  synced().catch(() => undefined);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(sets.map((set) => set[Symbol.asyncDispose]()));
+      metrics.observe(() => []);
+    },
+  };
+}
+
+type Servers = ServingPorts & AsyncDisposable;
+
+async function openServers(
+  { flags, log, issue }: ManagerOptions,
+  { metrics, health, transport }: Pick<Manager, "metrics" | "health" | "transport">,
+): Promise<Servers> {
+  await using opening = new AsyncDisposableStack();
+  const open = async (
+    flag: "metrics-bind-address" | "health-probe-bind-address",
+    paths: ReadonlyMap<string, Answer>,
+  ) => {
+    const address = parseBindAddress(flags[flag]);
+    if (address === undefined) return undefined;
+    if ("error" in address) throw new Error(address.error);
+    return opening.use(await servePaths(address, paths));
+  };
+  const probes = await open("health-probe-bind-address", probesOf(health));
+  const profiles =
+    flags["enable-pprof"] || flags["enable-pprof-debug"] ? profilesOf(flags["enable-pprof-debug"]) : new Map();
+  const scrapes = await open("metrics-bind-address", new Map([["/metrics", scrapeOf(metrics)], ...profiles]));
+  let webhook: Serving | undefined;
+  if (flags["enable-webhook"]) {
+    const files = flags["manage-webhook-certs"]
+      ? await manageCertificates(createClient(transport), flags, { issue, nowMs: Date.now() })
+      : await findCertificates(flags);
+    webhook = opening.use(await serveWebhook({ address: { port: flags["webhook-port"] }, files, log }));
+  }
+  const owned = opening.move();
+  return {
+    metrics: scrapes?.port,
+    health: probes?.port,
+    webhook: webhook?.port,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function scrapeOf({ registry }: ManagerMetrics): Answer {
+  return async (_request, response) => {
+    const text = await registry.metrics();
+    response.writeHead(200, { "content-type": registry.contentType }).end(text);
+  };
+}
