@@ -6,6 +6,8 @@ import { Housekeeping } from "./housekeeping.ts";
 import { hostImageName } from "./image/image-store.ts";
 import { layoutOf } from "./layout.ts";
 import { type MachineOptions, openMachine } from "./machine-setup.ts";
+import { NameServer } from "./network/name-server.ts";
+import { NetworkRules } from "./network/network-rules.ts";
 import { machineFacts } from "./node-object/machine-facts.ts";
 import { Registration } from "./node-object/registration.ts";
 import type { Effects } from "./pod/effects.ts";
@@ -59,9 +61,14 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const controller = starting.use(
     new PodController({ machine, client, nodeName, hostAddress, run, log, workers: options.workers ?? 8 }),
   );
+  const rules = starting.use(
+    new NetworkRules({ client, network: machine.network, layout: machine.layout, nodeName, log }),
+  );
+  const { gateway } = machine.network.pool;
+  starting.use(await NameServer.start({ address: gateway, lookUp: (name) => rules.lookUp(name), log }));
   starting.use(new Housekeeping({ client, machine, log }));
   starting.use(new ClaimBinder({ client, layout: machine.layout, log }));
-  const ready = Promise.all([registration.ready, controller.ready]).then(() => undefined);
+  const ready = Promise.all([registration.ready, controller.ready, rules.ready]).then(() => undefined);
   // Nobody has to wait for it.
   ready.catch(() => undefined);
 

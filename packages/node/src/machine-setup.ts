@@ -6,7 +6,7 @@ import { openHostImage } from "./image/host-image.ts";
 import { hostImageName, type Image, sandboxdImageName } from "./image/image-store.ts";
 import { type ImageOptions, type Images, openImages } from "./image/open-images.ts";
 import { sandboxdImage } from "./image/sandboxd-image.ts";
-import { type Layout, layoutOf } from "./layout.ts";
+import { type Layout, layoutOf, podPaths } from "./layout.ts";
 import { openPodNetwork } from "./network/pod-network.ts";
 import { boundingSet } from "./oci/capabilities.ts";
 import type { NodeCapacity } from "./oci/downward.ts";
@@ -88,7 +88,9 @@ export async function openMachine(
   const records = podRecords(layout);
   const network = await openPodNetwork({ layout, subnet: options.subnet });
   const known = [...(await records.list()).values()].filter((record) => record !== undefined);
-  for (const { address, released } of known) if (!released) network.pool.claim(address);
+  for (const { uid, address, released } of known) {
+    if (!released) network.adopt(podPaths(layout, uid).netns, address);
+  }
   return {
     layout,
     records,

@@ -1,4 +1,13 @@
-import type { ConfigMap, Lease, Node, PersistentVolumeClaim, Pod, Secret } from "@agent-sandbox/api";
+import type {
+  ConfigMap,
+  Lease,
+  NetworkPolicy,
+  Node,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  Service,
+} from "@agent-sandbox/api";
 import type { KubeObject, Resource } from "@agent-sandbox/kube";
 import type { PersistentVolume } from "./storage/local-volume.ts";
 
@@ -50,4 +59,17 @@ export const storageClasses: Resource<StorageClass> = {
   kind: "StorageClass",
   plural: "storageclasses",
   namespaced: false,
+};
+export const services: Resource<Service> = { ...core, kind: "Service", plural: "services" };
+export const namespaces: Resource<KubeObject> = {
+  apiVersion: "v1",
+  kind: "Namespace",
+  plural: "namespaces",
+  namespaced: false,
+};
+export const networkPolicies: Resource<NetworkPolicy> = {
+  apiVersion: "networking.k8s.io/v1",
+  kind: "NetworkPolicy",
+  plural: "networkpolicies",
+  namespaced: true,
 };

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { hasCode, NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
@@ -7,11 +7,22 @@ import { readJson, writeJson } from "../system/json-file.ts";
 import { runCommand, tryCommand } from "../system/run-command.ts";
 import { AddressPool } from "./address-pool.ts";
 import { chooseSubnet } from "./choose-subnet.ts";
+import { type FirewallPlace, firewall } from "./firewall.ts";
 import { formatSubnet, parseSubnet, type Subnet } from "./subnet.ts";
 
 export interface PodNetwork {
   readonly subnet: string;
   readonly pool: AddressPool;
+  /** Where the rules for traffic go: see `firewall.ts`. */
+  readonly place: FirewallPlace;
+  /** The address of the Pod in each network namespace that was attached. */
+  readonly attached: ReadonlyMap<string, string>;
+  /** Takes a Pod that an earlier process attached for attached. */
+  adopt(netns: string, address: string): void;
+  /** Is told when a Pod was attached. */
+  onAttached: () => void;
+  /** Puts rules in the place of those there are, all at once. */
+  enforce(rules: string): Promise<void>;
   /** Makes the network namespace and joins it to the bridge. What a crash left half done is made anew. */
   attach(netns: string, address: string): Promise<void>;
   isAttached(netns: string, address: string): boolean;
@@ -30,27 +41,44 @@ export interface NetworkOptions {
 }
 
 /**
- * One bridge, one network namespace and one pair of interfaces per Pod. The machine reaches a Pod and gets its answers;
- * a Pod reaches neither the machine nor another Pod (their ports are isolated), and nothing is forwarded in or out: that
- * is what our own firewall table says, whatever other tables allow. Rules of other programs are neither read nor changed.
+ * One bridge, one network namespace and one pair of interfaces per Pod. Pods have no neighbours: what they send goes to
+ * the machine, which passes it on, to the outside or to another Pod, as far as our own firewall tables allow; new Pods are
+ * cut off until those know them. Rules of other programs are neither read nor changed.
  */
 export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions): Promise<PodNetwork> {
   const subnet = await settleSubnet(layout, wanted);
   const pool = new AddressPool(subnet);
   await makeBridge(layout, pool.gateway, subnet.prefix);
-  await makeFirewall(layout);
-
   const interfaceOf = (address: string): string => `${layout.vethPrefix}${pool.suffix(address)}`;
+  const place: FirewallPlace = {
+    table: layout.firewallTable,
+    bridge: layout.bridge,
+    subnet: formatSubnet(subnet),
+    gateway: pool.gateway,
+    linkPrefix: layout.vethPrefix,
+    linkOf: interfaceOf,
+  };
+  await guard(place);
+  const attached = new Map<string, string>();
   const detach = async (netns: string, address: string | undefined): Promise<void> => {
     const lines = address === undefined ? [] : [`link del ${interfaceOf(address)}`];
     await tryCommand("ip", ["-force", "-batch", "-"], { input: batch([...lines, `netns del ${netns}`]) });
     if (existsSync(`/run/netns/${netns}`))
       throw new NodeError("SandboxError", `Cannot remove network namespace "${netns}"`);
+    attached.delete(netns);
   };
 
-  return {
+  const network: PodNetwork = {
     subnet: formatSubnet(subnet),
     pool,
+    place,
+    attached,
+    adopt: (netns, address) => {
+      pool.claim(address);
+      attached.set(netns, address);
+    },
+    onAttached: () => undefined,
+    enforce,
     interfaceOf,
     detach,
     isAttached: (netns, address) =>
@@ -58,24 +86,9 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     attach: async (netns, address) => {
       if (existsSync(`/run/netns/${netns}`) || existsSync(`/sys/class/net/${interfaceOf(address)}`))
         await detach(netns, address);
-      await ip(
-        [],
-        [
-          `netns add ${netns}`,
-          `link add ${interfaceOf(address)} type veth peer name eth0 netns ${netns}`,
-          `link set ${interfaceOf(address)} master ${layout.bridge} up`,
-          `link set ${interfaceOf(address)} type bridge_slave isolated on`,
-        ],
-      );
-      await ip(
-        ["-n", netns],
-        [
-          "link set lo up",
-          `addr add ${address}/${subnet.prefix} dev eth0`,
-          "link set eth0 up",
-          `route add default via ${pool.gateway}`,
-        ],
-      );
+      await link({ netns, address, name: interfaceOf(address), bridge: layout.bridge, gateway: pool.gateway });
+      attached.set(netns, address);
+      network.onAttached();
     },
     found: async () => ({
       namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),
@@ -85,8 +98,51 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     remove: async () => {
       await tryCommand("ip", ["link", "del", layout.bridge]);
       await tryCommand("nft", ["delete", "table", "inet", layout.firewallTable]);
+      await tryCommand("nft", ["delete", "table", "bridge", layout.firewallTable]);
+      await stopForwarding(layout);
     },
   };
+  return network;
+}
+
+interface Link {
+  readonly netns: string;
+  readonly address: string;
+  readonly name: string;
+  readonly bridge: string;
+  readonly gateway: string;
+}
+
+/** A Pod's network namespace and the pair of interfaces that joins it to the bridge. */
+async function link({ netns, address, name, bridge, gateway }: Link): Promise<void> {
+  await ip(
+    [],
+    [
+      `netns add ${netns}`,
+      `link add ${name} type veth peer name eth0 netns ${netns}`,
+      `link set ${name} master ${bridge} up`,
+    ],
+  );
+  await ip(
+    ["-n", netns],
+    [
+      "link set lo up",
+      `addr add ${address}/32 dev eth0`,
+      "link set eth0 up",
+      `route add ${gateway} dev eth0 scope link`,
+      `route add default via ${gateway} dev eth0`,
+    ],
+  );
+}
+
+/** Rules that are there are for Pods that run: they hold until new ones are made. */
+async function guard(place: FirewallPlace): Promise<void> {
+  const tables = await runCommand("nft", ["list", "tables"]);
+  if (!tables.includes(place.table)) await enforce(firewall(place, { policies: [], doors: [] }));
+}
+
+async function enforce(rules: string): Promise<void> {
+  await runCommand("nft", ["-f", "-"], { input: rules });
 }
 
 /** Once chosen, a network stays: running Pods have their addresses in it. */
@@ -99,7 +155,7 @@ async function settleSubnet(layout: Layout, wanted: string | undefined): Promise
     throw new NodeError("NodeSetup", `Cannot change the subnet to "${wanted}": Pods still use "${saved?.subnet}"`);
   }
   const chosen = chooseSubnet(wanted, layout.id, await networksInUse(layout.bridge));
-  await writeJson(layout.networkFile, { subnet: formatSubnet(chosen) }, { durable: true });
+  await writeJson(layout.networkFile, { ...saved, subnet: formatSubnet(chosen) }, { durable: true });
   return chosen;
 }
 
@@ -128,29 +184,29 @@ async function makeBridge(layout: Layout, gateway: string, prefix: number): Prom
       `link set ${bridge} up`,
     ],
   );
+  await startForwarding(layout);
+  // A Pod reaches others by way of the machine alone: nobody tells it of a shorter way that it cannot go.
+  await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/send_redirects`, "0");
   // Pods have IPv4 only; without this the machine would answer them on its link-local IPv6 address as well.
   await writeFile(`/proc/sys/net/ipv6/conf/${bridge}/disable_ipv6`, "1").catch((error: unknown) => {
     if (!hasCode(error, "ENOENT")) throw error;
   });
 }
 
-async function makeFirewall({ bridge, firewallTable }: Layout): Promise<void> {
-  const input = `
-    table inet ${firewallTable}
-    delete table inet ${firewallTable}
-    table inet ${firewallTable} {
-      chain input {
-        type filter hook input priority -5; policy accept;
-        iifname "${bridge}" ct state established,related accept
-        iifname "${bridge}" drop
-      }
-      chain forward {
-        type filter hook forward priority -5; policy accept;
-        iifname "${bridge}" drop
-        oifname "${bridge}" drop
-      }
-    }`;
-  await runCommand("nft", ["-f", "-"], { input });
+const forwarding = "/proc/sys/net/ipv4/ip_forward";
+
+/** Lets the machine pass on what Pods send. It is noted who began with it, so that it can end with the last of us. */
+async function startForwarding(layout: Layout): Promise<void> {
+  if ((await readFile(forwarding, "utf8")).trim() === "1") return;
+  const saved = (await readJson(layout.networkFile)) as object | undefined;
+  await writeJson(layout.networkFile, { ...saved, startedForwarding: true }, { durable: true });
+  await writeFile(forwarding, "1");
+}
+
+async function stopForwarding({ networkFile, bridge }: Layout): Promise<void> {
+  const saved = (await readJson(networkFile)) as { startedForwarding?: boolean } | undefined;
+  const others = (await namesIn("/sys/class/net")).some((name) => name.startsWith("asb") && name !== bridge);
+  if (saved?.startedForwarding === true && !others) await writeFile(forwarding, "0");
 }
 
 async function ip(options: readonly string[], lines: readonly string[]): Promise<void> {

@@ -4,10 +4,13 @@ import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import {
   configMaps,
   leases,
+  namespaces,
+  networkPolicies,
   nodes,
   persistentVolumes,
   pods,
   secrets,
+  services,
   storageClasses,
   type TokenRequest,
   volumeClaims,
@@ -38,6 +41,9 @@ export function openTestApi(): TestApi {
       { ...volumeClaims, status: true },
       { ...persistentVolumes, status: true },
       storageClasses,
+      services,
+      namespaces,
+      networkPolicies,
     ],
   });
   const client = createClient(withTokens(server));

@@ -112,3 +112,6 @@ export function statusOf(pod: Pod | undefined, container = "main"): ContainerSta
 export function slug(words: string): string {
   return words.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 }
+
+/** For `expect.poll`: what comes by itself comes soon, but a busy machine takes its time. */
+export const soon: { readonly timeout: number; readonly interval: number } = { timeout: 30_000, interval: 50 };

@@ -6,7 +6,7 @@ import { detectCgroups } from "../system/cgroups.ts";
 import { namesIn } from "../system/folders.ts";
 import { mountsUnder } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
-import { tryCommand } from "../system/run-command.ts";
+import { runCommand } from "../system/run-command.ts";
 
 /** Everything on this machine that carries the marks of a data folder's Pods. */
 export interface Traces {
@@ -46,8 +46,9 @@ export async function findShared(dataDir: string): Promise<string[]> {
     `/sys/class/net/${layout.bridge}`,
     ...cgroups.folders(layout.cgroupParent),
   ];
-  const table = await tryCommand("nft", ["list", "table", "inet", layout.firewallTable]);
-  return [...folders.filter((folder) => existsSync(folder)), ...(table.code === 0 ? [layout.firewallTable] : [])];
+  const tables = await runCommand("nft", ["list", "tables"]);
+  const found = tables.split("\n").filter((table) => table.endsWith(layout.firewallTable));
+  return [...folders.filter((folder) => existsSync(folder)), ...found];
 }
 
 /** Within the Pods' control groups, or with one of their folders on the command line. Zombies have ended. */
