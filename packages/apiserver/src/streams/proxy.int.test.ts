@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { request } from "node:https";
 import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { KubeError, type PodStreams } from "@agent-sandbox/kube";
+import type { PodStreams } from "@agent-sandbox/kube";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { type ApiServer, createApiServer, type Listening } from "../index.ts";
@@ -18,7 +18,8 @@ let listening: Listening;
 const podStreams: PodStreams = {
   exec: () => Promise.reject(new Error("not here")),
   portForward: async ({ port }) => {
-    if (port !== 8080) throw new KubeError("ServiceUnavailable", `nobody listens on port ${port}`);
+    if (port !== 8080)
+      throw Object.assign(new Error(`nobody listens on port ${port}`), { reason: "ServiceUnavailable" });
     const socket = connect((inside.address() as AddressInfo).port, "127.0.0.1");
     await once(socket, "connect");
     return socket;
