@@ -54,8 +54,9 @@ export class ActivityTracker implements Disposable {
   touch(sandbox: Sandbox): Entry {
     const uid = sandbox.metadata.uid ?? "";
     const lastMs = this.#options.scheduler.date();
-    const entry = this.#entries.get(uid) ?? { uid, open: 0, lastMs, writtenMs: undefined, timer: undefined };
-    this.#entries.set(uid, entry);
+    const known = this.#entries.get(uid);
+    const entry = known ?? { uid, open: 0, lastMs, writtenMs: undefined, timer: undefined };
+    if (known === undefined) this.#entries.set(uid, entry);
     entry.lastMs = lastMs;
     if (entry.timer === undefined) this.#look(entry);
     return entry;

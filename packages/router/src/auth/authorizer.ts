@@ -48,24 +48,39 @@ const verifiedMs = 10_000;
 export class Authorizer {
   readonly #options: AuthorizerOptions;
   readonly #verified = new BoundedCache<VerifiedToken>(mostVerifiedTokens);
+  readonly #holders = new WeakMap<VerifiedToken, Caller>();
   #keysOfVerified: Keyring | undefined;
 
   constructor(options: AuthorizerOptions) {
     this.#options = options;
   }
 
-  /** Returns the caller; throws the answer otherwise. */
-  async authorize(request: AccessRequest): Promise<Caller> {
+  /** The caller, at once when nobody has to be asked; throws the answer otherwise. */
+  authorize(request: AccessRequest): Caller | Promise<Caller> {
     const { credentials } = request;
     if (this.#options.anonymous) return { id: `address:${credentials.peer}` };
     const session = this.#session(request);
     if (session !== undefined) return session;
     const { bearer, certificate } = credentials;
     if (bearer !== undefined && looksScoped(bearer)) return this.#scoped(request, bearer);
-    const user = bearer === undefined ? certificate : await this.#userOf(bearer);
-    if (user !== undefined) return this.#allowed(request, user);
-    if (bearer === undefined && !this.#options.requireToken) return { id: `address:${credentials.peer}` };
+    if (bearer !== undefined) return this.#reviewed(request, bearer);
+    if (certificate !== undefined) return this.#allowed(request, certificate);
+    if (!this.#options.requireToken) return { id: `address:${credentials.peer}` };
     throw unauthenticated();
+  }
+
+  /** The same for every request with the same token. */
+  #holderOf(token: VerifiedToken): Caller {
+    const { ns, name, id = `${ns}/${name}` } = token.claims;
+    const holder = this.#holders.get(token) ?? { id: `token:${id}` };
+    this.#holders.set(token, holder);
+    return holder;
+  }
+
+  async #reviewed(request: AccessRequest, bearer: string): Promise<Caller> {
+    const user = await this.#options.tokens?.userOf(bearer).catch(unavailable);
+    if (user === undefined) throw unauthenticated();
+    return this.#allowed(request, user);
   }
 
   /** A token one of the keys signed and that has not expired. */
@@ -87,7 +102,7 @@ export class Authorizer {
     for (const value of credentials.sessions) {
       const token = this.verify(value);
       const covers = token !== undefined && tokenCovers({ token, use: "session", route, sandbox });
-      if (covers) return { id: `token:${token.claims.id}` };
+      if (covers) return this.#holderOf(token);
     }
     return undefined;
   }
@@ -96,12 +111,7 @@ export class Authorizer {
     const token = this.verify(bearer);
     if (token === undefined) throw unauthenticated();
     if (!tokenCovers({ token, use: "access", route, sandbox })) throw forbidden();
-    const { ns, name, id } = token.claims;
-    return { id: `token:${id ?? `${ns}/${name}`}` };
-  }
-
-  async #userOf(bearer: string): Promise<User | undefined> {
-    return this.#options.tokens?.userOf(bearer).catch(unavailable);
+    return this.#holderOf(token);
   }
 
   async #allowed({ route, sandbox }: AccessRequest, user: User): Promise<Caller> {

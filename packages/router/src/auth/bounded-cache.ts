@@ -14,8 +14,10 @@ export class BoundedCache<V> {
   get(key: string, now: number): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    if (entry.until <= now) return undefined;
+    const isOver = entry.until <= now;
+    // As long as there is plenty of room nobody has to know who was used last.
+    if (isOver || this.#entries.size * 2 > this.#most) this.#entries.delete(key);
+    if (isOver) return undefined;
     this.#entries.set(key, entry);
     return entry.value;
   }

@@ -105,8 +105,8 @@ export class FrontDoor {
     return { knock, head, host: authority.host, target: "/", route };
   }
 
-  /** Who asks, if they may. Throws the refusal. */
-  async authorize(reading: Reading, route: Route, visit: Visit): Promise<Verdict> {
+  /** Who asks, if they may; at once when nobody has to be asked. Throws the refusal. */
+  authorize(reading: Reading, route: Route, visit: Visit): Verdict | Promise<Verdict> {
     const { directory, authorizer, metrics } = this.#options;
     if (!directory.hasSynced) {
       throw new RouterError("NotSynced", "The router does not know the sandboxes yet.", { retryAfterSeconds: 1 });
@@ -116,25 +116,39 @@ export class FrontDoor {
     visit.by = route.by;
     visit.sandbox = route.name;
     if (sandbox !== undefined) visit.namespace = route.namespace;
-    try {
-      const caller = await authorizer.authorize({ credentials: credentialsOf(reading, route), route, sandbox });
+    const allow = (caller: Caller): Verdict => {
       metrics.decided(visit.namespace, "allow");
       return { caller, sandbox };
-    } catch (error) {
+    };
+    const deny = (error: unknown): never => {
       metrics.decided(visit.namespace, "deny");
       throw error;
+    };
+    try {
+      const caller = authorizer.authorize({ credentials: credentialsOf(reading, route), route, sandbox });
+      return caller instanceof Promise ? caller.then(allow, deny) : allow(caller);
+    } catch (error) {
+      return deny(error);
     }
   }
 
   /** Lets a request in, or throws the answer. */
-  async admit(reading: Reading, route: Route, visit: Visit): Promise<Guest> {
-    const { caller, sandbox } = await this.authorize(reading, route, visit);
-    const sandboxUid = sandbox?.metadata.uid;
-    // What has no Sandbox yet is counted under its name.
-    const place = this.#options.limits.enter(sandboxUid ?? keyOf(route), caller.id, {
-      isLong: reading.knock.isUpgrade,
-    });
-    return { reading, route, sandboxUid, [Symbol.dispose]: () => place[Symbol.dispose]() };
+  admit(reading: Reading, route: Route, visit: Visit): Guest | Promise<Guest> {
+    const verdict = this.authorize(reading, route, visit);
+    const enter = ({ caller, sandbox }: Verdict): Guest => {
+      const sandboxUid = sandbox?.metadata.uid;
+      // What has no Sandbox yet is counted under its name.
+      const key = sandboxUid ?? keyOf(route);
+      const place = this.#options.limits.enter(key, caller.id, { isLong: reading.knock.isUpgrade });
+      return { reading, route, sandboxUid, [Symbol.dispose]: () => place[Symbol.dispose]() };
+    };
+    return verdict instanceof Promise ? verdict.then(enter) : enter(verdict);
+  }
+
+  /** Where the request goes, if that needs no waiting. */
+  ready({ route, sandboxUid }: Guest): Target | undefined {
+    const target = this.#options.pathfinder.ready(route);
+    return target?.sandbox.metadata.uid === sandboxUid ? target : undefined;
   }
 
   /** Waits for the sandbox and has `open` make a connection to it, again if need be. */
@@ -144,8 +158,7 @@ export class FrontDoor {
       visit,
       ...options,
       heldBytes: heldBytes(reading.head),
-      check: (sandbox) =>
-        sandbox.metadata.uid === sandboxUid ? undefined : this.authorize(reading, route, visit).then(() => undefined),
+      check: (sandbox) => (sandbox.metadata.uid === sandboxUid ? undefined : this.authorize(reading, route, visit)),
     });
   }
 
@@ -163,7 +176,7 @@ export class FrontDoor {
   }
 
   /** The headers for the sandbox: the caller's own, and what the router knows for certain. */
-  async headersFor(reading: Reading, target: Target, requestId: string): Promise<string[]> {
+  headersFor(reading: Reading, target: Target, requestId: string): string[] | Promise<string[]> {
     const { head, host, knock } = reading;
     const headers = head.pass;
     headers.push("x-forwarded-for", knock.peer, "x-forwarded-proto", knock.isSecure ? "https" : "http");
@@ -172,9 +185,9 @@ export class FrontDoor {
     const isKept = head.ownAuthorization !== undefined || head.forwardAuthorization;
     if (isKept && head.authorization !== undefined) headers.push("authorization", head.authorization);
     if (!needsRuntimeToken(target.sandbox, target.port)) return headers;
-    const token = await this.#options.runtimeTokens.of(target.sandbox);
-    if (token !== undefined) headers.push(runtimeTokenHeader, token);
-    return headers;
+    return this.#options.runtimeTokens
+      .of(target.sandbox)
+      .then((token) => (token === undefined ? headers : [...headers, runtimeTokenHeader, token]));
   }
 
   /** The runtime inside did not take the router's token. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
+import type { Target } from "../cluster/target.ts";
 import type { Observer } from "../observe/observer.ts";
 import { callerGoneStatus, pathOf, type Visit } from "../observe/visit.ts";
 import { asRouterError, RouterError } from "../router-error.ts";
@@ -9,6 +10,7 @@ import type { Channel } from "./channel.ts";
 import type { FrontDoor, Guest, Reading } from "./front-door.ts";
 import type { GrpcProxy } from "./grpc-proxy.ts";
 import type { OwnRoutes } from "./own-routes.ts";
+import type { Reached } from "./pathfinder.ts";
 import { Relay } from "./relay.ts";
 import { requestTimeoutMs, timedOut } from "./request-timeout.ts";
 import { sendError } from "./send-error.ts";
@@ -89,34 +91,56 @@ export class HttpProxy {
       await this.#options.own.handle(reading, service);
       return;
     }
-    using guest = await this.#options.door.admit(reading, route, service.visit);
-    if (isGrpc) await this.#options.grpc.serve(guest, service);
-    else await this.#forward(guest, service);
+    const admitted = this.#options.door.admit(reading, route, service.visit);
+    const guest = admitted instanceof Promise ? await admitted : admitted;
+    try {
+      await (isGrpc ? this.#options.grpc.serve(guest, service) : this.#forward(guest, service));
+    } finally {
+      guest[Symbol.dispose]();
+    }
   }
 
   async #forward(guest: Guest, service: Service): Promise<void> {
-    const { door, pool, observer, timeoutMs, maxBodyBytes } = this.#options;
+    const { door, observer, timeoutMs, maxBodyBytes } = this.#options;
     const { visit, cancellation } = service;
     const { head } = guest.reading;
     refuseLongBody(head.contentLength, maxBodyBytes);
     const limitMs = requestTimeoutMs(head.timeout, timeoutMs);
     const timer = setTimeout(() => cancellation.cancel(timedOut(guest.route.name)), limitMs);
     try {
-      const { target, connection } = await door.connect(guest, visit, {
-        cancellation,
-        open: (found) => pool.take(found) ?? pool.open(found, cancellation.signal),
-      });
-      using _use = door.using(target);
-      const headers = observer.trace(visit, await door.headersFor(guest.reading, target, visit.requestId));
-      const onHead = (status: number): void => {
-        visit.status = status;
-        if (status === 401) door.tokenRefused(target);
-      };
-      const onProgress = (): void => void timer.refresh();
-      await this.#exchange(guest, service, { connection, headers, onHead, onProgress });
+      const { target, connection } = this.#quickly(guest) ?? (await this.#patiently(guest, service));
+      const use = door.using(target);
+      try {
+        const made = door.headersFor(guest.reading, target, visit.requestId);
+        const headers = observer.trace(visit, made instanceof Promise ? await made : made);
+        const onHead = (status: number): void => {
+          visit.status = status;
+          if (status === 401) door.tokenRefused(target);
+        };
+        const onProgress = (): void => void timer.refresh();
+        await this.#exchange(guest, service, { connection, headers, onHead, onProgress });
+      } catch (error) {
+        void connection.destroy();
+        throw error;
+      } finally {
+        use[Symbol.dispose]();
+      }
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** The way of nearly all requests: the sandbox is ready and a connection to it is free. */
+  #quickly(guest: Guest): Reached<Upstream> | undefined {
+    const target = this.#options.door.ready(guest);
+    const connection = target && this.#options.pool.take(target);
+    return target && connection && { target, connection };
+  }
+
+  #patiently(guest: Guest, { visit, cancellation }: Service): Promise<Reached<Upstream>> {
+    const { door, pool } = this.#options;
+    const open = (target: Target) => pool.take(target) ?? pool.open(target, cancellation.signal);
+    return door.connect(guest, visit, { cancellation, open });
   }
 
   async #exchange(
@@ -136,15 +160,10 @@ export class HttpProxy {
       onProgress();
     };
     const relay = new Relay({ response, cancellation, name: route.name, isHttp2, hasBody, onBytes, onHead });
-    let canReuse = false;
-    try {
-      cancellation.throwIfCancelled();
-      connection.dispatch({ method: reading.knock.method, path: route.target, headers, body }, relay);
-      canReuse = await relay.done;
-    } finally {
-      if (canReuse) connection.release();
-      else void connection.destroy();
-    }
+    cancellation.throwIfCancelled();
+    connection.dispatch({ method: reading.knock.method, path: route.target, headers, body }, relay);
+    if (await relay.done) connection.release();
+    else void connection.destroy();
   }
 
   #fail({

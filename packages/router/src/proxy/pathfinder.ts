@@ -30,7 +30,7 @@ export interface ReachOptions<T> {
   /** Makes the connection. A `DialError` says that nothing was sent. */
   readonly open: (target: Target) => T | Promise<T>;
   /** Asked each time, before anything is opened: the Sandbox may have become another while the request waited. */
-  readonly check?: (sandbox: Sandbox) => Promise<void> | undefined;
+  readonly check?: (sandbox: Sandbox) => unknown;
 }
 
 export interface Reached<T> {
@@ -46,17 +46,20 @@ export class Pathfinder {
     this.#options = options;
   }
 
+  /** Where it goes, if that is known without waiting. */
+  ready(route: Route): Target | undefined {
+    return this.#options.gate.ready(route);
+  }
+
   async reach<T>(route: Route, options: ReachOptions<T>): Promise<Reached<T>> {
     const { cancellation, heldBytes, open, check } = options;
     const hold = { bytes: heldBytes, signal: () => cancellation.signal };
     for (let attempt = 0; ; attempt += 1) {
       const target = this.#options.gate.ready(route) ?? (await this.#options.gate.pass(route, hold));
-      const checking = check?.(target.sandbox);
-      if (checking !== undefined) await checking;
+      await check?.(target.sandbox);
       cancellation.throwIfCancelled();
       try {
-        const opening = open(target);
-        return { target, connection: opening instanceof Promise ? await opening : opening };
+        return { target, connection: await open(target) };
       } catch (error) {
         cancellation.throwIfCancelled();
         await this.#beforeNext(error, attempt, options);

@@ -27,7 +27,9 @@ export interface RequestHead {
   readonly bytes: number;
 }
 
-interface Reading extends Partial<Record<Single, string>> {
+type Singles = Record<Single, string | undefined>;
+
+interface Reading extends Singles {
   sessions: string[];
   sawHost: boolean;
   connection: string[];
@@ -61,6 +63,9 @@ const singles = {
 } as const;
 
 type Single = (typeof singles)[keyof typeof singles];
+
+/** All there from the start: objects of one shape are the fast ones. */
+const noSingles = Object.fromEntries(Object.values(singles).map((name) => [name, undefined])) as Singles;
 
 const singleByName: ReadonlyMap<string, Single> = new Map(Object.entries(singles));
 
@@ -99,6 +104,7 @@ const dropped: ReadonlySet<string> = new Set([
 /** Reads the headers in one pass. `rawHeaders` has names and values in turn, as they came. */
 export function readHead(rawHeaders: readonly string[]): RequestHead | { readonly error: string } {
   const reading: Reading = {
+    ...noSingles,
     sessions: [],
     sawHost: false,
     connection: [],

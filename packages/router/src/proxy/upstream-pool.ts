@@ -13,7 +13,10 @@ export interface UpstreamPoolOptions {
 /** A connection for one request at a time. */
 export interface Upstream {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  /** Gives it back when the request was sent whole and the answer is whole. */
+  /**
+   * Gives it back when the request was sent whole and the answer is whole. Not from within the handler: the client closes
+   * what the answer asked to be closed only after it has told of the answer's end.
+   */
   release(): void;
   /** Closes it: nobody knows what is still to come. */
   destroy(): Promise<void>;
@@ -151,8 +154,8 @@ class Connection implements Upstream {
   }
 
   release(): void {
-    // The client closes what the answer asked to be closed only after it has told of the answer's end.
-    process.nextTick(() => (this.isOpen ? this.#options.onFree(this) : void this.destroy()));
+    if (this.isOpen) this.#options.onFree(this);
+    else void this.destroy();
   }
 
   async destroy(): Promise<void> {
