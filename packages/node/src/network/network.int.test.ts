@@ -163,7 +163,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the network of Pods with %s", (
       metadata: { namespace: "elsewhere", name: "guests" },
       spec: { podSelector: {}, ingress: [{ from: [{ namespaceSelector: { matchLabels: { team: "red" } } }] }] },
     });
-    await expect.poll(() => reach(a, read(), patience)).toBe(addressOfA);
+    await expect.poll(() => reach(a, read()), patience).toBe(addressOfA);
     await box.api.client.delete(networkPolicies, { namespace: "elsewhere", name: "guests" });
     await box.api.client.delete(pods, metadata, { gracePeriodSeconds: 0 });
   });
