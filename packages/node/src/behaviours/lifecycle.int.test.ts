@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pods } from "../resources.ts";
 import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady, namespace } from "../testing/test-api.ts";
-import { hasPhase, isOver, openTestBox, slug, statusOf, type TestBox } from "../testing/test-box.ts";
+import { hasPhase, isOver, openTestBox, slug, soon, statusOf, type TestBox } from "../testing/test-box.ts";
 
 const idle = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 const volumes = [{ name: "v", emptyDir: {} }];
@@ -49,7 +49,9 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ]);
     expect(statusOf(pod)?.state?.waiting?.message).toMatch(/^back-off 1.5s restarting failed container=main pod=/);
     await box.api.until(name, (one) => (statusOf(one)?.restartCount ?? 0) >= count);
-    expect(box.events(name).join("\n")).toMatch(/BackOff: Back-off restarting failed container main in pod/);
+    await expect
+      .poll(() => box.events(name).join("\n"), soon)
+      .toMatch(/BackOff: Back-off restarting failed container main in pod/);
     await box.remove(name);
   });
 
@@ -74,7 +76,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     await box.api.until("story", isReady);
     await box.remove("story", 2);
     await expect
-      .poll(() => box.events("story"))
+      .poll(() => box.events("story"), soon)
       .toEqual([
         "Scheduled: Successfully assigned default/story to box",
         'Pulled: Container image "host" already present on machine',
@@ -148,7 +150,9 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     const first = await box.api.until("imageless", waitsFor("ErrImagePull"));
     expect(first.status?.phase).toBe("Pending");
     await box.api.until("imageless", waitsFor("ImagePullBackOff"));
-    expect(box.events("imageless").join("\n")).toMatch(/Failed: Failed to pull image "nowhere.invalid\/none:1": /);
+    await expect
+      .poll(() => box.events("imageless").join("\n"), soon)
+      .toMatch(/Failed: Failed to pull image "nowhere.invalid\/none:1": /);
     await box.remove("imageless");
   });
 
@@ -177,7 +181,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     };
     await box.create("hooked", { spec: { runtimeClassName, volumes, containers: [main, next] } });
     await box.api.until("hooked", isReady);
-    await expect.poll(() => box.shell("hooked", "cat /v/log")).toBe("hook\nnext");
+    await expect.poll(() => box.shell("hooked", "cat /v/log"), soon).toBe("hook\nnext");
     await box.remove("hooked");
   });
 
@@ -185,9 +189,9 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     const lifecycle = { postStart: { exec: { command: ["sh", "-c", "echo broken hook >&2; exit 3"] } } };
     await start("bad-hook", idle, { lifecycle }, { terminationGracePeriodSeconds: 1 });
     await box.api.until("bad-hook", (one) => (statusOf(one)?.restartCount ?? 0) >= 1);
-    expect(box.events("bad-hook").join("\n")).toMatch(
-      /FailedPostStartHook: PostStartHook failed: command ended with exit code 3: broken hook/,
-    );
+    await expect
+      .poll(() => box.events("bad-hook").join("\n"), soon)
+      .toMatch(/FailedPostStartHook: PostStartHook failed: command ended with exit code 3: broken hook/);
     await box.remove("bad-hook");
   });
 
@@ -239,7 +243,7 @@ http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
     await start("stuck", idle, { lifecycle: { preStop: { exec: { command: ["sleep", "1000"] } } } });
     await box.api.until("stuck", isReady);
     await box.remove("stuck", 1);
-    expect(box.events("stuck")).toContain("Killing: Stopping container main");
+    await expect.poll(() => box.events("stuck"), soon).toContain("Killing: Stopping container main");
   });
 
   test("the signal a container wants to end by", async () => {
@@ -260,7 +264,7 @@ http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
     await start("hurry", "trap '' TERM; while :; do sleep 0.1; done");
     await box.api.until("hurry", isReady);
     await box.api.client.delete(pods, { namespace, name: "hurry" }, { gracePeriodSeconds: 600 });
-    await expect.poll(() => box.events("hurry")).toContain("Killing: Stopping container main");
+    await expect.poll(() => box.events("hurry"), soon).toContain("Killing: Stopping container main");
     await box.remove("hurry", 1);
   });
 
@@ -289,7 +293,7 @@ http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
       'Cannot run Pod "default/refused": spec.containers[0].volumeDevices: is not supported by this node',
     );
     await expect
-      .poll(() => box.events("refused"))
+      .poll(() => box.events("refused"), soon)
       .toEqual([
         expect.stringMatching(/^Failed: Cannot run Pod "default\/refused": spec.containers\[0\].volumeDevices/),
       ]);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNode } from "../create-node.ts";
 import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady, nodeName } from "../testing/test-api.ts";
-import { isOver, openTestBox, slug, statusOf, type TestBox } from "../testing/test-box.ts";
+import { isOver, openTestBox, slug, soon, statusOf, type TestBox } from "../testing/test-box.ts";
 
 type Probe = NonNullable<Container["readinessProbe"]>;
 
@@ -77,7 +77,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await box.shell("ready", "rm /tmp/up");
     const after = await box.api.until("ready", (pod) => !isReady(pod));
     expect([statusOf(after)?.restartCount, after.status?.phase]).toEqual([0, "Running"]);
-    expect(box.events("ready").join("\n")).toContain("Unhealthy: Readiness probe failed: ");
+    await expect.poll(() => box.events("ready").join("\n"), soon).toContain("Unhealthy: Readiness probe failed: ");
     await box.remove("ready");
   });
 
@@ -95,9 +95,9 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await box.shell("ill", "touch /tmp/ill");
     const pod = await box.api.until("ill", (one) => statusOf(one)?.restartCount === 1);
     expect(statusOf(pod)?.lastState?.terminated).toBeDefined();
-    const told = box.events("ill").join("\n");
-    expect(told).toContain("Unhealthy: Liveness probe failed: ");
-    expect(told).toContain("Killing: Container main failed liveness probe, will be restarted");
+    const told = (): string => box.events("ill").join("\n");
+    await expect.poll(told, soon).toContain("Unhealthy: Liveness probe failed: ");
+    await expect.poll(told, soon).toContain("Killing: Container main failed liveness probe, will be restarted");
     await box.remove("ill", 0);
   });
 
@@ -121,10 +121,12 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     expect([statusOf(pod)?.started, statusOf(pod)?.restartCount]).toEqual([true, 0]);
     await start("stillborn", { startupProbe: { ...exec("echo not yet; false"), failureThreshold: 2 } });
     await box.api.until("stillborn", (one) => (statusOf(one)?.restartCount ?? 0) >= 1);
-    expect(box.events("stillborn").join("\n")).toContain(
-      "Killing: Container main failed startup probe, will be restarted",
-    );
-    expect(box.events("stillborn").join("\n")).toContain("Unhealthy: Startup probe failed: not yet");
+    await expect
+      .poll(() => box.events("stillborn").join("\n"), soon)
+      .toContain("Killing: Container main failed startup probe, will be restarted");
+    await expect
+      .poll(() => box.events("stillborn").join("\n"), soon)
+      .toContain("Unhealthy: Startup probe failed: not yet");
     await Promise.all([box.remove("slow"), box.remove("stillborn", 0)]);
   });
 
@@ -132,9 +134,9 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     const readinessProbe = { exec: { command: ["sleep", "7777"] }, periodSeconds: 1, timeoutSeconds: 1 };
     await start("lazy", { readinessProbe });
     await expect
-      .poll(() => box.events("lazy").join("\n"), { timeout: 10_000 })
+      .poll(() => box.events("lazy").join("\n"), soon)
       .toContain("Unhealthy: Readiness probe failed: no answer within 1s");
-    await expect.poll(() => box.shell("lazy", "ps ax | grep -c '[s]leep 7777'"), { timeout: 10_000 }).toMatch(/^[01]$/);
+    await expect.poll(() => box.shell("lazy", "ps ax | grep -c '[s]leep 7777'"), soon).toMatch(/^[01]$/);
     await box.remove("lazy");
   });
 
@@ -168,9 +170,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     const name = `bad-${slug(what)}`;
     const readinessProbe = { ...often, ...(handler as Probe) };
     await start(name, { command: ["python3", "-c", server], startupProbe: listens(8080), readinessProbe });
-    await expect
-      .poll(() => box.events(name).join("\n"), { timeout: 20_000 })
-      .toContain(`Readiness probe failed: ${message}`);
+    await expect.poll(() => box.events(name).join("\n"), soon).toContain(`Readiness probe failed: ${message}`);
     expect(isReady(box.api.read(name))).toBe(false);
     await box.remove(name, 0);
   });
@@ -184,7 +184,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     ]);
     await box.api.until("grpc", isReady);
     await expect
-      .poll(() => box.events("grpc-ill").join("\n"), { timeout: 20_000 })
+      .poll(() => box.events("grpc-ill").join("\n"), soon)
       .toContain('Readiness probe failed: service unhealthy (responded with "NOT_SERVING")');
     expect(isReady(box.api.read("grpc-ill"))).toBe(false);
     await Promise.all([box.remove("grpc", 0), box.remove("grpc-ill", 0)]);

@@ -2,7 +2,7 @@ import type { Container, Pod } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady } from "../testing/test-api.ts";
-import { hasPhase, isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
+import { hasPhase, isOver, openTestBox, soon, statusOf, type TestBox } from "../testing/test-box.ts";
 import { findTraces, noTraces } from "../testing/traces.ts";
 
 const container = (name: string, script: string, more: Partial<Container> = {}): Container => ({
@@ -31,7 +31,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.create("pair", { spec: { runtimeClassName, hostname: "pair", containers } });
     await box.api.until("pair", isReady);
     const ask = "python3 -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.1:8080').status)\"";
-    await expect.poll(() => box.shell("pair", ask, "b"), { timeout: 20_000 }).toBe("200");
+    await expect.poll(() => box.shell("pair", ask, "b"), soon).toBe("200");
     expect(await box.shell("pair", "hostname; touch /root/a; ps ax | grep -c '[t]rap'", "a")).toBe("pair\n0");
     expect(await box.shell("pair", "hostname; ls /root", "b")).toBe("pair");
     const address = await box.shell("pair", "hostname -i", "a");
@@ -145,7 +145,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
       statusOf(pod, "side")?.state?.terminated?.exitCode,
       statusOf(pod)?.state?.terminated?.exitCode,
     ]).toEqual(["Succeeded", 0, 0]);
-    expect(box.events("sidecar")).toContain("Killing: Stopping container side");
+    await expect.poll(() => box.events("sidecar"), soon).toContain("Killing: Stopping container side");
     await box.remove("sidecar");
   });
 
@@ -234,7 +234,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.create("five", { spec: { runtimeClassName, containers } });
     await box.api.until("five", hasPhase("Running"));
     await box.remove("five", 1);
-    expect(box.events("five").filter((line) => line.startsWith("Killing: "))).toHaveLength(5);
+    await expect.poll(() => box.events("five").filter((line) => line.startsWith("Killing: ")), soon).toHaveLength(5);
   });
 
   test("Pods that are gone leave nothing behind", async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { configMaps, pods } from "../resources.ts";
 import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady, namespace } from "../testing/test-api.ts";
-import { hasPhase, openTestBox, type TestBox } from "../testing/test-box.ts";
+import { hasPhase, openTestBox, soon, type TestBox } from "../testing/test-box.ts";
 import { type OneShot, podOf, testOneShots } from "./one-shot.ts";
 
 type Volume = NonNullable<PodSpec["volumes"]>[number];
@@ -248,7 +248,7 @@ describe.skipIf(cannotRun)("volumes", () => {
         "back\n",
       ]);
       await expect
-        .poll(() => box.events("host-root").at(-1))
+        .poll(() => box.events("host-root").at(-1), soon)
         .toContain('FailedMount: MountVolume.SetUp failed for volume "v" : hostPath "/etc": it is not below a folder');
       await Promise.all(["host-path", "host-root"].map((name) => box.remove(name)));
     });
@@ -272,7 +272,7 @@ describe.skipIf(cannotRun)("volumes", () => {
       );
       const pod = await box.api.until(name, hasPhase("Failed"));
       expect(pod.status).toMatchObject({ reason: "Evicted", message });
-      expect(box.events(name)).toContain(`Evicted: ${message}`);
+      await expect.poll(() => box.events(name), soon).toContain(`Evicted: ${message}`);
       await box.remove(name);
     });
 
@@ -292,7 +292,7 @@ describe.skipIf(cannotRun)("volumes", () => {
         ),
       );
       await expect
-        .poll(() => box.events("late"))
+        .poll(() => box.events("late"), soon)
         .toContain(`FailedMount: MountVolume.SetUp failed for volume "v" : configmap "late-${runtime}" not found`);
       expect(box.api.read("late")?.status?.containerStatuses?.[0]?.state?.waiting?.reason).toBe("ContainerCreating");
       await box.putConfigMap(`late-${runtime}`, { k: "at last" });
@@ -322,7 +322,7 @@ describe.skipIf(cannotRun)("volumes", () => {
       await box.api.until("orphan", isReady);
       await box.api.client.delete(configMaps, { namespace, name: `fleeting-${runtime}` });
       await expect
-        .poll(() => box.events("orphan").at(-1))
+        .poll(() => box.events("orphan").at(-1), soon)
         .toBe(`FailedMount: MountVolume.SetUp failed for volume "v" : configmap "fleeting-${runtime}" not found`);
       expect([await box.shell("orphan", "cat /v/k"), isReady(box.api.read("orphan"))]).toEqual(["1", true]);
       await box.remove("orphan");
@@ -345,13 +345,13 @@ describe.skipIf(cannotRun)("volumes", () => {
       await box.api.until("live", isReady);
       expect(await box.shell("live", "cat /v/a /v/b; cat /d/labels")).toBe('11step="one"');
       await box.putConfigMap(`live-${runtime}`, { a: "2", b: "2", c: "2" });
-      await expect.poll(() => box.shell("live", "cat /v/a /v/b /v/c 2>&1")).toBe("222");
+      await expect.poll(() => box.shell("live", "cat /v/a /v/b /v/c 2>&1"), soon).toBe("222");
       await box.api.client.patch(
         pods,
         { namespace, name: "live" },
         { type: "merge", body: { metadata: { labels: { step: "two" } } } },
       );
-      await expect.poll(() => box.shell("live", "cat /d/labels")).toBe('step="two"');
+      await expect.poll(() => box.shell("live", "cat /d/labels"), soon).toBe('step="two"');
       await box.remove("live");
     });
   });

@@ -93,7 +93,7 @@ export async function writeContainer(
 export function nextAttempt(
   before: ContainerRecord | undefined,
   attempt: number,
-  fixed: Pick<ContainerRecord, "runtime" | "image" | "stopSignal">,
+  fixed: Pick<ContainerRecord, "runtime" | "reference" | "image" | "stopSignal">,
 ): ContainerRecord {
   const { ended, last, backoff, failure } = before ?? {};
   const previous = ended ?? last;

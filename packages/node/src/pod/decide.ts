@@ -93,7 +93,8 @@ function recordExits({ record, lives, rules }: Observed, now: number): Action[] 
 function terminationOf(id: string, { run, stopping }: ContainerRecord, { exit }: Life, now: number): Termination {
   const startedAt = run?.startedAt ?? now;
   const unhealthy = stopping !== undefined && ["liveness", "startup", "post-start"].includes(stopping.because);
-  const marks = { id, startedAt, ...(unhealthy && { unhealthy }) };
+  const replaced = stopping?.because === "changed";
+  const marks = { id, startedAt, ...(unhealthy && { unhealthy }), ...(replaced && { replaced }) };
   if (exit === undefined) {
     return { ...marks, finishedAt: now, exitCode: unknownExitCode, reason: "ContainerStatusUnknown" };
   }

@@ -163,6 +163,16 @@ describe("hooks and probes", () => {
       stops("main", "liveness", 5000),
     ],
     [
+      "a container whose image was changed makes room",
+      { spec: {}, containers: { main: { ...live, reference: "before" } } },
+      stops("main", "changed"),
+    ],
+    [
+      "and starts again, whatever the policy",
+      { spec: never, containers: { main: { ...live, ended: { ...ended(0), replaced: true } } } },
+      starts("main", 1),
+    ],
+    [
       "what was condemned starts again, though it ended well",
       {
         spec: { restartPolicy: "OnFailure" },

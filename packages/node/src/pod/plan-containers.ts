@@ -131,11 +131,13 @@ function start(
 function watchOver(member: Member, kept: ContainerRecord, view: ContainersView, now: number): ContainersPlan {
   const { name, lifecycle } = member.container;
   const { tasks, health } = view.seen;
-  const stop = (because: "liveness" | "startup" | "post-start", graceMs = view.graceMs): ContainersPlan => {
+  const stop = (because: "liveness" | "startup" | "post-start" | "changed", graceMs = view.graceMs): ContainersPlan => {
     const { actions, wakeAt } = stopMember(member, { kept, tasks, because, graceMs }, now);
     return { actions, wakes: wakeAt === undefined ? [] : [wakeAt] };
   };
+  // Why is written down already.
   if (kept.stopping !== undefined) return stop("liveness", kept.stopping.graceMs);
+  if (kept.reference !== undefined && kept.reference !== member.container.image) return stop("changed");
   if (lifecycle?.postStart !== undefined && kept.run?.hooked !== true) {
     const hook = tasks[hookTask("postStart", name, kept.attempt)];
     if (hook === undefined) return { actions: [{ do: "run-hook", container: name, hook: "postStart" }], wakes: [] };

@@ -16,6 +16,8 @@ export interface Termination {
   readonly message?: string;
   /** A probe or a hook had it killed. */
   readonly unhealthy?: boolean;
+  /** It had to make room for itself with another image. */
+  readonly replaced?: boolean;
 }
 
 /** A process for good: pids come round again, a pid with its start time does not. */
@@ -35,7 +37,7 @@ export interface Run {
 }
 
 /** Why a container was asked to end. */
-export type StopCause = "deleted" | "pod over" | "deadline" | "liveness" | "startup" | "post-start";
+export type StopCause = "deleted" | "pod over" | "deadline" | "liveness" | "startup" | "post-start" | "changed";
 
 /** A container on its way out; on disk before anything is done about it. */
 export interface Stopping {
@@ -58,7 +60,8 @@ export interface ContainerRecord {
   /** How often the container has been started again. */
   readonly attempt: number;
   readonly runtime: string;
-  /** What the image's name stood for when this attempt was created. */
+  /** The image's name, and what it stood for when this attempt was created. */
+  readonly reference?: string;
   readonly image?: string;
   /** What asks it to end, when not SIGTERM. */
   readonly stopSignal?: string;

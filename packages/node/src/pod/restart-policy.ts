@@ -4,6 +4,7 @@ import type { Termination } from "./record.ts";
 
 /** Whether a container that ended this way starts again, as long as its Pod goes on. */
 export function restarts(pod: Pod, role: Role, ended: Termination): boolean {
+  if (ended.replaced) return true;
   const policy = pod.spec?.restartPolicy ?? "Always";
   switch (role) {
     case "sidecar":

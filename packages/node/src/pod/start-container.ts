@@ -8,6 +8,8 @@ import { environmentFor } from "../oci/environment.ts";
 import { resourcesFor } from "../oci/resources.ts";
 import type { OciMount } from "../oci/spec.ts";
 import type { ContainerRole } from "../runtime/oci-runtime.ts";
+import { mountsUnder, unmount } from "../system/mounts.ts";
+import { removeTree } from "../system/remove-tree.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
 import { type BundleContent, createContainer, nextAttempt, writeContainer } from "./create-container.ts";
 import type { Effects } from "./effects.ts";
@@ -38,7 +40,10 @@ export async function startContainer(
   const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
   const isSame = before?.attempt === attempt && before.ended === undefined;
   const { stopSignal } = { ...image.config, ...member.container.lifecycle };
-  const fixed = { runtime, image: image.id, ...(stopSignal !== undefined && { stopSignal }) };
+  const reference = member.container.image ?? "";
+  const fixed = { runtime, reference, image: image.id, ...(stopSignal !== undefined && { stopSignal }) };
+  // What was written over another image does not fit this one. Before the record names the new one: a crash finds it so.
+  if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record.uid, name);
   const kept = isSame && before.image === image.id ? before : nextAttempt(before, attempt, fixed);
   const { run: begun, failure: _solved, ...clean } = kept;
   if (begun === undefined) await attachNetwork(machine, record, { runtime, role: roleIn(pod) });
@@ -47,6 +52,12 @@ export async function startContainer(
   await writeContainer(machine, record, name, { ...clean, run: { ...run, started: true } });
   tasks.forget(record.uid, pullTask(name));
   effects.tell(pod, { reason: "Started", text: `Started container ${name}`, container: name });
+}
+
+async function dropRoot({ layout }: Machine, uid: string, name: string): Promise<void> {
+  const { rootfs, upper, work } = containerPaths(layout, uid, name);
+  await unmount(await mountsUnder(rootfs));
+  for (const folder of [upper, work]) await removeTree(folder);
 }
 
 /**

@@ -16,6 +16,7 @@ const causes: Readonly<Record<StopCause, (name: string) => string>> = {
   liveness: (name) => `Container ${name} failed liveness probe, will be restarted`,
   startup: (name) => `Container ${name} failed startup probe, will be restarted`,
   "post-start": () => "FailedPostStartHook",
+  changed: (name) => `Container ${name} definition changed, will be restarted`,
 };
 
 /** Writes down that a container is to end; what follows is decided from that. */
