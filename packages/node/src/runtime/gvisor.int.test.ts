@@ -140,6 +140,33 @@ describe("Pods under gVisor", () => {
     expect(await findTraces(box.dataDir)).toEqual(noTraces);
   });
 
+  test("a port is forwarded many times at once, and one where nobody listens says so", async () => {
+    const server =
+      "import socket; s=socket.create_server(('0.0.0.0',80)); print('up', flush=True)\nwhile True: c,_=s.accept(); c.send(c.recv(9)); c.close()";
+    await box.create("ports", {
+      spec: { containers: [{ name: "main", image: "host", command: ["python3", "-c", server] }] },
+    });
+    await box.api.until("ports", isReady);
+    const log = await box.node.podStreams.logs({
+      namespace,
+      pod: "ports",
+      follow: true,
+      previous: false,
+      timestamps: false,
+    });
+    for await (const chunk of log) if (String(chunk).includes("up")) break;
+    const echo = async (word: string): Promise<string> => {
+      const socket = await box.node.podStreams.portForward({ namespace, pod: "ports", port: 80 });
+      socket.write(word);
+      return text(socket);
+    };
+    expect(await Promise.all(["one", "two", "three"].map(echo))).toEqual(["one", "two", "three"]);
+    await expect(box.node.podStreams.portForward({ namespace, pod: "ports", port: 81 })).rejects.toThrow(
+      'Cannot connect to port 81 of Pod "default/ports"',
+    );
+    await box.remove("ports", 0);
+  });
+
   test("running out of memory is told as such", async () => {
     await box.create("memory", {
       spec: {

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { OciSpec } from "../oci/spec.ts";
 
 /** A runtime on this machine, as an operator registers it. */
@@ -74,6 +75,8 @@ export interface OciRuntime {
   execCommand(request: ExecArguments): Promise<ExecCommand>;
   /** Ends such a program where its control group does not reach it. */
   endExec(id: string, folder: string): Promise<void>;
+  /** Connects to a port where the network is the sandbox's own, and not the Pod's network namespace. */
+  dial?(id: string, port: number): Promise<Socket>;
 }
 
 /** What the OCI specification of a container must say for the role it has. */

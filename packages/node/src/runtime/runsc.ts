@@ -5,6 +5,7 @@ import { namesIn } from "../system/folders.ts";
 import type { ExecArguments, ExecCommand, OciRuntime, RuntimeCommand } from "./oci-runtime.ts";
 import type { RuntimeProgram } from "./runc.ts";
 import { callRuntime, isGone } from "./runtime-call.ts";
+import { dialSandbox } from "./sandbox-dial.ts";
 
 /**
  * The Pod's own layer is what must survive, so writes go there and not to a file of the sandbox's. The root belongs to
@@ -87,6 +88,7 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
       const pid = await readFile(join(folder, innerPid), "utf8").catch(() => "");
       if (/^\d+$/.test(pid)) await callRuntime(command, ["kill", "--pid", pid, id, "SIGKILL"], isGone);
     },
+    dial: (id, port) => dialSandbox(command, { id, port, folder: root }),
   };
 }
 

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { KubeError, type PortForwardRequest } from "@agent-sandbox/kube";
 import { messageOf } from "../errors.ts";
-import { podPaths } from "../layout.ts";
+import { containerId, podPaths } from "../layout.ts";
+import type { PodRecord } from "../pod/record.ts";
 import { findPod, type StreamOptions } from "./find-container.ts";
 import { NetnsDialer } from "./netns-dialer.ts";
 
@@ -22,14 +23,16 @@ export class PortForward implements AsyncDisposable {
   async portForward(request: PortForwardRequest): Promise<Socket> {
     const { port } = request;
     const name = `${request.namespace}/${request.pod}`;
-    const { uid, address, prepared, released } = await findPod(this.#options, request, "forward a port of");
-    if (!prepared || released) throw new KubeError("BadRequest", `Cannot forward a port of Pod "${name}": it is over`);
+    const record = await findPod(this.#options, request, "forward a port of");
+    if (!record.prepared || record.released) {
+      throw new KubeError("BadRequest", `Cannot forward a port of Pod "${name}": it is over`);
+    }
     try {
-      return await this.#dialer(uid).dial(port);
+      return await (this.#dialInside(record, port) ?? this.#dialer(record.uid).dial(port));
     } catch (error) {
       if (error instanceof KubeError) throw error;
-      // A runtime with a network of its own, such as gVisor, answers on the Pod's address and not in the namespace.
-      const socket = await reach(address, port);
+      // What listens on all addresses can be reached from outside as well, if the runtime knows no way in.
+      const socket = await reach(record.address, port);
       if (socket !== undefined) return socket;
       const message = `Cannot connect to port ${port} of Pod "${name}": ${messageOf(error)}`;
       throw new KubeError("BadRequest", message, { cause: error });
@@ -38,6 +41,15 @@ export class PortForward implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#dialers.values()].map((dialer) => dialer[Symbol.asyncDispose]()));
+  }
+
+  /** Where the network is the sandbox's own, the network namespace is empty. */
+  #dialInside({ uid, containers }: PodRecord, port: number): Promise<Socket> | undefined {
+    for (const [name, { run, ended, runtime, attempt }] of Object.entries(containers)) {
+      if (!run?.started || ended !== undefined) continue;
+      return this.#options.machine.runtimes.get(runtime)?.dial?.(containerId(uid, name, attempt), port);
+    }
+    return undefined;
   }
 
   #dialer(uid: string): NetnsDialer {
