@@ -1,0 +1,200 @@
+import { createPrivateKey } from "node:crypto";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { CustomResourceDefinition } from "@agent-sandbox/api";
+import { issueCertificate } from "@agent-sandbox/apiserver";
+import { secrets } from "@agent-sandbox/controllers";
+import { createClient, type Resource, silentLogger } from "@agent-sandbox/kube";
+import { MemoryApiServer } from "@agent-sandbox/kube/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { flagTable } from "../../packages/controllers/src/manager/flag-table.ts";
+import {
+  findCertificates,
+  type IssueServingPair,
+  manageCertificates,
+} from "../../packages/controllers/src/manager/webhook-certificates.ts";
+import { serveWebhook } from "../../packages/controllers/src/manager/webhook-server.ts";
+
+const definitions: Resource<CustomResourceDefinition> = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+const namespace = "agent-sandbox-system";
+const serverName = `agent-sandbox-webhook-service.${namespace}.svc`;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "webhook-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const flags = (over: object = {}) => ({
+  ...(Object.fromEntries(Object.entries(flagTable).map(([name, { initial }]) => [name, initial])) as never as {
+    readonly [Name in keyof typeof flagTable]: never;
+  }),
+  "webhook-cert-dir": folder as never,
+  ...over,
+});
+
+const issue: IssueServingPair = ({ authorityName, names, notBeforeMs, notAfterMs }) => {
+  const times = { notBeforeMs, notAfterMs };
+  const authority = issueCertificate({ commonName: authorityName, ...times });
+  const issuer = { commonName: authorityName, key: createPrivateKey(authority.key) };
+  const { certificate, key } = issueCertificate({ commonName: names[0] ?? "", names, ...times }, issuer);
+  return { authority: authority.certificate, certificate, key };
+};
+
+function openCluster() {
+  const server = new MemoryApiServer({ resources: [secrets, definitions] });
+  return { server, client: createClient(server) };
+}
+
+function definition(name: string, strategy: "Webhook" | "None"): CustomResourceDefinition {
+  const spec = { conversion: { strategy }, group: "x", names: {}, scope: "Namespaced", versions: [] };
+  return { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name }, spec } as never;
+}
+
+async function post(
+  port: number,
+  { ca, body, path = "/convert" }: { ca: string; body: string; path?: string },
+): Promise<{ status: number | undefined; body: string }> {
+  const sent = request({ host: "127.0.0.1", port, path, method: "POST", ca, servername: serverName, agent: false });
+  sent.end(body);
+  const [response] = await once(sent, "response");
+  return { status: response.statusCode, body: await text(response) };
+}
+
+const review = JSON.stringify({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "ConversionReview",
+  request: { uid: "u", desiredAPIVersion: "agents.x-k8s.io/v1beta1", objects: [] },
+});
+
+describe("managed certificates", () => {
+  const nowMs = Date.now();
+
+  test("207: are made once, shared, written to files, and trusted by CRDs with a webhook only", async () => {
+    const { server, client } = openCluster();
+    await client.create(definitions, definition("sandboxes.agents.x-k8s.io", "Webhook"));
+    await client.create(definitions, definition("sandboxclaims.extensions.agents.x-k8s.io", "None"));
+    const files = await manageCertificates(client, flags(), { issue, nowMs });
+    const other = await manageCertificates(client, flags({ "webhook-cert-dir": join(folder, "other") }), {
+      issue,
+      nowMs,
+    });
+    expect(readFileSync(other.certificate, "utf8")).toBe(readFileSync(files.certificate, "utf8"));
+    expect(statSync(files.key).mode & 0o777).toBe(0o600);
+    const { data = {} } = await client.get(secrets, { namespace, name: "agent-sandbox-webhook-certs" });
+    expect(server.read(definitions, { name: "sandboxes.agents.x-k8s.io" })?.spec.conversion).toEqual({
+      strategy: "Webhook",
+      webhook: {
+        clientConfig: {
+          caBundle: data["ca.crt"],
+          service: { name: "agent-sandbox-webhook-service", namespace, path: "/convert" },
+        },
+        conversionReviewVersions: ["v1"],
+      },
+    });
+    const untouched = server.read(definitions, { name: "sandboxclaims.extensions.agents.x-k8s.io" });
+    expect(untouched?.spec.conversion).toEqual({ strategy: "None" });
+
+    await using webhook = await serveWebhook({ address: { host: "127.0.0.1", port: 0 }, files, log: silentLogger });
+    const ca = Buffer.from(data["ca.crt"] ?? "", "base64").toString();
+    const answer = await post(webhook.port, { ca, body: review });
+    expect(JSON.parse(answer.body)).toMatchObject({ response: { uid: "u", result: { status: "Success" } } });
+    expect((await post(webhook.port, { ca, body: "{" })).status).toBe(400);
+    expect((await post(webhook.port, { ca, body: review, path: "/mutate" })).status).toBe(404);
+  });
+
+  test("207: stops at a Secret that holds no PEM, and changes nothing", async () => {
+    const { server, client } = openCluster();
+    const metadata = { namespace, name: "agent-sandbox-webhook-certs" };
+    await client.create(secrets, { metadata, data: { "ca.crt": "eA==", "tls.crt": "", "tls.key": "" } });
+    await expect(manageCertificates(client, flags(), { issue, nowMs })).rejects.toThrow("ca.crt is no PEM");
+    expect(server.writes.get("patch secrets")).toBeUndefined();
+  });
+});
+
+describe("208: certificates that someone else keeps", () => {
+  test.for([
+    ["the default pair", ["tls.crt", "tls.key"], {}, ["tls.crt", "tls.key"]],
+    [
+      "other names",
+      ["a.crt", "b.key"],
+      { "webhook-cert-name": "a.crt", "webhook-key-name": "b.key" },
+      ["a.crt", "b.key"],
+    ],
+    [
+      "one file named twice",
+      ["x.pem"],
+      { "webhook-cert-name": "x.pem", "webhook-key-name": "x.pem" },
+      ["x.pem", "x.pem"],
+    ],
+    ["cert.pem when neither default is there", ["cert.pem"], {}, ["cert.pem", "cert.pem"]],
+  ] as const)("%s", async ([, files, over, [certificate, key]]) => {
+    for (const file of files) writeFileSync(join(folder, file), "pem");
+    const found = await findCertificates(flags(over));
+    expect(found).toEqual({ certificate: join(folder, certificate), key: join(folder, key) });
+  });
+
+  test.for([
+    ["half a pair", ["tls.crt", "cert.pem"], {}, "there is no"],
+    ["other names that are missing", ["cert.pem"], { "webhook-cert-name": "a.crt" }, "there is no"],
+  ] as const)("refuses %s", async ([, files, over, reason]) => {
+    for (const file of files) writeFileSync(join(folder, file), "pem");
+    await expect(findCertificates(flags(over))).rejects.toThrow(reason);
+  });
+
+  test("refuses a folder in the place of a file", async () => {
+    mkdirSync(join(folder, "tls.crt"));
+    await expect(findCertificates(flags())).rejects.toThrow("is no file");
+  });
+});
+
+test("uses a new certificate without a restart, and keeps the old one when the new is broken", async () => {
+  const made = (): ReturnType<IssueServingPair> =>
+    issue({
+      authorityName: "ca",
+      names: [serverName],
+      notBeforeMs: Date.now() - 60_000,
+      notAfterMs: Date.now() + 600_000,
+    });
+  const files = { certificate: join(folder, "tls.crt"), key: join(folder, "tls.key") };
+  const put = ({ certificate, key }: { certificate: string; key: string }): void => {
+    writeFileSync(files.certificate, certificate);
+    writeFileSync(files.key, key);
+  };
+  const [old, next] = [made(), made()];
+  put(old);
+  const said: string[] = [];
+  let tell = (): void => undefined;
+  const note = (_fields: object, message: string): void => {
+    said.push(message);
+    tell();
+  };
+  const told = (message: string): Promise<void> =>
+    new Promise((resolve) => {
+      tell = () => (said.at(-1) === message ? resolve() : undefined);
+    });
+  const log = { ...silentLogger, info: note, error: note };
+  const address = { host: "127.0.0.1", port: 0 };
+  await using webhook = await serveWebhook({ address, files, log, lookEveryMs: 20 });
+  expect((await post(webhook.port, { ca: old.authority, body: review })).status).toBe(200);
+
+  const refused = told("webhook certificate not usable, the one before is kept");
+  put({ certificate: "broken", key: "broken" });
+  await refused;
+  expect((await post(webhook.port, { ca: old.authority, body: review })).status).toBe(200);
+
+  const loaded = told("webhook certificate loaded");
+  put(next);
+  await loaded;
+  expect((await post(webhook.port, { ca: next.authority, body: review })).status).toBe(200);
+  await expect(post(webhook.port, { ca: old.authority, body: review })).rejects.toThrow(/certificate/);
+});
