@@ -1,0 +1,103 @@
+import {
+  isConditionTrue,
+  type SandboxClaim,
+  type SandboxWarmPool,
+  sandboxClaims,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from "@agent-sandbox/api";
+import { type Client, createClient, type Informer, Informers, keyOf } from "@agent-sandbox/kube";
+import { startPodFaker } from "../test/controllers/pod-faker.ts";
+import type { Server } from "./api-task.ts";
+import { connect } from "./controllers-connect.ts";
+
+const namespace = "default";
+const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
+
+export interface ReadyClaim {
+  readonly name: string;
+  readonly sandbox: string;
+  /** From the call that creates the claim to the event that shows it Ready. */
+  readonly ms: number;
+}
+
+/** Those who use the API, and Pods that are Ready as soon as they exist. */
+export class Users implements AsyncDisposable {
+  readonly #client: Client;
+  readonly #owned = new AsyncDisposableStack();
+  readonly #pools: Informer<SandboxWarmPool>;
+  readonly #waiting = new Map<string, (claim: SandboxClaim) => void>();
+
+  private constructor(server: Server) {
+    this.#client = this.#owned.adopt(createClient(connect(server)), (client) => client.close());
+    const informers = this.#owned.use(new Informers({ client: this.#client }));
+    this.#pools = informers.get(sandboxWarmPools);
+    this.#owned.use(startPodFaker({ client: this.#client, informers }));
+    const claims = informers.get(sandboxClaims);
+    this.#owned.use(
+      claims.subscribe(({ deltas }) => {
+        for (const { new: claim } of deltas) if (claim !== undefined) this.#look(claim);
+      }),
+    );
+  }
+
+  static async open(server: Server): Promise<Users> {
+    const users = new Users(server);
+    await users.#pools.synced;
+    return users;
+  }
+
+  async createPool(name: string, replicas: number): Promise<void> {
+    const metadata = { name, namespace };
+    const podTemplate = { spec: { containers: [{ name: "c", image: "host" }] } };
+    await this.#client.create(sandboxTemplates, {
+      apiVersion,
+      kind: "SandboxTemplate",
+      metadata,
+      spec: { podTemplate },
+    });
+    const spec = { replicas, sandboxTemplateRef: { name } };
+    await this.#client.create(sandboxWarmPools, { apiVersion, kind: "SandboxWarmPool", metadata, spec });
+    await this.untilFull(name);
+  }
+
+  /** Settles when the pool says that all its members are Ready. */
+  async untilFull(name: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    using _ = this.#pools.subscribe(() => {
+      const { spec, status } = this.#pools.get(keyOf({ namespace, name })) ?? {};
+      if (spec !== undefined && (status?.readyReplicas ?? 0) === spec.replicas) resolve();
+    });
+    await promise;
+  }
+
+  async claim(name: string, pool: string): Promise<ReadyClaim> {
+    const { promise, resolve } = Promise.withResolvers<SandboxClaim>();
+    this.#waiting.set(name, resolve);
+    const started = performance.now();
+    await this.#client.create(sandboxClaims, {
+      apiVersion,
+      kind: "SandboxClaim",
+      metadata: { name, namespace },
+      spec: { warmPoolRef: { name: pool } },
+    });
+    const { status } = await promise;
+    return { name, sandbox: status?.sandbox?.name ?? "", ms: performance.now() - started };
+  }
+
+  claims(prefix: string, count: number, pool: string): Promise<ReadyClaim[]> {
+    return Promise.all(Array.from({ length: count }, (_, at) => this.claim(`${prefix}-${at}`, pool)));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#owned.disposeAsync();
+  }
+
+  #look(claim: SandboxClaim): void {
+    const { name = "" } = claim.metadata;
+    const tell = this.#waiting.get(name);
+    if (tell === undefined || !isConditionTrue(claim.status?.conditions, "Ready")) return;
+    this.#waiting.delete(name);
+    tell(claim);
+  }
+}

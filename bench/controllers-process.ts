@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Server } from "./api-task.ts";
+
+export interface Write {
+  /** Such as `PATCH sandboxclaims/status`. */
+  readonly what: string;
+  /** Of the object; empty when the server chooses it. */
+  readonly name: string;
+  /** Milliseconds of the process's own clock. */
+  readonly at: number;
+}
+
+/** What the controllers did since they were asked last, and what they hold now. */
+export interface Happened {
+  /** From the start of the controllers until nothing was left to look at. */
+  readonly settledMs: number;
+  readonly writes: readonly Write[];
+  readonly passes: Readonly<Record<"sandbox" | "sandboxclaim" | "sandboxwarmpool" | "sandboxtemplate", number>>;
+  /** After a collection. */
+  readonly heldBytes: number;
+  /** Processor time since the last question. */
+  readonly cpuMs: number;
+}
+
+/** The controllers in a process of their own, so that what they take is theirs alone. */
+export class ControllersProcess implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+  /** Up to the moment when nothing was left to look at. */
+  readonly start: Happened;
+
+  private constructor(child: ChildProcess, lines: AsyncIterator<string>, start: Happened) {
+    this.#child = child;
+    this.#lines = lines;
+    this.start = start;
+  }
+
+  /** With `objects`, a process that only holds what the controllers' caches hold. */
+  static async start(server: Server, mode: "controllers" | "objects" = "controllers"): Promise<ControllersProcess> {
+    const flags = ["--conditions=source", "--expose-gc", "--disable-warning=ExperimentalWarning"];
+    const script = join(import.meta.dirname, "controllers-arm.ts");
+    const child = spawn(process.execPath, [...flags, script, JSON.stringify(server), mode], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    return new ControllersProcess(child, lines, await answer(lines));
+  }
+
+  async ask(): Promise<Happened> {
+    this.#child.stdin?.write("\n");
+    return answer(this.#lines);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const exited = once(this.#child, "exit");
+    this.#child.stdin?.end();
+    await exited;
+  }
+}
+
+async function answer(lines: AsyncIterator<string>): Promise<Happened> {
+  const { value, done } = await lines.next();
+  if (done === true) throw new Error("Cannot measure: the controllers' process ended");
+  return JSON.parse(value) as Happened;
+}

@@ -1,0 +1,216 @@
+/**
+ * The four controllers, in a process of their own, on the embedded API server and on a real kube-apiserver (figures with the
+ * suffix `_real`). Both are reached over HTTPS and wait for the disk. Pods are Ready as soon as they exist: no node is measured.
+ *
+ * - `warm_sequential_writes`, `warm_total_writes`: of one claim that takes a Ready member, up to Ready and in all.
+ * - `refill_writes`: for one member in the place of one that was taken; `cold_writes`: of one claim whose pool is empty.
+ * - `reconciles_per_claim`: passes of the claim controller per warm claim of the burst of 300. Events are not counted as writes.
+ * - `burst<n>_all_ready_ms`: from the first of n claims at once to the last one Ready, as the client sees it.
+ * - `sustained<r>_p50_ms`, `_p90_`, `_p99_`: from a claim's creation to the event that shows it Ready, at r claims a second.
+ * - `knee_claims_per_s`: the highest rate tried at which p99 stays under a second.
+ * - `kib_per_claim`: what the process holds per settled claim beyond the cached objects themselves.
+ * - `fill1000_ms`: a pool from 0 to 1,000 members. `restart10k_ms`: from the start of the controllers on 10,000 objects until
+ *   nothing is left to look at, and `restart_writes` what they wrote meanwhile; `idle_*` what they do in 10 s when nothing happens.
+ *
+ * BENCH_REAL=0 leaves the real server out; BENCH_SCALE=0.1 makes a tenth of everything, to try the benchmark itself.
+ */
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { installCrds } from "../test/kube-apiserver/install-crds.ts";
+import { startKubernetes } from "../test/kube-apiserver/start.ts";
+import { bundleServer, EmbeddedServer, removeFolder } from "./api-servers.ts";
+import type { Server } from "./api-task.ts";
+import { type ReadyClaim, Users } from "./controllers-load.ts";
+import { ControllersProcess, type Happened, type Write } from "./controllers-process.ts";
+import { type Figures, formatTable, writeResults } from "./report.ts";
+
+const scale = Number(process.env["BENCH_SCALE"] ?? 1);
+const scaled = (count: number): number => Math.max(1, Math.round(count * scale));
+const secondsPerRate = scale < 1 ? 2 : 5;
+const rates = [10, 50, 100, 200];
+const ratesBeyond = [300, 400, 600, 800, 1200];
+const mostKneeMs = 1000;
+
+const isCounted = ({ what }: Write): boolean => !what.includes(" events");
+
+/** Waits until what follows from a change has been written too. */
+async function settled(process: ControllersProcess): Promise<Happened[]> {
+  const seen: Happened[] = [await process.ask()];
+  do {
+    await sleep(1_000);
+    seen.push(await process.ask());
+  } while ((seen.at(-1)?.writes.length ?? 0) > 0);
+  return seen;
+}
+
+const writesOf = (seen: readonly Happened[]): Write[] => seen.flatMap(({ writes }) => writes).filter(isCounted);
+
+/** Of one claim: its own writes are those on it and on the Sandbox that it got, whose Pod has the same name. */
+async function countWrites(users: Users, controllers: ControllersProcess): Promise<Figures> {
+  await users.createPool("count", 3);
+  await settled(controllers);
+  const { name, sandbox } = await users.claim("count-warm", "count");
+  await users.untilFull("count");
+  const writes = writesOf(await settled(controllers));
+  const own = writes.filter((write) => write.name === name || write.name === sandbox);
+  const readyAt = own.findIndex(({ what }) => what === "PATCH sandboxclaims/status");
+  await users.createPool("count-empty", 0);
+  await settled(controllers);
+  await users.claim("count-cold", "count-empty");
+  return {
+    warm_sequential_writes: readyAt + 1,
+    warm_total_writes: own.length,
+    refill_writes: writes.length - own.length,
+    cold_writes: writesOf(await settled(controllers)).length,
+  };
+}
+
+async function measureBurst(users: Users, controllers: ControllersProcess, count: number): Promise<Figures> {
+  const pool = `burst-${count}`;
+  await users.createPool(pool, scaled(count));
+  await settled(controllers);
+  const started = performance.now();
+  await users.claims(pool, scaled(count), pool);
+  const ms = performance.now() - started;
+  await users.untilFull(pool);
+  const seen = await settled(controllers);
+  const passes = seen.reduce((sum, { passes: { sandboxclaim } }) => sum + sandboxclaim, 0);
+  return {
+    [`burst${count}_all_ready_ms`]: ms,
+    ...(count === 300 && { reconciles_per_claim: passes / scaled(count) }),
+  };
+}
+
+/** Claims at an even pace, each when its moment comes whether or not those before it are Ready. */
+async function sustain(users: Users, rate: number): Promise<number[]> {
+  const count = rate * secondsPerRate;
+  const claims: Promise<ReadyClaim>[] = [];
+  const started = performance.now();
+  while (claims.length < count) {
+    const due = Math.min(count, Math.floor(((performance.now() - started) * rate) / 1000) + 1);
+    while (claims.length < due) claims.push(users.claim(`rate-${rate}-${claims.length}`, "sustained"));
+    await sleep(2);
+  }
+  return (await Promise.all(claims)).map(({ ms }) => ms);
+}
+
+async function measureRates(users: Users, controllers: ControllersProcess): Promise<Figures> {
+  await users.createPool("sustained", 300);
+  const figures: Record<string, number> = { knee_claims_per_s: 0 };
+  let isSlow = false;
+  for (const rate of [...rates, ...ratesBeyond]) {
+    await settled(controllers);
+    const ms = await sustain(users, rate);
+    for (const share of rates.includes(rate) ? [50, 90, 99] : []) {
+      figures[`sustained${rate}_p${share}_ms`] = percentile(ms, share / 100);
+    }
+    isSlow ||= percentile(ms, 0.99) >= mostKneeMs;
+    if (!isSlow) figures["knee_claims_per_s"] = rate;
+    else if (rate >= Math.max(...rates)) break;
+  }
+  return figures;
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** What a settled claim costs beyond its objects: the same objects are held by a process without controllers. */
+async function measureMemory(users: Users, server: Server): Promise<Figures> {
+  const count = scaled(2000);
+  const beyond = async (): Promise<number> => {
+    await using controllers = await ControllersProcess.start(server);
+    await using objects = await ControllersProcess.start(server, "objects");
+    return (await controllers.ask()).heldBytes - (await objects.ask()).heldBytes;
+  };
+  const before = await beyond();
+  {
+    await using controllers = await ControllersProcess.start(server);
+    for (let made = 0; made < count; made += 200) {
+      await users.claims(`memory-${made}`, Math.min(200, count - made), "sustained");
+    }
+    await settled(controllers);
+  }
+  return { kib_per_claim: ((await beyond()) - before) / count / 1024 };
+}
+
+async function measureFill(users: Users): Promise<Figures> {
+  const started = performance.now();
+  await users.createPool("fill", scaled(1000));
+  return { fill1000_ms: performance.now() - started };
+}
+
+/** A Sandbox of a pool is two objects, itself and its Pod. */
+async function measureRestart(users: Users, server: Server): Promise<Figures> {
+  {
+    await using controllers = await ControllersProcess.start(server);
+    await users.createPool("many", scaled(5000));
+    await settled(controllers);
+  }
+  await using controllers = await ControllersProcess.start(server);
+  const { settledMs, writes, cpuMs } = controllers.start;
+  const late = writesOf(await settled(controllers));
+  await sleep(10_000);
+  const idle = await controllers.ask();
+  return {
+    restart10k_ms: settledMs,
+    restart10k_cpu_ms: cpuMs,
+    restart_writes: writes.filter(isCounted).length + late.length,
+    idle_writes: idle.writes.length,
+    idle_cpu_ms_per_s: idle.cpuMs / 10,
+  };
+}
+
+async function measure(server: Server): Promise<Figures> {
+  await using users = await Users.open(server);
+  const figures: Record<string, number> = {};
+  // A long run shows where it is.
+  const add = (measured: Figures): void => {
+    Object.assign(figures, measured);
+    console.error(JSON.stringify(measured));
+  };
+  {
+    await using controllers = await ControllersProcess.start(server);
+    add(await countWrites(users, controllers));
+    for (const count of [100, 300]) add(await measureBurst(users, controllers, count));
+    add(await measureRates(users, controllers));
+    add(await measureFill(users));
+  }
+  add(await measureMemory(users, server));
+  add(await measureRestart(users, server));
+  return figures;
+}
+
+async function measureEmbedded(script: string, data: string): Promise<Figures> {
+  await using server = await EmbeddedServer.start(script, data);
+  return await measure(server.server);
+}
+
+async function measureReal(): Promise<Figures> {
+  await using kubernetes = await startKubernetes({
+    etcd: "disk",
+    controllers: [],
+    inFlight: { reading: 2000, writing: 1000 },
+  });
+  await installCrds(kubernetes);
+  const authority = readFileSync(kubernetes.authority.certificate, "utf8");
+  const figures = await measure({ url: kubernetes.url, authority, token: kubernetes.admin.token });
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [`${name}_real`, value]));
+}
+
+// Not in /tmp, which is memory on many machines: writes must reach a disk.
+const folder = mkdtempSync(join(tmpdir() === "/tmp" ? "/var/tmp" : tmpdir(), "bench-controllers-"));
+try {
+  const script = await bundleServer(folder);
+  const ours = await measureEmbedded(script, join(folder, "ours"));
+  const figures = { ...ours, ...(process.env["BENCH_REAL"] === "0" ? {} : await measureReal()) };
+  const rows = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(4))]);
+  console.log(formatTable(["figure", "value"], rows));
+  // A run at a smaller scale is no result.
+  if (scale === 1) console.log(`\n${writeResults("controllers", figures)}`);
+} finally {
+  removeFolder(folder);
+}
