@@ -26,7 +26,10 @@ import (
 
 const tokenText = "an-example-token-of-enough-length"
 
-var program string
+var (
+	program           string
+	underRaceDetector = os.Getenv("SANDBOXD_TEST_RACE") != ""
+)
 
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
@@ -39,7 +42,7 @@ func runTests(m *testing.M) int {
 	program = filepath.Join(dir, "sandboxd")
 	build := exec.Command("go", "build", "-o", program, "../cmd/sandboxd")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if os.Getenv("SANDBOXD_TEST_RACE") != "" {
+	if underRaceDetector {
 		build = exec.Command("go", "build", "-race", "-o", program, "../cmd/sandboxd")
 	}
 	if output, err := build.CombinedOutput(); err != nil {
@@ -151,6 +154,9 @@ func (b *box) stop() {
 	case <-time.After(20 * time.Second):
 		_ = b.command.Process.Kill()
 		b.t.Errorf("the program did not stop; it said: %s", b.stderr.String())
+	}
+	if said := b.stderr.String(); strings.Contains(said, "DATA RACE") || strings.Contains(said, "panic") {
+		b.t.Errorf("the program said: %s", said)
 	}
 }
 
