@@ -41,6 +41,10 @@ export class Housekeeping implements AsyncDisposable {
         const removed = await sweepKept({ layout: machine.layout, sandboxes: () => sandboxUids(client) });
         if (removed.length > 0) log.info({ sandboxes: removed }, "kept root filesystems removed");
       },
+      addresses: async () => {
+        const known = await sandboxUids(client);
+        if (known !== undefined) machine.network.pool.forgetAllBut(known);
+      },
       images: async () => {
         const removed = await machine.images.collect();
         if (removed.length > 0) log.info({ images: removed.map(({ id }) => id) }, "images removed");

@@ -52,4 +52,29 @@ describe("AddressPool", () => {
       new AddressPool({ base: 0x0a000000, prefix: 16 }).suffix("10.0.255.254"),
     ]).toEqual(["0005", "fffe"]);
   });
+
+  test("an owner gets its address again, and others get it last", () => {
+    const pool = open();
+    expect(pool.take("a")).toBe("10.0.0.2");
+    pool.release("10.0.0.2");
+    expect([pool.take(), pool.take("b"), pool.take(), pool.take()]).toEqual([
+      "10.0.0.3",
+      "10.0.0.4",
+      "10.0.0.5",
+      "10.0.0.6",
+    ]);
+    expect(pool.take("a")).toBe("10.0.0.2");
+    pool.release("10.0.0.2");
+    expect(pool.take()).toBe("10.0.0.2");
+    expect(pool.homes).toEqual({ b: "10.0.0.4" });
+  });
+
+  test("homes are remembered over a restart, and forgotten with their owners", () => {
+    const pool = open();
+    pool.remember({ a: "10.0.0.5", b: "10.0.0.6", c: "10.9.9.9", d: 7, e: "10.0.0.1" });
+    expect(pool.homes).toEqual({ a: "10.0.0.5", b: "10.0.0.6" });
+    pool.forgetAllBut(new Set(["a"]));
+    expect([pool.take("a"), pool.take("b")]).toEqual(["10.0.0.5", "10.0.0.2"]);
+    expect(pool.take("a")).toBe("10.0.0.3");
+  });
 });

@@ -10,6 +10,8 @@ export class AddressPool {
   readonly gateway: string;
   readonly #subnet: Subnet;
   readonly #taken = new Set<number>();
+  /** The address that belongs to an owner, such as a Sandbox, while it has no Pod too. */
+  readonly #homes = new Map<string, number>();
   #next: number;
 
   constructor(subnet: Subnet) {
@@ -28,17 +30,54 @@ export class AddressPool {
     return true;
   }
 
-  take(): string {
+  /** The owner's address, if it has had one and nobody else has it now; else one that belongs to nobody, if there is one. */
+  take(owner?: string): string {
+    const home = owner === undefined ? undefined : this.#homes.get(owner);
+    if (home !== undefined && !this.#taken.has(home)) {
+      this.#taken.add(home);
+      return formatAddress(home);
+    }
+    const kept = new Set(this.#homes.values());
+    const value = this.#free((each) => !kept.has(each)) ?? this.#free(() => true);
+    if (value === undefined) throw this.#full();
+    this.#taken.add(value);
+    this.#next = value + 1;
+    for (const [other, address] of this.#homes) if (address === value) this.#homes.delete(other);
+    if (owner !== undefined) this.#homes.set(owner, value);
+    return formatAddress(value);
+  }
+
+  /** Whose address is which. */
+  get homes(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.#homes].map(([owner, value]) => [owner, formatAddress(value)]));
+  }
+
+  /** Takes up what was known before a restart; what is no address of this network is left out. */
+  remember(homes: Readonly<Record<string, unknown>>): void {
+    for (const [owner, address] of Object.entries(homes)) {
+      const value = typeof address === "string" ? parseAddress(address) : undefined;
+      if (value !== undefined && value >= this.#subnet.base + 2 && value <= this.#last) this.#homes.set(owner, value);
+    }
+  }
+
+  /** Frees the addresses of owners that are no more. */
+  forgetAllBut(owners: ReadonlySet<string>): void {
+    for (const owner of this.#homes.keys()) if (!owners.has(owner)) this.#homes.delete(owner);
+  }
+
+  #free(fits: (value: number) => boolean): number | undefined {
     const first = this.#subnet.base + 2;
     const room = this.#last - first + 1;
     for (let tried = 0; tried < room; tried++) {
       const value = first + ((this.#next - first + tried) % room);
-      if (this.#taken.has(value)) continue;
-      this.#taken.add(value);
-      this.#next = value + 1;
-      return formatAddress(value);
+      if (!this.#taken.has(value) && fits(value)) return value;
     }
-    throw new NodeError(
+    return undefined;
+  }
+
+  #full(): NodeError {
+    const room = this.#last - this.#subnet.base - 1;
+    return new NodeError(
       "SandboxError",
       `Cannot give the Pod an address: all ${room} of "${formatSubnet(this.#subnet)}" are taken`,
     );

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { hasCode, NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
@@ -48,6 +49,7 @@ export interface NetworkOptions {
 export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions): Promise<PodNetwork> {
   const subnet = await settleSubnet(layout, wanted);
   const pool = new AddressPool(subnet);
+  const homes = await openHomes(layout, pool);
   await makeBridge(layout, pool.gateway, subnet.prefix);
   const interfaceOf = (address: string): string => `${layout.vethPrefix}${pool.suffix(address)}`;
   const place: FirewallPlace = {
@@ -86,6 +88,7 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     attach: async (netns, address) => {
       if (existsSync(`/run/netns/${netns}`) || existsSync(`/sys/class/net/${interfaceOf(address)}`))
         await detach(netns, address);
+      await homes.save();
       await link({ netns, address, name: interfaceOf(address), bridge: layout.bridge, gateway: pool.gateway });
       attached.set(netns, address);
       network.onAttached();
@@ -103,6 +106,26 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     },
   };
   return network;
+}
+
+/** The addresses that belong to somebody, on the disk. */
+async function openHomes({ dataDir }: Layout, pool: AddressPool): Promise<{ save(): Promise<void> }> {
+  const file = join(dataDir, "addresses.json");
+  pool.remember(((await readJson(file)) ?? {}) as Record<string, unknown>);
+  let saved = JSON.stringify(pool.homes);
+  let saving = Promise.resolve();
+  const write = async (): Promise<void> => {
+    const { homes } = pool;
+    if (JSON.stringify(homes) === saved) return;
+    await writeJson(file, homes);
+    saved = JSON.stringify(homes);
+  };
+  return {
+    save: () => {
+      saving = saving.then(write, write);
+      return saving;
+    },
+  };
 }
 
 interface Link {

@@ -50,13 +50,17 @@ function newRecord({ network, now }: Machine, pod: Pod): PodRecord {
     uid,
     namespace,
     name,
-    address: network.pool.take(),
+    address: network.pool.take(ownerOf(pod)),
     startTime: now(),
     ...(first !== undefined && { defaultContainer: first }),
     prepared: false,
     containers: {},
   };
 }
+
+/** Whoever the Pod is made for keeps its address from one Pod to the next. */
+const ownerOf = ({ metadata }: Pod): string | undefined =>
+  metadata?.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 
 async function writeEtc(machine: Machine, pod: Pod, record: PodRecord): Promise<void> {
   const { etc } = podPaths(machine.layout, record.uid);
