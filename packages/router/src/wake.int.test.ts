@@ -97,6 +97,31 @@ describe("a sleeping sandbox", () => {
     expect([...arrived].filter(([path, count]) => path.startsWith("/mover/") && count === 1)).toHaveLength(100);
   });
 
+  test("answers each once although the router dies while they wait, and another takes its place", async () => {
+    await asleep("survivor");
+    const first = await cluster.router({ shutdownMs: 0 });
+    const port = first.address?.port ?? 0;
+    let pods = 0;
+    wakeOnWrite("survivor", async (sandbox) => {
+      pods += 1;
+      await first[Symbol.asyncDispose]();
+      await cluster.router({ listen: { port } });
+      await cluster.pod(sandbox, pod.ip);
+    });
+    /** Tries again as long as nobody is there to answer. */
+    const insist = async (path: string): Promise<Answer> => {
+      for (;;) {
+        const answer = await ask(first, path, toSandbox("survivor", pod.port)).catch(() => undefined);
+        if (answer !== undefined) return answer;
+        await sleep(10);
+      }
+    };
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => insist(`/survivor/${index}`)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(200));
+    expect([...arrived].filter(([path, count]) => path.startsWith("/survivor/") && count === 1)).toHaveLength(200);
+    expect(pods).toBe(1);
+  });
+
   test("tells everybody why it does not come up", async () => {
     await asleep("broken");
     const seen = wakeOnWrite("broken", async (sandbox) => {
