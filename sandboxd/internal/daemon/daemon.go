@@ -51,7 +51,7 @@ func Run(config *Config) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	makeThreads()
+	go makeThreads()
 	return d.run(signals), nil
 }
 

@@ -155,40 +155,29 @@ func (p *Process) follow(timeout time.Duration, waitForHolders bool) {
 // waitForOutput returns when the last output is in the log; true when somebody else still holds it open.
 func (p *Process) waitForOutput(forHolders bool) bool {
 	deadline := time.Now().Add(drainMost)
-	for {
-		ended := true
-		quiet := time.After(drainQuiet)
-		for _, pump := range p.pumps {
-			select {
-			case <-pump.ended:
-				continue
-			default:
-			}
-			select {
-			case <-pump.ended:
-			case <-quiet:
-				ended = false
-				// The next pump is only looked at.
-				quiet = closedTimer
-			}
-		}
+	for !p.outputEnds(drainQuiet) {
 		switch {
-		case ended:
-			return false
 		case forHolders:
-		case p.drained():
-			return true
-		case time.Now().After(deadline) && !p.heldBack():
+		case p.drained(), time.Now().After(deadline) && !p.heldBack():
 			return true
 		}
 	}
+	return false
 }
 
-var closedTimer = func() chan time.Time {
-	c := make(chan time.Time)
-	close(c)
-	return c
-}()
+// outputEnds waits a while for the end of all output.
+func (p *Process) outputEnds(within time.Duration) bool {
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for _, pump := range p.pumps {
+		select {
+		case <-pump.ended:
+		case <-late.C:
+			return false
+		}
+	}
+	return true
+}
 
 // heldBack tells whether a reader keeps the output from moving.
 func (p *Process) heldBack() bool {
