@@ -60,7 +60,11 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
   const { log = silentLogger, accessLog = true, tracer } = options;
   const observer = new Observer({ metrics, log, accessLog, tracer });
   const door = new FrontDoor({
-    routes: { domains: domainsOf(options), allowLoopbackPodIp: options.allowLoopbackPodIp ?? false },
+    routes: {
+      domains: domainsOf(options),
+      allowLoopbackPodIp: options.allowLoopbackPodIp ?? false,
+      hosts: options.hosts?.map((host) => host.toLowerCase()),
+    },
     directory,
     authorizer: auth.authorizer,
     limits: new LimitedUse({ ...defaultLimits, ...options.limits }),

@@ -47,6 +47,11 @@ export interface RouterOptions {
   readonly probes?: ListenAddress;
   /** Below these every `<sandbox>.<namespace>` is a host name. Default `localhost`. */
   readonly domains?: readonly string[];
+  /**
+   * The router's own host names. Requests under any other are refused, except addresses and sandboxes' own names. Give them
+   * where `auth.anonymous` is on and browsers are near. Default: any.
+   */
+  readonly hosts?: readonly string[];
   readonly auth?: AuthOptions;
   readonly allowLoopbackPodIp?: boolean;
   /** How long a request may stand still. Default 180 s. */

@@ -29,6 +29,7 @@ export type FlagName =
   | "mtls-mode"
   | "cluster-domain"
   | "domain"
+  | "allowed-hosts"
   | "proxy-timeout"
   | "response-header-timeout"
   | "wake-timeout"
@@ -80,6 +81,7 @@ export const flags: Readonly<Record<FlagName, Flag>> = {
     env: "CLUSTER_DOMAIN",
     help: "Accepted; names are never resolved by DNS.",
   },
+  "allowed-hosts": { kind: "list", fallback: "", help: "The router's own host names; empty: any." },
   domain: { kind: "list", fallback: "localhost", help: "Below these, <sandbox>.<namespace> is a host name." },
   "proxy-timeout": {
     kind: "positiveDuration",

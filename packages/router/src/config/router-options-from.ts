@@ -24,6 +24,7 @@ export function routerOptionsFrom(values: Values, { client, log, tracer }: Surro
     ...(values["cache-namespace"] === "" ? {} : { namespace: values["cache-namespace"] }),
     ...addresses(values),
     domains: splitList(values.domain),
+    ...(values["allowed-hosts"] === "" ? {} : { hosts: splitList(values["allowed-hosts"]) }),
     auth: auth(values, isOn, durationMs),
     allowLoopbackPodIp: isOn("allow-loopback-pod-ip"),
     timeoutMs: durationMs("proxy-timeout"),

@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 import { findRoute, type RouteHeaders, type RouteOptions } from "./find-route.ts";
 import { routeErrors } from "./route.ts";
 
-const options: RouteOptions = { domains: ["localhost", "sandboxes.example.com"], allowLoopbackPodIp: false };
+const options: RouteOptions = {
+  domains: ["localhost", "sandboxes.example.com"],
+  allowLoopbackPodIp: false,
+  hosts: undefined,
+};
 const ask = (headers: RouteHeaders, { host = "router:8080", target = "/a?b" } = {}, over: Partial<RouteOptions> = {}) =>
   findRoute({ host, target, headers }, { ...options, ...over });
 const routed = (by: string, over: object) => ({
@@ -137,4 +141,13 @@ describe("by path", () => {
     const target = "/sandboxes/team/box/3000/";
     expect(ask({ id: "other" }, { target })).toEqual(routed("header", { name: "other", target }));
   });
+});
+
+test("answers only under its own names when it has some", () => {
+  const hosts = ["router.example"];
+  const error = { error: "Unknown host name." };
+  expect(ask({ id: "box" }, { host: "evil.example" }, { hosts })).toEqual(error);
+  expect(ask({}, { host: "evil.example", target: "/sandboxes/team/box/80/" }, { hosts })).toEqual(error);
+  expect(ask({ id: "box" }, { host: "router.example:80" }, { hosts })).toHaveProperty("route");
+  expect(ask({}, { host: "box.team.localhost" }, { hosts })).toHaveProperty("route");
 });

@@ -1,3 +1,4 @@
+import { isKnownHost } from "./known-host.ts";
 import { parseHost } from "./parse-host.ts";
 import { parsePath } from "./parse-path.ts";
 import { parsePodIp } from "./pod-ip.ts";
@@ -22,6 +23,8 @@ export interface RouteOptions {
   /** `localhost` makes `<sandbox>.<namespace>.localhost` a sandbox's name. Lower case. */
   readonly domains: readonly string[];
   readonly allowLoopbackPodIp: boolean;
+  /** The router's own names; any when absent. Lower case. */
+  readonly hosts: readonly string[] | undefined;
 }
 
 /**
@@ -32,6 +35,7 @@ export function findRoute(request: RouteRequest, options: RouteOptions): RouteRe
   const { host, headers, target } = request;
   const named = host === undefined ? undefined : parseHost(host, options.domains);
   if (named !== undefined) return "error" in named ? named : byHost(named, request);
+  if (!isKnownHost(host, options.hosts)) return { error: "Unknown host name." };
   if (headers.id !== undefined) return byHeaders(request, options);
   return parsePath(target);
 }
