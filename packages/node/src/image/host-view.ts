@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Layout } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { mountReadOnlyLayers, mountsUnder, unmount } from "../system/mounts.ts";
-import { overlayMarks } from "./overlay-marks.ts";
+import { hide, hideContent } from "./overlay-marks.ts";
 
 /** A folder of the machine, and what of it nobody in a sandbox may see: paths below it. */
 export interface HostFolder {
@@ -44,8 +44,8 @@ async function cover(root: string, marks: string, hidden: string): Promise<void>
   await makeParents(root, marks, dirname(hidden));
   if (found.isDirectory()) {
     await copyAttributes(hidden, path);
-    overlayMarks().hideContent(path);
-  } else if ((await lstat(path).catch(() => undefined)) === undefined) overlayMarks().hide(path);
+    hideContent(path);
+  } else if ((await lstat(path).catch(() => undefined)) === undefined) hide(path);
 }
 
 /** The folders on the way show through, with the attributes of the upper one. */

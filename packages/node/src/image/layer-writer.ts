@@ -20,7 +20,7 @@ import { dirname, join } from "node:path";
 import type { Header } from "tar-stream";
 import { hasCode, NodeError } from "../errors.ts";
 import { readEntry, type TarEntry } from "./layer-entry.ts";
-import { overlayMarks } from "./overlay-marks.ts";
+import { hide, hideContent } from "./overlay-marks.ts";
 
 const permissionBits = 0o7777;
 const newFile = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
@@ -81,13 +81,13 @@ export class LayerWriter {
     for (const path of this.#opaque) {
       this.#makeParents(path);
       this.#makeFolder(path);
-      overlayMarks().hideContent(join(this.#root, path));
+      hideContent(join(this.#root, path));
     }
     for (const path of this.#whiteouts) {
       this.#makeParents(path);
       const found = look(join(this.#root, path));
-      if (found === undefined) overlayMarks().hide(join(this.#root, path));
-      else if (found.isDirectory()) overlayMarks().hideContent(join(this.#root, path));
+      if (found === undefined) hide(join(this.#root, path));
+      else if (found.isDirectory()) hideContent(join(this.#root, path));
     }
   }
 

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { libc, mountFlags } from "./libc.ts";
 import { runCommand } from "./run-command.ts";
 
 /** Mount points at or below a folder, deepest last. */
@@ -19,23 +20,26 @@ export function parseMountPoints(mountinfo: string): string[] {
     );
 }
 
+const { readOnly, noSetuid, noDevices, remount, bind } = mountFlags;
+/** What stands for a source where there is none; `mount` shows it to people. */
+const ourName = "agent-sandbox";
+
 export async function mountOverlay(
   target: string,
   layers: { lower: readonly string[]; upper: string; work: string },
 ): Promise<void> {
-  const options = `lowerdir=${layers.lower.map(escape).join(":")},upperdir=${escape(layers.upper)},workdir=${escape(layers.work)}`;
-  await runCommand("mount", ["-t", "overlay", "agent-sandbox", "-o", `${options},nodev`, target]);
+  const data = `lowerdir=${layers.lower.map(escape).join(":")},upperdir=${escape(layers.upper)},workdir=${escape(layers.work)}`;
+  libc().mount(ourName, target, { type: "overlay", flags: noDevices, data });
 }
 
 /** Images have at least one layer; overlayfs wants two. */
 export async function mountReadOnlyLayers(target: string, layers: readonly string[]): Promise<void> {
-  const [only] = layers;
+  const flags = readOnly | noDevices | noSetuid;
   if (layers.length > 1) {
-    const options = `lowerdir=${layers.map(escape).join(":")},ro,nodev,nosuid`;
-    await runCommand("mount", ["-t", "overlay", "agent-sandbox", "-o", options, target]);
+    libc().mount(ourName, target, { type: "overlay", flags, data: `lowerdir=${layers.map(escape).join(":")}` });
   } else {
-    await runCommand("mount", ["--bind", only ?? "", target]);
-    await runCommand("mount", ["-o", "remount,bind,ro,nodev,nosuid", target]);
+    libc().mount(layers[0] ?? "", target, { flags: bind });
+    libc().mount(ourName, target, { flags: flags | remount | bind });
   }
 }
 
@@ -43,16 +47,19 @@ export async function mountTmpfs(
   target: string,
   { sizeBytes, mode }: { readonly sizeBytes: number; readonly mode: number },
 ): Promise<void> {
-  const options = `size=${Math.floor(sizeBytes)},mode=${mode.toString(8)},nodev,nosuid`;
-  await runCommand("mount", ["-t", "tmpfs", "agent-sandbox", "-o", options, target]);
+  const data = `size=${Math.floor(sizeBytes)},mode=${mode.toString(8)}`;
+  libc().mount(ourName, target, { type: "tmpfs", flags: noDevices | noSetuid, data });
 }
 
 /** Mounts what an open descriptor of this process stands for, whatever has become of the path it was opened by. */
 export async function bindDescriptor(descriptor: number, target: string): Promise<void> {
-  await runCommand("mount", ["--no-canonicalize", "--bind", `/proc/${process.pid}/fd/${descriptor}`, target]);
+  libc().mount(`/proc/self/fd/${descriptor}`, target, { flags: bind });
 }
 
-/** Lazily: a process that still holds a file must not keep the mount in the tree. One command for all. */
+/**
+ * Lazily: a process that still holds a file must not keep the mount in the tree. By a command, one for all: the kernel
+ * takes its time.
+ */
 export async function unmount(points: readonly string[]): Promise<void> {
   if (points.length > 0) await runCommand("umount", ["--lazy", "--", ...points.toReversed()]);
 }

@@ -69,7 +69,9 @@ export async function writeTestArchive(folder: string, image: TestImage, name?: 
 
 async function tarOf(entries: readonly TestEntry[]): Promise<Buffer> {
   const archive = pack();
-  for (const { content, ...header } of entries) {
+  for (const { content, ...given } of entries) {
+    // The same entries make the same layer, whenever that is.
+    const header = { mtime: new Date(0), ...given };
     if (content === undefined) archive.entry(header).end("");
     else archive.entry(header, content);
   }
