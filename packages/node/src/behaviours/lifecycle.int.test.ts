@@ -35,7 +35,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ["Always", "exit 0", 2],
     ["Always", "exit 1", 2],
     ["OnFailure", "exit 1", 2],
-  ] as const)("%s: `%s` starts again, ever later", async ([restartPolicy, script, count]) => {
+  ] as const)("%s: `%s` starts again, ever later", async ([restartPolicy, script, count], { expect }) => {
     const name = `again-${restartPolicy.toLowerCase()}-${script.at(-1)}`;
     await start(name, script, {}, { restartPolicy });
     const pod = await box.api.until(
@@ -59,7 +59,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ["OnFailure", 0, "Succeeded", "Completed"],
     ["Never", 0, "Succeeded", "Completed"],
     ["Never", 7, "Failed", "Error"],
-  ] as const)("%s: exit code %d is the end: %s", async ([restartPolicy, code, phase, reason]) => {
+  ] as const)("%s: exit code %d is the end: %s", async ([restartPolicy, code, phase, reason], { expect }) => {
     const name = `end-${restartPolicy.toLowerCase()}-${code}`;
     await start(name, `exit ${code}`, {}, { restartPolicy });
     const pod = await box.api.until(name, isOver);
@@ -125,7 +125,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
       {},
       "x".repeat(4096),
     ],
-  ] as const)("last words: %s", async ([what, script, main, message]) => {
+  ] as const)("last words: %s", async ([what, script, main, message], { expect }) => {
     const name = `words-${slug(what)}`;
     await start(name, script, main, { restartPolicy: "Never" });
     const pod = await box.api.until(name, isOver);
@@ -199,7 +199,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ["exec", { exec: { command: ["sh", "-c", "echo hook >> /v/log"] } }, "hook\nterm\n"],
     ["sleep", { sleep: { seconds: 1 } }, "term\n"],
     ["a hook that fails", { exec: { command: ["false"] } }, "term\n"],
-  ] as const)("preStop comes before the signal: %s", async ([what, preStop, order]) => {
+  ] as const)("preStop comes before the signal: %s", async ([what, preStop, order], { expect }) => {
     const name = `prestop-${slug(what)}`;
     const script = 'trap "echo term >> /v/log; cat /v/log; exit 0" TERM; while :; do sleep 0.05; done';
     await start(

@@ -145,7 +145,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     ["http by the port's name, after a redirect", { httpGet: { port: "web", path: "/moved" } }],
     ["http with headers", { httpGet: { port: 8080, path: "/ok", httpHeaders: [{ name: "X-Probe", value: "yes" }] } }],
     ["tcp", { tcpSocket: { port: 8080 } }],
-  ] as const)("asks by %s", async ([what, handler]) => {
+  ] as const)("asks by %s", async ([what, handler], { expect }) => {
     const name = `net-${slug(what)}`;
     const readinessProbe = { ...often, ...(handler as Probe) };
     await start(name, {
@@ -166,7 +166,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
       "HTTP probe failed with statuscode: 503",
     ],
     ["a port nobody listens on", { tcpSocket: { port: 8081 } }, "connect ECONNREFUSED"],
-  ] as const)("takes for a failure: %s", async ([what, handler, message]) => {
+  ] as const)("takes for a failure: %s", async ([what, handler, message], { expect }) => {
     const name = `bad-${slug(what)}`;
     const readinessProbe = { ...often, ...(handler as Probe) };
     await start(name, { command: ["python3", "-c", server], startupProbe: listens(8080), readinessProbe });
