@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request } from "node:http";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import {
   type ClientHttp2Session,
   connect as connectHttp2,
@@ -352,4 +352,62 @@ test("a body is asked for only when the sandbox can have it", async () => {
   const [refused] = (await once(unwelcome, "response")) as [{ statusCode: number }];
   unwelcome.destroy();
   expect([taken.statusCode, refused.statusCode, wasAsked]).toEqual([200, 404, false]);
+});
+
+describe("callers that break off", () => {
+  const endless = (response: ServerResponse): void => {
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
+      if (!response.destroyed) response.once("drain", more);
+    };
+    more();
+  };
+
+  test("in the midst of a download, by either protocol, harm nobody", async () => {
+    const closed: Promise<unknown>[] = [];
+    const source = await cluster.serve(
+      (_, response) => {
+        closed.push(once(response, "close"));
+        endless(response);
+      },
+      { ip: pod.ip },
+    );
+    const { host, port } = router.address ?? {};
+    for (let turn = 0; turn < 5; turn += 1) {
+      const asked = request({ host, port, agent: false, ...toSandbox("box", source.port) }).end();
+      asked.on("error", () => undefined);
+      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      await once(answer, "data");
+      asked.destroy();
+      const session = connectHttp2(router.url);
+      session.on("error", () => undefined);
+      const stream = session.request({ ":path": "/", ...toSandbox("box", source.port).headers });
+      stream.on("error", () => undefined);
+      await once(stream, "data");
+      if (turn % 2 === 0) stream.close(constants.NGHTTP2_CANCEL);
+      else session.destroy();
+      await once(stream, "close");
+      session.destroy();
+    }
+    await Promise.all(closed);
+    expect([closed.length, (await ask(router, "/healthz")).status]).toEqual([10, 200]);
+  });
+
+  test("in the midst of an upload are cut off from the sandbox too", async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const sink = await cluster.serve(
+      (asked) => {
+        asked.on("error", () => resolve("cut off"));
+        asked.on("end", () => resolve("whole"));
+        asked.resume();
+      },
+      { ip: pod.ip },
+    );
+    const { host, port } = router.address ?? {};
+    const headers = { ...toSandbox("box", sink.port).headers, "content-length": "1000000" };
+    const asked = request({ host, port, method: "POST", agent: false, headers });
+    asked.on("error", () => undefined);
+    asked.write(Buffer.alloc(500_000), () => asked.destroy());
+    expect(await promise).toBe("cut off");
+  });
 });

@@ -125,6 +125,10 @@ describe("the request on its way", () => {
     expect(headers["x-method"]).toBe(method);
   });
 
+  test("reflects nothing", async () => {
+    expect((await ask(router, "/", { method: "TRACE", ...toSandbox("box", pod.port) })).status).toBe(405);
+  });
+
   test("sends only what is the sandbox's business, and what the router knows", async () => {
     const arrived = headersOf(
       await arrivedAt("/", {

@@ -63,6 +63,9 @@ export class HttpProxy {
     const cancellation = new Cancellation();
     const isGrpc = request.httpVersionMajor === 2 && isGrpcType(request.headers["content-type"]);
     response.sendDate = false;
+    // A caller that breaks off is noticed by the close that follows.
+    response.on("error", ignore);
+    request.on("error", ignore);
     response.on("close", () => {
       if (!response.writableFinished) cancellation.cancel(new CallerGone());
     });
@@ -91,6 +94,8 @@ export class HttpProxy {
       await this.#options.own.handle(reading, service);
       return;
     }
+    // It would show the caller what the router adds for the sandbox alone.
+    if (reading.knock.method === "TRACE") throw new RouterError("MethodNotAllowed", "Method not allowed here: TRACE");
     const admitted = this.#options.door.admit(reading, route, service.visit);
     const guest = admitted instanceof Promise ? await admitted : admitted;
     try {
@@ -190,6 +195,8 @@ export class HttpProxy {
     sendError(response, answer, { requestId: visit.requestId, isGrpc });
   }
 }
+
+const ignore = (): void => undefined;
 
 function isGrpcType(contentType: string | undefined): boolean {
   return contentType?.startsWith("application/grpc") === true;
