@@ -79,13 +79,10 @@ func (s *supervisor) runOnce() int {
 		// On a terminal the command is what the keys are for.
 		attr.Sys.Foreground, attr.Sys.Ctty = true, 0
 	}
-	child, err := s.reaper.Start(program, s.command, attr)
+	child, err := s.start(program, attr)
 	if err != nil {
 		return s.startFailure(err)
 	}
-	s.mu.Lock()
-	s.child = child
-	s.mu.Unlock()
 	// A stop that came while it was being started found no child to pass the signal to.
 	select {
 	case <-s.stopping:
@@ -97,6 +94,17 @@ func (s *supervisor) runOnce() int {
 		return exitSignal + int(child.Status.Signal())
 	}
 	return child.Status.ExitStatus()
+}
+
+// start keeps signals waiting until the child is known: one that came in between would be lost.
+func (s *supervisor) start(program string, attr *syscall.ProcAttr) (*reaper.Child, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	child, err := s.reaper.Start(program, s.command, attr)
+	if err == nil {
+		s.child = child
+	}
+	return child, err
 }
 
 func (s *supervisor) startFailure(err error) int {
