@@ -27,6 +27,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #isSent: boolean;
   #isFlushed = false;
+  /** Not written yet: most answers are whole with it, and are then sent in one piece. */
+  #first: Buffer | undefined;
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -58,25 +60,29 @@ export class Relay implements Dispatcher.DispatchHandler {
     onHead(status);
     if (isHttp2) response.writeHead(status, responseHeadForHttp2(raw));
     else response.writeHead(status, plainText(message), responseHead(raw));
-    // Sent with the first bytes of the body if those are here already, else at once: an event stream may begin silent.
+    // Sent with as much of the body as is here already, else at once: an event stream may begin silent.
     process.nextTick(() => this.#flush());
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { response, onBytes } = this.#options;
-    this.#isFlushed = true;
-    onBytes(chunk.length);
+    this.#options.onBytes(chunk.length);
+    if (!this.#isFlushed && this.#first === undefined) {
+      this.#first = chunk;
+      return;
+    }
+    this.#flush();
+    const { response } = this.#options;
     if (response.write(chunk) || this.#mayQueueMore()) return;
     controller.pause();
     response.once("drain", () => {
-      onBytes(0);
+      this.#options.onBytes(0);
       controller.resume();
     });
   }
 
   onResponseEnd(): void {
     this.#isFlushed = true;
-    this.#options.response.end();
+    this.#options.response.end(this.#first);
     this.#settled.resolve(this.#isSent);
   }
 
@@ -101,7 +107,11 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   #flush(): void {
     const { response } = this.#options;
-    if (!this.#isFlushed && !response.destroyed) response.flushHeaders();
+    if (this.#isFlushed || response.destroyed) return;
+    this.#isFlushed = true;
+    if (this.#first === undefined) response.flushHeaders();
+    else response.write(this.#first);
+    this.#first = undefined;
   }
 }
 
