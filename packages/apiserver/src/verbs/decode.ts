@@ -30,9 +30,7 @@ function placed(metadata: JsonObject, namespace: string | undefined): ApiObject[
   const { namespace: given, ...rest } = metadata;
   if (namespace === undefined) return rest;
   if (given !== undefined && given !== "" && given !== namespace) {
-    throw badRequest(
-      `the namespace of the provided object does not match the namespace sent on the request: ${JSON.stringify(given)}, "${namespace}"`,
-    );
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
   return { ...rest, namespace };
 }
@@ -41,9 +39,8 @@ function placed(metadata: JsonObject, namespace: string | undefined): ApiObject[
 export function withName(object: ApiObject, name: string): ApiObject {
   const given: unknown = object.metadata.name;
   if (given !== undefined && given !== "" && given !== name) {
-    throw badRequest(
-      `the name of the object (${JSON.stringify(given)}) does not match the name on the URL ("${name}")`,
-    );
+    const shown = typeof given === "string" ? given : JSON.stringify(given);
+    throw badRequest(`the name of the object (${shown}) does not match the name on the URL (${name})`);
   }
   return { ...object, metadata: { ...object.metadata, name } };
 }
