@@ -1,0 +1,204 @@
+import { EventEmitter, once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  isConditionTrue,
+  type Pod,
+  type Sandbox,
+  type SandboxClaim,
+  sandboxClaims,
+  sandboxes,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from "@agent-sandbox/api";
+import { createApiServer } from "@agent-sandbox/apiserver";
+import { podCache } from "@agent-sandbox/controllers";
+import {
+  type Client,
+  controllerOf,
+  createClient,
+  type Informer,
+  Informers,
+  type KubeObject,
+} from "@agent-sandbox/kube";
+import { Ledger } from "../../packages/controllers/src/claim/ledger.test.support.ts";
+import { startPodFaker } from "./pod-faker.ts";
+import { StormProxy } from "./storm-proxy.ts";
+
+const namespace = "default";
+const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
+const pools = ["a", "b"];
+const replicas = 10;
+
+/** An API server whose Pods run by themselves, a way to it for managers, and people who use claims as they please. */
+export class StormWorld implements AsyncDisposable {
+  readonly ledger: Ledger = new Ledger();
+  readonly proxy: StormProxy;
+  readonly kubeconfig: string;
+  readonly #owned: AsyncDisposableStack;
+  readonly #client: Client;
+  readonly #claims: Informer<SandboxClaim>;
+  readonly #sandboxes: Informer<Sandbox>;
+  readonly #pods: Informer<Pod>;
+  readonly #random: () => number;
+  readonly #kept = new Set<string>();
+  readonly #lives = new EventEmitter<{ begun: [] }>();
+  #made = 0;
+
+  private constructor(
+    owned: AsyncDisposableStack,
+    { client, proxy, random }: { readonly client: Client; readonly proxy: StormProxy; readonly random: () => number },
+  ) {
+    this.#owned = owned;
+    this.#client = client;
+    this.proxy = proxy;
+    this.#random = random;
+    const folder = owned.adopt(mkdtempSync(join(tmpdir(), "storm-")), (path) => rmSync(path, { recursive: true }));
+    this.kubeconfig = join(folder, "kubeconfig");
+    proxy.writeKubeconfig(this.kubeconfig);
+    const informers = owned.use(new Informers({ client }));
+    this.#claims = informers.get(sandboxClaims);
+    this.#sandboxes = informers.get(sandboxes);
+    this.#pods = podCache(informers);
+    owned.use(startPodFaker({ client, informers, startMs: () => random() * 50 }));
+    this.#record(this.#claims);
+    this.#record(this.#sandboxes);
+  }
+
+  static async open(random: () => number): Promise<StormWorld> {
+    await using undo = new AsyncDisposableStack();
+    const server = undo.use(await createApiServer({ nodeName: "node-1" }));
+    const proxy = undo.use(await StormProxy.open(server.transport, random));
+    const client = createClient(server.transport);
+    for (const name of pools) {
+      const metadata = { name, namespace };
+      const podTemplate = { spec: { containers: [{ name: "c", image: "host" }] } };
+      await client.create(sandboxTemplates, { apiVersion, kind: "SandboxTemplate", metadata, spec: { podTemplate } });
+      const spec = { replicas, sandboxTemplateRef: { name } };
+      await client.create(sandboxWarmPools, { apiVersion, kind: "SandboxWarmPool", metadata, spec });
+    }
+    return new StormWorld(undo.move(), { client, proxy, random });
+  }
+
+  /** Claims come, are suspended, resumed and deleted; at most so many people at the same time. */
+  async live(claims: number, people: number): Promise<void> {
+    const person = async (): Promise<void> => {
+      while (this.#made < claims) {
+        this.#made += 1;
+        this.#lives.emit("begun");
+        await this.#liveOne(`claim-${this.#made}`);
+      }
+    };
+    await Promise.all(Array.from({ length: people }, person));
+  }
+
+  /** Settles when so many claims' lives have begun. */
+  async begun(lives: number): Promise<void> {
+    while (this.#made < lives) await once(this.#lives, "begun");
+  }
+
+  async #liveOne(name: string): Promise<void> {
+    const pool = pools[Math.floor(this.#random() * pools.length)] ?? "";
+    const [isHasty, sleeps, isResumed, isKept] = [0.1, 0.3, 0.7, 0.5].map((share) => this.#random() < share);
+    const spec = { warmPoolRef: { name: pool } };
+    await this.#client.create(sandboxClaims, { apiVersion, kind: "SandboxClaim", metadata: { name, namespace }, spec });
+    if (isHasty === true) return this.#remove(name);
+    const { status } = await this.#until(this.#claims, name, isReady);
+    const sandbox = status?.sandbox?.name ?? "";
+    if (sleeps === true) {
+      await this.#setMode(sandbox, "Suspended");
+      await this.#until(this.#sandboxes, sandbox, (it) => isConditionTrue(it.status?.conditions, "Suspended"));
+      if (isResumed !== true) return this.#remove(name);
+      await this.#setMode(sandbox, "Running");
+      await this.#until(this.#sandboxes, sandbox, isReady);
+    }
+    if (isKept === true) this.#kept.add(name);
+    else await this.#remove(name);
+  }
+
+  /** Settles when there is exactly what the people left, and full pools. */
+  async settled(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = (): void => {
+      const isWhole =
+        this.#claims.size === this.#kept.size &&
+        this.#claims.list().every(isReady) &&
+        this.#sandboxes.size === this.#kept.size + pools.length * replicas &&
+        this.#sandboxes.list().every(isReady) &&
+        this.#pods.size === this.#sandboxes.size;
+      if (isWhole) resolve();
+    };
+    using _subscriptions = this.#onChange(look);
+    look();
+    await promise;
+  }
+
+  /** What is wrong with the world that is left, in words. */
+  problems(): string[] {
+    const owners = this.#sandboxes.list().map((sandbox) => ({ sandbox, owner: controllerOf(sandbox) }));
+    const problems = [...this.ledger.broken];
+    for (const { metadata, status } of this.#claims.list()) {
+      const own = owners.filter(({ owner }) => owner?.uid === metadata.uid);
+      const [bound] = own;
+      if (own.length !== 1) problems.push(`${metadata.name} has ${own.length} Sandboxes`);
+      if (bound?.sandbox.metadata.name !== status?.sandbox?.name)
+        problems.push(`${metadata.name} shows another Sandbox`);
+    }
+    for (const name of pools) {
+      const members = owners.filter(({ owner }) => owner?.kind === "SandboxWarmPool" && owner.name === name).length;
+      if (members !== replicas) problems.push(`pool ${name} has ${members} members`);
+    }
+    const alive = new Set(this.#sandboxes.list().map(({ metadata }) => metadata.uid));
+    for (const pod of this.#pods.list()) {
+      const owner = controllerOf(pod);
+      if (owner === undefined || !alive.delete(owner.uid)) problems.push(`${pod.metadata?.name} is a Pod too many`);
+    }
+    return problems;
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#owned.disposeAsync();
+  }
+
+  async #setMode(name: string, operatingMode: "Running" | "Suspended"): Promise<void> {
+    await this.#client.patch(sandboxes, { namespace, name }, { type: "merge", body: { spec: { operatingMode } } });
+  }
+
+  async #remove(name: string): Promise<void> {
+    await this.#client.delete(sandboxClaims, { namespace, name });
+  }
+
+  async #until<T extends KubeObject>(informer: Informer<T>, name: string, isIt: (object: T) => boolean): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<T>();
+    using _ = informer.subscribe(() => {
+      const object = informer.get(`${namespace}/${name}`);
+      if (object !== undefined && isIt(object)) resolve(object);
+    });
+    return await promise;
+  }
+
+  #onChange(look: () => void): Disposable {
+    const subscriptions = new DisposableStack();
+    for (const informer of [this.#claims, this.#sandboxes, this.#pods]) {
+      subscriptions.use((informer as Informer).subscribe(look));
+    }
+    return subscriptions;
+  }
+
+  #record<T extends KubeObject>(informer: Informer<T>): void {
+    const { resource } = informer;
+    const tell = (object: T | undefined, gone: boolean): void => {
+      if (object !== undefined) this.ledger.read({ resource, object, gone });
+    };
+    this.#owned.use(
+      informer.subscribe(({ deltas }) => {
+        for (const delta of deltas) tell(delta.new ?? delta.old, delta.new === undefined);
+      }),
+    );
+  }
+}
+
+function isReady({ status }: SandboxClaim | Sandbox): boolean {
+  return isConditionTrue(status?.conditions, "Ready");
+}

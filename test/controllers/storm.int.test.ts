@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { seededRandom } from "@agent-sandbox/kube/testing";
+import { expect, test } from "vitest";
+import { ManagerProcess } from "./manager-process.ts";
+import type { Hostility } from "./storm-proxy.ts";
+import { StormWorld } from "./storm-world.ts";
+
+/** STORM=long is the whole storm: 1,000 claims, 100 kills, tens of minutes. Otherwise as much as fits in a minute. */
+const isLong = process.env["STORM"] === "long";
+const [claims, kills] = isLong ? [1000, 100] : [40, 5];
+const people = 16;
+const timeout = isLong ? 3_600_000 : 180_000;
+/** One process at a time: there is no lease to wait for. */
+const flags = ["--leader-elect=false", "--enable-webhook=false", "--zap-log-level=info"];
+const seed = Number(process.env["STORM_SEED"] ?? 1);
+
+test(`${kills} kills at random moments of ${claims} claims' lives lose, double and leak nothing`, {
+  timeout,
+}, async () => {
+  const random = seededRandom(seed);
+  await using world = await StormWorld.open(random);
+  const over = new AbortController();
+  const killing = async (): Promise<void> => {
+    for (let kill = 0; kill < kills; kill += 1) {
+      await using _killed = new ManagerProcess(world.kubeconfig, flags);
+      await world.begun(Math.ceil(((kill + random()) * claims) / kills));
+      // Anywhere in a pass, not only where a life begins.
+      await sleep(random() * 20);
+    }
+    await using _last = new ManagerProcess(world.kubeconfig, flags);
+    await untilAborted(over.signal);
+  };
+  const killer = killing();
+  await world.live(claims, people);
+  await world.settled();
+  over.abort();
+  await killer;
+  expect(world.problems()).toEqual([]);
+});
+
+const hostility: Hostility = {
+  fails: 0.05,
+  isBusy: 0.05,
+  losesAnswer: 0.02,
+  conflicts: 0.1,
+  cutsWatchesAfterMs: isLong ? 10_000 : 2_000,
+  hasForgotten: 0.2,
+};
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** Restarted whenever it ends, as a cluster does. */
+async function keepManager(world: StormWorld, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await using manager = new ManagerProcess(world.kubeconfig, flags);
+    await Promise.race([manager.exited, untilAborted(stop)]);
+  }
+}
+
+async function writesThrough(
+  harm: Hostility | undefined,
+): Promise<{ writes: number; problems: string[]; harmed: number }> {
+  await using world = await StormWorld.open(seededRandom(seed));
+  const stop = new AbortController();
+  world.proxy.hostility = harm;
+  const keeping = keepManager(world, stop.signal);
+  await world.live(claims, people);
+  world.proxy.hostility = undefined;
+  await world.settled();
+  stop.abort();
+  await keeping;
+  return { writes: world.proxy.writes, problems: world.problems(), harmed: world.proxy.harm.size };
+}
+
+test("a hostile API server loses, doubles and leaks nothing, for less than ten times the writes", {
+  timeout,
+}, async () => {
+  const kind = await writesThrough(undefined);
+  const hostile = await writesThrough(hostility);
+  expect(kind).toMatchObject({ problems: [], harmed: 0 });
+  expect(hostile).toMatchObject({ problems: [], harmed: 5 });
+  expect(hostile.writes).toBeLessThan(10 * kind.writes);
+});
