@@ -7,7 +7,7 @@ NODE := node --conditions=source --disable-warning=ExperimentalWarning
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2 }' Makefile
 
 .PHONY: setup setup-test
 setup:
@@ -29,6 +29,10 @@ down: setup ## Stop the box; its sandboxes keep running
 .PHONY: build
 build: setup ## Build dist/agent-sandbox and sandboxd
 	@$(NODE) scripts/build.ts --all
+
+.PHONY: gvisor
+gvisor: setup ## Build gVisor's runsc of today (two minutes the first time); the box prefers it
+	@packages/node/gvisor/build.sh dist
 
 .PHONY: generate manifests
 generate: manifests ## Regenerate everything that is generated
@@ -72,14 +76,26 @@ test-differential: setup-test ## The same requests to the embedded and to a real
 test-clients: setup-test ## client-go, Python, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
 
-.PHONY: bench bench-kube bench-api
-bench: bench-kube bench-api ## Run every benchmark and rewrite bench/RESULTS.md
+.PHONY: test-api-fuzz test-api-crash
+test-api-fuzz: setup-test ## Ten minutes of nonsense for the embedded API server
+	@$(NODE) test/fuzz/main.ts --seconds 600
+test-api-crash: setup-test ## 200 rounds of kill -9 in a storm of writes
+	@CRASH_ROUNDS=200 vitest run --project apiserver crash-storm
+
+.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane
+bench: bench-kube bench-api bench-controllers bench-data-plane ## Run every benchmark and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
 bench-kube: setup-test ## Our informer beside a bare HTTP loop
 	@$(NODE) bench/kube.ts
 
 bench-api: setup-test ## The embedded API server beside a real kube-apiserver
 	@$(NODE) bench/api.ts
+
+bench-controllers: setup-test ## Warm and cold claims on the embedded and on a real API server
+	@$(NODE) bench/controllers.ts
+
+bench-data-plane: setup-test ## The router beside a plain splice and a direct connection
+	@$(NODE) bench/data-plane.ts
 
 .PHONY: deploy
 deploy: manifests ## Apply the CRDs to the cluster kubectl points at
