@@ -54,7 +54,9 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   starting.defer(() => image);
   await sweep(machine);
   const facts = await machineFacts(machine, nodeName, options.podCapacity ?? 250);
-  const registration = starting.use(new Registration({ client, facts, log, now: machine.now }));
+  const registration = starting.use(
+    new Registration({ client, facts, images: () => machine.images.list(), log, now: machine.now }),
+  );
   const podStreams = openStreams(starting, { machine, uidOf: (namespace, name) => controller.uidOf(namespace, name) });
   const run: Effects["run"] = (place, command, signal) => runInContainer(podStreams, place, command, signal);
   const { address: hostAddress } = facts;

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { Lease } from "@agent-sandbox/api";
 import { type Client, isReason, type Logger, systemScheduler } from "@agent-sandbox/kube";
 import { NodeError } from "../errors.ts";
+import type { StoredImage } from "../image/image-index.ts";
 import { leases, nodes } from "../resources.ts";
+import { nodeImages } from "./node-images.ts";
 import { type MachineFacts, nodeObject } from "./node-object.ts";
 
 const leaseNamespace = "kube-node-lease";
@@ -13,6 +15,8 @@ const retryAfterMs = 2000;
 export interface RegistrationOptions {
   readonly client: Client;
   readonly facts: MachineFacts;
+  /** Those that are here now. */
+  readonly images: () => Promise<readonly StoredImage[]>;
   readonly log: Logger;
   readonly now: () => number;
 }
@@ -59,7 +63,7 @@ export class Registration implements AsyncDisposable {
   }
 
   async #writeNode(): Promise<void> {
-    const { client, facts, now } = this.#options;
+    const { client, facts, images, now } = this.#options;
     const key = { name: facts.name };
     const before =
       (await client.get(nodes, key).catch(absent)) ?? (await client.create(nodes, nodeObject(facts, undefined, now())));
@@ -68,8 +72,9 @@ export class Registration implements AsyncDisposable {
     if (!isDeepStrictEqual(labels, before.metadata?.labels)) {
       await client.patch(nodes, key, { type: "merge", body: { metadata: { labels: wanted.metadata?.labels } } });
     }
-    if (!isDeepStrictEqual({ ...before.status, ...wanted.status }, before.status)) {
-      await client.patch(nodes, key, { type: "merge", body: { status: wanted.status } }, { subresource: "status" });
+    const status = { ...wanted.status, images: nodeImages(await images()) };
+    if (!isDeepStrictEqual({ ...before.status, ...status }, before.status)) {
+      await client.patch(nodes, key, { type: "merge", body: { status } }, { subresource: "status" });
     }
   }
 
