@@ -87,4 +87,4 @@ export const defaultLimits: Limits = { perSandbox: 2000, perCaller: 1000, connec
 /** 64 MiB hold a thousand uploads that wait, at the 64 KiB each that the parser reads ahead. */
 export const defaultWaiting: WaitingRoomLimits = { perSandbox: 1000, inAll: 10_000, bytesInAll: 64 * 2 ** 20 };
 
-export const defaultRetries: RetryOptions = { most: 3, firstDelayMs: 200, longestDelayMs: 800 };
+export const defaultRetries: RetryOptions = { most: 3, firstDelayMs: 200, longestDelayMs: 800, startingMs: 15_000 };

@@ -82,6 +82,19 @@ describe("a sleeping sandbox", () => {
     expect(cluster.api.read(sandboxes, { namespace: "default", name: "sleeper" })?.spec.operatingMode).toBeUndefined();
   });
 
+  test("is tried until what runs in it listens, which can be after its pod is ready", async () => {
+    const ip = TestCluster.nextIp();
+    await asleep("late-listener");
+    wakeOnWrite("late-listener", async (sandbox) => {
+      await cluster.pod(sandbox, ip);
+      // Longer than the attempts that a sandbox gets which has been up for long.
+      await sleep(500);
+      await cluster.serve((request, response) => response.end(request.url), { ip, port: pod.port });
+    });
+    const answers = await many(10, "late-listener");
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  });
+
   test("answers each once although its pod moves while they wait", async () => {
     const dead = TestCluster.nextIp();
     await asleep("mover");

@@ -13,6 +13,11 @@ export interface RetryOptions {
   readonly most: number;
   readonly firstDelayMs: number;
   readonly longestDelayMs: number;
+  /**
+   * How long requests to a Pod that was waited for are kept trying: one without a readiness probe is ready before what
+   * runs in it listens.
+   */
+  readonly startingMs: number;
 }
 
 export interface PathfinderOptions {
@@ -38,9 +43,14 @@ export interface Reached<T> {
   readonly connection: T;
 }
 
+/** Pods that may be starting at a time; the oldest are forgotten first. */
+const mostStarting = 10_000;
+
 /** Finds the way to a sandbox: waits until it is ready, connects, and looks again when it has moved meanwhile. */
 export class Pathfinder {
   readonly #options: PathfinderOptions;
+  /** Until when Pods that were waited for count as starting, by UID. */
+  readonly #starting = new Map<string, number>();
 
   constructor(options: PathfinderOptions) {
     this.#options = options;
@@ -55,22 +65,41 @@ export class Pathfinder {
     const { cancellation, heldBytes, open, check } = options;
     const hold = { bytes: heldBytes, signal: () => cancellation.signal };
     for (let attempt = 0; ; attempt += 1) {
-      const target = this.#options.gate.ready(route) ?? (await this.#options.gate.pass(route, hold));
+      const known = this.#options.gate.ready(route);
+      const target = known ?? (await this.#options.gate.pass(route, hold));
+      if (known === undefined) this.#noteStart(target);
       await check?.(target.sandbox);
       cancellation.throwIfCancelled();
       try {
         return { target, connection: await open(target) };
       } catch (error) {
         cancellation.throwIfCancelled();
-        await this.#beforeNext(error, attempt, options);
+        const isStarting = this.#options.scheduler.now() < (this.#starting.get(target.podUid) ?? 0);
+        await this.#beforeNext(error, { attempt, isStarting }, options);
       }
     }
   }
 
+  #noteStart({ podUid }: Target): void {
+    if (this.#starting.has(podUid)) return;
+    const { scheduler, retries } = this.#options;
+    const now = scheduler.now();
+    for (const [uid, until] of this.#starting) {
+      if (until > now && this.#starting.size < mostStarting) break;
+      this.#starting.delete(uid);
+    }
+    this.#starting.set(podUid, now + retries.startingMs);
+  }
+
   /** Throws the error when there is no next attempt. */
-  async #beforeNext<T>(error: unknown, attempt: number, { visit, cancellation }: ReachOptions<T>): Promise<void> {
+  async #beforeNext<T>(
+    error: unknown,
+    { attempt, isStarting }: { readonly attempt: number; readonly isStarting: boolean },
+    { visit, cancellation }: ReachOptions<T>,
+  ): Promise<void> {
     const { metrics, scheduler, retries } = this.#options;
-    if (!(error instanceof DialError) || attempt >= retries.most) throw error;
+    if (!(error instanceof DialError)) throw error;
+    if (attempt >= retries.most && !isStarting) throw error;
     metrics.retried(visit.namespace, error.stale);
     // An address that went to another needs no pause: the gate holds until there is a new one.
     if (error.stale) return;
