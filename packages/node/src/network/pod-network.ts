@@ -142,7 +142,7 @@ async function link({ netns, address, name, bridge, gateway }: Link): Promise<vo
     [],
     [
       `netns add ${netns}`,
-      `link add ${name} type veth peer name eth0 netns ${netns}`,
+      `link add ${name} type veth peer name eth0 address ${hardwareOf(address)} netns ${netns}`,
       `link set ${name} master ${bridge} up`,
     ],
   );
@@ -157,6 +157,10 @@ async function link({ netns, address, name, bridge, gateway }: Link): Promise<vo
     ],
   );
 }
+
+/** The same for the same address: the machine would look for a Sandbox's next Pod where its last one was. */
+const hardwareOf = (address: string): string =>
+  ["02", "a5", ...address.split(".").map((part) => Number(part).toString(16).padStart(2, "0"))].join(":");
 
 /** Rules that are there are for Pods that run: they hold until new ones are made. */
 async function guard(place: FirewallPlace): Promise<void> {
