@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { build } from "esbuild";
 
 /**
@@ -8,9 +9,7 @@ import { build } from "esbuild";
  */
 const root = `${import.meta.dirname}/..`;
 
-// Parts are named by their content: those of earlier builds would stay for ever.
-rmSync(`${root}/dist/lib`, { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: { main: "packages/cli/src/main.ts" },
   outdir: "dist/lib",
@@ -22,6 +21,7 @@ await build({
   conditions: ["source"],
   external: ["@lydell/node-pty", "koffi"],
   sourcemap: true,
+  metafile: true,
   legalComments: "none",
   outExtension: { ".js": ".mjs" },
   banner: {
@@ -29,6 +29,17 @@ await build({
   },
   logLevel: "warning",
 });
+
+/**
+ * Parts are named by their content, and a box that runs loads some of them late: those of earlier builds stay for as long
+ * as a box may be expected to.
+ */
+const keepMs = 7 * 24 * 3_600_000;
+const made = new Set(Object.keys(metafile.outputs).map((path) => basename(path)));
+for (const name of readdirSync(`${root}/dist/lib`)) {
+  const path = `${root}/dist/lib/${name}`;
+  if (!made.has(name) && Date.now() - statSync(path).mtimeMs > keepMs) rmSync(path);
+}
 
 /** The launcher finds the Node that npm carried, wherever the folder was moved to. */
 const launcher = `#!/bin/sh
