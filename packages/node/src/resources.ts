@@ -61,7 +61,7 @@ export const storageClasses: Resource<StorageClass> = {
   namespaced: false,
 };
 export const services: Resource<Service> = { ...core, kind: "Service", plural: "services" };
-export const namespaces: Resource<KubeObject> = {
+export const namespaces: Resource = {
   apiVersion: "v1",
   kind: "Namespace",
   plural: "namespaces",
