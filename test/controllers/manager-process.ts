@@ -26,11 +26,11 @@ export class ManagerProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #waiting = new Set<() => void>();
 
-  constructor(kubeconfig: string, flags: readonly string[] = []) {
+  constructor(kubeconfig: string, flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
     const node = ["--conditions=source", "--disable-warning=ExperimentalWarning"];
     this.#child = spawn(process.execPath, [...node, main, "manager", ...quietFlags, ...flags], {
       stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, KUBECONFIG: kubeconfig },
+      env: { ...process.env, ...env, KUBECONFIG: kubeconfig },
     });
     this.exited = once(this.#child, "exit").then(([code]) => (typeof code === "number" ? code : undefined));
     const input = createInterface({ input: this.#child.stdout ?? process.stdin });

@@ -1,6 +1,10 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { type SandboxClaim, sandboxClaims, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
 import { createApiServer } from "@agent-sandbox/apiserver";
 import {
@@ -28,6 +32,7 @@ const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
 
 const owned = new AsyncDisposableStack();
 let client: Client;
+let collector: { readonly url: string; readonly received: string[] };
 let kubeconfig: string;
 let folder: string;
 let claims: Informer<SandboxClaim>;
@@ -35,6 +40,7 @@ let leaseCache: Informer<Lease>;
 
 beforeAll(async () => {
   folder = owned.adopt(mkdtempSync(join(tmpdir(), "manager-")), (path) => rmSync(path, { recursive: true }));
+  collector = await openCollector();
   const server = owned.use(await createApiServer({ nodeName: "node-1" }));
   kubeconfig = join(folder, "kubeconfig");
   (await server.listen()).writeKubeconfig(kubeconfig);
@@ -58,6 +64,23 @@ beforeAll(async () => {
   }
 });
 afterAll(() => owned.disposeAsync());
+
+/** Takes spans, and keeps what was sent. */
+async function openCollector(): Promise<typeof collector> {
+  const received: string[] = [];
+  const server = owned.adopt(
+    createServer((request, response) => {
+      const take = async (): Promise<void> => {
+        received.push(`${request.url} ${await text(request)}`);
+        response.end("{}");
+      };
+      void take();
+    }),
+    (open) => void open.close(),
+  );
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+}
 
 async function until<T extends KubeObject>(informer: Informer<T>, isIt: (object: T) => boolean): Promise<T> {
   const { promise, resolve } = Promise.withResolvers<T>();
@@ -85,7 +108,11 @@ function createClaim(name: string, namespace: string): Promise<SandboxClaim> {
 
 // The embedded server converts by itself, and lets nobody change its own definitions.
 const start = (): ManagerProcess =>
-  owned.use(new ManagerProcess(kubeconfig, ["--watch-namespaces=watched", "--enable-webhook=false"]));
+  owned.use(
+    new ManagerProcess(kubeconfig, ["--watch-namespaces=watched", "--enable-webhook=false", "--enable-tracing"], {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    }),
+  );
 
 const get = async (port: unknown, path: string): Promise<{ status: number; body: string }> => {
   const response = await fetch(`http://127.0.0.1:${String(port)}${path}`);
@@ -123,6 +150,7 @@ test("two managers: one works, the other takes over after a crash and after a cl
   const third = start();
   const { identity: last } = await third.said("manager started");
   expect(await second.stop()).toBe(0);
+  expect(collector.received.join()).toMatch(/^\/v1\/traces .*"name":"ReconcileSandboxClaim"/);
   await until(leaseCache, holds(last));
   await createClaim("three", "watched");
   await until(claims, isReady("three"));

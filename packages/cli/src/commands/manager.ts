@@ -5,10 +5,12 @@ import {
   flagTable,
   type IssueServingPair,
   type ManagerFlags,
+  OtlpTracing,
+  otlpSender,
   parseFlags,
   runManager,
 } from "@agent-sandbox/controllers";
-import { HttpTransport, loadDefault } from "@agent-sandbox/kube";
+import { HttpTransport, type Logger, loadDefault } from "@agent-sandbox/kube";
 import { pino } from "pino";
 import { CommandError } from "../command-error.ts";
 
@@ -39,19 +41,27 @@ async function run(flags: ManagerFlags, warnings: readonly string[], version: st
   const { access, error: noAccess } = await loadDefault(flags.kubeconfig === "" ? {} : { path: flags.kubeconfig });
   if (noAccess !== undefined) throw new CommandError(noAccess);
   const transport = new HttpTransport(access, { connections: flags["api-connections"] });
+  await using tracing = tracingOf(flags, log);
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.abort());
   // Unique also for two replicas that take themselves for the same host.
   const identity = `${hostname()}_${randomBytes(8).toString("hex")}`;
   const onServing = (ports: object): void => log.info({ ...ports, identity, server: access.server }, "manager started");
   try {
-    await runManager(
-      { flags, transport, namespace: access.namespace, identity, log, build, issue: issueServingPair, onServing },
-      stop.signal,
-    );
+    const issue = issueServingPair;
+    const around = { transport, namespace: access.namespace, identity, log, build, issue, onServing };
+    await runManager({ flags, ...around, ...(tracing && { tracing }) }, stop.signal);
+  } catch (error) {
+    log.error({ err: error }, "manager failed");
+    process.exitCode = 1;
   } finally {
     await transport.close();
   }
+}
+
+function tracingOf(flags: ManagerFlags, log: Logger): OtlpTracing | undefined {
+  const send = flags["enable-tracing"] ? otlpSender(process.env) : undefined;
+  return send && new OtlpTracing({ send, log });
 }
 
 function levelOf(flags: ManagerFlags): string {

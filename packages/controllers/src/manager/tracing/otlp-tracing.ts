@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import { type Logger, type Scheduler, systemScheduler } from "@agent-sandbox/kube";
+import { type TextMapPropagator, TraceFlags, type Tracer, trace } from "@opentelemetry/api";
+import type { Tracing } from "../../pass-trace.ts";
+import { otlpRequest } from "./otlp.ts";
+import { RecordedSpan, type SpanRecord } from "./recorded-span.ts";
+import { traceContext } from "./trace-context.ts";
+
+export interface OtlpTracingOptions {
+  /** Brings a request to the collector; rejects when it was not taken. */
+  readonly send: (request: object) => Promise<void>;
+  readonly log: Logger;
+  readonly scheduler?: Scheduler;
+}
+
+const service = "agent-sandbox-controller";
+const sendEveryMs = 5_000;
+const largestBatch = 512;
+/** More wait only while the collector is away: news of spans is then lost, memory is not. */
+const mostWaiting = 2_048;
+
+/** Spans go to a collector in batches. Nothing waits for them, and what cannot be sent is dropped. */
+export class OtlpTracing implements Tracing, AsyncDisposable {
+  readonly propagator: TextMapPropagator = traceContext;
+  readonly tracer: Tracer;
+  readonly #options: OtlpTracingOptions;
+  readonly #scheduler: Scheduler;
+  #waiting: SpanRecord[] = [];
+  #timer: Disposable | undefined;
+
+  constructor(options: OtlpTracingOptions) {
+    this.#options = options;
+    this.#scheduler = options.scheduler ?? systemScheduler;
+    const startSpan: Tracer["startSpan"] = (name, { attributes = {} } = {}, context) => {
+      const parent = context && trace.getSpanContext(context);
+      const traceId = parent?.traceId ?? randomBytes(16).toString("hex");
+      const state = parent?.traceState && { traceState: parent.traceState };
+      const spanId = randomBytes(8).toString("hex");
+      const own = { traceId, spanId, traceFlags: parent?.traceFlags ?? TraceFlags.SAMPLED, ...state };
+      return new RecordedSpan({
+        name,
+        attributes,
+        context: own,
+        parentSpanId: parent?.spanId,
+        now: () => this.#scheduler.date(),
+        onEnd: (record) => this.#keep(record),
+      });
+    };
+    this.tracer = { startSpan, startActiveSpan: refuseActive };
+  }
+
+  /** Sends what is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#timer?.[Symbol.dispose]();
+    while (this.#waiting.length > 0) await this.#sendBatch();
+  }
+
+  #keep(record: SpanRecord): void {
+    const isSampled = (record.context.traceFlags & TraceFlags.SAMPLED) !== 0;
+    if (!isSampled || this.#waiting.length >= mostWaiting) return;
+    this.#waiting.push(record);
+    this.#timer ??= this.#scheduler.schedule(sendEveryMs, () => void this.#sendAll());
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#sendBatch();
+    this.#timer = undefined;
+  }
+
+  async #sendBatch(): Promise<void> {
+    const batch = this.#waiting.splice(0, largestBatch);
+    try {
+      await this.#options.send(otlpRequest(service, batch));
+    } catch (error) {
+      this.#options.log.warn({ err: error, spans: batch.length }, "spans not sent");
+    }
+  }
+}
+
+function refuseActive(): never {
+  throw new Error("Cannot start an active span: passes carry their context with them");
+}
+
+/** Sends over HTTP as `OTEL_EXPORTER_OTLP_*` says; undefined when that names no collector. */
+export function otlpSender(env: Readonly<Record<string, string | undefined>>): OtlpTracingOptions["send"] | undefined {
+  const base = env["OTEL_EXPORTER_OTLP_ENDPOINT"]?.replace(/\/+$/, "");
+  const url = env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] ?? (base ? `${base}/v1/traces` : undefined);
+  if (url === undefined || url === "") return undefined;
+  const extra = (env["OTEL_EXPORTER_OTLP_HEADERS"] ?? "").split(",").flatMap((pair): [string, string][] => {
+    const at = pair.indexOf("=");
+    return at < 1 ? [] : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]];
+  });
+  const headers = { "content-type": "application/json", ...Object.fromEntries(extra) };
+  return async (request) => {
+    const signal = AbortSignal.timeout(10_000);
+    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(request), signal });
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`Cannot send spans to "${url}": status ${response.status}`);
+  };
+}
