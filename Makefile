@@ -27,8 +27,9 @@ down: setup ## Stop the box; its sandboxes keep running
 	@dist/agent-sandbox down
 
 .PHONY: build
-build: setup ## Build dist/agent-sandbox and sandboxd
+build: setup ## Build dist/agent-sandbox, sandboxd and gVisor's runsc
 	@$(NODE) scripts/build.ts --all
+	@packages/node/gvisor/build.sh dist
 
 .PHONY: gvisor
 gvisor: setup ## Build gVisor's runsc of today (two minutes the first time); the box prefers it
@@ -56,7 +57,7 @@ test-kube: setup-test ## The client and informer against a hostile API server
 	@$(NODE) scripts/test.ts kube
 test-api: setup-test ## The embedded API server with kubectl
 	@$(NODE) scripts/test.ts apiserver
-test-node: setup-test ## The embedded node with real runc (needs root)
+test-node: setup-test ## The embedded node with real runc and gVisor (needs root)
 	@$(NODE) scripts/test.ts node
 test-controllers: setup-test ## The controllers on the embedded and on a real API server
 	@$(NODE) scripts/test.ts controllers

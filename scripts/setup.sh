@@ -26,6 +26,8 @@ kubectl|kubernetes-client|an outside judge of the API server
 setpriv|util-linux|ends test servers with the test that started them
 flock|util-linux|lets one build at a time fill a cache
 python3|python3|runs the Python client, a judge of the API server
+docker-registry|docker-registry|serves images to the tests
+busybox|busybox-static|a small image for the tests
 '
 
 # Debian keeps some of these in folders that only root's login shells have on their PATH.

@@ -123,8 +123,11 @@ export const checks: readonly Suite[] = [
   nodeScript("protobuf shapes", "packages/apiserver/generate/protobuf.ts", "--check"),
 ];
 
-/** Minutes on a machine that has never built them, so it starts first; nothing when they are there. */
-export const kubernetesBuild: Suite = step("kubernetes build", "bash", "test/kube-apiserver/build.sh");
+/** Minutes on a machine that has never built them, so they start first; next to nothing when they are there. */
+export const builds: readonly Suite[] = [
+  step("kubernetes build", "bash", "test/kube-apiserver/build.sh"),
+  step("gVisor build", "bash", "packages/node/gvisor/build.sh", "dist"),
+];
 
 // The longest first: it is what the whole run waits for.
 const vitestProjects: readonly Suite[] = [
