@@ -58,8 +58,13 @@ export function startControllers(options: ControllersOptions): RunningController
   const owned = new AsyncDisposableStack();
   const informers = owned.use(new Informers({ client, log }));
   const fence = owned.use(new Fence({ informers }));
-  const recorder = (name: ControllerName): EventRecorder =>
-    owned.use(new EventRecorder({ client, log, controller: `${name}-controller`, instance: options.instance }));
+  const recorders: EventRecorder[] = [];
+  owned.defer(() => stopTogether(recorders));
+  const recorder = (name: ControllerName): EventRecorder => {
+    const made = new EventRecorder({ client, log, controller: `${name}-controller`, instance: options.instance });
+    recorders.push(made);
+    return made;
+  };
   const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
   const traced = options.tracing && { tracing: options.tracing };
   const shared = { informers, fence, log, ...scope };
@@ -92,8 +97,13 @@ export function startControllers(options: ControllersOptions): RunningController
       startClaimController({ ...shared, ...traced, ...own("sandboxclaim"), ...options.claims, ...told }),
     );
   }
-  for (const controller of controllers) owned.use(controller);
+  owned.defer(() => stopTogether(controllers));
   const ready = Promise.all(controllers.map((controller) => controller.ready)).then(() => undefined);
   ready.catch(() => undefined);
   return { ready, sandboxes: informers.get(sandboxes, scope), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Whoever follows waits for the slowest, not for the sum. */
+async function stopTogether(parts: readonly AsyncDisposable[]): Promise<void> {
+  await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()));
 }
