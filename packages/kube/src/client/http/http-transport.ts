@@ -112,7 +112,8 @@ export class HttpTransport implements Transport {
     pool: "requests" | "watches",
     extra: { readonly credential: Credential; readonly headers: Record<string, string> },
   ): Promise<{ exchange: Exchange; head: Head; done: () => void }> {
-    const dispatcher = (await this.#poolsFor(extra.credential))[pool];
+    const pools = this.#openPools(extra.credential) ?? (await this.#poolsFor(extra.credential));
+    const dispatcher = pools[pool];
     const exchange = new Exchange(dispatcher, this.#dispatchOptions(request, extra), request.signal);
     const { requestTimeoutMs } = this.#options;
     const timer = setTimeout(() => exchange.abort(`no whole answer within ${requestTimeoutMs} ms`), requestTimeoutMs);
@@ -150,12 +151,20 @@ export class HttpTransport implements Transport {
   }
 
   /** Connections belong to one client certificate: another one needs connections of its own. */
-  async #poolsFor({ certificate }: Credential): Promise<Pools> {
-    // Loaded when first needed: it takes 0.1 s, which a process that talks to an API server of its own never pays.
-    const { Pool } = await import("./undici-pool.ts");
+  #openPools({ certificate }: Credential): Pools | undefined {
     if (this.#closed) throw new KubeError("Unreachable", `Cannot reach "${this.#origin}": the client is closed`);
     const current = this.#pools;
-    if (current?.certificate?.cert === certificate?.cert && current !== undefined) return current;
+    return current?.certificate?.cert === certificate?.cert ? current : undefined;
+  }
+
+  /** Not asked for each request: an import costs a tenth of a request's processor time, also the second time. */
+  async #poolsFor(credential: Credential): Promise<Pools> {
+    // Loaded when first needed: it takes 0.1 s, which a process that talks to an API server of its own never pays.
+    const { Pool } = await import("./undici-pool.ts");
+    const open = this.#openPools(credential);
+    if (open !== undefined) return open;
+    const { certificate } = credential;
+    const current = this.#pools;
     const { connections, connectTimeoutMs } = this.#options;
     const { serverName, insecure } = this.#access.tls;
     const shared: Pool.Options = {
