@@ -127,17 +127,22 @@ export class StormWorld implements AsyncDisposable {
         this.#sandboxes.size === this.#kept.size + pools.length * replicas &&
         this.#sandboxes.list().every(isReady) &&
         this.#pods.size === this.#sandboxes.size;
-      if (isWhole) resolve();
+      // The numbers alone can be right by chance: one member too few while a Sandbox is still to be collected.
+      if (isWhole && this.#leftovers().length === 0) resolve();
     };
     using _subscriptions = this.#onChange(look);
     look();
     await promise;
   }
 
-  /** What is wrong with the world that is left, in words. */
+  /** What went wrong on the way, and what is wrong with the world that is left, in words. */
   problems(): string[] {
+    return [...this.ledger.broken, ...this.#leftovers()];
+  }
+
+  #leftovers(): string[] {
     const owners = this.#sandboxes.list().map((sandbox) => ({ sandbox, owner: controllerOf(sandbox) }));
-    const problems = [...this.ledger.broken];
+    const problems: string[] = [];
     for (const { metadata, status } of this.#claims.list()) {
       const own = owners.filter(({ owner }) => owner?.uid === metadata.uid);
       const [bound] = own;
