@@ -55,7 +55,8 @@ test.skipIf(cannotRun)("what a Pod writes to a claim is there for the next, unti
   });
   expect((await stat(folder)).isDirectory()).toBe(true);
   await client.delete(volumeClaims, { namespace, name: "data" });
-  await expect.poll(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` })).toBeUndefined();
+  const volume = { name: `pvc-${metadata?.uid}` };
+  await expect.poll(() => server.read(persistentVolumes, volume), { timeout: 30_000 }).toBeUndefined();
   expect(existsSync(folder)).toBe(false);
 });
 
