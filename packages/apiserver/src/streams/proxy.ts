@@ -1,4 +1,4 @@
-import { request as ask, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -28,7 +28,9 @@ export async function proxy(call: ProxyCall, response: ServerResponse): Promise<
   connection.destroy();
 }
 
-function answerOf({ request }: ProxyCall, connection: Duplex): Promise<IncomingMessage> {
+async function answerOf({ request }: ProxyCall, connection: Duplex): Promise<IncomingMessage> {
+  // Only when it is needed: loading it takes a fifth of the server's start.
+  const { request: ask } = await import("node:http");
   return new Promise((resolve, reject) => {
     const passed = ask({
       createConnection: () => connection,
