@@ -11,9 +11,9 @@ if (suites.length === 0) {
 
 /** A suite that is asked for by name is always run, and so are all of them with `FRESH=1`. */
 function allSuites(): Suite[] {
-  if (process.env["FRESH"] === "1") return [...builds, ...checks, ...tests];
   const state = stateOfTheWorld();
-  const all = state === undefined ? tests : tests.map((suite) => remembered(suite, state));
+  const fresh = process.env["FRESH"] === "1";
+  const all = state === undefined ? tests : tests.map((suite) => remembered(suite, state, { fresh }));
   return [...builds, ...checks, ...all];
 }
 
