@@ -28,6 +28,7 @@ flock|util-linux|lets one build at a time fill a cache
 python3|python3|runs the Python client, a judge of the API server
 docker-registry|docker-registry|serves images to the tests
 busybox|busybox-static|a small image for the tests
+chromium|chromium|opens what runs in a sandbox, as a person would
 '
 
 # Debian keeps some of these in folders that only root's login shells have on their PATH.
