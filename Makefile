@@ -83,8 +83,8 @@ test-api-fuzz: setup-test ## Ten minutes of nonsense for the embedded API server
 test-api-crash: setup-test ## 200 rounds of kill -9 in a storm of writes
 	@CRASH_ROUNDS=200 vitest run --project apiserver crash-storm
 
-.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane
-bench: bench-kube bench-api bench-controllers bench-data-plane ## Run every benchmark and rewrite bench/RESULTS.md
+.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node
+bench: bench-kube bench-api bench-controllers bench-data-plane bench-node ## Run every benchmark and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
 bench-kube: setup-test ## Our informer beside a bare HTTP loop
 	@$(NODE) bench/kube.ts
@@ -97,6 +97,9 @@ bench-controllers: setup-test ## Warm and cold claims on the embedded and on a r
 
 bench-data-plane: setup-test ## The router beside a plain splice and a direct connection
 	@$(NODE) bench/data-plane.ts
+
+bench-node: setup-test ## Pods of the embedded node beside bare runc and gVisor (needs root)
+	@$(NODE) bench/node.ts
 
 .PHONY: deploy
 deploy: manifests ## Apply the CRDs to the cluster kubectl points at

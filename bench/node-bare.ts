@@ -1,0 +1,132 @@
+/**
+ * The other arm: the same OCI runtimes, called as a person would. The bundle is that of a Pod of the box (the same seccomp
+ * profile, capabilities, limits, mounts and namespaces), over a root filesystem of its own from the same layers, mounted
+ * once. Only the network differs: an empty namespace that the runtime makes itself.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OciSpec } from "../packages/node/src/oci/spec.ts";
+import type { OciRuntime } from "../packages/node/src/runtime/oci-runtime.ts";
+import { openRuntimes } from "../packages/node/src/runtime/open-runtimes.ts";
+import { detectCgroups, removeCgroup } from "../packages/node/src/system/cgroups.ts";
+import { mountOverlay, mountsUnder, unmount } from "../packages/node/src/system/mounts.ts";
+import type { RuntimeName } from "./node-box.ts";
+
+export interface BareTimes {
+  /** From the start of the runtime's process to the first byte of output. */
+  readonly outputMs: number;
+  /** To its end, with the container removed. */
+  readonly endMs: number;
+}
+
+const cgroup = "/bench-node-bare";
+
+export class BareRuntimes implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #spec: OciSpec;
+  readonly #runtimes: ReadonlyMap<string, OciRuntime>;
+  #count = 0;
+
+  private constructor(folder: string, spec: OciSpec, runtimes: ReadonlyMap<string, OciRuntime>) {
+    this.#folder = folder;
+    this.#spec = spec;
+    this.#runtimes = runtimes;
+  }
+
+  /** @param pod The folder of a running Pod of the box. */
+  static async open(pod: string): Promise<BareRuntimes> {
+    const folder = mkdtempSync("/var/tmp/bench-node-");
+    const container = "containers/main";
+    const rootfs = join(folder, container, "rootfs");
+    for (const path of [rootfs, join(folder, "upper"), join(folder, "work")]) mkdirSync(path, { recursive: true });
+    for (const name of ["etc", "containers/main/messages"])
+      cpSync(join(pod, name), join(folder, name), { recursive: true });
+    const lower = [lowerOf(join(pod, container, "rootfs"))];
+    await mountOverlay(rootfs, { lower, upper: join(folder, "upper"), work: join(folder, "work") });
+    const text = readFileSync(join(pod, container, "bundle/config.json"), "utf8").replaceAll(pod, folder);
+    const { present } = await openRuntimes({ runDir: join(folder, "run") });
+    return new BareRuntimes(folder, JSON.parse(text) as OciSpec, present);
+  }
+
+  /** `runc run`, to its end. */
+  async run(runtime: RuntimeName, command: readonly string[]): Promise<BareTimes> {
+    const { program, args, id } = this.#prepare(runtime, command);
+    const started = performance.now();
+    const child = spawn(program, [...args, id], { stdio: ["ignore", "pipe", "inherit"] });
+    const exited = once(child, "exit");
+    let outputMs = Number.NaN;
+    child.stdout.once("data", () => {
+      outputMs = performance.now() - started;
+    });
+    const [code] = (await exited) as [number | null];
+    const endMs = performance.now() - started;
+    if (code !== 0) throw new Error(`Cannot measure: bare ${runtime} run gave ${code}`);
+    return { outputMs, endMs };
+  }
+
+  /** `runc run --detach`: a container that stays. Returns its id. */
+  async start(runtime: RuntimeName, command: readonly string[]): Promise<string> {
+    const { program, args, id } = this.#prepare(runtime, command);
+    const child = spawn(program, [...args, "--detach", id], { stdio: "ignore" });
+    const [code] = (await once(child, "exit")) as [number | null];
+    if (code !== 0) throw new Error(`Cannot measure: bare ${runtime} run --detach gave ${code}`);
+    return id;
+  }
+
+  /** `runc exec`, to its end; returns the time taken. */
+  async exec(runtime: RuntimeName, id: string, command: readonly string[]): Promise<number> {
+    const { program, globalArgs } = this.#runtime(runtime);
+    const started = performance.now();
+    const child = spawn(program, [...globalArgs, "exec", id, ...command], { stdio: ["ignore", "pipe", "inherit"] });
+    const [code] = (await once(child, "exit")) as [number | null];
+    if (code !== 0) throw new Error(`Cannot measure: bare ${runtime} exec gave ${code}`);
+    return performance.now() - started;
+  }
+
+  async remove(runtime: RuntimeName, id: string): Promise<void> {
+    await this.#runtime(runtime).remove(id);
+  }
+
+  cgroupOf(id: string): string {
+    return `${cgroup}/${id}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const runtime of this.#runtimes.values()) for (const id of await runtime.list()) await runtime.remove(id);
+    await removeCgroup(await detectCgroups(), cgroup);
+    await unmount(await mountsUnder(this.#folder));
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #runtime(name: RuntimeName): OciRuntime {
+    const runtime = this.#runtimes.get(name);
+    if (runtime === undefined) throw new Error(`Cannot measure: no ${name} works here`);
+    return runtime;
+  }
+
+  #prepare(name: RuntimeName, command: readonly string[]): { program: string; args: readonly string[]; id: string } {
+    this.#count += 1;
+    const id = `bare-${this.#count}`;
+    const bundle = join(this.#folder, id);
+    const namespaces = this.#spec.linux.namespaces.map(({ type }) => ({ type }));
+    const linux = { ...this.#spec.linux, namespaces, cgroupsPath: this.cgroupOf(id) };
+    const process = { ...this.#spec.process, args: command };
+    const runtime = this.#runtime(name);
+    mkdirSync(bundle);
+    const spec = runtime.adaptSpec({ ...this.#spec, linux, process });
+    writeFileSync(join(bundle, "config.json"), JSON.stringify(spec));
+    const { program, args } = runtime.runCommand;
+    return { program, args: [...args, "run", "--bundle", bundle], id };
+  }
+}
+
+function lowerOf(rootfs: string): string {
+  const line = readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .find((one) => one.split(" ")[4] === rootfs);
+  const lower = /lowerdir=([^,:]+)/.exec(line ?? "")?.[1];
+  if (lower === undefined) throw new Error(`Cannot measure: no overlay at "${rootfs}"`);
+  return lower;
+}

@@ -1,0 +1,127 @@
+/** The box of the benchmark, as it is shipped, and a client of it in this process: over HTTPS, with a watch. */
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { Agent, get } from "node:https";
+import { PassThrough } from "node:stream";
+import type { Pod } from "@agent-sandbox/api";
+import {
+  type Client,
+  type ClusterAccess,
+  createClient,
+  HttpTransport,
+  Informers,
+  loadDefault,
+} from "@agent-sandbox/kube";
+import { execProtocol, runExec } from "../packages/cli/src/client/exec-channel.ts";
+import { openSocket } from "../packages/cli/src/client/pod-socket.ts";
+import { requestOptions } from "../packages/cli/src/client/raw-request.ts";
+import { pods } from "../packages/node/src/resources.ts";
+import { Box, buildCommandLine } from "../test/e2e/box.ts";
+
+export type RuntimeName = "runc" | "gvisor";
+
+const namespace = "default";
+const patienceMs = 60_000;
+
+interface Wait {
+  readonly name: string;
+  readonly until: (pod: Pod | undefined) => boolean;
+  readonly resolve: (atMs: number) => void;
+}
+
+export class NodeBox implements AsyncDisposable {
+  readonly dataDir: string;
+  readonly #owned: AsyncDisposableStack;
+  readonly #access: ClusterAccess;
+  readonly #client: Client;
+  readonly #agent: Agent = new Agent({ keepAlive: true });
+  readonly #waits = new Set<Wait>();
+
+  private constructor(dataDir: string, access: ClusterAccess, owned: AsyncDisposableStack) {
+    this.dataDir = dataDir;
+    this.#access = access;
+    this.#owned = owned;
+    owned.defer(() => this.#agent.destroy());
+    this.#client = createClient(new HttpTransport(access), { fieldManager: "bench" });
+    owned.defer(() => this.#client.close());
+    const informers = owned.use(new Informers({ client: this.#client }));
+    const cache = informers.get(pods, { namespace });
+    cache.subscribe(() => {
+      const now = performance.now();
+      for (const wait of this.#waits) {
+        if (!wait.until(cache.get(`${namespace}/${wait.name}`))) continue;
+        this.#waits.delete(wait);
+        wait.resolve(now);
+      }
+    });
+  }
+
+  static async start(): Promise<NodeBox> {
+    buildCommandLine();
+    // Not in /tmp, which is memory on many machines: writes must reach a disk.
+    process.env["TMPDIR"] ??= "/var/tmp";
+    await using starting = new AsyncDisposableStack();
+    const box = starting.use(await Box.make());
+    const { code, stderr } = await box.up();
+    if (code !== 0) throw new Error(`Cannot measure: the box does not start: ${stderr}`);
+    const { access, error } = await loadDefault({ path: box.kubeconfig });
+    if (error !== undefined) throw new Error(`Cannot measure: ${error}`);
+    return new NodeBox(box.dataDir, access, starting.move());
+  }
+
+  async create(name: string, runtime: RuntimeName, command: readonly string[]): Promise<Pod> {
+    const container = { name: "main", image: "host", command };
+    const spec = { runtimeClassName: runtime, restartPolicy: "Never", containers: [container] };
+    return await this.#client.create(pods, { metadata: { name, namespace }, spec } as unknown as Pod);
+  }
+
+  /** When the watch has shown the Pod running. */
+  running(name: string): Promise<number> {
+    return this.#until(name, (pod) => pod?.status?.phase === "Running");
+  }
+
+  /** When the first byte of the Pod's output has arrived here. */
+  async firstOutput(name: string): Promise<number> {
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?follow=true`;
+    const { url, ...options } = await requestOptions(this.#access, path);
+    const [response] = (await once(get(url, { ...options, agent: this.#agent }), "response")) as [IncomingMessage];
+    await once(response, "data");
+    const now = performance.now();
+    response.destroy();
+    return now;
+  }
+
+  /** Runs a command as kubectl does, on a connection of its own; returns its exit code. */
+  async exec(name: string, command: readonly string[]): Promise<number> {
+    const query = new URLSearchParams({ stdout: "true", stderr: "true" });
+    for (const word of command) query.append("command", word);
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/exec?${query.toString()}`;
+    const socket = await openSocket(this.#access, path, execProtocol);
+    const stdout = new PassThrough().resume();
+    return await runExec(socket, { stdin: undefined, stdout, stderr: new PassThrough().resume() });
+  }
+
+  /** Ends the Pod and waits until nothing of it is left. */
+  async remove(name: string): Promise<void> {
+    const gone = this.#until(name, (pod) => pod === undefined);
+    await this.#client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
+    await gone;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+
+  async #until(name: string, until: Wait["until"]): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const wait: Wait = { name, until, resolve };
+    this.#waits.add(wait);
+    const timer = setTimeout(() => reject(new Error(`Cannot measure: Pod "${name}" does not come about`)), patienceMs);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waits.delete(wait);
+    }
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Pods of the embedded node beside the bare OCI runtimes. The box is a process of its own, as it is shipped; the client is
+ * this one, over HTTPS, and learns from a watch. The bare arms call the same runtime on the same bundle (see
+ * `node-bare.ts`), and every round measures all arms in turn.
+ *
+ * - `cold_ratio_*`: Pod created → Running seen by the watch, divided by `run` of `true` to its end, the median of the rounds.
+ * - `*_running_ms`, `*_output_ms`: Pod created → Running, → first byte of its output; `bare_*`: of the runtime alone.
+ * - `exec_over_bare_ms`: `true` by exec through the API, on a new connection each time, less bare `runc exec`.
+ * - `monitor_pss_mib`, `idle_*`: what one idle Pod of fifty has in memory, beside what the bare runtime has.
+ * - `pods50_all_running_ms`: fifty Pods created at once until the last is Running.
+ *
+ * `BENCH_ROUNDS` sets how often each is measured.
+ */
+import { join } from "node:path";
+import { layoutOf, podPaths } from "../packages/node/src/layout.ts";
+import { BareRuntimes } from "./node-bare.ts";
+import { NodeBox, type RuntimeName } from "./node-box.ts";
+import { type Footprint, footprintOfCgroup, footprintOfMonitors } from "./node-memory.ts";
+import { type Figures, formatTable, median, ratioOf, writeResults } from "./report.ts";
+
+const rounds = Number(process.env["BENCH_ROUNDS"] ?? 20);
+const warmUps = 3;
+const runtimes = ["runc", "gvisor"] as const satisfies readonly RuntimeName[];
+const many = 50;
+const talkative = ["sh", "-c", "echo ready; exec sleep infinity"];
+const idle = ["sleep", "infinity"];
+
+/** By arm, in milliseconds, a value for each round. */
+type Samples = Readonly<Record<string, number[]>>;
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+async function coldPod(box: NodeBox, runtime: RuntimeName, name: string): Promise<{ running: number; output: number }> {
+  const running = box.running(name);
+  const started = performance.now();
+  await box.create(name, runtime, talkative);
+  const runningAt = await running;
+  const outputAt = await box.firstOutput(name);
+  await box.remove(name);
+  return { running: runningAt - started, output: outputAt - started };
+}
+
+async function execPod(box: NodeBox, name: string): Promise<number> {
+  const started = performance.now();
+  const code = await box.exec(name, ["true"]);
+  if (code !== 0) throw new Error(`Cannot measure: exec gave ${code}`);
+  return performance.now() - started;
+}
+
+async function oneRound(box: NodeBox, bare: BareRuntimes, stays: { pod: string; bare: string }, round: number) {
+  const arms: [string, () => Promise<Record<string, number>>][] = runtimes.flatMap((runtime) => [
+    [
+      `${runtime} pod`,
+      async () => {
+        const { running, output } = await coldPod(box, runtime, `cold-${runtime}-${round}`);
+        return { [`${runtime}_running`]: running, [`${runtime}_output`]: output };
+      },
+    ],
+    [`${runtime} true`, async () => ({ [`bare_${runtime}_run`]: (await bare.run(runtime, ["true"])).endMs })],
+    [
+      `${runtime} echo`,
+      async () => ({ [`bare_${runtime}_output`]: (await bare.run(runtime, ["echo", "ready"])).outputMs }),
+    ],
+  ]);
+  arms.push(["exec pod", async () => ({ exec: await execPod(box, stays.pod) })]);
+  arms.push(["exec bare", async () => ({ bare_exec: await bare.exec("runc", stays.bare, ["true"]) })]);
+  if (round % 2 === 1) arms.reverse();
+  const taken: Record<string, number> = {};
+  for (const [, measure] of arms) Object.assign(taken, await measure());
+  return taken;
+}
+
+async function measureRounds(box: NodeBox, bare: BareRuntimes, pod: string): Promise<Samples> {
+  const stays = { pod, bare: await bare.start("runc", idle) };
+  const samples: Record<string, number[]> = {};
+  for (let round = 0; round < rounds + warmUps; round += 1) {
+    const taken = await oneRound(box, bare, stays, round);
+    if (round < warmUps) continue;
+    for (const [arm, value] of Object.entries(taken)) (samples[arm] ??= []).push(value);
+  }
+  await bare.remove("runc", stays.bare);
+  return samples;
+}
+
+/** Fifty at once; then, while they idle, what each of them takes. */
+async function measureMany(box: NodeBox, bare: BareRuntimes, runtime: RuntimeName): Promise<Figures> {
+  const names = Array.from({ length: many }, (_, at) => `many-${runtime}-${at}`);
+  const started = performance.now();
+  const running = names.map((name) => box.running(name));
+  const created = await Promise.all(names.map((name) => box.create(name, runtime, idle)));
+  const taken = (await Promise.all(running)).map((at) => at - started);
+  const layout = layoutOf(box.dataDir);
+  const uids = created.map(({ metadata }) => metadata?.uid ?? "");
+  const pods = await Promise.all(uids.map((uid) => footprintOfCgroup(podPaths(layout, uid).cgroup)));
+  const monitors = uids.map(footprintOfMonitors);
+  await Promise.all(names.map((name) => box.remove(name)));
+  const ids: string[] = [];
+  for (let at = 0; at < many; at += 1) ids.push(await bare.start(runtime, idle));
+  const bares = await Promise.all(ids.map((id) => footprintOfCgroup(bare.cgroupOf(id))));
+  for (const id of ids) await bare.remove(runtime, id);
+  const suffix = runtime === "runc" ? "" : `_${runtime}`;
+  return {
+    [`pods50_all_running_ms${suffix}`]: Math.max(...taken),
+    [`pods50_running_p50_ms${suffix}`]: median(taken),
+    [`pods50_running_p90_ms${suffix}`]: percentile(taken, 0.9),
+    [`monitor_pss_mib${suffix}`]: percentile(
+      monitors.map(({ pssMib }) => pssMib),
+      0.9,
+    ),
+    ...describe(
+      `idle_${runtime}_pod`,
+      pods.map((own, at) => plus(own, monitors[at])),
+    ),
+    ...describe(`idle_${runtime}_bare`, bares),
+  };
+}
+
+function plus(one: Footprint, other: Footprint = { processes: 0, pssMib: 0 }): Footprint {
+  return { processes: one.processes + other.processes, pssMib: one.pssMib + other.pssMib };
+}
+
+function describe(name: string, footprints: readonly Footprint[]): Figures {
+  return {
+    [`${name}_processes`]: median(footprints.map(({ processes }) => processes)),
+    [`${name}_pss_mib`]: median(footprints.map(({ pssMib }) => pssMib)),
+  };
+}
+
+function figuresOf(samples: Samples): Figures {
+  const of = (arm: string): number[] => samples[arm] ?? [];
+  const figures: Record<string, number> = {
+    cold_ratio_runc: ratioOf(of("runc_running"), of("bare_runc_run")).median,
+    cold_ratio_runsc: ratioOf(of("gvisor_running"), of("bare_gvisor_run")).median,
+    output_ratio_runc: ratioOf(of("runc_output"), of("bare_runc_output")).median,
+    output_ratio_runsc: ratioOf(of("gvisor_output"), of("bare_gvisor_output")).median,
+    exec_over_bare_ms: median(of("exec").map((value, at) => value - (of("bare_exec")[at] ?? Number.NaN))),
+  };
+  for (const [arm, values] of Object.entries(samples)) {
+    figures[`${arm}_p50_ms`] = median(values);
+    figures[`${arm}_p90_ms`] = percentile(values, 0.9);
+  }
+  return figures;
+}
+
+await using box = await NodeBox.start();
+const first = await box.create("stays", "runc", idle);
+await box.running("stays");
+await using bare = await BareRuntimes.open(join(layoutOf(box.dataDir).podsDir, first.metadata?.uid ?? ""));
+const samples = await measureRounds(box, bare, "stays");
+const figures = {
+  ...figuresOf(samples),
+  ...(await measureMany(box, bare, "runc")),
+  ...(await measureMany(box, bare, "gvisor")),
+};
+console.log(
+  "Bare: `runc run` and `runsc run` on the Pod's own bundle (the same layers, overlay, seccomp, capabilities, limits, mounts\n" +
+    "and namespaces, the network's empty), the overlay mounted once. Ours: from the API request to the watch's event.\n",
+);
+const rows = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(4))]);
+console.log(`${formatTable(["figure", "value"], rows)}\n\n${writeResults("node", figures)}`);
