@@ -1,6 +1,6 @@
 import { silentLogger } from "@agent-sandbox/kube";
 import { VirtualClock } from "@agent-sandbox/kube/testing";
-import { ROOT_CONTEXT, trace } from "@opentelemetry/api";
+import { ROOT_CONTEXT, SpanKind, trace } from "@opentelemetry/api";
 import { describe, expect, test } from "vitest";
 import { PassTrace } from "../../pass-trace.ts";
 import { OtlpTracing, otlpSender } from "./otlp-tracing.ts";
@@ -67,6 +67,21 @@ describe("OtlpTracing", () => {
     await tracing[Symbol.asyncDispose]();
     const sizes = sent.map((request) => JSON.stringify(request).split('"loud"').length - 1);
     expect(sizes).toEqual([512, 512, 512, 512]);
+  });
+
+  test("tells the kind of a span, and sends under the name it was given", async () => {
+    const sent: object[] = [];
+    const send = async (request: object): Promise<void> => void sent.push(request);
+    await using tracing = new OtlpTracing({ send, log: silentLogger, service: "sandbox-router" });
+    tracing.tracer.startSpan("inner").end();
+    tracing.tracer.startSpan("HTTP GET", { kind: SpanKind.SERVER }).end();
+    await tracing[Symbol.asyncDispose]();
+    const spans = [
+      { name: "inner", kind: 1 },
+      { name: "HTTP GET", kind: 2 },
+    ];
+    const resource = { attributes: [{ key: "service.name", value: { stringValue: "sandbox-router" } }] };
+    expect(sent).toMatchObject([{ resourceSpans: [{ resource, scopeSpans: [{ spans }] }] }]);
   });
 
   test("goes on when the collector is away", async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Logger, type Scheduler, systemScheduler } from "@agent-sandbox/kube";
-import { type TextMapPropagator, TraceFlags, type Tracer, trace } from "@opentelemetry/api";
+import { SpanKind, type TextMapPropagator, TraceFlags, type Tracer, trace } from "@opentelemetry/api";
 import type { Tracing } from "../../pass-trace.ts";
 import { otlpRequest } from "./otlp.ts";
 import { RecordedSpan, type SpanRecord } from "./recorded-span.ts";
@@ -11,9 +11,10 @@ export interface OtlpTracingOptions {
   readonly send: (request: object) => Promise<void>;
   readonly log: Logger;
   readonly scheduler?: Scheduler;
+  /** Under which name the spans are found. Default `agent-sandbox-controller`. */
+  readonly service?: string;
 }
 
-const service = "agent-sandbox-controller";
 const sendEveryMs = 5_000;
 const largestBatch = 512;
 /** More wait only while the collector is away: news of spans is then lost, memory is not. */
@@ -31,7 +32,7 @@ export class OtlpTracing implements Tracing, AsyncDisposable {
   constructor(options: OtlpTracingOptions) {
     this.#options = options;
     this.#scheduler = options.scheduler ?? systemScheduler;
-    const startSpan: Tracer["startSpan"] = (name, { attributes = {} } = {}, context) => {
+    const startSpan: Tracer["startSpan"] = (name, { attributes = {}, kind = SpanKind.INTERNAL } = {}, context) => {
       const parent = context && trace.getSpanContext(context);
       const traceId = parent?.traceId ?? randomBytes(16).toString("hex");
       const state = parent?.traceState && { traceState: parent.traceState };
@@ -39,6 +40,7 @@ export class OtlpTracing implements Tracing, AsyncDisposable {
       const own = { traceId, spanId, traceFlags: parent?.traceFlags ?? TraceFlags.SAMPLED, ...state };
       return new RecordedSpan({
         name,
+        kind,
         attributes,
         context: own,
         parentSpanId: parent?.spanId,
@@ -68,9 +70,10 @@ export class OtlpTracing implements Tracing, AsyncDisposable {
   }
 
   async #sendBatch(): Promise<void> {
+    const { service = "agent-sandbox-controller", send } = this.#options;
     const batch = this.#waiting.splice(0, largestBatch);
     try {
-      await this.#options.send(otlpRequest(service, batch));
+      await send(otlpRequest(service, batch));
     } catch (error) {
       this.#options.log.warn({ err: error, spans: batch.length }, "spans not sent");
     }

@@ -1,8 +1,6 @@
 import type { Attributes } from "@opentelemetry/api";
 import type { SpanRecord } from "./recorded-span.ts";
 
-const internalSpan = 1;
-
 /** The body of an `ExportTraceServiceRequest` in OTLP's JSON. */
 export function otlpRequest(service: string, spans: readonly SpanRecord[]): object {
   const resource = { attributes: keyValues({ "service.name": service }) };
@@ -16,7 +14,8 @@ function otlpSpan({ context, parentSpanId, status, ...span }: SpanRecord): objec
     spanId: context.spanId,
     ...(parentSpanId !== undefined && { parentSpanId }),
     name: span.name,
-    kind: internalSpan,
+    // OTLP counts from one, the API from zero.
+    kind: span.kind + 1,
     startTimeUnixNano: nanoseconds(span.startedAtMs),
     endTimeUnixNano: nanoseconds(span.endedAtMs),
     attributes: keyValues(span.attributes),

@@ -1,7 +1,8 @@
-import type { Attributes, AttributeValue, Span, SpanContext, SpanStatus } from "@opentelemetry/api";
+import type { Attributes, AttributeValue, Span, SpanContext, SpanKind, SpanStatus } from "@opentelemetry/api";
 
 export interface SpanRecord {
   readonly name: string;
+  readonly kind: SpanKind;
   readonly context: SpanContext;
   readonly parentSpanId: string | undefined;
   readonly startedAtMs: number;
@@ -20,7 +21,7 @@ export interface SpanEvent {
 /** A pass tells of a few things only; a loop that tells without end is cut short. */
 const mostEvents = 128;
 
-export interface SpanStart extends Pick<SpanRecord, "context" | "parentSpanId" | "attributes"> {
+export interface SpanStart extends Pick<SpanRecord, "kind" | "context" | "parentSpanId" | "attributes"> {
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -97,6 +98,7 @@ export class RecordedSpan implements Span {
     this.#isOver = true;
     this.#start.onEnd({
       name: this.#name,
+      kind: this.#start.kind,
       context: this.#start.context,
       parentSpanId: this.#start.parentSpanId,
       startedAtMs: this.#startedAtMs,
