@@ -175,6 +175,15 @@ program
   .argument("[flags...]")
   .action(async (flags) => (await import("./commands/manager.ts")).manager(flags, version));
 
+program
+  .command("router")
+  .description("Run the router against a Kubernetes cluster; --help lists the flags")
+  .helpOption(false)
+  .allowUnknownOption()
+  .passThroughOptions()
+  .argument("[flags...]")
+  .action(async (flags) => (await import("./commands/router.ts")).router(flags, version));
+
 try {
   await program.parseAsync();
 } catch (error) {

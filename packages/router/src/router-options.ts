@@ -41,6 +41,8 @@ export interface RouterOptions {
   readonly informers?: Informers;
   /** Only this namespace; all when absent. */
   readonly namespace?: string;
+  /** Whether the cluster has SandboxClaims, whose names stand for the Sandboxes they hold. Default true. */
+  readonly claims?: boolean;
   readonly listen?: ListenAddress;
   readonly secure?: ListenAddress & TlsFiles;
   readonly metrics?: ListenAddress;

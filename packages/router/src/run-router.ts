@@ -1,39 +1,44 @@
-import { readFileSync } from "node:fs";
-import { createClient, HttpTransport, type Logger, loadDefault } from "@agent-sandbox/kube";
-import { trace } from "@opentelemetry/api";
-import { readConfig } from "./config/read-config.ts";
+import { sandboxClaims, sandboxes } from "@agent-sandbox/api";
+import {
+  type Client,
+  createClient,
+  HttpTransport,
+  isReason,
+  type Logger,
+  loadDefault,
+  type Resource,
+} from "@agent-sandbox/kube";
+import type { Tracer } from "@opentelemetry/api";
+import type { Values } from "./config/read-config.ts";
 import { routerOptionsFrom } from "./config/router-options-from.ts";
-import { startRouter } from "./start-router.ts";
+import type { RouterOptions } from "./router-options.ts";
+import { type Router, startRouter } from "./start-router.ts";
 
 export interface RunRouterOptions {
-  /** After the command's own name. */
-  readonly args: readonly string[];
+  /** What `readConfig` found to be right. */
+  readonly values: Values;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
   /** Aborted when the router is to stop. */
   readonly signal: AbortSignal;
+  readonly build: NonNullable<RouterOptions["build"]>;
+  /** Used when tracing is on. */
+  readonly tracer?: Tracer;
 }
 
 const syncMs = 60_000;
 
-/** Runs the router until it is told to stop. The exit code: 0, 1 when it failed, 2 when it was told nonsense. */
-export async function runRouter({ args, env, log, signal }: RunRouterOptions): Promise<0 | 1 | 2> {
-  const config = readConfig({ args, env, readFile: (path) => readFileSync(path, "utf8") });
-  if ("errors" in config) {
-    for (const error of config.errors) log.error({}, error);
-    return 2;
-  }
+/** Runs the router against a cluster until it is told to stop. The exit code: 0, or 1 when it failed. */
+export async function runRouter(options: RunRouterOptions): Promise<0 | 1> {
+  const { values, env, log } = options;
   try {
-    const { kubeconfig } = config.values;
+    const { kubeconfig } = values;
     const { access, error } = await loadDefault({ env, ...(kubeconfig === "" ? {} : { path: kubeconfig }) });
     if (access === undefined) throw new Error(error);
-    const client = createClient(new HttpTransport(access), { fieldManager: "sandbox-router" });
-    const tracer = trace.getTracer("sandbox-router");
-    await using router = await startRouter(routerOptionsFrom(config.values, { client, log, tracer }));
-    await within(router.ready, syncMs);
-    log.info({ url: router.url }, "router started");
-    await stopped(signal);
-    log.info({}, "router stopping");
+    await using stack = new AsyncDisposableStack();
+    const transport = stack.adopt(new HttpTransport(access), (opened) => opened.close());
+    log.info({ server: access.server }, "router starting");
+    await serve(createClient(transport, { fieldManager: "sandbox-router" }), options);
     return 0;
   } catch (error) {
     log.error({ err: error }, "router failed");
@@ -41,15 +46,53 @@ export async function runRouter({ args, env, log, signal }: RunRouterOptions): P
   }
 }
 
-async function within(ready: Promise<void>, ms: number): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`Cannot list the sandboxes within ${ms} ms`)), ms);
-  await Promise.race([ready, promise]).finally(() => clearTimeout(timer));
+async function serve(client: Client, { values, log, signal, build, tracer }: RunRouterOptions): Promise<void> {
+  const options = routerOptionsFrom(values, { client, log, build, ...(tracer && { tracer }) });
+  await using router = await startRouter({ ...options, claims: await claimsAreServed(client, log) });
+  const stopped = whenAborted(signal);
+  if ((await Promise.race([known(router), stopped])) === "known") {
+    const { url, secureAddress, metricsAddress, probesAddress } = router;
+    log.info({ url, secureAddress, metricsAddress, probesAddress }, "router started");
+    await stopped;
+  }
+  log.info({}, "router stopping");
 }
 
-function stopped(signal: AbortSignal): Promise<void> {
+/**
+ * A cluster may have Sandboxes alone, without the kinds built on them: then there is no claim to wait for. Where nothing
+ * is served yet, or nobody can say, both are waited for.
+ */
+async function claimsAreServed(client: Client, log: Logger): Promise<boolean> {
+  const [coreIsMissing, claimsAreMissing] = await Promise.all([
+    isMissing(client, sandboxes),
+    isMissing(client, sandboxClaims),
+  ]);
+  if (coreIsMissing || !claimsAreMissing) return true;
+  log.warn({}, "the cluster has no SandboxClaims: restart the router once it has");
+  return false;
+}
+
+/** Asks with a list that no object matches. */
+async function isMissing(client: Client, resource: Resource): Promise<boolean> {
+  try {
+    await client.list(resource, { fieldSelector: "metadata.name=-", signal: AbortSignal.timeout(syncMs) });
+    return false;
+  } catch (error) {
+    return isReason(error, "NotFound");
+  }
+}
+
+async function known(router: Router): Promise<"known"> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const message = `Cannot list the sandboxes within ${syncMs / 1000} s: see the warnings before this`;
+  const timer = setTimeout(() => reject(new Error(message)), syncMs);
+  await Promise.race([router.ready, promise]).finally(() => clearTimeout(timer));
+  return "known";
+}
+
+function whenAborted(signal: AbortSignal): Promise<"stopped"> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve("stopped");
+    else signal.addEventListener("abort", () => resolve("stopped"), { once: true });
   });
 }

@@ -2,6 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { silentLogger, systemScheduler } from "@agent-sandbox/kube";
 import { assemble, type Parts } from "./assemble.ts";
+import { bindTo } from "./bind-to.ts";
 import { startProbes } from "./observe/probes.ts";
 import { Protocols } from "./proxy/listeners.ts";
 import type { Route } from "./route/route.ts";
@@ -81,9 +82,9 @@ class Front {
     this.#parts = parts;
     this.#protocols = new Protocols({
       handlers: {
-        request: (request, response, channel) => parts.http.handle(request, response, channel),
-        upgrade: (request, socket, head, channel) => parts.upgrades.handle(request, socket, head, channel),
-        connect: (request, socket, head, channel) => parts.tunnels.handleConnect(request, socket, head, channel),
+        request: (incoming) => parts.http.handle(incoming),
+        upgrade: (takeover) => parts.upgrades.handle(takeover),
+        connect: (takeover) => parts.tunnels.handleConnect(takeover),
       },
       maxHeaderBytes: options.maxHeaderBytes ?? 64 * 1024,
       headMs: options.headMs ?? 10_000,
@@ -177,7 +178,7 @@ class Front {
     this.#servers.push(server);
     return new Promise((resolve, reject) => {
       server.once("error", reject);
-      server.listen({ host, port, backlog: 1024 }, () => {
+      server.listen({ ...bindTo(host), port, backlog: 1024 }, () => {
         server.off("error", reject);
         server.on("error", () => undefined);
         resolve({ host, port: (server.address() as AddressInfo).port });

@@ -26,6 +26,8 @@ export interface DirectoryOptions {
   readonly namespace?: string;
   /** Whether others read the same cache: then it keeps Pods as they need them. */
   readonly isShared: boolean;
+  /** Whether there are claims to know. */
+  readonly claims: boolean;
 }
 
 /** What the router keeps of a pod: enough to reach it, and to say why it cannot be reached. */
@@ -48,7 +50,7 @@ const mostGonePods = 10_000;
 /** The Sandboxes, claims and pods, from watches; whoever waits for one is told when something about it changes. */
 export class Directory implements ClusterView, Disposable {
   readonly #sandboxes: Informer<Sandbox>;
-  readonly #claims: Informer<SandboxClaim>;
+  readonly #claims: Informer<SandboxClaim> | undefined;
   readonly #pods: Informer<Pod>;
   readonly #byUid: Index<Sandbox>;
   readonly #byOwner: Index<Pod>;
@@ -57,27 +59,27 @@ export class Directory implements ClusterView, Disposable {
   readonly #onPodGone = new Set<(podUid: string) => void>();
   readonly #subscriptions = new DisposableStack();
 
-  constructor({ informers, namespace, isShared }: DirectoryOptions) {
+  constructor({ informers, namespace, isShared, claims }: DirectoryOptions) {
     const scope = namespace === undefined ? {} : { namespace };
     this.#sandboxes = informers.get(sandboxes, scope);
-    this.#claims = informers.get(sandboxClaims, scope);
+    this.#claims = claims ? informers.get(sandboxClaims, scope) : undefined;
     const podScope = { ...scope, labelSelector: sandboxNameHashLabel };
     this.#pods = informers.get(pods, isShared ? podScope : { ...podScope, trim: trimPod });
     this.#byUid = this.#sandboxes.index("router-uid", sandboxUid);
     this.#byOwner = this.#pods.index("router-owner", ownerUid);
     this.#subscriptions.use(this.#sandboxes.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.poke(key))));
-    this.#subscriptions.use(this.#claims.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.poke(key))));
+    this.#subscriptions.use(this.#claims?.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.poke(key))));
     this.#subscriptions.use(
       this.#pods.subscribe(({ deltas }) => deltas.forEach((delta) => this.#podChanged(delta.old, delta.new))),
     );
   }
 
   get hasSynced(): boolean {
-    return this.#sandboxes.hasSynced && this.#claims.hasSynced && this.#pods.hasSynced;
+    return this.#sandboxes.hasSynced && this.#claims?.hasSynced !== false && this.#pods.hasSynced;
   }
 
   get synced(): Promise<unknown> {
-    return Promise.all([this.#sandboxes.synced, this.#claims.synced, this.#pods.synced]);
+    return Promise.all([this.#sandboxes.synced, this.#claims?.synced, this.#pods.synced]);
   }
 
   get sandboxInformer(): Informer<Sandbox> {
@@ -93,7 +95,7 @@ export class Directory implements ClusterView, Disposable {
   }
 
   claim(namespace: string, name: string): SandboxClaim | undefined {
-    return this.#claims.get(keyOf({ namespace, name }));
+    return this.#claims?.get(keyOf({ namespace, name }));
   }
 
   podsOf(uid: string): readonly Pod[] {

@@ -7,7 +7,8 @@ export type FlagKind =
   | "count"
   | "positiveCount"
   | "switch"
-  | "list";
+  | "list"
+  | "level";
 
 export interface Flag {
   readonly kind: FlagKind;
@@ -55,7 +56,12 @@ export type FlagName =
   | "cache-enabled"
   | "cache-namespace"
   | "kubeconfig"
-  | "access-log";
+  | "access-log"
+  | "zap-log-level"
+  | "zap-devel"
+  | "zap-encoder"
+  | "zap-stacktrace-level"
+  | "zap-time-encoding";
 
 /**
  * Every flag of the router, by name: also the keys of its configuration file. Names and defaults are those existing
@@ -144,8 +150,17 @@ export const flags: Readonly<Record<FlagName, Flag>> = {
   },
   "cache-enabled": { kind: "switch", fallback: "true", help: "Accepted; sandboxes are always known from a watch." },
   "cache-namespace": { kind: "text", fallback: "", help: "Only this namespace; empty: all." },
-  kubeconfig: { kind: "text", fallback: "", env: "KUBECONFIG", help: "Empty: in the cluster, then the local default." },
+  kubeconfig: {
+    kind: "text",
+    fallback: "",
+    help: "Empty: KUBECONFIG, ~/.kube/config, or the account of the Pod it runs in.",
+  },
   "access-log": { kind: "switch", fallback: "true", help: "One line per request." },
+  "zap-log-level": { kind: "level", fallback: "", help: "debug, info, warn or error; a number means debug." },
+  "zap-devel": { kind: "switch", fallback: "false", help: "Debug lines too." },
+  "zap-encoder": { kind: "text", fallback: "json", help: "Accepted; lines are JSON." },
+  "zap-stacktrace-level": { kind: "text", fallback: "", help: "Accepted; errors carry their stack." },
+  "zap-time-encoding": { kind: "text", fallback: "", help: "Accepted; times are ISO 8601." },
 };
 
 export function isFlag(name: string): name is FlagName {

@@ -2,7 +2,7 @@ import { createClient, silentLogger } from "@agent-sandbox/kube";
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import { describe, expect, test } from "vitest";
 import { parseDurationMs } from "./duration.ts";
-import { parseAddress, readConfig, type Values } from "./read-config.ts";
+import { logLevelOf, parseAddress, readConfig, type Values } from "./read-config.ts";
 import { routerOptionsFrom } from "./router-options-from.ts";
 
 const none = (path: string): string => {
@@ -96,10 +96,32 @@ describe("what is refused", () => {
     ["a timeout without a unit", ["--proxy-timeout=30"], {}, undefined],
     ["a negative count", ["--upstream-max-retries=-1"], {}, undefined],
     ["a switch that is neither", ["--access-log=maybe"], {}, undefined],
+    ["a level that is none", ["--zap-log-level=loud"], {}, undefined],
     ["an empty cluster domain", ["--cluster-domain="], {}, undefined],
   ])("%s", ([, args, env, file]) => {
     expect(read(args, env, file)).toHaveProperty("errors.0");
   });
+});
+
+test("says what is wrong with each, and what it should be", () => {
+  expect(read(["--mtls-mode=on", "--proxy-timeout=1", "--max-header-bytes=0", "--whatever"], {})).toEqual({
+    errors: [
+      'Unknown setting: "whatever"',
+      'Invalid value for "mtls-mode": "on" is not one of off, optional, required',
+      'Invalid value for "proxy-timeout": "1" is not a duration such as 90s or 200ms, above zero',
+      'Invalid value for "max-header-bytes": "0" is not a whole number above zero',
+      "mtls-mode needs https-bind-address and tls-client-ca-file",
+    ],
+  });
+});
+
+test.for<[string[], string]>([
+  [[], "info"],
+  [["--zap-devel"], "debug"],
+  [["--zap-devel", "--zap-log-level=error"], "error"],
+  [["--zap-log-level=2"], "debug"],
+])("%j logs %s", ([args, level]) => {
+  expect(logLevelOf(valuesOf(args))).toBe(level);
 });
 
 describe("what it means", () => {

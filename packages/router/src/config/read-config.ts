@@ -2,7 +2,7 @@ import { parsePort } from "../route/route.ts";
 import type { ListenAddress } from "../router-options.ts";
 import { parseConfigFile } from "./config-file.ts";
 import { parseDurationMs } from "./duration.ts";
-import { type Flag, type FlagName, flags, isFlag } from "./flags.ts";
+import { type Flag, type FlagKind, type FlagName, flags, isFlag } from "./flags.ts";
 
 export type Values = Readonly<Record<FlagName, string>>;
 
@@ -26,7 +26,7 @@ export function readConfig({ args, env, readFile }: ConfigSources): ConfigResult
   for (const name of [...given.keys(), ...filed.keys()]) if (!isFlag(name)) errors.push(`Unknown setting: "${name}"`);
   const entries = Object.entries(flags).map(([name, flag]) => {
     const value = given.get(name) ?? filed.get(name) ?? fromEnv(name, flag, env) ?? flag.fallback;
-    if (!isValid(value, flag)) errors.push(`Invalid value for "${name}": "${value}"`);
+    if (!isValid(value, flag)) errors.push(`Invalid value for "${name}": "${value}" is not ${wanted(flag)}`);
     return [name, value] as const;
   });
   const values = Object.fromEntries(entries) as Values;
@@ -49,7 +49,7 @@ function readArgs(args: readonly string[], errors: string[]): Map<string, string
     else {
       index += 1;
       const next = args[index];
-      if (next === undefined) errors.push(`Missing value for "${name}"`);
+      if (next === undefined) errors.push(`${isFlag(name) ? "Missing value for" : "Unknown setting:"} "${name}"`);
       else given.set(name, next);
     }
   }
@@ -80,6 +80,22 @@ function fromEnv(name: string, flag: Flag, env: ConfigSources["env"]): string | 
   return value === "" ? undefined : value;
 }
 
+function wanted({ kind, values }: Flag): string {
+  return values === undefined ? wantedOfKind[kind] : `one of ${values.join(", ")}`;
+}
+
+const wantedOfKind: Readonly<Record<FlagKind, string>> = {
+  text: "a text",
+  list: "a list",
+  address: "an address such as :8080 or 127.0.0.1:8080",
+  duration: "a duration such as 90s or 200ms",
+  positiveDuration: "a duration such as 90s or 200ms, above zero",
+  count: "a whole number",
+  positiveCount: "a whole number above zero",
+  switch: "true or false",
+  level: "debug, info, warn, error or a number",
+};
+
 function isValid(value: string, { kind, values }: Flag): boolean {
   const isKnown = (one: string): boolean => values === undefined || values.includes(one);
   switch (kind) {
@@ -99,9 +115,19 @@ function isValid(value: string, { kind, values }: Flag): boolean {
       return /^[1-9]\d{0,14}$/.test(value);
     case "switch":
       return ["true", "false", "1", "0", ""].includes(value);
+    case "level":
+      return /^(?:|debug|info|warn|error|\d{1,3})$/.test(value);
     default:
       return kind satisfies never;
   }
+}
+
+/** How much the router says, in the words of its logger. */
+export function logLevelOf(values: Values): "debug" | "info" | "warn" | "error" {
+  const level = values["zap-log-level"];
+  if (level === "warn" || level === "error" || level === "info") return level;
+  if (level !== "") return "debug";
+  return values["zap-devel"] === "true" || values["zap-devel"] === "1" ? "debug" : "info";
 }
 
 /** What each setting allows on its own and not together. */

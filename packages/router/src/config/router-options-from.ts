@@ -8,18 +8,20 @@ import { parseAddress, splitList, type Values } from "./read-config.ts";
 export interface Surroundings {
   readonly client: Client;
   readonly log: Logger;
+  readonly build?: NonNullable<RouterOptions["build"]>;
   /** Used when tracing is on. */
   readonly tracer?: Tracer;
 }
 
 /** The options for `startRouter` that say the same as a configuration which was found to be right. */
-export function routerOptionsFrom(values: Values, { client, log, tracer }: Surroundings): RouterOptions {
+export function routerOptionsFrom(values: Values, { client, log, build, tracer }: Surroundings): RouterOptions {
   const durationMs = (name: keyof Values): number => parseDurationMs(values[name]) ?? 0;
   const count = (name: keyof Values): number => Number(values[name]);
   const isOn = (name: keyof Values): boolean => values[name] === "true" || values[name] === "1";
   return {
     client,
     log,
+    ...(build && { build }),
     ...(isOn("enable-tracing") && tracer !== undefined ? { tracer } : {}),
     ...(values["cache-namespace"] === "" ? {} : { namespace: values["cache-namespace"] }),
     ...addresses(values),

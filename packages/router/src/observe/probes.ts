@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { bindTo } from "../bind-to.ts";
 import type { ListenAddress, RouterOptions } from "../router-options.ts";
 import type { BoundAddress } from "../start-router.ts";
 import type { Metrics } from "./metrics.ts";
@@ -51,7 +52,7 @@ function serve(
   const server = createServer(answer);
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port }, () => {
+    server.listen({ ...bindTo(host), port }, () => {
       stack.defer(() => {
         server.close();
         server.closeAllConnections();

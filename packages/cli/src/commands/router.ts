@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { OtlpTracing, otlpSender } from "@agent-sandbox/controllers";
+import type { Logger } from "@agent-sandbox/kube";
+import { logLevelOf, readConfig, runRouter, type Values } from "@agent-sandbox/router";
+import { propagation } from "@opentelemetry/api";
+import { pino } from "pino";
+import { CommandError } from "../command-error.ts";
+import { routerHelp } from "./router-help.ts";
+
+/** Runs the router against the cluster of the kubeconfig, or the one this Pod is in, until SIGTERM or SIGINT. */
+export async function router(words: readonly string[], version: string): Promise<void> {
+  if (words.some((word) => word === "--help" || word === "-h")) {
+    console.log(routerHelp());
+    return;
+  }
+  if (words.some((word) => word === "--version")) {
+    console.log(`agent-sandbox router ${version} (Node ${process.versions.node})`);
+    return;
+  }
+  const config = readConfig({ args: words, env: process.env, readFile: (path) => readFileSync(path, "utf8") });
+  if ("errors" in config) {
+    throw new CommandError(`${config.errors.join("\n       ")}\nSee agent-sandbox router --help`, { exitCode: 2 });
+  }
+  await run(config.values, version);
+}
+
+async function run(values: Values, version: string): Promise<void> {
+  const log = pino({ base: null, level: logLevelOf(values), timestamp: pino.stdTimeFunctions.isoTime });
+  const stop = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.abort());
+  const build = { version, commit: process.env["GIT_COMMIT"] ?? "unknown" };
+  await using tracing = tracingOf(values, log);
+  const tracer = tracing && { tracer: tracing.tracer };
+  process.exitCode = await runRouter({ values, env: process.env, log, signal: stop.signal, build, ...tracer });
+}
+
+function tracingOf(values: Values, log: Logger): OtlpTracing | undefined {
+  if (values["enable-tracing"] !== "true" && values["enable-tracing"] !== "1") return undefined;
+  const send = otlpSender(process.env);
+  if (send === undefined) {
+    log.warn({}, "tracing is on, but OTEL_EXPORTER_OTLP_ENDPOINT names no collector");
+    return undefined;
+  }
+  const tracing = new OtlpTracing({ send, log, service: "sandbox-router" });
+  propagation.setGlobalPropagator(tracing.propagator);
+  return tracing;
+}
