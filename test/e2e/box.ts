@@ -28,10 +28,11 @@ export function whyNoBox(): string | undefined {
 /** A box in a folder of its own, driven by its command line. */
 export class Box implements AsyncDisposable {
   readonly dataDir: string = mkdtempSync(join(tmpdir(), "agent-sandbox-e2e-"));
-  readonly #listen: string;
+  /** Where its API server is to listen. */
+  readonly listen: string;
 
   private constructor(port: number) {
-    this.#listen = `127.0.0.1:${port}`;
+    this.listen = `127.0.0.1:${port}`;
   }
 
   static async make(): Promise<Box> {
@@ -43,7 +44,7 @@ export class Box implements AsyncDisposable {
   }
 
   up(): Promise<Outcome> {
-    return this.run("up", "--listen", this.#listen, "--router-listen", "127.0.0.1:0");
+    return this.run("up", "--listen", this.listen, "--router-listen", "127.0.0.1:0");
   }
 
   pid(): number {

@@ -77,6 +77,7 @@ export async function openMachine(
   const [runtimes, cgroups] = await Promise.all([
     openRuntimes({
       runDir: layout.runDir,
+      cgroupParent: layout.cgroupParent,
       registrations: [...(settings.runtimes ?? []), ...(options.runtimes ?? [])],
       defaultRuntime: options.defaultRuntime ?? settings.defaultRuntime,
       tryFirst: tryRuntimes,

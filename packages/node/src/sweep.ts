@@ -5,6 +5,7 @@ import { containerId, parseContainerId, podPaths } from "./layout.ts";
 import type { Machine } from "./pod/machine.ts";
 import type { PodRecord } from "./pod/record.ts";
 import { findMonitors } from "./runtime/monitor.ts";
+import { trialPrefix } from "./runtime/probe.ts";
 import { childCgroups, killCgroup, removeCgroup } from "./system/cgroups.ts";
 import { mountsUnder, unmount } from "./system/mounts.ts";
 import { signalProcess } from "./system/processes.ts";
@@ -28,6 +29,7 @@ export async function sweep(machine: Machine): Promise<void> {
     } else await endAbandonedExecs(machine, uid);
   }
   await sweepExits(machine, known);
+  await sweepTrials(machine);
 }
 
 type Known = ReadonlyMap<string, PodRecord>;
@@ -69,4 +71,10 @@ async function sweepExits({ layout }: Machine, known: Known): Promise<void> {
     const uid = parseContainerId(name)?.uid;
     if (uid === undefined || !known.has(uid)) await rm(join(layout.exitsDir, name), { force: true });
   }
+}
+
+/** Their containers and control groups went with those of Pods. */
+async function sweepTrials({ layout }: Machine): Promise<void> {
+  const left = (await readdir(layout.runDir)).filter((name) => name.startsWith(trialPrefix));
+  for (const name of left) await rm(join(layout.runDir, name), { recursive: true, force: true });
 }

@@ -5,7 +5,7 @@ import { messageOf } from "../errors.ts";
 import { layoutOf } from "../layout.ts";
 import { openRuntimes } from "../runtime/open-runtimes.ts";
 import { readSettings } from "../settings.ts";
-import { detectCgroups } from "../system/cgroups.ts";
+import { detectCgroups, removeCgroup } from "../system/cgroups.ts";
 import { findProgram } from "../system/find-program.ts";
 import { mountOverlay, mountsUnder, unmount } from "../system/mounts.ts";
 import { tryCommand } from "../system/run-command.ts";
@@ -78,9 +78,16 @@ const newer: Readonly<Record<string, string>> = { gvisor: '"make build" compiles
 
 async function examineRuntimes(dataDir: string, isRoot: boolean): Promise<Finding[]> {
   const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
+  const cgroupParent = `/agent-sandbox-doctor-${process.pid}`;
   try {
     const { runtimes, defaultRuntime } = await readSettings(dataDir);
-    const found = await openRuntimes({ runDir, registrations: runtimes, defaultRuntime, tryFirst: isRoot });
+    const found = await openRuntimes({
+      runDir,
+      cgroupParent,
+      registrations: runtimes,
+      defaultRuntime,
+      tryFirst: isRoot,
+    });
     const present = [...found.present.values()].map(async ({ name, program }): Promise<Finding> => {
       const version = (await tryCommand(program, ["--version"])).stdout.split("\n")[0] ?? "";
       const flaw = found.flawed.get(name);
@@ -96,9 +103,16 @@ async function examineRuntimes(dataDir: string, isRoot: boolean): Promise<Findin
   } catch (error) {
     return await finding("runtime", missing(messageOf(error), install("runsc runc")));
   } finally {
+    if (isRoot) await removeTrialGroups(cgroupParent);
     await unmount(await mountsUnder(runDir));
     await rm(runDir, { recursive: true, force: true });
   }
+}
+
+/** A machine without control groups has a finding of its own. */
+async function removeTrialGroups(parent: string): Promise<void> {
+  const cgroups = await detectCgroups().catch(() => undefined);
+  if (cgroups !== undefined) await removeCgroup(cgroups, parent);
 }
 
 /** Where the box keeps its files, because not every filesystem can be a layer. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { messageOf, NodeError } from "../errors.ts";
 import { findProgram } from "../system/find-program.ts";
 import type { OciRuntime, RuntimeRegistration } from "./oci-runtime.ts";
-import { type Trial, tryRuntime } from "./probe.ts";
+import { type Trial, type TrialPlace, tryRuntime } from "./probe.ts";
 import { type RuntimeProgram, runcRuntime } from "./runc.ts";
 import { runscRuntime } from "./runsc.ts";
 
@@ -20,8 +20,7 @@ export interface Runtimes {
   readonly default: string;
 }
 
-export interface RuntimeOptions {
-  readonly runDir: string;
+export interface RuntimeOptions extends TrialPlace {
   /** Besides, or in place of, `gvisor` and `runc`, which are found by themselves. */
   readonly registrations?: readonly RuntimeRegistration[] | undefined;
   /** Default: gVisor when it works here as it should, because what runs in a Pod is trusted by nobody; else runc. */
@@ -78,7 +77,7 @@ interface Tried extends Trial {
 
 async function openRuntime(
   registration: RuntimeRegistration,
-  { runDir, tryFirst = true }: RuntimeOptions,
+  { runDir, cgroupParent, tryFirst = true }: RuntimeOptions,
 ): Promise<Tried> {
   const { name } = registration;
   if (!/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/.test(name)) {
@@ -91,7 +90,7 @@ async function openRuntime(
     const variants = await variantsOf(registration, { name, program, args: registration.args ?? [], root });
     let trial: Trial = {};
     for (const runtime of variants) {
-      trial = tryFirst ? await tryRuntime(runtime, runDir) : {};
+      trial = tryFirst ? await tryRuntime(runtime, { runDir, cgroupParent }) : {};
       if (trial.failure === undefined) return { name, runtime, ...trial };
     }
     // Containers of an earlier start need it, whatever may be in its way at the moment.

@@ -20,12 +20,22 @@ export interface Trial {
 const flaw =
   "it runs, but its kernel refuses what ordinary programs ask of it (statx with AT_NO_AUTOMOUNT: ls fails); a newer version does not";
 
+export interface TrialPlace {
+  /** Where its files go. */
+  readonly runDir: string;
+  /** Its control group lies in this one. */
+  readonly cgroupParent: string;
+}
+
+/** What a trial leaves behind when this process is killed begins with this, in every place. */
+export const trialPrefix = "probe-";
+
 /** Runs a container that does next to nothing. */
-export async function tryRuntime(runtime: OciRuntime, runDir: string): Promise<Trial> {
-  const id = `probe-${runtime.name}-${process.pid}`;
+export async function tryRuntime(runtime: OciRuntime, { runDir, cgroupParent }: TrialPlace): Promise<Trial> {
+  const id = `${trialPrefix}${runtime.name}-${process.pid}`;
   const bundle = join(runDir, id);
   try {
-    await writeBundle(bundle, `/agent-sandbox-${id}`);
+    await writeBundle(bundle, `${cgroupParent}/${id}`);
     const { program, args } = runtime.runCommand;
     const result = await tryCommand(program, [...args, "run", "--bundle", bundle, id], { timeoutMs: probeTimeoutMs });
     if (result.code === fineCode) return {};

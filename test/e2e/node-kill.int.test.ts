@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Pod } from "@agent-sandbox/api";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { containerId } from "../../packages/node/src/layout.ts";
+import { holderName, needsHolder } from "../../packages/node/src/pod/members.ts";
+import { pods } from "../../packages/node/src/resources.ts";
+import { findShared } from "../../packages/node/src/testing/traces.ts";
+import { Box, buildCommandLine, whyNoBox } from "./box.ts";
+import { BoxProcess } from "./node-box-process.ts";
+import { type Census, takeCensus } from "./node-census.ts";
+import { isReady, namespace, Storm } from "./node-storm.ts";
+
+const reason = whyNoBox();
+if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
+
+/** `KILLS=50` is for those who want to be sure. */
+const kills = Number(process.env["KILLS"] ?? 8);
+const podCount = 20;
+const patience = { timeout: 60_000, interval: 200 };
+
+describe.skipIf(reason !== undefined)("a box that is killed over and over", { timeout: 1_200_000 }, () => {
+  let box: Box;
+  let running: BoxProcess;
+  let storm: Storm;
+  let before: Census;
+
+  const start = (): BoxProcess => new BoxProcess(box.dataDir, box.listen);
+  const inApi = async (): Promise<readonly Pod[]> => (await storm.client.list(pods)).items;
+
+  beforeAll(async () => {
+    buildCommandLine();
+    box = await Box.make();
+    running = start();
+    await running.serving;
+    storm = await Storm.open(box.kubeconfig);
+  });
+  afterAll(async () => {
+    await storm?.[Symbol.asyncDispose]();
+    await running?.stop();
+    await box?.[Symbol.asyncDispose]();
+  });
+
+  test(`survives ${kills} kills while ${podCount} Pods come and go`, async () => {
+    // What the first Pod of a box makes for all of them is no leftover.
+    await storm.runOne();
+    await expect.poll(inApi, patience).toEqual([]);
+    before = await takeCensus(box.dataDir);
+    storm.begin(podCount);
+    for (let round = 0; round < kills; round++) {
+      // Not to wait for something: to be at another point of its start or of its work each time.
+      if (round % 3 > 0) await running.serving;
+      await sleep((round * 377) % 2900);
+      await running.kill();
+      running = start();
+    }
+    await running.serving;
+    await storm.end();
+    console.log(`${kills} kills:`, storm.tally);
+    expect(storm.tally.executed).toBeGreaterThan(0);
+    expect(storm.tally.deleted).toBeGreaterThan(0);
+  });
+
+  test("afterwards the API and the machine agree", async () => {
+    const all = async (): Promise<boolean> =>
+      (await inApi()).every((pod) => pod.metadata?.deletionTimestamp === undefined && isReady(pod));
+    await expect.poll(all, patience).toBe(true);
+    const expected = machineOf(await inApi());
+    await expect.poll(async () => machineAsSeen(await takeCensus(box.dataDir)), patience).toEqual(expected);
+  });
+
+  test("every Pod can be entered and deleted, and then nothing is left that nobody owns", async () => {
+    for (const { metadata } of await inApi()) {
+      await storm.exec(metadata?.name ?? "");
+      await storm.client.delete(pods, { namespace, name: metadata?.name ?? "" }, { gracePeriodSeconds: 1 });
+    }
+    await expect.poll(inApi, patience).toEqual([]);
+    await expect.poll(() => takeCensus(box.dataDir), patience).toEqual(before);
+  });
+
+  test("down --purge leaves nothing on the machine", async () => {
+    await running.stop();
+    expect(await box.run("down", "--purge")).toMatchObject({ code: 0 });
+    expect(await findShared(box.dataDir)).toEqual([]);
+  });
+});
+
+interface Seen {
+  readonly records: readonly string[];
+  readonly namespaces: readonly string[];
+  readonly links: number;
+  readonly cgroups: readonly string[];
+  readonly monitors: readonly string[];
+  readonly containers: readonly string[];
+  readonly roots: readonly string[];
+  readonly admitted: readonly string[];
+}
+
+/** What the machine must show for these Pods and no others. */
+function machineOf(all: readonly Pod[]): Seen {
+  const uids = all.map(({ metadata }) => metadata?.uid ?? "").toSorted();
+  const live = all.flatMap((pod) => {
+    const { containerStatuses = [] } = pod.status ?? {};
+    const own = containerStatuses.map(({ name, restartCount }) => [name, restartCount] as const);
+    const names = needsHolder(pod) ? [...own, [holderName, 0] as const] : own;
+    return names.map(([name, attempt]) => containerId(pod.metadata?.uid ?? "", name, attempt));
+  });
+  // What an init container has written stays with its Pod.
+  const inits = all.flatMap(({ metadata, spec }) =>
+    (spec?.initContainers ?? []).map(({ name }) => `${metadata?.uid}_${name}`),
+  );
+  return {
+    records: uids,
+    namespaces: uids,
+    links: uids.length,
+    cgroups: uids,
+    monitors: live.toSorted(),
+    containers: live.toSorted(),
+    roots: [...live.map((id) => id.replace(/_\d+$/, "")), ...inits].toSorted(),
+    admitted: all.map(({ status }) => status?.podIP ?? "").toSorted(),
+  };
+}
+
+function machineAsSeen(census: Census): Seen {
+  const uid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+  const uidsIn = (texts: readonly string[]): string[] =>
+    [...new Set(texts.flatMap((text) => uid.exec(text)?.[0] ?? []))].toSorted();
+  const rules = census.rules.join(" ");
+  const admitted = /set pods \{ type ipv4_addr (?:elements = \{ ([^}]*) \} )?\}/.exec(rules)?.[1] ?? "";
+  return {
+    records: uidsIn(census.files.filter((path) => path.includes("/pods/"))),
+    namespaces: uidsIn(census.namespaces),
+    links: census.interfaces.length,
+    cgroups: uidsIn(census.cgroups),
+    monitors: census.monitors,
+    containers: census.containers,
+    roots: census.mounts
+      .flatMap((path) => /\/pods\/([^/]+)\/containers\/([^/]+)\/rootfs$/.exec(path)?.slice(1, 3).join("_") ?? [])
+      .toSorted(),
+    admitted: admitted
+      .split(",")
+      .flatMap((address) => address.trim() || [])
+      .toSorted(),
+  };
+}
