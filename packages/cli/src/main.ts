@@ -25,11 +25,20 @@ function withServer(command: Command): Command {
 }
 withServer(program);
 
+function appended(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
 withFolder(program.command("up"))
   .description("Start the box: API server, controllers and node in one process")
   .option("--foreground", "stay attached and log to the terminal")
   .option("--listen <address>", "where the API server listens", "127.0.0.1:7643")
   .option("--router-listen <address>", "where the router listens for traffic to sandboxes", "127.0.0.1:7680")
+  .option("--allow-privileged", "let Pods have privileged containers, which are root on this machine in all but name")
+  .option("--allow-host-path <folder>", "let Pods mount this folder of the machine; may be repeated", appended)
+  .option("--runtime <name=program>", "another OCI runtime, such as Kata's; may be repeated", appended)
+  .option("--default-runtime <name>", "for Pods that name none (default: gVisor where it works, else runc)")
+  .addHelpText("after", "\nWhat holds for every start is settled in config.json in the data folder, under node.")
   .action(async (_options, command) => (await import("./commands/up.ts")).up(command.optsWithGlobals()));
 
 withFolder(program.command("down"))

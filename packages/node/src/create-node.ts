@@ -27,8 +27,6 @@ export interface NodeOptions extends MachineOptions {
   readonly client: Client;
   readonly nodeName: string;
   readonly logger?: Logger;
-  /** How many Pods the Node object says it has room for. Default 250. */
-  readonly podCapacity?: number;
   /** Pods worked on at the same time. Default 8. */
   readonly workers?: number;
 }
@@ -53,7 +51,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const image = machine.images.resolve(hostImageName).then(nothing, nothing);
   starting.defer(() => image);
   await sweep(machine);
-  const facts = await machineFacts(machine, nodeName, options.podCapacity ?? 250);
+  const facts = await machineFacts(machine, nodeName);
   const registration = starting.use(
     new Registration({ client, facts, images: () => machine.images.list(), log, now: machine.now }),
   );

@@ -6,4 +6,4 @@ export type { ImageAdmin, ListedImage, Removed } from "./image/image-store.ts";
 export { type MachineOptions, openNodeImages } from "./machine-setup.ts";
 export type { ResourceDefaults } from "./oci/resources.ts";
 export type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
-export { type NodeSettings, settingsPath } from "./settings.ts";
+export { checkSettings, type NodeSettings, readSettings, settingsPath } from "./settings.ts";

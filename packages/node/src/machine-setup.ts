@@ -36,6 +36,8 @@ export interface MachineOptions {
   readonly sandboxd?: string;
   readonly defaults?: Partial<ResourceDefaults>;
   readonly allow?: Partial<Allowances>;
+  /** How many Pods the Node object says it has room for. Default 250. */
+  readonly podCapacity?: number;
   /** How long containers that end wait before they start again. Default: the kubelet's 10 s to 5 min. */
   readonly backoff?: BackoffPolicy;
   /** How often what Pods have on the disk is counted. Default 10 s. */
@@ -87,7 +89,7 @@ export async function openMachine(
     Promise.all(["conmon", "ip", "nft", "mount", "umount", "find"].map((name) => findProgram(name))),
   ]);
   const records = podRecords(layout);
-  const network = await openPodNetwork({ layout, subnet: options.subnet });
+  const network = await openPodNetwork({ layout, subnet: options.subnet ?? settings.subnet });
   const known = [...(await records.list()).values()].filter((record) => record !== undefined);
   for (const { uid, address, released } of known) {
     if (!released) network.adopt(podPaths(layout, uid).netns, address);
@@ -100,12 +102,13 @@ export async function openMachine(
     runtimes: runtimes.present,
     defaultRuntime: runtimes.default,
     images: await openNodeImages(options),
-    defaults: { ...resourceDefaults, ...options.defaults },
+    defaults: { ...resourceDefaults, ...settings.defaults, ...options.defaults },
     rules: {
       runtimes: [...runtimes.present.keys()],
-      allow: { privileged: false, hostPaths: [], ...options.allow },
+      allow: { privileged: false, hostPaths: [], ...settings.allow, ...options.allow },
       backoff: options.backoff ?? kubeletBackoff,
     },
+    podCapacity: options.podCapacity ?? settings.podCapacity ?? 250,
     capacity: await capacityOf(layout.dataDir),
     capabilities: boundingSet(await readFile("/proc/self/status", "utf8")),
     bootId: (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim(),

@@ -16,7 +16,7 @@ test("a folder without the file, or without the part, settles nothing", async ()
   expect(await readSettings(dataDir)).toEqual({});
 });
 
-test("runtimes, registries, limits", async () => {
+test("all that can be settled", async () => {
   const node = {
     runtimes: [{ name: "kata", program: "/opt/kata/bin/kata-runtime", args: ["--log=/dev/null"] }],
     defaultRuntime: "kata",
@@ -25,6 +25,10 @@ test("runtimes, registries, limits", async () => {
       limits: { storeBytes: 1 },
     },
     sandboxd: "/opt/sandboxd",
+    allow: { privileged: true, hostPaths: ["/srv/shared"] },
+    defaults: { memoryBytes: 2 ** 28, pids: 100, diskBytes: 2 ** 30 },
+    subnet: "10.9.0.0/20",
+    podCapacity: 20,
   };
   writeFileSync(settingsPath(dataDir), JSON.stringify({ node }));
   expect(await readSettings(dataDir)).toEqual(node);
@@ -36,6 +40,10 @@ test.for([
   ["a command line of another kind", { runtimes: [{ name: "k", program: "k", kind: "docker" }] }, "kind"],
   ["a relative path", { sandboxd: "bin/sandboxd" }, "node.sandboxd"],
   ["limits that are none", { images: { limits: { storeBytes: "much" } } }, "storeBytes"],
+  ["a folder that is none", { allow: { hostPaths: ["/srv/../root"] } }, "node.allow.hostPaths[0]"],
+  ["a right that is neither given nor withheld", { allow: { privileged: "yes" } }, "node.allow.privileged"],
+  ["limits of nothing", { defaults: { pids: 0 } }, "node.defaults.pids"],
+  ["a network that is none", { subnet: "10.9.0.0/99" }, "node.subnet"],
   ["a list", [1], "must be an object"],
 ] as const)("refuses %s", async ([, node, expected]) => {
   writeFileSync(settingsPath(dataDir), JSON.stringify({ node }));

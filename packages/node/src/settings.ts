@@ -1,7 +1,10 @@
 import { join, resolve } from "node:path";
 import { NodeError } from "./errors.ts";
 import type { ImageOptions } from "./image/open-images.ts";
+import { parseSubnet } from "./network/subnet.ts";
+import type { ResourceDefaults } from "./oci/resources.ts";
 import { list, matching, object, oneOf, type Rule, satisfying } from "./pod/field-rules.ts";
+import type { Allowances } from "./pod/observed.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { readJson } from "./system/json-file.ts";
 
@@ -11,11 +14,24 @@ export interface NodeSettings {
   readonly defaultRuntime?: string;
   readonly images?: Pick<ImageOptions, "registries" | "limits">;
   readonly sandboxd?: string;
+  /** What Pods may ask for that others on this machine are not safe from. */
+  readonly allow?: Partial<Allowances>;
+  /** The limits of containers whose Pods name none. */
+  readonly defaults?: Partial<ResourceDefaults>;
+  /** Of the Pods' addresses. */
+  readonly subnet?: string;
+  /** How many Pods there may be. */
+  readonly podCapacity?: number;
 }
 
 const word = matching(/^[^\0]+$/, "a text");
 const name = matching(/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/, "the name of a RuntimeClass");
 const bytes = satisfying((value) => Number.isSafeInteger(value) && Number(value) >= 0, "a number above zero");
+const count = satisfying((value) => Number.isSafeInteger(value) && Number(value) > 0, "a whole number above zero");
+const folder = satisfying(
+  (value) => typeof value === "string" && /^\/[^\0]*$/.test(value) && !/(^|\/)\.\.?(\/|$)/.test(value),
+  'an absolute path without ".."',
+);
 const percent = satisfying((value) => Number(value) > 0 && Number(value) <= 100, "a number from 1 to 100");
 
 const rule: Rule = object({
@@ -33,6 +49,13 @@ const rule: Rule = object({
     }),
   }),
   sandboxd: matching(/^\/[^\0]+$/, "an absolute path"),
+  allow: object({ privileged: oneOf(true, false), hostPaths: list(folder, 100) }),
+  defaults: object({ memoryBytes: count, pids: count, diskBytes: count }),
+  subnet: satisfying(
+    (value) => typeof value === "string" && parseSubnet(value) !== undefined,
+    'a network such as "10.1.0.0/16"',
+  ),
+  podCapacity: count,
 });
 
 export function settingsPath(dataDir: string): string {
@@ -44,7 +67,12 @@ export async function readSettings(dataDir: string): Promise<NodeSettings> {
   const path = settingsPath(dataDir);
   const whole = (await readJson(path)) as { readonly node?: unknown } | undefined;
   if (whole?.node === undefined) return {};
-  const refusal = rule(whole.node, "node");
-  if (refusal === undefined) return whole.node as NodeSettings;
-  throw new NodeError("NodeSetup", `Cannot use "${path}": ${refusal.path}: ${refusal.message}`);
+  return checkSettings(whole.node, `Cannot use "${path}": node`);
+}
+
+/** What was read from somewhere, or an error that begins with where. */
+export function checkSettings(found: unknown, where: string): NodeSettings {
+  const refusal = rule(found, "");
+  if (refusal === undefined) return found as NodeSettings;
+  throw new NodeError("NodeSetup", `${where}${refusal.path}: ${refusal.message}`);
 }

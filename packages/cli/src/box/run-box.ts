@@ -10,7 +10,7 @@ import {
 } from "@agent-sandbox/apiserver";
 import { startControllers } from "@agent-sandbox/controllers";
 import { type Client, createClient, KubeError, type Logger, type PodStreams } from "@agent-sandbox/kube";
-import { createNode, type EmbeddedNode } from "@agent-sandbox/node";
+import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox/node";
 import { startRouter } from "@agent-sandbox/router";
 import { pino } from "pino";
 import type { StartReport } from "./background.ts";
@@ -19,11 +19,11 @@ import { forgetRunningBox, recordRunningBox } from "./running-box.ts";
 import { sandboxdPath } from "./sandboxd-path.ts";
 
 /** Runs the whole box in this process until it is asked to stop. Sandboxes outlive it. */
-export async function runBox(paths: BoxPaths, addresses: BoxAddresses): Promise<void> {
+export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void> {
   const log = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime });
   const stopped = nextSignal("SIGTERM", "SIGINT");
   try {
-    await using box = await startBox(paths, addresses, log);
+    await using box = await startBox(paths, options, log);
     recordRunningBox(paths, box);
     log.info({ url: box.url, routerUrl: box.routerUrl, dataDir: paths.dataDir }, "box started");
     report({ ready: true });
@@ -41,13 +41,19 @@ export interface BoxAddresses {
   readonly router: { readonly host: string; readonly port: number };
 }
 
+export interface BoxOptions {
+  readonly addresses: BoxAddresses;
+  /** What was settled for this start. */
+  readonly node: NodeSettings;
+}
+
 interface Box extends AsyncDisposable {
   readonly url: string;
   readonly routerUrl: string;
 }
 
 /** Started from the store upwards; stopped in the opposite order. */
-async function startBox(paths: BoxPaths, addresses: BoxAddresses, log: Logger): Promise<Box> {
+async function startBox(paths: BoxPaths, { addresses, node: settings }: BoxOptions, log: Logger): Promise<Box> {
   await using starting = new AsyncDisposableStack();
   const nodeName = hostname().toLowerCase();
   let node: EmbeddedNode | undefined;
@@ -60,6 +66,7 @@ async function startBox(paths: BoxPaths, addresses: BoxAddresses, log: Logger): 
       nodeName,
       dataDir: paths.dataDir,
       sandboxd: sandboxdPath(),
+      ...settings,
       logger: log,
     }),
   );

@@ -1,11 +1,13 @@
 import { mkdirSync } from "node:fs";
+import { readSettings } from "@agent-sandbox/node";
 import { startInBackground } from "../box/background.ts";
 import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
+import { type NodeFlags, settingsOf, wordsOf } from "../box/node-flags.ts";
 import { findRunningBox, type RunningBox } from "../box/running-box.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { CommandError } from "../command-error.ts";
 
-export interface UpOptions extends GlobalOptions {
+export interface UpOptions extends GlobalOptions, NodeFlags {
   readonly foreground?: boolean;
   readonly listen: string;
   readonly routerListen: string;
@@ -17,6 +19,9 @@ export async function up(options: UpOptions): Promise<void> {
   }
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
   const addresses = { api: parseListen(options.listen), router: parseListen(options.routerListen) };
+  const node = settingsOf(options);
+  // A slip in it is told now, and not by a box that is half started.
+  await readSettings(paths.dataDir);
   const running = findRunningBox(paths);
   if (running !== undefined) {
     console.log(`The box already runs (process ${running.pid}) at ${running.url}`);
@@ -25,12 +30,12 @@ export async function up(options: UpOptions): Promise<void> {
   mkdirSync(paths.dataDir, { recursive: true, mode: 0o700 });
   if (options.foreground === true) {
     const { runBox } = await import("../box/run-box.ts");
-    await runBox(paths, addresses);
+    await runBox(paths, { addresses, node });
     return;
   }
   console.log("Starting the box…");
   const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
-  const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen];
+  const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen, ...wordsOf(options)];
   const box = await startInBackground(paths, words);
   describe(box, paths.kubeconfig, paths.log);
 }

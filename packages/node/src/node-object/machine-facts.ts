@@ -9,7 +9,7 @@ const version = "v1.35.0-agent-sandbox";
 const anyBridge = /^asb[0-9a-f]{8}$/;
 const goNames: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
-export async function machineFacts(machine: Machine, name: string, pods: number): Promise<MachineFacts> {
+export async function machineFacts(machine: Machine, name: string): Promise<MachineFacts> {
   const [osRelease, machineId, bootId, runtimeVersion] = await Promise.all([
     firstLines("/etc/os-release"),
     firstLines("/etc/machine-id"),
@@ -22,7 +22,7 @@ export async function machineFacts(machine: Machine, name: string, pods: number)
     address: hostAddress(machine),
     cpus: availableParallelism(),
     memoryBytes: totalmem(),
-    pods,
+    pods: machine.podCapacity,
     architecture: goNames[arch()] ?? arch(),
     kernel: release(),
     osImage: /^PRETTY_NAME="?([^"\n]*)/m.exec(osRelease)?.[1] ?? "Linux",

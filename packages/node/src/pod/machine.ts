@@ -22,6 +22,7 @@ export interface Machine {
   /** What Pods may ask for here. */
   readonly rules: NodeRules;
   readonly capacity: NodeCapacity;
+  readonly podCapacity: number;
   /** All that this process could give to a container. */
   readonly capabilities: readonly string[];
   /** Another after each start of the machine. */

@@ -22,7 +22,7 @@ export const hostPath: VolumeKind = {
     const path = normalize(wanted?.path ?? "");
     const checkAllowed = (real: string): void => {
       const { hostPaths } = machine.rules.allow;
-      if (hostPaths.some((allowed) => real === allowed || real.startsWith(`${allowed}/`))) return;
+      if (hostPaths.some((allowed) => isWithin(real, allowed))) return;
       throw new Error("it is not below a folder this node's configuration allows");
     };
     try {
@@ -42,3 +42,9 @@ export const hostPath: VolumeKind = {
     }
   },
 };
+
+/** A folder may be written with a slash at its end; the root has nothing but one. */
+function isWithin(path: string, folder: string): boolean {
+  const bare = folder.replace(/\/+$/, "");
+  return path === bare || path.startsWith(`${bare}/`);
+}

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { settingsOf, wordsOf } from "./node-flags.ts";
+
+test("no flags settle nothing", () => {
+  expect(settingsOf({})).toEqual({});
+  expect(wordsOf({})).toEqual([]);
+});
+
+test("flags become settings, and words again", () => {
+  const flags = {
+    allowPrivileged: true,
+    allowHostPath: ["/srv", "/mnt/data"],
+    runtime: ["kata=/opt/kata/bin/kata-runtime"],
+    defaultRuntime: "kata",
+  };
+  expect(settingsOf(flags)).toEqual({
+    allow: { privileged: true, hostPaths: ["/srv", "/mnt/data"] },
+    runtimes: [{ name: "kata", program: "/opt/kata/bin/kata-runtime" }],
+    defaultRuntime: "kata",
+  });
+  expect(wordsOf(flags).join(" ")).toBe(
+    "--allow-privileged --allow-host-path /srv --allow-host-path /mnt/data --runtime kata=/opt/kata/bin/kata-runtime --default-runtime kata",
+  );
+});
+
+test.for([
+  [{ allowHostPath: ["srv"] }, 'Cannot start the box: its options.allow.hostPaths[0]: "srv" is not an absolute path'],
+  [{ runtime: ["kata"] }, 'Cannot register runtime "kata": write name=program'],
+  [{ runtime: ["=x"] }, 'Cannot register runtime "=x"'],
+  [{ runtime: ["Kata!=/bin/kata"] }, "options.runtimes[0].name"],
+  [{ defaultRuntime: "a b" }, "options.defaultRuntime"],
+] as const)("refuses %j", ([flags, message]) => {
+  expect(() => settingsOf(flags)).toThrow(message);
+});

@@ -1,0 +1,45 @@
+import { checkSettings, type NodeSettings } from "@agent-sandbox/node";
+import { CommandError } from "../command-error.ts";
+
+/** What `up` can settle for one start of the box; `config.json` in its data folder settles it for all. */
+export interface NodeFlags {
+  readonly allowPrivileged?: boolean;
+  readonly allowHostPath?: readonly string[];
+  /** Each `name=program`. */
+  readonly runtime?: readonly string[];
+  readonly defaultRuntime?: string;
+}
+
+/** The flags as settings of the node. A flag that makes no sense is refused before anything is started. */
+export function settingsOf(flags: NodeFlags): NodeSettings {
+  const { allowPrivileged, allowHostPath, runtime, defaultRuntime } = flags;
+  const allow = {
+    ...(allowPrivileged !== undefined && { privileged: allowPrivileged }),
+    ...(allowHostPath !== undefined && { hostPaths: allowHostPath }),
+  };
+  const settings = {
+    ...(Object.keys(allow).length > 0 && { allow }),
+    ...(runtime !== undefined && { runtimes: runtime.map(parseRuntime) }),
+    ...(defaultRuntime !== undefined && { defaultRuntime }),
+  };
+  return checkSettings(settings, "Cannot start the box: its options");
+}
+
+/** The same flags as words, for the process in the background. */
+export function wordsOf(flags: NodeFlags): string[] {
+  const { allowPrivileged, allowHostPath = [], runtime = [], defaultRuntime } = flags;
+  return [
+    ...(allowPrivileged === true ? ["--allow-privileged"] : []),
+    ...allowHostPath.flatMap((folder) => ["--allow-host-path", folder]),
+    ...runtime.flatMap((one) => ["--runtime", one]),
+    ...(defaultRuntime === undefined ? [] : ["--default-runtime", defaultRuntime]),
+  ];
+}
+
+function parseRuntime(text: string): { name: string; program: string } {
+  const [, name, program] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  if (name !== undefined && program !== undefined) return { name, program };
+  throw new CommandError(
+    `Cannot register runtime "${text}": write name=program, as in kata=/opt/kata/bin/kata-runtime`,
+  );
+}
