@@ -1,8 +1,10 @@
-import { spawn } from "node:child_process";
-import { PassThrough, Readable, Writable } from "node:stream";
+import type { Socket } from "node:net";
+import { Readable, Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { ExecSession } from "@agent-sandbox/kube";
 import { spawn as spawnTerminal } from "@lydell/node-pty";
+import { signalProcess } from "../system/processes.ts";
+import { startProgram } from "../system/start-program.ts";
 
 /** A command line of the runtime that is attached to our side of the streams. */
 export interface AttachedCommand {
@@ -23,26 +25,19 @@ const endOfTransmission = "\x04";
 
 /** With three pipes. */
 export function attachPipes({ program, args, stdin }: AttachedCommand): AttachedProcess {
-  const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
-  // A command that ends without reading its input is judged by its exit code.
-  child.stdin.on("error", () => undefined);
-  if (!stdin) child.stdin.end();
-  // Node throws away what an ended process has written if nobody reads it yet; streams of our own keep it.
-  const [stdout, stderr] = [child.stdout.pipe(new PassThrough()), child.stderr.pipe(new PassThrough())];
-  const closed = new Promise<{ code: number; signal?: string }>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", (code, signal) => resolve({ code: code ?? killedCode, ...(signal !== null && { signal }) }));
-  });
+  const started = startProgram(program, args, { stdio: [stdin ? "pipe" : "ignore", "pipe", "pipe"] });
+  const [input, stdout, stderr] = started.stdio as readonly [Socket | undefined, Socket, Socket];
+  const closed = started.ended.then(({ code, signal }) => ({ code: code ?? killedCode, ...(signal && { signal }) }));
   return {
-    stdin: child.stdin,
+    stdin: input ?? closedInput(),
     stdout,
     stderr,
     exit: afterOutputs(closed, stdout, stderr),
-    ended: new Promise((resolve) => child.on("exit", () => resolve()).on("error", () => resolve())),
+    ended: started.ended.then(() => undefined),
     resize: () => undefined,
     kill: () => {
-      child.kill("SIGKILL");
-      for (const stream of [child.stdout, child.stderr, stdout, stderr]) stream.destroy();
+      signalProcess(started.pid, "SIGKILL");
+      for (const stream of [stdout, stderr]) stream.destroy();
     },
   };
 }

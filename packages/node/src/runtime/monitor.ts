@@ -1,13 +1,12 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readdir, readFile, rm } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { join } from "node:path";
-import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { messageOf, NodeError } from "../errors.ts";
 import type { ContainerPaths } from "../layout.ts";
 import { endProcess } from "../system/processes.ts";
 import { cannotRun } from "../system/run-command.ts";
+import { type Program, startProgram } from "../system/start-program.ts";
 import type { ContainerRole, OciRuntime } from "./oci-runtime.ts";
 import { runtimeMessage } from "./runtime-message.ts";
 
@@ -32,34 +31,37 @@ export interface MonitorRequest {
  */
 export async function createMonitored(request: MonitorRequest): Promise<number> {
   const { runtime, id } = request;
-  // conmon reports over the descriptor this variable names: a line with the pid, or with -1 and what went wrong.
-  const child = spawn("conmon", monitorArgs(request), {
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
-    env: { PATH: process.env["PATH"], _OCI_SYNCPIPE: "3" },
-    detached: true,
-    // It leaves a file named "oom" where it stands when the container runs out of memory.
-    cwd: request.paths.bundle,
-  });
-  child.stdin.destroy();
-  child.stdout.destroy();
-  const report = child.stdio[3] as Duplex;
+  const { stdio } = startMonitor(request);
+  const [, , complaint, report] = stdio as readonly [undefined, undefined, Socket, Socket];
   const timer = setTimeout(() => report.destroy(new Error(`no answer within ${createTimeoutMs} ms`)), createTimeoutMs);
   try {
-    await once(child, "spawn").catch((error: unknown) => Promise.reject(cannotRun("conmon", error)));
     const said = await firstLine(report);
     // Without a word it has ended, and its complaint is complete.
-    const answer = said === "" ? { pid: -1, message: (await text(child.stderr)).trim() } : parseReport(said);
+    const answer = said === "" ? { pid: -1, message: (await text(complaint)).trim() } : parseReport(said);
     if (answer.pid > 0) return answer.pid;
     throw new Error(answer.message);
   } catch (error) {
-    if (error instanceof NodeError) throw error;
     const message = `Cannot create container "${id}" with ${runtime.name}: ${messageOf(error)}`;
     throw new NodeError("CreateContainerError", message, { cause: error });
   } finally {
     clearTimeout(timer);
     report.destroy();
-    child.stderr.destroy();
-    child.unref();
+    complaint.destroy();
+  }
+}
+
+function startMonitor(request: MonitorRequest): Program {
+  try {
+    return startProgram("conmon", monitorArgs(request), {
+      stdio: ["ignore", "ignore", "pipe", "pipe"],
+      // conmon reports over the descriptor this variable names: a line with the pid, or with -1 and what went wrong.
+      env: { PATH: process.env["PATH"], _OCI_SYNCPIPE: "3" },
+      session: true,
+      // It leaves a file named "oom" where it stands when the container runs out of memory.
+      cwd: request.paths.bundle,
+    });
+  } catch (error) {
+    throw cannotRun("conmon", error);
   }
 }
 
@@ -86,7 +88,7 @@ function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir }: Moni
   ];
 }
 
-async function firstLine(stream: Duplex): Promise<string> {
+async function firstLine(stream: Socket): Promise<string> {
   let said = "";
   for await (const chunk of stream) {
     said += String(chunk);

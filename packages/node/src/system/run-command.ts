@@ -1,5 +1,7 @@
-import { spawn } from "node:child_process";
+import type { Readable } from "node:stream";
 import { hasCode, NodeError } from "../errors.ts";
+import { signalProcess } from "./processes.ts";
+import { type Program, startProgram } from "./start-program.ts";
 
 /** Which Debian package carries a program, for the error a person reads. */
 const packageByProgram: Readonly<Record<string, string>> = {
@@ -34,42 +36,37 @@ const outputLimit = 1024 * 1024;
 const defaultTimeoutMs = 30_000;
 
 /** Runs a program to its end and returns its exit code; throws only when it could not run or did not end in time. */
-export function tryCommand(
+export async function tryCommand(
   program: string,
   args: readonly string[],
-  options: CommandOptions = {},
+  { input, timeoutMs = defaultTimeoutMs }: CommandOptions = {},
 ): Promise<CommandResult> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
-    const timeout = options.timeoutMs ?? defaultTimeoutMs;
-    const timer = setTimeout(() => child.kill("SIGKILL"), timeout);
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      if (stdout.length < outputLimit) stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      if (stderr.length < outputLimit) stderr += text;
-    });
-    child.on("error", (error) => {
-      clearTimeout(timer);
-      reject(cannotRun(program, error));
-    });
-    child.on("close", (code, signal) => {
-      clearTimeout(timer);
-      if (code !== null) resolve({ code, stdout, stderr });
-      else
-        reject(
-          new NodeError(
-            "NodeSetup",
-            `Cannot finish "${program} ${args.join(" ")}": ended by ${signal} (limit ${timeout} ms)`,
-          ),
-        );
-    });
-    // A program that ends without reading its input is judged by its exit code.
-    child.stdin.on("error", () => undefined);
-    child.stdin.end(options.input ?? "");
-  });
+  const { pid, stdio, ended } = start(program, args, input !== undefined);
+  const [stdin, stdout, stderr] = stdio;
+  stdin?.end(input ?? "");
+  const timer = setTimeout(() => signalProcess(pid, "SIGKILL"), timeoutMs);
+  try {
+    const [{ code, signal }, ...said] = await Promise.all([ended, textOf(stdout), textOf(stderr)]);
+    if (code !== undefined) return { code, stdout: said[0], stderr: said[1] };
+    const words = `${program} ${args.join(" ")}`;
+    throw new NodeError("NodeSetup", `Cannot finish "${words}": ended by ${signal} (limit ${timeoutMs} ms)`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function start(program: string, args: readonly string[], hasInput: boolean): Program {
+  try {
+    return startProgram(program, args, { stdio: [hasInput ? "pipe" : "ignore", "pipe", "pipe"] });
+  } catch (error) {
+    throw cannotRun(program, error);
+  }
+}
+
+async function textOf(stream: Readable | undefined): Promise<string> {
+  let text = "";
+  for await (const part of stream?.setEncoding("utf8") ?? []) if (text.length < outputLimit) text += String(part);
+  return text;
 }
 
 /** Like `tryCommand`, but a non-zero exit code is an error that carries what the program said. */

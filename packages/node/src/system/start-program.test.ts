@@ -1,0 +1,57 @@
+import { readdirSync } from "node:fs";
+import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { startProgram } from "./start-program.ts";
+
+const said = (stream: Socket | undefined): Promise<string> => text(stream as Socket);
+
+test("input goes in, both outputs come out, and the code is told", async () => {
+  const script = 'read line; echo "out $line $WORD"; echo err >&2; exit 3';
+  const { stdio, ended } = startProgram("sh", ["-c", script], {
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { PATH: process.env["PATH"], WORD: "x y", GONE: undefined },
+  });
+  const [stdin, stdout, stderr] = stdio;
+  stdin?.end("hello\n");
+  const outputs = await Promise.all([said(stdout), said(stderr)]);
+  expect([...outputs, await ended]).toEqual(["out hello x y\n", "err\n", { code: 3 }]);
+});
+
+test("many that end together are all told", async () => {
+  const all = Array.from({ length: 20 }, (_, code) =>
+    startProgram("sh", ["-c", `exit ${code}`], { stdio: ["ignore", "ignore", "ignore"] }),
+  );
+  const codes = await Promise.all(all.map(async ({ ended }) => (await ended).code));
+  expect(codes).toEqual(all.map((_, code) => code));
+});
+
+test("a program that was killed tells the signal", async () => {
+  const { pid, stdio, ended } = startProgram("sh", ["-c", "echo up; exec sleep 60"], { stdio: ["ignore", "pipe"] });
+  stdio[1]?.once("data", () => process.kill(pid, "SIGTERM"));
+  expect(await ended).toEqual({ code: undefined, signal: "SIGTERM" });
+});
+
+test("it has the folder, the signals and the descriptors it was given, and not our ends of them", async () => {
+  // Node itself ignores SIGPIPE, the thirteenth.
+  const script = 'pwd; grep -c "^SigIgn.*1...$" /proc/self/status; ls -l /proc/self/fd | grep -c socket; echo more >&3';
+  const { stdio, ended } = startProgram("sh", ["-c", script], {
+    stdio: ["ignore", "pipe", "ignore", "pipe"],
+    cwd: "/proc/self",
+    session: true,
+  });
+  const [, stdout, , more] = stdio;
+  const [output, extra] = await Promise.all([said(stdout), said(more)]);
+  expect(output.split("\n").slice(1)).toEqual(["0", "1", ""]);
+  expect(output).toMatch(/^\/proc\/\d+\n/);
+  expect([extra, await ended]).toEqual(["more\n", { code: 0 }]);
+});
+
+const openDescriptors = (): number => readdirSync("/proc/self/fd").length;
+
+test("what cannot be started says why and leaves nothing open", () => {
+  const before = openDescriptors();
+  const start = (): unknown => startProgram("no-such-program", [], { stdio: ["pipe", "pipe", "pipe"] });
+  expect(start).toThrow(expect.objectContaining({ code: "ENOENT" }));
+  expect(openDescriptors()).toBe(before);
+});
