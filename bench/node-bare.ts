@@ -46,7 +46,7 @@ export class BareRuntimes implements AsyncDisposable {
     const lower = [lowerOf(join(pod, container, "rootfs"))];
     await mountOverlay(rootfs, { lower, upper: join(folder, "upper"), work: join(folder, "work") });
     const text = readFileSync(join(pod, container, "bundle/config.json"), "utf8").replaceAll(pod, folder);
-    const { present } = await openRuntimes({ runDir: join(folder, "run") });
+    const { present } = await openRuntimes({ runDir: join(folder, "run"), cgroupParent: cgroup });
     return new BareRuntimes(folder, JSON.parse(text) as OciSpec, present);
   }
 

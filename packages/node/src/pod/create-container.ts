@@ -30,7 +30,10 @@ export interface Creation {
 
 export type BundleContent = Omit<BundleInput, "rootfs" | "cgroupsPath" | "etc" | "annotations" | "machine" | "image">;
 
-/** Creates one run of a container, not yet started. Its record is written before and after. */
+/**
+ * Creates one run of a container and, where the runtime does both in one, starts it. Its record is written before and
+ * after: what a crash leaves between the two is made anew.
+ */
 export async function createContainer(creation: Creation): Promise<Run> {
   const { machine, record, name, kept, again, image } = creation;
   const { layout, now } = machine;
@@ -50,9 +53,25 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const log = logPath(paths, kept.attempt);
   const pid = await createMonitored({ runtime, id, role: creation.role, paths, log, exitsDir: layout.exitsDir });
   const monitorPid = Number(await readFile(paths.monitorPidFile, "utf8"));
-  const run: Run = { process: await markOf(pid), monitor: await markOf(monitorPid), startedAt: now(), started: false };
-  await writeContainer(machine, record, name, { ...kept, run });
+  const [process, monitor] = await Promise.all([markOf(pid), markOf(monitorPid)]);
+  const run: Run = { process, monitor, startedAt: now(), started: runtime.startsAtOnce };
+  await writeContainer(machine, record, name, withRun(kept, run));
   return run;
+}
+
+/** Starts what was created, where creating it has not done so. */
+export async function startCreated(
+  { machine, record, name, kept }: Pick<Creation, "machine" | "record" | "name" | "kept">,
+  run: Run,
+): Promise<void> {
+  if (run.started) return;
+  await runtimeNamed(machine, kept.runtime).start(containerId(record.uid, name, kept.attempt));
+  await writeContainer(machine, record, name, withRun(kept, { ...run, started: true }));
+}
+
+/** What was in the way of a start is no more once it has come about. */
+function withRun({ failure, ...kept }: ContainerRecord, run: Run): ContainerRecord {
+  return { ...kept, ...(failure !== undefined && !run.started && { failure }), run };
 }
 
 /** With it go the marks of the run before. */

@@ -1,10 +1,9 @@
 import type { Container, Pod } from "@agent-sandbox/api";
 import { hostImageName } from "../image/image-store.ts";
-import { containerId, podPaths } from "../layout.ts";
+import { podPaths } from "../layout.ts";
 import { podResources } from "../oci/resources.ts";
-import { createContainer, nextAttempt, writeContainer } from "./create-container.ts";
+import { createContainer, nextAttempt, startCreated } from "./create-container.ts";
 import type { Effects } from "./effects.ts";
-import { runtimeNamed } from "./machine.ts";
 import { holderName } from "./members.ts";
 import { aloneNamespaces } from "./namespaces.ts";
 import type { PodRecord } from "./record.ts";
@@ -53,6 +52,5 @@ export async function startHolder(effects: Effects, pod: Pod, record: PodRecord,
           resources: podResources(pod, machine.defaults, machine.cgroups.swapAccounting),
         }),
     }));
-  await runtimeNamed(machine, kept.runtime).start(containerId(record.uid, holderName, attempt));
-  await writeContainer(machine, record, holderName, { ...kept, run: { ...run, started: true } });
+  await startCreated({ machine, record, name: holderName, kept }, run);
 }

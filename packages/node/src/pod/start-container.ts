@@ -3,7 +3,7 @@ import type { Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import type { Image } from "../image/image-store.ts";
 import { imageFor, writableLayer } from "../image/rootfs.ts";
-import { type ContainerPaths, containerId, containerPaths, messagePath, podPaths } from "../layout.ts";
+import { type ContainerPaths, containerPaths, messagePath, podPaths } from "../layout.ts";
 import { environmentFor } from "../oci/environment.ts";
 import { resourcesFor } from "../oci/resources.ts";
 import type { OciMount } from "../oci/spec.ts";
@@ -11,7 +11,7 @@ import type { ContainerRole } from "../runtime/oci-runtime.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
-import { type BundleContent, createContainer, nextAttempt, writeContainer } from "./create-container.ts";
+import { type BundleContent, createContainer, nextAttempt, startCreated } from "./create-container.ts";
 import type { Effects } from "./effects.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
 import { type Member, memberNamed, needsHolder } from "./members.ts";
@@ -45,11 +45,9 @@ export async function startContainer(
   // What was written over another image does not fit this one. Before the record names the new one: a crash finds it so.
   if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record.uid, name);
   const kept = isSame && before.image === image.id ? before : nextAttempt(before, attempt, fixed);
-  const { run: begun, failure: _solved, ...clean } = kept;
-  if (begun === undefined) await attachNetwork(machine, record, { runtime, role: roleIn(pod) });
-  const run = begun ?? (await create(effects, { pod, record, member, kept, again: isSame, image }));
-  await runtimeNamed(machine, kept.runtime).start(containerId(record.uid, name, attempt));
-  await writeContainer(machine, record, name, { ...clean, run: { ...run, started: true } });
+  if (kept.run === undefined) await attachNetwork(machine, record, { runtime, role: roleIn(pod) });
+  const run = kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image }));
+  await startCreated({ machine, record, name, kept }, run);
   tasks.forget(record.uid, pullTask(name));
   effects.tell(pod, { reason: "Started", text: `Started container ${name}`, container: name });
 }

@@ -58,13 +58,15 @@ export interface OciRuntime {
    * containers begins with one of the role "sandbox"; the machine sees no processes of them, only the sandbox's.
    */
   readonly sharesSandbox: boolean;
+  /** Whether a container that was created runs already; else it has to be started. */
+  readonly startsAtOnce: boolean;
   /** A container's specification as this runtime understands it. */
   adaptSpec(spec: OciSpec): OciSpec;
   /** How the monitor calls the runtime to create a container; it adds the verb and what belongs to it. */
   createCommand(role: ContainerRole): RuntimeCommand;
   /** What creates and starts a container in one, up to the verb `run`. */
   readonly runCommand: RuntimeCommand;
-  /** A runtime may have started it when it created it. */
+  /** Starts a container that was created and does not run yet. */
   start(id: string): Promise<void>;
   /** Signals the container's first process. */
   kill(id: string, signal: string): Promise<void>;

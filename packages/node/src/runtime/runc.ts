@@ -1,6 +1,7 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { namesIn } from "../system/folders.ts";
 import type { OciRuntime } from "./oci-runtime.ts";
+import { startingAtOnce } from "./run-detached.ts";
 import { alreadyRuns, callRuntime, isGone } from "./runtime-call.ts";
 
 export interface RuntimeProgram {
@@ -11,18 +12,23 @@ export interface RuntimeProgram {
   readonly root: string;
 }
 
+/** Those known to have `run --detach`, which no standard demands. */
+const detaching: readonly string[] = ["runc", "crun"];
+
 /** Runtimes with runc's command line: runc, crun, youki, Kata's. */
 export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciRuntime {
   const globalArgs = [`--root=${root}`, ...args];
   const command = { program, args: globalArgs };
+  const startsAtOnce = detaching.includes(basename(program));
   return {
     name,
     kind: "runc",
     program,
     globalArgs,
     sharesSandbox: false,
+    startsAtOnce,
     adaptSpec: (spec) => spec,
-    createCommand: () => command,
+    createCommand: () => (startsAtOnce ? startingAtOnce(command) : command),
     runCommand: command,
     start: (id) => callRuntime(command, ["start", id], alreadyRuns),
     kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),

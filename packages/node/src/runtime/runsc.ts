@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { OciProcess, OciSpec } from "../oci/spec.ts";
 import { namesIn } from "../system/folders.ts";
 import type { ExecArguments, ExecCommand, OciRuntime, RuntimeCommand } from "./oci-runtime.ts";
+import { runDetached } from "./run-detached.ts";
 import type { RuntimeProgram } from "./runc.ts";
 import { callRuntime, isGone } from "./runtime-call.ts";
 import { dialSandbox } from "./sandbox-dial.ts";
@@ -18,15 +19,6 @@ const options: readonly string[] = ["--overlay2=none", "--file-access=exclusive"
  * the machine's own, which it refuses. Newer kernels show the file in every network namespace, so runsc is not to see it.
  */
 const hideSysctls = "mount -t tmpfs -o ro,size=4k none /proc/sys/net || exit\n";
-
-/** The monitor says "create"; to start at once saves a call, and is what the outputs of containers that join demand. */
-const runDetached = `
-for word; do
-  shift
-  if [ "$word" = create ]; then set -- "$@" run --detach; else set -- "$@" "$word"; fi
-done
-exec "$@"
-`;
 
 /**
  * Creates and starts a container in a sandbox that is there. The machine has no process for it: one that waits for its
@@ -73,6 +65,7 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
     program,
     globalArgs,
     sharesSandbox: true,
+    startsAtOnce: true,
     adaptSpec,
     createCommand: (role) =>
       role === "member"
