@@ -56,9 +56,15 @@ describe.skipIf(reason !== undefined)("a node with real containers", () => {
 
   test("registers the machine", () => {
     const [registered] = api.server.readAll(nodes);
-    expect(registered?.status?.conditions).toMatchObject([{ type: "Ready", status: "True" }]);
+    expect(registered?.status?.conditions).toMatchObject([{ type: "Ready", status: "True" }, { type: "SharedKernel" }]);
     expect(Number(registered?.status?.capacity?.["cpu"])).toBeGreaterThan(0);
     expect(api.server.readAll(leases)).toMatchObject([{ metadata: { namespace: "kube-node-lease", name: nodeName } }]);
+  });
+
+  test("warns that Pods share the machine's kernel", async () => {
+    expect(node.warnings).toEqual([expect.stringContaining("share this machine's kernel")]);
+    const told = (): unknown => api.server.readAll(kubeEvents).filter(({ regarding }) => regarding.kind === "Node");
+    await expect.poll(told).toMatchObject([{ type: "Warning", reason: expect.stringMatching(/^GVisor/) }]);
   });
 
   test("a Pod becomes Ready with an address in one write, answers exec, and leaves nothing", async () => {
@@ -282,7 +288,7 @@ except OSError: print('not reached')"`,
     for (const name of ["privileged", "foreign", "typo"]) await remove(name);
     const told = api.server
       .readAll(kubeEvents)
-      .filter(({ type }) => type === "Warning")
+      .filter(({ type, regarding }) => type === "Warning" && regarding.kind === "Pod")
       .map(({ type, reason: why, regarding }) => `${type} ${why} ${regarding?.name}`);
     expect(told.toSorted()).toEqual(["Warning Failed foreign", "Warning Failed privileged", "Warning Failed typo"]);
     expect(await findTraces(dataDir)).toEqual(noTraces);

@@ -1,11 +1,12 @@
 import { rm } from "node:fs/promises";
-import { type Client, type Logger, type PodStreams, silentLogger } from "@agent-sandbox/kube";
+import { type Client, EventRecorder, type Logger, type PodStreams, silentLogger } from "@agent-sandbox/kube";
 import { Exec } from "./exec/exec.ts";
 import { runInContainer } from "./exec/run-in-container.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { hostImageName } from "./image/image-store.ts";
 import { layoutOf } from "./layout.ts";
 import { type MachineOptions, openMachine } from "./machine-setup.ts";
+import { EndpointWriter } from "./network/endpoint-writer.ts";
 import { NameServer } from "./network/name-server.ts";
 import { NetworkRules } from "./network/network-rules.ts";
 import { machineFacts } from "./node-object/machine-facts.ts";
@@ -35,6 +36,8 @@ export interface EmbeddedNode extends AsyncDisposable {
   readonly podStreams: Required<PodStreams>;
   /** Settles when the Node is registered and the first list of its Pods has been seen. */
   readonly ready: Promise<void>;
+  /** What the operator must know, in sentences. */
+  readonly warnings: readonly string[];
   /** Leaves the Pods running; the next start finds them. */
   stop(): Promise<void>;
   /** Stops, then ends all Pods and removes everything the node has made on this machine. */
@@ -52,8 +55,10 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   starting.defer(() => image);
   await sweep(machine);
   const facts = await machineFacts(machine, nodeName);
+  const { now, sharedKernel } = machine;
+  const events = starting.use(new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }));
   const registration = starting.use(
-    new Registration({ client, facts, images: () => machine.images.list(), log, now: machine.now }),
+    new Registration({ client, facts, images: () => machine.images.list(), events, log, now }),
   );
   const podStreams = openStreams(starting, { machine, uidOf: (namespace, name) => controller.uidOf(namespace, name) });
   const run: Effects["run"] = (place, command, signal) => runInContainer(podStreams, place, command, signal);
@@ -67,7 +72,8 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const { gateway } = machine.network.pool;
   starting.use(await NameServer.start({ address: gateway, lookUp: (name) => rules.lookUp(name), log }));
   starting.use(new Housekeeping({ client, machine, log }));
-  starting.use(new ClaimBinder({ client, layout: machine.layout, log }));
+  starting.use(new ClaimBinder({ client, layout: machine.layout, events, log }));
+  starting.use(new EndpointWriter({ client, nodeName, log }));
   const ready = Promise.all([registration.ready, controller.ready, rules.ready]).then(() => undefined);
   // Nobody has to wait for it.
   ready.catch(() => undefined);
@@ -77,6 +83,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   return {
     podStreams,
     ready,
+    warnings: sharedKernel === undefined ? [] : [sharedKernel.message],
     stop,
     teardown: async () => {
       await stop();

@@ -17,6 +17,7 @@ import type { Allowances } from "./pod/observed.ts";
 import { podRecords } from "./pod/record.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { openRuntimes } from "./runtime/open-runtimes.ts";
+import { sharedKernel } from "./runtime/shared-kernel.ts";
 import { readSettings } from "./settings.ts";
 import { detectCgroups } from "./system/cgroups.ts";
 import { findProgram } from "./system/find-program.ts";
@@ -101,6 +102,7 @@ export async function openMachine(
     cgroups,
     runtimes: runtimes.present,
     defaultRuntime: runtimes.default,
+    sharedKernel: sharedKernel(runtimes),
     images: await openNodeImages(options),
     defaults: { ...resourceDefaults, ...settings.defaults, ...options.defaults },
     rules: {

@@ -9,6 +9,7 @@ import type {
   Service,
 } from "@agent-sandbox/api";
 import type { KubeObject, Resource } from "@agent-sandbox/kube";
+import type { EndpointSlice, Endpoints } from "./network/endpoints.ts";
 import type { PersistentVolume } from "./storage/local-volume.ts";
 
 /** A request for a token, and the answer to it. */
@@ -61,6 +62,13 @@ export const storageClasses: Resource<StorageClass> = {
   namespaced: false,
 };
 export const services: Resource<Service> = { ...core, kind: "Service", plural: "services" };
+export const endpoints: Resource<Endpoints> = { ...core, kind: "Endpoints", plural: "endpoints" };
+export const endpointSlices: Resource<EndpointSlice> = {
+  apiVersion: "discovery.k8s.io/v1",
+  kind: "EndpointSlice",
+  plural: "endpointslices",
+  namespaced: true,
+};
 export const namespaces: Resource = {
   apiVersion: "v1",
   kind: "Namespace",

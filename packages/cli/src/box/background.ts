@@ -6,10 +6,17 @@ import type { BoxPaths } from "./box-paths.ts";
 import { findRunningBox, type RunningBox } from "./running-box.ts";
 
 /** What the box tells the command that started it, once. */
-export type StartReport = { readonly ready: true } | { readonly ready: false; readonly error: string };
+export type StartReport =
+  | { readonly ready: true; readonly warnings: readonly string[] }
+  | { readonly ready: false; readonly error: string };
+
+export interface StartedBox extends RunningBox {
+  /** What the operator must know. */
+  readonly warnings: readonly string[];
+}
 
 /** Starts the box as a process of its own and waits until it serves. Its output goes to the log file. */
-export async function startInBackground(paths: BoxPaths, foregroundArguments: readonly string[]): Promise<RunningBox> {
+export async function startInBackground(paths: BoxPaths, foregroundArguments: readonly string[]): Promise<StartedBox> {
   const log = openSync(paths.log, "a", 0o600);
   const logStart = statSync(paths.log).size;
   const [script = ""] = process.argv.slice(1);
@@ -30,7 +37,7 @@ export async function startInBackground(paths: BoxPaths, foregroundArguments: re
   child.unref();
   const box = findRunningBox(paths);
   if (box === undefined) throw new CommandError(`The box ended right after it started: see ${paths.log}`);
-  return box;
+  return { ...box, warnings: report.warnings };
 }
 
 function endOfLog(path: string, from: number, status: number | string | null): string {

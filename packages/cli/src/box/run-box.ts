@@ -26,7 +26,7 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
     await using box = await startBox(paths, options, log);
     recordRunningBox(paths, box);
     log.info({ url: box.url, routerUrl: box.routerUrl, dataDir: paths.dataDir }, "box started");
-    report({ ready: true });
+    report({ ready: true, warnings: box.warnings });
     log.info({ signal: await stopped }, "box stopping");
   } catch (error) {
     report({ ready: false, error: error instanceof Error ? error.message : String(error) });
@@ -50,6 +50,7 @@ export interface BoxOptions {
 interface Box extends AsyncDisposable {
   readonly url: string;
   readonly routerUrl: string;
+  readonly warnings: readonly string[];
 }
 
 /** Started from the store upwards; stopped in the opposite order. */
@@ -91,7 +92,8 @@ async function startBox(paths: BoxPaths, { addresses, node: settings }: BoxOptio
   );
   await Promise.all([node.ready, controllers.ready, router.ready]);
   const owned = starting.move();
-  return { url: listening.url, routerUrl: router.url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  const { warnings } = node;
+  return { url: listening.url, routerUrl: router.url, warnings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 const controllerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-controller" };

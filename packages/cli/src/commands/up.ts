@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { readSettings } from "@agent-sandbox/node";
-import { startInBackground } from "../box/background.ts";
+import { type StartedBox, startInBackground } from "../box/background.ts";
 import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
 import { type NodeFlags, settingsOf, wordsOf } from "../box/node-flags.ts";
-import { findRunningBox, type RunningBox } from "../box/running-box.ts";
+import { findRunningBox } from "../box/running-box.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -40,12 +40,13 @@ export async function up(options: UpOptions): Promise<void> {
   describe(box, paths.kubeconfig, paths.log);
 }
 
-function describe(box: RunningBox, kubeconfig: string, log: string): void {
+function describe(box: StartedBox, kubeconfig: string, log: string): void {
   console.log(`The box runs (process ${box.pid}).`);
   console.log(`  API         ${box.url}`);
   console.log(`  router      ${box.routerUrl}    (${describeHost(box.routerUrl)})`);
   console.log(`  kubeconfig  ${kubeconfig}    (export KUBECONFIG=${kubeconfig})`);
   console.log(`  log         ${log}`);
+  for (const warning of box.warnings) console.error(`Warning: ${warning}`);
 }
 
 /** How to reach a sandbox with a browser. */

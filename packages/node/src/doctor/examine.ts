@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { messageOf } from "../errors.ts";
 import { layoutOf } from "../layout.ts";
 import { openRuntimes } from "../runtime/open-runtimes.ts";
+import { sharedKernel } from "../runtime/shared-kernel.ts";
 import { readSettings } from "../settings.ts";
 import { detectCgroups, removeCgroup } from "../system/cgroups.ts";
 import { findProgram } from "../system/find-program.ts";
@@ -76,6 +77,9 @@ const packageByRuntime: Readonly<Record<string, string>> = { gvisor: "runsc", ru
 /** Where one that is better can be had. */
 const newer: Readonly<Record<string, string>> = { gvisor: '"make build" compiles a newer one' };
 
+const ownKernel =
+  "make gVisor work, or have Pods name a runtimeClassName with a kernel of its own; until then run only code you trust";
+
 async function examineRuntimes(dataDir: string, isRoot: boolean): Promise<Finding[]> {
   const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
   const cgroupParent = `/agent-sandbox-doctor-${process.pid}`;
@@ -99,7 +103,12 @@ async function examineRuntimes(dataDir: string, isRoot: boolean): Promise<Findin
       const from = /not found/.test(why) ? packageByRuntime[name] : undefined;
       return { name: `runtime ${name}`, ...lacking(why, from === undefined ? undefined : install(from)) };
     });
-    return [...(await Promise.all(present)), ...absent];
+    const risk = sharedKernel(found);
+    const isolation =
+      risk === undefined
+        ? ok("Pods that name no runtime have a kernel of their own")
+        : lacking(risk.message, ownKernel);
+    return [...(await Promise.all(present)), ...absent, { name: "isolation", ...isolation }];
   } catch (error) {
     return await finding("runtime", missing(messageOf(error), install("runsc runc")));
   } finally {

@@ -22,6 +22,7 @@ export async function machineFacts(machine: Machine, name: string): Promise<Mach
     address: hostAddress(machine),
     cpus: availableParallelism(),
     memoryBytes: totalmem(),
+    diskBytes: machine.capacity.diskBytes,
     pods: machine.podCapacity,
     architecture: goNames[arch()] ?? arch(),
     kernel: release(),
@@ -30,6 +31,7 @@ export async function machineFacts(machine: Machine, name: string): Promise<Mach
     bootId: bootId.trim(),
     runtimeVersion,
     version,
+    sharedKernel: machine.sharedKernel,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Node } from "@agent-sandbox/api";
+import type { SharedKernel } from "../runtime/shared-kernel.ts";
 
 /** What is known of the machine, for its Node object. */
 export interface MachineFacts {
@@ -7,6 +8,7 @@ export interface MachineFacts {
   readonly address: string;
   readonly cpus: number;
   readonly memoryBytes: number;
+  readonly diskBytes: number;
   readonly pods: number;
   /** As Go names it: `amd64`. */
   readonly architecture: string;
@@ -16,17 +18,20 @@ export interface MachineFacts {
   readonly bootId: string;
   readonly runtimeVersion: string;
   readonly version: string;
+  /** Why Pods that name no runtime share the machine's kernel; undefined when they do not. */
+  readonly sharedKernel: SharedKernel | undefined;
 }
 
-/** The Node as this machine wants it to be. `now` counts only when the Node becomes ready. */
+type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];
+
+/** The Node as this machine wants it to be. `now` counts only for a condition that changes. */
 export function nodeObject(facts: MachineFacts, before: Node | undefined, now: number): Node {
   const capacity = {
     cpu: String(facts.cpus),
     memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
     pods: String(facts.pods),
+    "ephemeral-storage": `${Math.floor(facts.diskBytes / 1024)}Ki`,
   };
-  const ready = before?.status?.conditions?.find(({ type, status }) => type === "Ready" && status === "True");
-  const time = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
   return {
     apiVersion: "v1",
     kind: "Node",
@@ -45,16 +50,7 @@ export function nodeObject(facts: MachineFacts, before: Node | undefined, now: n
         { type: "InternalIP", address: facts.address },
         { type: "Hostname", address: facts.hostname },
       ],
-      conditions: [
-        ready ?? {
-          type: "Ready",
-          status: "True",
-          reason: "NodeReady",
-          message: "the node runs Pods",
-          lastHeartbeatTime: time,
-          lastTransitionTime: time,
-        },
-      ],
+      conditions: conditionsOf(facts).map((one) => timed(one, before, now)),
       nodeInfo: {
         architecture: facts.architecture,
         bootID: facts.bootId,
@@ -68,5 +64,28 @@ export function nodeObject(facts: MachineFacts, before: Node | undefined, now: n
         systemUUID: facts.machineId,
       },
     },
+  };
+}
+
+type Untimed = Required<Pick<Condition, "type" | "status" | "reason" | "message">>;
+
+function conditionsOf({ sharedKernel }: MachineFacts): Untimed[] {
+  const { reason, message } = sharedKernel ?? {
+    reason: "OwnKernel",
+    message: "Pods that name no runtime have a kernel of their own",
+  };
+  return [
+    { type: "Ready", status: "True", reason: "NodeReady", message: "the node runs Pods" },
+    { type: "SharedKernel", status: sharedKernel === undefined ? "False" : "True", reason, message },
+  ];
+}
+
+function timed(wanted: Untimed, before: Node | undefined, now: number): Condition {
+  const time = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+  const old = before?.status?.conditions?.find(({ type, status }) => type === wanted.type && status === wanted.status);
+  return {
+    ...wanted,
+    lastHeartbeatTime: old?.lastHeartbeatTime ?? time,
+    lastTransitionTime: old?.lastTransitionTime ?? time,
   };
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Lease } from "@agent-sandbox/api";
-import { type Client, isReason, type Logger, systemScheduler } from "@agent-sandbox/kube";
+import { type Client, type EventRecorder, isReason, type Logger, systemScheduler } from "@agent-sandbox/kube";
 import { NodeError } from "../errors.ts";
 import type { StoredImage } from "../image/image-index.ts";
 import { leases, nodes } from "../resources.ts";
@@ -17,6 +17,8 @@ export interface RegistrationOptions {
   readonly facts: MachineFacts;
   /** Those that are here now. */
   readonly images: () => Promise<readonly StoredImage[]>;
+  /** Told once about what the operator must know. */
+  readonly events: EventRecorder;
   readonly log: Logger;
   readonly now: () => number;
 }
@@ -30,6 +32,7 @@ export class Registration implements AsyncDisposable {
   #beating: Promise<void>;
   #timer: Disposable | undefined;
   #stopped = false;
+  #warned = false;
 
   constructor(options: RegistrationOptions) {
     this.#options = options;
@@ -51,6 +54,7 @@ export class Registration implements AsyncDisposable {
     try {
       await this.#writeNode();
       await this.#renewLease();
+      this.#warn();
       this.#registered.resolve();
     } catch (error) {
       this.#options.log.warn({ error }, "node not registered");
@@ -76,6 +80,16 @@ export class Registration implements AsyncDisposable {
     if (!isDeepStrictEqual({ ...before.status, ...status }, before.status)) {
       await client.patch(nodes, key, { type: "merge", body: { status } }, { subresource: "status" });
     }
+  }
+
+  #warn(): void {
+    const { events, facts, log } = this.#options;
+    if (this.#warned || facts.sharedKernel === undefined) return;
+    this.#warned = true;
+    const { reason, message } = facts.sharedKernel;
+    log.warn({ reason }, message);
+    const node = { metadata: { name: facts.name, uid: facts.name } };
+    events.record(nodes, node, { type: "Warning", reason, action: "Starting", text: message });
   }
 
   async #renewLease(): Promise<void> {

@@ -5,6 +5,7 @@ import type { PodNetwork } from "../network/pod-network.ts";
 import type { NodeCapacity } from "../oci/downward.ts";
 import type { ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
+import type { SharedKernel } from "../runtime/shared-kernel.ts";
 import type { Cgroups } from "../system/cgroups.ts";
 import type { NodeRules } from "./observed.ts";
 import type { PodRecords } from "./record.ts";
@@ -17,6 +18,8 @@ export interface Machine {
   readonly network: PodNetwork;
   readonly runtimes: ReadonlyMap<string, OciRuntime>;
   readonly defaultRuntime: string;
+  /** Why Pods that name no runtime share this machine's kernel; undefined when they do not. */
+  readonly sharedKernel: SharedKernel | undefined;
   readonly cgroups: Cgroups;
   readonly defaults: ResourceDefaults;
   /** What Pods may ask for here. */

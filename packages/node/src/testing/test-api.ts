@@ -3,6 +3,8 @@ import { type Client, createClient, kubeEvents, type Transport } from "@agent-sa
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import {
   configMaps,
+  endpointSlices,
+  endpoints,
   leases,
   namespaces,
   networkPolicies,
@@ -42,6 +44,8 @@ export function openTestApi(): TestApi {
       { ...persistentVolumes, status: true },
       storageClasses,
       services,
+      endpoints,
+      endpointSlices,
       namespaces,
       networkPolicies,
     ],

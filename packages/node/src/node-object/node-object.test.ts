@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { type MachineFacts, nodeObject } from "./node-object.ts";
+
+const facts: MachineFacts = {
+  name: "box",
+  hostname: "machine",
+  address: "192.0.2.1",
+  cpus: 2,
+  memoryBytes: 2 ** 32,
+  diskBytes: 2 ** 40,
+  pods: 10,
+  architecture: "amd64",
+  kernel: "6.1",
+  osImage: "Debian",
+  machineId: "m",
+  bootId: "b",
+  runtimeVersion: "gvisor://1",
+  version: "v1",
+  sharedKernel: undefined,
+};
+const conditions = (node: ReturnType<typeof nodeObject>): (string | undefined)[][] =>
+  (node.status?.conditions ?? []).map((each) => [each.type, each.status, each.reason, each.lastTransitionTime]);
+
+test("a node tells its room, and that Pods have kernels of their own", () => {
+  const node = nodeObject(facts, undefined, 0);
+  expect(node.status?.capacity).toEqual({
+    cpu: "2",
+    memory: "4194304Ki",
+    pods: "10",
+    "ephemeral-storage": "1073741824Ki",
+  });
+  expect(conditions(node)).toEqual([
+    ["Ready", "True", "NodeReady", "1970-01-01T00:00:00Z"],
+    ["SharedKernel", "False", "OwnKernel", "1970-01-01T00:00:00Z"],
+  ]);
+});
+
+test("a condition keeps its time until it changes", () => {
+  const before = nodeObject(facts, undefined, 0);
+  expect(nodeObject(facts, before, 5000)).toEqual(before);
+  const risk = { reason: "GVisorAbsent", message: "not found" } as const;
+  expect(conditions(nodeObject({ ...facts, sharedKernel: risk }, before, 5000))).toEqual([
+    ["Ready", "True", "NodeReady", "1970-01-01T00:00:00Z"],
+    ["SharedKernel", "True", "GVisorAbsent", "1970-01-01T00:00:05Z"],
+  ]);
+});

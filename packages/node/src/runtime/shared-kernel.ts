@@ -1,0 +1,25 @@
+import { basename } from "node:path";
+import type { Runtimes } from "./open-runtimes.ts";
+
+/** Why code that nobody trusts would run on this machine's own kernel. */
+export interface SharedKernel {
+  readonly reason: "GVisorAbsent" | "GVisorFlawed" | "GVisorNotDefault";
+  readonly message: string;
+}
+
+/** Their containers are processes of this machine. Of a runtime that is not among them nothing is said. */
+const withoutOwnKernel: ReadonlySet<string> = new Set(["runc", "crun", "youki"]);
+
+/** What an operator must know when Pods that name no runtime share the kernel; undefined when they do not. */
+export function sharedKernel(
+  runtimes: Pick<Runtimes, "present" | "absent" | "flawed" | "default">,
+): SharedKernel | undefined {
+  const { present, absent, flawed, default: name } = runtimes;
+  if (!withoutOwnKernel.has(basename(present.get(name)?.program ?? ""))) return undefined;
+  const said = `Pods that name no runtime share this machine's kernel (runtime "${name}"), which untrusted code should not`;
+  const [missing, flaw] = [absent.get("gvisor"), flawed.get("gvisor")];
+  if (missing !== undefined)
+    return { reason: "GVisorAbsent", message: `${said}: gVisor does not work here: ${missing}` };
+  if (flaw !== undefined) return { reason: "GVisorFlawed", message: `${said}: of gVisor, ${flaw}` };
+  return { reason: "GVisorNotDefault", message: `${said}: gVisor works here, but is not the default` };
+}
