@@ -1,4 +1,4 @@
-import type { Fence, Informers, Logger, Scheduler } from "@agent-sandbox/kube";
+import type { Fence, Informers, Logger, RightOfWay, Scheduler } from "@agent-sandbox/kube";
 
 /** What every controller of a process shares. */
 export interface ControllerContext {
@@ -7,4 +7,6 @@ export interface ControllerContext {
   readonly log?: Logger;
   /** Default: the system's. */
   readonly scheduler?: Scheduler;
+  /** Claims go first while there are members for them; Sandboxes and pools give way. Default: nobody does. */
+  readonly rightOfWay?: RightOfWay;
 }

@@ -6,6 +6,7 @@ import {
   type Informer,
   Informers,
   type Logger,
+  RightOfWay,
   type RunnerMetrics,
 } from "@agent-sandbox/kube";
 import { type ClaimControllerOptions, startClaimController } from "./claim/controller.ts";
@@ -67,7 +68,7 @@ export function startControllers(options: ControllersOptions): RunningController
   };
   const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
   const traced = options.tracing && { tracing: options.tracing };
-  const shared = { informers, fence, log, ...scope };
+  const shared = { informers, fence, log, rightOfWay: new RightOfWay(), ...scope };
   const own = (name: ControllerName): { workers?: number; metrics?: RunnerMetrics } => {
     const [workers, metrics] = [options.workers?.[name], options.metrics?.[name]];
     return { ...(workers !== undefined && { workers }), ...(metrics && { metrics }) };

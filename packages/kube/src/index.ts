@@ -21,6 +21,7 @@ export { type KubeconfigOptions, loadDefault, loadKubeconfig } from "./kubeconfi
 export type { LoadedAccess } from "./kubeconfig/loaded-access.ts";
 export type * from "./pod-streams.ts";
 export { type Backoff, backoffMs } from "./queue/backoff.ts";
+export { RightOfWay } from "./queue/right-of-way.ts";
 export { type Scheduler, systemScheduler } from "./queue/scheduler.ts";
 export {
   type AddOptions,

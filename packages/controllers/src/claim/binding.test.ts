@@ -127,6 +127,21 @@ describe("claims and pool members", () => {
     expect([deeds(decide(seen, epoch)), candidates.count("default/pool-uid")]).toEqual([["adopt a"], 2]);
   });
 
+  test("counts the members that are Ready and promised to nobody", () => {
+    const candidates = new Candidates(() => undefined);
+    const members = [memberNamed("a"), memberNamed("b"), addressed("c"), pending("d")];
+    const counts = [candidates.ready];
+    const caches = cachesOf({ sandboxes: members }, candidates);
+    counts.push(candidates.ready);
+    observe(claim, caches, { now: epoch, waitedMs: 0 });
+    counts.push(candidates.ready);
+    candidates.release("default/my-claim");
+    counts.push(candidates.ready);
+    const deltas = members.map((member) => ({ key: `default/${member.metadata.name}`, old: member, new: undefined }));
+    candidates.follow({ deltas, initial: false, wentBack: false });
+    expect([...counts, candidates.ready]).toEqual([0, 2, 1, 2, 0]);
+  });
+
   test.for([
     ["a younger one that is Ready", [addressed("old"), memberNamed("young")], "young"],
     ["the first of those with an address when none is Ready", [addressed("old"), addressed("young")], "old"],

@@ -20,10 +20,16 @@ export class Candidates {
   readonly #promisedTo = new Map<string, string>();
   readonly #waitsAt = new Map<string, string>();
   readonly #wake: (claim: string) => void;
+  #ready = 0;
 
   /** `wake` is called with a waiting claim when there is a member for it. */
   constructor(wake: (claim: string) => void) {
     this.#wake = wake;
+  }
+
+  /** Ready members of all pools that are promised to nobody. */
+  get ready(): number {
+    return this.#ready;
   }
 
   /** Follows the cache. */
@@ -127,7 +133,7 @@ export class Candidates {
   #enter(member: FreeMember): void {
     const pool = this.#pools.get(member.poolId) ?? openPool();
     this.#pools.set(member.poolId, pool);
-    pool.lines[member.nearness].add(member);
+    this.#count(pool, () => pool.lines[member.nearness].add(member));
     if (member.nearness === "pending") return;
     const [first] = pool.waiting;
     if (first === undefined) return;
@@ -137,8 +143,15 @@ export class Candidates {
 
   #exit(member: FreeMember): void {
     const pool = this.#pools.get(member.poolId);
-    pool?.lines[member.nearness].remove(member);
-    if (pool !== undefined) this.#dropIfEmpty(member.poolId, pool);
+    if (pool === undefined) return;
+    this.#count(pool, () => pool.lines[member.nearness].remove(member));
+    this.#dropIfEmpty(member.poolId, pool);
+  }
+
+  #count({ lines }: Pool, change: () => void): void {
+    const before = lines.ready.size;
+    change();
+    this.#ready += lines.ready.size - before;
   }
 
   #dropIfEmpty(poolId: string, { lines, waiting }: Pool): void {

@@ -55,7 +55,7 @@ export interface ClaimControllerOptions extends ControllerContext {
 
 /** Gives each claim its Sandbox: a free member of its pool, or one made for it. */
 export function startClaimController(options: ClaimControllerOptions): Controller {
-  const { informers, fence, log, metrics, workers = 50, scheduler = systemScheduler } = options;
+  const { informers, fence, log, metrics, workers = 50, scheduler = systemScheduler, rightOfWay } = options;
   const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
   const claims = informers.get(sandboxClaims, scope);
   const cache = informers.get(sandboxes, scope);
@@ -78,6 +78,7 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
     client: informers.client,
     fence,
     workers,
+    ...(rightOfWay && { goesFirst: { tell: (keys: number) => rightOfWay.tell(Math.min(keys, candidates.ready)) } }),
     scheduler,
     primary: claims,
     when: ({ new: claim }) => !ownWrites.takes(claim),

@@ -17,6 +17,8 @@ export interface Ports extends Writer {
   readonly log: Logger;
   readonly tell: (sandbox: Sandbox, note: Note) => void;
   readonly trace: PassTrace | undefined;
+  /** Told what is known after the pass's own writes. */
+  readonly onWritten: (after: Observed) => void;
 }
 
 /** A Pod that failed is replaced and noted; one that was in the way is adopted and noted. Nothing takes more. */
@@ -31,6 +33,7 @@ export async function reconcileSandbox(given: Ports, seen: Observed): Promise<Re
   const ports = { ...given, now: () => given.now() - errorMs };
   const { after, errors } = await act(ports, seen);
   tracePod(ports.trace, seen, after);
+  if (after !== seen) ports.onWritten(after);
   // The object is not what was decided on: nothing can be said of it before it is looked at again.
   const conflict = errors.find((error) => isReason(error, "Conflict"));
   if (conflict !== undefined) throw conflict;

@@ -16,7 +16,7 @@ import type { ControllerContext } from "../controller-context.ts";
 import { OwnWrites } from "../own-writes.ts";
 import type { Tracing } from "../pass-trace.ts";
 import { type Ports, reconcileSandbox } from "./apply.ts";
-import { type Caches, observe, openCaches } from "./observe.ts";
+import { type Caches, observe, observeWritten, openCaches } from "./observe.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 import { tracePass } from "./trace-pass.ts";
 import { StateWatch } from "./watched.ts";
@@ -49,12 +49,14 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
   const watch = new StateWatch(() => scheduler.now());
   const ownWrites = new OwnWrites();
   const remember: Ports["remember"] = (answer) => ownWrites.remember(answer);
+  const onWritten: Ports["onWritten"] = (after) => observeWritten(after, { settings, watch });
   const tell: Ports["tell"] = (sandbox, note) => events?.record(sandboxes, sandbox, note);
   return Controller.start({
     name: "sandbox",
     client: informers.client,
     fence,
     workers,
+    ...(options.rightOfWay && { givesWay: options.rightOfWay }),
     primary: caches.sandboxes,
     when: ({ new: sandbox }) => !ownWrites.takes(sandbox),
     triggers: triggersOf(caches, ownWrites),
@@ -65,7 +67,7 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
       const seen = observe(caches, key, { settings, watch });
       if (seen === undefined) return undefined;
       return tracePass({ tracing: options.tracing, client, log }, seen, (joined, trace) =>
-        reconcileSandbox({ client, remember, settings, now, log, tell, trace }, joined),
+        reconcileSandbox({ client, remember, settings, now, log, tell, trace, onWritten }, joined),
       );
     },
   });

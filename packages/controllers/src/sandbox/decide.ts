@@ -10,7 +10,7 @@ import { runPod, stopPod } from "./pod-step.ts";
 import { serviceStep } from "./service.ts";
 import type { Settings } from "./settings.ts";
 import { specProblem } from "./spec-problem.ts";
-import { newsCanWaitMs, statusOf } from "./status.ts";
+import { firstNewsCanWaitMs, newsCanWaitMs, statusOf } from "./status.ts";
 import { volumeClaimStep } from "./volume-claims.ts";
 
 export interface Decision {
@@ -74,7 +74,8 @@ function keep(seen: Observed, now: number, settings: Settings): Decision {
   const { sandbox, failures } = seen;
   const findings: Findings = { sandbox, sleep, found, service, podProblem: pod.problem, otherProblems, failures };
   const status = statusOf(findings, now, settings.clusterDomain);
-  const waitMs = newsCanWaitMs(sandbox.status, status, seen.watched);
+  const waitMs =
+    firstNewsCanWaitMs(sandbox, status, seen.watched) || newsCanWaitMs(sandbox.status, status, seen.watched);
   const note = hasSeveral ? severalPodsNote(sandbox, found) : undefined;
   return withWake(
     {

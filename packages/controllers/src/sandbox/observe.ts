@@ -8,10 +8,10 @@ import {
   type Service,
   sandboxes,
 } from "@agent-sandbox/api";
-import type { Index, Informer, Informers, Scope } from "@agent-sandbox/kube";
+import { type Index, type Informer, type Informers, objectKey, type Scope } from "@agent-sandbox/kube";
 import { podCache, serviceCache, volumeClaimCache } from "../child-caches.ts";
 import { quietIdentity, sleepOf } from "./idle.ts";
-import { findPod, isTerminating, type Observed, trackedPodName } from "./observed.ts";
+import { findPod, isTerminating, isUnreportedMember, type Observed, trackedPodName } from "./observed.ts";
 import { podMetadataPatch } from "./pod-metadata.ts";
 import { recoveryOf } from "./recovery.ts";
 import type { Settings } from "./settings.ts";
@@ -77,7 +77,7 @@ export function observe(
   const isClear = specProblem(sandbox) === undefined;
   const claims = isClear ? claimTemplates(sandbox).map(({ claimName }) => claimName) : [];
   const found = claims.flatMap((claim) => caches.volumeClaims.get(`${namespace}/${claim}`) ?? []);
-  const watched = isClear ? watch.look(key, statesOf(sandbox, { pods, trackedPod }, settings)) : {};
+  const watched = isClear ? watch.look(key, statesOf({ sandbox, pods, trackedPod }, settings)) : {};
   return {
     sandbox,
     pods,
@@ -89,19 +89,30 @@ export function observe(
   };
 }
 
+/** What a pass knows after its own writes counts as seen: their events wake nobody. */
+export function observeWritten(after: Observed, { settings, watch }: { settings: Settings; watch: StateWatch }): void {
+  watch.look(objectKey(after.sandbox), statesOf(after, settings));
+}
+
+type Seen = Pick<Observed, "sandbox" | "pods" | "trackedPod">;
+
 /** The states that hold and that only time makes worth acting on. */
-function statesOf(sandbox: Sandbox, seen: Pick<Observed, "pods" | "trackedPod">, settings: Settings): States {
+function statesOf({ sandbox, ...seen }: Seen, settings: Settings): States {
   if (sandbox.metadata.deletionTimestamp !== undefined) return {};
   const found = findPod(seen);
   const quiet = quietIdentity(sandbox);
-  if (found.type !== "owned") return quiet === undefined ? {} : { quiet };
+  const waiting = {
+    ...(quiet !== undefined && { quiet }),
+    ...(isUnreportedMember(sandbox) && { unreported: sandbox.metadata.uid ?? "" }),
+  };
+  if (found.type !== "owned") return waiting;
   const { pod } = found;
   const { uid = "" } = pod.metadata ?? {};
   const isReady = isConditionTrue(pod.status?.conditions, "Ready");
   const isScheduled = isConditionTrue(pod.status?.conditions, "PodScheduled");
   const canWait = settings.writeBehindMs > 0 && !isTerminating(pod);
   return {
-    ...(quiet !== undefined && { quiet }),
+    ...waiting,
     ...(quiet !== undefined && isReady && sleepOf({ sandbox }) === undefined && { ready: `${uid} ${quiet}` }),
     ...(recoveryOf(pod) !== undefined && { failed: uid }),
     ...(canWait && podMetadataPatch(sandbox, settings, pod) !== undefined && { drift: uid }),

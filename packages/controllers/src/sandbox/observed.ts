@@ -65,6 +65,11 @@ export function isPoolMember(sandbox: Sandbox): boolean {
   return controller !== undefined && refersToKind(controller, { group: extensionsGroup, kind: "SandboxWarmPool" });
 }
 
+/** Whether it is such a one, and nobody has been told anything of it yet. */
+export function isUnreportedMember(sandbox: Sandbox): boolean {
+  return sandbox.status?.conditions === undefined && isPoolMember(sandbox);
+}
+
 export function isTerminating({ metadata }: Pod | Service): boolean {
   return metadata?.deletionTimestamp !== undefined;
 }

@@ -37,7 +37,7 @@ export async function perform(writer: Writer, seen: Observed, action: Action): P
     case "create":
       return withChild(seen, action.child, await createOrFind(writer, seen, action));
     case "patch":
-      return patchChild(client, seen, action);
+      return patchChild(writer, seen, action);
     case "delete":
       return deleteChild(client, seen, action);
     case "ensure-token":
@@ -78,13 +78,13 @@ function whyUnusable(sandbox: Sandbox, child: Child, found: KubeObject): string 
 }
 
 async function patchChild(
-  client: Client,
+  { client, remember }: Writer,
   seen: Observed,
   { child, target, body }: Action & { do: "patch" },
 ): Promise<Observed> {
   const patch = { type: "merge", body, preconditions: preconditions(target) } as const;
   try {
-    return withChild(seen, child, await client.patch(resources[child], keyIn(seen, target), patch));
+    return withChild(seen, child, remember(await client.patch(resources[child], keyIn(seen, target), patch)));
   } catch (error) {
     if (!isReason(error, "NotFound")) throw error;
     return withoutChild(seen, child, target);

@@ -1,5 +1,6 @@
 import {
   type Condition,
+  findCondition,
   isConditionTrue,
   nameHash,
   removeCondition,
@@ -11,6 +12,7 @@ import {
 } from "@agent-sandbox/api";
 import { type Findings, verdicts } from "./conditions.ts";
 import { lastActivity } from "./idle.ts";
+import { isUnreportedMember } from "./observed.ts";
 import type { Watched } from "./watched.ts";
 
 /** How long news that a Pod has a node may wait for better news. Most Pods are ready by then. */
@@ -55,6 +57,21 @@ function conditionsOf(findings: Findings, before: readonly Condition[] | undefin
 function serviceFields({ metadata }: Sandbox, clusterDomain: string): Pick<SandboxStatus, "service" | "serviceFQDN"> {
   const { name = "", namespace = "" } = metadata;
   return { service: name, serviceFQDN: `${name}.${namespace}.svc.${clusterDomain}` };
+}
+
+/**
+ * How long the first word on a pool's member may wait. Nobody waits for one that is starting; where Pods start within this, its
+ * first word is that it is ready.
+ */
+export const memberNewsWaitsMs = 1_000;
+
+/** Zero unless it is a pool's new member whose Pod starts as it should. */
+export function firstNewsCanWaitMs(sandbox: Sandbox, after: SandboxStatus, watched: Watched): number {
+  if (!isUnreportedMember(sandbox)) return 0;
+  const ready = findCondition(after.conditions, "Ready");
+  const isStarting = ready?.status === "False" && ready.reason === "DependenciesNotReady";
+  const isUnschedulable = findCondition(after.conditions, "PodScheduled")?.status === "False";
+  return isStarting && !isUnschedulable ? Math.max(0, memberNewsWaitsMs - (watched.unreported ?? 0)) : 0;
 }
 
 /**

@@ -4,8 +4,9 @@
  * - `failed`: the Pod has failed and waits to be replaced.
  * - `drift`: the Pod's metadata is behind its template.
  * - `scheduled`: the Pod has a node and is not ready yet.
+ * - `unreported`: a pool's member of which nothing has been said yet.
  */
-export type Aspect = "quiet" | "ready" | "failed" | "drift" | "scheduled";
+export type Aspect = "quiet" | "ready" | "failed" | "drift" | "scheduled" | "unreported";
 
 /** What identifies each state that holds now. */
 export type States = Readonly<Partial<Record<Aspect, string>>>;

@@ -19,6 +19,8 @@ export interface PoolPorts {
   readonly client: Client;
   readonly ownWrites: OwnWrites;
   readonly signal: AbortSignal;
+  /** How many members may be written at the same time now. Default: `mostAtOnce`. */
+  readonly atOnce?: () => number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly tell: (note: Note) => void;
@@ -62,8 +64,9 @@ function decisionAfter(seen: Observed, decision: Decision, { error, now }: { err
 
 function perform(ports: PoolPorts, seen: Observed, action: Action): Promise<Started> {
   const { client, ownWrites, signal } = ports;
+  const pace = { signal, ...(ports.atOnce && { atOnce: ports.atOnce }) };
   const each = (members: readonly Sandbox[], write: (member: Sandbox) => Promise<unknown>): Promise<Started> =>
-    slowStart(members.length, (index) => write(members[index] as Sandbox).catch(changedIsFine), signal);
+    slowStart(members.length, (index) => write(members[index] as Sandbox).catch(changedIsFine), pace);
   const patch = async (member: Sandbox, metadata: object): Promise<void> => {
     const change = { type: "merge", body: { metadata }, preconditions: guardOf(member) } as const;
     ownWrites.remember(await client.patch(sandboxes, placeOf(member), change, { signal }));
@@ -85,7 +88,7 @@ function perform(ports: PoolPorts, seen: Observed, action: Action): Promise<Star
       return slowStart(
         action.count,
         async () => ownWrites.remember(await client.create(sandboxes, action.member, { signal })),
-        signal,
+        pace,
       );
     default:
       return action satisfies never;

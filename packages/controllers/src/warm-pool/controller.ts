@@ -27,6 +27,7 @@ import { reconcilePool } from "./apply.ts";
 import { facetsOf, indexMembers, membersOf } from "./members.ts";
 import { defaultPoolSettings, type PoolMemory, type PoolSettings } from "./observe.ts";
 import { indexByTemplate } from "./pools-by-template.ts";
+import { mostAtOnce } from "./slow-start.ts";
 
 export interface WarmPoolControllerOptions extends ControllerContext {
   /** Pools worked on at the same time. Default 4. */
@@ -67,6 +68,7 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
     client: informers.client,
     fence,
     workers,
+    ...(options.rightOfWay && { givesWay: options.rightOfWay }),
     scheduler,
     primary: pools,
     when: ({ new: pool }) => !ownWrites.takes(pool),
@@ -89,6 +91,7 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
           client,
           signal,
           ownWrites,
+          atOnce: () => options.rightOfWay?.limit(mostAtOnce) ?? mostAtOnce,
           now: () => scheduler.date(),
           tell: (note) => events?.record(sandboxWarmPools, pool, note),
         },

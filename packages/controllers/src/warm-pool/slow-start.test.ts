@@ -14,7 +14,7 @@ describe("slowStart()", () => {
   test("9.8 #116 cancelled during the second batch ends with 3 successes", async () => {
     const stop = new AbortController();
     const start = async (index: number): Promise<void> => void (index === 1 && stop.abort(new Error("stop")));
-    expect(await slowStart(14, start, stop.signal)).toEqual({ succeeded: 3, error: new Error("stop") });
+    expect(await slowStart(14, start, { signal: stop.signal })).toEqual({ succeeded: 3, error: new Error("stop") });
   });
 
   test("never has more than 64 calls under way", async () => {
@@ -26,5 +26,19 @@ describe("slowStart()", () => {
       running -= 1;
     });
     expect([succeeded, most]).toEqual([300, 64]);
+  });
+
+  test("asks before each batch how many it may hold, and always makes one", async () => {
+    const allowed = [3, 0, 100];
+    const batches: number[][] = [];
+    let batch: number[] = [];
+    const start = (index: number): Promise<void> => {
+      if (batch.length === 0) queueMicrotask(() => void batches.push(batch.splice(0)));
+      batch.push(index);
+      return Promise.resolve();
+    };
+    await slowStart(9, start, { atOnce: () => allowed.shift() ?? 1 });
+    batch = [];
+    expect(batches.map(({ length }) => length)).toEqual([1, 2, 1, 2, 1, 1, 1]);
   });
 });

@@ -1,5 +1,11 @@
 /** A server that answers well gets more at once, up to this many. */
-const mostAtOnce = 64;
+export const mostAtOnce = 64;
+
+export interface Pace {
+  readonly signal?: AbortSignal;
+  /** Asked before each batch for the most it may hold. Default: `mostAtOnce`. */
+  readonly atOnce?: () => number;
+}
 
 export interface Started {
   readonly succeeded: number;
@@ -13,14 +19,14 @@ export interface Started {
 export async function slowStart(
   count: number,
   start: (index: number) => Promise<unknown>,
-  signal?: AbortSignal,
+  { signal, atOnce = () => mostAtOnce }: Pace = {},
 ): Promise<Started> {
   let succeeded = 0;
   let error: unknown;
   for (
     let from = 0, size = 1;
     from < count && error === undefined;
-    from += size, size = Math.min(size * 2, mostAtOnce)
+    from += size, size = Math.max(1, Math.min(size * 2, atOnce()))
   ) {
     if (signal?.aborted) return { succeeded, error: signal.reason };
     const indexes = Array.from({ length: Math.min(size, count - from) }, (_, offset) => from + offset);

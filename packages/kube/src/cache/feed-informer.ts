@@ -13,6 +13,11 @@ export interface FeedInformerOptions<T extends KubeObject> {
   readonly open: OpenFeed<T>;
   /** What the feed does to each object; done here to those a live read finds. */
   readonly trim: (object: T) => T;
+  /**
+   * Waited for before changes are taken in. A write's answer that comes with its event is then known first, and what
+   * happens meanwhile comes in one piece.
+   */
+  readonly turn?: () => Promise<void> | undefined;
   /** Told when an index function cannot take an object. */
   readonly onPoison?: (error: unknown) => void;
   readonly log?: Logger;
@@ -42,7 +47,7 @@ export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDis
     this.synced = this.#settleSynced.promise;
     // Nobody has to wait for it.
     this.synced.catch(() => undefined);
-    this.#running = this.#run(options.open);
+    this.#running = this.#run(options);
   }
 
   get hasSynced(): boolean {
@@ -100,9 +105,12 @@ export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDis
     await this.#running;
   }
 
-  async #run(open: OpenFeed<T>): Promise<void> {
+  async #run({ open, turn }: FeedInformerOptions<T>): Promise<void> {
     try {
-      for await (const change of open(this.#stopping.signal)) this.#apply(change);
+      for await (const change of open(this.#stopping.signal)) {
+        await turn?.();
+        this.#apply(change);
+      }
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       this.#log.error({ resource: this.resource.plural, err: error }, "informer ended");

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createClient } from "../client/create-client.ts";
 import type { Client } from "../client.ts";
+import type { Scheduler } from "../queue/scheduler.ts";
 import type { KubeObject, Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
 import type { CacheUpdate } from "./informer.ts";
@@ -161,5 +162,36 @@ describe("Informers and an object that no one expected", () => {
     await client.delete(pods, { name: "poison", namespace: "a" });
     await clock.advance(0);
     expect(informer.size).toBe(2);
+  });
+});
+
+describe("Informers beside others in the process", () => {
+  test("takes in what has come when its turn comes, in one piece", async () => {
+    const { clock, client } = openRig();
+    const turns: (() => void)[] = [];
+    const scheduler: Scheduler = {
+      now: () => clock.now(),
+      date: () => clock.date(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+      schedule: (ms, callback) => clock.schedule(ms, callback),
+      turn: () => new Promise((resolve) => turns.push(resolve)),
+    };
+    const informers = new Informers({ client, scheduler, follow: { random: () => 0 } });
+    opened.push(informers);
+    const told: string[] = [];
+    informers.get(pods).subscribe((update) => told.push(summary(update)));
+    const next = async (): Promise<void> => {
+      await clock.advance(0);
+      turns.shift()?.();
+      await clock.advance(0);
+    };
+    await next();
+    await client.create(pods, pod("x"));
+    await clock.advance(0);
+    await client.create(pods, pod("y"));
+    await client.create(pods, pod("z"));
+    await next();
+    await next();
+    expect(told).toEqual(["initial ", "+a/x", "+a/y +a/z"]);
   });
 });

@@ -76,6 +76,7 @@ export class Informers implements AsyncDisposable {
     const informer = new FeedInformer<T>(resource, scope, {
       open: (signal) => followResource(client, resource, { ...follow, ...scope, transform, onTrouble, clock, signal }),
       trim: transform,
+      turn: () => clock.turn?.(),
       onPoison,
       log,
     });

@@ -237,4 +237,31 @@ describe("Controller", () => {
     await clock.advance(10_000);
     expect([seen, clock.pending]).toEqual([[], 0]);
   });
+
+  test("looks once at a key that a change names twice", async () => {
+    const { clock, client, informers, fence } = openRig();
+    const seen: string[] = [];
+    await using controller = Controller.start({
+      name: "parents",
+      client,
+      fence,
+      scheduler: clock,
+      primary: informers.get(parents),
+      triggers: [watching(informers.get(children), () => ["a/one", "a/one"])],
+      reconcile: (key) => {
+        seen.push(key);
+        return Promise.resolve();
+      },
+    });
+    await clock.advance(0);
+    await controller.ready;
+    const one = { name: "one", namespace: "a" };
+    await client.create(parents, { metadata: one });
+    await clock.advance(0);
+    await client.patch(parents, one, { type: "merge", body: { spec: { children: 1 } } });
+    await clock.advance(0);
+    await client.create(children, { metadata: { name: "x", namespace: "a" } });
+    await clock.advance(0);
+    expect(seen).toEqual(["a/one", "a/one", "a/one"]);
+  });
 });

@@ -29,11 +29,14 @@ export function watching<T extends KubeObject>(
     connect: (add) =>
       informer.subscribe(({ deltas, initial }) => {
         const priority = initial ? "background" : "live";
+        // Gathered first: a key is worked on as soon as it is added, and a second mention would cost it a second pass.
+        const keys = new Set<string>();
         for (const delta of deltas) {
           if (!when(delta)) continue;
-          if (delta.old !== undefined) for (const key of keysOf(delta.old)) add(key, priority);
-          if (delta.new !== undefined) for (const key of keysOf(delta.new)) add(key, priority);
+          if (delta.old !== undefined) for (const key of keysOf(delta.old)) keys.add(key);
+          if (delta.new !== undefined) for (const key of keysOf(delta.new)) keys.add(key);
         }
+        for (const key of keys) add(key, priority);
       }),
   };
 }

@@ -3,6 +3,7 @@ import { Fence } from "../cache/fence.ts";
 import { Informers } from "../cache/informers.ts";
 import { createClient } from "../client/create-client.ts";
 import { KubeError } from "../errors.ts";
+import { RightOfWay } from "../queue/right-of-way.ts";
 import type { Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
 import type { Logger } from "./logger.ts";
@@ -277,5 +278,32 @@ describe("Runner.stop()", () => {
     await runner.stop();
     await clock.advance(5_000);
     expect(passes).toEqual(["a/1 at 0"]);
+  });
+
+  test("gives way to one that goes first, slowly rather than not at all, and takes its workers back", async () => {
+    const way = new RightOfWay();
+    const ends = Promise.withResolvers<void>();
+    const { clock, runner, passes } = openRig(
+      ({ clock: time }) =>
+        () =>
+          time.sleep(100),
+      { workers: 8, givesWay: way },
+    );
+    const first = openRig(() => () => ends.promise, { workers: 2, goesFirst: way });
+    for (const each of [first.runner, runner]) each.start();
+    for (let key = 0; key < 7; key += 1) first.runner.add(`urgent-${key}`);
+    for (let key = 0; key < 10; key += 1) runner.add(`key-${key}`);
+    await clock.advance(150);
+    expect(passes).toEqual(["key-0 at 0", "key-1 at 0", "key-2 at 100", "key-3 at 100"]);
+    ends.resolve();
+    await clock.advance(0);
+    expect(passes.slice(4)).toEqual([
+      "key-4 at 150",
+      "key-5 at 150",
+      "key-6 at 150",
+      "key-7 at 150",
+      "key-8 at 150",
+      "key-9 at 150",
+    ]);
   });
 });

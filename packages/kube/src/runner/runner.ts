@@ -3,6 +3,7 @@ import { FencedClient } from "../cache/fenced-client.ts";
 import type { Client } from "../client.ts";
 import { KubeError } from "../errors.ts";
 import type { Backoff } from "../queue/backoff.ts";
+import type { RightOfWay } from "../queue/right-of-way.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import { type AddOptions, type Outcome, type QueueMetrics, WorkQueue } from "../queue/work-queue.ts";
 import { type Logger, silentLogger } from "./logger.ts";
@@ -36,6 +37,10 @@ export interface RunnerOptions {
   readonly fence: Fence;
   /** Keys worked on at the same time. Default 1. */
   readonly workers?: number;
+  /** Told how many keys are ready or being worked on: they go before those of others. */
+  readonly goesFirst?: Pick<RightOfWay, "tell">;
+  /** Works with fewer workers while others go first. */
+  readonly givesWay?: RightOfWay;
   /** How long a stop waits for running passes before it aborts them, and then for them to notice. Default 10 s each. */
   readonly stopWithinMs?: number;
   readonly backoff?: Backoff;
@@ -59,7 +64,7 @@ export class Runner implements AsyncDisposable {
   readonly #waiting = new AbortController();
   readonly #working = new AbortController();
   readonly #caughtUp: string[] = [];
-  readonly #subscription: Disposable;
+  readonly #subscriptions = new DisposableStack();
   #state: "new" | "started" | "stopping" = "new";
   #waiters = 0;
   #busy = 0;
@@ -72,9 +77,11 @@ export class Runner implements AsyncDisposable {
     this.#log = log;
     this.#queue = new WorkQueue({ scheduler, backoff, metrics, onReady: () => this.#pump() });
     const prefix = this.#scope("");
-    this.#subscription = options.fence.onVanished((scope) => {
+    const onVanished = (scope: string): void => {
       if (scope.startsWith(prefix)) this.add(scope.slice(prefix.length));
-    });
+    };
+    this.#subscriptions.use(options.fence.onVanished(onVanished));
+    this.#subscriptions.use(options.givesWay?.onFree(() => this.#pump()));
   }
 
   add(key: string, options?: AddOptions): void {
@@ -92,7 +99,7 @@ export class Runner implements AsyncDisposable {
   async stop(): Promise<void> {
     if (this.#state === "stopping") return;
     this.#state = "stopping";
-    this.#subscription[Symbol.dispose]();
+    this.#subscriptions.dispose();
     this.#queue.close();
     this.#waiting.abort();
     const { stopWithinMs = 10_000 } = this.#options;
@@ -107,8 +114,13 @@ export class Runner implements AsyncDisposable {
   }
 
   #pump(): void {
-    const { workers = 1 } = this.#options;
-    while (this.#state === "started" && this.#busy < workers) {
+    this.#takeKeys();
+    this.#options.goesFirst?.tell(this.#busy + this.#caughtUp.length + this.#queue.depth);
+  }
+
+  #takeKeys(): void {
+    const { workers = 1, givesWay } = this.#options;
+    while (this.#state === "started" && this.#busy < (givesWay?.limit(workers) ?? workers)) {
       const key = this.#caughtUp.shift() ?? (this.#waiters < mostWaiting ? this.#queue.take() : undefined);
       if (key === undefined) return;
       if (this.#options.fence.isCaughtUp(this.#scope(key))) void this.#work(key);
