@@ -2,9 +2,10 @@ import type { WatchEvent } from "@agent-sandbox/kube";
 import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Query } from "../request/query.ts";
+import type { Listed } from "../request/replies.ts";
 import type { Target } from "../request/target.ts";
 import type { ApiContext } from "../verbs/context.ts";
-import { type ListResult, list } from "../verbs/list.ts";
+import { list } from "../verbs/list.ts";
 import { watch } from "../verbs/watch.ts";
 
 /** The same target, with objects as they are stored. */
@@ -15,11 +16,11 @@ function asStored(target: Target): Target {
 }
 
 /** A list whose items are converted together, where a webhook does it. */
-export async function listConverted(context: ApiContext, target: Target, query: Query): Promise<ListResult> {
+export async function listConverted(context: ApiContext, target: Target, query: Query): Promise<Listed> {
   const { converter } = target.definition;
   if (converter === undefined) return list(context, target, query);
-  const stored = list(context, asStored(target), query);
-  return { ...stored, items: await converter.convert(stored.items, target.version.apiVersion, true) };
+  const { items, metadata } = list(context, asStored(target), query);
+  return { items: await converter.convert(items, target.version.apiVersion, true), metadata };
 }
 
 /** Makes sure that these objects can be shown at once, whoever converts them. */

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import type { ApiObject } from "../api-object.ts";
+import { Saved } from "../store/saved.ts";
 import { webhookAddress } from "./webhook-address.ts";
 
 const named = (kind: string, rest: object): ApiObject => ({ apiVersion: "v1", kind, metadata: { name: "s" }, ...rest });
 const storeWith = (objects: { readonly [key: string]: ApiObject }): Parameters<typeof webhookAddress>[1] => ({
   get: (resource, key) => {
     const object = objects[`${resource} ${key}`];
-    return object === undefined ? undefined : { object, revision: 1 };
+    return object === undefined ? undefined : Saved.of(object, { revision: 1, key, json: JSON.stringify(object) });
   },
 });
 const service = named("Service", {

@@ -1,9 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import type { OwnerReference } from "@agent-sandbox/api";
 import { ApiError } from "../api-error.ts";
 import { type ApiObject, withMetadata } from "../api-object.ts";
 import type { Logger } from "../logger.ts";
 import type { ObjectTarget } from "../request/target.ts";
-import type { ResourceChange } from "../store/store.ts";
+import type { ResourceChange, Stored } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { foregroundFinalizer, orphanFinalizer, remove } from "../verbs/delete.ts";
 import type { DeleteOptions } from "../verbs/delete-options.ts";
@@ -11,6 +12,9 @@ import { modify } from "../verbs/modify.ts";
 import { ownWrite } from "../verbs/write-options.ts";
 import { idText, type ObjectId, Ownership, ownersOf, parseId } from "./ownership.ts";
 import { WorkSet } from "./work-set.ts";
+
+/** Objects read between two looks at what else there is to do: about two milliseconds. */
+const surveyedAtOnce = 100;
 
 /**
  * Deletes what belongs to nobody any more. An object whose owners are all gone goes; one that keeps an owner loses its
@@ -20,29 +24,47 @@ export class GarbageCollector {
   readonly #context: ApiContext;
   readonly #ownership = new Ownership();
   readonly #work: WorkSet;
+  readonly #logger: Logger;
   #unsubscribe: () => void = () => undefined;
+  #surveyed: Promise<void> | undefined;
+  #stopped = false;
 
   constructor(context: ApiContext, logger: Logger) {
     this.#context = context;
+    this.#logger = logger;
     this.#work = new WorkSet((item) => this.#look(parseId(item)), logger);
   }
 
   start(): void {
     const { registry, store } = this.#context;
-    const owned: ObjectId[] = [];
-    for (const { id } of registry.definitions) {
-      for (const { object } of store.list(id)) {
-        this.#ownership.add(id, object);
-        if (isInteresting(object)) owned.push({ resource: id, key: keyOf(object) });
-      }
-    }
+    const found = [...registry.definitions].flatMap(({ id }) =>
+      [...store.list(id)].map((stored) => ({ resource: id, stored })),
+    );
     this.#unsubscribe = store.subscribe(undefined, (changes) => this.#notice(changes));
-    for (const id of owned) this.#work.add(idText(id));
+    this.#surveyed = this.#survey(found).catch((error: unknown) => {
+      // What cannot be read may be an owner: rather no collection than a wrong one.
+      this.#stopped = true;
+      this.#logger.error({ err: error }, "garbage is not collected: a stored object is damaged");
+    });
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe();
+    this.#stopped = true;
     await this.#work.stop();
+  }
+
+  /** Reading all that is stored takes a while: it is done bit by bit, beside what the server is there for. */
+  async #survey(found: readonly { readonly resource: string; readonly stored: Stored }[]): Promise<void> {
+    for (let at = 0; at < found.length && !this.#stopped; at += surveyedAtOnce) {
+      for (const { resource, stored } of found.slice(at, at + surveyedAtOnce)) {
+        // What has changed meanwhile has been noticed.
+        if (this.#context.store.get(resource, stored.key) !== stored) continue;
+        this.#ownership.add(resource, stored.object);
+        if (isInteresting(stored.object)) this.#work.add(idText({ resource, key: stored.key }));
+      }
+      await setImmediate();
+    }
   }
 
   #notice(changes: readonly ResourceChange[]): void {
@@ -68,6 +90,9 @@ export class GarbageCollector {
   }
 
   async #look(id: ObjectId): Promise<void> {
+    // Until all owners are known, none can be said to be gone.
+    await this.#surveyed;
+    if (this.#stopped) return;
     const object = this.#context.store.get(id.resource, id.key)?.object;
     if (object === undefined) return;
     try {
@@ -160,8 +185,4 @@ function isInteresting({ metadata }: ApiObject): boolean {
   if ((metadata.ownerReferences ?? []).length > 0) return true;
   const finalizers = metadata.deletionTimestamp === undefined ? [] : (metadata.finalizers ?? []);
   return finalizers.includes(orphanFinalizer) || finalizers.includes(foregroundFinalizer);
-}
-
-function keyOf({ metadata }: ApiObject): string {
-  return metadata.namespace === undefined ? `${metadata.name}` : `${metadata.namespace}/${metadata.name}`;
 }

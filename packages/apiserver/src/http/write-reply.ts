@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { WatchEvent } from "@agent-sandbox/kube";
 import type { ObjectReply, Reply, TextReply, WatchReply } from "../request/api-request.ts";
-import { jsonText } from "../store/json-text.ts";
+import { jsonText } from "../store/saved.ts";
 import { acceptedFormat } from "./accepted-format.ts";
 
 /** A watcher that takes nothing for this long is cut off; what it has not taken stays in the shared history. */
@@ -36,7 +36,7 @@ async function written(
   format: "json" | "yaml",
 ): Promise<{ readonly type: string; readonly text: string | Uint8Array }> {
   if (reply.kind === "text") return { type: "text/plain; charset=utf-8", text: reply.text };
-  if (format === "json") return { type: "application/json", text: jsonText(reply.body) };
+  if (format === "json") return { type: "application/json", text: reply.json ?? jsonText(reply.body) };
   const { toYaml } = await import("./yaml.ts");
   return { type: "application/yaml", text: toYaml(reply.body) };
 }

@@ -25,6 +25,8 @@ export interface ObjectReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
+  /** The body as JSON, where that is there already. */
+  readonly json?: string;
 }
 
 export interface TextReply {

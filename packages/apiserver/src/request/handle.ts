@@ -9,6 +9,7 @@ import { listConverted, readyToShow } from "../conversion/converted-reads.ts";
 import { discoveryReply } from "../discovery/discovery.ts";
 import type { Review } from "../resources/definition.ts";
 import { toVersion } from "../resources/versions.ts";
+import type { Stored } from "../store/store.ts";
 import { routePart } from "../streams/pod-parts.ts";
 import { applyScale } from "../verbs/apply-scale.ts";
 import type { ApiContext } from "../verbs/context.ts";
@@ -36,6 +37,7 @@ import {
   withWarnings,
 } from "./replies.ts";
 import { parsePath } from "./request-path.ts";
+import { savedReply } from "./saved-replies.ts";
 import { keyOfTarget, type ObjectTarget, resolveTarget, subjectOf, type Target } from "./target.ts";
 
 /** Answers one request. Every failure is a `Status`; what the client cannot know about is logged. */
@@ -159,6 +161,7 @@ async function routeObject(call: NegotiatedContext, target: ObjectTarget): Promi
   const { context, request, query } = call;
   switch (request.method) {
     case "GET":
+      if (call.representation.as === "Object") return savedReply(stored(context, target), target);
       return shownReply(200, read(context, target), { ...call, target });
     case "PUT": {
       const { object, warnings, created } = await update(context, target, request.body, writeOptions(call));
@@ -200,10 +203,14 @@ async function routeScale({ context, request, query }: ReplyContext, target: Obj
   }
 }
 
-function read({ store }: ApiContext, target: ObjectTarget): ApiObject {
-  const stored = store.get(target.definition.id, keyOfTarget(target));
-  if (stored === undefined) throw notFound(subjectOf(target, target.name));
-  return toVersion(target.definition, stored.object, target.version);
+function stored({ store }: ApiContext, target: ObjectTarget): Stored {
+  const found = store.get(target.definition.id, keyOfTarget(target));
+  if (found === undefined) throw notFound(subjectOf(target, target.name));
+  return found;
+}
+
+function read(context: ApiContext, target: ObjectTarget): ApiObject {
+  return toVersion(target.definition, stored(context, target).object, target.version);
 }
 
 function writeOptions({ context, request, query }: ReplyContext): WriteOptions {

@@ -4,6 +4,7 @@ import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import { watchConverted } from "../conversion/converted-reads.ts";
 import { toVersion } from "../resources/versions.ts";
+import type { Stored } from "../store/store.ts";
 import { renderList, renderObject, renderWatch } from "../table/render.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { Deleted } from "../verbs/delete.ts";
@@ -11,6 +12,7 @@ import type { ApiRequest, ObjectReply, Reply, WatchReply } from "./api-request.t
 import type { Representation } from "./negotiation.ts";
 import { partialEvents, partialList, partialObject } from "./partial-metadata.ts";
 import type { Query } from "./query.ts";
+import { savedListText } from "./saved-replies.ts";
 import type { Target } from "./target.ts";
 
 /** One request with what it is answered from. */
@@ -28,6 +30,8 @@ export interface NegotiatedContext extends ReplyContext {
 export interface Listed {
   readonly items: readonly ApiObject[];
   readonly metadata: object;
+  /** What the items were made of, unless somebody else made them. */
+  readonly stored?: readonly Stored[];
 }
 
 export function objectReply(status: number, body: unknown): ObjectReply {
@@ -63,7 +67,7 @@ export function listReply(call: NegotiatedContext, target: Target, listed: Liste
   const { context, query, representation } = call;
   switch (representation.as) {
     case "Object":
-      return objectReply(200, plainList(target, listed));
+      return plainList(target, listed);
     case "Table":
       return objectReply(200, renderList(target, listed, { query, representation, nowMs: context.clock.now() }));
     case "PartialObjectMetadataList":
@@ -78,9 +82,23 @@ function misfit(asked: string, why: string): ApiError {
 }
 
 /** Lists of custom kinds say that there is no other page, where those of built-in ones say nothing. */
-function plainList({ definition, version }: Target, { items, metadata }: Listed): object {
+function plainList(target: Target, listed: Listed): ObjectReply {
+  const { definition, version } = target;
+  const { metadata, stored } = listed;
   const shown = definition.typed ? metadata : { continue: "", ...metadata };
-  return { apiVersion: version.apiVersion, kind: `${definition.kind}List`, metadata: shown, items };
+  const list = { apiVersion: version.apiVersion, kind: `${definition.kind}List`, metadata: shown };
+  if (stored === undefined) return objectReply(200, { ...list, items: listed.items });
+  return {
+    kind: "object",
+    status: 200,
+    headers: {},
+    get body() {
+      return { ...list, items: listed.items };
+    },
+    get json() {
+      return savedListText(list, stored, target) ?? JSON.stringify({ ...list, items: listed.items });
+    },
+  };
 }
 
 export function watchReply(call: NegotiatedContext, target: Target): WatchReply {

@@ -3,13 +3,12 @@ import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import { guarded } from "./guarded.ts";
 import { defaultHistoryBounds, History, type HistoryBounds } from "./history.ts";
 import { HouseKeeper } from "./house-keeper.ts";
 import type { Journal, JournalRow } from "./journal.ts";
-import { rememberJson } from "./json-text.ts";
 import { Objects } from "./objects.ts";
 import type { Replayed } from "./replay.ts";
+import { Saved } from "./saved.ts";
 import type { Change, Decided, ResourceChange, Store, Stored, View, Write } from "./store.ts";
 
 export interface LogStoreOptions {
@@ -166,7 +165,7 @@ export class LogStore implements Store {
     const atMs = this.#clock.now();
     const previous = this.#newest(resource, key);
     const json = object === undefined ? undefined : serialise(object, key);
-    const stored = object === undefined ? undefined : { revision, object: guarded(object) };
+    const stored = object === undefined || json === undefined ? undefined : Saved.of(object, { revision, key, json });
     const change: Change = { revision, atMs, key, stored, previous };
     this.#nextRevision += 1;
     this.#staged.set(stagedKey(resource, key), change);
@@ -237,6 +236,5 @@ function serialise(object: ApiObject, key: string): string {
   if (Buffer.byteLength(json) > maxObjectBytes) {
     throw new ApiError("RequestEntityTooLarge", `Cannot save "${key}": it is larger than ${maxObjectBytes} bytes`);
   }
-  rememberJson(object, json);
   return json;
 }

@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Objects } from "./objects.ts";
+import { Saved } from "./saved.ts";
 import type { Stored } from "./store.ts";
 
-const stored = (revision: number): Stored => ({ revision, object: { apiVersion: "v1", kind: "X", metadata: {} } });
+const stored = (revision: number): Stored => new Saved({ revision, key: "k", json: "{}" });
 
 test("lists by prefix in the order of keys, whatever came and went", () => {
   const key = fc

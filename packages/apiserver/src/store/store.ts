@@ -4,7 +4,11 @@ import type { ApiObject } from "../api-object.ts";
 /** An object as it was saved at one revision. */
 export interface Stored {
   readonly revision: number;
+  readonly key: string;
+  /** What was saved. Reading `object` from it takes a while: who can do with the text should. */
+  readonly json: string;
   readonly object: ApiObject;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 /** One revision: `stored` is absent when it deleted, `previous` when it created. */

@@ -24,7 +24,7 @@ export async function deleteCollection(
   if (definition.namespaced && namespace === undefined) throw badRequest("the path must name a namespace to delete in");
   const selection = parseSelection(query, definition);
   const prefix = namespace === undefined ? "" : `${namespace}/`;
-  const found = [...context.store.list(definition.id, prefix)].filter(({ object }) => selection.matches(object));
+  const found = [...context.store.list(definition.id, prefix)].filter((stored) => selection.matches(stored));
   for (let at = 0; at < found.length; at += concurrency) {
     const batch = found.slice(at, at + concurrency).map(async ({ object }) => {
       const { name = "", uid } = object.metadata;

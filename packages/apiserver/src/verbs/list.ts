@@ -10,6 +10,8 @@ import { type ListOptions, parseListOptions } from "./list-options.ts";
 import { parseSelection, type Selection } from "./selection.ts";
 
 export interface ListResult {
+  readonly stored: readonly Stored[];
+  /** What was stored, in the version that was asked for. Made when it is looked at. */
   readonly items: readonly ApiObject[];
   readonly metadata: {
     readonly resourceVersion: string;
@@ -37,7 +39,14 @@ export function list(context: ApiContext, target: Target, query: Query): ListRes
     ...(page.last === undefined ? {} : { continue: encodeContinue({ revision, after: page.last }) }),
     ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
   };
-  return { items: page.items.map(({ object }) => toVersion(target.definition, object, target.version)), metadata };
+  const { definition, version } = target;
+  return {
+    stored: page.items,
+    get items() {
+      return page.items.map(({ object }) => toVersion(definition, object, version));
+    },
+    metadata,
+  };
 }
 
 const isLatest = ({ resourceVersion }: ListOptions): boolean => resourceVersion === "" || resourceVersion === "0";
@@ -102,8 +111,8 @@ function takePage(found: Iterable<Stored>, { after, limit, selection }: PageOpti
   const items: Stored[] = [];
   let more = 0;
   for (const stored of found) {
-    if (after !== undefined && keyOf(stored) <= after) continue;
-    if (!selection.everything && !selection.matches(stored.object)) continue;
+    if (after !== undefined && stored.key <= after) continue;
+    if (!selection.everything && !selection.matches(stored)) continue;
     if (limit > 0 && items.length === limit) {
       more += 1;
       if (!selection.everything) break;
@@ -112,11 +121,6 @@ function takePage(found: Iterable<Stored>, { after, limit, selection }: PageOpti
     items.push(stored);
   }
   if (more === 0) return { items };
-  const last = keyOf(items.at(-1) as Stored);
+  const last = (items.at(-1) as Stored).key;
   return selection.everything ? { items, last, remaining: more } : { items, last };
-}
-
-function keyOf({ object }: Stored): string {
-  const { namespace, name } = object.metadata;
-  return namespace === undefined ? `${name}` : `${namespace}/${name}`;
 }

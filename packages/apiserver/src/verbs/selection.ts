@@ -4,11 +4,12 @@ import type { Query } from "../request/query.ts";
 import type { ResourceDefinition } from "../resources/definition.ts";
 import { type FieldSelector, parseFieldSelector } from "../selectors/field-selector.ts";
 import { type Matcher, parseLabelSelector } from "../selectors/label-selector.ts";
+import type { Stored } from "../store/store.ts";
 
 /** The selectors of a list, a watch or a deletion of many, over stored objects. */
 export interface Selection {
   readonly everything: boolean;
-  matches(object: ApiObject): boolean;
+  matches(stored: Stored): boolean;
 }
 
 export function parseSelection(query: Query, definition: ResourceDefinition): Selection {
@@ -16,9 +17,9 @@ export function parseSelection(query: Query, definition: ResourceDefinition): Se
   const fields = fieldSelector(query.text("fieldSelector"), definition);
   return {
     everything: labels === undefined && fields === undefined,
-    matches: (object) =>
-      (labels === undefined || labels(object.metadata.labels ?? {})) &&
-      (fields === undefined || fields.matches(fieldValues(object, fields, definition))),
+    matches: (stored) =>
+      (labels === undefined || labels(stored.labels)) &&
+      (fields === undefined || fields.matches(fieldValues(stored.object, fields, definition))),
   };
 }
 

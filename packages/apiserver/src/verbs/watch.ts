@@ -63,7 +63,7 @@ class WatchSession {
     if (position === undefined) throw expired(`too old resource version: ${start.revision} (${this.#store.revision})`);
     this.#position = position;
     const current = start.initial ? [...this.#store.list(target.definition.id, this.#prefix)] : [];
-    this.#initial = current.filter(({ object }) => this.#selection.matches(object));
+    this.#initial = current.filter((stored) => this.#selection.matches(stored));
   }
 
   async *run(signal: AbortSignal | undefined): AsyncGenerator<readonly WatchEvent[]> {
@@ -98,8 +98,8 @@ class WatchSession {
   /** Selectors make a change look different: an object that starts to match is added, one that stops is deleted. */
   #eventOf(change: Change): WatchEvent | undefined {
     if (!change.key.startsWith(this.#prefix)) return undefined;
-    const before = change.previous !== undefined && this.#selection.matches(change.previous.object);
-    const after = change.stored !== undefined && this.#selection.matches(change.stored.object);
+    const before = change.previous !== undefined && this.#selection.matches(change.previous);
+    const after = change.stored !== undefined && this.#selection.matches(change.stored);
     if (after) return this.#event(before ? "MODIFIED" : "ADDED", change.stored.object);
     if (!before) return undefined;
     const last = change.previous.object;
