@@ -57,23 +57,45 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 function jsonOracle(before: Json, operations: readonly Operation[]): Json | undefined {
   const copy = structuredClone(before);
   for (const each of operations) {
-    const pointers = "from" in each ? [each.from, each.path] : [each.path];
-    if (pointers.some((one) => leadsNowhere(copy, one))) return undefined;
-    if (applyPatch(copy, [each]).some((error) => error !== null)) return undefined;
+    if ("from" in each && valueAt(copy, each.from) === undefined) return undefined;
+    // By RFC 6902 a move is a removal and then an addition, of which the other implementation makes one.
+    const moved = each.op === "move" ? structuredClone(valueAt(copy, each.from)) : undefined;
+    const steps: Operation[] =
+      each.op === "move"
+        ? [
+            { op: "remove", path: each.from },
+            { op: "add", path: each.path, value: moved },
+          ]
+        : [each];
+    for (const step of steps) {
+      if (leadsNowhere(copy, step) || applyPatch(copy, [step]).some((error) => error !== null)) return undefined;
+    }
   }
   return copy;
 }
 
-/** The other implementation gives members with names to arrays, and members to texts, which RFC 6901 does not. */
-function leadsNowhere(root: Json, text: string): boolean {
-  let current: Json | undefined = root;
-  for (const token of text.split("/").slice(1)) {
-    if (current === undefined) return false;
-    if (typeof current !== "object" || current === null) return true;
-    if (Array.isArray(current) && !/^(-|0|[1-9]\d*)$/.test(token)) return true;
-    current = (current as { [key: string]: Json })[token.replaceAll("~1", "/").replaceAll("~0", "~")];
+/** The other implementation finds values where RFC 6901 has none: in texts, beyond the end of arrays, under names in them. */
+function leadsNowhere(root: Json, { op, path }: Operation): boolean {
+  if (op !== "add" && op !== "copy") return valueAt(root, path) === undefined;
+  const slash = path.lastIndexOf("/");
+  const parent = valueAt(root, path.slice(0, slash));
+  if (typeof parent !== "object" || parent === null) return true;
+  const token = path.slice(slash + 1);
+  return Array.isArray(parent) && token !== "-" && !(isIndex.test(token) && Number(token) <= parent.length);
+}
+
+const isIndex = /^(0|[1-9]\d*)$/;
+
+function valueAt(root: Json, path: string): Json | undefined {
+  let current: Json = root;
+  for (const token of path.split("/").slice(1)) {
+    if (typeof current !== "object" || current === null) return undefined;
+    if (Array.isArray(current) && !isIndex.test(token)) return undefined;
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (!Object.hasOwn(current, name)) return undefined;
+    current = (current as { [key: string]: Json })[name] as Json;
   }
-  return false;
+  return current;
 }
 
 /** RFC 7386, word for word. */
