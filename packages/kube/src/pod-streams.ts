@@ -16,6 +16,8 @@ export interface PodStreams {
   logs?(request: LogRequest): Promise<Readable>;
   /** Connects to a port as a program inside the Pod would connect to its own machine. */
   portForward?(request: PortForwardRequest): Promise<Duplex>;
+  /** What Pods use of the machine, as Prometheus' text, at a path of the kubelet's such as `/metrics/resource`. */
+  metrics?(path: string): Promise<Readable>;
 }
 
 export interface PodPlace {

@@ -1,4 +1,4 @@
-import { type Duplex, duplexPair, PassThrough, type Readable } from "node:stream";
+import { type Duplex, duplexPair, PassThrough, Readable } from "node:stream";
 import type {
   AttachRequest,
   ExecRequest,
@@ -76,6 +76,11 @@ export class FakePodStreams implements PodStreams {
     this.followed.write(`${JSON.stringify(request)}\n`);
     if (!request.follow) this.followed.end();
     return this.followed;
+  }
+
+  async metrics(path: string): Promise<Readable> {
+    if (path.startsWith("/metrics/")) return Readable.from([`# ${path}`]);
+    throw Object.assign(new Error(`the node does not have "${path}"`), { reason: "NotFound" });
   }
 
   async portForward({ port }: PortForwardRequest): Promise<Duplex> {

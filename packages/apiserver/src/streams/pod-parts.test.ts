@@ -83,7 +83,6 @@ test.for([
   `${pods}/p/proxy`,
   `${pods}/p/proxy/some/where`,
   "/api/v1/namespaces/default/services/s:80/proxy/x",
-  "/api/v1/nodes/box/proxy/metrics/cadvisor",
 ] as const)("%s is refused with a word on what to do", async (path) => {
   const { status, body } = await api.send("GET", path);
   expect([status, body.message]).toEqual([405, expect.stringContaining("use port-forward")]);
@@ -92,4 +91,28 @@ test.for([
 test.for(["exec", "attach", "portforward"] as const)("%s needs a change of protocols", async (part) => {
   const { status, body } = await api.send("POST", `${pods}/p/${part}`);
   expect([status, body.message]).toEqual([400, "Upgrade request required"]);
+});
+
+describe("nodes/proxy", () => {
+  const node = "/api/v1/nodes/box/proxy";
+  beforeEach(async () => {
+    await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "box" } });
+  });
+
+  test("serves what the node says of its Pods", async () => {
+    const { status, headers, body } = await api.send("GET", `${node}/metrics/resource?x=1`);
+    expect({ status, type: headers["content-type"], body }).toEqual({
+      status: 200,
+      type: "text/plain; version=0.0.4",
+      body: "# /metrics/resource",
+    });
+  });
+
+  test.for([
+    ["GET", `${node}/run/default/p/main`, 404],
+    ["POST", `${node}/metrics/resource`, 405],
+    ["GET", "/api/v1/nodes/other/proxy/metrics/resource", 404],
+  ] as const)("refuses %s %s", async ([method, path, expected]) => {
+    expect((await api.send(method, path)).status).toBe(expected);
+  });
 });

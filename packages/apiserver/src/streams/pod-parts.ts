@@ -1,5 +1,5 @@
 import type { PodPlace } from "@agent-sandbox/kube";
-import { ApiError, badRequest, pathNotFound } from "../api-error.ts";
+import { ApiError, badRequest, notFound, pathNotFound } from "../api-error.ts";
 import type { Reply, StreamReply } from "../request/api-request.ts";
 import type { ReplyContext } from "../request/replies.ts";
 import { keyOfTarget, type ObjectTarget } from "../request/target.ts";
@@ -27,15 +27,33 @@ export async function routePart(call: ReplyContext, target: ObjectTarget): Promi
     case "pods/binding":
       if (call.request.method !== "POST") throw notAllowed();
       return bind(call, target);
+    case "nodes/proxy":
+      if (call.request.method !== "GET") throw notAllowed();
+      return metricsReply(call, target);
     case "pods/proxy":
     case "services/proxy":
-    case "nodes/proxy":
       throw new ApiError(
         "MethodNotAllowed",
         `Cannot proxy to ${target.definition.plural} "${target.name}" from within the server's process: use port-forward`,
       );
     default:
       throw pathNotFound();
+  }
+}
+
+/** The box's node answers in this process, and of all that a kubelet serves it has the figures of its Pods. */
+async function metricsReply({ context, request }: ReplyContext, target: ObjectTarget): Promise<StreamReply> {
+  const { plural } = target.definition;
+  if (context.store.get("nodes", keyOfTarget(target)) === undefined)
+    throw notFound({ group: "", plural, name: target.name });
+  const { podStreams } = context;
+  if (podStreams?.metrics === undefined) throw notOffered("metrics");
+  const path = /\/proxy(\/[^?]*)/.exec(request.url)?.[1] ?? "/";
+  try {
+    const body = await podStreams.metrics(path);
+    return { kind: "stream", status: 200, headers: { "content-type": "text/plain; version=0.0.4" }, body };
+  } catch (error) {
+    throw fromNode(error, "");
   }
 }
 
