@@ -6,6 +6,8 @@ import { Housekeeping } from "./housekeeping.ts";
 import { hostImageName } from "./image/image-store.ts";
 import { layoutOf } from "./layout.ts";
 import { type MachineOptions, openMachine } from "./machine-setup.ts";
+import { nodeMetrics } from "./metrics/node-metrics.ts";
+import type { DiskUsage } from "./metrics/pod-usage.ts";
 import { EndpointWriter } from "./network/endpoint-writer.ts";
 import { NameServer } from "./network/name-server.ts";
 import { NetworkRules } from "./network/network-rules.ts";
@@ -60,7 +62,11 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const registration = starting.use(
     new Registration({ client, facts, images: () => machine.images.list(), events, log, now }),
   );
-  const podStreams = openStreams(starting, { machine, uidOf: (namespace, name) => controller.uidOf(namespace, name) });
+  const podStreams = openStreams(starting, {
+    machine,
+    uidOf: (namespace, name) => controller.uidOf(namespace, name),
+    disk: () => controller.disk,
+  });
   const run: Effects["run"] = (place, command, signal) => runInContainer(podStreams, place, command, signal);
   const { address: hostAddress } = facts;
   const controller = starting.use(
@@ -95,7 +101,10 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
 
 const nothing = (): void => undefined;
 
-function openStreams(owner: AsyncDisposableStack, options: StreamOptions): Required<PodStreams> {
+function openStreams(
+  owner: AsyncDisposableStack,
+  options: StreamOptions & { readonly disk: () => DiskUsage },
+): Required<PodStreams> {
   const exec = owner.use(new Exec(options));
   const logs = owner.use(new Logs(options));
   const ports = owner.use(new PortForward(options));
@@ -104,6 +113,7 @@ function openStreams(owner: AsyncDisposableStack, options: StreamOptions): Requi
     attach: (request) => logs.attach(request),
     logs: (request) => logs.logs(request),
     portForward: (request) => ports.portForward(request),
+    metrics: (path) => nodeMetrics({ machine: options.machine, disk: options.disk() }, path),
   };
 }
 

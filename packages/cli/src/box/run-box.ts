@@ -126,6 +126,7 @@ function lateStreams(current: () => Required<PodStreams> | undefined): PodStream
     attach: async (request) => (await streams()).attach(request),
     logs: async (request) => (await streams()).logs(request),
     portForward: async (request) => (await streams()).portForward(request),
+    metrics: async (path) => (await streams()).metrics(path),
   };
 }
 

@@ -2,19 +2,8 @@ import type { Pod } from "@agent-sandbox/api";
 import { expect, test } from "vitest";
 import { layoutOf } from "../layout.ts";
 import { diskLimitsOf, excessOf } from "./disk-limits.ts";
-import type { PodRecord } from "./record.ts";
 
 const layout = layoutOf("/data");
-const record: PodRecord = {
-  version: 1,
-  uid: "u-1",
-  namespace: "n",
-  name: "p",
-  address: "10.0.0.2",
-  startTime: 0,
-  prepared: true,
-  containers: {},
-};
 const pod: Pod = {
   spec: {
     containers: [{ name: "main", resources: { limits: { "ephemeral-storage": "1Ki" } } }, { name: "other" }],
@@ -27,8 +16,10 @@ const pod: Pod = {
 };
 const at = "/data/node/pods/u-1";
 const excess = (usage: Record<string, number>, annotations = {}): string | undefined =>
-  excessOf(diskLimitsOf({ ...pod, metadata: { annotations } }, record, layout, 10_000), new Map(Object.entries(usage)))
-    ?.message;
+  excessOf(
+    diskLimitsOf({ ...pod, metadata: { uid: "u-1", annotations } }, layout, 10_000),
+    new Map(Object.entries(usage)),
+  )?.message;
 
 test.for([
   ["nothing", {}, undefined],

@@ -1,11 +1,12 @@
 import { join } from "node:path";
-import type { Pod } from "@agent-sandbox/api";
+import type { Pod, PodSpec } from "@agent-sandbox/api";
 import { keptPaths, keptValue } from "../image/kept-rootfs.ts";
 import { containerPaths, type Layout, podPaths } from "../layout.ts";
 import { amountOf } from "../oci/quantity.ts";
 import { membersOf } from "./members.ts";
-import type { PodRecord } from "./record.ts";
 import type { Problem } from "./status.ts";
+
+type Volume = NonNullable<PodSpec["volumes"]>[number];
 
 /** What lies at some paths may take so much of the disk, together. */
 export interface DiskLimit {
@@ -15,33 +16,53 @@ export interface DiskLimit {
   readonly verdict: Problem;
 }
 
-/** Everything that is limited of a Pod: single volumes, single containers, and all of it together. */
-export function diskLimitsOf(pod: Pod, record: PodRecord, layout: Layout, podBytes: number): DiskLimit[] {
-  const volumes = (pod.spec?.volumes ?? []).filter(({ emptyDir }) => emptyDir && emptyDir.medium !== "Memory");
-  const folderOf = (volume: string): string => join(podPaths(layout, record.uid).volumes, volume);
-  const writtenBy = (container: string): string[] => {
-    const { upper, logs, messages } = containerPaths(layout, record.uid, container);
-    const value = keptValue(pod.metadata?.annotations);
-    return [value === undefined ? upper : keptPaths(layout, value, container).upper, logs, messages];
-  };
-  const members = membersOf(pod).map(({ container }) => container);
+/** Where a container writes: its layer, its logs and its last words. */
+export function pathsOfContainer(pod: Pod, layout: Layout, container: string): string[] {
+  const { upper, logs, messages } = containerPaths(layout, pod.metadata?.uid ?? "", container);
+  const value = keptValue(pod.metadata?.annotations);
+  return [value === undefined ? upper : keptPaths(layout, value, container).upper, logs, messages];
+}
+
+/** All that a Pod has on the disk, but for what outlives it: its containers' writes and its volumes. */
+export function pathsOfPod(pod: Pod, layout: Layout): string[] {
   return [
-    ...volumes.flatMap(({ name, emptyDir }) =>
-      limit([folderOf(name)], emptyDir?.sizeLimit, `Usage of EmptyDir volume "${name}" exceeds the limit`),
-    ),
-    ...members.flatMap(({ name, resources }) =>
+    ...membersOf(pod).flatMap(({ container }) => pathsOfContainer(pod, layout, container.name)),
+    ...emptyDirsOf(pod).map(({ name }) => volumePath(pod, layout, name)),
+  ];
+}
+
+/** Everything that is limited of a Pod: single volumes, single containers, and all of it together. */
+export function diskLimitsOf(pod: Pod, layout: Layout, podBytes: number): DiskLimit[] {
+  return [
+    ...emptyDirsOf(pod).flatMap(({ name, emptyDir }) =>
       limit(
-        writtenBy(name),
+        [volumePath(pod, layout, name)],
+        emptyDir?.sizeLimit,
+        `Usage of EmptyDir volume "${name}" exceeds the limit`,
+      ),
+    ),
+    ...membersOf(pod).flatMap(({ container: { name, resources } }) =>
+      limit(
+        pathsOfContainer(pod, layout, name),
         resources?.limits?.["ephemeral-storage"],
         `Container ${name} exceeded its local ephemeral storage limit`,
       ),
     ),
     ...limit(
-      [...members.flatMap(({ name }) => writtenBy(name)), ...volumes.map(({ name }) => folderOf(name))],
+      pathsOfPod(pod, layout),
       String(podBytes),
       "Pod ephemeral local storage usage exceeds the limit of this node",
     ),
   ];
+}
+
+/** Those in memory have the kernel's own limit. */
+function emptyDirsOf({ spec }: Pod): Volume[] {
+  return (spec?.volumes ?? []).filter(({ emptyDir }) => emptyDir && emptyDir.medium !== "Memory");
+}
+
+function volumePath({ metadata }: Pod, layout: Layout, volume: string): string {
+  return join(podPaths(layout, metadata?.uid ?? "").volumes, volume);
 }
 
 function limit(paths: readonly string[], quantity: string | undefined, text: string): DiskLimit[] {

@@ -1,7 +1,8 @@
 import type { Pod } from "@agent-sandbox/api";
 import { type Logger, systemScheduler } from "@agent-sandbox/kube";
+import type { DiskUsage } from "../metrics/pod-usage.ts";
 import { tryCommand } from "../system/run-command.ts";
-import { type DiskLimit, diskLimitsOf, excessOf } from "./disk-limits.ts";
+import { type DiskLimit, diskLimitsOf, excessOf, pathsOfContainer, pathsOfPod } from "./disk-limits.ts";
 import type { Machine } from "./machine.ts";
 import type { Problem } from "./status.ts";
 
@@ -20,9 +21,11 @@ const countWithinMs = 60_000;
  * Counts what Pods have on the disk, all with one command, and says which have too much. The kernel has no limit on
  * folders that works on every filesystem, so between two looks a Pod may exceed its limit.
  */
-export class DiskWatch implements AsyncDisposable {
+export class DiskWatch implements DiskUsage, AsyncDisposable {
   readonly #options: DiskWatchOptions;
   readonly #excess = new Map<string, Problem>();
+  /** By path, as it was last counted. */
+  #usage: ReadonlyMap<string, number> = new Map();
   #looking: Promise<void> = Promise.resolve();
   #timer: Disposable | undefined;
   #stopped = false;
@@ -36,10 +39,23 @@ export class DiskWatch implements AsyncDisposable {
     return this.#excess.get(uid);
   }
 
+  ofPod(uid: string): number {
+    return this.#sum(uid, (pod) => pathsOfPod(pod, this.#options.machine.layout));
+  }
+
+  ofContainer(uid: string, container: string): number {
+    return this.#sum(uid, (pod) => pathsOfContainer(pod, this.#options.machine.layout, container));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     this.#timer?.[Symbol.dispose]();
     await this.#looking;
+  }
+
+  #sum(uid: string, pathsOf: (pod: Pod) => string[]): number {
+    const pod = this.#options.podOf(uid);
+    return pod === undefined ? 0 : pathsOf(pod).reduce((sum, path) => sum + (this.#usage.get(path) ?? 0), 0);
   }
 
   #schedule(): void {
@@ -56,6 +72,7 @@ export class DiskWatch implements AsyncDisposable {
     const limits = await this.#limits();
     const paths = new Set([...limits.values()].flatMap((list) => list.flatMap((one) => one.paths)));
     const usage = paths.size === 0 ? new Map<string, number>() : await countBytes([...paths]);
+    this.#usage = usage;
     for (const uid of this.#excess.keys()) if (!limits.has(uid)) this.#excess.delete(uid);
     for (const [uid, list] of limits) {
       const verdict = excessOf(list, usage);
@@ -71,7 +88,7 @@ export class DiskWatch implements AsyncDisposable {
     for (const [uid, record] of await machine.records.list()) {
       const pod = podOf(uid);
       if (pod === undefined || record === undefined || !record.prepared || record.released) continue;
-      found.set(uid, diskLimitsOf(pod, record, machine.layout, machine.defaults.diskBytes));
+      found.set(uid, diskLimitsOf(pod, machine.layout, machine.defaults.diskBytes));
     }
     return found;
   }

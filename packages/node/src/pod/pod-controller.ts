@@ -17,6 +17,7 @@ import {
   watching,
 } from "@agent-sandbox/kube";
 import { parseContainerId } from "../layout.ts";
+import type { DiskUsage } from "../metrics/pod-usage.ts";
 import { Probes } from "../probe/probes.ts";
 import { pods } from "../resources.ts";
 import { referencesOf } from "../volume/references.ts";
@@ -111,6 +112,10 @@ export class PodController implements AsyncDisposable {
 
   uidOf(namespace: string, name: string): string | undefined {
     return this.#pods.get(`${namespace}/${name}`)?.metadata?.uid;
+  }
+
+  get disk(): DiskUsage {
+    return this.#disk;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -15,20 +15,22 @@ export interface Cgroups {
   readonly swapAccounting: boolean;
   /** Every tree's folder that stands for a cgroup path. */
   folders(path: string): readonly string[];
+  /** The folder in which a controller keeps its files on a cgroup. */
+  controllerFolder(controller: "cpuacct" | "memory" | "pids", path: string): string;
   /** The folder whose `cgroup.procs` tells the processes of a cgroup. */
   processFolder(path: string): string;
   /** How the runtime's command line names a cgroup below a container's. */
   execArgument(name: string): string;
 }
 
-const root = "/sys/fs/cgroup";
-
-export async function detectCgroups(): Promise<Cgroups> {
+/** Looks at what is mounted. `root` is another place in tests only. */
+export async function detectCgroups(root: string = "/sys/fs/cgroup"): Promise<Cgroups> {
   if (existsSync(join(root, "cgroup.controllers"))) {
     return {
       version: 2,
       swapAccounting: true,
       folders: (path) => [join(root, path)],
+      controllerFolder: (_controller, path) => join(root, path),
       processFolder: (path) => join(root, path),
       execArgument: (name) => name,
     };
@@ -46,6 +48,7 @@ export async function detectCgroups(): Promise<Cgroups> {
     version: 1,
     swapAccounting: existsSync(join(root, "memory/memory.memsw.limit_in_bytes")),
     folders: (path) => trees.map((tree) => join(tree, path)),
+    controllerFolder: (controller, path) => join(root, controller, path),
     processFolder: (path) => join(root, "pids", path),
     execArgument: (name) => `pids:${name}`,
   };

@@ -1,0 +1,54 @@
+import { readFile } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { KubeError } from "@agent-sandbox/kube";
+import type { Machine } from "../pod/machine.ts";
+import { exposition } from "./exposition.ts";
+import { cadvisorFamilies, type NodeUsage, resourceFamilies } from "./families.ts";
+import { type DiskUsage, type PodUsage, podUsage } from "./pod-usage.ts";
+
+export interface NodeMetricsOptions {
+  readonly machine: Machine;
+  readonly disk: DiskUsage;
+}
+
+/** What Pods use of this machine, in the kubelet's words. Read when asked for: who does not ask pays nothing. */
+export async function nodeMetrics({ machine, disk }: NodeMetricsOptions, path: string): Promise<Readable> {
+  const usage = async (): Promise<PodUsage[]> => {
+    const records = [...(await machine.records.list()).values()].filter((one) => one !== undefined);
+    const all = await Promise.all(
+      records.filter(({ released }) => !released).map((one) => podUsage(machine, one, disk)),
+    );
+    return all.filter((one) => one !== undefined);
+  };
+  switch (path) {
+    case "/metrics/cadvisor":
+      return Readable.from([exposition(cadvisorFamilies(await usage()))]);
+    case "/metrics/resource":
+      return Readable.from([exposition(resourceFamilies(await usage(), await nodeUsage()))]);
+    default:
+      throw new KubeError(
+        "NotFound",
+        `Cannot serve "${path}": the node has "/metrics/cadvisor" and "/metrics/resource"`,
+      );
+  }
+}
+
+/** What user programs and the kernel have worked; waiting is no work. */
+async function nodeUsage(): Promise<NodeUsage> {
+  const [stat, meminfo] = await Promise.all(["/proc/stat", "/proc/meminfo"].map((path) => readFile(path, "utf8")));
+  const [user = 0, nice = 0, system = 0, , , interrupt = 0, softInterrupt = 0, steal = 0] =
+    /^cpu +(.*)$/m
+      .exec(stat ?? "")?.[1]
+      ?.split(" ")
+      .map(Number) ?? [];
+  const kibibytes = (name: string): number =>
+    Number(new RegExp(`^${name}: +(\\d+)`, "m").exec(meminfo ?? "")?.[1] ?? 0);
+  const ticks = user + nice + system + interrupt + softInterrupt + steal;
+  return {
+    cpuSeconds: ticks / ticksPerSecond,
+    workingSetBytes: 1024 * (kibibytes("MemTotal") - kibibytes("MemFree") - kibibytes("Inactive\\(file\\)")),
+  };
+}
+
+/** Of what the kernel shows to programs, on every architecture this runs on. */
+const ticksPerSecond = 100;
