@@ -12,6 +12,7 @@ import { TokenOffice } from "./auth/token-office.ts";
 import { TokenReviewer } from "./auth/token-reviewer.ts";
 import { Directory } from "./cluster/directory.ts";
 import { findSandbox } from "./cluster/resolve.ts";
+import { Deadlines } from "./deadlines.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Observer } from "./observe/observer.ts";
 import { Dialer } from "./proxy/dialer.ts";
@@ -50,6 +51,9 @@ export interface Parts {
   readonly office: TokenOffice;
 }
 
+/** How exactly the time a request may stand still is kept. */
+const requestStepMs = 100;
+
 /** Puts the router together; everything it starts is stopped by `stack`. */
 export function assemble(options: RouterOptions, stack: AsyncDisposableStack): Parts {
   const metrics = new Metrics(options.build ?? { version: "dev", commit: "unknown" });
@@ -78,10 +82,11 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
   const grpc = new GrpcProxy({ door, sessions: ways.sessions, observer });
   const own = new OwnRoutes({ door, office: auth.office, logins: auth.logins });
   const maxBodyBytes = options.maxBodyBytes ?? 0;
+  const deadlines = stack.use(new Deadlines(requestStepMs));
   return {
     directory,
     metrics,
-    http: new HttpProxy({ door, pool, grpc, own, observer, timeoutMs, maxBodyBytes }),
+    http: new HttpProxy({ door, pool, grpc, own, observer, deadlines, timeoutMs, maxBodyBytes }),
     upgrades: new UpgradeProxy({ door, pool, splices, observer, timeoutMs }),
     tunnels: new TunnelProxy({ door, dial, splices, observer }),
     splices,

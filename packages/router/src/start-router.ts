@@ -41,13 +41,15 @@ export interface Router extends AsyncDisposable {
 export async function startRouter(options: RouterOptions): Promise<Router> {
   await using starting = new AsyncDisposableStack();
   const parts = assemble(options, starting);
-  const life = { isDraining: false };
+  const life = { isBound: false, isDraining: false };
+  const isReady = (): boolean => life.isBound && !life.isDraining && parts.directory.hasSynced;
+  // Before the traffic: so they end after it, and can tell that it is ending.
+  const { metricsAddress, probesAddress } = await startProbes(options, { isReady, metrics: parts.metrics }, starting);
   const front = new Front(options, parts);
   starting.defer(() => front.stop());
   const address = options.listen && (await front.listen(options.listen));
   const secureAddress = options.secure && (await front.listenSecure(options.secure, starting));
-  const isReady = (): boolean => !life.isDraining && parts.directory.hasSynced;
-  const { metricsAddress, probesAddress } = await startProbes(options, { isReady, metrics: parts.metrics }, starting);
+  life.isBound = true;
   const tcpListeners = starting.use(new AsyncDisposableStack());
   const ready = parts.directory.synced.then(() => undefined);
   // Nobody has to wait for it.
@@ -82,9 +84,9 @@ class Front {
     this.#parts = parts;
     this.#protocols = new Protocols({
       handlers: {
-        request: (request, response, channel) => parts.http.handle(request, response, channel),
-        upgrade: (request, socket, head, channel) => parts.upgrades.handle(request, socket, head, channel),
-        connect: (request, socket, head, channel) => parts.tunnels.handleConnect(request, socket, head, channel),
+        request: (incoming) => parts.http.handle(incoming),
+        upgrade: (takeover) => parts.upgrades.handle(takeover),
+        connect: (takeover) => parts.tunnels.handleConnect(takeover),
       },
       maxHeaderBytes: options.maxHeaderBytes ?? 64 * 1024,
       headMs: options.headMs ?? 10_000,

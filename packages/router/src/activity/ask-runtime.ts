@@ -1,40 +1,41 @@
-import type { Upstream } from "../proxy/upstream-pool.ts";
+import type { ResponseHandler, UpstreamConnection } from "../http1/upstream-connection.ts";
 import { isBusy } from "./runtime-report.ts";
 
 const answerMs = 2000;
 const mostBytes = 64 * 1024;
 
 /** Whether the runtime says that it is busy. Throws when it says nothing that can be read. */
-export async function askRuntime(connection: Upstream, path: string, headers: string[]): Promise<boolean> {
-  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+export async function askRuntime(connection: UpstreamConnection, path: string, headers: string[]): Promise<boolean> {
+  const tooLate = new Error(`Cannot read the activity report: no answer in ${answerMs} ms`);
+  const timer = setTimeout(() => connection.destroy(tooLate), answerMs);
+  try {
+    return isBusy(JSON.parse(await textOf(connection, path, headers)));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function textOf(connection: UpstreamConnection, path: string, headers: string[]): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
   let bytes = 0;
   let answered = 0;
-  connection.dispatch(
-    { method: "GET", path, headers, headersTimeout: answerMs, bodyTimeout: answerMs },
-    {
-      onRequestStart: () => undefined,
-      onResponseStart: (_, status) => {
-        answered = status;
-      },
-      onResponseData: (controller, chunk) => {
-        chunks.push(chunk);
-        bytes += chunk.length;
-        if (bytes > mostBytes) controller.abort(new Error("Cannot read the activity report: it is too long"));
-      },
-      onResponseEnd: () => {
-        if (answered === 200) resolve(JSON.parse(Buffer.concat(chunks).toString("utf8")));
-        else reject(new Error(`Cannot read the activity report: status ${answered}`));
-      },
-      onResponseError: (_, error) => reject(error),
+  const handler: ResponseHandler = {
+    onHead: ({ status }) => {
+      answered = status;
     },
-  );
-  try {
-    const busy = isBusy(await promise);
-    connection.release();
-    return busy;
-  } catch (error) {
-    await connection.destroy();
-    throw error;
-  }
+    onData: (chunk) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > mostBytes) connection.destroy(new Error("Cannot read the activity report: it is too long"));
+    },
+    onBatchEnd: () => undefined,
+    onEnd: () => {
+      if (answered === 200) resolve(Buffer.concat(chunks).toString("utf8"));
+      else reject(new Error(`Cannot read the activity report: status ${answered}`));
+    },
+    onError: reject,
+  };
+  connection.send({ method: "GET", path, headers, body: undefined }, handler);
+  return promise;
 }

@@ -25,6 +25,7 @@ export class EarlyBytes {
     socket.on("close", onGone);
     socket.on("end", this.#onEnd);
     socket.on("data", this.#onData);
+    socket.resume();
   }
 
   /** What came so far; from here on the connection is somebody else's. */

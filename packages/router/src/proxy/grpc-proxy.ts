@@ -1,11 +1,13 @@
 import type { ServerResponse } from "node:http";
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { Observer } from "../observe/observer.ts";
+import type { Visit } from "../observe/visit.ts";
 import { RouterError } from "../router-error.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
 import type { GrpcSessions } from "./grpc-sessions.ts";
-import type { Service } from "./http-proxy.ts";
+import type { Incoming } from "./incoming.ts";
+import { forHttp2 } from "./response-head.ts";
 
 export interface GrpcProxyOptions {
   readonly door: FrontDoor;
@@ -24,8 +26,10 @@ export class GrpcProxy {
     this.#options = options;
   }
 
-  async serve(guest: Guest, { request, response, visit, cancellation }: Service): Promise<void> {
+  async serve(guest: Guest, { http2, cancellation }: Incoming, visit: Visit): Promise<void> {
     const { door, sessions, observer } = this.#options;
+    if (http2 === undefined) throw new Error("Cannot pass on a gRPC call: it did not come by HTTP/2");
+    const { request, response } = http2;
     const { target, connection: session } = await door.connect(guest, visit, {
       cancellation,
       open: (found) => sessions.get(found),
@@ -34,7 +38,7 @@ export class GrpcProxy {
     const headers = observer.trace(visit, await door.headersFor(guest.reading, target, visit.requestId));
     cancellation.throwIfCancelled();
     const stream = session.request({
-      ...asObject(headers),
+      ...forHttp2(headers),
       te: "trailers",
       ":method": guest.reading.knock.method,
       ":path": guest.route.target,
@@ -99,15 +103,4 @@ const lost = (name: string, cause: unknown): RouterError =>
 function answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const kept = Object.entries(headers).filter(([name, value]) => !name.startsWith(":") && value !== undefined);
   return Object.fromEntries(kept);
-}
-
-function asObject(flat: readonly string[]): OutgoingHttpHeaders {
-  const headers: Record<string, string | string[]> = {};
-  for (let index = 0; index < flat.length; index += 2) {
-    const name = (flat[index] as string).toLowerCase();
-    const value = flat[index + 1] as string;
-    const before = headers[name];
-    headers[name] = before === undefined ? value : [before, value].flat();
-  }
-  return headers;
 }

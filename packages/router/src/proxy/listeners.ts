@@ -1,29 +1,13 @@
-import {
-  createServer as createHttpServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import { RouterError } from "../router-error.ts";
-import { type Channel, channelOf } from "./channel.ts";
-import { tokens } from "./request-head.ts";
-import { errorBytes } from "./send-error.ts";
-
-export interface Handlers {
-  readonly request: (
-    request: IncomingMessage,
-    response: ServerResponse,
-    channel: Channel & { expectsContinue?: boolean },
-  ) => Promise<void>;
-  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, channel: Channel) => Promise<void>;
-  readonly connect: (request: IncomingMessage, socket: Duplex, head: Buffer, channel: Channel) => Promise<void>;
-}
+import { Deadlines } from "../deadlines.ts";
+import { CallerConnection, type CallerHandlers } from "../http1/caller-connection.ts";
+import { channelOf } from "./channel.ts";
+import { http2Incoming } from "./http2-incoming.ts";
 
 export interface ProtocolOptions {
-  readonly handlers: Handlers;
+  readonly handlers: CallerHandlers;
   readonly maxHeaderBytes: number;
   /** How long a caller may take for its request's head. */
   readonly headMs: number;
@@ -35,15 +19,19 @@ export interface ProtocolOptions {
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /** Speaks HTTP/1.1 and HTTP/2 on connections that others accept. */
+/** How often callers are looked at that take too long. */
+const sweepMs = 500;
+
+/** Speaks HTTP/1.1 and HTTP/2 on connections that others accept. */
 export class Protocols {
-  readonly #http1: HttpServer;
+  readonly #options: ProtocolOptions;
+  readonly #deadlines = new Deadlines(sweepMs);
+  readonly #connections = new Set<CallerConnection>();
   readonly #http2: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #headMs: number;
 
   constructor(options: ProtocolOptions) {
-    this.#headMs = options.headMs;
-    this.#http1 = http1Server(options);
+    this.#options = options;
     this.#http2 = http2Server(options);
     this.#http2.on("session", (session) => {
       this.#sessions.add(session);
@@ -56,7 +44,7 @@ export class Protocols {
   accept(socket: Socket): void {
     socket.on("error", () => undefined);
     const tooSlow = (): void => void socket.destroy();
-    socket.setTimeout(this.#headMs, tooSlow);
+    socket.setTimeout(this.#options.headMs, tooSlow);
     const decide = (): void => {
       const first = socket.read() as Buffer | null;
       if (first === null) {
@@ -66,7 +54,7 @@ export class Protocols {
       socket.setTimeout(0, tooSlow);
       socket.unshift(first);
       const isHttp2 = first.subarray(0, preface.length).equals(preface.subarray(0, first.length));
-      // Fewer bytes than tell the two apart: HTTP/1.1 has no method "PRI", so its parser will refuse them.
+      // Fewer bytes than tell the two apart: HTTP/1.1 has no method "PRI", so its reader will refuse them.
       this.#serve(socket, isHttp2 && first.length >= 3);
     };
     socket.once("readable", decide);
@@ -80,59 +68,27 @@ export class Protocols {
 
   /** Finishes what is under way and takes nothing new on these connections. */
   drain(): void {
-    this.#http1.closeIdleConnections();
+    for (const connection of this.#connections) connection.drain();
     for (const session of this.#sessions) session.close();
   }
 
   destroy(): void {
-    this.#http1.closeAllConnections();
     for (const session of this.#sessions) session.destroy();
-    // Ends the timer that looks for slow callers.
-    this.#http1.close(() => undefined);
+    this.#deadlines[Symbol.dispose]();
   }
 
   #serve(socket: Socket, isHttp2: boolean): void {
-    (isHttp2 ? this.#http2 : this.#http1).emit("connection", socket);
+    if (isHttp2) {
+      this.#http2.emit("connection", socket);
+      return;
+    }
+    const { handlers, maxHeaderBytes, headMs, idleMs } = this.#options;
+    const onGone = (connection: CallerConnection): void => void this.#connections.delete(connection);
+    const deadlines = this.#deadlines;
+    this.#connections.add(
+      new CallerConnection(socket, { handlers, deadlines, maxHeaderBytes, headMs, idleMs, onGone }),
+    );
   }
-}
-
-function http1Server({ handlers, maxHeaderBytes, headMs, idleMs }: ProtocolOptions): HttpServer {
-  const server = createHttpServer({
-    maxHeaderSize: maxHeaderBytes,
-    headersTimeout: headMs,
-    keepAliveTimeout: idleMs,
-    // Uploads may take as long as they take; one that stands still is cut off by the request's own timeout.
-    requestTimeout: 0,
-    connectionsCheckingInterval: 1000,
-    shouldUpgradeCallback: maySwitch,
-    // Answered like everything else, by the front door.
-    requireHostHeader: false,
-  });
-  // Some versions of Node drop what exceeds this without a word; the size of the head is the limit instead.
-  server.maxHeadersCount = 0;
-  server.on("request", (request, response) => void handlers.request(request, response, channelOf(request.socket)));
-  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
-    void handlers.request(request, response, { ...channelOf(request.socket), expectsContinue: true });
-  });
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    void handlers.upgrade(request, socket, head, channelOf(request.socket));
-  });
-  server.on("connect", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    void handlers.connect(request, socket, head, channelOf(request.socket));
-  });
-  server.on("clientError", refuseClient);
-  // It listens nowhere itself, and looks for slow callers only once it believes that it does.
-  server.emit("listening");
-  return server;
-}
-
-/**
- * A request with a body changes no protocol: what follows it could be either. Nor does HTTP/2 begin this way: the caller
- * would speak to the sandbox past every check.
- */
-function maySwitch({ headers, method }: IncomingMessage): boolean {
-  const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  return method === "GET" && !hasBody && !tokens(headers.upgrade ?? "").some((token) => token.startsWith("h2c"));
 }
 
 function http2Server({ handlers, maxHeaderBytes }: ProtocolOptions): Http2Server {
@@ -146,29 +102,11 @@ function http2Server({ handlers, maxHeaderBytes }: ProtocolOptions): Http2Server
     const socket = stream?.session?.socket;
     if (socket === undefined) return;
     // The compatibility layer of Node gives both the shape they have in HTTP/1.1.
-    void handlers.request(request as IncomingMessage, response as ServerResponse, {
-      ...channelOf(socket),
-      expectsContinue,
-    });
+    const pair = { request: request as IncomingMessage, response: response as ServerResponse };
+    void handlers.request(http2Incoming({ ...pair, channel: channelOf(socket), expectsContinue }));
   };
   server.on("request", (request, response) => handle(request, response, false));
   server.on("checkContinue", (request, response) => handle(request, response, true));
   server.on("sessionError", () => undefined);
   return server;
-}
-
-/** What could not even be read gets an answer in the same form, and the connection ends. */
-function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  socket.end(errorBytes(clientErrorAnswer(error.code)));
-}
-
-export function clientErrorAnswer(code: string | undefined): RouterError {
-  if (code === "HPE_HEADER_OVERFLOW") return new RouterError("HeadersTooLarge", "The request headers are too large.");
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return new RouterError("InvalidRequest", "The request did not arrive in time.");
-  return new RouterError("InvalidRequest", "The request is not valid HTTP.");
 }

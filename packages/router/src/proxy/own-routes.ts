@@ -1,11 +1,14 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { type LoginRequest, type Logins, loginPath } from "../auth/logins.ts";
 import { readMintRequest } from "../auth/mint-request.ts";
 import type { TokenOffice } from "../auth/token-office.ts";
 import type { Visit } from "../observe/visit.ts";
 import { defaultPort, isDnsLabel, type Route, routeErrors } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
+import { type Answer, answerWhole } from "./answer.ts";
+import { CallerGone } from "./cancellation.ts";
 import type { FrontDoor, Reading } from "./front-door.ts";
+import type { Incoming } from "./incoming.ts";
+import { BodyCutOff, BodyTooLong, type RequestBody, readWhole } from "./request-body.ts";
 
 export interface OwnRoutesOptions {
   readonly door: FrontDoor;
@@ -14,8 +17,8 @@ export interface OwnRoutesOptions {
 }
 
 interface OwnRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly body: RequestBody | undefined;
+  readonly answer: Answer;
   readonly visit: Visit;
 }
 
@@ -41,8 +44,9 @@ export class OwnRoutes {
     return route?.by === "host" && (route.target === loginPath || route.target.startsWith(`${loginPath}?`));
   }
 
-  async handle(reading: Reading, own: OwnRequest): Promise<void> {
+  async handle(reading: Reading, { body, answer }: Incoming, visit: Visit): Promise<void> {
     const { target, route } = reading;
+    const own = { body, answer, visit };
     if (route !== undefined) return this.#login(reading, route, own);
     if (target === "/healthz" || target.startsWith("/healthz?")) return send(own, 200, { status: "ok" });
     const [, namespace, name, kind] = tokensPath.exec(target) ?? [];
@@ -62,7 +66,7 @@ export class OwnRoutes {
     if (caller.id.startsWith("token:")) throw new RouterError("Forbidden", "forbidden");
     if (sandbox === undefined) throw notFound(route);
     if (method === "DELETE") return send(own, 200, await office.revoke(sandbox));
-    const wanted = readMintRequest(await readJson(own.request));
+    const wanted = readMintRequest(await readJson(own.body));
     if ("error" in wanted) throw new RouterError("InvalidRequest", wanted.error);
     return send(own, 201, office.mint(sandbox, route, wanted));
   }
@@ -71,7 +75,7 @@ export class OwnRoutes {
     const { door, logins } = this.#options;
     const { method, isSecure } = reading.knock;
     if (method !== "POST") throw notAllowed(method);
-    const wanted = readMintRequest(await readJson(own.request));
+    const wanted = readMintRequest(await readJson(own.body));
     if ("error" in wanted) throw new RouterError("InvalidRequest", wanted.error);
     const port = wanted.ports?.[0] ?? defaultPort;
     const { sandbox } = await door.authorize(reading, { ...route, port }, own.visit);
@@ -80,46 +84,33 @@ export class OwnRoutes {
     return send(own, 201, logins.offer(request));
   }
 
-  async #login(reading: Reading, route: Route, { response, visit }: OwnRequest): Promise<void> {
+  async #login(reading: Reading, route: Route, { answer, visit }: OwnRequest): Promise<void> {
     const { method, isSecure } = reading.knock;
     if (method !== "GET") throw notAllowed(method);
     visit.by = route.by;
     visit.sandbox = route.name;
     const { cookie, to } = this.#options.logins.redeem(route, isSecure);
     visit.status = 303;
-    response.writeHead(303, {
-      location: to,
-      "set-cookie": cookie,
-      "cache-control": "no-store",
-      "referrer-policy": "no-referrer",
-    });
-    response.end();
+    const headers = ["location", to, "set-cookie", cookie, "cache-control", "no-store"];
+    answerWhole(answer, { status: 303, headers: [...headers, "referrer-policy", "no-referrer"] });
   }
 }
 
-function send({ response, visit }: OwnRequest, status: number, value: object): void {
-  const body = JSON.stringify(value);
+function send({ answer, visit }: OwnRequest, status: number, value: object): void {
   visit.status = status;
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(body),
-    "cache-control": "no-store",
-  });
-  response.end(body);
+  const headers = ["content-type", "application/json", "cache-control", "no-store"];
+  answerWhole(answer, { status, headers, body: JSON.stringify(value) });
 }
 
 const mostBytes = 16 * 1024;
 
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > mostBytes) throw new RouterError("BodyTooLarge", "The request body is too large.");
-    chunks.push(chunk);
-  }
+async function readJson(body: RequestBody | undefined): Promise<unknown> {
+  const bytes = await readWhole(body, mostBytes).catch((error: unknown) => {
+    if (error instanceof BodyTooLong) throw new RouterError("BodyTooLarge", "The request body is too large.");
+    throw error instanceof BodyCutOff ? new CallerGone() : error;
+  });
   try {
-    return bytes === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    return bytes.length === 0 ? {} : JSON.parse(bytes.toString("utf8"));
   } catch {
     throw new RouterError("InvalidRequest", "The request body is no JSON.");
   }

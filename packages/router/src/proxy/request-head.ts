@@ -1,4 +1,5 @@
 import { sessionCookie } from "../auth/session-cookie.ts";
+import { tokens } from "../http1/transport-headers.ts";
 import type { RouteHeaders } from "../route/find-route.ts";
 
 /** What the router reads of a request's headers, and what of them goes on to the sandbox. */
@@ -22,7 +23,7 @@ export interface RequestHead {
   readonly contentType: string | undefined;
   readonly contentLength: string | undefined;
   readonly hasBody: boolean;
-  /** Names and values in turn: no hop-by-hop header, nothing the router reads or sets itself. */
+  /** Names and values in turn: no hop-by-hop header, no length, nothing the router reads or sets itself. */
   readonly pass: string[];
   readonly bytes: number;
 }
@@ -77,7 +78,6 @@ const passedOn: ReadonlySet<string> = new Set([
   "x-request-id",
   "user-agent",
   "content-type",
-  "content-length",
 ]);
 
 /** RFC 9110, 7.6.1, and what the router sets itself so that nobody else can. */
@@ -186,15 +186,6 @@ function headOf(reading: Reading): RequestHead {
     pass: named.length === 0 ? reading.pass : without(reading.pass, new Set(named)),
     bytes: reading.bytes,
   };
-}
-
-/** The tokens of a list header, in lower case. */
-export function tokens(value: string): string[] {
-  return value
-    .toLowerCase()
-    .split(",")
-    .map((token) => token.trim())
-    .filter((token) => token !== "");
 }
 
 function without(pairs: readonly string[], names: ReadonlySet<string>): string[] {

@@ -1,5 +1,5 @@
 import { setsSession } from "../auth/session-cookie.ts";
-import { tokens } from "./request-head.ts";
+import { tokens } from "../http1/transport-headers.ts";
 
 const hopByHop: ReadonlySet<string> = new Set([
   "connection",
@@ -18,15 +18,12 @@ export interface ResponseHeadOptions {
 }
 
 /** The headers of a sandbox's answer that go to the caller, names and values in turn, as the sandbox wrote them. */
-export function responseHead(
-  raw: readonly (Buffer | string)[],
-  { isUpgrade = false }: ResponseHeadOptions = {},
-): string[] {
+export function responseHead(raw: readonly string[], { isUpgrade = false }: ResponseHeadOptions = {}): string[] {
   const pass: string[] = [];
   let named: string[] | undefined;
   for (let index = 0; index < raw.length; index += 2) {
-    const name = text(raw[index] as Buffer | string);
-    const value = text(raw[index + 1] as Buffer | string);
+    const name = raw[index] as string;
+    const value = raw[index + 1] as string;
     const lower = name.toLowerCase();
     if (lower === "connection") named = [...(named ?? []), ...tokens(value)];
     const isSwitch = isUpgrade && (lower === "connection" || lower === "upgrade");
@@ -37,9 +34,8 @@ export function responseHead(
   return named === undefined || isUpgrade ? pass : withoutNamed(pass, named);
 }
 
-/** The same for HTTP/2, where names are in lower case and a repeated header is a list. */
-export function responseHeadForHttp2(raw: readonly (Buffer | string)[]): Record<string, string | string[]> {
-  const flat = responseHead(raw);
+/** The same as an object, for HTTP/2: names are in lower case and a repeated header is a list. */
+export function forHttp2(flat: readonly string[]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   for (let index = 0; index < flat.length; index += 2) {
     const name = (flat[index] as string).toLowerCase();
@@ -50,12 +46,11 @@ export function responseHeadForHttp2(raw: readonly (Buffer | string)[]): Record<
   return headers;
 }
 
-function text(part: Buffer | string): string {
-  return typeof part === "string" ? part : part.toString("latin1");
-}
+/** The length belongs to the message whatever `Connection` says: without it the answer would have no end. */
+const keptAlways: ReadonlySet<string> = new Set(["close", "keep-alive", "content-length"]);
 
 function withoutNamed(pass: string[], named: readonly string[]): string[] {
-  const dropped = new Set(named.filter((token) => token !== "close" && token !== "keep-alive"));
+  const dropped = new Set(named.filter((token) => !keptAlways.has(token)));
   if (dropped.size === 0) return pass;
   return pass.filter((_, index) => !dropped.has((pass[index - (index % 2)] as string).toLowerCase()));
 }

@@ -26,6 +26,7 @@ export class Splice {
     sandbox.on("end", () => caller.end());
     caller.on("drain", () => sandbox.resume());
     caller.pipe(sandbox);
+    sandbox.resume();
     for (const end of [caller, sandbox]) {
       end.on("error", () => this.destroy());
       end.on("close", () => this.destroy());

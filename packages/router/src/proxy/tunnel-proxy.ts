@@ -1,13 +1,12 @@
-import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Target } from "../cluster/target.ts";
+import type { Takeover } from "../http1/caller-connection.ts";
 import type { Observer } from "../observe/observer.ts";
 import { callerGoneStatus, type Visit } from "../observe/visit.ts";
 import type { Route } from "../route/route.ts";
 import { asRouterError, type RouterError } from "../router-error.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
-import type { Channel } from "./channel.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { errorBytes } from "./send-error.ts";
 import type { Splices } from "./splices.ts";
@@ -28,14 +27,13 @@ export class TunnelProxy {
   }
 
   /** `CONNECT <sandbox>.<namespace>.<domain>:<port>`, or any authority beside the routing headers. */
-  async handleConnect(request: IncomingMessage, socket: Duplex, early: Buffer, channel: Channel): Promise<void> {
+  async handleConnect({ url, rawHeaders, channel, socket, early }: Takeover): Promise<void> {
     const { door, observer } = this.#options;
-    const { url = "" } = request;
     const visit = observer.begin("CONNECT", url, channel.peer);
     const cancellation = cancelledWith(socket);
     try {
       const reading = door.readTunnel(
-        { method: "CONNECT", url, rawHeaders: request.rawHeaders, ...channel, isUpgrade: true, needsHost: false },
+        { method: "CONNECT", url, rawHeaders, ...channel, isUpgrade: true, needsHost: false },
         visit,
       );
       using guest = await door.admit(reading, reading.route, visit);

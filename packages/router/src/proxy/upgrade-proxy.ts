@@ -1,13 +1,13 @@
-import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import type { Dispatcher } from "undici";
+import type { Takeover } from "../http1/caller-connection.ts";
+import { Http1Answer } from "../http1/http1-answer.ts";
+import type { ResponseHeadText } from "../http1/parse-head.ts";
+import type { UpstreamConnection } from "../http1/upstream-connection.ts";
 import type { Observer } from "../observe/observer.ts";
 import { callerGoneStatus, pathOf, type Visit } from "../observe/visit.ts";
 import { routeErrors } from "../route/route.ts";
 import { asRouterError, RouterError } from "../router-error.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
-import type { Channel } from "./channel.ts";
 import { EarlyBytes } from "./early-bytes.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
 import { Relay } from "./relay.ts";
@@ -15,7 +15,7 @@ import { requestTimeoutMs, timedOut } from "./request-timeout.ts";
 import { responseHead } from "./response-head.ts";
 import { sendError } from "./send-error.ts";
 import type { Splices } from "./splices.ts";
-import type { Upstream, UpstreamPool } from "./upstream-pool.ts";
+import type { UpstreamPool } from "./upstream-pool.ts";
 
 export interface UpgradeProxyOptions {
   readonly door: FrontDoor;
@@ -27,15 +27,18 @@ export interface UpgradeProxyOptions {
 
 /** The caller's end of a request that wants to change protocols. */
 interface Caller {
-  readonly request: IncomingMessage;
-  readonly socket: Duplex;
+  readonly socket: Socket;
+  readonly upgrade: string;
   readonly early: EarlyBytes;
-}
-
-interface Switching {
+  readonly answer: Http1Answer;
   readonly visit: Visit;
   readonly cancellation: Cancellation;
-  readonly response: ServerResponse;
+}
+
+/** The sandbox's end, once it has agreed. */
+interface Agreed {
+  readonly head: ResponseHeadText;
+  readonly socket: Socket;
 }
 
 /**
@@ -50,30 +53,35 @@ export class UpgradeProxy {
     this.#options = options;
   }
 
-  async handle(request: IncomingMessage, socket: Duplex, head: Buffer, channel: Channel): Promise<void> {
+  async handle({ method, url, rawHeaders, channel, upgrade, socket, early }: Takeover): Promise<void> {
     const { observer, door } = this.#options;
-    const { method = "", url = "" } = request;
     const visit = observer.begin(method, pathOf(url), channel.peer);
     const cancellation = new Cancellation();
-    const response = responseOn(request, socket);
-    const early = new EarlyBytes(socket, head, () => cancellation.cancel(new CallerGone()));
+    const answer = new Http1Answer(socket, { minorVersion: 1, isLast: true, onEnd: () => socket.destroySoon() });
+    const caller: Caller = {
+      socket,
+      upgrade,
+      early: new EarlyBytes(socket, early, () => cancellation.cancel(new CallerGone())),
+      answer,
+      visit,
+      cancellation,
+    };
     try {
-      const knock = { method, url, rawHeaders: request.rawHeaders, ...channel, isUpgrade: true, needsHost: true };
-      const reading = door.read(knock, visit);
+      const reading = door.read({ method, url, rawHeaders, ...channel, isUpgrade: true, needsHost: true }, visit);
       const { route } = reading;
       if (route === undefined) throw new RouterError("InvalidRequest", routeErrors.missingId);
       using guest = await door.admit(reading, route, visit);
-      await this.#pass(guest, { request, socket, early }, { visit, cancellation, response });
+      await this.#pass(guest, caller);
     } catch (error) {
-      this.#fail(error, { visit, cancellation, response });
+      this.#fail(error, caller);
     } finally {
       observer.finish(visit);
     }
   }
 
-  async #pass(guest: Guest, caller: Caller, switching: Switching): Promise<void> {
+  async #pass(guest: Guest, caller: Caller): Promise<void> {
     const { door, pool, observer, timeoutMs } = this.#options;
-    const { visit, cancellation } = switching;
+    const { visit, cancellation } = caller;
     const limitMs = requestTimeoutMs(guest.reading.head.timeout, timeoutMs);
     const timer = setTimeout(() => cancellation.cancel(timedOut(guest.route.name)), limitMs);
     try {
@@ -84,15 +92,11 @@ export class UpgradeProxy {
       using _use = door.using(target);
       try {
         const headers = observer.trace(visit, await door.headersFor(guest.reading, target, visit.requestId));
-        const sandbox = await this.#ask(guest, switching, {
-          connection,
-          headers,
-          caller,
-          onAnswer: () => clearTimeout(timer),
-        });
-        if (sandbox !== undefined) await this.#join(caller, sandbox, { visit, podUid: target.podUid });
+        const onAnswer = (): void => clearTimeout(timer);
+        const agreed = await this.#ask(guest, caller, { connection, headers, onAnswer });
+        if (agreed !== undefined) await this.#join(caller, agreed, target.podUid);
       } finally {
-        void connection.destroy();
+        connection.destroy();
       }
     } finally {
       clearTimeout(timer);
@@ -101,92 +105,62 @@ export class UpgradeProxy {
 
   /** The sandbox's end of the connection, or nothing when it answered something else. */
   #ask(
-    guest: Guest,
-    { visit, cancellation, response }: Switching,
-    {
-      connection,
-      headers,
-      caller,
-      onAnswer,
-    }: { connection: Upstream; headers: string[]; caller: Caller; onAnswer: () => void },
-  ): Promise<Duplex | undefined> {
-    cancellation.throwIfCancelled();
-    const { promise, resolve } = Promise.withResolvers<Duplex>();
-    const relay = new Relay({
-      response,
-      cancellation,
-      name: guest.route.name,
-      isHttp2: false,
-      hasBody: false,
-      onBytes: (count) => {
-        visit.bytesOut += count;
-        onAnswer();
-      },
-      onHead: (status) => {
-        visit.status = status;
-      },
-    });
-    const handler = relay as Dispatcher.DispatchHandler;
-    handler.onRequestUpgrade = (controller, status, _, socket) => {
+    { route }: Guest,
+    { visit, cancellation, answer, upgrade }: Caller,
+    { connection, headers, onAnswer }: { connection: UpstreamConnection; headers: string[]; onAnswer: () => void },
+  ): Promise<Agreed | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Agreed>();
+    const onBytes = (count: number): void => {
+      visit.bytesOut += count;
       onAnswer();
-      visit.status = status;
-      caller.socket.write(switchingHead((controller.rawHeaders ?? []) as Buffer[]));
-      resolve(socket);
     };
-    const { method } = guest.reading.knock;
-    const upgrade = caller.request.headers.upgrade ?? "";
+    const onHead = (status: number): void => {
+      visit.status = status;
+    };
+    const onUpgrade = (head: ResponseHeadText, socket: Socket): void => {
+      onAnswer();
+      visit.status = head.status;
+      resolve({ head, socket });
+    };
+    const relay = new Relay(connection, { answer, cancellation, name: route.name, onBytes, onHead, onUpgrade });
     // Backends compare Origin with Host, which is another one behind the router.
     const own = withoutHeader(headers, "origin");
-    connection.dispatch({ method, path: guest.route.target, headers: own, upgrade }, handler);
-    return Promise.race([promise, relay.done.then(() => undefined)]);
+    const answered = relay.run({ method: "GET", path: route.target, headers: own, body: undefined, upgrade });
+    return Promise.race([promise, answered.then(() => undefined)]);
   }
 
-  async #join(
-    { request, socket, early }: Caller,
-    sandbox: Duplex,
-    { visit, podUid }: { visit: Visit; podUid: string },
-  ): Promise<void> {
-    sandbox.write(early.release());
-    const isWebSocket = request.headers.upgrade?.toLowerCase() === "websocket";
-    await this.#options.splices.join(socket, sandbox, {
+  async #join({ socket, early, upgrade, visit }: Caller, agreed: Agreed, podUid: string): Promise<void> {
+    socket.write(switchingHead(agreed.head), "latin1");
+    agreed.socket.write(early.release());
+    await this.#options.splices.join(socket, agreed.socket, {
       podUid,
-      isWebSocket,
+      isWebSocket: upgrade.toLowerCase() === "websocket",
       onBytes: (count) => {
         visit.bytesOut += count;
       },
     });
   }
 
-  #fail(error: unknown, { visit, response }: Switching): void {
+  #fail(error: unknown, { visit, answer }: Caller): void {
     if (error instanceof CallerGone) {
       visit.status = callerGoneStatus;
       visit.reason = "CallerGone";
-      response.socket?.destroy();
+      answer.destroy();
       return;
     }
-    const answer = asRouterError(error);
-    visit.status = answer.status;
-    visit.reason = answer.reason;
-    this.#options.observer.failed(visit, answer);
-    sendError(response, answer, { requestId: visit.requestId, isGrpc: false });
+    const refusal = asRouterError(error);
+    visit.status = refusal.status;
+    visit.reason = refusal.reason;
+    this.#options.observer.failed(visit, refusal);
+    sendError(answer, refusal, visit.requestId);
   }
 }
 
-/** Lets an upgrade request be answered like any other; the connection ends with the answer. */
-function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.sendDate = false;
-  response.assignSocket(socket as Socket);
-  response.on("finish", () => socket.end());
-  return response;
-}
-
-function switchingHead(raw: readonly Buffer[]): string {
-  const headers = responseHead(raw, { isUpgrade: true });
-  const lines: string[] = [];
-  for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}\r\n`);
-  return `HTTP/1.1 101 Switching Protocols\r\n${lines.join("")}\r\n`;
+function switchingHead({ rawHeaders }: ResponseHeadText): string {
+  const headers = responseHead(rawHeaders, { isUpgrade: true });
+  let text = "HTTP/1.1 101 Switching Protocols\r\n";
+  for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  return `${text}\r\n`;
 }
 
 function withoutHeader(headers: readonly string[], name: string): string[] {
