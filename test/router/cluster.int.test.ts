@@ -1,0 +1,278 @@
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { json, text } from "node:stream/consumers";
+import { lastActivityAnnotation, sandboxNameHashLabel } from "@agent-sandbox/api";
+import { crds } from "@agent-sandbox/api/crds";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { installCrds } from "../kube-apiserver/install-crds.ts";
+import { type Kubernetes, startKubernetes } from "../kube-apiserver/start.ts";
+import { RouterProcess } from "./router-process.ts";
+
+const deploy = join(import.meta.dirname, "../../deploy");
+const documents = (file: string) =>
+  parseAllDocuments(readFileSync(join(deploy, file), "utf8")).map((document) => document.toJS() as Manifest);
+
+interface Manifest {
+  readonly kind: string;
+  readonly rules?: readonly { readonly resources: string[]; readonly verbs: string[] }[];
+  readonly spec?: { readonly template?: { readonly spec: { readonly containers: { readonly args: string[] }[] } } };
+}
+
+const account = "system:serviceaccount:agent-sandbox-system:sandbox-router";
+const podIp = "127.77.0.1";
+const runtimePort = 8888;
+const isCore = ({ metadata }: { metadata: { name?: string } }) => metadata.name === "sandboxes.agents.x-k8s.io";
+
+const stack = new AsyncDisposableStack();
+let kubernetes: Kubernetes;
+let auditLog: string;
+let kubeconfig: string;
+let router: RouterProcess;
+let webPort: number;
+/** Requests to `/slow`, answered by the test. */
+const slow: ServerResponse[] = [];
+
+beforeAll(async () => {
+  const folder = stack.adopt(mkdtempSync(join(tmpdir(), "router-audit-")), (made) => rmSync(made, { recursive: true }));
+  auditLog = join(folder, "audit.log");
+  kubernetes = stack.use(await startKubernetes({ users: [{ name: "alice" }, { name: "bob" }], auditLog }));
+  await installCrds(kubernetes, { crds: crds.filter(isCore) });
+  await kubectl("create", "namespace", "agent-sandbox-system");
+  await kubectl("apply", "-f", join(deploy, "router-rbac.yaml"));
+  kubeconfig = await accountKubeconfig();
+  webPort = await servePod(0);
+  await servePod(runtimePort);
+});
+afterAll(() => stack.disposeAsync());
+
+async function kubectl(...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await kubernetes.kubectl(words);
+  if (code !== 0) throw new Error(`kubectl ${words.join(" ")}: ${stderr}`);
+  return stdout;
+}
+
+async function create(object: object): Promise<{ metadata: { uid: string } }> {
+  const outcome = await kubernetes.kubectl(["create", "-f", "-", "-o", "json"], { stdin: JSON.stringify(object) });
+  if (outcome.code !== 0) throw new Error(outcome.stderr);
+  return JSON.parse(outcome.stdout) as { metadata: { uid: string } };
+}
+
+const patchStatus = (resource: string, status: object): Promise<string> =>
+  kubectl("patch", ...resource.split("/"), "--subresource=status", "--type=merge", "-p", JSON.stringify({ status }));
+
+/** As the router's own service account, and nobody else. */
+async function accountKubeconfig(): Promise<string> {
+  const token = await kubectl("-n", "agent-sandbox-system", "create", "token", "sandbox-router");
+  const config = JSON.parse(readFileSync(kubernetes.admin.kubeconfig, "utf8")) as { users: { user: object }[] };
+  for (const entry of config.users) entry.user = { token: token.trim() };
+  const path = join(kubernetes.folder, "router.kubeconfig");
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
+}
+
+/** What runs in the Pods: tells which of its headers the router set. */
+async function servePod(port: number): Promise<number> {
+  const server = createServer((asked, response) => {
+    if (asked.url === "/slow") slow.push(response);
+    else response.end(JSON.stringify({ path: asked.url, token: asked.headers["x-sandbox-token"] ?? null }));
+  });
+  stack.defer(() => void server.close());
+  server.listen(port, podIp);
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+async function makeSandbox(name: string, spec: object = {}): Promise<string> {
+  const { metadata } = await create({
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name, namespace: "default" },
+    spec: { podTemplate: { spec: { containers: [{ name: "main", image: "any" }] } }, ...spec },
+  });
+  return metadata.uid;
+}
+
+async function makePod(name: string, sandboxUid: string): Promise<void> {
+  const owner = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name, uid: sandboxUid, controller: true };
+  const labels = { [sandboxNameHashLabel]: "hash" };
+  await create({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default", labels, ownerReferences: [owner] },
+    spec: { containers: [{ name: "main", image: "any" }] },
+  });
+  const conditions = [{ type: "Ready", status: "True" }];
+  await patchStatus(`pod/${name}`, { phase: "Running", podIP: podIp, podIPs: [{ ip: podIp }], conditions });
+}
+
+/** The Deployment's own flags, with the paths of this machine in place of those in the container. */
+function startRouter(...more: string[]): RouterProcess {
+  const keyFile = join(kubernetes.folder, "router.key");
+  writeFileSync(keyFile, "k".repeat(64), { mode: 0o600 });
+  const deployment = documents("router.yaml").find(({ kind }) => kind === "Deployment");
+  const [command, ...flags] = deployment?.spec?.template?.spec.containers[0]?.args ?? [];
+  expect(command).toBe("router");
+  const local = flags.map((flag) => flag.replace("/etc/sandbox-router/keys/key", keyFile));
+  return new RouterProcess([...local, `--kubeconfig=${kubeconfig}`, "--wake-timeout=3s", ...more]);
+}
+
+async function ask(name: string, port: number, { token, path = "/" }: { token?: string; path?: string } = {}) {
+  const headers = {
+    "x-sandbox-id": name,
+    "x-sandbox-port": String(port),
+    ...(token && { authorization: `Bearer ${token}` }),
+  };
+  const { url } = await router.started;
+  const sent = request(url, { path, headers, agent: false }).end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: response.statusCode, body: (await json(response)) as object };
+}
+
+const status = async (...given: Parameters<typeof ask>): Promise<number | undefined> => (await ask(...given)).status;
+
+async function eventually(probe: () => unknown, expected: unknown): Promise<void> {
+  await expect.poll(probe, { timeout: 30_000 }).toBe(expected);
+}
+
+test("the manifests are what the API server takes", async () => {
+  for (const file of ["router-rbac.yaml", "router-runtime-rbac.yaml", "router.yaml"]) {
+    const checked = await kubectl("create", "--dry-run=server", "--validate=strict", "-f", join(deploy, file)).catch(
+      (error: Error) => error.message,
+    );
+    // Those of the first file are there already.
+    const complaints = checked.split("\n").filter((line) => line.includes("rror") && !line.includes("already exists"));
+    expect(complaints).toEqual([]);
+  }
+});
+
+test("serves a cluster that has Sandboxes and nothing built on them", async () => {
+  await makePod("web", await makeSandbox("web"));
+  await kubectl("create", "clusterrole", "sandbox-user", "--verb=connect", "--resource=sandboxes.agents.x-k8s.io");
+  await kubectl("create", "rolebinding", "alice", "--clusterrole=sandbox-user", "--user=alice");
+  await using core = startRouter();
+  router = core;
+  const { token } = kubernetes.user("alice");
+  await eventually(() => status("web", webPort, { token }), 200);
+  expect(core.lines.map(({ msg }) => msg)).toContain(
+    "the cluster has no SandboxClaims: restart the router once it has",
+  );
+  core.terminate();
+  expect(await core.exited).toBe(0);
+});
+
+test("lets in who may connect, by the name of a claim too, and nobody else", async () => {
+  await installCrds(kubernetes, { crds: crds.filter((crd) => !isCore(crd)) });
+  const uid = await makeSandbox("held");
+  await makePod("held", uid);
+  const { metadata } = await create({
+    apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+    kind: "SandboxClaim",
+    metadata: { name: "mine", namespace: "default" },
+    spec: { warmPoolRef: { name: "any" } },
+  });
+  const label = `agents.x-k8s.io/claim-uid=${metadata.uid}`;
+  await kubectl("label", "sandbox", "held", label);
+  await patchStatus("sandboxclaim/mine", { sandbox: { name: "held" } });
+  router = stack.use(startRouter());
+  const { probesAddress, metricsAddress } = await router.started;
+  const [alice, bob] = [kubernetes.user("alice"), kubernetes.user("bob")];
+  await eventually(() => status("mine", webPort, alice), 200);
+  expect([
+    await status("web", webPort, alice),
+    await status("web", webPort, bob),
+    await status("web", webPort),
+  ]).toEqual([200, 403, 401]);
+  expect(await status("web", webPort, { token: "forged" })).toBe(401);
+  expect((await fetch(`http://127.0.0.1:${probesAddress.port}/readyz`)).status).toBe(200);
+  const metrics = await (await fetch(`http://127.0.0.1:${metricsAddress.port}/metrics`)).text();
+  expect(metrics).toContain("sandbox_router_");
+});
+
+test("wakes a sandbox that sleeps", async () => {
+  await makeSandbox("idle", { idlePolicy: { suspendAfterSeconds: 60 } });
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  const suspended = { type: "Suspended", status: "True", reason: "Idle", message: "", lastTransitionTime };
+  await patchStatus("sandbox/idle", { conditions: [suspended] });
+  const annotation = `go-template={{index .metadata.annotations "${lastActivityAnnotation}"}}`;
+  await eventually(() => status("idle", webPort, kubernetes.user("alice")), 503);
+  expect(Date.parse(await kubectl("get", "sandbox", "idle", "-o", annotation))).toBeGreaterThan(0);
+});
+
+test("reads the tokens of injected runtimes once it may", async () => {
+  const uid = await makeSandbox("daemon", { runtime: "Injected" });
+  await makePod("daemon", uid);
+  await create({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name: "daemon-runtime",
+      namespace: "default",
+      ownerReferences: [{ apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name: "daemon", uid }],
+    },
+    stringData: { token: "runtime-token" },
+  });
+  const alice = kubernetes.user("alice");
+  await eventually(() => status("daemon", webPort, alice), 200);
+  expect(await status("daemon", runtimePort, alice)).toBe(500);
+  await kubectl("apply", "-f", join(deploy, "router-runtime-rbac.yaml"));
+  await eventually(() => status("daemon", runtimePort, alice), 200);
+  expect((await ask("daemon", runtimePort, alice)).body).toEqual({ path: "/", token: "runtime-token" });
+});
+
+test("finishes what is under way when it is told to stop", async () => {
+  const { url, probesAddress } = await router.started;
+  const headers = {
+    "x-sandbox-id": "web",
+    "x-sandbox-port": String(webPort),
+    authorization: `Bearer ${kubernetes.user("alice").token}`,
+  };
+  const sent = request(url, { path: "/slow", headers, agent: false }).end();
+  await eventually(() => slow.length, 1);
+  router.terminate();
+  await expect
+    .poll(() =>
+      fetch(url).then(
+        () => "open",
+        () => "closed",
+      ),
+    )
+    .toBe("closed");
+  const ready = await fetch(`http://127.0.0.1:${probesAddress.port}/readyz`);
+  expect({ status: ready.status, text: await ready.text() }).toEqual({ status: 503, text: "draining" });
+  slow[0]?.end("done");
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  expect(await text(response)).toBe("done");
+  expect(await router.exited).toBe(0);
+});
+
+test("needs all that its roles allow, and no more", () => {
+  const granted = ["router-rbac.yaml", "router-runtime-rbac.yaml"]
+    .flatMap(documents)
+    .flatMap(({ rules = [] }) => rules)
+    .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)));
+  const events = readFileSync(auditLog, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter(({ user, objectRef }) => user.username === account && objectRef !== undefined);
+  const named = ({ verb, objectRef }: AuditEvent) => `${verb} ${objectRef?.resource}`;
+  const used = events.map(named);
+  expect(used.filter((permission) => !granted.includes(permission))).toEqual([]);
+  // This API server streams what others have to list.
+  expect(granted.filter((permission) => !used.includes(permission))).toEqual(["list pods"]);
+  // Before it was given the role for injected runtimes.
+  const refused = events.filter(({ responseStatus }) => responseStatus?.code === 403);
+  expect([...new Set(refused.map(named))]).toEqual(["get secrets"]);
+});
+
+interface AuditEvent {
+  readonly verb: string;
+  readonly user: { readonly username: string };
+  readonly objectRef?: { readonly resource: string };
+  readonly responseStatus?: { readonly code: number };
+}
