@@ -84,9 +84,9 @@ class Front {
     this.#parts = parts;
     this.#protocols = new Protocols({
       handlers: {
-        request: (request, response, channel) => parts.http.handle(request, response, channel),
-        upgrade: (request, socket, head, channel) => parts.upgrades.handle(request, socket, head, channel),
-        connect: (request, socket, head, channel) => parts.tunnels.handleConnect(request, socket, head, channel),
+        request: (incoming) => parts.http.handle(incoming),
+        upgrade: (takeover) => parts.upgrades.handle(takeover),
+        connect: (takeover) => parts.tunnels.handleConnect(takeover),
       },
       maxHeaderBytes: options.maxHeaderBytes ?? 64 * 1024,
       headMs: options.headMs ?? 10_000,
