@@ -90,11 +90,15 @@ function processFor({ container, image, environment, user, machine }: BundleInpu
   const { securityContext } = container;
   const isPrivileged = securityContext?.privileged === true;
   const capabilities = isPrivileged ? machine.capabilities : capabilitiesFor(securityContext?.capabilities);
+  const terminal = container.tty === true;
   return {
-    terminal: false,
+    terminal,
     user: { uid: user.uid, gid: user.gid, umask: 0o022, additionalGids: user.groups },
     args: commandFor(container, image).map((word) => expand(word, environment)),
-    env: [...environment].map(([name, value]) => `${name}=${value}`),
+    // As elsewhere: who has a terminal is told what it understands.
+    env: [...(terminal ? new Map([["TERM", "xterm"], ...environment]) : environment)].map(
+      ([name, value]) => `${name}=${value}`,
+    ),
     cwd: container.workingDir || image.workingDir,
     capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
     noNewPrivileges: !isPrivileged && securityContext?.allowPrivilegeEscalation !== true,

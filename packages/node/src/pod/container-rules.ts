@@ -94,9 +94,9 @@ export function containerRule(allow: Allowances): Record<string, Rule> {
     readinessProbe: probe,
     livenessProbe: probe,
     lifecycle,
-    stdin: off,
-    stdinOnce: off,
-    tty: off,
+    stdin: flag,
+    stdinOnce: flag,
+    tty: flag,
     terminationMessagePath: messageFile,
     terminationMessagePolicy: oneOf("File", "FallbackToLogsOnError"),
     volumeMounts: list(

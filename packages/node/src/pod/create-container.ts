@@ -51,7 +51,8 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const spec = runtime.adaptSpec(specFor(creation, paths, content));
   await writeFile(join(paths.bundle, "config.json"), JSON.stringify(spec));
   const log = logPath(paths, kept.attempt);
-  const pid = await createMonitored({ runtime, id, role: creation.role, paths, log, exitsDir: layout.exitsDir });
+  const { role } = creation;
+  const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir: layout.exitsDir, io: kept.io });
   const monitorPid = Number(await readFile(paths.monitorPidFile, "utf8"));
   const [process, monitor] = await Promise.all([markOf(pid), markOf(monitorPid)]);
   const run: Run = { process, monitor, startedAt: now(), started: runtime.startsAtOnce };
@@ -112,7 +113,7 @@ export async function writeContainer(
 export function nextAttempt(
   before: ContainerRecord | undefined,
   attempt: number,
-  fixed: Pick<ContainerRecord, "runtime" | "reference" | "image" | "stopSignal">,
+  fixed: Pick<ContainerRecord, "runtime" | "reference" | "image" | "stopSignal" | "io">,
 ): ContainerRecord {
   const { ended, last, backoff, failure } = before ?? {};
   const previous = ended ?? last;

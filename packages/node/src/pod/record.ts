@@ -56,6 +56,14 @@ export interface Failure {
   readonly tries: number;
 }
 
+/** What a container has besides its outputs. */
+export interface ContainerIo {
+  readonly stdin: boolean;
+  /** Its input ends with the first who gave it some. */
+  readonly stdinOnce: boolean;
+  readonly tty: boolean;
+}
+
 export interface ContainerRecord {
   /** How often the container has been started again. */
   readonly attempt: number;
@@ -65,6 +73,8 @@ export interface ContainerRecord {
   readonly image?: string;
   /** What asks it to end, when not SIGTERM. */
   readonly stopSignal?: string;
+  /** Absent for a container that has nothing but its outputs. */
+  readonly io?: ContainerIo;
   /** Absent while this attempt is being created. */
   readonly run?: Run;
   /** Why this attempt could not be started yet. */

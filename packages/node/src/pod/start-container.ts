@@ -1,5 +1,5 @@
 import { chmod, writeFile } from "node:fs/promises";
-import type { Pod } from "@agent-sandbox/api";
+import type { Container, Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import type { Image } from "../image/image-store.ts";
 import { imageFor, writableLayer } from "../image/rootfs.ts";
@@ -17,7 +17,7 @@ import { type Machine, runtimeNamed } from "./machine.ts";
 import { type Member, memberNamed, needsHolder } from "./members.ts";
 import { namespacesFor } from "./namespaces.ts";
 import { pullTask } from "./plan-containers.ts";
-import type { PodRecord } from "./record.ts";
+import type { ContainerIo, PodRecord } from "./record.ts";
 import { unsupportedEphemeral } from "./supported.ts";
 import { readAccounts, userOf } from "./user.ts";
 
@@ -41,7 +41,14 @@ export async function startContainer(
   const isSame = before?.attempt === attempt && before.ended === undefined;
   const { stopSignal } = { ...image.config, ...member.container.lifecycle };
   const reference = member.container.image ?? "";
-  const fixed = { runtime, reference, image: image.id, ...(stopSignal !== undefined && { stopSignal }) };
+  const io = ioOf(member.container);
+  const fixed = {
+    runtime,
+    reference,
+    image: image.id,
+    ...(stopSignal !== undefined && { stopSignal }),
+    ...(io !== undefined && { io }),
+  };
   // What was written over another image does not fit this one. Before the record names the new one: a crash finds it so.
   if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record.uid, name);
   const kept = isSame && before.image === image.id ? before : nextAttempt(before, attempt, fixed);
@@ -50,6 +57,10 @@ export async function startContainer(
   await startCreated({ machine, record, name, kept }, run);
   tasks.forget(record.uid, pullTask(name));
   effects.tell(pod, { reason: "Started", text: `Started container ${name}`, container: name });
+}
+
+function ioOf({ stdin = false, stdinOnce = false, tty = false }: Container): ContainerIo | undefined {
+  return stdin || tty ? { stdin, stdinOnce, tty } : undefined;
 }
 
 async function dropRoot({ layout }: Machine, uid: string, name: string): Promise<void> {

@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import { messageOf, NodeError } from "../errors.ts";
 import type { ContainerPaths } from "../layout.ts";
 import { endProcess } from "../system/processes.ts";
+import type { ContainerIo } from "../pod/record.ts";
 import { cannotRun } from "../system/run-command.ts";
 import { type Program, startProgram } from "../system/start-program.ts";
 import type { ContainerRole, OciRuntime } from "./oci-runtime.ts";
@@ -22,6 +23,7 @@ export interface MonitorRequest {
   readonly paths: ContainerPaths;
   readonly log: string;
   readonly exitsDir: string;
+  readonly io?: ContainerIo | undefined;
 }
 
 /**
@@ -65,7 +67,7 @@ function startMonitor(request: MonitorRequest): Program {
   }
 }
 
-function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir }: MonitorRequest): string[] {
+function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir, io }: MonitorRequest): string[] {
   const create = runtime.createCommand(role);
   return [
     `--cid=${id}`,
@@ -82,6 +84,8 @@ function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir }: Moni
     "--no-sync-log",
     `--exit-dir=${exitsDir}`,
     "--full-attach",
+    ...(io?.stdin ? ["--stdin", ...(io.stdinOnce ? [] : ["--leave-stdin-open"])] : []),
+    ...(io?.tty ? ["--terminal"] : []),
     // runsc knows no such option, and its sandbox no keys of the machine.
     ...(runtime.kind === "runc" ? ["--no-new-keyring"] : []),
     "--log-level=error",

@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { PassThrough, type Readable, Writable } from "node:stream";
+import { PassThrough, type Readable } from "node:stream";
 import { type AttachRequest, type ExecSession, KubeError, type LogRequest } from "@agent-sandbox/kube";
 import { containerPaths, logPath, podPaths } from "../layout.ts";
+import { noInput, openInput, resizeTerminal } from "./attach-input.ts";
 import { type FoundContainer, findContainer, type StreamOptions } from "./find-container.ts";
 import { type FollowOptions, type LogFileOptions, readLogFile } from "./log-file.ts";
 import { type LogEntry, parseLogLine } from "./log-line.ts";
@@ -37,30 +38,45 @@ export class Logs implements Disposable {
     return out;
   }
 
-  /** There is no way to a container's standard input: its outputs are all there is to attach to. */
+  /** What a container writes from now on; with a way to its input, if it has one. */
   async attach(request: AttachRequest): Promise<ExecSession> {
     const found = await findContainer(this.#options, request, "attach to");
     const name = `${request.namespace}/${request.pod}`;
     if (found.kept.run === undefined || found.kept.ended !== undefined) {
       throw new KubeError("BadRequest", `Cannot attach to Pod "${name}": container "${found.name}" is not running`);
     }
-    if (request.stdin || request.tty) {
-      const why = `container "${found.name}" has neither standard input nor a terminal`;
-      throw new KubeError("BadRequest", `Cannot attach to Pod "${name}": ${why}`);
+    const { stdin = false, tty = false } = found.kept.io ?? {};
+    const lacks = request.stdin && !stdin ? "standard input" : request.tty && !tty ? "terminal" : undefined;
+    if (lacks !== undefined) {
+      throw new KubeError("BadRequest", `Cannot attach to Pod "${name}": container "${found.name}" has no ${lacks}`);
     }
+    const { bundle } = containerPaths(this.#options.machine.layout, found.uid, found.name);
+    const begun = Promise.withResolvers<void>();
     const outputs = { stdout: new PassThrough(), stderr: new PassThrough() };
     const path = this.#path(found, found.kept.attempt);
     const follow = this.#follow(found);
     const { stop, done } = this.#read({ path, from: "end", follow }, Object.values(outputs), async (item) => {
+      begun.resolve();
       if (item !== "caught-up") await written(outputs[item.stream], textOf(item));
       return true;
     });
+    // The answer to what is sent must not come before somebody listens.
+    await Promise.race([begun.promise, done]);
+    const input = request.stdin ? openInput(bundle) : noInput();
     return {
       ...outputs,
-      stdin: new Writable({ write: (_chunk, _encoding, ignored) => ignored() }),
-      resize: () => undefined,
-      exit: done.then(() => ({ code: 0 })),
-      kill: stop,
+      stdin: input,
+      resize: (columns, rows) => {
+        if (tty) resizeTerminal(bundle, columns, rows);
+      },
+      exit: done.then(() => {
+        input.destroy();
+        return { code: 0 };
+      }),
+      kill: () => {
+        input.destroy();
+        stop();
+      },
     };
   }
 

@@ -7,6 +7,11 @@ export interface Libc {
   /** A character device with the number 0/0. */
   makeNullDevice(path: string): void;
   setAttribute(path: string, name: string, value: string): void;
+  /** Connects to a socket of the machine that keeps messages apart. Returns its descriptor, which does not wait. */
+  connectPackets(path: string): number;
+  /** Sends one message. False when there is no room for it now. */
+  sendPacket(descriptor: number, message: Uint8Array): boolean;
+  closeSocket(descriptor: number): void;
 }
 
 export interface MountOptions {
@@ -18,6 +23,17 @@ export interface MountOptions {
 }
 
 export const mountFlags = { readOnly: 1, noSetuid: 2, noDevices: 4, remount: 32, bind: 4096 } as const;
+
+/** Numbers of the kernel's, the same on all architectures this runs on. */
+const sockets = {
+  unix: 1,
+  packets: 5,
+  closeOnExec: 0o2000000,
+  nonBlocking: 0o4000,
+  noSignal: 0x4000,
+  reading: 0,
+} as const;
+const tryAgain = 11;
 
 const characterDevice = 0o020_000;
 let loaded: Libc | undefined;
@@ -37,13 +53,46 @@ function load(): Libc {
   const setxattr = library.func(
     "int lsetxattr(const char *path, const char *name, const char *value, size_t size, int flags)",
   );
+  const open = library.func("int socket(int domain, int type, int protocol)");
+  const connect = library.func("int connect(int socket, const void *address, unsigned int length)");
+  const shutdown = library.func("int shutdown(int socket, int how)");
+  const send = library.func("long send(int socket, const void *message, size_t length, int flags)");
+  const close = library.func("int close(int descriptor)");
   return {
+    connectPackets: (path) => {
+      const descriptor = Number(open(sockets.unix, sockets.packets | sockets.closeOnExec | sockets.nonBlocking, 0));
+      if (descriptor < 0) check(descriptor, "make a socket");
+      try {
+        const address = unixAddress(path);
+        check(connect(descriptor, address, address.length), `connect to "${path}"`);
+        // Whoever is there need not send us anything.
+        check(shutdown(descriptor, sockets.reading), `close one way of "${path}"`);
+        return descriptor;
+      } catch (error) {
+        close(descriptor);
+        throw error;
+      }
+    },
+    sendPacket: (descriptor, message) => {
+      const sent = Number(send(descriptor, message, message.length, sockets.noSignal));
+      if (sent < 0 && koffi.errno() === tryAgain) return false;
+      if (sent < 0) check(sent, "send to a socket");
+      return true;
+    },
+    closeSocket: (descriptor) => check(close(descriptor), "close a socket"),
     mount: (source, target, { type, flags, data }) =>
       check(mount(source, target, type ?? null, flags, data ?? null), `mount "${source}" at "${target}"`),
     makeNullDevice: (path) => check(mknod(path, characterDevice, 0), `make a device at "${path}"`),
     setAttribute: (path, name, value) =>
       check(setxattr(path, name, value, Buffer.byteLength(value), 0), `set ${name} of "${path}"`),
   };
+}
+
+/** The family, then the path with a zero at its end, which has room for 107 bytes. */
+function unixAddress(path: string): Buffer {
+  const text = Buffer.from(`${path}\0`);
+  if (text.length > 108) throw new Error(`Cannot connect to "${path}": its path is too long`);
+  return Buffer.concat([Buffer.of(sockets.unix, 0), text]);
 }
 
 function check(result: unknown, what: string): void {
