@@ -49,6 +49,16 @@ describe("EventRecorder", () => {
     expect(event?.series).toBeUndefined();
   });
 
+  test("lets good news wait, with the time it happened, and bad news not", async () => {
+    const { clock, recorder, events } = openRig({ normalAfterMs: 100 });
+    recorder.record(pods, pod("web"), { ...failed, type: "Normal", reason: "Pulled" });
+    recorder.record(pods, pod("web"), failed);
+    await clock.advance(99);
+    expect(events().map(({ reason }) => reason)).toEqual(["PullFailed"]);
+    await clock.advance(1);
+    expect(events().find(({ reason }) => reason === "Pulled")?.eventTime).toBe("2026-01-01T00:00:00.000000Z");
+  });
+
   test("turns repeats into one series, written at most every 10 s", async () => {
     const { clock, server, recorder, events } = openRig();
     for (let second = 0; second < 60; second += 1) {

@@ -14,6 +14,8 @@ export interface EventRecorderOptions extends EventSeriesOptions {
   readonly controller: string;
   /** Which process it is. */
   readonly instance: string;
+  /** How long news of type "Normal" waits, so as not to be in the way of what it is about. Default 0. */
+  readonly normalAfterMs?: number;
   /** How often a series that goes on is written again. Default 10 s. */
   readonly repeatEveryMs?: number;
   /** How long a stop waits for what is not written yet. Default 2 s. */
@@ -75,8 +77,9 @@ export class EventRecorder implements AsyncDisposable {
     if (series === undefined) return this.#drop();
     const evicted = this.#series.evict();
     if (evicted !== undefined && isUnwritten(evicted)) this.#drop();
-    const { repeatEveryMs = 10_000 } = this.#options;
-    this.#queue.add(series.id, series.count === 1 ? {} : { afterMs: repeatEveryMs });
+    const { repeatEveryMs = 10_000, normalAfterMs = 0 } = this.#options;
+    const firstAfterMs = type === "Normal" ? normalAfterMs : 0;
+    this.#queue.add(series.id, { afterMs: series.count === 1 ? firstAfterMs : repeatEveryMs });
   }
 
   /** Writes what is left, as far as it gets within the bound. */

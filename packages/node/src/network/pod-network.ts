@@ -9,6 +9,8 @@ import { runCommand, tryCommand } from "../system/run-command.ts";
 import { AddressPool } from "./address-pool.ts";
 import { chooseSubnet } from "./choose-subnet.ts";
 import { type FirewallPlace, firewall } from "./firewall.ts";
+import { PodLinks } from "./pod-links.ts";
+import { runIp } from "./run-ip.ts";
 import { formatSubnet, parseSubnet, type Subnet } from "./subnet.ts";
 
 export interface PodNetwork {
@@ -24,7 +26,10 @@ export interface PodNetwork {
   onAttached: () => void;
   /** Puts rules in the place of those there are, all at once. */
   enforce(rules: string): Promise<void>;
-  /** Makes the network namespace and joins it to the bridge. What a crash left half done is made anew. */
+  /**
+   * Makes the network namespace and joins it to the bridge. What a crash left half done is made anew; who asks while it is
+   * being made waits for the same.
+   */
   attach(netns: string, address: string): Promise<void>;
   isAttached(netns: string, address: string): boolean;
   detach(netns: string, address: string | undefined): Promise<void>;
@@ -61,43 +66,35 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     linkOf: interfaceOf,
   };
   await guard(place);
-  const attached = new Map<string, string>();
-  const detach = async (netns: string, address: string | undefined): Promise<void> => {
-    const lines = address === undefined ? [] : [`link del ${interfaceOf(address)}`];
-    await tryCommand("ip", ["-force", "-batch", "-"], { input: batch([...lines, `netns del ${netns}`]) });
-    if (existsSync(`/run/netns/${netns}`))
-      throw new NodeError("SandboxError", `Cannot remove network namespace "${netns}"`);
-    attached.delete(netns);
-  };
+  const links = new PodLinks({
+    bridge: layout.bridge,
+    gateway: pool.gateway,
+    interfaceOf,
+    // Before anybody can reach it by its address.
+    onAttaching: () => homes.save(),
+    onAttached: () => network.onAttached(),
+  });
 
   const network: PodNetwork = {
     subnet: formatSubnet(subnet),
     pool,
     place,
-    attached,
+    attached: links.attached,
     adopt: (netns, address) => {
       pool.claim(address);
-      attached.set(netns, address);
+      links.adopt(netns, address);
     },
     onAttached: () => undefined,
     enforce,
     interfaceOf,
-    detach,
-    isAttached: (netns, address) =>
-      existsSync(`/run/netns/${netns}`) && existsSync(`/sys/class/net/${interfaceOf(address)}`),
-    attach: async (netns, address) => {
-      if (existsSync(`/run/netns/${netns}`) || existsSync(`/sys/class/net/${interfaceOf(address)}`))
-        await detach(netns, address);
-      await homes.save();
-      await link({ netns, address, name: interfaceOf(address), bridge: layout.bridge, gateway: pool.gateway });
-      attached.set(netns, address);
-      network.onAttached();
-    },
+    isAttached: (netns, address) => links.isAttached(netns, address),
+    attach: (netns, address) => links.attach(netns, address),
+    detach: (netns, address) => links.detach(netns, address),
     found: async () => ({
       namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),
       interfaces: (await namesIn("/sys/class/net")).filter((name) => name.startsWith(layout.vethPrefix)),
     }),
-    removeInterface: (name) => ip([], [`link del ${name}`]),
+    removeInterface: (name) => runIp([], [`link del ${name}`]),
     remove: async () => {
       await tryCommand("ip", ["link", "del", layout.bridge]);
       await tryCommand("nft", ["delete", "table", "inet", layout.firewallTable]);
@@ -127,40 +124,6 @@ async function openHomes({ dataDir }: Layout, pool: AddressPool): Promise<{ save
     },
   };
 }
-
-interface Link {
-  readonly netns: string;
-  readonly address: string;
-  readonly name: string;
-  readonly bridge: string;
-  readonly gateway: string;
-}
-
-/** A Pod's network namespace and the pair of interfaces that joins it to the bridge. */
-async function link({ netns, address, name, bridge, gateway }: Link): Promise<void> {
-  await ip(
-    [],
-    [
-      `netns add ${netns}`,
-      `link add ${name} type veth peer name eth0 address ${hardwareOf(address)} netns ${netns}`,
-      `link set ${name} master ${bridge} up`,
-    ],
-  );
-  await ip(
-    ["-n", netns],
-    [
-      "link set lo up",
-      `addr add ${address}/32 dev eth0`,
-      "link set eth0 up",
-      `route add ${gateway} dev eth0 scope link`,
-      `route add default via ${gateway} dev eth0`,
-    ],
-  );
-}
-
-/** The same for the same address: the machine would look for a Sandbox's next Pod where its last one was. */
-const hardwareOf = (address: string): string =>
-  ["02", "a5", ...address.split(".").map((part) => Number(part).toString(16).padStart(2, "0"))].join(":");
 
 /** Rules that are there are for Pods that run: they hold until new ones are made. */
 async function guard(place: FirewallPlace): Promise<void> {
@@ -203,7 +166,7 @@ async function makeBridge(layout: Layout, gateway: string, prefix: number): Prom
   const exists = existsSync(`/sys/class/net/${bridge}`);
   // A hardware address of its own: else it changes with every port that comes and goes, and Pods lose their neighbour.
   const hardware = `02:a5:${id.match(/../g)?.join(":")}`;
-  await ip(
+  await runIp(
     [],
     [
       ...(exists ? [] : [`link add ${bridge} address ${hardware} type bridge forward_delay 0`]),
@@ -234,12 +197,4 @@ async function stopForwarding({ networkFile, bridge }: Layout): Promise<void> {
   const saved = (await readJson(networkFile)) as { startedForwarding?: boolean } | undefined;
   const others = (await namesIn("/sys/class/net")).some((name) => name.startsWith("asb") && name !== bridge);
   if (saved?.startedForwarding === true && !others) await writeFile(forwarding, "0");
-}
-
-async function ip(options: readonly string[], lines: readonly string[]): Promise<void> {
-  await runCommand("ip", [...options, "-batch", "-"], { input: batch(lines) });
-}
-
-function batch(lines: readonly string[]): string {
-  return lines.map((line) => `${line}\n`).join("");
 }

@@ -6,7 +6,8 @@ import { mountRootfs, type WritableLayer } from "../image/rootfs.ts";
 import { type ContainerPaths, containerId, containerPaths, logPath, messagePath, podPaths } from "../layout.ts";
 import { type BundleInput, buildSpec } from "../oci/build-spec.ts";
 import { createMonitored, endMonitor } from "../runtime/monitor.ts";
-import { type ContainerRole, roleAnnotations } from "../runtime/oci-runtime.ts";
+import { type ContainerRole, type OciRuntime, roleAnnotations } from "../runtime/oci-runtime.ts";
+import { allThrough } from "../system/all-through.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
@@ -24,6 +25,8 @@ export interface Creation {
   readonly image: Image;
   /** Where its writes go. Default: a layer that goes with the Pod. */
   readonly layer?: WritableLayer;
+  /** Makes the Pod's network if it is not there. */
+  readonly network: () => Promise<void>;
   /** Everything of the bundle that is the container's own affair; asked for once its root folder is there. */
   readonly content: (paths: ContainerPaths) => Promise<BundleContent>;
 }
@@ -35,7 +38,7 @@ export type BundleContent = Omit<BundleInput, "rootfs" | "cgroupsPath" | "etc" |
  * after: what a crash leaves between the two is made anew.
  */
 export async function createContainer(creation: Creation): Promise<Run> {
-  const { machine, record, name, kept, again, image } = creation;
+  const { machine, record, name, kept, again } = creation;
   const { layout, now } = machine;
   const paths = containerPaths(layout, record.uid, name);
   const id = containerId(record.uid, name, kept.attempt);
@@ -45,11 +48,7 @@ export async function createContainer(creation: Creation): Promise<Run> {
     await endMonitor(layout.exitsDir, id);
   }
   await writeContainer(machine, record, name, kept);
-  await clearBundle(paths, kept.attempt);
-  await mountRootfs(image, paths, creation.layer ?? paths);
-  const content = await creation.content(paths);
-  const spec = runtime.adaptSpec(specFor(creation, paths, content));
-  await writeFile(join(paths.bundle, "config.json"), JSON.stringify(spec));
+  await allThrough([creation.network(), writeBundle(creation, paths, runtime)]);
   const log = logPath(paths, kept.attempt);
   const { role } = creation;
   const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir: layout.exitsDir, io: kept.io });
@@ -73,6 +72,13 @@ export async function startCreated(
 /** What was in the way of a start is no more once it has come about. */
 function withRun({ failure, ...kept }: ContainerRecord, run: Run): ContainerRecord {
   return { ...kept, ...(failure !== undefined && !run.started && { failure }), run };
+}
+
+async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: OciRuntime): Promise<void> {
+  await clearBundle(paths, creation.kept.attempt);
+  await mountRootfs(creation.image, paths, creation.layer ?? paths);
+  const spec = specFor(creation, paths, await creation.content(paths));
+  await writeFile(join(paths.bundle, "config.json"), JSON.stringify(runtime.adaptSpec(spec)));
 }
 
 /** With it go the marks of the run before. */

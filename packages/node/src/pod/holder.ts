@@ -29,7 +29,6 @@ export async function startHolder(effects: Effects, pod: Pod, record: PodRecord,
   const again = before?.attempt === attempt && before.ended === undefined;
   const kept = again ? before : nextAttempt(before, attempt, { runtime, image: image.id });
   const { netnsPath } = podPaths(machine.layout, record.uid);
-  if (kept.run === undefined) await attachNetwork(machine, record, { runtime, role: "sandbox" });
   const run =
     kept.run ??
     (await createContainer({
@@ -40,6 +39,7 @@ export async function startHolder(effects: Effects, pod: Pod, record: PodRecord,
       again,
       image,
       role: "sandbox",
+      network: () => attachNetwork(machine, record, { runtime, role: "sandbox" }),
       content: () =>
         Promise.resolve({
           pod,

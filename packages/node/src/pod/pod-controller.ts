@@ -52,6 +52,9 @@ const longestWaitMs = 3_600_000;
 /** A start that failed is tried again after a second, two, four, up to five minutes. */
 const backoff = { firstMs: 1000, longestMs: 300_000 };
 
+/** The steps of a start are news; that the Pod runs is what people wait for. */
+const normalAfterMs = 100;
+
 /**
  * Runs the Pods bound to this node. Its keys are UIDs, not names: a Pod that was deleted and one created anew under its
  * name are two, and the first still has to be taken down.
@@ -81,7 +84,7 @@ export class PodController implements AsyncDisposable {
     this.#bySource = this.#pods.index("source", sourcesOf);
     const fence = this.#cleanup.use(new Fence({ informers: this.#informers }));
     this.#events = this.#cleanup.use(
-      new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }),
+      new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log, normalAfterMs }),
     );
     this.#runner = this.#cleanup.use(
       new Runner({

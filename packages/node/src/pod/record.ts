@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { isSafeUid, type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
-import { readJson, writeJson } from "../system/json-file.ts";
+import { readJson, syncFile, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import type { Backoff } from "./backoff.ts";
 
@@ -123,8 +123,9 @@ export interface PodRecord {
 
 export interface PodRecords {
   read(uid: string): Promise<PodRecord | undefined>;
-  /** The first one waits for the disk: a Pod's files outlive the power. Later ones describe processes, which do not. */
   create(record: PodRecord): Promise<void>;
+  /** Waits for the disk with what was created: a Pod's files outlive the power. What later ones describe does not. */
+  keep(uid: string): Promise<void>;
   write(record: PodRecord): Promise<void>;
   /** Removes the Pod's whole folder. */
   remove(uid: string): Promise<void>;
@@ -142,8 +143,9 @@ export function podRecords(layout: Layout): PodRecords {
     create: async (record) => {
       const paths = podPaths(layout, record.uid);
       await mkdir(paths.dir, { recursive: true, mode: 0o700 });
-      await writeJson(paths.record, record, { durable: true });
+      await writeJson(paths.record, record);
     },
+    keep: (uid) => syncFile(podPaths(layout, uid).record),
     write: (record) => writeJson(podPaths(layout, record.uid).record, record),
     remove: (uid) => removeTree(podPaths(layout, uid).dir),
     list: async () => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Pod } from "@agent-sandbox/api";
 import { messageOf } from "../errors.ts";
 import { parseContainerId, podPaths } from "../layout.ts";
+import { allThrough } from "../system/all-through.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { endProcess, endsSoon } from "../system/processes.ts";
@@ -13,7 +14,10 @@ import { etcFiles } from "./etc-files.ts";
 import type { Machine } from "./machine.ts";
 import type { PodRecord } from "./record.ts";
 
-/** What a Pod's containers need before they can start: an address, a network namespace, files and volumes. */
+/**
+ * What a Pod's containers need before they can start: an address, files and volumes. The network is begun here, and waited
+ * for where the first container needs it.
+ */
 export async function setUp(effects: Effects, pod: Pod, before: PodRecord | undefined): Promise<void> {
   const { machine, sources } = effects;
   const { records, network } = machine;
@@ -27,19 +31,11 @@ export async function setUp(effects: Effects, pod: Pod, before: PodRecord | unde
   }
   const text = `Successfully assigned ${record.namespace}/${record.name} to ${pod.spec?.nodeName}`;
   if (before === undefined) effects.tell(pod, { reason: "Scheduled", text });
+  // Whoever waits for it is told what went wrong.
+  network.attach(podPaths(machine.layout, record.uid).netns, record.address).catch(() => undefined);
   const filling = fillVolumes(effects, pod, record);
-  await allThrough([
-    network.attach(podPaths(machine.layout, record.uid).netns, record.address),
-    writeEtc(machine, pod, record),
-    filling,
-  ]);
+  await allThrough([records.keep(record.uid), writeEtc(machine, pod, record), filling]);
   await records.write({ ...record, ...(await filling), prepared: true });
-}
-
-/** When one fails the others still have to end: a second try beside them would meet them half-way. */
-async function allThrough(parts: readonly Promise<unknown>[]): Promise<void> {
-  await Promise.allSettled(parts);
-  await Promise.all(parts);
 }
 
 function newRecord({ network, now }: Machine, pod: Pod): PodRecord {

@@ -52,7 +52,6 @@ export async function startContainer(
   // What was written over another image does not fit this one. Before the record names the new one: a crash finds it so.
   if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record.uid, name);
   const kept = isSame && before.image === image.id ? before : nextAttempt(before, attempt, fixed);
-  if (kept.run === undefined) await attachNetwork(machine, record, { runtime, role: roleIn(pod) });
   const run = kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image }));
   await startCreated({ machine, record, name, kept }, run);
   tasks.forget(record.uid, pullTask(name));
@@ -111,6 +110,7 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
     image,
     layer,
     role: roleIn(pod),
+    network: () => attachNetwork(machine, record, { runtime: kept.runtime, role: roleIn(pod) }),
     content: (paths) => contentOf(effects, { pod, record, member, image }, { paths, attempt: kept.attempt }),
   });
   effects.tell(pod, { reason: "Created", text: `Created container: ${name}`, container: name });

@@ -20,7 +20,7 @@ export async function writeJson(
     await file.close();
   }
   await rename(temporary, path);
-  if (durable) await syncFolder(dirname(path));
+  if (durable) await sync(dirname(path));
 }
 
 /** The value, or undefined when there is no such file. What the file holds is the caller's to check. */
@@ -37,11 +37,16 @@ export async function removeFile(path: string): Promise<void> {
   await rm(path, { force: true });
 }
 
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
+/** Waits until a file, and that it is there, are on the disk. */
+export async function syncFile(path: string): Promise<void> {
+  await Promise.all([path, dirname(path)].map(sync));
+}
+
+async function sync(path: string): Promise<void> {
+  const opened = await open(path, "r");
   try {
-    await folder.sync();
+    await opened.sync();
   } finally {
-    await folder.close();
+    await opened.close();
   }
 }

@@ -1,0 +1,99 @@
+import { existsSync } from "node:fs";
+import { NodeError } from "../errors.ts";
+import { runIp, tryIp } from "./run-ip.ts";
+
+export interface PodLinksOptions {
+  readonly bridge: string;
+  readonly gateway: string;
+  readonly interfaceOf: (address: string) => string;
+  readonly onAttaching: () => Promise<void>;
+  readonly onAttached: () => void;
+}
+
+/** The Pods' network namespaces, each with the pair of interfaces that joins it to the bridge. */
+export class PodLinks {
+  readonly #options: PodLinksOptions;
+  readonly #attached = new Map<string, string>();
+  readonly #attaching = new Map<string, Promise<void>>();
+
+  constructor(options: PodLinksOptions) {
+    this.#options = options;
+  }
+
+  /** The address of the Pod in each network namespace. */
+  get attached(): ReadonlyMap<string, string> {
+    return this.#attached;
+  }
+
+  adopt(netns: string, address: string): void {
+    this.#attached.set(netns, address);
+  }
+
+  isAttached(netns: string, address: string): boolean {
+    if (this.#attaching.has(netns)) return false;
+    return existsSync(pathOf(netns)) && existsSync(`/sys/class/net/${this.#options.interfaceOf(address)}`);
+  }
+
+  /** What a crash left half done is made anew. Who asks while it is being made waits for the same. */
+  attach(netns: string, address: string): Promise<void> {
+    const under = this.#attaching.get(netns) ?? this.#attach(netns, address);
+    this.#attaching.set(netns, under);
+    return under;
+  }
+
+  async detach(netns: string, address: string | undefined): Promise<void> {
+    await this.#attaching.get(netns)?.catch(() => undefined);
+    await this.#detach(netns, address);
+  }
+
+  async #attach(netns: string, address: string): Promise<void> {
+    const { interfaceOf, onAttaching, onAttached } = this.#options;
+    try {
+      if (existsSync(pathOf(netns)) || existsSync(`/sys/class/net/${interfaceOf(address)}`)) {
+        await this.#detach(netns, address);
+      }
+      await onAttaching();
+      await this.#link(netns, address);
+    } finally {
+      this.#attaching.delete(netns);
+    }
+    this.#attached.set(netns, address);
+    onAttached();
+  }
+
+  async #detach(netns: string, address: string | undefined): Promise<void> {
+    const lines = address === undefined ? [] : [`link del ${this.#options.interfaceOf(address)}`];
+    await tryIp([...lines, `netns del ${netns}`]);
+    if (existsSync(pathOf(netns))) throw new NodeError("SandboxError", `Cannot remove network namespace "${netns}"`);
+    this.#attached.delete(netns);
+  }
+
+  async #link(netns: string, address: string): Promise<void> {
+    const { bridge, gateway, interfaceOf } = this.#options;
+    const name = interfaceOf(address);
+    await runIp(
+      [],
+      [
+        `netns add ${netns}`,
+        `link add ${name} type veth peer name eth0 address ${hardwareOf(address)} netns ${netns}`,
+        `link set ${name} master ${bridge} up`,
+      ],
+    );
+    await runIp(
+      ["-n", netns],
+      [
+        "link set lo up",
+        `addr add ${address}/32 dev eth0`,
+        "link set eth0 up",
+        `route add ${gateway} dev eth0 scope link`,
+        `route add default via ${gateway} dev eth0`,
+      ],
+    );
+  }
+}
+
+const pathOf = (netns: string): string => `/run/netns/${netns}`;
+
+/** The same for the same address: the machine would look for a Sandbox's next Pod where its last one was. */
+const hardwareOf = (address: string): string =>
+  ["02", "a5", ...address.split(".").map((part) => Number(part).toString(16).padStart(2, "0"))].join(":");
