@@ -11,6 +11,8 @@ export interface Dialect {
   readonly dropsEmpty: boolean;
   /** Writes values of this schema in their one form: `undefined` for a wrong value. Absent when they have but one form. */
   rewrite?(schema: StructuralSchema): ((value: Json) => Json | undefined) | undefined;
+  /** Spares members of whole objects that were shaped before, where somebody knows them again. */
+  onceForParts?(shape: (part: Json) => Json | symbol): (part: Json) => Json | symbol;
 }
 
 const refused: unique symbol = Symbol("refused");
@@ -97,7 +99,9 @@ export class QuickShaper {
   /** `root`: a whole object rather than a part of one. */
   #object(schema: StructuralSchema, root: boolean): Shape {
     const members = new Map<string, Member>();
-    for (const [name, property] of Object.entries(schema.properties ?? {})) members.set(name, this.#member(property));
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      members.set(name, root ? this.#part(property) : this.#member(property));
+    }
     if (root) for (const name of metaFields) keepWhole(members, name, schema.properties?.[name]);
     const others = this.#others(schema);
     const defaults = defaultsOf(schema);
@@ -118,6 +122,13 @@ export class QuickShaper {
 
   #member(schema: StructuralSchema): Member {
     return { shape: this.#later(schema), drops: this.#dialect.dropsEmpty ? dropped(schema) : never };
+  }
+
+  #part(schema: StructuralSchema): Member {
+    const member = this.#member(schema);
+    let once: Shape | undefined;
+    const made = (): Shape => (this.#dialect.onceForParts?.(member.shape()) as Shape | undefined) ?? member.shape();
+    return { ...member, shape: () => (once ??= made()) };
   }
 
   /** Schemas are large and objects use little of them: a part is made ready when it is first met. */

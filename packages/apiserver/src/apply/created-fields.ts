@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../api-object.ts";
 import { maxJsonDepth } from "../json.ts";
+import { isShared, onceForShared } from "../shared-values.ts";
 import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
 import type { FieldsV1 } from "./fields-v1.ts";
 import { elementOf } from "./list-item.ts";
@@ -54,12 +55,36 @@ function addMembers(
       return false;
     }
     const there = before && Object.hasOwn(before, name) ? (before[name] as Before) : undefined;
-    const inner = ownedOf(object[name], type, there, skipped, depth + 1);
+    const given = object[name];
+    const inner =
+      depth === 1 && skipped === undefined && isJsonObject(given) && isShared(given)
+        ? ownedPart(given, type, there)
+        : ownedOf(given, type, there, skipped, depth + 1);
     if (inner === unusual) return false;
     if (inner !== undefined) owned[id] = inner;
   }
   return true;
 }
+
+/** Of a part of the object that many share, which is the same for all. */
+function ownedPart(part: JsonObject, type: FieldType, before: Before): FieldsV1 | undefined | Unusual {
+  const known = ownedParts(part);
+  const found = known.get(type);
+  if (found !== undefined && sameBefore(found.before, before)) return found.owned;
+  const owned = ownedOf(part, type, before, undefined, 2);
+  known.set(type, { before, owned });
+  return owned;
+}
+
+interface OwnedPart {
+  readonly before: Before;
+  readonly owned: FieldsV1 | undefined | Unusual;
+}
+
+const ownedParts = onceForShared(() => new Map<FieldType, OwnedPart>());
+
+const sameBefore = (one: Before, other: Before): boolean =>
+  one === other || JSON.stringify(one) === JSON.stringify(other);
 
 /** Few as they are, and often in order already, names are sorted faster by hand. */
 function sortedNames(object: JsonObject): string[] {

@@ -7,7 +7,8 @@ import {
   validate,
 } from "@agent-sandbox/api/schema";
 import type { FieldError } from "../api-error.ts";
-import type { ApiObject } from "../api-object.ts";
+import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
+import { makeOnceOfShared } from "../shared-values.ts";
 import { canonicalLeaf } from "./canonical-form.ts";
 import type { Schema } from "./definition.ts";
 
@@ -39,8 +40,15 @@ export function schemaProblems(
 const typedAdmission = quickAdmission({
   dropsEmpty: true,
   rewrite: (schema) => canonicalLeaf(schema) as ((value: Json) => Json | undefined) | undefined,
+  onceForParts,
 });
-const customAdmission = quickAdmission({ dropsEmpty: false });
+const customAdmission = quickAdmission({ dropsEmpty: false, onceForParts });
+
+/** Parts of objects are JSON, and what a schema makes of one depends on nothing else. */
+function onceForParts(shape: (part: Json) => Json | symbol): (part: Json) => Json | symbol {
+  const once = makeOnceOfShared(shape as (part: JsonObject) => Json | symbol);
+  return (part) => (isJsonObject(part) ? once(part) : shape(part));
+}
 
 /** The object in its stored form when its schema has nothing to say about it; `undefined` when it might have. */
 export function quicklyShaped(

@@ -3,6 +3,7 @@ import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
+import { sharedJson } from "../shared-values.ts";
 import { defaultHistoryBounds, History, type HistoryBounds } from "./history.ts";
 import { HouseKeeper } from "./house-keeper.ts";
 import type { Journal, JournalRow } from "./journal.ts";
@@ -232,7 +233,7 @@ export class LogStore implements Store {
 const stagedKey = (resource: string, key: string): string => `${resource}\n${key}`;
 
 function serialise(object: ApiObject, key: string): string {
-  const json = JSON.stringify(object);
+  const json = sharedJson(object);
   if (Buffer.byteLength(json) > maxObjectBytes) {
     throw new ApiError("RequestEntityTooLarge", `Cannot save "${key}": it is larger than ${maxObjectBytes} bytes`);
   }

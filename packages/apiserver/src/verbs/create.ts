@@ -1,10 +1,11 @@
 import { alreadyExists, badRequest, forbidden, notFound } from "../api-error.ts";
-import { type ApiObject, storeKey, valueAt, withMetadata } from "../api-object.ts";
+import { type ApiObject, isJsonObject, storeKey, valueAt, withMetadata } from "../api-object.ts";
 import { subjectOf, type Target } from "../request/target.ts";
 import { admitShape, checkStored, settle, stamped } from "../resources/admission.ts";
 import { createdMetadata } from "../resources/metadata.ts";
 import { generateName } from "../resources/names.ts";
 import { toVersion } from "../resources/versions.ts";
+import { share } from "../shared-values.ts";
 import type { Decided, View } from "../store/store.ts";
 import { type ApiContext, admissionContext } from "./context.ts";
 import { decodeObject, withName } from "./decode.ts";
@@ -39,9 +40,15 @@ export async function create(
   if (given.metadata.resourceVersion !== undefined && given.metadata.resourceVersion !== "") {
     throw badRequest("resourceVersion should not be set on objects to be created");
   }
+  const shared = withSharedSpec(given);
   return context.store.write((view, revision) =>
-    decideCreation({ context, view, revision, target, given, creation: options }),
+    decideCreation({ context, view, revision, target, given: shared, creation: options }),
   );
+}
+
+function withSharedSpec(object: ApiObject): ApiObject {
+  const { spec } = object;
+  return isJsonObject(spec) ? { ...object, spec: share(spec) } : object;
 }
 
 interface CreationCall {

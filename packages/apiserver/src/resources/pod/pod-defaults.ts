@@ -1,6 +1,7 @@
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
+import { isShared, makeOnceOfShared, onceForShared, shareNew } from "../../shared-values.ts";
 import type { AdmissionContext } from "../definition.ts";
-import { followReferences } from "./pod-references.ts";
+import { referenced } from "./pod-references.ts";
 import { qosClass } from "./qos-class.ts";
 
 /**
@@ -8,10 +9,14 @@ import { qosClass } from "./qos-class.ts";
  * of a wrong type are left for the validation to name.
  */
 export function setPodDefaults(pod: ApiObject): ApiObject {
-  if (!isJsonObject(pod["spec"])) return pod;
-  const spec = withoutFalse(pod["spec"], ["hostNetwork", "hostPID", "hostIPC"]);
+  const { spec } = pod;
+  return isJsonObject(spec) ? { ...pod, spec: filledSpec(spec) } : pod;
+}
+
+const filledSpec = makeOnceOfShared((given): JsonObject => {
+  const spec = withoutFalse(given, ["hostNetwork", "hostPID", "hostIPC"]);
   const account = spec["serviceAccountName"] || spec["serviceAccount"];
-  const filled = {
+  return {
     ...podDefaults,
     ...spec,
     ...(account ? { serviceAccountName: account, serviceAccount: account } : {}),
@@ -21,8 +26,7 @@ export function setPodDefaults(pod: ApiObject): ApiObject {
     ...mapped(spec, "initContainers", (container) => setContainerDefaults(container, spec)),
     ...mapped(spec, "volumes", setVolumeDefaults),
   };
-  return { ...pod, spec: filled };
-}
+});
 
 /** Go leaves out what is false, but for the few fields where that says something. */
 function withoutFalse(owner: JsonObject, keys: readonly string[]): JsonObject {
@@ -85,12 +89,30 @@ function setVolumeDefaults(volume: JsonObject): JsonObject {
 export function preparePod(pod: ApiObject, { nodeName, find }: AdmissionContext): ApiObject {
   const given = pod["spec"];
   if (!isJsonObject(given)) return pod;
-  const spec = followReferences(pod, given, find);
-  const status = { phase: "Pending", qosClass: qosClass(spec) };
-  const waits = objectsAt(spec, "schedulingGates").length > 0;
-  const bound = (spec["nodeName"] ?? "") !== "";
-  return { ...pod, spec: nodeName === undefined || waits || bound ? spec : { ...spec, nodeName }, status };
+  const status = { phase: "Pending", qosClass: qosClassOf(given) };
+  const waits = objectsAt(given, "schedulingGates").length > 0;
+  const bound = (given["nodeName"] ?? "") !== "";
+  const place = nodeName === undefined || waits || bound ? {} : { nodeName };
+  return { ...pod, spec: extended(given, { ...referenced(pod, given, find), ...place }), status };
 }
+
+const qosClassOf = onceForShared(qosClass);
+
+/** A specification with more members. What is shared stays so: it is always extended by the same few. */
+function extended(spec: JsonObject, more: JsonObject): JsonObject {
+  if (!isShared(spec)) return { ...spec, ...more };
+  const known = extensions(spec);
+  const key = JSON.stringify(more);
+  const made = known.get(key);
+  if (made !== undefined) return made;
+  if (known.size >= maxExtensions) known.clear();
+  const fresh = shareNew({ ...spec, ...more });
+  known.set(key, fresh);
+  return fresh;
+}
+
+const extensions = onceForShared(() => new Map<string, JsonObject>());
+const maxExtensions = 16;
 
 /** What a Pod is entitled to follows from its specification, and who owns it is not for those who report on it. */
 export function keepFixedStatus(pod: ApiObject, old: ApiObject): ApiObject {

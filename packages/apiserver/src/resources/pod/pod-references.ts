@@ -7,8 +7,8 @@ const defaultAccount = "default";
 type Find = AdmissionContext["find"];
 
 /** What a new Pod takes from the account and the RuntimeClass that it names; refuses one that names what is not there. */
-export function followReferences(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {
-  return { ...spec, ...fromAccount(pod, spec, find), ...fromRuntimeClass(pod, spec, find) };
+export function referenced(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {
+  return { ...fromAccount(pod, spec, find), ...fromRuntimeClass(pod, spec, find) };
 }
 
 function fromAccount(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {

@@ -1,6 +1,7 @@
 import type { FieldError } from "../../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
 import { equalJson } from "../../json.ts";
+import { onceForShared } from "../../shared-values.ts";
 import { duplicate, forbidden, invalidValue, required } from "../field-problems.ts";
 import { labelField, oneOf } from "../field-rules.ts";
 import { labelMapProblems } from "../label-selector.ts";
@@ -21,7 +22,7 @@ export function validatePod(pod: ApiObject, old: ApiObject | undefined): readonl
   return old === undefined ? specProblems(spec) : updateProblems(spec, old["spec"]);
 }
 
-function specProblems(spec: JsonObject): FieldError[] {
+const specProblems = onceForShared((spec: JsonObject): readonly FieldError[] => {
   const { names, problems } = volumeProblems(spec);
   return [
     ...problems,
@@ -37,7 +38,7 @@ function specProblems(spec: JsonObject): FieldError[] {
     ),
     ...["hostname", "subdomain"].flatMap((key) => ((spec[key] ?? "") === "" ? [] : labelField(spec, key, "spec"))),
   ];
-}
+});
 
 function allContainerProblems(spec: JsonObject, volumes: ReadonlySet<string>): FieldError[] {
   const containers = objectsAt(spec, "containers");
