@@ -1,20 +1,24 @@
 /**
- * The controllers of the benchmark, in a process of their own: `controllers-arm.ts SERVER`, where the server is JSON. Answers
- * each line of input with one of JSON: what has happened since the line before, or since the start.
- *
- * `controllers-arm.ts SERVER objects` holds the objects that the controllers' caches hold and nothing else, for comparison.
+ * The controllers of the benchmark, in a process of their own: `controllers-arm.ts ARM`, where the arm is JSON. Answers each
+ * line of input with one of JSON: what has happened since the line before, or since the start.
  */
 import { createInterface } from "node:readline";
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
-import { podCache, serviceCache, startControllers, volumeClaimCache } from "@agent-sandbox/controllers";
+import { accountIdentity, createApiServer } from "@agent-sandbox/apiserver";
+import {
+  type ControllersOptions,
+  podCache,
+  serviceCache,
+  startControllers,
+  volumeClaimCache,
+} from "@agent-sandbox/controllers";
 import { createClient, type Informer, Informers, type RunnerMetrics, type Transport } from "@agent-sandbox/kube";
 import { networkPolicies } from "../packages/controllers/src/template/network-policies.ts";
 import type { Server } from "./api-task.ts";
 import { connect } from "./controllers-connect.ts";
-import type { Happened, Write } from "./controllers-process.ts";
+import type { Arm, Happened, Write } from "./controllers-process.ts";
 
-const [address = "", mode] = process.argv.slice(2);
-const transport = connect(JSON.parse(address) as Server);
+const arm = JSON.parse(process.argv[2] ?? "") as Arm;
 
 let writes: Write[] = [];
 const passes = { sandbox: 0, sandboxclaim: 0, sandboxwarmpool: 0, sandboxtemplate: 0 };
@@ -45,7 +49,7 @@ function metricsOf(name: keyof typeof passes): RunnerMetrics {
   const state = { depth: 0, running: 0 };
   busy.set(name, state);
   const look = (): void => {
-    if (isQuiet()) onQuiet?.();
+    if (onQuiet !== undefined && isQuiet()) onQuiet();
   };
   return {
     reconciled: () => {
@@ -64,14 +68,18 @@ function metricsOf(name: keyof typeof passes): RunnerMetrics {
 
 const isQuiet = (): boolean => [...busy.values()].every(({ depth, running }) => depth === 0 && running === 0);
 
-async function runControllers(): Promise<() => Promise<void>> {
+type Workers = NonNullable<ControllersOptions["workers"]>;
+/** As the flags of the manager have them; the box leaves them to the controllers. */
+const managerWorkers: Workers = { sandbox: 100, sandboxclaim: 50, sandboxwarmpool: 1, sandboxtemplate: 1 };
+
+async function runControllers(transport: Transport, workers: Workers): Promise<AsyncDisposable> {
   const silent = (): void => undefined;
   const tell = (fields: object, message: string): void => console.error(message, JSON.stringify(fields));
   const controllers = startControllers({
     client: createClient(counting(transport)),
     log: { debug: silent, info: silent, warn: silent, error: tell },
     instance: "bench",
-    workers: { sandbox: 100, sandboxclaim: 50, sandboxwarmpool: 4, sandboxtemplate: 2 },
+    workers,
     metrics: {
       sandbox: metricsOf("sandbox"),
       sandboxclaim: metricsOf("sandboxclaim"),
@@ -81,10 +89,12 @@ async function runControllers(): Promise<() => Promise<void>> {
   });
   await controllers.ready;
   if (!isQuiet()) await new Promise<void>((resolve) => (onQuiet = resolve));
-  return async () => controllers[Symbol.asyncDispose]();
+  onQuiet = undefined;
+  return controllers;
 }
 
-async function holdObjects(): Promise<unknown> {
+/** Holds what the controllers' caches hold and nothing else, for comparison. */
+async function holdObjects(transport: Transport): Promise<unknown> {
   await using informers = new Informers({ client: createClient(transport) });
   const kinds = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools, networkPolicies];
   const caches = [
@@ -97,8 +107,25 @@ async function holdObjects(): Promise<unknown> {
   return caches.map((cache) => new Map(cache.list().map((object) => [object.metadata?.name ?? "", object])));
 }
 
+/** Serves over HTTPS too, for users; the controllers are beside it as in the box, or elsewhere. */
+async function startServer(dataDir: string, hasControllers: boolean): Promise<Server> {
+  const server = owned.use(await createApiServer({ dataDir }));
+  const { url, authority, token } = await server.listen();
+  const account = accountIdentity({ namespace: "agent-sandbox-system", name: "agent-sandbox-controller" });
+  if (hasControllers) owned.use(await runControllers(server.transportAs(account), {}));
+  return { url, authority, token };
+}
+
 const started = performance.now();
-const kept = await (mode === "objects" ? holdObjects() : runControllers());
+await using owned = new AsyncDisposableStack();
+let server: Server | undefined;
+const kept: unknown[] = [];
+if ("dataDir" in arm) server = await startServer(arm.dataDir, arm.run === "box");
+else {
+  const transport = owned.adopt(connect(arm.server), (open) => open.close());
+  if (arm.run === "controllers") owned.use(await runControllers(transport, managerWorkers));
+  else kept.push(await holdObjects(transport));
+}
 const settledMs = performance.now() - started;
 
 let uncounted: NodeJS.CpuUsage | undefined;
@@ -110,7 +137,8 @@ function happened(): Happened {
   const { heapUsed, external } = process.memoryUsage();
   // Collecting is the benchmark's doing.
   uncounted = process.cpuUsage();
-  return { settledMs, writes, passes, heldBytes: heapUsed + external, cpuMs: (user + system) / 1000 };
+  const told = { settledMs, writes, passes, heldBytes: heapUsed + external, cpuMs: (user + system) / 1000 };
+  return server === undefined ? told : { ...told, server };
 }
 
 const say = (): void => {
@@ -120,5 +148,3 @@ const say = (): void => {
 };
 say();
 for await (const _question of createInterface({ input: process.stdin })) say();
-if (typeof kept === "function") await (kept as () => Promise<void>)();
-await transport.close();

@@ -4,6 +4,16 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Server } from "./api-task.ts";
 
+/**
+ * What a process of the benchmark runs:
+ * - `box`: the embedded API server and the controllers in one process, as the box has them; `server`: that server alone.
+ * - `controllers`: the controllers alone, over HTTPS, as a cluster has them.
+ * - `objects`: nothing; it holds what the controllers' caches would hold, for comparison.
+ */
+export type Arm =
+  | { readonly run: "box" | "server"; readonly dataDir: string }
+  | { readonly run: "controllers" | "objects"; readonly server: Server };
+
 export interface Write {
   /** Such as `PATCH sandboxclaims/status`. */
   readonly what: string;
@@ -15,6 +25,8 @@ export interface Write {
 
 /** What the controllers did since they were asked last, and what they hold now. */
 export interface Happened {
+  /** Where the process serves, if it does. */
+  readonly server?: Server;
   /** From the start of the controllers until nothing was left to look at. */
   readonly settledMs: number;
   readonly writes: readonly Write[];
@@ -38,11 +50,10 @@ export class ControllersProcess implements AsyncDisposable {
     this.start = start;
   }
 
-  /** With `objects`, a process that only holds what the controllers' caches hold. */
-  static async start(server: Server, mode: "controllers" | "objects" = "controllers"): Promise<ControllersProcess> {
+  static async start(arm: Arm): Promise<ControllersProcess> {
     const flags = ["--conditions=source", "--expose-gc", "--disable-warning=ExperimentalWarning"];
     const script = join(import.meta.dirname, "controllers-arm.ts");
-    const child = spawn(process.execPath, [...flags, script, JSON.stringify(server), mode], {
+    const child = spawn(process.execPath, [...flags, script, JSON.stringify(arm)], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -27,6 +27,7 @@ import {
   Informers,
   type KubeObject,
   keyOf,
+  RightOfWay,
   type Transport,
   type WatchEvent,
 } from "@agent-sandbox/kube";
@@ -77,7 +78,7 @@ export class ClaimCluster implements AsyncDisposable {
     const client = createClient(this.#watched(this.#server.controllers));
     const informers = this.#controllers.use(new Informers({ client }));
     const fence = this.#controllers.use(new Fence({ informers }));
-    const shared = { informers, fence };
+    const shared = { informers, fence, rightOfWay: new RightOfWay() };
     const metrics = { reconciled: () => this.#passed() };
     const started = [
       startTemplateController(shared),
@@ -119,6 +120,10 @@ export class ClaimCluster implements AsyncDisposable {
 
   claim(name: string): SandboxClaim | undefined {
     return this.#claims.get(keyOf({ namespace, name }));
+  }
+
+  sandbox(name: string): Sandbox | undefined {
+    return this.#sandboxes.get(keyOf({ namespace, name }));
   }
 
   /** Unclaimed members of all pools that are Ready. */

@@ -7,7 +7,10 @@ const size = 300;
 const patience = { timeout: 120_000 };
 
 export interface ClaimSuiteOptions {
-  /** The garbage collector has a cache of its own, which may not show yet what a claim owns. Default: it sees all. */
+  /**
+   * Kubernetes' garbage collector follows each kind by a watch of its own, and hears of new kinds only twice a minute. An
+   * owner that it sees going before it has seen what it owns goes first. Default: the collector sees all.
+   */
   readonly collectorLags?: boolean;
 }
 
@@ -89,12 +92,16 @@ export function describeClaims(
           await cluster.createClaim(nameOf(shutdownPolicy), "pool", { shutdownTime, shutdownPolicy });
         }
         let bound = "";
+        let holds: unknown;
         // On a quick server the claim is gone before anybody could see that it was going.
         await cluster.until(() => {
           const claim = cluster.claim(nameOf("DeleteForeground"));
           bound = claim?.status?.sandbox?.name ?? bound;
+          const [owner] = cluster.sandbox(bound)?.metadata.ownerReferences ?? [];
+          if (owner?.name === claim?.metadata.name) holds ??= owner?.blockOwnerDeletion;
           return claim === undefined && bound !== "";
         });
+        expect(holds).toBe(true);
         const lookUp = (): Promise<unknown> =>
           cluster.client.get(sandboxes, { namespace, name: bound }).catch(({ reason }: { reason: string }) => reason);
         // What is owned goes before its claim; with a collector that lags it may go after.

@@ -98,7 +98,7 @@ export class StormProxy implements AsyncDisposable {
     const cut =
       cutsWatchesAfterMs === undefined
         ? undefined
-        : setTimeout(() => response.destroy(), this.#random() * cutsWatchesAfterMs * 2);
+        : setTimeout(() => this.hostility && response.destroy(), this.#random() * cutsWatchesAfterMs * 2);
     try {
       for await (const batch of stream.events) {
         response.write(batch.map((event) => `${JSON.stringify(event)}\n`).join(""));

@@ -117,9 +117,9 @@ export class StormWorld implements AsyncDisposable {
     else await this.#remove(name);
   }
 
-  /** Settles when there is exactly what the people left, and full pools. */
-  async settled(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+  /** Settles when there is exactly what the people left, and full pools; fails when that takes longer than it may. */
+  async settled({ withinMs }: { readonly withinMs?: number } = {}): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const look = (): void => {
       const isWhole =
         this.#claims.size === this.#kept.size &&
@@ -131,8 +131,13 @@ export class StormWorld implements AsyncDisposable {
       if (isWhole && this.#leftovers().length === 0) resolve();
     };
     using _subscriptions = this.#onChange(look);
+    const late = (): void => {
+      const counts = `${this.#claims.size} claims, ${this.#sandboxes.size} Sandboxes, ${this.#pods.size} Pods`;
+      reject(new Error(`Cannot settle within ${withinMs} ms: ${counts}; ${this.#leftovers().join("; ")}`));
+    };
+    const timer = withinMs === undefined ? undefined : setTimeout(late, withinMs);
     look();
-    await promise;
+    await promise.finally(() => clearTimeout(timer));
   }
 
   /** What went wrong on the way, and what is wrong with the world that is left, in words. */
