@@ -94,16 +94,21 @@ async function clearBundle(paths: ContainerPaths, attempt: number): Promise<void
 
 function specFor({ machine, record, name, role, image }: Creation, { rootfs }: ContainerPaths, content: BundleContent) {
   const { cgroup, etc } = podPaths(machine.layout, record.uid);
-  const holder = record.containers[holderName];
   return buildSpec({
     ...content,
     image: image.config,
     rootfs,
     etc,
     cgroupsPath: `${cgroup}/${name}`,
-    annotations: roleAnnotations(role, containerId(record.uid, holderName, holder?.attempt ?? 0)),
+    annotations: roleAnnotations(role, sandboxId(record, role)),
     machine: { arch: arch(), kernel: release(), capabilities: machine.capabilities },
   });
+}
+
+/** The first container of a sandbox stands for it; it is the Pod's only one where there is none to hold it. */
+function sandboxId({ uid, containers, defaultContainer = "" }: PodRecord, role: ContainerRole): string {
+  const name = role === "sandbox" || containers[holderName] !== undefined ? holderName : defaultContainer;
+  return containerId(uid, name, containers[name]?.attempt ?? 0);
 }
 
 export async function writeContainer(

@@ -7,7 +7,7 @@ import { type ContainerPaths, containerPaths, messagePath, podPaths } from "../l
 import { environmentFor } from "../oci/environment.ts";
 import { resourcesFor } from "../oci/resources.ts";
 import type { OciMount } from "../oci/spec.ts";
-import type { ContainerRole } from "../runtime/oci-runtime.ts";
+import type { ContainerRole, OciRuntime } from "../runtime/oci-runtime.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
@@ -83,8 +83,14 @@ export async function attachNetwork(
   if (isTaken || !machine.network.isAttached(netns, address)) await machine.network.attach(netns, address);
 }
 
-function roleIn(pod: Pod): ContainerRole {
-  return needsHolder(pod) ? "member" : "alone";
+function roleIn(pod: Pod, { role }: Member, { sharesSandbox }: OciRuntime): ContainerRole {
+  // One that is added to a single one joins its sandbox: a second would take the network from the first.
+  return needsHolder(pod) || (role === "ephemeral" && sharesSandbox) ? "member" : "alone";
+}
+
+/** In a sandbox the processes of its first container are those of who has no namespace for processes. */
+function joinsFirst(pod: Pod, { role }: Member, { sharesSandbox }: OciRuntime): boolean {
+  return role === "ephemeral" && sharesSandbox && !needsHolder(pod);
 }
 
 interface Start {
@@ -101,6 +107,7 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
   const { name } = member.container;
   const own = containerPaths(machine.layout, record.uid, name);
   const layer = await writableLayer(machine.layout, pod, member.container, { image, own });
+  const role = roleIn(pod, member, runtimeNamed(machine, kept.runtime));
   const run = await createContainer({
     machine,
     record,
@@ -109,8 +116,8 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
     again,
     image,
     layer,
-    role: roleIn(pod),
-    network: () => attachNetwork(machine, record, { runtime: kept.runtime, role: roleIn(pod) }),
+    role,
+    network: () => attachNetwork(machine, record, { runtime: kept.runtime, role }),
     content: (paths) => contentOf(effects, { pod, record, member, image }, { paths, attempt: kept.attempt }),
   });
   effects.tell(pod, { reason: "Created", text: `Created container: ${name}`, container: name });
@@ -133,12 +140,16 @@ async function contentOf(
   });
   const user = userOf(pod, container, image.config.user, await readAccounts(paths.rootfs));
   const { netnsPath } = podPaths(machine.layout, record.uid);
+  const namespaces = await namespacesFor(pod, record, member, netnsPath);
+  const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
   return {
     pod,
     container,
     environment,
     user,
-    namespaces: await namespacesFor(pod, record, member, netnsPath),
+    namespaces: joinsFirst(pod, member, runtimeNamed(machine, runtime))
+      ? namespaces.filter(({ type, path }) => type !== "pid" || path === undefined)
+      : namespaces,
     resources: resourcesFor(container, machine.defaults, machine.cgroups.swapAccounting),
     mounts: [
       ...(await volumeMounts({ container, volumes: record.volumes ?? {}, environment, subPaths: paths.subPaths })),

@@ -165,7 +165,7 @@ describe("unsupportedField() refuses, and names the field", () => {
       { volumeMounts: [{ name: "missing", mountPath: "/x", mountPropagation: "Bidirectional" }] },
     ],
     ["restartPolicy", { restartPolicy: "Always" }],
-    ["tty", { tty: true }],
+    ["tty", { tty: "yes" }],
     ["volumeDevices", { volumeDevices: [{ name: "d", devicePath: "/dev/sda" }] }],
     ["volumeMounts[0].name", { volumeMounts: [{ name: "missing", mountPath: "/x" }] }],
     ["volumeMounts[0].subPath", { volumeMounts: [{ name: "missing", mountPath: "/x", subPath: "../.." }] }],
@@ -188,7 +188,7 @@ describe("unsupportedField() refuses, and names the field", () => {
   });
 
   test("an ephemeral container by itself: its Pod goes on", () => {
-    const pod = podOf({ ephemeralContainers: [{ name: "look", image: "host", tty: true }] });
+    const pod = podOf({ ephemeralContainers: [{ name: "look", image: "host", tty: "yes" }] });
     expect(refusal(pod)).toBeUndefined();
     expect(unsupportedEphemeral(pod, "look", rules)).toContain("spec.ephemeralContainers[0].tty: ");
   });

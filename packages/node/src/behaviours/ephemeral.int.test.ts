@@ -1,0 +1,78 @@
+import type { Container, Pod } from "@agent-sandbox/api";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pods } from "../resources.ts";
+import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
+import { isReady, namespace } from "../testing/test-api.ts";
+import { openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
+
+const idle = (name: string): Container => ({
+  name,
+  image: "host",
+  command: ["sh", "-c", 'trap "exit 0" TERM; while :; do sleep 0.1; done'],
+});
+
+/** What `kubectl debug` asks for. */
+describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
+  let box: TestBox;
+  beforeAll(async () => {
+    box = await openTestBox();
+  });
+  afterAll(async () => await box?.[Symbol.asyncDispose]());
+
+  const add = async (pod: string, container: Partial<Container> & { targetContainerName?: string }): Promise<void> => {
+    const ephemeralContainers = [{ name: "look", image: "host", ...container }];
+    const body = { spec: { ephemeralContainers } };
+    await box.api.client.patch(pods, { namespace, name: pod }, { type: "merge", body });
+  };
+  const hasLooked = (pod: Pod | undefined): boolean => statusOf(pod, "look")?.state?.terminated !== undefined;
+
+  describe.each(testedRuntimes)("%s", (runtimeClassName) => {
+    test("sees the processes of the one it is to look into, and leaves the Pod alone", async () => {
+      const name = `watched-${runtimeClassName}`;
+      await box.create(name, { spec: { runtimeClassName, containers: [idle("main")] } });
+      const before = await box.api.until(name, isReady);
+      const command = ["sh", "-c", "hostname; ps ax | grep -q '[t]rap' && echo seen"];
+      await add(name, { command, targetContainerName: "main" });
+      const pod = await box.api.until(name, hasLooked);
+      expect(pod.status?.ephemeralContainerStatuses).toMatchObject([
+        { name: "look", state: { terminated: { exitCode: 0 } } },
+      ]);
+      expect([isReady(pod), statusOf(pod)?.containerID]).toEqual([true, statusOf(before)?.containerID]);
+      expect(await box.log(name, "look")).toBe(`${name}\nseen\n`);
+      // What it runs beside still has its network.
+      expect(await box.shell(name, `getent hosts ${name} | wc -l`)).toBe("1");
+      await box.remove(name);
+    });
+
+    test("shares the network of several, and can be typed to", async () => {
+      const name = `several-${runtimeClassName}`;
+      await box.create(name, { spec: { runtimeClassName, containers: [idle("a"), idle("b")] } });
+      await box.api.until(name, isReady);
+      await add(name, { stdin: true, stdinOnce: true, command: ["sh", "-c", "read -r word; hostname -i; echo $word"] });
+      const { status } = await box.api.until(name, (one) => statusOf(one, "look")?.state?.running !== undefined);
+      const session = await box.node.podStreams.attach({
+        namespace,
+        pod: name,
+        container: "look",
+        tty: false,
+        stdin: true,
+      });
+      session.stdin.end("typed\n");
+      await box.api.until(name, hasLooked);
+      expect(await box.log(name, "look")).toBe(`${status?.podIP}\ntyped\n`);
+      await box.remove(name);
+    });
+  });
+
+  test("that the node cannot run says why, and the Pod goes on", async () => {
+    await box.create("refused", { spec: { containers: [idle("main")] } });
+    await box.api.until("refused", isReady);
+    await add("refused", { securityContext: { privileged: true } });
+    const pod = await box.api.until("refused", (one) => statusOf(one, "look")?.state?.waiting?.message !== undefined);
+    expect(statusOf(pod, "look")?.state?.waiting?.message).toContain(
+      "spec.ephemeralContainers[0].securityContext.privileged",
+    );
+    expect(isReady(pod)).toBe(true);
+    await box.remove("refused");
+  });
+});
