@@ -198,6 +198,7 @@ describe("HTTP/2", () => {
     grpc.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
       stream.on("error", () => undefined);
       if (headers[":path"] === "/cut") return stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      if (headers[":path"] === "/hold") return stream.respond({ ":status": 200, "content-type": "application/grpc" });
       if (headers[":path"] === "/refuse")
         return stream.respond(
           { ":status": 200, "content-type": "application/grpc", "grpc-status": "5" },
@@ -276,6 +277,18 @@ describe("HTTP/2", () => {
     }
     stream.end();
     await once(stream, "end");
+  });
+
+  test("ends a gRPC call in the sandbox when its caller breaks it off", async () => {
+    const arrived = once(grpc, "stream");
+    const stream = session.request({ ":method": "POST", ":path": "/hold", ...grpcTo() });
+    stream.end("asked");
+    const [held] = (await arrived) as [ServerHttp2Stream];
+    await once(stream, "response");
+    const ended = once(held, "close");
+    stream.close(constants.NGHTTP2_CANCEL);
+    await ended;
+    expect(held.rstCode).toBe(constants.NGHTTP2_CANCEL);
   });
 
   test("passes on an answer that is trailers alone", async () => {

@@ -17,7 +17,7 @@ import { readAheadBytes } from "../wake/waiting-room.ts";
 import type { LimitedUse } from "./limits.ts";
 import type { Pathfinder, Reached, ReachOptions } from "./pathfinder.ts";
 import { type RequestHead, readHead } from "./request-head.ts";
-import { needsRuntimeToken, type RuntimeTokens, runtimeTokenHeader } from "./runtime-tokens.ts";
+import { isRuntimePort, needsRuntimeToken, type RuntimeTokens, runtimeTokenHeader } from "./runtime-tokens.ts";
 
 /** A request before anything is known about it. */
 export interface Knock {
@@ -181,7 +181,8 @@ export class FrontDoor {
     const headers = head.pass;
     headers.push("x-forwarded-for", knock.peer, "x-forwarded-proto", knock.isSecure ? "https" : "http");
     if (host !== undefined) headers.push("x-forwarded-host", host);
-    if (head.requestId === undefined) headers.push("x-request-id", requestId);
+    // To a runtime it says that the caller may come back for the result: only the caller can promise that.
+    if (head.requestId === undefined && !isRuntimePort(target.port)) headers.push("x-request-id", requestId);
     const isKept = head.ownAuthorization !== undefined || head.forwardAuthorization;
     if (isKept && head.authorization !== undefined) headers.push("authorization", head.authorization);
     if (!needsRuntimeToken(target.sandbox, target.port)) return headers;

@@ -12,6 +12,10 @@ export interface RuntimeTokensOptions {
 /** Where the injected runtime listens: legacy API, files, processes. */
 const runtimePorts: ReadonlySet<number> = new Set([8888, 8080, 9090]);
 
+export function isRuntimePort(port: number): boolean {
+  return runtimePorts.has(port);
+}
+
 /** What the injected runtime asks for; only the router sets it. */
 export const runtimeTokenHeader = "x-sandbox-token";
 
@@ -21,7 +25,7 @@ const callLimitMs = 3000;
 
 /** Whether a request to this port is one for the injected runtime, which answers to its own token only. */
 export function needsRuntimeToken(sandbox: Sandbox, port: number): boolean {
-  return runtimePorts.has(port) && blueprintChoices(sandbox.spec).runtime === "Injected";
+  return isRuntimePort(port) && blueprintChoices(sandbox.spec).runtime === "Injected";
 }
 
 /** The tokens of the injected runtimes, read from their Secrets when first needed. */
