@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "@agent-sandbox/kube";
 import type { Identity } from "./auth/identity.ts";
-import { readImpersonation } from "./auth/impersonation.ts";
+import { asksToImpersonate, readImpersonation } from "./auth/impersonation.ts";
 import { bodyError, copyJson } from "./json.ts";
 import type { Reply } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
@@ -33,7 +33,7 @@ async function dispatch(context: ApiContext, request: TransportRequest, identity
   const { method, path, headers = {}, body, signal } = request;
   const copied = body === undefined ? { value: undefined } : copyJson(body);
   if ("problem" in copied) return failure(bodyError(copied.problem));
-  const asked = Object.keys(headers).some((name) => name.startsWith("impersonate-"));
+  const asked = Object.keys(headers).some(asksToImpersonate);
   const impersonate = asked ? readImpersonation(eachOnce(headers)) : undefined;
   return handle(context, { method, url: path, headers, body: copied.value, identity, impersonate, signal });
 }

@@ -16,12 +16,15 @@ const extraPrefix = `${prefix}extra-`;
 
 type Headers = Readonly<Record<string, readonly string[] | undefined>>;
 
+/** Whether a header, by its lower-case name, says who a client asks to be. */
+export const asksToImpersonate = (name: string): boolean => name.startsWith(prefix);
+
 /**
  * Who a client asks to be, from its headers (lower-case names, one value for each time they were sent). Nothing is
  * checked yet: the user may be missing.
  */
 export function readImpersonation(headers: Headers): Identity | undefined {
-  const names = Object.keys(headers).filter((name) => name.startsWith(prefix));
+  const names = Object.keys(headers).filter(asksToImpersonate);
   if (names.length === 0) return undefined;
   const [user = ""] = headers["impersonate-user"] ?? [];
   const [uid] = headers["impersonate-uid"] ?? [];
@@ -40,7 +43,7 @@ export function readImpersonation(headers: Headers): Identity | undefined {
 
 /** The same from headers as node reads them: clients write UTF-8, which it takes for Latin-1. */
 export function readWireImpersonation(headers: Headers): Identity | undefined {
-  const names = Object.keys(headers).filter((name) => name.startsWith(prefix));
+  const names = Object.keys(headers).filter(asksToImpersonate);
   if (names.length === 0) return undefined;
   const decode = (value: string): string => Buffer.from(value, "latin1").toString("utf8");
   return readImpersonation(Object.fromEntries(names.map((name) => [name, headers[name]?.map(decode)])));

@@ -7,7 +7,7 @@ import { ApiError, pathNotFound } from "../api-error.ts";
 import type { Authenticator, Credentials } from "../auth/authenticate.ts";
 import { clientCertificate } from "../auth/client-certificate.ts";
 import type { Identity } from "../auth/identity.ts";
-import { readWireImpersonation } from "../auth/impersonation.ts";
+import { asksToImpersonate, readWireImpersonation } from "../auth/impersonation.ts";
 import type { Logger } from "../logger.ts";
 import type { ApiRequest, Reply } from "../request/api-request.ts";
 import { failure } from "../request/replies.ts";
@@ -116,16 +116,23 @@ export class HttpsServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const gone = new AbortController();
-    // With a reason of our own: making the usual one, stack and all, for every request would cost as much as reading it.
-    response.once("close", () => {
-      if (!response.writableFinished) gone.abort(clientGone);
-    });
+    // Few requests ask for the signal, and making one costs as much as reading a request.
+    let gone: AbortController | undefined;
+    const signal = (): AbortSignal => {
+      if (gone !== undefined) return gone.signal;
+      const asked = new AbortController();
+      gone = asked;
+      response.once("close", () => {
+        if (!response.writableFinished) asked.abort(clientGone);
+      });
+      if (response.destroyed) asked.abort(clientGone);
+      return asked.signal;
+    };
     try {
       if (isProxied(request)) await this.#passOn(request, response);
-      else await writeReply(response, await this.#reply(request, gone.signal));
+      else await writeReply(response, await this.#reply(request, signal));
     } catch (error) {
-      if (gone.signal.aborted || response.destroyed) return;
+      if (response.destroyed) return;
       this.#options.logger.error({ err: error, method: request.method, path: pathOf(request) }, "request failed");
       if (response.headersSent) response.destroy();
       else
@@ -136,7 +143,7 @@ export class HttpsServer {
     }
   }
 
-  async #reply(request: IncomingMessage, signal: AbortSignal): Promise<Reply> {
+  async #reply(request: IncomingMessage, signal: () => AbortSignal): Promise<Reply> {
     try {
       const identity = this.#authenticate(request);
       const method = request.method ?? "";
@@ -150,9 +157,11 @@ export class HttpsServer {
         body,
         duplicateFields,
         identity,
-        impersonate: readWireImpersonation(request.headersDistinct),
+        impersonate: impersonated(request),
         sourceAddress: request.socket.remoteAddress,
-        signal,
+        get signal() {
+          return signal();
+        },
       });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -165,7 +174,7 @@ export class HttpsServer {
   async #passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const identity = this.#authenticate(request);
-      const impersonate = readWireImpersonation(request.headersDistinct);
+      const impersonate = impersonated(request);
       const pass = this.#options.passOn?.(request, { identity, impersonate });
       if (pass === undefined) throw pathNotFound();
       await pass(response);
@@ -191,7 +200,7 @@ export class HttpsServer {
     socket.once("close", () => this.#upgraded.delete(socket));
     try {
       const identity = this.#authenticate(request);
-      const impersonate = readWireImpersonation(request.headersDistinct);
+      const impersonate = impersonated(request);
       this.#options.upgrade(request, socket, { head, identity, impersonate });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -206,6 +215,10 @@ const isProxied = ({ url = "" }: IncomingMessage): boolean => url.includes("/pro
 const proxiedPath = /^\/api\/v1\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy(?:[/?]|$)/;
 
 const pathOf = (request: IncomingMessage): string => (request.url ?? "/").split("?", 1)[0] as string;
+
+/** Telling headers apart that were sent twice is only worth it for who needs that. */
+const impersonated = (request: IncomingMessage): Identity | undefined =>
+  Object.keys(request.headers).some(asksToImpersonate) ? readWireImpersonation(request.headersDistinct) : undefined;
 
 const credentialsOf = (request: IncomingMessage): Credentials => ({
   path: pathOf(request),

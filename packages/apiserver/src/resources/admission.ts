@@ -106,11 +106,17 @@ export function checkStored(target: Target, object: ApiObject, stored: ApiObject
   const [storage] = definition.versions;
   const { typed } = definition;
   const problems = version === storage ? [] : schemaProblems(object, { schema: storage.schema, typed }, old);
-  refuse(target, object, [
-    ...problems,
-    ...finalizerProblems(object, old),
-    ...(definition.strategy.validate?.(object, old, version.apiVersion) ?? []),
-  ]);
+  refuse(target, object, [...problems, ...finalizerProblems(object, old), ...(validated(target, object, old) ?? [])]);
+}
+
+function validated(
+  { definition: { strategy }, version, subresource = "" }: Target,
+  object: ApiObject,
+  old: ApiObject | undefined,
+): readonly FieldError[] | undefined {
+  const part = strategy.parts?.[subresource];
+  if (part !== undefined && old !== undefined) return part.validate(object, old);
+  return strategy.validate?.(object, old, version.apiVersion);
 }
 
 function finalizerProblems(object: ApiObject, old: ApiObject | undefined): FieldError[] {

@@ -37,11 +37,12 @@ function define(builtin: BuiltinKind): ResourceDefinition {
 /** Kinds that have a status show one even when nobody has reported anything yet. */
 function withStatus(strategy: Strategy, version: ServedVersion): Strategy {
   if (!version.hasStatus) return strategy;
+  let empty: ApiObject | undefined;
   const setDefaults = (object: ApiObject): ApiObject => {
     const own = strategy.setDefaults?.(object) ?? object;
     if (own["status"] !== undefined) return own;
-    const { apiVersion, kind } = own;
-    const { status } = defaulted({ apiVersion, kind, metadata: {} }, version.schema);
+    empty ??= defaulted({ apiVersion: own.apiVersion, kind: own.kind, metadata: {} }, version.schema);
+    const status = empty["status"];
     return status === undefined ? own : { ...own, status };
   };
   return { ...strategy, setDefaults };

@@ -48,6 +48,16 @@ export interface AdmissionContext {
   readonly find: (resource: string, key: string) => ApiObject | undefined;
 }
 
+/** A part of an object, beside its status, that has a path of its own and is written through that alone. */
+export interface ObjectPart {
+  /** Where it is in the object. */
+  readonly path: readonly [string, string];
+  /** The object as it is, but for this part, which is as given. */
+  merge(given: ApiObject, current: ApiObject): ApiObject;
+  setDefaults(object: ApiObject): ApiObject;
+  validate(object: ApiObject, old: ApiObject): readonly FieldError[];
+}
+
 /** What is particular to one resource. All hooks are pure and work on the stored version. */
 export interface Strategy {
   /** Turns an object of any served version into the asked one. */
@@ -64,6 +74,8 @@ export interface Strategy {
   generationPart?(object: ApiObject): unknown;
   /** `apiVersion`: the version of the request, for the few kinds whose versions have rules of their own. */
   validate?(object: ApiObject, old: ApiObject | undefined, apiVersion: string): readonly FieldError[];
+  /** By the subresource they are written through. */
+  readonly parts?: { readonly [subresource: string]: ObjectPart };
   /** How long a deletion waits for whoever runs the object; 0 when it can go at once. */
   graceSeconds?(object: ApiObject, requested: number | undefined): number;
   /** Why an object may not be deleted at all. */

@@ -51,7 +51,7 @@ function mapped(owner: JsonObject, key: string, change: (item: JsonObject) => Js
   return { [key]: list.map((item: unknown) => (isJsonObject(item) ? change(item) : item)) };
 }
 
-function setContainerDefaults(given: JsonObject, { hostNetwork }: JsonObject): JsonObject {
+export function setContainerDefaults(given: JsonObject, { hostNetwork }: JsonObject): JsonObject {
   const container = withoutFalse(given, ["stdin", "stdinOnce", "tty"]);
   return {
     imagePullPolicy: pullPolicy(container["image"]),

@@ -1,5 +1,6 @@
 import { type ApiObject, stringAt, valueAt } from "../../api-object.ts";
 import type { Strategy } from "../definition.ts";
+import { ephemeralContainersPart } from "./ephemeral-containers.ts";
 import { keepFixedStatus, preparePod, setPodDefaults } from "./pod-defaults.ts";
 import { validatePod } from "./pod-validation.ts";
 
@@ -8,6 +9,7 @@ export const podStrategy: Strategy = {
   prepareCreate: preparePod,
   prepareStatus: keepFixedStatus,
   validate: validatePod,
+  parts: { ephemeralcontainers: ephemeralContainersPart },
   graceSeconds,
   selectableFields: {
     "spec.nodeName": (pod) => stringAt(pod, "spec", "nodeName") ?? "",

@@ -27,6 +27,9 @@ const specProblems = onceForShared((spec: JsonObject): readonly FieldError[] => 
   return [
     ...problems,
     ...allContainerProblems(spec, names),
+    ...(objectsAt(spec, "ephemeralContainers").length > 0
+      ? [forbidden("spec.ephemeralContainers", "cannot be set on create")]
+      : []),
     ...oneOf(spec, "restartPolicy", "spec", ["Always", "OnFailure", "Never"]),
     ...oneOf(spec, "dnsPolicy", "spec", ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]),
     ...labelMapProblems(spec["nodeSelector"], "spec.nodeSelector"),
