@@ -1,27 +1,35 @@
 /** Something with a deadline that moves. */
 export interface Timed {
-  /** By `performance.now()`. */
+  /** As `Deadlines.after` tells it. */
   readonly deadlineMs: number;
   /** Told at every look after the deadline until it has moved or is forgotten. */
   onDeadline(): void;
 }
 
 /**
- * Many deadlines, looked at together every `stepMs`: to move one is to write a field. They are kept late by one step at
- * most, and the process may end while there are some.
+ * Many deadlines, looked at together every `stepMs`: to move one is to write a field. They are kept late by two steps at
+ * most and never early, and the process may end while there are some.
  */
 export class Deadlines implements Disposable {
   readonly #stepMs: number;
   readonly #watched = new Set<Timed>();
   #timer: NodeJS.Timeout | undefined;
+  /** As of the last look: reading the clock for each request would cost more than it is worth. */
+  #nowMs = performance.now();
 
   constructor(stepMs: number) {
     this.#stepMs = stepMs;
   }
 
+  /** The deadline of what may take so long from now on. */
+  after(delayMs: number): number {
+    if (this.#timer === undefined) this.#nowMs = performance.now();
+    return this.#nowMs + delayMs + this.#stepMs;
+  }
+
   watch(timed: Timed): void {
     this.#watched.add(timed);
-    this.#timer ??= setInterval(() => this.#look(performance.now()), this.#stepMs).unref();
+    this.#timer ??= setInterval(() => this.#look(), this.#stepMs).unref();
   }
 
   forget(timed: Timed): void {
@@ -34,8 +42,9 @@ export class Deadlines implements Disposable {
     this.#watched.clear();
   }
 
-  #look(nowMs: number): void {
-    for (const timed of this.#watched) if (timed.deadlineMs <= nowMs) timed.onDeadline();
+  #look(): void {
+    this.#nowMs = performance.now();
+    for (const timed of this.#watched) if (timed.deadlineMs <= this.#nowMs) timed.onDeadline();
     if (this.#watched.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -58,6 +58,7 @@ export class Directory implements ClusterView, Disposable {
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #onPodGone = new Set<(podUid: string) => void>();
   readonly #subscriptions = new DisposableStack();
+  #version = 0;
 
   constructor({ informers, namespace, isShared, claims }: DirectoryOptions) {
     const scope = namespace === undefined ? {} : { namespace };
@@ -67,6 +68,9 @@ export class Directory implements ClusterView, Disposable {
     this.#pods = informers.get(pods, isShared ? podScope : { ...podScope, trim: trimPod });
     this.#byUid = this.#sandboxes.index("router-uid", sandboxUid);
     this.#byOwner = this.#pods.index("router-owner", ownerUid);
+    for (const informer of [this.#sandboxes, this.#claims, this.#pods]) {
+      if (informer !== undefined) this.#subscriptions.use(informer.subscribe(() => void (this.#version += 1)));
+    }
     this.#subscriptions.use(this.#sandboxes.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.poke(key))));
     this.#subscriptions.use(this.#claims?.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.poke(key))));
     this.#subscriptions.use(
@@ -80,6 +84,11 @@ export class Directory implements ClusterView, Disposable {
 
   get synced(): Promise<unknown> {
     return Promise.all([this.#sandboxes.synced, this.#claims?.synced, this.#pods.synced]);
+  }
+
+  /** Another one whenever anything is known that was not known before: what was concluded until then may be wrong. */
+  get version(): number {
+    return this.#version;
   }
 
   get sandboxInformer(): Informer<Sandbox> {
@@ -107,6 +116,7 @@ export class Directory implements ClusterView, Disposable {
   markGone(podUid: string): void {
     if (this.#gone.size >= mostGonePods) this.#gone.delete(this.#gone.values().next().value as string);
     this.#gone.add(podUid);
+    this.#version += 1;
     this.#tellPodGone(podUid);
   }
 

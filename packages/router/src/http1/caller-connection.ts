@@ -26,7 +26,7 @@ export interface Takeover {
 }
 
 export interface CallerHandlers {
-  readonly request: (incoming: Incoming) => Promise<void>;
+  readonly request: (incoming: Incoming) => void;
   readonly upgrade: (takeover: Takeover) => Promise<void>;
   readonly connect: (takeover: Takeover) => Promise<void>;
 }
@@ -86,7 +86,7 @@ export class CallerConnection implements Timed {
     this.#options = options;
     this.#channel = channelOf(socket);
     this.#head = new HeadReader({ mostBytes: options.maxHeaderBytes, mayBecomeHead: mayBecomeRequest });
-    this.deadlineMs = performance.now() + options.headMs;
+    this.deadlineMs = options.deadlines.after(options.headMs);
     options.deadlines.watch(this);
     this.#listeners = [
       ["data", (chunk) => this.#arrived(chunk)],
@@ -152,7 +152,7 @@ export class CallerConnection implements Timed {
     if (progress !== "more") this.#refuse(progress === "malformed" ? notHttp() : tooLarge());
     else if (!this.#hasHeadBegun) {
       this.#hasHeadBegun = true;
-      this.deadlineMs = performance.now() + this.#options.headMs;
+      this.deadlineMs = this.#options.deadlines.after(this.#options.headMs);
     }
     return false;
   }
@@ -201,7 +201,7 @@ export class CallerConnection implements Timed {
     this.#serving = { answer, body, cancellation };
     this.#phase = "serving";
     this.deadlineMs = Number.POSITIVE_INFINITY;
-    void this.#options.handlers.request({
+    this.#options.handlers.request({
       method,
       url: target,
       rawHeaders,
@@ -242,7 +242,7 @@ export class CallerConnection implements Timed {
     if (body === undefined || body.isWhole) return this.#await();
     this.#phase = "discarding";
     this.#discarded = body;
-    this.deadlineMs = performance.now() + lingerMs;
+    this.deadlineMs = this.#options.deadlines.after(lingerMs);
     body.abandon();
     this.#goOn();
   };
@@ -251,20 +251,20 @@ export class CallerConnection implements Timed {
   #await(): void {
     this.#phase = "reading";
     this.#discarded = undefined;
-    this.deadlineMs = performance.now() + this.#options.idleMs;
+    this.deadlineMs = this.#options.deadlines.after(this.#options.idleMs);
     if (this.#rest !== undefined || this.#socket.isPaused()) this.#goOn();
   }
 
   #refuse(error: RouterError): void {
     this.#phase = "closing";
-    this.deadlineMs = performance.now() + lingerMs;
+    this.deadlineMs = this.#options.deadlines.after(lingerMs);
     this.#socket.end(errorBytes(error));
   }
 
   #close(): void {
     this.#phase = "closing";
     this.#rest = undefined;
-    this.deadlineMs = performance.now() + lingerMs;
+    this.deadlineMs = this.#options.deadlines.after(lingerMs);
     this.#socket.end();
     this.#socket.resume();
   }

@@ -41,11 +41,12 @@ async function readByUs(pieces: readonly string[]): Promise<Understood[]> {
   const connection = new CallerConnection(far as unknown as Socket, {
     ...options,
     handlers: {
-      request: async ({ method, url, rawHeaders, body, answer }) => {
-        const bytes = await readWhole(body, 1e6).catch(() => undefined);
-        if (bytes === undefined) return far.destroy() && undefined;
-        understood.push({ method, url, rawHeaders, body: bytes.toString("latin1") });
-        answerWhole(answer, { status: 200, headers: [] });
+      request: ({ method, url, rawHeaders, body, answer }) => {
+        const take = (bytes: Buffer): void => {
+          understood.push({ method, url, rawHeaders, body: bytes.toString("latin1") });
+          answerWhole(answer, { status: 200, headers: [] });
+        };
+        readWhole(body, 1e6).then(take, () => far.destroy());
       },
       upgrade: takeOver,
       connect: takeOver,

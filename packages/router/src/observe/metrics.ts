@@ -51,7 +51,13 @@ export class Metrics {
     buckets: seconds,
     registers: [this.registry],
   });
-  readonly #inflight = this.#gauge("inflight_requests", "Requests under way.");
+  readonly #inflight: Gauge = new Gauge({
+    name: "sandbox_router_inflight_requests",
+    help: "Requests under way.",
+    registers: [this.registry],
+    collect: () => this.#inflight.set(this.#underWay),
+  });
+  #underWay = 0;
   readonly #errors = this.#counter("upstream_errors_total", "Failed ways to sandboxes.", [
     "sandbox_namespace",
     "reason",
@@ -87,11 +93,11 @@ export class Metrics {
   }
 
   begin(): void {
-    this.#inflight.inc();
+    this.#underWay += 1;
   }
 
   finish(visit: Visit, durationSeconds: number): void {
-    this.#inflight.dec();
+    this.#underWay -= 1;
     const series = this.#seriesOf(visit);
     series.inc();
     series.observe(durationSeconds);
@@ -150,9 +156,5 @@ export class Metrics {
 
   #counter(name: string, help: string, labelNames: string[]): Counter {
     return new Counter({ name: `sandbox_router_${name}`, help, labelNames, registers: [this.registry] });
-  }
-
-  #gauge(name: string, help: string): Gauge {
-    return new Gauge({ name: `sandbox_router_${name}`, help, registers: [this.registry] });
   }
 }

@@ -111,7 +111,8 @@ export class FrontDoor {
     if (!directory.hasSynced) {
       throw new RouterError("NotSynced", "The router does not know the sandboxes yet.", { retryAfterSeconds: 1 });
     }
-    const found = findSandbox(route, directory);
+    const ready = this.#options.pathfinder.ready(route);
+    const found = ready === undefined ? findSandbox(route, directory) : ready.sandbox;
     const sandbox = found === "pending" ? undefined : found;
     visit.by = route.by;
     visit.sandbox = route.name;

@@ -8,12 +8,18 @@ export interface Limits {
   readonly connectionsPerCaller: number;
 }
 
+/** How many are under way for one key. */
+interface Count {
+  readonly key: string;
+  value: number;
+}
+
 /** Counts what is under way, and refuses what would be too much of it. */
 export class LimitedUse {
   readonly #limits: Limits;
-  readonly #sandboxes = new Map<string, number>();
-  readonly #callers = new Map<string, number>();
-  readonly #connections = new Map<string, number>();
+  readonly #sandboxes = new Map<string, Count>();
+  readonly #callers = new Map<string, Count>();
+  readonly #connections = new Map<string, Count>();
 
   constructor(limits: Limits) {
     this.#limits = limits;
@@ -22,37 +28,48 @@ export class LimitedUse {
   /** Throws when there is too much already. Disposing gives the place back. */
   enter(sandboxUid: string, callerId: string, { isLong }: { readonly isLong: boolean }): Disposable {
     const { perSandbox, perCaller, connectionsPerCaller } = this.#limits;
-    if (isFull(this.#callers, callerId, perCaller)) {
+    const caller = this.#callers.get(callerId);
+    if (isFull(caller, perCaller)) {
       throw new RouterError("CallerLimit", `Too many concurrent requests (limit: ${perCaller}).`, {
         retryAfterSeconds: 1,
       });
     }
-    if (isLong && isFull(this.#connections, callerId, connectionsPerCaller)) {
+    const connections = isLong ? this.#connections.get(callerId) : undefined;
+    if (isFull(connections, connectionsPerCaller)) {
       throw new RouterError("CallerLimit", `Too many concurrent connections (limit: ${connectionsPerCaller}).`);
     }
-    if (isFull(this.#sandboxes, sandboxUid, perSandbox)) {
+    const sandbox = this.#sandboxes.get(sandboxUid);
+    if (isFull(sandbox, perSandbox)) {
       const message = `Too many concurrent requests for the sandbox (limit: ${perSandbox}).`;
       throw new RouterError("SandboxLimit", message, { retryAfterSeconds: 1 });
     }
-    add(this.#callers, callerId, 1);
-    add(this.#sandboxes, sandboxUid, 1);
-    if (isLong) add(this.#connections, callerId, 1);
+    const entered = {
+      caller: enter(this.#callers, caller, callerId),
+      sandbox: enter(this.#sandboxes, sandbox, sandboxUid),
+      connections: isLong ? enter(this.#connections, connections, callerId) : undefined,
+    };
     return {
       [Symbol.dispose]: () => {
-        add(this.#callers, callerId, -1);
-        add(this.#sandboxes, sandboxUid, -1);
-        if (isLong) add(this.#connections, callerId, -1);
+        leave(this.#callers, entered.caller);
+        leave(this.#sandboxes, entered.sandbox);
+        if (entered.connections !== undefined) leave(this.#connections, entered.connections);
       },
     };
   }
 }
 
-function isFull(counts: ReadonlyMap<string, number>, key: string, most: number): boolean {
-  return most > 0 && (counts.get(key) ?? 0) >= most;
+function isFull(count: Count | undefined, most: number): boolean {
+  return most > 0 && count !== undefined && count.value >= most;
 }
 
-function add(counts: Map<string, number>, key: string, step: number): void {
-  const count = (counts.get(key) ?? 0) + step;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
+function enter(counts: Map<string, Count>, known: Count | undefined, key: string): Count {
+  const count = known ?? { key, value: 0 };
+  if (known === undefined) counts.set(key, count);
+  count.value += 1;
+  return count;
+}
+
+function leave(counts: Map<string, Count>, count: Count): void {
+  count.value -= 1;
+  if (count.value === 0) counts.delete(count.key);
 }

@@ -103,7 +103,7 @@ function http2Server({ handlers, maxHeaderBytes }: ProtocolOptions): Http2Server
     if (socket === undefined) return;
     // The compatibility layer of Node gives both the shape they have in HTTP/1.1.
     const pair = { request: request as IncomingMessage, response: response as ServerResponse };
-    void handlers.request(http2Incoming({ ...pair, channel: channelOf(socket), expectsContinue }));
+    handlers.request(http2Incoming({ ...pair, channel: channelOf(socket), expectsContinue }));
   };
   server.on("request", (request, response) => handle(request, response, false));
   server.on("checkContinue", (request, response) => handle(request, response, true));

@@ -12,11 +12,16 @@ export interface RelayOptions {
   readonly cancellation: Cancellation;
   /** The sandbox, as the caller named it. */
   readonly name: string;
-  /** Told whenever anything moves, and how much of the body. */
-  readonly onBytes: (count: number) => void;
-  readonly onHead: (status: number) => void;
   /** Told instead of an answer when the sandbox switches protocols. Absent: it may not. */
   readonly onUpgrade?: (head: ResponseHeadText, socket: Socket) => void;
+}
+
+export interface RelayWatcher {
+  onHead(status: number): void;
+  /** Told whenever anything moves, and how much of the body. */
+  onBytes(count: number): void;
+  /** Told once, when the answer has been handed over; with what stood in its way if it has not. */
+  onDone(error: Error | undefined): void;
 }
 
 /** Hands a sandbox's answer to the caller as it comes, no faster than the caller takes it. */
@@ -24,11 +29,12 @@ export class Relay implements ResponseHandler {
   readonly onUpgrade: ResponseHandler["onUpgrade"];
   readonly #connection: UpstreamConnection;
   readonly #options: RelayOptions;
-  readonly #settled = Promise.withResolvers<void>();
+  readonly #watcher: RelayWatcher;
 
-  constructor(connection: UpstreamConnection, options: RelayOptions) {
+  constructor(connection: UpstreamConnection, options: RelayOptions, watcher: RelayWatcher) {
     this.#connection = connection;
     this.#options = options;
+    this.#watcher = watcher;
     const { onUpgrade } = options;
     this.onUpgrade =
       onUpgrade &&
@@ -38,28 +44,26 @@ export class Relay implements ResponseHandler {
       });
   }
 
-  /** Sends the request; settles when the answer has been handed over. */
-  run(request: UpstreamRequest): Promise<void> {
+  /** Sends the request. Throws when it was cancelled already. */
+  run(request: UpstreamRequest): void {
     const { answer, cancellation } = this.#options;
     cancellation.throwIfCancelled();
     cancellation.onCancel = (reason) => this.#connection.destroy(reason);
     answer.onDrain = () => {
-      this.#options.onBytes(0);
+      this.#watcher.onBytes(0);
       this.#connection.resume();
     };
     this.#connection.send(request, this);
-    return this.#settled.promise;
   }
 
   onHead({ status, message, rawHeaders }: ResponseHeadText, body: AnswerBody): void {
-    const { answer, onHead, onBytes } = this.#options;
-    onBytes(0);
-    onHead(status);
-    answer.begin({ status, message, headers: responseHead(rawHeaders), body });
+    this.#watcher.onHead(status);
+    this.#watcher.onBytes(0);
+    this.#options.answer.begin({ status, message, headers: responseHead(rawHeaders), body });
   }
 
   onData(chunk: Buffer): void {
-    this.#options.onBytes(chunk.length);
+    this.#watcher.onBytes(chunk.length);
     if (!this.#options.answer.write(chunk)) this.#connection.pause();
   }
 
@@ -71,12 +75,12 @@ export class Relay implements ResponseHandler {
     this.#leave();
     this.#connection.resume();
     this.#options.answer.end();
-    this.#settled.resolve();
+    this.#watcher.onDone(undefined);
   }
 
   onError(error: Error): void {
     this.#leave();
-    this.#settled.reject(this.#answerTo(error));
+    this.#watcher.onDone(this.#answerTo(error));
   }
 
   /** The connection may soon serve another. */

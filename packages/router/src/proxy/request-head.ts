@@ -120,23 +120,57 @@ export function readHead(rawHeaders: readonly string[]): RequestHead | { readonl
   return headOf(reading);
 }
 
-function readHeader(reading: Reading, name: string, value: string): void {
-  reading.bytes += name.length + value.length + 4;
+/** What is to be done with a header. */
+interface Kind {
+  readonly lower: string;
+  readonly single: Single | undefined;
+  /** Goes on to the sandbox as it is. */
+  readonly isPassed: boolean;
+  /** Has a meaning of its own, besides. */
+  readonly isSpecial: boolean;
+}
+
+/** Found out once for each way of writing a name. Callers choose the names: what does not fit is found out again. */
+const kinds = new Map<string, Kind>();
+const mostKinds = 1000;
+const longestKept = 64;
+
+const special: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "cookie"]);
+
+function kindOf(name: string): Kind {
+  const known = kinds.get(name);
+  if (known !== undefined) return known;
   const lower = name.toLowerCase();
   const single = singleByName.get(lower);
-  if (single !== undefined) {
-    // RFC 9112, 3.2: not even two equal ones.
-    const isSecondHost = lower === "host" && reading.sawHost;
-    if (isSecondHost || (reading[single] !== undefined && reading[single] !== value)) reading.repeated ??= lower;
-    if (lower === "host") reading.sawHost = true;
-    reading[single] = value;
-    if (passedOn.has(lower)) reading.pass.push(name, value);
-    return;
-  }
+  const isFree = single === undefined && !special.has(lower) && !dropped.has(lower) && !isOurs(lower);
+  const kind = { lower, single, isPassed: isFree || passedOn.has(lower), isSpecial: special.has(lower) };
+  if (kinds.size < mostKinds && name.length <= longestKept) kinds.set(name, kind);
+  return kind;
+}
+
+function readHeader(reading: Reading, name: string, value: string): void {
+  reading.bytes += name.length + value.length + 4;
+  const { lower, single, isPassed, isSpecial } = kindOf(name);
+  if (isPassed) reading.pass.push(name, value);
+  if (single !== undefined) readSingle(reading, { single, lower, value });
+  else if (isSpecial) readSpecial(reading, name, { lower, value });
+}
+
+function readSingle(
+  reading: Reading,
+  { single, lower, value }: { single: Single; lower: string; value: string },
+): void {
+  // RFC 9112, 3.2: not even two equal ones.
+  const isSecondHost = lower === "host" && reading.sawHost;
+  if (isSecondHost || (reading[single] !== undefined && reading[single] !== value)) reading.repeated ??= lower;
+  if (lower === "host") reading.sawHost = true;
+  reading[single] = value;
+}
+
+function readSpecial(reading: Reading, name: string, { lower, value }: { lower: string; value: string }): void {
   if (lower === "connection") reading.connection.push(...tokens(value));
-  if (lower === "transfer-encoding") reading.hasChunks = true;
-  if (lower === "cookie") return passCookies(reading, name, value);
-  if (!dropped.has(lower) && !isOurs(lower)) reading.pass.push(name, value);
+  else if (lower === "transfer-encoding") reading.hasChunks = true;
+  else passCookies(reading, name, value);
 }
 
 /**

@@ -12,6 +12,9 @@ const hopByHop: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
+/** Nearly all headers are none of those that matter: their length tells that before anything is compared. */
+const ownLengths: ReadonlySet<number> = new Set([...hopByHop, "set-cookie"].map(({ length }) => length));
+
 export interface ResponseHeadOptions {
   /** An answer that switches protocols keeps the two headers that say so. */
   readonly isUpgrade?: boolean;
@@ -24,6 +27,10 @@ export function responseHead(raw: readonly string[], { isUpgrade = false }: Resp
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
     const value = raw[index + 1] as string;
+    if (!ownLengths.has(name.length)) {
+      pass.push(name, value);
+      continue;
+    }
     const lower = name.toLowerCase();
     if (lower === "connection") named = [...(named ?? []), ...tokens(value)];
     const isSwitch = isUpgrade && (lower === "connection" || lower === "upgrade");

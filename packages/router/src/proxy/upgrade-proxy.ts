@@ -109,24 +109,30 @@ export class UpgradeProxy {
     { visit, cancellation, answer, upgrade }: Caller,
     { connection, headers, onAnswer }: { connection: UpstreamConnection; headers: string[]; onAnswer: () => void },
   ): Promise<Agreed | undefined> {
-    const { promise, resolve } = Promise.withResolvers<Agreed>();
-    const onBytes = (count: number): void => {
-      visit.bytesOut += count;
-      onAnswer();
-    };
-    const onHead = (status: number): void => {
-      visit.status = status;
-    };
+    const { promise, resolve, reject } = Promise.withResolvers<Agreed | undefined>();
     const onUpgrade = (head: ResponseHeadText, socket: Socket): void => {
       onAnswer();
       visit.status = head.status;
       resolve({ head, socket });
     };
-    const relay = new Relay(connection, { answer, cancellation, name: route.name, onBytes, onHead, onUpgrade });
+    const relay = new Relay(
+      connection,
+      { answer, cancellation, name: route.name, onUpgrade },
+      {
+        onHead: (status) => {
+          visit.status = status;
+        },
+        onBytes: (count) => {
+          visit.bytesOut += count;
+          onAnswer();
+        },
+        onDone: (error) => (error === undefined ? resolve(undefined) : reject(error)),
+      },
+    );
     // Backends compare Origin with Host, which is another one behind the router.
     const own = withoutHeader(headers, "origin");
-    const answered = relay.run({ method: "GET", path: route.target, headers: own, body: undefined, upgrade });
-    return Promise.race([promise, answered.then(() => undefined)]);
+    relay.run({ method: "GET", path: route.target, headers: own, body: undefined, upgrade });
+    return promise;
   }
 
   async #join({ socket, early, upgrade, visit }: Caller, agreed: Agreed, podUid: string): Promise<void> {

@@ -87,7 +87,7 @@ export class UpstreamPool implements Disposable {
       member.connection.destroy();
       return;
     }
-    member.deadlineMs = performance.now() + idleMs;
+    member.deadlineMs = this.#deadlines.after(idleMs);
     free.push(member);
     this.#idle.set(member.key, free);
     this.#idleCount += 1;

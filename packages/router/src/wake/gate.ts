@@ -23,9 +23,15 @@ export interface HoldOptions {
   readonly signal: () => AbortSignal;
 }
 
+/** Callers choose the names that are remembered. */
+const mostReady = 10_000;
+
 /** Lets requests through to sandboxes that are ready, and holds those for sandboxes that are on their way. */
 export class Gate {
   readonly #options: GateOptions;
+  /** What was found to be ready, by route; true as long as nothing new is known. */
+  readonly #ready = new Map<string, Target>();
+  #readyAt = -1;
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -37,8 +43,17 @@ export class Gate {
 
   /** Where to send the request, if that is known without waiting. */
   ready(route: Route): Target | undefined {
+    const { version } = this.#options.directory;
+    if (this.#readyAt !== version || this.#ready.size >= mostReady) this.#ready.clear();
+    this.#readyAt = version;
+    const { namespace, name, port, uid = "", podIp = "" } = route;
+    const key = `${namespace}/${name}:${port} ${uid} ${podIp}`;
+    const known = this.#ready.get(key);
+    if (known !== undefined) return known;
     const now = this.look(route);
-    return now.state === "ready" ? now.target : undefined;
+    if (now.state !== "ready") return undefined;
+    this.#ready.set(key, now.target);
+    return now.target;
   }
 
   /** Where to send the request, as soon as its sandbox is ready. Throws the answer when it cannot be sent; the signal's reason when that aborts. */
