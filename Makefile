@@ -65,7 +65,8 @@ test-router: setup-test ## The router in front of real connections
 	@$(NODE) scripts/test.ts router
 test-sandboxd: setup-test ## The daemon inside a sandbox (needs root)
 	@$(NODE) scripts/test.ts sandboxd
-test-data-plane: test-sandboxd test-router ## The daemon and the router
+test-data-plane: test-sandboxd test-router ## The daemon and the router, alone and together on real runc and gVisor (needs root)
+	@$(NODE) scripts/test.ts data-plane
 test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
 

@@ -32,6 +32,7 @@ export default defineConfig({
       integration("controllers", ["packages/controllers/src/**/*.int.test.ts", "test/controllers/**/*.int.test.ts"]),
       integration("router", ["packages/router/src/**/*.int.test.ts", "test/router/**/*.int.test.ts"]),
       integration("e2e", ["test/e2e/**/*.int.test.ts"]),
+      integration("data-plane", ["test/data-plane/**/*.int.test.ts"]),
       integration("kubernetes", ["test/kube-apiserver/**/*.int.test.ts"]),
       integration("differential", ["test/differential/**/*.int.test.ts"]),
       integration("clients", ["test/clients/**/*.test.ts"]),

@@ -137,6 +137,7 @@ const vitestProjects: readonly Suite[] = [
   "apiserver",
   "controllers",
   "router",
+  "data-plane",
   "e2e",
   "kube",
   "kubernetes",

@@ -1,0 +1,48 @@
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Question {
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string | Buffer;
+  /** Hangs up when aborted. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  readonly text: string;
+}
+
+/** One request on a connection of its own, its target sent as it is written. */
+export async function ask(address: Address, target: string, question: Question = {}): Promise<Answer> {
+  const response = await open(address, target, question);
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks);
+  const { statusCode: status = 0, headers, rawHeaders } = response;
+  return { status, headers, rawHeaders, body, text: body.toString("utf8") };
+}
+
+/** The same, as soon as the answer's head is there. */
+export function open(address: Address, target: string, question: Question = {}): Promise<IncomingMessage> {
+  const { body, ...options } = question;
+  return new Promise((resolve, reject) => {
+    const sent = request({ ...address, path: target, agent: false, ...options }, resolve);
+    sent.once("error", reject);
+    sent.end(body);
+  });
+}
+
+/** What it carries; the caller says what that is. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+export function jsonOf<T>({ text }: Answer): T {
+  return JSON.parse(text) as T;
+}

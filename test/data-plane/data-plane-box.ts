@@ -1,0 +1,133 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isConditionTrue, sandboxes, warmPoolSandboxLabel } from "@agent-sandbox/api";
+import { type Client, createClient, HttpTransport, loadKubeconfig } from "@agent-sandbox/kube";
+import { parse } from "yaml";
+import { Box, buildCommandLine, type Outcome } from "../e2e/box.ts";
+import type { Address } from "./ask.ts";
+import { manifest, poolManifest } from "./manifest.ts";
+import { Subject } from "./subject.ts";
+
+/** A box whose addresses stay the same when it is killed and started again. */
+export class DataPlaneBox implements AsyncDisposable {
+  readonly box: Box;
+  readonly router: Address;
+  readonly #api: number;
+  #client: Client | undefined;
+  #claimed: Promise<void> | undefined;
+
+  private constructor(box: Box, api: number, router: number) {
+    this.box = box;
+    this.#api = api;
+    this.router = { host: "127.0.0.1", port: router };
+  }
+
+  static async start(): Promise<DataPlaneBox> {
+    buildCommandLine();
+    const [api, router] = await freePorts();
+    const made = new DataPlaneBox(await Box.make(), api, router);
+    await made.up();
+    return made;
+  }
+
+  async up(): Promise<void> {
+    const { port } = this.router;
+    const listen = ["--listen", `127.0.0.1:${this.#api}`, "--router-listen", `127.0.0.1:${port}`];
+    expectSuccess(await this.box.run("up", ...listen));
+  }
+
+  /** What a power failure does to the API server, the controllers, the node and the router. */
+  kill(): void {
+    process.kill(this.box.pid(), "SIGKILL");
+  }
+
+  /** Ready Sandboxes, in the order of their manifests. */
+  async subjects(manifests: readonly string[]): Promise<Subject[]> {
+    expectSuccess(await this.box.runWith(manifests.join("\n---\n"), "apply", "-f", "-"));
+    const names = manifests.map((manifest) => (parse(manifest) as { metadata: { name: string } }).metadata.name);
+    await Promise.all(names.map((name) => this.ready(name)));
+    return names.map((name) => new Subject(this.router, name, this.token));
+  }
+
+  async ready(name: string): Promise<void> {
+    expectSuccess(await this.box.run("wait", `sandbox/${name}`, "--for=condition=Ready", "--timeout=60s"));
+  }
+
+  /** A claim named `mine` is bound; its pool has made up for it. */
+  claimed(): Promise<void> {
+    this.#claimed ??= this.#claim();
+    return this.#claimed;
+  }
+
+  async #claim(): Promise<void> {
+    expectSuccess(await this.box.runWith(poolManifest, "apply", "-f", "-"));
+    expectSuccess(await this.box.run("wait", "sandboxclaim/mine", "--for=condition=Ready", "--timeout=60s"));
+  }
+
+  /** A ready Sandbox of the pool that nobody has claimed. */
+  async poolMember(): Promise<{ readonly name: string; readonly uid: string }> {
+    await this.claimed();
+    const client = await this.client();
+    for (;;) {
+      const { items } = await client.list(sandboxes, { namespace: "default", labelSelector: warmPoolSandboxLabel });
+      const found = items.find(({ status }) => isConditionTrue(status?.conditions, "Ready"));
+      const { name, uid } = found?.metadata ?? {};
+      if (name !== undefined && uid !== undefined) return { name, uid };
+      await sleep(100);
+    }
+  }
+
+  /** A Sandbox named `resting` that somebody has suspended. */
+  async resting(): Promise<void> {
+    const spec = { operatingMode: "Suspended" };
+    expectSuccess(await this.box.runWith(manifest({ name: "resting", runtime: "runc", spec }), "apply", "-f", "-"));
+    const client = await this.client();
+    while ((await client.get(sandboxes, { namespace: "default", name: "resting" })).status === undefined)
+      await sleep(50);
+  }
+
+  /** The administrator's, as the kubeconfig has it. */
+  get token(): string {
+    const config = parse(readFileSync(this.box.kubeconfig, "utf8")) as { users: { user: { token: string } }[] };
+    return config.users[0]?.user.token ?? "";
+  }
+
+  /** As the administrator. */
+  async client(): Promise<Client> {
+    if (this.#client !== undefined) return this.#client;
+    const { access, error } = await loadKubeconfig({ path: this.box.kubeconfig });
+    if (error !== undefined) throw new Error(error);
+    this.#client = createClient(new HttpTransport(access), { fieldManager: "data-plane-tests" });
+    return this.#client;
+  }
+
+  log(): string {
+    return readFileSync(join(this.box.dataDir, "box.log"), "utf8");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client?.close();
+    await this.box[Symbol.asyncDispose]();
+  }
+}
+
+function expectSuccess({ code, stdout, stderr }: Outcome): void {
+  if (code !== 0) throw new Error(`${stdout}${stderr}`);
+}
+
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer(), createServer()] as const;
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) => {
+          server.once("error", reject);
+          server.listen(0, "127.0.0.1", () => resolve((server.address() as { port: number }).port));
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return [ports[0] ?? 0, ports[1] ?? 0];
+}

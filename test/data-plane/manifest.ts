@@ -1,0 +1,73 @@
+import { readFileSync } from "node:fs";
+
+const workload = readFileSync(`${import.meta.dirname}/workload.py`, "utf8");
+
+export interface Wanted {
+  readonly name: string;
+  readonly runtime: "runc" | "gvisor";
+  /** Beside what every one of them has. */
+  readonly spec?: object;
+}
+
+/** A Sandbox with the daemon inside and a server of its own on port 8000. JSON is YAML. */
+export function manifest({ name, runtime, spec = {} }: Wanted): string {
+  const container = {
+    name: "main",
+    image: "host",
+    command: ["python3", "-c", workload],
+    env: [
+      { name: "SANDBOX_COLOUR", value: "green" },
+      { name: "SANDBOX_API_KEY", value: "hidden" },
+      { name: "COLOUR", value: "red" },
+      { name: "SANDBOXD_SANDBOX_NAME", value: name },
+    ],
+    readinessProbe: { tcpSocket: { port: 8000 }, periodSeconds: 1 },
+  };
+  return JSON.stringify({
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name },
+    spec: {
+      runtime: "Injected",
+      // Only the use of a Sandbox that could fall asleep is recorded; an hour never passes here.
+      idlePolicy: { suspendAfterSeconds: 3600 },
+      ...spec,
+      podTemplate: { spec: { runtimeClassName: runtime, terminationGracePeriodSeconds: 3, containers: [container] } },
+    },
+  });
+}
+
+const extensions = "extensions.agents.x-k8s.io/v1beta1";
+
+/** A pool of servers, and a claim that takes one of them. */
+export const poolManifest: string = [
+  {
+    apiVersion: extensions,
+    kind: "SandboxTemplate",
+    metadata: { name: "plain" },
+    spec: {
+      podTemplate: {
+        spec: {
+          runtimeClassName: "runc",
+          containers: [
+            {
+              name: "main",
+              image: "host",
+              command: ["python3", "-c", workload],
+              readinessProbe: { tcpSocket: { port: 8000 }, periodSeconds: 1 },
+            },
+          ],
+        },
+      },
+    },
+  },
+  {
+    apiVersion: extensions,
+    kind: "SandboxWarmPool",
+    metadata: { name: "warm" },
+    spec: { replicas: 1, sandboxTemplateRef: { name: "plain" } },
+  },
+  { apiVersion: extensions, kind: "SandboxClaim", metadata: { name: "mine" }, spec: { warmPoolRef: { name: "warm" } } },
+]
+  .map((object) => JSON.stringify(object))
+  .join("\n---\n");
