@@ -107,6 +107,8 @@ export async function openMachine(
     defaults: { ...resourceDefaults, ...settings.defaults, ...options.defaults },
     rules: {
       runtimes: [...runtimes.present.keys()],
+      defaultRuntime: runtimes.default,
+      ownUsers: [...runtimes.present.values()].filter((one) => one.sharesSandbox).map(({ name }) => name),
       allow: { privileged: false, hostPaths: [], ...settings.allow, ...options.allow },
       backoff: options.backoff ?? kubeletBackoff,
     },

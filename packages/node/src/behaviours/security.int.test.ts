@@ -1,5 +1,9 @@
+import { readlink } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { layoutOf } from "../layout.ts";
+import { podRecords } from "../pod/record.ts";
 import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
+import { isReady } from "../testing/test-api.ts";
 import { isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
 import { type OneShot, podOf, testOneShots } from "./one-shot.ts";
 
@@ -119,6 +123,21 @@ describe.skipIf(cannotRun)("what a container may do", () => {
     expect(statusOf(pod)?.state?.terminated).toMatchObject({ exitCode: 137, reason: "OOMKilled" });
     await box.remove("hungry");
   });
+
+  test.runIf(testedRuntimes.includes("gvisor"))(
+    "users that are not the machine's, where a sandbox has its own",
+    async () => {
+      const containers = [{ name: "main", image: "host", command: ["sleep", "infinity"] }];
+      await box.create("own-users", { spec: { runtimeClassName: "gvisor", hostUsers: false, containers } });
+      const { metadata } = await box.api.until("own-users", isReady);
+      expect(await box.shell("own-users", "id -u")).toBe("0");
+      const record = await podRecords(layoutOf(box.dataDir)).read(metadata?.uid ?? "");
+      const namespaceOf = (pid: number | string): Promise<string> => readlink(`/proc/${pid}/ns/user`);
+      const pid = record?.containers["main"]?.run?.process.pid ?? "self";
+      expect(await namespaceOf(pid)).not.toBe(await namespaceOf("self"));
+      await box.remove("own-users");
+    },
+  );
 
   test("an image that would run as root is refused where root is forbidden", async () => {
     const main = { securityContext: { runAsNonRoot: true } };

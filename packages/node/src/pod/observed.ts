@@ -31,6 +31,10 @@ export interface Allowances {
 export interface NodeRules {
   /** What `runtimeClassName` may name. */
   readonly runtimes: readonly string[];
+  /** For Pods that name none. */
+  readonly defaultRuntime: string;
+  /** The runtimes among them under which no user of a container is one of the machine's. */
+  readonly ownUsers: readonly string[];
   readonly allow: Allowances;
   readonly backoff: BackoffPolicy;
 }

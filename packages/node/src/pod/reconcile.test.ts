@@ -15,6 +15,8 @@ const pod: Pod = {
 };
 const rules: NodeRules = {
   runtimes: ["runc"],
+  defaultRuntime: "runc",
+  ownUsers: ["gvisor"],
   allow: { privileged: false, hostPaths: [] },
   backoff: kubeletBackoff,
 };

@@ -15,13 +15,27 @@ function podOf(spec: Fields, container: Fields = {}, uid = "5f1c2d3e-0000-4000-8
 }
 
 const rules: NodeRules = {
-  runtimes: ["runc"],
+  runtimes: ["runc", "gvisor"],
+  defaultRuntime: "runc",
+  ownUsers: ["gvisor"],
   allow: { privileged: false, hostPaths: [] },
   backoff: kubeletBackoff,
 };
 
 const refusal = (pod: Pod, allow = rules.allow): string | undefined =>
   unsupportedField(pod, { ...rules, allow })?.message.replace('Cannot run Pod "n/p": ', "");
+
+test.for([
+  ["with a kernel of its own", { hostUsers: false, runtimeClassName: "gvisor" }, undefined],
+  [
+    "with the machine's kernel",
+    { hostUsers: false },
+    'spec.hostUsers: false is not supported by this node with runtime "runc"; it is with gvisor',
+  ],
+  ["that does not ask for it", { hostUsers: true }, undefined],
+] as const)("users of its own for a Pod %s", ([, spec, expected]) => {
+  expect(refusal(podOf(spec))).toBe(expected);
+});
 
 describe("unsupportedField() accepts", () => {
   test.for([

@@ -56,7 +56,7 @@ function specRule({ runtimes, allow }: NodeRules): Rule {
     hostIPC: off,
     hostNetwork: off,
     hostPID: off,
-    hostUsers: oneOf(true),
+    hostUsers: flag,
     hostname: label,
     os: object({ name: oneOf("linux") }),
     restartPolicy: oneOf("Always", "OnFailure", "Never"),
@@ -86,7 +86,7 @@ function specRule({ runtimes, allow }: NodeRules): Rule {
 /** Why this node cannot run a Pod as it is written, or undefined. The first field in question is named by its path. */
 export function unsupportedField(pod: Pod, rules: NodeRules): Problem | undefined {
   const refusal = isSafeUid(pod.metadata?.uid ?? "")
-    ? (specRule(rules)(pod.spec ?? {}, "spec") ?? inconsistency(pod))
+    ? (specRule(rules)(pod.spec ?? {}, "spec") ?? usersProblem(pod, rules) ?? inconsistency(pod))
     : refuse("metadata.uid", "is not a UID");
   return refusal === undefined ? undefined : { reason: "CreateContainerConfigError", message: wording(pod, refusal) };
 }
@@ -104,6 +104,14 @@ export function unsupportedEphemeral(pod: Pod, name: string, { allow }: NodeRule
 
 function wording({ metadata }: Pod, { path, message }: Refusal): string {
   return `Cannot run Pod "${metadata?.namespace}/${metadata?.name}": ${path}: ${message}`;
+}
+
+/** A sandbox with a kernel of its own has users of its own; elsewhere root of a container is the machine's, with fewer rights. */
+function usersProblem({ spec }: Pod, { defaultRuntime, ownUsers }: NodeRules): Refusal | undefined {
+  const runtime = spec?.runtimeClassName ?? defaultRuntime;
+  if (spec?.hostUsers !== false || ownUsers.includes(runtime)) return undefined;
+  const others = ownUsers.length > 0 ? `; it is with ${ownUsers.join(", ")}` : "";
+  return refuse("spec.hostUsers", `false is not supported by this node with runtime "${runtime}"${others}`);
 }
 
 /** What single fields cannot tell. */
