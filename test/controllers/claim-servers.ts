@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createApiServer } from "@agent-sandbox/apiserver";
 import {
   createClient,
@@ -7,6 +9,7 @@ import {
   type Resource,
   type Transport,
 } from "@agent-sandbox/kube";
+import { parseAllDocuments } from "yaml";
 import { installCrds } from "../kube-apiserver/install-crds.ts";
 import { startKubernetes } from "../kube-apiserver/start.ts";
 
@@ -18,47 +21,13 @@ export interface ClaimServer extends AsyncDisposable {
 
 const user = "agent-sandbox-controllers";
 
-/** All that the four controllers may do. */
-const rules = [
-  {
-    apiGroups: ["agents.x-k8s.io"],
-    resources: ["sandboxes"],
-    verbs: ["get", "list", "watch", "create", "patch", "delete"],
-  },
-  { apiGroups: ["agents.x-k8s.io"], resources: ["sandboxes/status"], verbs: ["patch"] },
-  { apiGroups: ["agents.x-k8s.io"], resources: ["sandboxes/finalizers"], verbs: ["update"] },
-  {
-    apiGroups: ["extensions.agents.x-k8s.io"],
-    resources: ["sandboxclaims"],
-    verbs: ["get", "list", "watch", "patch", "delete"],
-  },
-  { apiGroups: ["extensions.agents.x-k8s.io"], resources: ["sandboxwarmpools"], verbs: ["get", "list", "watch"] },
-  {
-    apiGroups: ["extensions.agents.x-k8s.io"],
-    resources: ["sandboxtemplates"],
-    verbs: ["get", "list", "watch", "patch"],
-  },
-  {
-    apiGroups: ["extensions.agents.x-k8s.io"],
-    resources: ["sandboxclaims/status", "sandboxwarmpools/status"],
-    verbs: ["patch"],
-  },
-  // For blockOwnerDeletion on what they own.
-  {
-    apiGroups: ["extensions.agents.x-k8s.io"],
-    resources: ["sandboxclaims/finalizers", "sandboxwarmpools/finalizers", "sandboxtemplates/finalizers"],
-    verbs: ["update"],
-  },
-  {
-    apiGroups: ["networking.k8s.io"],
-    resources: ["networkpolicies"],
-    verbs: ["get", "list", "watch", "create", "patch", "delete"],
-  },
-  { apiGroups: [""], resources: ["pods", "services"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
-  { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get", "list", "watch", "create", "patch"] },
-  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create"] },
-  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
-];
+/** What our manifests let the manager do. */
+function grantedRules(): unknown {
+  const path = join(import.meta.dirname, "../../deploy/manager-rbac.yaml");
+  const documents = parseAllDocuments(readFileSync(path, "utf8")).map((each) => each.toJS() as KubeObject);
+  const role = documents.find(({ kind }) => kind === "ClusterRole") as KubeObject & { readonly rules: unknown };
+  return role.rules;
+}
 
 export async function startEmbedded(): Promise<ClaimServer> {
   await using undo = new AsyncDisposableStack();
@@ -103,7 +72,7 @@ const rbac = (kind: string, plural: string): Resource => ({
 async function grant(admin: Transport): Promise<void> {
   const client = createClient(admin);
   const name = "agent-sandbox-controllers";
-  await client.create(rbac("ClusterRole", "clusterroles"), { metadata: { name }, rules } as KubeObject);
+  await client.create(rbac("ClusterRole", "clusterroles"), { metadata: { name }, rules: grantedRules() } as KubeObject);
   const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }];
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
   await client.create(rbac("ClusterRoleBinding", "clusterrolebindings"), {

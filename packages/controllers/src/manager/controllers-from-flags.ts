@@ -1,3 +1,4 @@
+import type { InjectedRuntime } from "../sandbox/settings.ts";
 import type { ControllersOptions } from "../start-controllers.ts";
 import type { ManagerFlags } from "./flag-table.ts";
 
@@ -8,7 +9,11 @@ export function controllersFromFlags(
 ): Omit<ControllersOptions, "client" | "log" | "instance"> {
   return {
     extensions: flags.extensions,
-    settings: { clusterDomain: flags["cluster-domain"], writeBehindMs: flags["sandbox-write-behind-window"] },
+    settings: {
+      clusterDomain: flags["cluster-domain"],
+      writeBehindMs: flags["sandbox-write-behind-window"],
+      runtime: runtimeFrom(flags),
+    },
     workers: {
       sandbox: flags["sandbox-concurrent-workers"],
       sandboxclaim: flags["sandbox-claim-concurrent-workers"],
@@ -30,4 +35,10 @@ export function controllersFromFlags(
     claimEvents: !flags["disable-claim-events"],
     onlyLabelledChildren: flags["cache-label-selectors"],
   };
+}
+
+function runtimeFrom(flags: ManagerFlags): InjectedRuntime | undefined {
+  const image = flags["runtime-image"];
+  const delivery = flags["runtime-delivery"] === "ImageVolume" ? "ImageVolume" : "InitContainer";
+  return image === "" ? undefined : { image, delivery };
 }

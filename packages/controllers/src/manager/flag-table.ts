@@ -23,6 +23,8 @@ export interface ManagerFlags {
   readonly extensions: boolean;
   readonly "watch-namespaces": readonly string[];
   readonly "cluster-domain": string;
+  readonly "runtime-image": string;
+  readonly "runtime-delivery": string;
   readonly "leader-elect": boolean;
   readonly "leader-election-namespace": string;
   readonly "metrics-bind-address": string;
@@ -74,6 +76,11 @@ export const flagTable: { readonly [Name in FlagName]: FlagRow<ManagerFlags[Name
   extensions: boolean(false, "serve claims, templates and pools too"),
   "watch-namespaces": list("only these namespaces, separated by commas; all when empty"),
   "cluster-domain": text("cluster.local", "the cluster's DNS domain"),
+  "runtime-image": text(
+    "",
+    "the image of sandboxd, for Sandboxes with runtime: Injected; those are refused when empty",
+  ),
+  "runtime-delivery": text("InitContainer", "InitContainer, or ImageVolume where nodes can mount images"),
   "leader-elect": boolean(true, "work only while holding the lease"),
   "leader-election-namespace": text("", "where the lease is; the manager's own namespace when empty"),
   "metrics-bind-address": text(":8080", "where metrics are served; 0: nowhere"),

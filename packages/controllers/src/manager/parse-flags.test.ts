@@ -58,6 +58,8 @@ describe("parseFlags()", () => {
     ["--webhook-cert-name= ", "must not be blank"],
     ["--watch-namespaces=Default", "want namespaces"],
     ["--zap-log-level=loud", "want debug"],
+    ["--runtime-delivery=Pigeon", "want InitContainer or ImageVolume"],
+    ["--runtime-image=two words", "want an image"],
   ] as const)("refuses %s", ([word, reason]) => {
     expect(parseFlags([word])).toEqual({ error: expect.stringContaining(reason) });
   });

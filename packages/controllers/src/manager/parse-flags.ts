@@ -86,6 +86,7 @@ const notNegative: readonly FlagName[] = [
   "sandbox-warm-pool-replenish-delay",
   "sandbox-write-behind-window",
 ];
+const deliveries: readonly string[] = ["InitContainer", "ImageVolume"];
 const levels: readonly string[] = ["", "debug", "info", "warn", "error"];
 
 function refuse(flags: ManagerFlags): string | undefined {
@@ -100,6 +101,11 @@ function refuse(flags: ManagerFlags): string | undefined {
   for (const name of ["webhook-cert-name", "webhook-key-name"] as const) {
     if (flags[name].trim() === "") return `Cannot use --${name}: it must not be blank`;
   }
+  const delivery = flags["runtime-delivery"];
+  if (!deliveries.includes(delivery)) {
+    return `Cannot use --runtime-delivery=${delivery}: want ${deliveries.join(" or ")}`;
+  }
+  if (/\s/.test(flags["runtime-image"])) return `Cannot use --runtime-image="${flags["runtime-image"]}": want an image`;
   const level = flags["zap-log-level"];
   if (!levels.includes(level)) return `Cannot use --zap-log-level=${level}: want debug, info, warn or error`;
   return undefined;

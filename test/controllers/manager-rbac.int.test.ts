@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  isConditionTrue,
+  type Pod,
+  type SandboxClaim,
+  sandboxClaims,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from "@agent-sandbox/api";
+import { podCache, pods, secrets } from "@agent-sandbox/controllers";
+import {
+  type Client,
+  createClient,
+  HttpTransport,
+  type Informer,
+  Informers,
+  keyOf,
+  loadKubeconfig,
+} from "@agent-sandbox/kube";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { installCrds } from "../kube-apiserver/install-crds.ts";
+import { type Kubernetes, startKubernetes } from "../kube-apiserver/start.ts";
+import { ManagerProcess } from "./manager-process.ts";
+import { startPodFaker } from "./pod-faker.ts";
+
+const home = "agent-sandbox-system";
+const account = "agent-sandbox-controller";
+const image = "registry.example/sandboxd:1";
+const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
+
+const owned = new AsyncDisposableStack();
+let kubernetes: Kubernetes;
+let client: Client;
+let claims: Informer<SandboxClaim>;
+let podsSeen: Informer<Pod>;
+let folder: string;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  folder = owned.adopt(mkdtempSync(join(tmpdir(), "rbac-")), (path) => rmSync(path, { recursive: true }));
+  kubernetes = owned.use(await startKubernetes({ controllers: [] }));
+  await installCrds(kubernetes);
+  const { access, error } = await loadKubeconfig({ path: kubernetes.admin.kubeconfig });
+  if (access === undefined) throw new Error(error);
+  client = owned.adopt(createClient(new HttpTransport(access)), (open) => open.close());
+  const informers = owned.use(new Informers({ client }));
+  owned.use(startPodFaker({ client, informers }));
+  claims = informers.get(sandboxClaims);
+  podsSeen = podCache(informers);
+  for (const name of [home, "one", "two", "three"]) await kubectl("create", "namespace", name);
+  await apply("manager-account.yaml");
+  kubeconfig = join(folder, "kubeconfig");
+  writeFileSync(kubeconfig, kubeconfigWith(await kubectl("create", "token", account, "-n", home)), { mode: 0o600 });
+}, 120_000);
+afterAll(() => owned.disposeAsync());
+
+function kubeconfigWith(token: string): string {
+  const cluster = { server: kubernetes.url, "certificate-authority": kubernetes.authority.certificate };
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "test", cluster }],
+    users: [{ name: account, user: { token: token.trim() } }],
+    contexts: [{ name: "test", context: { cluster: "test", user: account } }],
+    "current-context": "test",
+  });
+}
+
+async function kubectl(...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await kubernetes.kubectl(words);
+  expect([code, stderr]).toEqual([0, ""]);
+  return stdout;
+}
+
+function apply(manifest: string, ...words: string[]): Promise<string> {
+  return kubectl("apply", "-f", join(import.meta.dirname, "../../deploy", manifest), ...words);
+}
+
+/** Each asks for the daemon in its Sandboxes, so that Secrets are made too. */
+async function createPool(namespace: string): Promise<void> {
+  const metadata = { name: "pool", namespace };
+  const podTemplate = { spec: { containers: [{ name: "c", image: "host", command: ["sleep", "1d"] }] } };
+  const spec = { podTemplate, runtime: "Injected", service: true } as const;
+  await client.create(sandboxTemplates, { apiVersion, kind: "SandboxTemplate", metadata, spec });
+  const pool = { replicas: 1, sandboxTemplateRef: { name: "pool" } };
+  await client.create(sandboxWarmPools, { apiVersion, kind: "SandboxWarmPool", metadata, spec: pool });
+}
+
+async function claimIn(namespace: string): Promise<SandboxClaim> {
+  const spec = { warmPoolRef: { name: "pool" } };
+  const metadata = { name: "claim", namespace };
+  await client.create(sandboxClaims, { apiVersion, kind: "SandboxClaim", metadata, spec });
+  const { promise, resolve } = Promise.withResolvers<SandboxClaim>();
+  using _ = claims.subscribe(() => {
+    const claim = claims.get(keyOf(metadata));
+    if (claim !== undefined && isConditionTrue(claim.status?.conditions, "Ready")) resolve(claim);
+  });
+  return await promise;
+}
+
+function startManager(...flags: string[]): ManagerProcess {
+  const own = [`--leader-election-namespace=${home}`, `--runtime-image=${image}`, `--webhook-cert-dir=${folder}`];
+  return new ManagerProcess(kubeconfig, [...own, ...flags]);
+}
+
+/** Lines that tell of something it may not do, or could not do for any other reason. */
+function troubleOf({ lines }: ManagerProcess): unknown[] {
+  return lines.filter(({ level }) => Number(level) >= 40);
+}
+
+test("manager-rbac.yaml lets the manager serve every namespace, and manager-runtime-rbac.yaml inject the daemon", async () => {
+  await apply("manager-rbac.yaml");
+  await apply("manager-runtime-rbac.yaml");
+  await createPool("one");
+  await using manager = startManager();
+  const { status } = await claimIn("one");
+  const name = status?.sandbox?.name ?? "";
+  const { spec } = await client.get(pods, { namespace: "one", name });
+  expect(spec?.initContainers).toMatchObject([{ image }]);
+  await expect(client.get(secrets, { namespace: "one", name: `${name}-runtime` })).resolves.toMatchObject({});
+  await expect(client.get(secrets, { namespace: home, name: "agent-sandbox-webhook-certs" })).resolves.toMatchObject(
+    {},
+  );
+  expect(await manager.stop()).toBe(0);
+  expect(troubleOf(manager)).toEqual([]);
+}, 60_000);
+
+test("manager-namespace-rbac.yaml lets it serve that namespace and touch nothing beyond", async () => {
+  for (const manifest of ["manager-rbac.yaml", "manager-runtime-rbac.yaml"]) {
+    await kubectl("delete", "-f", join(import.meta.dirname, "../../deploy", manifest));
+  }
+  await apply("manager-namespace-rbac.yaml", "-n", "two");
+  await createPool("two");
+  await createPool("three");
+  await using manager = startManager("--watch-namespaces=two", "--enable-webhook=false");
+  await claimIn("two");
+  expect(await manager.stop()).toBe(0);
+  expect(troubleOf(manager)).toEqual([]);
+  expect(podsSeen.list().filter(({ metadata }) => metadata?.namespace === "three")).toEqual([]);
+}, 60_000);
