@@ -87,7 +87,7 @@ export async function openMachine(
     }),
     detectCgroups(),
     // A missing program is told now, and not by the first Pod that needs it.
-    Promise.all(["conmon", "ip", "nft", "mount", "umount", "find"].map((name) => findProgram(name))),
+    Promise.all(["conmon", "ip", "nsenter", "nft", "mount", "umount", "find"].map((name) => findProgram(name))),
   ]);
   const records = podRecords(layout);
   const network = await openPodNetwork({ layout, subnet: options.subnet ?? settings.subnet });

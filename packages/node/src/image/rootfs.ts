@@ -11,10 +11,16 @@ export interface WritableLayer {
   readonly work: string;
 }
 
-/** Joins an image's layers with the container's own. Already there: nothing to do. */
-export async function mountRootfs(image: Image, { rootfs }: ContainerPaths, layer: WritableLayer): Promise<void> {
-  if ((await mountsUnder(rootfs)).includes(rootfs)) return;
-  const { upper, work } = layer;
+/** Joins an image's layers with the container's own, where that has not been done before. */
+export async function mountRootfs(image: Image, paths: ContainerPaths, layer: WritableLayer): Promise<void> {
+  if (!(await mountsUnder(paths.rootfs)).includes(paths.rootfs)) await mountNewRootfs(image, paths, layer);
+}
+
+export async function mountNewRootfs(
+  image: Image,
+  { rootfs }: ContainerPaths,
+  { upper, work }: WritableLayer,
+): Promise<void> {
   await Promise.all([upper, work, rootfs].map((folder) => mkdir(folder, { recursive: true, mode: 0o755 })));
   await mountOverlay(rootfs, { lower: image.layers, upper, work });
 }

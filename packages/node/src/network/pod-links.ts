@@ -71,16 +71,12 @@ export class PodLinks {
   async #link(netns: string, address: string): Promise<void> {
     const { bridge, gateway, interfaceOf } = this.#options;
     const name = interfaceOf(address);
+    await runIp([
+      `netns add ${netns}`,
+      `link add ${name} type veth peer name eth0 address ${hardwareOf(address)} netns ${netns}`,
+      `link set ${name} master ${bridge} up`,
+    ]);
     await runIp(
-      [],
-      [
-        `netns add ${netns}`,
-        `link add ${name} type veth peer name eth0 address ${hardwareOf(address)} netns ${netns}`,
-        `link set ${name} master ${bridge} up`,
-      ],
-    );
-    await runIp(
-      ["-n", netns],
       [
         "link set lo up",
         `addr add ${address}/32 dev eth0`,
@@ -88,6 +84,7 @@ export class PodLinks {
         `route add ${gateway} dev eth0 scope link`,
         `route add default via ${gateway} dev eth0`,
       ],
+      netns,
     );
   }
 }

@@ -94,7 +94,7 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
       namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),
       interfaces: (await namesIn("/sys/class/net")).filter((name) => name.startsWith(layout.vethPrefix)),
     }),
-    removeInterface: (name) => runIp([], [`link del ${name}`]),
+    removeInterface: (name) => runIp([`link del ${name}`]),
     remove: async () => {
       await tryCommand("ip", ["link", "del", layout.bridge]);
       await tryCommand("nft", ["delete", "table", "inet", layout.firewallTable]);
@@ -166,14 +166,11 @@ async function makeBridge(layout: Layout, gateway: string, prefix: number): Prom
   const exists = existsSync(`/sys/class/net/${bridge}`);
   // A hardware address of its own: else it changes with every port that comes and goes, and Pods lose their neighbour.
   const hardware = `02:a5:${id.match(/../g)?.join(":")}`;
-  await runIp(
-    [],
-    [
-      ...(exists ? [] : [`link add ${bridge} address ${hardware} type bridge forward_delay 0`]),
-      `addr replace ${gateway}/${prefix} dev ${bridge}`,
-      `link set ${bridge} up`,
-    ],
-  );
+  await runIp([
+    ...(exists ? [] : [`link add ${bridge} address ${hardware} type bridge forward_delay 0`]),
+    `addr replace ${gateway}/${prefix} dev ${bridge}`,
+    `link set ${bridge} up`,
+  ]);
   await startForwarding(layout);
   // A Pod reaches others by way of the machine alone: nobody tells it of a shorter way that it cannot go.
   await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/send_redirects`, "0");

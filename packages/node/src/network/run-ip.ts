@@ -1,8 +1,13 @@
 import { type CommandResult, runCommand, tryCommand } from "../system/run-command.ts";
 
-/** Runs commands of `ip` one after the other, in one process; the first that fails is the last. */
-export async function runIp(options: readonly string[], lines: readonly string[]): Promise<void> {
-  await runCommand("ip", [...options, "-batch", "-"], { input: batch(lines) });
+/**
+ * Runs commands of `ip` one after the other, in one process; the first that fails is the last. In a network namespace by
+ * `nsenter`: `ip` itself would copy all mounts of the machine first, and hold up whoever mounts something.
+ */
+export async function runIp(lines: readonly string[], netns?: string): Promise<void> {
+  const within = netns === undefined ? [] : ["nsenter", `--net=/run/netns/${netns}`];
+  const [program, ...args] = [...within, "ip", "-batch", "-"];
+  await runCommand(program, args, { input: batch(lines) });
 }
 
 /** Runs all of them, whatever becomes of those before. */

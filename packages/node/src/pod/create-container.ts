@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { arch, release } from "node:os";
 import { join } from "node:path";
 import type { Image } from "../image/image-store.ts";
-import { mountRootfs, type WritableLayer } from "../image/rootfs.ts";
+import { mountNewRootfs, mountRootfs, type WritableLayer } from "../image/rootfs.ts";
 import { type ContainerPaths, containerId, containerPaths, logPath, messagePath, podPaths } from "../layout.ts";
 import { type BundleInput, buildSpec } from "../oci/build-spec.ts";
 import { createMonitored, endMonitor } from "../runtime/monitor.ts";
@@ -75,8 +75,12 @@ function withRun({ failure, ...kept }: ContainerRecord, run: Run): ContainerReco
 }
 
 async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: OciRuntime): Promise<void> {
-  await clearBundle(paths, creation.kept.attempt);
-  await mountRootfs(creation.image, paths, creation.layer ?? paths);
+  const { image, record, name, kept, layer = paths } = creation;
+  const isNew = record.containers[name] === undefined;
+  if (!isNew) await clearBundle(paths, kept.attempt);
+  const folders = [paths.bundle, paths.logs, paths.messages];
+  await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
+  await (isNew ? mountNewRootfs : mountRootfs)(image, paths, layer);
   const spec = specFor(creation, paths, await creation.content(paths));
   await writeFile(join(paths.bundle, "config.json"), JSON.stringify(runtime.adaptSpec(spec)));
 }
@@ -85,8 +89,6 @@ async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: O
 async function clearBundle(paths: ContainerPaths, attempt: number): Promise<void> {
   await unmount(await mountsUnder(paths.subPaths));
   await Promise.all([paths.bundle, paths.subPaths].map((folder) => rm(folder, { recursive: true, force: true })));
-  for (const folder of [paths.bundle, paths.logs, paths.messages])
-    await mkdir(folder, { recursive: true, mode: 0o700 });
   // What the run before said stays for those who want to know why it ended.
   await rm(logPath(paths, attempt - 2), { force: true });
   await rm(messagePath(paths, attempt - 2), { force: true });

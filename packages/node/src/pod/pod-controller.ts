@@ -166,6 +166,7 @@ export class PodController implements AsyncDisposable {
           this.#tell(pod, { type: "Warning", reason: eventReasons[reason] ?? "Failed", text: message }),
         now: machine.now,
       });
+      await machine.records.keep(uid);
       const afterMs = wakeAt === undefined ? undefined : Math.max(0, wakeAt - machine.now());
       return { requeueAfterMs: afterMs === undefined ? undefined : Math.min(longestWaitMs, afterMs) };
     } catch (error) {

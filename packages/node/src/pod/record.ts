@@ -124,7 +124,10 @@ export interface PodRecord {
 export interface PodRecords {
   read(uid: string): Promise<PodRecord | undefined>;
   create(record: PodRecord): Promise<void>;
-  /** Waits for the disk with what was created: a Pod's files outlive the power. What later ones describe does not. */
+  /**
+   * Waits for the disk with what was created since: a Pod's files outlive the power. Once it runs is soon enough, and does
+   * not hold up the start; what later writes describe does not outlive anything.
+   */
   keep(uid: string): Promise<void>;
   write(record: PodRecord): Promise<void>;
   /** Removes the Pod's whole folder. */
@@ -136,6 +139,7 @@ export interface PodRecords {
 export function podRecords(layout: Layout): PodRecords {
   const read = async (uid: string): Promise<PodRecord | undefined> => {
     const value = (await readJson(podPaths(layout, uid).record)) as PodRecord | undefined;
+  const unkept = new Set<string>();
     return value?.version === 1 && value.uid === uid ? value : undefined;
   };
   return {
@@ -145,9 +149,17 @@ export function podRecords(layout: Layout): PodRecords {
       await mkdir(paths.dir, { recursive: true, mode: 0o700 });
       await writeJson(paths.record, record);
     },
-    keep: (uid) => syncFile(podPaths(layout, uid).record),
+      unkept.add(record.uid);
+    },
+    keep: async (uid) => {
+      if (!unkept.has(uid)) return;
+      await syncFile(podPaths(layout, uid).record);
+      unkept.delete(uid);
     write: (record) => writeJson(podPaths(layout, record.uid).record, record),
-    remove: (uid) => removeTree(podPaths(layout, uid).dir),
+    remove: async (uid) => {
+      unkept.delete(uid);
+      await removeTree(podPaths(layout, uid).dir);
+    },
     list: async () => {
       const found = new Map<string, PodRecord | undefined>();
       for (const uid of await namesIn(layout.podsDir)) {

@@ -34,7 +34,7 @@ export async function setUp(effects: Effects, pod: Pod, before: PodRecord | unde
   // Whoever waits for it is told what went wrong.
   network.attach(podPaths(machine.layout, record.uid).netns, record.address).catch(() => undefined);
   const filling = fillVolumes(effects, pod, record);
-  await allThrough([records.keep(record.uid), writeEtc(machine, pod, record), filling]);
+  await allThrough([writeEtc(machine, pod, record), filling]);
   await records.write({ ...record, ...(await filling), prepared: true });
 }
 

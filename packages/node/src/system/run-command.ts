@@ -18,6 +18,7 @@ const packageByProgram: Readonly<Record<string, string>> = {
   skopeo: "skopeo",
   prlimit: "util-linux",
   unshare: "util-linux",
+  nsenter: "util-linux",
 };
 
 export interface CommandOptions {
