@@ -424,3 +424,21 @@ describe("callers that break off", () => {
     expect(await promise).toBe("cut off");
   });
 });
+
+test("a connection on which nothing has come is over when either side leaves", async () => {
+  const patient = await cluster.router({ headMs: 600_000, shutdownMs: 600_000 });
+  const silent = async (): Promise<Socket> => {
+    const socket = connect({ host: "127.0.0.1", port: patient.address?.port ?? 0, allowHalfOpen: true });
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    return socket.resume();
+  };
+  const [hangsUp, stays] = [await silent(), await silent()];
+  hangsUp.end();
+  await once(hangsUp, "close");
+  expect([hangsUp.destroyed, stays.destroyed]).toEqual([true, false]);
+  await patient[Symbol.asyncDispose]();
+  stays.end();
+  await once(stays, "close");
+  expect(stays.destroyed).toBe(true);
+});

@@ -18,7 +18,6 @@ export interface ProtocolOptions {
 /** The first bytes of HTTP/2 over a plain connection (RFC 9113, 3.4). */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** Speaks HTTP/1.1 and HTTP/2 on connections that others accept. */
 /** How often callers are looked at that take too long. */
 const sweepMs = 500;
 
@@ -27,6 +26,8 @@ export class Protocols {
   readonly #options: ProtocolOptions;
   readonly #deadlines = new Deadlines(sweepMs);
   readonly #connections = new Set<CallerConnection>();
+  /** Nothing has come on them yet. */
+  readonly #silent = new Set<Socket>();
   readonly #http2: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
 
@@ -43,15 +44,22 @@ export class Protocols {
   /** By what the caller says first: it is one or the other. */
   accept(socket: Socket): void {
     socket.on("error", () => undefined);
-    const tooSlow = (): void => void socket.destroy();
-    socket.setTimeout(this.#options.headMs, tooSlow);
+    const forget = (): void => void this.#silent.delete(socket);
+    const leave = (): void => void socket.destroy();
+    this.#silent.add(socket);
+    socket.once("close", forget);
+    socket.setTimeout(this.#options.headMs, leave);
+    // Half a connection is of use only to one who has asked for something.
+    socket.once("end", leave);
     const decide = (): void => {
       const first = socket.read() as Buffer | null;
       if (first === null) {
         if (!socket.readableEnded && !socket.destroyed) socket.once("readable", decide);
         return;
       }
-      socket.setTimeout(0, tooSlow);
+      forget();
+      socket.setTimeout(0, leave);
+      socket.off("end", leave);
       socket.unshift(first);
       const isHttp2 = first.subarray(0, preface.length).equals(preface.subarray(0, first.length));
       // Fewer bytes than tell the two apart: HTTP/1.1 has no method "PRI", so its reader will refuse them.
@@ -68,6 +76,7 @@ export class Protocols {
 
   /** Finishes what is under way and takes nothing new on these connections. */
   drain(): void {
+    for (const socket of this.#silent) socket.destroy();
     for (const connection of this.#connections) connection.drain();
     for (const session of this.#sessions) session.close();
   }
