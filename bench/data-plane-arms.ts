@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { mintV1, signingKey } from "@agent-sandbox/router";
+import { type Daemon, startDaemon } from "./data-plane-daemon.ts";
 
 export interface Arm {
   readonly child: ChildProcess;
@@ -11,18 +12,25 @@ export interface Arm {
   readonly port: number;
 }
 
-export interface Arms extends Disposable {
+export interface Arms extends AsyncDisposable {
   readonly backend: Arm;
   readonly splice: Arm;
   readonly router: Arm;
+  /** A second router that has carried nothing yet: what it takes is what it needs. */
+  readonly freshRouter: () => Promise<Arm>;
+  readonly daemon: Daemon;
   /** The headers that bring a request through the router to a sandbox. */
-  headersTo(name: string): Record<string, string>;
+  headersTo(name: string, port?: number): Record<string, string>;
+}
+
+export interface ArmsOptions {
+  readonly sleepers: number;
 }
 
 const secret = "k".repeat(32);
 
 async function start(script: string, ...args: string[]): Promise<Arm> {
-  const execArgv = ["--conditions=source", "--disable-warning=ExperimentalWarning"];
+  const execArgv = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--expose-gc"];
   const stdio = ["ignore", "pipe", "inherit", "ipc"] as const;
   const child = fork(join(import.meta.dirname, script), args, { execArgv, stdio: [...stdio] });
   if (!child.stdout) throw new Error(`Cannot start ${script}: it has no output`);
@@ -32,25 +40,38 @@ async function start(script: string, ...args: string[]): Promise<Arm> {
   throw new Error(`Cannot start ${script}: it ended with code ${child.exitCode} and said nothing`);
 }
 
-/** Client, router or splice, and backend: each a process of its own. */
-export async function startArms({ sleepers }: { readonly sleepers: number }): Promise<Arms> {
-  const backend = await start("data-plane-backend.ts");
-  const splice = await start("data-plane-splice.ts", backend.host, String(backend.port));
-  const router = await start("data-plane-router.ts", backend.host, secret, String(sleepers));
+/** Client, router or splice, and backend: each a process of its own; sandboxd where the sandbox `runner` would be. */
+export async function startArms({ sleepers }: ArmsOptions): Promise<Arms> {
+  await using starting = new AsyncDisposableStack();
+  const owned = (arm: Arm): Arm => {
+    starting.defer(() => void arm.child.kill());
+    return arm;
+  };
+  const backend = owned(await start("data-plane-backend.ts"));
+  const splice = owned(await start("data-plane-splice.ts", backend.host, String(backend.port)));
+  const daemon = starting.use(await startDaemon());
+  const routerOptions = { podIp: backend.host, secret, sleepers, daemonIp: daemon.host, daemonToken: daemon.token };
+  const startRouter = (): Promise<Arm> => start("data-plane-router.ts", JSON.stringify(routerOptions));
+  const router = owned(await startRouter());
   const key = signingKey(secret);
   if ("error" in key) throw new Error(key.error);
+  const stack = starting.move();
   return {
     backend,
     splice,
     router,
-    headersTo: (name) => ({
+    daemon,
+    freshRouter: async () => {
+      const arm = await startRouter();
+      stack.defer(() => void arm.child.kill());
+      return arm;
+    },
+    headersTo: (name, port = backend.port) => ({
       "x-sandbox-id": name,
-      "x-sandbox-port": String(backend.port),
+      "x-sandbox-port": String(port),
       authorization: `Bearer ${mintV1({ ns: "default", name, exp: 4_102_444_800 }, key)}`,
     }),
-    [Symbol.dispose]: () => {
-      for (const { child } of [backend, splice, router]) child.kill();
-    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
@@ -60,6 +81,7 @@ export interface RouterReport {
   readonly rssBytes: number;
 }
 
+/** What a router process tells about itself, after it has thrown away what it can. */
 export async function reportOf({ child }: Arm): Promise<RouterReport> {
   const answered = once(child, "message") as Promise<[RouterReport]>;
   child.send("report");

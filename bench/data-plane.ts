@@ -1,25 +1,33 @@
 /**
- * What the router costs: the same load through the router, through a raw TCP splice, and directly; each process apart.
+ * What the way into a sandbox costs; every part is a process of its own.
  *
- * - `router_ratio_to_splice`: requests per second, 50 connections in a closed loop, a small page, scoped tokens checked.
- * - `*_cpu_micros`: processor time of the router or the splice for one request, which a busy machine disturbs less.
+ * - `router_ratio_to_splice`: requests per second, 50 connections in a closed loop, a small page, scoped tokens checked;
+ *   the same through a raw TCP splice, and directly. `*_cpu_micros`: processor time of each for one request.
  * - `upload_ratio_to_http`, `download_ratio_to_http`: 64 MiB in one request, against the same request to the backend itself.
- * - `websocket_kib`: memory of the router for each of 1,000 idle WebSockets.
+ * - `exec_over_spawn_ms_p50`: a command through the router and sandboxd, less the same command started here.
+ * - `sandboxd_pss_mib`: memory of sandboxd, at rest after those commands.
+ * - `websocket_kib`: memory of a router for each of 1,000 idle WebSockets.
  * - `wake_router_share_ms`: of a request to a sleeping sandbox, what is neither the cluster's nor the backend's time.
  *
- * Runs alternate (ABBA); a ratio is the median of the pairs' ratios.
+ * Arms alternate; a ratio is the median of the rounds' ratios.
  */
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { type Arm, type Arms, cpuMicros, reportOf, startArms } from "./data-plane-arms.ts";
+import { compareExec } from "./data-plane-exec.ts";
 import { type LoadResult, measureLoad } from "./data-plane-load.ts";
 import { download, type Transfer, upload } from "./data-plane-transfer.ts";
+import { measureWakes } from "./data-plane-wake.ts";
 import { type Figures, formatTable, interleave, median, ratioOf, writeResults } from "./report.ts";
 
 const pairs = Number(process.env["BENCH_PAIRS"] ?? 5);
 const seconds = Number(process.env["BENCH_SECONDS"] ?? 4);
 const transferBytes = 64 * 2 ** 20;
 const wakes = 20;
+const commands = 200;
+/** The compiler needs some ten thousand requests to finish with a router. */
+const warmRounds = 4;
 
 type Measured = LoadResult & { readonly cpu: number };
 
@@ -35,37 +43,32 @@ async function load(arms: Arms, arm: Arm): Promise<Measured> {
 }
 
 async function compareLoad(arms: Arms): Promise<Figures> {
-  // The compiler needs some ten thousand requests to finish with the router.
-  for (let warm = 0; warm < 3; warm += 1) await load(arms, arms.router);
-  const direct = await load(arms, arms.backend);
-  const { a: routed, b: spliced } = await interleave(
-    pairs,
-    () => load(arms, arms.router),
-    () => load(arms, arms.splice),
-  );
-  const of = (runs: readonly Measured[], pick: (run: Measured) => number): number =>
-    Math.round(median(runs.map(pick)) * 100) / 100;
-  const rows = (
-    [
-      ["direct", [direct]],
-      ["splice", spliced],
-      ["router", routed],
-    ] as const
-  ).map(([name, runs]) => [
-    name,
-    Math.round(median(runs.map(({ requestsPerSecond }) => requestsPerSecond))),
-    of(runs, ({ p50Ms }) => p50Ms),
-    of(runs, ({ p99Ms }) => p99Ms),
-    Math.round(median(runs.map(({ cpu }) => cpu))),
+  for (let round = 0; round < warmRounds; round += 1) await load(arms, arms.router);
+  const names = ["backend", "splice", "router"] as const;
+  const runs: Record<(typeof names)[number], Measured[]> = { backend: [], splice: [], router: [] };
+  for (let round = 0; round < pairs; round += 1) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) runs[name].push(await load(arms, arms[name]));
+  }
+  const of = (name: (typeof names)[number], pick: (run: Measured) => number): number => median(runs[name].map(pick));
+  const rows = names.map((name) => [
+    name === "backend" ? "direct" : name,
+    Math.round(of(name, ({ requestsPerSecond }) => requestsPerSecond)),
+    of(name, ({ p50Ms }) => p50Ms).toFixed(2),
+    of(name, ({ p99Ms }) => p99Ms).toFixed(2),
+    Math.round(of(name, ({ cpu }) => cpu)),
   ]);
   console.log(`${formatTable(["", "requests/s", "p50 ms", "p99 ms", "processor µs each"], rows)}\n`);
   const rate = ({ requestsPerSecond }: Measured): number => requestsPerSecond;
   return {
-    router_ratio_to_splice: ratioOf(routed.map(rate), spliced.map(rate)).median,
-    router_requests_per_second: median(routed.map(rate)),
-    router_p99_ms: median(routed.map(({ p99Ms }) => p99Ms)),
-    router_cpu_micros: median(routed.map(({ cpu }) => cpu)),
-    splice_cpu_micros: median(spliced.map(({ cpu }) => cpu)),
+    router_ratio_to_splice: ratioOf(runs.router.map(rate), runs.splice.map(rate)).median,
+    router_requests_per_second: of("router", rate),
+    splice_requests_per_second: of("splice", rate),
+    direct_requests_per_second: of("backend", rate),
+    router_p99_ms: of("router", ({ p99Ms }) => p99Ms),
+    splice_p99_ms: of("splice", ({ p99Ms }) => p99Ms),
+    direct_p99_ms: of("backend", ({ p99Ms }) => p99Ms),
+    router_cpu_micros: of("router", ({ cpu }) => cpu),
+    splice_cpu_micros: of("splice", ({ cpu }) => cpu),
   };
 }
 
@@ -74,8 +77,8 @@ async function compareTransfer(arms: Arms, move: (transfer: Transfer) => Promise
     ({ host, port }: Arm) =>
     () =>
       move({ host, port, headers: arms.headersTo("box"), bytes: transferBytes });
-  await through(arms.router)();
-  const { a: routed, b: plain } = await interleave(pairs, through(arms.router), through(arms.backend));
+  for (const arm of [arms.router, arms.backend]) for (let warm = 0; warm < 3; warm += 1) await through(arm)();
+  const { a: routed, b: plain } = await interleave(pairs * 2 + 1, through(arms.router), through(arms.backend));
   console.log(
     `64 MiB ${move.name}: ${Math.round(median(routed))} MiB/s routed, ${Math.round(median(plain))} MiB/s plain`,
   );
@@ -83,50 +86,42 @@ async function compareTransfer(arms: Arms, move: (transfer: Transfer) => Promise
 }
 
 async function holdWebSockets(arms: Arms, count: number): Promise<number> {
-  const before = await reportOf(arms.router);
+  const router = await arms.freshRouter();
+  const open = async (many: number): Promise<WebSocket[]> => {
+    const url = `ws://${router.host}:${router.port}/`;
+    const opened = Array.from({ length: many }, () => new WebSocket(url, { headers: arms.headersTo("box") }));
+    await Promise.all(opened.map((socket) => once(socket, "open")));
+    return opened;
+  };
+  for (const socket of await open(50)) socket.terminate();
+  const before = await reportOf(router);
   const sockets: WebSocket[] = [];
-  for (let opened = 0; opened < count; opened += 50) {
-    const batch = Array.from(
-      { length: 50 },
-      () => new WebSocket(`ws://${arms.router.host}:${arms.router.port}/`, { headers: arms.headersTo("box") }),
-    );
-    await Promise.all(batch.map((socket) => once(socket, "open")));
-    sockets.push(...batch);
-  }
+  while (sockets.length < count) sockets.push(...(await open(50)));
   const [last] = sockets;
   last?.send("echo");
   if (last) await once(last, "message");
-  const after = await reportOf(arms.router);
+  const after = await reportOf(router);
   for (const socket of sockets) socket.terminate();
-  return Math.max(0, after.rssBytes - before.rssBytes) / count / 1024;
+  const kib = (after.rssBytes - before.rssBytes) / count / 1024;
+  console.log(`${count} idle WebSockets: ${kib.toFixed(1)} KiB each\n`);
+  return kib;
 }
 
-/** From the request to the write that wakes, and from the pod's readiness to the answer, less what the answer takes awake. */
-async function measureWake(arms: Arms, index: number): Promise<number> {
-  const machineMs = (): number => Number(process.hrtime.bigint()) / 1e6;
-  const ask = async (name: string): Promise<void> => {
-    const url = `http://${arms.router.host}:${arms.router.port}/`;
-    const answer = await fetch(url, { headers: arms.headersTo(name) });
-    if (answer.status !== 200) throw new Error(`Cannot use the wake: status ${answer.status}: ${await answer.text()}`);
-    await answer.arrayBuffer();
-  };
-  const started = machineMs();
-  await ask(`sleeper-${index}`);
-  const answered = machineMs();
-  const { askedMs, readyMs } = await reportOf(arms.router);
-  return askedMs - started + (answered - readyMs);
+async function restingPssMib({ daemon }: Arms): Promise<number> {
+  await sleep(3000);
+  const mib = daemon.pssMib();
+  console.log(`sandboxd at rest: ${mib.toFixed(1)} MiB\n`);
+  return mib;
 }
 
-using arms = await startArms({ sleepers: wakes + 1 });
-const figures: Record<string, number> = { ...(await compareLoad(arms)) };
-figures["upload_ratio_to_http"] = await compareTransfer(arms, upload);
-figures["download_ratio_to_http"] = await compareTransfer(arms, download);
-figures["websocket_kib"] = await holdWebSockets(arms, 1000);
-await measureWake(arms, wakes);
-const shares: number[] = [];
-for (let index = 0; index < wakes; index += 1) shares.push(await measureWake(arms, index));
-figures["wake_router_share_ms"] = median(shares);
-console.log(
-  `1,000 idle WebSockets: ${figures["websocket_kib"]?.toFixed(1)} KiB each; wake, the router's share: ${median(shares).toFixed(2)} ms`,
-);
-console.log(`\n${writeResults("data-plane", figures)}`);
+await using arms = await startArms({ sleepers: wakes + 1 });
+const figures: Figures = {
+  ...(await compareLoad(arms)),
+  upload_ratio_to_http: await compareTransfer(arms, upload),
+  download_ratio_to_http: await compareTransfer(arms, download),
+  ...(await compareExec(arms, commands)),
+  sandboxd_pss_mib: await restingPssMib(arms),
+  websocket_kib: await holdWebSockets(arms, 1000),
+  ...(await measureWakes(arms, wakes)),
+};
+console.log(writeResults("data-plane", figures));

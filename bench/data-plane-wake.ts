@@ -1,0 +1,38 @@
+import { type Arms, reportOf } from "./data-plane-arms.ts";
+import { type Figures, formatTable, median } from "./report.ts";
+
+/** One wake: from the request to the write that wakes, from that to a pod that is ready, from there to the answer. */
+interface Wake {
+  readonly askMs: number;
+  readonly startMs: number;
+  readonly answerMs: number;
+}
+
+const machineMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+async function wake(arms: Arms, name: string): Promise<Wake> {
+  const url = `http://${arms.router.host}:${arms.router.port}/`;
+  const started = machineMs();
+  const answer = await fetch(url, { headers: arms.headersTo(name) });
+  if (answer.status !== 200) throw new Error(`Cannot use the wake: status ${answer.status}: ${await answer.text()}`);
+  await answer.arrayBuffer();
+  const answered = machineMs();
+  const { askedMs, readyMs } = await reportOf(arms.router);
+  return { askMs: askedMs - started, startMs: readyMs - askedMs, answerMs: answered - readyMs };
+}
+
+/** Wakes the sleepers one after the other; the first only warms up. What the pod takes is not the router's. */
+export async function measureWakes(arms: Arms, count: number): Promise<Figures> {
+  await wake(arms, "sleeper-0");
+  const wakes: Wake[] = [];
+  for (let index = 1; index <= count; index += 1) wakes.push(await wake(arms, `sleeper-${index}`));
+  const stages = {
+    wake_ask_ms: median(wakes.map(({ askMs }) => askMs)),
+    wake_pod_ms: median(wakes.map(({ startMs }) => startMs)),
+    wake_answer_ms: median(wakes.map(({ answerMs }) => answerMs)),
+  };
+  const share = median(wakes.map(({ askMs, answerMs }) => askMs + answerMs));
+  const rows = Object.entries({ ...stages, wake_router_share_ms: share }).map(([stage, ms]) => [stage, ms.toFixed(2)]);
+  console.log(`${formatTable(["wake, by stage", "p50 ms"], rows)}\n`);
+  return { ...stages, wake_router_share_ms: share };
+}
