@@ -9,6 +9,7 @@ import { readSettings } from "../settings.ts";
 import { detectCgroups, removeCgroup } from "../system/cgroups.ts";
 import { findProgram } from "../system/find-program.ts";
 import { mountOverlay, mountsUnder, unmount } from "../system/mounts.ts";
+import { limitFolder } from "../system/project-quota.ts";
 import { tryCommand } from "../system/run-command.ts";
 
 /** One thing the box needs, or can use, and how it stands on this machine. */
@@ -29,7 +30,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
     finding("kernel", ok(release())),
     examineRuntimes(dataDir, isRoot),
     ...programs.map((program) => examineProgram(program)),
-    finding("overlayfs", isRoot ? await examineOverlay(dataDir) : lacking("not tried without root")),
+    ...(isRoot ? await inScratch(dataDir, examineFolder) : [finding("overlayfs", lacking("not tried without root"))]),
     finding("control groups", await examineCgroups()),
     finding("user namespaces", await examineUserNamespaces()),
     finding("disk", await examineDisk(dataDir)),
@@ -124,11 +125,26 @@ async function removeTrialGroups(parent: string): Promise<void> {
   if (cgroups !== undefined) await removeCgroup(cgroups, parent);
 }
 
-/** Where the box keeps its files, because not every filesystem can be a layer. */
-async function examineOverlay(dataDir: string): Promise<Verdict> {
+async function examineFolder(folder: string, parent: string): Promise<Promise<Finding[]>[]> {
+  return [
+    finding("overlayfs", await examineOverlay(folder, parent)),
+    finding("sizes of claims", await examineSizes(folder)),
+  ];
+}
+
+/** In a folder where the box keeps its files, because filesystems differ. It is gone afterwards, with those made for it. */
+async function inScratch<T>(dataDir: string, look: (folder: string, parent: string) => Promise<T>): Promise<T> {
   const { dataDir: parent } = layoutOf(dataDir);
   const isNew = await mkdir(parent, { recursive: true, mode: 0o700 });
   const folder = await mkdtemp(join(parent, "doctor-"));
+  try {
+    return await look(folder, parent);
+  } finally {
+    await rm(isNew ?? folder, { recursive: true, force: true });
+  }
+}
+
+async function examineOverlay(folder: string, parent: string): Promise<Verdict> {
   const [lower = "", upper = "", work = "", target = ""] = ["lower", "upper", "work", "target"].map((one) =>
     join(folder, one),
   );
@@ -139,8 +155,20 @@ async function examineOverlay(dataDir: string): Promise<Verdict> {
     return ok(`works in ${parent}`);
   } catch (error) {
     return missing(messageOf(error), "choose a --data-dir on a filesystem such as ext4 or xfs");
-  } finally {
-    await rm(isNew ?? folder, { recursive: true, force: true });
+  }
+}
+
+const quotaRemedy =
+  "mount the data folder's filesystem with prjquota: XFS, or ext4 after tune2fs -O project -Q prjquota";
+
+async function examineSizes(folder: string): Promise<Verdict> {
+  try {
+    // No limit at all: only whether one could be set.
+    return limitFolder(folder, 0)
+      ? ok("kept by the filesystem")
+      : lacking("told when exceeded, not enforced: the filesystem has no project quotas", quotaRemedy);
+  } catch (error) {
+    return lacking(messageOf(error), quotaRemedy);
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { CgroupUsage } from "./cgroup-usage.ts";
 import { exposition } from "./exposition.ts";
-import { cadvisorFamilies, resourceFamilies } from "./families.ts";
+import { cadvisorFamilies, resourceFamilies, volumeFamilies } from "./families.ts";
 import type { PodUsage } from "./pod-usage.ts";
 
 const used = (cpuSeconds: number): CgroupUsage => ({
@@ -32,6 +32,7 @@ const pod: PodUsage = {
   ],
   network: { received: traffic(100), sent: traffic(50) },
   diskBytes: 9,
+  claims: [{ name: "data", bytes: 100, usedBytes: 130 }],
 };
 const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
@@ -64,6 +65,14 @@ test("what cAdvisor says: CPU, memory, disk and network, of the Pod and of each 
       `container_network_receive_packets_dropped_total{interface="eth0",${whole}} 0`,
     ]),
   );
+});
+
+test("what the kubelet says of claims, each once", () => {
+  expect(lines(exposition(volumeFamilies([pod, { ...pod, name: "other" }])))).toEqual([
+    'kubelet_volume_stats_capacity_bytes{namespace="default",persistentvolumeclaim="data"} 100',
+    'kubelet_volume_stats_used_bytes{namespace="default",persistentvolumeclaim="data"} 130',
+    'kubelet_volume_stats_available_bytes{namespace="default",persistentvolumeclaim="data"} 0',
+  ]);
 });
 
 test("hostile names cannot break out of a label, and no Pods make no families", () => {

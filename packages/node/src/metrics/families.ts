@@ -1,6 +1,6 @@
 import type { CgroupUsage } from "./cgroup-usage.ts";
 import type { Family, Labels, Sample } from "./exposition.ts";
-import type { ContainerUsage, PodUsage, Traffic } from "./pod-usage.ts";
+import type { ClaimUsage, ContainerUsage, PodUsage, Traffic } from "./pod-usage.ts";
 
 /** Of the whole machine. */
 export interface NodeUsage {
@@ -104,6 +104,35 @@ export function cadvisorFamilies(pods: readonly PodUsage[]): Family[] {
       eachContainer(pods, (pod, one) => ({ labels: containerLabels(pod, one), value: one.startedAtMs / 1000 })),
     ),
     ...(["receive", "transmit"] as const).flatMap((direction) => trafficFamilies(pods, direction)),
+  ];
+}
+
+/** What the kubelet tells of volumes at `/metrics`. A claim of several Pods is told once. */
+export function volumeFamilies(pods: readonly PodUsage[]): Family[] {
+  const claims = new Map(
+    pods.flatMap(({ namespace, claims: own }) => own.map((one) => [`${namespace}/${one.name}`, { namespace, ...one }])),
+  );
+  const samples = (pick: (one: ClaimUsage) => number): Sample[] =>
+    [...claims.values()].map((one) => ({
+      labels: { namespace: one.namespace, persistentvolumeclaim: one.name },
+      value: pick(one),
+    }));
+  return [
+    family(
+      "kubelet_volume_stats_capacity_bytes",
+      gauge("What a claim asked for"),
+      samples(({ bytes }) => bytes),
+    ),
+    family(
+      "kubelet_volume_stats_used_bytes",
+      gauge("What a claim holds"),
+      samples(({ usedBytes }) => usedBytes),
+    ),
+    family(
+      "kubelet_volume_stats_available_bytes",
+      gauge("What a claim has room for"),
+      samples(({ bytes, usedBytes }) => Math.max(0, bytes - usedBytes)),
+    ),
   ];
 }
 

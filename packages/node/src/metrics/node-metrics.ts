@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { KubeError } from "@agent-sandbox/kube";
 import type { Machine } from "../pod/machine.ts";
 import { exposition } from "./exposition.ts";
-import { cadvisorFamilies, type NodeUsage, resourceFamilies } from "./families.ts";
+import { cadvisorFamilies, type NodeUsage, resourceFamilies, volumeFamilies } from "./families.ts";
 import { type DiskUsage, type PodUsage, podUsage } from "./pod-usage.ts";
 
 export interface NodeMetricsOptions {
@@ -21,6 +21,8 @@ export async function nodeMetrics({ machine, disk }: NodeMetricsOptions, path: s
     return all.filter((one) => one !== undefined);
   };
   switch (path) {
+    case "/metrics":
+      return Readable.from([exposition(volumeFamilies(await usage()))]);
     case "/metrics/cadvisor":
       return Readable.from([exposition(cadvisorFamilies(await usage()))]);
     case "/metrics/resource":
@@ -28,7 +30,7 @@ export async function nodeMetrics({ machine, disk }: NodeMetricsOptions, path: s
     default:
       throw new KubeError(
         "NotFound",
-        `Cannot serve "${path}": the node has "/metrics/cadvisor" and "/metrics/resource"`,
+        `Cannot serve "${path}": the node has "/metrics", "/metrics/cadvisor" and "/metrics/resource"`,
       );
   }
 }

@@ -37,12 +37,20 @@ export interface PodUsage {
   readonly network: { readonly received: Traffic; readonly sent: Traffic } | undefined;
   /** With its volumes; as it was last counted. */
   readonly diskBytes: number;
+  readonly claims: readonly ClaimUsage[];
 }
 
 /** What is on the disk, as it was last counted. */
 export interface DiskUsage {
   ofPod(uid: string): number;
   ofContainer(uid: string, container: string): number;
+  claimsOf(uid: string): readonly ClaimUsage[];
+}
+
+export interface ClaimUsage {
+  readonly name: string;
+  readonly bytes: number;
+  readonly usedBytes: number;
 }
 
 /** Undefined for a Pod of which nothing runs. */
@@ -65,6 +73,7 @@ export async function podUsage(machine: Machine, record: PodRecord, disk: DiskUs
     containers: containers.filter((one) => one !== undefined),
     network: await networkUsage(machine.network.interfaceOf(record.address)),
     diskBytes: disk.ofPod(uid),
+    claims: disk.claimsOf(uid),
   };
 }
 

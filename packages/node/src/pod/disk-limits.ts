@@ -4,6 +4,7 @@ import { keptPaths, keptValue } from "../image/kept-rootfs.ts";
 import { containerPaths, type Layout, podPaths } from "../layout.ts";
 import { amountOf } from "../oci/quantity.ts";
 import { membersOf } from "./members.ts";
+import type { PodRecord } from "./record.ts";
 import type { Problem } from "./status.ts";
 
 type Volume = NonNullable<PodSpec["volumes"]>[number];
@@ -54,6 +55,23 @@ export function diskLimitsOf(pod: Pod, layout: Layout, podBytes: number): DiskLi
       "Pod ephemeral local storage usage exceeds the limit of this node",
     ),
   ];
+}
+
+/** A volume of a claim, and what the claim asked for. */
+export interface ClaimedVolume {
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+}
+
+export function claimedVolumesOf({ volumes = {} }: PodRecord): ClaimedVolume[] {
+  return Object.values(volumes).flatMap(({ path, claim }) => (claim === undefined ? [] : [{ ...claim, path }]));
+}
+
+/** What to tell of a claim that holds more than it asked for. */
+export function overfull({ name, bytes }: ClaimedVolume, usedBytes: number): string | undefined {
+  if (usedBytes <= bytes) return undefined;
+  return `Claim "${name}" holds ${usedBytes} bytes, more than the ${bytes} it asked for`;
 }
 
 /** Those in memory have the kernel's own limit. */

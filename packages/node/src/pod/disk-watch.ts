@@ -2,13 +2,24 @@ import type { Pod } from "@agent-sandbox/api";
 import { type Logger, systemScheduler } from "@agent-sandbox/kube";
 import type { DiskUsage } from "../metrics/pod-usage.ts";
 import { tryCommand } from "../system/run-command.ts";
-import { type DiskLimit, diskLimitsOf, excessOf, pathsOfContainer, pathsOfPod } from "./disk-limits.ts";
+import {
+  type ClaimedVolume,
+  claimedVolumesOf,
+  type DiskLimit,
+  diskLimitsOf,
+  excessOf,
+  overfull,
+  pathsOfContainer,
+  pathsOfPod,
+} from "./disk-limits.ts";
+import type { PodNote } from "./effects.ts";
 import type { Machine } from "./machine.ts";
 import type { Problem } from "./status.ts";
 
 export interface DiskWatchOptions {
   readonly machine: Machine;
   readonly podOf: (uid: string) => Pod | undefined;
+  readonly tell: (pod: Pod, note: PodNote) => void;
   /** A Pod was found above a limit. */
   readonly onExcess: (uid: string) => void;
   readonly log: Logger;
@@ -24,6 +35,9 @@ const countWithinMs = 60_000;
 export class DiskWatch implements DiskUsage, AsyncDisposable {
   readonly #options: DiskWatchOptions;
   readonly #excess = new Map<string, Problem>();
+  /** The volumes of claims by Pod, and those that were told to be too full. */
+  #claims: ReadonlyMap<string, readonly ClaimedVolume[]> = new Map();
+  #overfull: ReadonlySet<string> = new Set();
   /** By path, as it was last counted. */
   #usage: ReadonlyMap<string, number> = new Map();
   #looking: Promise<void> = Promise.resolve();
@@ -45,6 +59,10 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
 
   ofContainer(uid: string, container: string): number {
     return this.#sum(uid, (pod) => pathsOfContainer(pod, this.#options.machine.layout, container));
+  }
+
+  claimsOf(uid: string): readonly (ClaimedVolume & { readonly usedBytes: number })[] {
+    return (this.#claims.get(uid) ?? []).map((one) => ({ ...one, usedBytes: this.#usage.get(one.path) ?? 0 }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -70,9 +88,11 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
 
   async #look(): Promise<void> {
     const limits = await this.#limits();
-    const paths = new Set([...limits.values()].flatMap((list) => list.flatMap((one) => one.paths)));
+    const claimed = [...this.#claims.values()].flat().map(({ path }) => path);
+    const paths = new Set([...[...limits.values()].flatMap((list) => list.flatMap((one) => one.paths)), ...claimed]);
     const usage = paths.size === 0 ? new Map<string, number>() : await countBytes([...paths]);
     this.#usage = usage;
+    this.#tellOverfull();
     for (const uid of this.#excess.keys()) if (!limits.has(uid)) this.#excess.delete(uid);
     for (const [uid, list] of limits) {
       const verdict = excessOf(list, usage);
@@ -82,14 +102,33 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     }
   }
 
+  /** Once for each time that a claim has become too full. */
+  #tellOverfull(): void {
+    const { podOf, tell } = this.#options;
+    const now = new Set<string>();
+    for (const [uid, claims] of this.#claims) {
+      const pod = podOf(uid);
+      for (const claim of claims) {
+        const text = overfull(claim, this.#usage.get(claim.path) ?? 0);
+        if (text === undefined || pod === undefined) continue;
+        now.add(`${uid}/${claim.name}`);
+        if (!this.#overfull.has(`${uid}/${claim.name}`)) tell(pod, { type: "Warning", reason: "VolumeOverfull", text });
+      }
+    }
+    this.#overfull = now;
+  }
+
   async #limits(): Promise<Map<string, DiskLimit[]>> {
     const { machine, podOf } = this.#options;
     const found = new Map<string, DiskLimit[]>();
+    const claims = new Map<string, ClaimedVolume[]>();
     for (const [uid, record] of await machine.records.list()) {
       const pod = podOf(uid);
       if (pod === undefined || record === undefined || !record.prepared || record.released) continue;
       found.set(uid, diskLimitsOf(pod, machine.layout, machine.defaults.diskBytes));
+      claims.set(uid, claimedVolumesOf(record));
     }
+    this.#claims = claims;
     return found;
   }
 }

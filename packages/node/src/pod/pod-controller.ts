@@ -107,7 +107,7 @@ export class PodController implements AsyncDisposable {
     };
     this.#sources = this.#cleanup.use(new Sources({ client, informers: this.#informers, onChange }));
     const podOf = (uid: string): Pod | undefined => this.#byUid.get(uid)[0];
-    this.#disk = this.#cleanup.use(new DiskWatch({ machine, podOf, onExcess: look, log }));
+    this.#disk = this.#cleanup.use(new DiskWatch({ machine, podOf, tell, onExcess: look, log }));
     this.ready = this.#start();
     // Nobody has to wait for it.
     this.ready.catch(() => undefined);

@@ -92,6 +92,8 @@ export interface VolumePlace {
   readonly readOnly?: boolean;
   /** The images that must stay while the Pod does. */
   readonly image?: string;
+  /** The claim it belongs to, and what that asked for. */
+  readonly claim?: { readonly name: string; readonly bytes: number };
 }
 
 /** What the node knows of a Pod, on disk before the effects it describes: enough to repair or undo them after a crash. */

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import type { PersistentVolumeClaim } from "@agent-sandbox/api";
 import {
@@ -12,7 +13,9 @@ import {
   watching,
 } from "@agent-sandbox/kube";
 import type { Layout } from "../layout.ts";
+import { amountOf } from "../oci/quantity.ts";
 import { persistentVolumes, pods, storageClasses, volumeClaims } from "../resources.ts";
+import { limitFolder } from "../system/project-quota.ts";
 import { type ClaimAction, decideClaim } from "./decide-claim.ts";
 import {
   claimFolder,
@@ -92,7 +95,7 @@ export class ClaimBinder implements AsyncDisposable {
     if (action.do === "reclaim") return this.#reclaim(client, key, action.volume);
     if (claim === undefined) return;
     if (action.do === "provision") return this.#provision(client, claim);
-    if (action.do === "bind") return bind(client, claim);
+    if (action.do === "bind") return this.#bind(client, claim);
     this.#options.events?.record(volumeClaims, claim, {
       type: "Warning",
       reason: "ProvisioningFailed",
@@ -106,9 +109,24 @@ export class ClaimBinder implements AsyncDisposable {
     const folder = claimFolder(layout, claim.metadata?.uid ?? "");
     // Any user of a sandbox may write to it, as to an empty folder of its own.
     await mkdir(folder, { recursive: true, mode: 0o777 });
-    await client.create(persistentVolumes, volumeFor(claim, layout)).catch((error: unknown) => {
+    const enforced = limitFolder(folder, amountOf(requested(claim)) ?? 0);
+    await client.create(persistentVolumes, volumeFor(claim, layout, enforced)).catch((error: unknown) => {
       if (!isReason(error, "AlreadyExists")) throw error;
     });
+    if (enforced) return;
+    this.#options.events?.record(volumeClaims, claim, {
+      type: "Normal",
+      reason: "SizeNotEnforced",
+      action: "Provisioning",
+      text: `The filesystem of "${layout.dataDir}" has no project quotas: the volume can grow beyond ${requested(claim)}, which is told`,
+    });
+  }
+
+  /** A claim that has grown may hold more from then on. */
+  async #bind(client: Client, claim: PersistentVolumeClaim): Promise<void> {
+    const folder = claimFolder(this.#options.layout, claim.metadata?.uid ?? "");
+    if (existsSync(folder)) limitFolder(folder, amountOf(requested(claim)) ?? 0);
+    await bind(client, claim);
   }
 
   /** Not while a Pod uses it, whose claim may have been deleted under it. */

@@ -1,13 +1,14 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import type { PersistentVolumeClaim, PodSpec } from "@agent-sandbox/api";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { layoutOf } from "../layout.ts";
 import { persistentVolumes, storageClasses, volumeClaims } from "../resources.ts";
 import { cannotRun } from "../testing/runtimes.ts";
 import { namespace } from "../testing/test-api.ts";
-import { isOver, openTestBox, type TestBox } from "../testing/test-box.ts";
-import { claimFolder } from "./local-volume.ts";
+import { isOver, openTestBox, soon, type TestBox } from "../testing/test-box.ts";
+import { claimFolder, sizeAnnotation } from "./local-volume.ts";
 
 function script(text: string, claimName: string, readOnly = false): { spec: Partial<PodSpec> } {
   return {
@@ -23,7 +24,7 @@ function script(text: string, claimName: string, readOnly = false): { spec: Part
 
 let box: TestBox;
 beforeAll(async () => {
-  box = await openTestBox();
+  box = await openTestBox({ diskCheckMs: 200 });
 });
 afterAll(() => box[Symbol.asyncDispose]());
 
@@ -66,6 +67,38 @@ test.skipIf(cannotRun)("a Pod waits for its claim", async () => {
   await box.api.until("waiting", isOver);
   expect(await box.log("waiting")).toBe("here\n");
 });
+
+test.skipIf(cannotRun)(
+  "a claim that holds more than it asked for is told of, where the filesystem does not keep it from that",
+  async () => {
+    const { client, server } = box.api;
+    const small = {
+      ...claimed("small"),
+      spec: { ...claimed("small").spec, resources: { requests: { storage: "1Mi" } } },
+    };
+    const { metadata } = await client.create(volumeClaims, small);
+    await box.create("filler", script("head -c 3000000 /dev/zero > /v/file && echo full; sleep infinity", "small"));
+    const volume = await expect
+      .poll(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` }), soon)
+      .toBeDefined()
+      .then(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` }));
+    const isEnforced = volume?.metadata?.annotations?.[sizeAnnotation] === "true";
+    const outcome = (): string =>
+      box.events("filler").find((text) => text.startsWith("VolumeOverfull")) ?? "nothing told";
+    await expect
+      .poll(async () => (isEnforced ? await box.log("filler") : outcome()), soon)
+      .toMatch(
+        isEnforced
+          ? /No space left|quota exceeded/
+          : /^VolumeOverfull: Claim "small" holds 300\d{4} bytes, more than the 1048576/,
+      );
+    const figures = await text(await box.node.podStreams.metrics("/metrics"));
+    expect(figures).toContain(
+      'kubelet_volume_stats_capacity_bytes{namespace="default",persistentvolumeclaim="small"} 1048576',
+    );
+    await box.remove("filler");
+  },
+);
 
 test.skipIf(cannotRun)("the class is the one for claims that name none", async () => {
   expect(box.api.server.read(storageClasses, { name: "local" })?.metadata?.annotations).toEqual({

@@ -15,7 +15,7 @@ function claim(uid: string, spec: object = {}, status?: object): PersistentVolum
 }
 
 const volume = (uid: string, more: Partial<PersistentVolume> = {}): PersistentVolume => ({
-  ...volumeFor(claim(uid), layout),
+  ...volumeFor(claim(uid), layout, false),
   status: { phase: "Bound" },
   ...more,
 });

@@ -38,14 +38,20 @@ export function claimFolder({ dataDir }: Layout, uid: string): string {
 
 export const volumeNameOf = (uid: string): string => `pvc-${uid}`;
 
+/** On a volume: whether the filesystem keeps it below its size, or the node only tells when it is above. */
+export const sizeAnnotation = "agents.x-k8s.io/size-enforced";
+
 /** The volume that a claim of our class gets. */
-export function volumeFor(claim: PersistentVolumeClaim, layout: Layout): PersistentVolume {
+export function volumeFor(claim: PersistentVolumeClaim, layout: Layout, enforced: boolean): PersistentVolume {
   const { metadata = {}, spec = {} } = claim;
   const { namespace = "", name = "", uid = "" } = metadata;
   return {
     apiVersion: "v1",
     kind: "PersistentVolume",
-    metadata: { name: volumeNameOf(uid), annotations: { "pv.kubernetes.io/provisioned-by": provisioner } },
+    metadata: {
+      name: volumeNameOf(uid),
+      annotations: { "pv.kubernetes.io/provisioned-by": provisioner, [sizeAnnotation]: String(enforced) },
+    },
     spec: {
       capacity: { storage: requested(claim) },
       accessModes: spec.accessModes ?? ["ReadWriteOnce"],

@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { NodeError } from "../errors.ts";
+import { amountOf } from "../oci/quantity.ts";
 import { anything, object, satisfying } from "../pod/field-rules.ts";
 import { volumeClaims } from "../resources.ts";
 import { claimFolder, volumeNameOf } from "../storage/local-volume.ts";
@@ -26,6 +27,7 @@ export const persistentVolumeClaim: VolumeKind = {
     }
     const path = claimFolder(machine.layout, uid);
     await mkdir(path, { recursive: true, mode: 0o777 });
-    return { path, ...(wanted?.readOnly === true && { readOnly: true }) };
+    const bytes = amountOf(claim.status?.capacity?.["storage"] ?? "") ?? 0;
+    return { path, claim: { name: claimName, bytes }, ...(wanted?.readOnly === true && { readOnly: true }) };
   },
 };
