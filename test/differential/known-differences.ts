@@ -105,10 +105,22 @@ export const knownDifferences: readonly Exception[] = [
       "kubectl changes what cannot be changed: *.stderr",
       "kubectl patch by merge: 4.stderr",
       "kubectl set: 5.stderr",
+      "kubectl debug: 3.stderr",
       "nobody and the wrong somebody: 6.body.message",
       "* list page by page: 4.body.message",
       "reviews: 1.body.*",
       "reviews: 3.body.*",
+      "ephemeral containers that are refused: 8.body.*",
+      "ephemeral containers that are refused: 10.body.*",
+      "ephemeral containers that are refused: 11.body.*",
+    ],
+  },
+  {
+    why: "Who adds ephemeral containers owns those alone, not what else was in the request and has no effect",
+    at: [
+      "ephemeral containers: *.managedFields.1.fieldsV1.f:metadata",
+      "ephemeral containers by replacement: *.managedFields.1.fieldsV1.f:spec.f:hostNetwork",
+      "ephemeral containers by operations and by apply: *.managedFields.0.fieldsV1.f:metadata",
     ],
   },
   {

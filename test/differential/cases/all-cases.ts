@@ -1,4 +1,5 @@
 import type { Case } from "../case.ts";
+import { ephemeralExchanges } from "./ephemeral-exchanges.ts";
 import { kindExchanges } from "./kind-exchanges.ts";
 import { kindsUnderTest } from "./kinds.ts";
 import { kubectlReading } from "./kubectl-reading.ts";
@@ -6,4 +7,8 @@ import { kubectlWriting } from "./kubectl-writing.ts";
 import { serverExchanges } from "./server-exchanges.ts";
 
 export const kubectlCases: readonly Case[] = [...kubectlWriting, ...kubectlReading];
-export const exchangeCases: readonly Case[] = [...serverExchanges, ...kindsUnderTest.flatMap(kindExchanges)];
+export const exchangeCases: readonly Case[] = [
+  ...serverExchanges,
+  ...ephemeralExchanges,
+  ...kindsUnderTest.flatMap(kindExchanges),
+];

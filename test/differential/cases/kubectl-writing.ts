@@ -390,4 +390,21 @@ const deleting: readonly Case[] = [
   },
 ];
 
-export const kubectlWriting: readonly Case[] = [...applying, ...creating, ...changing, ...deleting];
+const debugging: readonly Case[] = [
+  {
+    name: "kubectl debug",
+    newOnly: true,
+    steps: [
+      create(pod("b")),
+      run("debug b --image=busybox:1 -c look --profile=general"),
+      run("debug b --image=busybox:1 -c closer --target=main --profile=baseline --env=A=1"),
+      run("debug b --image=busybox:1 -c look --profile=general"),
+      run("debug b --image=busybox:1 -c lost --target=nosuch --profile=general"),
+      run("get pod b -o yaml"),
+      run("describe pod b"),
+      run("logs b -c look"),
+    ],
+  },
+];
+
+export const kubectlWriting: readonly Case[] = [...applying, ...creating, ...changing, ...deleting, ...debugging];

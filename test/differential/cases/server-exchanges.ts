@@ -321,6 +321,25 @@ export const serverExchanges: readonly Case[] = [
     ],
   },
   {
+    name: "logs of containers",
+    steps: [
+      post("/api/v1/namespaces/{{ns}}/pods", {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "p" },
+        spec: {
+          automountServiceAccountToken: false,
+          initContainers: [{ name: "first", image: "busybox:1" }],
+          containers: ["a", "b"].map((name) => ({ name, image: "busybox:1" })),
+        },
+      }),
+      get("/api/v1/namespaces/{{ns}}/pods/p/log"),
+      get("/api/v1/namespaces/{{ns}}/pods/p/log?container=a"),
+      get("/api/v1/namespaces/{{ns}}/pods/p/log?container=first"),
+      get("/api/v1/namespaces/{{ns}}/pods/p/log?container=nosuch"),
+    ],
+  },
+  {
     name: "streams without a node",
     steps: [
       get("/api/v1/namespaces/{{ns}}/pods/nosuch/log"),

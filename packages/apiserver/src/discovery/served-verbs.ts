@@ -53,6 +53,7 @@ const streamVerbs = ["create", "get"];
 const podParts: readonly Subresource[] = [
   { name: "attach", kind: "PodAttachOptions", verbs: streamVerbs },
   { name: "binding", kind: "Binding", verbs: ["create"] },
+  { name: "ephemeralcontainers", kind: "Pod", verbs: partVerbs },
   { name: "eviction", kind: "Eviction", group: "policy", version: "v1", verbs: ["create"] },
   { name: "exec", kind: "PodExecOptions", verbs: streamVerbs },
   { name: "log", kind: "Pod", verbs: ["get"] },

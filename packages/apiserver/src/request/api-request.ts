@@ -46,7 +46,7 @@ export interface WatchReply {
 /** A body of unknown length, sent as it comes. Whoever gets it must read or destroy it. */
 export interface StreamReply {
   readonly kind: "stream";
-  readonly status: 200;
+  readonly status: 200 | 204;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable;
 }

@@ -108,7 +108,8 @@ async function routeResource(call: ReplyContext, target: Target): Promise<Reply>
   const { subresource, version, definition } = target;
   if (definition.review !== undefined) return routeReview(call, target, definition.review);
   if (!isObjectTarget(target)) return routeCollection(negotiated(call), target);
-  if (subresource === undefined || (subresource === "status" && version.hasStatus)) {
+  const isStatus = subresource === "status" && version.hasStatus;
+  if (subresource === undefined || isStatus || definition.strategy.parts?.[subresource] !== undefined) {
     return routeObject(negotiated(call), target);
   }
   if (subresource === "scale" && version.scale !== undefined) return routeScale(call, target);

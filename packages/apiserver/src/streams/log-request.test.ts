@@ -9,7 +9,7 @@ const podWith = (status: object | undefined, names = ["main"]): ApiObject => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name: "p" },
-  spec: { containers: names.map((name) => ({ name })) },
+  spec: { nodeName: "box", containers: names.map((name) => ({ name })) },
   status: { containerStatuses: status === undefined ? [] : [{ name: "main", ...status }] },
 });
 const running = podWith({ state: { running: {} } });

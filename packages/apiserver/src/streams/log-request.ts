@@ -30,6 +30,9 @@ export function logOptions(
   };
 }
 
+/** Whether there is a node that runs it. */
+export const isPlaced = (pod: unknown): boolean => (stringAt(pod, "spec", "nodeName") ?? "") !== "";
+
 function since(query: Query, nowMs: number): number | undefined {
   const [seconds, time] = [query.count("sinceSeconds"), query.text("sinceTime")];
   if (seconds !== undefined && time !== undefined)
@@ -48,8 +51,9 @@ function limit(query: Query): number | undefined {
   return bytes;
 }
 
-/** Why there can be no log, undefined when there is one. */
+/** Why there can be no log, undefined when there is one, or when no node has been asked to write one. */
 function logProblem(pod: ApiObject, container: string, previous: boolean): string | undefined {
+  if (!isPlaced(pod)) return undefined;
   const status = statusOf(pod, container);
   const what = `container "${container}" in pod "${pod.metadata.name}"`;
   const hasRunBefore = valueAt(status, "lastState", "terminated") !== undefined;

@@ -1,5 +1,5 @@
 import { badRequest, notFound } from "../api-error.ts";
-import { type ApiObject, stringAt, valueAt } from "../api-object.ts";
+import { type ApiObject, objectsAt, stringAt } from "../api-object.ts";
 
 export function existing(pod: ApiObject | undefined, name: string): ApiObject {
   if (pod === undefined) throw notFound({ group: "", plural: "pods", name });
@@ -8,19 +8,25 @@ export function existing(pod: ApiObject | undefined, name: string): ApiObject {
 
 /** The container a client means, in the words kubectl knows when it is unclear. */
 export function containerOf(pod: ApiObject, asked: string | undefined): string {
-  const list = valueAt(pod, "spec", "containers");
-  const names = (Array.isArray(list) ? list : []).flatMap((each) => stringAt(each, "name") ?? []);
+  const [names, initial, added] = ["containers", "initContainers", "ephemeralContainers"].map((list) =>
+    objectsAt(pod, "spec", list).flatMap((each) => stringAt(each, "name") ?? []),
+  ) as [string[], string[], string[]];
   const { name } = pod.metadata;
   if (asked === undefined || asked === "") {
     if (names.length === 1) return names[0] as string;
-    throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${names.join(" ")}]`);
+    const choices = [...initial, ...names].join(" ");
+    throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${choices}]`);
   }
-  if (!names.includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${name}`);
+  if (![...names, ...initial, ...added].includes(asked)) {
+    throw badRequest(`container ${asked} is not valid for pod ${name}`);
+  }
   return asked;
 }
 
 /** The status of a container, undefined when the node has said nothing about it yet. */
 export function statusOf(pod: ApiObject, container: string): unknown {
-  const statuses = valueAt(pod, "status", "containerStatuses");
-  return Array.isArray(statuses) ? statuses.find((each) => stringAt(each, "name") === container) : undefined;
+  const statuses = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"];
+  return statuses
+    .flatMap((list) => objectsAt(pod, "status", list))
+    .find((each) => stringAt(each, "name") === container);
 }

@@ -36,6 +36,15 @@ describe("pods/log", () => {
     expect(podStreams.followed.destroyed).toBe(true);
   });
 
+  test("is empty while no node has the Pod", async () => {
+    const gated = {
+      spec: { containers: [{ name: "main", image: "busybox:1" }], schedulingGates: [{ name: "a.b/c" }] },
+    };
+    await api.create(pods, { ...pod("waiting"), ...gated });
+    const { status, body } = await api.send("GET", `${pods}/waiting/log`);
+    expect({ status, body }).toEqual({ status: 204, body: "" });
+  });
+
   test("is only read", async () => {
     expect((await api.send("POST", `${pods}/p/log`, {})).status).toBe(405);
   });

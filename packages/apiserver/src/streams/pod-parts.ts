@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { PodPlace } from "@agent-sandbox/kube";
 import { ApiError, badRequest, notFound, pathNotFound } from "../api-error.ts";
 import type { Reply, StreamReply } from "../request/api-request.ts";
@@ -5,7 +6,7 @@ import type { ReplyContext } from "../request/replies.ts";
 import { keyOfTarget, type ObjectTarget } from "../request/target.ts";
 import { bind } from "./binding.ts";
 import { evict } from "./eviction.ts";
-import { logOptions } from "./log-request.ts";
+import { isPlaced, logOptions } from "./log-request.ts";
 import { fromNode, notOffered } from "./node-error.ts";
 import { existing } from "./pod-container.ts";
 
@@ -61,6 +62,7 @@ async function logReply({ context, query, request }: ReplyContext, target: Objec
   const place: PodPlace = { namespace: target.namespace ?? "", pod: target.name };
   const found = context.store.get("pods", keyOfTarget(target))?.object;
   const options = logOptions(place, query, { found, nowMs: context.clock.now() });
+  if (!isPlaced(found)) return { kind: "stream", status: 204, headers: {}, body: Readable.from([]) };
   const { podStreams } = context;
   if (podStreams?.logs === undefined) throw notOffered("logs");
   try {

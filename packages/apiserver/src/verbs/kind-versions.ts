@@ -6,25 +6,27 @@ import type { KindVersions } from "../apply/versioned.ts";
 import type { Target } from "../request/target.ts";
 import { definitionNameOf } from "../resources/builtin-kinds.ts";
 import { zeroOf } from "../resources/builtin-zero.ts";
-import type { ResourceDefinition, ServedVersion } from "../resources/definition.ts";
+import type { ObjectPart, ResourceDefinition, Schema, ServedVersion } from "../resources/definition.ts";
 import { toVersion } from "../resources/versions.ts";
 
 const status: FieldSet = fieldSetOf([[field("status")]]);
 const specification: FieldSet = fieldSetOf([[field("spec")]]);
 const allButStatus: FieldSet = fieldSetOf([[field("metadata")], [field("spec")]]);
 
-type Endpoint = "object" | "status";
+/** The subresource that is written to; empty for the object itself. */
+type Endpoint = string;
 
-const known = new WeakMap<ResourceDefinition, Record<Endpoint, KindVersions>>();
+const known = new WeakMap<ResourceDefinition, Map<Endpoint, KindVersions>>();
 
 /** What field ownership has to know of the kind and endpoint that a request writes to. */
 export function kindVersions({ definition, subresource }: Pick<Target, "definition" | "subresource">): KindVersions {
-  let kinds = known.get(definition);
-  if (kinds === undefined) {
-    kinds = { object: describe(definition, "object"), status: describe(definition, "status") };
-    known.set(definition, kinds);
-  }
-  return kinds[subresource === "status" ? "status" : "object"];
+  const kinds = known.get(definition) ?? new Map<Endpoint, KindVersions>();
+  known.set(definition, kinds);
+  const isPart = subresource === "status" || definition.strategy.parts?.[subresource ?? ""] !== undefined;
+  const endpoint = isPart && subresource !== undefined ? subresource : "";
+  const found = kinds.get(endpoint) ?? describe(definition, endpoint);
+  kinds.set(endpoint, found);
+  return found;
 }
 
 function describe(definition: ResourceDefinition, endpoint: Endpoint): KindVersions {
@@ -34,6 +36,8 @@ function describe(definition: ResourceDefinition, endpoint: Endpoint): KindVersi
     convert: (object, apiVersion) => converted(definition, object, versions.get(apiVersion)),
     schema: (apiVersion) => versions.get(apiVersion)?.schema,
     resetFields: (apiVersion) => {
+      const part = definition.strategy.parts?.[endpoint];
+      if (part !== undefined) return allBut(part, versions.get(apiVersion)?.schema);
       if (endpoint === "status") return definition.statusTakesMetadata ? specification : allButStatus;
       return versions.get(apiVersion)?.hasStatus === true ? status : noFields;
     },
@@ -46,6 +50,16 @@ function describe(definition: ResourceDefinition, endpoint: Endpoint): KindVersi
       return zero;
     },
   };
+}
+
+/** Everything but one member of one of the object's own. */
+function allBut({ path: [top, member] }: ObjectPart, schema: Schema | undefined): FieldSet {
+  const beside = Object.keys(schema?.properties ?? {}).filter((name) => name !== top);
+  const members = Object.keys(schema?.properties?.[top]?.properties ?? {}).filter((name) => name !== member);
+  return fieldSetOf([
+    ...["metadata", ...beside].map((name) => [field(name)]),
+    ...members.map((name) => [field(top), field(name)]),
+  ]);
 }
 
 /** Parts of objects are converted too, and some of them make no sense by themselves. */

@@ -1,5 +1,5 @@
 import { conflict, type ErrorSubject, invalid, notFound } from "../api-error.ts";
-import type { ApiObject } from "../api-object.ts";
+import { type ApiObject, withMetadata } from "../api-object.ts";
 import { withoutIdleTimes } from "../apply/idle-times.ts";
 import { equalJson } from "../json.ts";
 import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts";
@@ -96,7 +96,13 @@ function modified(subject: ErrorSubject): Error {
 
 /** The status is written through its own subresource alone, and no specification through that. */
 function merged(target: ObjectTarget, given: ApiObject, current: ApiObject): ApiObject {
-  const { definition, version, subresource } = target;
+  const { definition, version, subresource = "" } = target;
+  const part = definition.strategy.parts?.[subresource];
+  if (part !== undefined) {
+    const { managedFields = current.metadata.managedFields } = given.metadata;
+    const kept = managedFields === undefined ? current : withMetadata(current, { managedFields });
+    return part.merge(given, kept);
+  }
   if (subresource === "status") {
     if (definition.statusTakesMetadata) {
       const metadata = updatedMetadata(given.metadata, current.metadata);
@@ -123,10 +129,11 @@ interface Change {
 }
 
 function prepare({ context, target, modification }: ModificationCall, { shaped, current, old }: Change): ApiObject {
-  const { definition, subresource } = target;
+  const { definition, subresource = "" } = target;
   const { strategy, hasGeneration } = definition;
   const stored = settle(definition, shaped);
-  const defaulted = strategy.setDefaults?.(stored) ?? stored;
+  const filled = strategy.setDefaults?.(stored) ?? stored;
+  const defaulted = strategy.parts?.[subresource]?.setDefaults(filled) ?? filled;
   const { manager = "", comesWithOwners = false, recordedFor } = modification;
   const write = { target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current };
   const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
