@@ -109,7 +109,7 @@ async function routeResource(call: ReplyContext, target: Target): Promise<Reply>
   if (definition.review !== undefined) return routeReview(call, target, definition.review);
   if (!isObjectTarget(target)) return routeCollection(negotiated(call), target);
   const isStatus = subresource === "status" && version.hasStatus;
-  if (subresource === undefined || isStatus || definition.strategy.parts?.[subresource] !== undefined) {
+  if (subresource === undefined || isStatus || definition.strategy.parts?.has(subresource)) {
     return routeObject(negotiated(call), target);
   }
   if (subresource === "scale" && version.scale !== undefined) return routeScale(call, target);

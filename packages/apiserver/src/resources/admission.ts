@@ -114,7 +114,7 @@ function validated(
   object: ApiObject,
   old: ApiObject | undefined,
 ): readonly FieldError[] | undefined {
-  const part = strategy.parts?.[subresource];
+  const part = strategy.parts?.get(subresource);
   if (part !== undefined && old !== undefined) return part.validate(object, old);
   return strategy.validate?.(object, old, version.apiVersion);
 }

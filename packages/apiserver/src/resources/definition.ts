@@ -75,7 +75,7 @@ export interface Strategy {
   /** `apiVersion`: the version of the request, for the few kinds whose versions have rules of their own. */
   validate?(object: ApiObject, old: ApiObject | undefined, apiVersion: string): readonly FieldError[];
   /** By the subresource they are written through. */
-  readonly parts?: { readonly [subresource: string]: ObjectPart };
+  readonly parts?: ReadonlyMap<string, ObjectPart>;
   /** How long a deletion waits for whoever runs the object; 0 when it can go at once. */
   graceSeconds?(object: ApiObject, requested: number | undefined): number;
   /** Why an object may not be deleted at all. */

@@ -22,7 +22,7 @@ const known = new WeakMap<ResourceDefinition, Map<Endpoint, KindVersions>>();
 export function kindVersions({ definition, subresource }: Pick<Target, "definition" | "subresource">): KindVersions {
   const kinds = known.get(definition) ?? new Map<Endpoint, KindVersions>();
   known.set(definition, kinds);
-  const isPart = subresource === "status" || definition.strategy.parts?.[subresource ?? ""] !== undefined;
+  const isPart = subresource === "status" || definition.strategy.parts?.has(subresource ?? "") === true;
   const endpoint = isPart && subresource !== undefined ? subresource : "";
   const found = kinds.get(endpoint) ?? describe(definition, endpoint);
   kinds.set(endpoint, found);
@@ -36,7 +36,7 @@ function describe(definition: ResourceDefinition, endpoint: Endpoint): KindVersi
     convert: (object, apiVersion) => converted(definition, object, versions.get(apiVersion)),
     schema: (apiVersion) => versions.get(apiVersion)?.schema,
     resetFields: (apiVersion) => {
-      const part = definition.strategy.parts?.[endpoint];
+      const part = definition.strategy.parts?.get(endpoint);
       if (part !== undefined) return allBut(part, versions.get(apiVersion)?.schema);
       if (endpoint === "status") return definition.statusTakesMetadata ? specification : allButStatus;
       return versions.get(apiVersion)?.hasStatus === true ? status : noFields;

@@ -97,7 +97,7 @@ function modified(subject: ErrorSubject): Error {
 /** The status is written through its own subresource alone, and no specification through that. */
 function merged(target: ObjectTarget, given: ApiObject, current: ApiObject): ApiObject {
   const { definition, version, subresource = "" } = target;
-  const part = definition.strategy.parts?.[subresource];
+  const part = definition.strategy.parts?.get(subresource);
   if (part !== undefined) {
     const { managedFields = current.metadata.managedFields } = given.metadata;
     const kept = managedFields === undefined ? current : withMetadata(current, { managedFields });
@@ -133,7 +133,7 @@ function prepare({ context, target, modification }: ModificationCall, { shaped, 
   const { strategy, hasGeneration } = definition;
   const stored = settle(definition, shaped);
   const filled = strategy.setDefaults?.(stored) ?? stored;
-  const defaulted = strategy.parts?.[subresource]?.setDefaults(filled) ?? filled;
+  const defaulted = strategy.parts?.get(subresource)?.setDefaults(filled) ?? filled;
   const { manager = "", comesWithOwners = false, recordedFor } = modification;
   const write = { target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current };
   const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);

@@ -71,3 +71,8 @@ test("have logs of their own, as init containers do", async () => {
   const { status, body } = await api.send("GET", `${pods}/p/log?container=look`);
   expect({ status, asked: JSON.parse(body) }).toMatchObject({ status: 200, asked: { container: "look" } });
 });
+
+test.for(["constructor", "toString", "__proto__", "nosuch"])("no other name is a part: %s", async (name) => {
+  const { status } = await api.merge(`${pods}/p/${name}`, { spec: {} });
+  expect(status).toBe(404);
+});

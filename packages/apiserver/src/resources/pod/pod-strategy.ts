@@ -9,7 +9,7 @@ export const podStrategy: Strategy = {
   prepareCreate: preparePod,
   prepareStatus: keepFixedStatus,
   validate: validatePod,
-  parts: { ephemeralcontainers: ephemeralContainersPart },
+  parts: new Map([["ephemeralcontainers", ephemeralContainersPart]]),
   graceSeconds,
   selectableFields: {
     "spec.nodeName": (pod) => stringAt(pod, "spec", "nodeName") ?? "",
