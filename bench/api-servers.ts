@@ -45,7 +45,9 @@ export class EmbeddedServer implements AsyncDisposable {
 
   static async start(script: string, folder: string, pods = 0): Promise<EmbeddedServer> {
     const started = performance.now();
-    const flags = ["--expose-gc", "--disable-warning=ExperimentalWarning"];
+    // The memory flags are the launcher's.
+    const memory = ["--min-semi-space-size=16", "--max-semi-space-size=32"];
+    const flags = ["--expose-gc", ...memory, "--disable-warning=ExperimentalWarning"];
     const child = spawn(process.execPath, [...flags, script, folder, String(pods)], {
       stdio: ["pipe", "pipe", "inherit"],
       // As the launcher has it: the first start fills it.

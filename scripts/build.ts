@@ -48,7 +48,8 @@ node="$here/../node_modules/.bin/node"
 [ -x "$node" ] || node=node
 # What Node compiled is kept for the next start, which then takes two thirds of the time.
 export NODE_COMPILE_CACHE="\${NODE_COMPILE_CACHE:-\${XDG_CACHE_HOME:-\${HOME:-/root}/.cache}/agent-sandbox/compiled}"
-exec "$node" --disable-warning=ExperimentalWarning --enable-source-maps "$here/lib/main.mjs" "$@"
+# Room for what lives shortly: the collector comes half as often, and fewer answers wait for it.
+exec "$node" --min-semi-space-size=16 --max-semi-space-size=32 --disable-warning=ExperimentalWarning --enable-source-maps "$here/lib/main.mjs" "$@"
 `;
 mkdirSync(`${root}/dist`, { recursive: true });
 writeFileSync(`${root}/dist/agent-sandbox`, launcher);
