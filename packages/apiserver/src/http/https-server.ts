@@ -212,7 +212,8 @@ export class HttpsServer {
 /** Bodies of such requests are none of this server's business: they are not read. */
 const isProxied = ({ url = "" }: IncomingMessage): boolean => url.includes("/proxy") && proxiedPath.test(url);
 
-const proxiedPath = /^\/api\/v1\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy(?:[/?]|$)/;
+/** What is asked of a node is answered in this process. */
+const proxiedPath = /^\/api\/v1\/namespaces\/[^/]+\/[^/]+\/[^/]+\/proxy(?:[/?]|$)/;
 
 const pathOf = (request: IncomingMessage): string => (request.url ?? "/").split("?", 1)[0] as string;
 
