@@ -43,8 +43,8 @@ export class Box implements AsyncDisposable {
     return join(this.dataDir, "kubeconfig");
   }
 
-  up(): Promise<Outcome> {
-    return this.run("up", "--listen", this.listen, "--router-listen", "127.0.0.1:0");
+  up(...more: string[]): Promise<Outcome> {
+    return this.run("up", "--listen", this.listen, "--router-listen", "127.0.0.1:0", ...more);
   }
 
   pid(): number {

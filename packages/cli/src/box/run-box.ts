@@ -14,6 +14,7 @@ import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox
 import { startRouter } from "@agent-sandbox/router";
 import { pino } from "pino";
 import type { StartReport } from "./background.ts";
+import { keepBounded } from "./bounded-log.ts";
 import type { BoxPaths } from "./box-paths.ts";
 import { forgetRunningBox, recordRunningBox } from "./running-box.ts";
 import { sandboxdPath } from "./sandboxd-path.ts";
@@ -22,6 +23,7 @@ import { sandboxdPath } from "./sandboxd-path.ts";
 export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void> {
   const log = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime });
   const stopped = nextSignal("SIGTERM", "SIGINT");
+  using _bound = inBackground() ? keepBounded(paths.log) : undefined;
   try {
     await using box = await startBox(paths, options, log);
     recordRunningBox(paths, box);
@@ -136,7 +138,11 @@ function nextSignal(...names: NodeJS.Signals[]): Promise<string> {
   });
 }
 
-/** Only a box in the background has someone to tell. */
+/** Then somebody started it who waits for a word from it, and its outputs are the log. */
+function inBackground(): boolean {
+  return process.send !== undefined;
+}
+
 function report(message: StartReport): void {
   process.send?.(message);
 }

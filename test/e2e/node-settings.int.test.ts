@@ -1,0 +1,78 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Box, buildCommandLine, execute, type Outcome, whyNoBox } from "./box.ts";
+
+const reason = whyNoBox();
+if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
+
+const manifest = (shared: string): string => `
+apiVersion: v1
+kind: Pod
+metadata: { name: web, labels: { app: web } }
+spec:
+  containers: [{ name: main, image: host, command: [sh, -c, "echo here > /shared/note; sleep infinity"], volumeMounts: [{ name: shared, mountPath: /shared }] }]
+  volumes: [{ name: shared, hostPath: { path: ${shared} } }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { clusterIP: None, selector: { app: web }, ports: [{ port: 80 }] }
+`;
+
+describe.skipIf(reason !== undefined)("a box whose operator settles things", () => {
+  let box: Box;
+  let shared: string;
+  const kubectl = (...words: string[]): Promise<Outcome> =>
+    execute("kubectl", ["--kubeconfig", box.kubeconfig, ...words], "");
+
+  beforeAll(async () => {
+    buildCommandLine();
+    box = await Box.make();
+    shared = mkdtempSync(join(tmpdir(), "shared-"));
+  });
+  afterAll(async () => {
+    await box?.[Symbol.asyncDispose]();
+    rmSync(shared, { recursive: true });
+  });
+
+  test.for([
+    [["--allow-host-path", "relative"], '"relative" is not an absolute path'],
+    [["--runtime", "kata"], "write name=program"],
+  ] as const)("refuses %j and changes nothing", async ([flags, message]) => {
+    const { code, stderr } = await box.up(...flags);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect(existsSync(box.kubeconfig)).toBe(false);
+  });
+
+  test("refuses a file with a slip in it and changes nothing", async () => {
+    const file = join(box.dataDir, "config.json");
+    writeFileSync(file, JSON.stringify({ node: { allow: { privilegd: true } } }));
+    const { code, stderr } = await box.up();
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`Cannot use "${file}": node.allow.privilegd`)]);
+    expect(existsSync(box.kubeconfig)).toBe(false);
+    rmSync(file);
+  });
+
+  test("starts with what it is given, and warns of what is not safe", async () => {
+    const { code, stderr } = await box.up("--default-runtime", "runc", "--allow-host-path", shared);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining("Warning: Pods that name no runtime share this machine's kernel"),
+    ]);
+    await box.runWith(manifest(shared), "apply", "-f", "-");
+    expect(await box.run("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")).toMatchObject({ code: 0 });
+    await expect.poll(() => existsSync(join(shared, "note"))).toBe(true);
+  });
+
+  test("tells who is behind a Service, and what Pods use", async () => {
+    const address = (await kubectl("get", "pod", "web", "-o", "jsonpath={.status.podIP}")).stdout;
+    const slices = ["get", "endpointslices", "-l", "kubernetes.io/service-name=web"];
+    const behind = async (): Promise<string> =>
+      (await kubectl(...slices, "-o", "jsonpath={.items[*].endpoints[*].addresses[0]}")).stdout;
+    await expect.poll(behind, { timeout: 10_000 }).toBe(address);
+    const figures = await kubectl("get", "--raw", `/api/v1/nodes/${hostname().toLowerCase()}/proxy/metrics/resource`);
+    expect(figures.stdout).toMatch(/^pod_cpu_usage_seconds_total\{namespace="default",pod="web"\} 0\.\d+$/m);
+  });
+});
