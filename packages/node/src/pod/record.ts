@@ -139,9 +139,9 @@ export interface PodRecords {
 }
 
 export function podRecords(layout: Layout): PodRecords {
+  const unkept = new Set<string>();
   const read = async (uid: string): Promise<PodRecord | undefined> => {
     const value = (await readJson(podPaths(layout, uid).record)) as PodRecord | undefined;
-  const unkept = new Set<string>();
     return value?.version === 1 && value.uid === uid ? value : undefined;
   };
   return {
@@ -150,13 +150,13 @@ export function podRecords(layout: Layout): PodRecords {
       const paths = podPaths(layout, record.uid);
       await mkdir(paths.dir, { recursive: true, mode: 0o700 });
       await writeJson(paths.record, record);
-    },
       unkept.add(record.uid);
     },
     keep: async (uid) => {
       if (!unkept.has(uid)) return;
       await syncFile(podPaths(layout, uid).record);
       unkept.delete(uid);
+    },
     write: (record) => writeJson(podPaths(layout, record.uid).record, record),
     remove: async (uid) => {
       unkept.delete(uid);
