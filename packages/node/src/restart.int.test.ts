@@ -11,6 +11,7 @@ import { createNode, removeNode } from "./create-node.ts";
 import { layoutOf } from "./layout.ts";
 import { podRecords } from "./pod/record.ts";
 import { whyNoPods } from "./testing/needs.ts";
+import { testedRuntimes } from "./testing/runtimes.ts";
 import { severalContainers } from "./testing/several.ts";
 import { isReady, nodeName, openTestApi } from "./testing/test-api.ts";
 import { findShared, findTraces, noTraces } from "./testing/traces.ts";
@@ -25,8 +26,9 @@ async function startProcess(
   podCount: number,
   word: string,
   kind: "single" | "several" = "single",
+  runtime = "runc",
 ): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ["--conditions=source", script, dataDir, String(podCount), kind], {
+  const child = spawn(process.execPath, ["--conditions=source", script, dataDir, String(podCount), kind, runtime], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   for await (const line of createInterface({ input: child.stdout })) if (line === word) return child;
@@ -79,6 +81,13 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
       { lastState: { terminated: { exitCode: 137, reason: "Error" } } },
     ]);
     await next.stop();
+  });
+
+  test.for(testedRuntimes)("is removed with the commands that were running in its Pods, with %s", async (runtime) => {
+    await kill(await startProcess(dataDir, 1, "running", "single", runtime));
+    await removeNode({ dataDir });
+    expect(await findTraces(dataDir)).toEqual(noTraces);
+    expect(await findShared(dataDir)).toEqual([]);
   });
 
   test("refuses to share its data folder", async () => {

@@ -19,8 +19,9 @@ export async function sweep(machine: Machine): Promise<void> {
   const known = new Map(
     [...records].flatMap(([uid, record]) => (record === undefined ? [] : [[uid, record] as const])),
   );
-  await sweepContainers(machine, known);
+  // Groups first: a runtime cannot remove a container's with that of a command in it.
   await sweepCgroups(machine, known);
+  await sweepContainers(machine, known);
   await sweepNetwork(machine, known);
   for (const [uid, record] of records) {
     if (record === undefined) {

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "@agent-sandbox/api";
 import { messageOf } from "../errors.ts";
+import { endAbandonedExecs } from "../exec/abandoned.ts";
 import { parseContainerId, podPaths } from "../layout.ts";
 import { allThrough } from "../system/all-through.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
@@ -118,6 +119,8 @@ export async function tearDown(machine: Machine, record: PodRecord): Promise<voi
 async function giveBack(machine: Machine, record: PodRecord): Promise<void> {
   const { layout, cgroups, network } = machine;
   const paths = podPaths(layout, record.uid);
+  // Their control groups lie within the containers', which could not be removed.
+  await endAbandonedExecs(machine, record.uid);
   for (const runtime of machine.runtimes.values()) {
     const own = (await runtime.list()).filter((id) => parseContainerId(id)?.uid === record.uid);
     for (const id of own) await runtime.remove(id);

@@ -4,11 +4,11 @@ import { severalContainers } from "./several.ts";
 import { isReady, nodeName, openTestApi } from "./test-api.ts";
 
 /**
- * A node in a process of its own, for tests that kill it: `node-process.ts <data folder> <Pods> [several]`. Its API server names
+ * A node in a process of its own, for tests that kill it: `node-process.ts <data folder> <Pods> [kind] [runtime]`. Its API server names
  * UIDs in the order of creation, so the next process that creates as many Pods first has Pods with the same UIDs. It
  * says what it does, a word a line.
  */
-const [dataDir = "", count = "1", kind] = process.argv.slice(2);
+const [dataDir = "", count = "1", kind, defaultRuntime = "runc"] = process.argv.slice(2);
 const api = openTestApi();
 const names = Array.from({ length: Number(count) }, (_, index) => `pod-${index}`);
 for (const name of names) await api.create(name, kind === "several" ? severalContainers : {});
@@ -19,7 +19,7 @@ const logger: Logger = {
     if ("do" in fields) process.stdout.write(`${String(fields.do)}\n`);
   },
 };
-const node = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir, logger });
+const node = await createNode({ client: api.client, defaultRuntime, nodeName, dataDir, logger });
 process.stdout.write("started\n");
 await Promise.all(names.map((name) => api.until(name, isReady)));
 const session = await node.podStreams.exec({
