@@ -182,6 +182,41 @@ describe("LogStore", () => {
     expect(revision).toBe(41);
   });
 
+  test("refuses only once what it refuses for is saved", async () => {
+    const journal = new FakeJournal();
+    const store = open(journal);
+    await create(store, "a");
+    const removed = remove(store, "a");
+    const again = store.write((view) => {
+      if (view.get("things", "a") === undefined) throw new Error("not found");
+      return { result: undefined };
+    });
+    let told = false;
+    again.catch(() => {
+      told = true;
+    });
+    await Promise.resolve();
+    await Promise.resolve();
+    expect({ told, saved: journal.batches.length }).toEqual({ told: false, saved: 1 });
+    await expect(again).rejects.toThrow("not found");
+    expect(journal.batches.length).toBe(2);
+    await removed;
+  });
+
+  test("does not refuse for what could not be saved", async () => {
+    const journal = new FakeJournal();
+    const store = open(journal);
+    await create(store, "a");
+    journal.broken = true;
+    const removed = remove(store, "a");
+    const again = store.write(() => {
+      throw new Error("not found");
+    });
+    await expect(removed).rejects.toThrow("disk full");
+    await expect(again).rejects.toThrow("disk full");
+    expect(store.get("things", "a")).toBeDefined();
+  });
+
   test("saves what it has accepted before it closes, and takes nothing more", async () => {
     const journal = new FakeJournal();
     const store = open(journal);

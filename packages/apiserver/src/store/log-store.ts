@@ -128,15 +128,25 @@ export class LogStore implements Store {
       });
     }
     const view: View = { get: (resource, key) => this.#newest(resource, key) };
-    const { write, result } = decide(view, this.#nextRevision);
-    const entry = write === undefined ? undefined : this.#stage(write);
-    // An answer that rests on a write still in the queue must not be given before that write is safe.
-    if (entry === undefined && this.#queue.length === 0) return result;
+    let decided: Decided<T>;
+    try {
+      decided = decide(view, this.#nextRevision);
+    } catch (error) {
+      await this.#safe(undefined);
+      throw error;
+    }
+    const { write, result } = decided;
+    await this.#safe(write === undefined ? undefined : this.#stage(write));
+    return result;
+  }
+
+  /** An answer, or a refusal, that rests on a write still in the queue must not be given before that write is safe. */
+  async #safe(entry: Queued["entry"]): Promise<void> {
+    if (entry === undefined && this.#queue.length === 0) return;
     await new Promise<void>((done, failed) => {
       this.#queue.push({ entry, done, failed });
       this.#flush ??= setImmediate(() => this.#commitQueued());
     });
-    return result;
   }
 
   async backUp(): Promise<Readable> {

@@ -49,7 +49,7 @@ export interface Store extends View {
   listAt(resource: string, revision: number, prefix?: string): readonly Stored[] | undefined;
   /**
    * Runs `decide` at once, with the next revision and a view that includes writes still on their way to the disk.
-   * Resolves when the write, and all the view showed, is durable. What `decide` throws rejects, and nothing changes.
+   * Settles when the write, and all the view showed, is durable. What `decide` throws rejects, and nothing changes.
    */
   write<T>(decide: (view: View, revision: number) => Decided<T>): Promise<T>;
   /** Where in the history a watch from `revision` starts; `undefined` when that is no longer known. */
