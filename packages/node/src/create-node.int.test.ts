@@ -56,7 +56,13 @@ describe.skipIf(reason !== undefined)("a node with real containers", () => {
 
   test("registers the machine", () => {
     const [registered] = api.server.readAll(nodes);
-    expect(registered?.status?.conditions).toMatchObject([{ type: "Ready", status: "True" }, { type: "SharedKernel" }]);
+    expect(registered?.status?.conditions).toMatchObject([
+      { type: "Ready", status: "True" },
+      { type: "MemoryPressure", status: "False" },
+      { type: "DiskPressure" },
+      { type: "PIDPressure", status: "False" },
+      { type: "SharedKernel" },
+    ]);
     expect(Number(registered?.status?.capacity?.["cpu"])).toBeGreaterThan(0);
     expect(api.server.readAll(leases)).toMatchObject([{ metadata: { namespace: "kube-node-lease", name: nodeName } }]);
   });

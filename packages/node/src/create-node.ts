@@ -12,6 +12,7 @@ import { EndpointWriter } from "./network/endpoint-writer.ts";
 import { NameServer } from "./network/name-server.ts";
 import { NetworkRules } from "./network/network-rules.ts";
 import { machineFacts } from "./node-object/machine-facts.ts";
+import { readRoom } from "./node-object/pressure.ts";
 import { Registration } from "./node-object/registration.ts";
 import type { Effects } from "./pod/effects.ts";
 import type { Machine } from "./pod/machine.ts";
@@ -60,7 +61,15 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const { now, sharedKernel } = machine;
   const events = starting.use(new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }));
   const registration = starting.use(
-    new Registration({ client, facts, images: () => machine.images.list(), events, log, now }),
+    new Registration({
+      client,
+      facts,
+      images: () => machine.images.list(),
+      room: () => readRoom(machine.layout.dataDir),
+      events,
+      log,
+      now,
+    }),
   );
   const podStreams = openStreams(starting, {
     machine,

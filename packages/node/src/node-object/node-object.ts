@@ -1,5 +1,6 @@
 import type { Node } from "@agent-sandbox/api";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
+import { pressuresOf, type Room } from "./pressure.ts";
 
 /** What is known of the machine, for its Node object. */
 export interface MachineFacts {
@@ -25,7 +26,7 @@ export interface MachineFacts {
 type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];
 
 /** The Node as this machine wants it to be. `now` counts only for a condition that changes. */
-export function nodeObject(facts: MachineFacts, before: Node | undefined, now: number): Node {
+export function nodeObject(facts: MachineFacts & { readonly room: Room }, before: Node | undefined, now: number): Node {
   const capacity = {
     cpu: String(facts.cpus),
     memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
@@ -69,13 +70,14 @@ export function nodeObject(facts: MachineFacts, before: Node | undefined, now: n
 
 type Untimed = Required<Pick<Condition, "type" | "status" | "reason" | "message">>;
 
-function conditionsOf({ sharedKernel }: MachineFacts): Untimed[] {
+function conditionsOf({ sharedKernel, room }: MachineFacts & { readonly room: Room }): Untimed[] {
   const { reason, message } = sharedKernel ?? {
     reason: "OwnKernel",
     message: "Pods that name no runtime have a kernel of their own",
   };
   return [
     { type: "Ready", status: "True", reason: "NodeReady", message: "the node runs Pods" },
+    ...pressuresOf(room),
     { type: "SharedKernel", status: sharedKernel === undefined ? "False" : "True", reason, message },
   ];
 }

@@ -6,6 +6,7 @@ import type { StoredImage } from "../image/image-index.ts";
 import { leases, nodes } from "../resources.ts";
 import { nodeImages } from "./node-images.ts";
 import { type MachineFacts, nodeObject } from "./node-object.ts";
+import type { Room } from "./pressure.ts";
 
 const leaseNamespace = "kube-node-lease";
 const leaseSeconds = 120;
@@ -17,6 +18,8 @@ export interface RegistrationOptions {
   readonly facts: MachineFacts;
   /** Those that are here now. */
   readonly images: () => Promise<readonly StoredImage[]>;
+  /** What the machine has left now. */
+  readonly room: () => Promise<Room>;
   /** Told once about what the operator must know. */
   readonly events: EventRecorder;
   readonly log: Logger;
@@ -67,7 +70,8 @@ export class Registration implements AsyncDisposable {
   }
 
   async #writeNode(): Promise<void> {
-    const { client, facts, images, now } = this.#options;
+    const { client, images, now, room } = this.#options;
+    const facts = { ...this.#options.facts, room: await room() };
     const key = { name: facts.name };
     const before =
       (await client.get(nodes, key).catch(absent)) ?? (await client.create(nodes, nodeObject(facts, undefined, now())));
