@@ -36,7 +36,7 @@ const scale = Number(process.env["BENCH_SCALE"] ?? 1);
 const scaled = (count: number): number => Math.max(1, Math.round(count * scale));
 /** A rate that is too high is not kept up for long: what waits grows with every second. */
 const secondsAt = (isSlow: boolean): number => (scale < 1 || isSlow ? 2 : 8);
-const rates = [10, 50, 100, 200];
+const rates = [10, 50, 100, 150, 200];
 const ratesBeyond = [300, 400, 600, 800, 1200];
 const mostKneeMs = 1000;
 

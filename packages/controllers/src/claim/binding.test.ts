@@ -127,19 +127,22 @@ describe("claims and pool members", () => {
     expect([deeds(decide(seen, epoch)), candidates.count("default/pool-uid")]).toEqual([["adopt a"], 2]);
   });
 
-  test("counts the members that are Ready and promised to nobody", () => {
+  test("counts the members that can serve at once, until they serve or go", () => {
     const candidates = new Candidates(() => undefined);
     const members = [memberNamed("a"), memberNamed("b"), addressed("c"), pending("d")];
-    const counts = [candidates.ready];
+    const counts = [candidates.stock];
+    const tell = (name: string, old: Sandbox, now: Sandbox | undefined): void => {
+      candidates.follow({ deltas: [{ key: `default/${name}`, old, new: now }], initial: false, wentBack: false });
+      counts.push(candidates.stock);
+    };
     const caches = cachesOf({ sandboxes: members }, candidates);
-    counts.push(candidates.ready);
+    counts.push(candidates.stock);
     observe(claim, caches, { now: epoch, waitedMs: 0 });
-    counts.push(candidates.ready);
-    candidates.release("default/my-claim");
-    counts.push(candidates.ready);
-    const deltas = members.map((member) => ({ key: `default/${member.metadata.name}`, old: member, new: undefined }));
-    candidates.follow({ deltas, initial: false, wentBack: false });
-    expect([...counts, candidates.ready]).toEqual([0, 2, 1, 2, 0]);
+    counts.push(candidates.stock);
+    tell("a", memberNamed("a"), boundTo(claim));
+    tell("c", addressed("c"), memberNamed("c"));
+    for (const name of ["b", "c"]) tell(name, memberNamed(name), undefined);
+    expect(counts).toEqual([0, 2, 2, 1, 2, 1, 0]);
   });
 
   test.for([

@@ -27,9 +27,9 @@ export class Candidates {
     this.#wake = wake;
   }
 
-  /** Ready members of all pools that are promised to nobody. */
-  get ready(): number {
-    return this.#ready;
+  /** Members of all pools that can serve a claim at once: those that are Ready, and those that are promised. */
+  get stock(): number {
+    return this.#ready + this.#claimOf.size;
   }
 
   /** Follows the cache. */

@@ -78,7 +78,7 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
     client: informers.client,
     fence,
     workers,
-    ...(rightOfWay && { goesFirst: { tell: (keys: number) => rightOfWay.tell(Math.min(keys, candidates.ready)) } }),
+    ...(rightOfWay && { goesFirst: { tell: (keys: number) => rightOfWay.tell(Math.min(keys, candidates.stock)) } }),
     scheduler,
     primary: claims,
     when: ({ new: claim }) => !ownWrites.takes(claim),
