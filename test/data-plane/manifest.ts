@@ -20,6 +20,7 @@ export function manifest({ name, runtime, spec = {} }: Wanted): string {
       { name: "SANDBOX_API_KEY", value: "hidden" },
       { name: "COLOUR", value: "red" },
       { name: "SANDBOXD_SANDBOX_NAME", value: name },
+      { name: "POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     ],
     readinessProbe: { tcpSocket: { port: 8000 }, periodSeconds: 1 },
   };
@@ -49,6 +50,7 @@ export const poolManifest: string = [
       podTemplate: {
         spec: {
           runtimeClassName: "runc",
+          terminationGracePeriodSeconds: 1,
           containers: [
             {
               name: "main",

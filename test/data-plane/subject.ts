@@ -73,3 +73,13 @@ export class Subject {
     return await GrpcChannel.open(this.router, this.headers(ports.grpc));
   }
 }
+
+export interface Counted {
+  readonly counts: string[];
+  readonly pods: number;
+}
+
+/** What the sandbox's own server has counted, in all the Pods there were. */
+export async function countsOf(at: Subject): Promise<Counted> {
+  return jsonOf(await at.ask(ports.workload, "/counts"));
+}

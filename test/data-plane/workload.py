@@ -9,10 +9,9 @@ import struct
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-STARTS = "/var/tmp/starts"
+PODS = "/var/tmp/pods"
 COUNTS = "/var/tmp/counts"
 
-lock = threading.Lock()
 released = threading.Event()
 
 
@@ -79,7 +78,7 @@ class Handler(BaseHTTPRequestHandler):
         self.json({"pid": os.getpid()})
 
     def on_counts(self):
-        self.json({"counts": lines(COUNTS), "starts": len(lines(STARTS))})
+        self.json({"counts": lines(COUNTS), "pods": len(set(lines(PODS)))})
 
     def on_cookies(self):
         self.send(b"", headers=[("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")])
@@ -187,5 +186,5 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 512
 
 
-append(STARTS, str(os.getpid()))
+append(PODS, os.environ.get("POD_UID", "unknown"))
 Server(("0.0.0.0", 8000), Handler).serve_forever()

@@ -2,13 +2,8 @@ import { once } from "node:events";
 import { ask, jsonOf, open } from "../ask.ts";
 import type { Rows } from "../checklist.ts";
 import { codes, GrpcChannel } from "../grpc-channel.ts";
-import { ports, type Subject } from "../subject.ts";
+import { countsOf, ports } from "../subject.ts";
 import { routerWith } from "../world.ts";
-
-/** What the sandbox's own server has counted. */
-export async function countsOf(at: Subject): Promise<{ counts: string[]; starts: number }> {
-  return jsonOf(await at.ask(ports.workload, "/counts"));
-}
 
 const metricNames = [
   "requests_total",
