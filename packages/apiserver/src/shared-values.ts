@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "./api-object.ts";
+import { type ApiObject, isJsonObject, type JsonObject } from "./api-object.ts";
 import { guarded } from "./store/guarded.ts";
 
 /**
@@ -14,16 +14,27 @@ const maxLength = 32 * 1024;
 
 /** The value that stands for all that are equal to this one. */
 export function share(value: JsonObject): JsonObject {
+  if (marked.has(value)) return value;
   const text = JSON.stringify(value);
   if (text.length > maxLength) return value;
-  const known = byText.get(text);
-  if (known !== undefined) return known;
+  return byText.get(text) ?? shareNew(known(text, value));
+}
+
+function known(text: string, value: JsonObject): JsonObject {
   for (const [oldest] of byText) {
     if (byText.size < maxShared) break;
     byText.delete(oldest);
   }
   byText.set(text, value);
-  return shareNew(value);
+  return value;
+}
+
+/** An object whose specification stands for all that are equal to it. */
+export function withSharedSpec(object: ApiObject): ApiObject {
+  const spec = object["spec"];
+  if (!isJsonObject(spec)) return object;
+  const shared = share(spec);
+  return shared === spec ? object : { ...object, spec: shared };
 }
 
 /** Makes a value shared that was made of one. */
@@ -39,8 +50,8 @@ export function onceForShared<T>(decide: (value: JsonObject) => T): (value: Json
   const answers = new WeakMap<object, T>();
   return (value) => {
     if (!marked.has(value)) return decide(value);
-    const known = answers.get(value);
-    if (known !== undefined) return known;
+    const earlier = answers.get(value);
+    if (earlier !== undefined) return earlier;
     const answer = decide(value);
     answers.set(value, answer);
     return answer;
@@ -67,4 +78,9 @@ export function sharedJson(object: { readonly [name: string]: unknown }): string
   return text === "" ? "{}" : `${text}}`;
 }
 
-const textOf = onceForShared((value) => JSON.stringify(value));
+const textOf = onceForShared((value) => {
+  const text = JSON.stringify(value);
+  // Who reads it and writes it back sends this text.
+  if (text.length <= maxLength && !byText.has(text)) known(text, value);
+  return text;
+});

@@ -1,5 +1,6 @@
 import { hasRules } from "./cel/rules.ts";
 import { validateRules } from "./cel/validate-rules.ts";
+import { KnownParts, type Part } from "./known-parts.ts";
 import { type Dialect, QuickShaper } from "./quick-shape.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 import { validateEmbedded } from "./validate-embedded.ts";
@@ -18,15 +19,26 @@ export interface QuickOptions {
  */
 export function quickAdmission(dialect: Dialect): QuickAdmission {
   const shaper = new QuickShaper(dialect);
-  return (schema, value, { old, uniqueItems }) => {
+  const known = new KnownParts((part) => dialect.isFixed?.(part) === true);
+  return (schema, value, options) => {
     const shaped = shaper.shape(schema, value);
     if (shaped === undefined) return undefined;
-    if (uniqueItems && validateLists(schema, shaped).length > 0) return undefined;
-    if (validateEmbedded(schema, shaped).length > 0) return undefined;
-    if (!hasRules(schema)) return shaped;
-    const spot = old === undefined ? { value: shaped, path: "" } : { value: shaped, old, path: "" };
-    return validateRules(schema, spot).length > 0 ? undefined : shaped;
+    const { old, uniqueItems } = options;
+    const parts = known.unknown(schema, shaped, old);
+    if (!parts.every((part) => isInOrder(part, uniqueItems))) return undefined;
+    // Rules of all parts are evaluated at one go, because they have one budget.
+    if (parts.some((part) => hasRules(part.schema)) && !followsRules(schema, shaped, old)) return undefined;
+    known.add(schema, shaped, old);
+    return shaped;
   };
 }
 
 export type QuickAdmission = (schema: StructuralSchema, value: Json, options: QuickOptions) => Json | undefined;
+
+function isInOrder({ schema, value }: Part, uniqueItems: boolean): boolean {
+  return (!uniqueItems || validateLists(schema, value).length === 0) && validateEmbedded(schema, value).length === 0;
+}
+
+function followsRules(schema: StructuralSchema, value: Json, old: Json | undefined): boolean {
+  return validateRules(schema, old === undefined ? { value, path: "" } : { value, old, path: "" }).length === 0;
+}

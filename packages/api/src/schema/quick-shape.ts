@@ -13,6 +13,8 @@ export interface Dialect {
   rewrite?(schema: StructuralSchema): ((value: Json) => Json | undefined) | undefined;
   /** Spares members of whole objects that were shaped before, where somebody knows them again. */
   onceForParts?(shape: (part: Json) => Json | symbol): (part: Json) => Json | symbol;
+  /** Whether a part will never change, and may come again. Default: none is known not to. */
+  isFixed?(part: JsonObject): boolean;
 }
 
 const refused: unique symbol = Symbol("refused");
@@ -215,7 +217,9 @@ function defaultsOf(schema: StructuralSchema): readonly Default[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     if (property.default === undefined) return [];
     const value = frozen(applyDefaults(property, structuredClone(property.default)));
-    return [{ name, value, valid: value !== null && validateSchema(property, { value, path: "" }).length === 0 }];
+    // A null that is not allowed is not filled in but dropped.
+    const stays = value !== null || property.nullable === true;
+    return [{ name, value, valid: stays && validateSchema(property, { value, path: "" }).length === 0 }];
   });
 }
 

@@ -1,5 +1,6 @@
-import { isJsonObject } from "../api-object.ts";
+import { isJsonObject, type JsonObject } from "../api-object.ts";
 import { maxJsonDepth } from "../json.ts";
+import { isShared, onceForShared } from "../shared-values.ts";
 import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
 import { plainText, sourceText, typeName } from "./go-format.ts";
 import { elementOf } from "./list-item.ts";
@@ -42,9 +43,30 @@ function report(check: Check, trail: Trail | undefined, what: string): void {
 }
 
 function checkValue(check: Check, place: Place): void {
-  const { value, type, trail, depth } = place;
+  const { value, trail, depth } = place;
   if (depth > maxJsonDepth) return report(check, trail, `nested deeper than ${maxJsonDepth} levels`);
   if (value === null) return;
+  if (depth === partDepth && isJsonObject(value) && isShared(value)) return checkShared(check, place, value);
+  checkForm(check, place);
+}
+
+/** Parts of an object that many share are checked once. */
+const partDepth = 2;
+
+function checkShared(check: Check, place: Place, part: JsonObject): void {
+  const known = fitting(part);
+  const strict = known.get(place.type);
+  if (strict === true || (strict === false && check.allowDuplicates)) return;
+  const before = check.problems.length;
+  checkForm(check, place);
+  if (check.problems.length === before && before < maxProblems) known.set(place.type, !check.allowDuplicates);
+}
+
+/** The types that a part was found to have, and whether it has them without duplicates. */
+const fitting = onceForShared(() => new Map<FieldType, boolean>());
+
+function checkForm(check: Check, place: Place): void {
+  const { value, type, trail } = place;
   const form = formOf(type, value);
   if (form.is === "map") {
     if (isJsonObject(value)) checkMembers(check, place, { members: value, map: form.map });

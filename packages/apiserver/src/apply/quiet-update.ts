@@ -1,8 +1,10 @@
 import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
 import { equalJson } from "../json.ts";
+import { maxUpdaters } from "./ancient-changes.ts";
 import type { Comparison } from "./compare.ts";
-import { difference, type FieldSet, isEmptySet } from "./field-set.ts";
-import { compareManaged, entryId, type ManagedEntry } from "./managed-table.ts";
+import { editFields } from "./edit-fields.ts";
+import { difference, type FieldSet, isEmptySet, union } from "./field-set.ts";
+import { compareManaged, encodeEntry, entryId, type ManagedEntry } from "./managed-table.ts";
 import { neverOwned } from "./never-owned.ts";
 import type { Update } from "./record-update.ts";
 import { newEntry } from "./writer.ts";
@@ -10,28 +12,47 @@ import { newEntry } from "./writer.ts";
 type Entries = NonNullable<ApiObject["metadata"]["managedFields"]>;
 
 /**
- * The entries after an update that only changes values which its writer alone owns, as most updates do: nothing moves but
- * a time. `undefined` when it may be any other update. The entries are looked at as they are stored, since reading them
- * into sets and writing them again costs more than all else that is done for an update.
+ * The entries after an update that touches nothing which another writer owns, as most updates do: no entry changes but the
+ * writer's. `undefined` when it may be any other update. The entries of others are looked at as they are stored, since
+ * reading them into sets and writing them again costs more than all else that is done for an update.
  */
 export function quietEntries(update: Update, { added, modified, removed }: Comparison): Entries | undefined {
   const entries = update.live?.metadata.managedFields;
-  if (entries === undefined || entries.length === 0 || !isEmptySet(added) || !isEmptySet(removed)) return undefined;
-  if (!keepsEntries(update, entries)) return undefined;
+  if (entries === undefined || entries.length === 0 || !keepsEntries(update, entries)) return undefined;
   const { apiVersion } = update.next;
   if (!entries.every((entry) => entry.apiVersion === apiVersion && isJsonObject(entry.fieldsV1))) return undefined;
-  const fields = difference(modified, neverOwned);
-  if (isEmptySet(fields)) return entries;
+  const written = difference(union(modified, added), neverOwned);
+  const gone = difference(removed, neverOwned);
+  if (isEmptySet(written) && isEmptySet(gone)) return entries;
   const { manager, subresource, now } = update;
-  const id = entryId(newEntry({ manager, operation: "Update", apiVersion, subresource, time: now }));
+  const name = newEntry({ manager, operation: "Update", apiVersion, subresource, time: now });
+  const id = entryId(name);
   const own = entries.findIndex((entry) => entryId(nameOf(entry)) === id);
-  const quiet = entries.every(({ fieldsV1 }, at) =>
-    at === own ? hasAll(fieldsV1 as JsonObject, fields) : !hasAny(fieldsV1 as JsonObject, fields),
+  const touched = union(written, gone);
+  if (entries.some(({ fieldsV1 }, at) => at !== own && hasAny(fieldsV1 as JsonObject, touched))) return undefined;
+  const entry = ownEntry(name, entries[own], { written, gone });
+  if (entry === undefined || (own < 0 && updatersOf(entries) >= maxUpdaters)) return undefined;
+  return [...entries.filter((_, at) => at !== own), entry].sort((left, right) =>
+    compareManaged(nameOf(left), nameOf(right)),
   );
-  if (own < 0 || !quiet) return undefined;
-  return entries
-    .map((entry, at) => (at === own ? { ...entry, time: now } : entry))
-    .sort((left, right) => compareManaged(nameOf(left), nameOf(right)));
+}
+
+const updatersOf = (entries: Entries): number => entries.filter(({ operation }) => operation === "Update").length;
+
+/** The writer's entry after the update; `undefined` when nothing would be left of it, or it cannot be read. */
+function ownEntry(
+  name: ManagedEntry,
+  entry: Entries[number] | undefined,
+  { written, gone }: { readonly written: FieldSet; readonly gone: FieldSet },
+): Entries[number] | undefined {
+  const stored = (entry?.fieldsV1 ?? {}) as JsonObject;
+  // Who only takes away what it owns keeps its time.
+  const { time = name.time } = isEmptySet(written) ? (entry ?? {}) : {};
+  if (entry !== undefined && !hasAny(stored, gone) && hasAll(stored, written)) {
+    return time === undefined ? entry : { ...entry, time };
+  }
+  const fields = editFields(stored, { add: written, remove: gone });
+  return fields === undefined ? undefined : encodeEntry({ ...name, time }, fields);
 }
 
 /** Whether the writer leaves the entries as they are, if it may write them at all. */

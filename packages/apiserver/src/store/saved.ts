@@ -1,4 +1,5 @@
 import type { ApiObject } from "../api-object.ts";
+import { withSharedSpec } from "../shared-values.ts";
 import { guarded } from "./guarded.ts";
 import type { Stored } from "./store.ts";
 
@@ -35,7 +36,7 @@ export class Saved implements Stored {
   }
 
   get object(): ApiObject {
-    return this.#object ?? this.#hold(guarded(JSON.parse(this.json) as ApiObject));
+    return this.#object ?? this.#hold(guarded(withSharedSpec(JSON.parse(this.json) as ApiObject)));
   }
 
   /** Asked for by every selector, of every object: worth keeping once they are known. */

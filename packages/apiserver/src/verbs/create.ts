@@ -1,11 +1,11 @@
 import { alreadyExists, badRequest, forbidden, notFound } from "../api-error.ts";
-import { type ApiObject, isJsonObject, storeKey, valueAt, withMetadata } from "../api-object.ts";
+import { type ApiObject, storeKey, valueAt, withMetadata } from "../api-object.ts";
 import { subjectOf, type Target } from "../request/target.ts";
 import { admitShape, checkStored, settle, stamped } from "../resources/admission.ts";
 import { createdMetadata } from "../resources/metadata.ts";
 import { generateName } from "../resources/names.ts";
 import { toVersion } from "../resources/versions.ts";
-import { share } from "../shared-values.ts";
+import { withSharedSpec } from "../shared-values.ts";
 import type { Decided, View } from "../store/store.ts";
 import { type ApiContext, admissionContext } from "./context.ts";
 import { decodeObject, withName } from "./decode.ts";
@@ -44,11 +44,6 @@ export async function create(
   return context.store.write((view, revision) =>
     decideCreation({ context, view, revision, target, given: shared, creation: options }),
   );
-}
-
-function withSharedSpec(object: ApiObject): ApiObject {
-  const { spec } = object;
-  return isJsonObject(spec) ? { ...object, spec: share(spec) } : object;
 }
 
 interface CreationCall {

@@ -1,4 +1,5 @@
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
+import { equalJson } from "../../json.ts";
 import { isShared, makeOnceOfShared, onceForShared, shareNew } from "../../shared-values.ts";
 import type { AdmissionContext } from "../definition.ts";
 import { referenced } from "./pod-references.ts";
@@ -16,7 +17,7 @@ export function setPodDefaults(pod: ApiObject): ApiObject {
 const filledSpec = makeOnceOfShared((given): JsonObject => {
   const spec = withoutFalse(given, ["hostNetwork", "hostPID", "hostIPC"]);
   const account = spec["serviceAccountName"] || spec["serviceAccount"];
-  return {
+  const filled = {
     ...podDefaults,
     ...spec,
     ...(account ? { serviceAccountName: account, serviceAccount: account } : {}),
@@ -26,6 +27,8 @@ const filledSpec = makeOnceOfShared((given): JsonObject => {
     ...mapped(spec, "initContainers", (container) => setContainerDefaults(container, spec)),
     ...mapped(spec, "volumes", setVolumeDefaults),
   };
+  // Nothing need be compared that is the same.
+  return equalJson(filled, given) ? given : filled;
 });
 
 /** Go leaves out what is false, but for the few fields where that says something. */
