@@ -19,6 +19,8 @@ export interface Arms extends AsyncDisposable {
   /** A second router that has carried nothing yet: what it takes is what it needs. */
   readonly freshRouter: () => Promise<Arm>;
   readonly daemon: Daemon;
+  /** Starts commands on this machine. */
+  readonly spawner: Arm;
   /** The headers that bring a request through the router to a sandbox. */
   headersTo(name: string, port?: number): Record<string, string>;
 }
@@ -49,6 +51,7 @@ export async function startArms({ sleepers }: ArmsOptions): Promise<Arms> {
   };
   const backend = owned(await start("data-plane-backend.ts"));
   const splice = owned(await start("data-plane-splice.ts", backend.host, String(backend.port)));
+  const spawner = owned(await start("data-plane-spawn.ts"));
   const daemon = starting.use(await startDaemon());
   const routerOptions = { podIp: backend.host, secret, sleepers, daemonIp: daemon.host, daemonToken: daemon.token };
   const startRouter = (): Promise<Arm> => start("data-plane-router.ts", JSON.stringify(routerOptions));
@@ -61,6 +64,7 @@ export async function startArms({ sleepers }: ArmsOptions): Promise<Arms> {
     splice,
     router,
     daemon,
+    spawner,
     freshRouter: async () => {
       const arm = await startRouter();
       stack.defer(() => void arm.child.kill());
