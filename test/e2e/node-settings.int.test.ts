@@ -24,8 +24,9 @@ spec: { clusterIP: None, selector: { app: web }, ports: [{ port: 80 }] }
 describe.skipIf(reason !== undefined)("a box whose operator settles things", () => {
   let box: Box;
   let shared: string;
-  const kubectl = (...words: string[]): Promise<Outcome> =>
-    execute("kubectl", ["--kubeconfig", box.kubeconfig, ...words], "");
+  const kubectlWith = (stdin: string, ...words: string[]): Promise<Outcome> =>
+    execute("kubectl", ["--kubeconfig", box.kubeconfig, ...words], stdin);
+  const kubectl = (...words: string[]): Promise<Outcome> => kubectlWith("", ...words);
 
   beforeAll(async () => {
     buildCommandLine();
@@ -64,6 +65,16 @@ describe.skipIf(reason !== undefined)("a box whose operator settles things", () 
     await box.runWith(manifest(shared), "apply", "-f", "-");
     expect(await box.run("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")).toMatchObject({ code: 0 });
     await expect.poll(() => existsSync(join(shared, "note"))).toBe(true);
+  });
+
+  test("runs a program that is typed to, and looks into a Pod that runs", async () => {
+    const run = ["run", "once", "-i", "--rm", "--quiet", "--image=host", "--restart=Never", "--command", "--", "cat"];
+    expect(await kubectlWith("hello\n", ...run)).toMatchObject({ code: 0, stdout: "hello\n" });
+    const look = ["sh", "-c", "ps ax | grep -c '[s]leep infinity'; echo looked"];
+    await kubectl("debug", "web", "--image=host", "--target=main", "-c", "debugger", "--", ...look);
+    await expect
+      .poll(async () => (await kubectl("logs", "web", "-c", "debugger")).stdout, { timeout: 20_000 })
+      .toMatch(/^[1-9]\nlooked\n$/);
   });
 
   test("tells who is behind a Service, and what Pods use", async () => {
