@@ -138,18 +138,35 @@ export interface PodRecords {
   list(): Promise<ReadonlyMap<string, PodRecord | undefined>>;
 }
 
+/** Nobody else writes them while this process holds the folder, so what it has read or written once it knows. */
 export function podRecords(layout: Layout): PodRecords {
+  const known = new Map<string, PodRecord>();
   const unkept = new Set<string>();
   const read = async (uid: string): Promise<PodRecord | undefined> => {
+    const before = known.get(uid);
+    if (before !== undefined) return before;
     const value = (await readJson(podPaths(layout, uid).record)) as PodRecord | undefined;
-    return value?.version === 1 && value.uid === uid ? value : undefined;
+    if (value?.version !== 1 || value.uid !== uid) return undefined;
+    // It may have been written meanwhile.
+    if (!known.has(uid)) known.set(uid, value);
+    return known.get(uid);
+  };
+  const write = async (record: PodRecord): Promise<void> => {
+    try {
+      await writeJson(podPaths(layout, record.uid).record, record);
+      known.set(record.uid, record);
+    } catch (error) {
+      // What it has left is for the next look to find out.
+      known.delete(record.uid);
+      throw error;
+    }
   };
   return {
     read,
+    write,
     create: async (record) => {
-      const paths = podPaths(layout, record.uid);
-      await mkdir(paths.dir, { recursive: true, mode: 0o700 });
-      await writeJson(paths.record, record);
+      await mkdir(podPaths(layout, record.uid).dir, { recursive: true, mode: 0o700 });
+      await write(record);
       unkept.add(record.uid);
     },
     keep: async (uid) => {
@@ -157,10 +174,10 @@ export function podRecords(layout: Layout): PodRecords {
       await syncFile(podPaths(layout, uid).record);
       unkept.delete(uid);
     },
-    write: (record) => writeJson(podPaths(layout, record.uid).record, record),
     remove: async (uid) => {
       unkept.delete(uid);
       await removeTree(podPaths(layout, uid).dir);
+      known.delete(uid);
     },
     list: async () => {
       const found = new Map<string, PodRecord | undefined>();

@@ -9,7 +9,7 @@ export type Stdio = "pipe" | "ignore";
 export interface SpawnOptions {
   /** From descriptor 0 on. */
   readonly stdio: readonly Stdio[];
-  /** Default: our own. */
+  /** Default: our own `PATH` alone. What programs say is read by us too, so it must not be in the user's language. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** Makes it the leader of a session: no terminal's signals reach it. Default false. */
@@ -52,7 +52,14 @@ export function posixSpawn(program: string, args: readonly string[], options: Sp
     const pid = new Int32Array(1);
     const attributes = attributesFor(options.session ?? false);
     const words = [program, ...args, null];
-    const code = calls.spawn(pid, program, actions, attributes, words, environment(options.env ?? process.env));
+    const code = calls.spawn(
+      pid,
+      program,
+      actions,
+      attributes,
+      words,
+      environment(options.env ?? { PATH: process.env["PATH"] }),
+    );
     if (code !== 0) throw systemError(`start "${program}"`, code);
     return { pid: pid[0] ?? -1, descriptors: pairs.map((pair) => pair?.ours) };
   } catch (error) {
