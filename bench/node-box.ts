@@ -1,8 +1,11 @@
 /** The box of the benchmark, as it is shipped, and a client of it in this process: over HTTPS, with a watch. */
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { Agent, get } from "node:https";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "@agent-sandbox/api";
 import {
   type Client,
@@ -15,6 +18,7 @@ import {
 import { execProtocol, runExec } from "../packages/cli/src/client/exec-channel.ts";
 import { openSocket } from "../packages/cli/src/client/pod-socket.ts";
 import { requestOptions } from "../packages/cli/src/client/raw-request.ts";
+import { layoutOf } from "../packages/node/src/layout.ts";
 import { pods } from "../packages/node/src/resources.ts";
 import { Box, buildCommandLine } from "../test/e2e/box.ts";
 
@@ -101,11 +105,13 @@ export class NodeBox implements AsyncDisposable {
     return await runExec(socket, { stdin: undefined, stdout, stderr: new PassThrough().resume() });
   }
 
-  /** Ends the Pod and waits until nothing of it is left. */
-  async remove(name: string): Promise<void> {
-    const gone = this.#until(name, (pod) => pod === undefined);
+  /** Ends the Pod and waits until nothing of it is left on the machine: its end is nobody else's time. */
+  async remove({ metadata }: Pod): Promise<void> {
+    const { name = "", uid = "" } = metadata ?? {};
     await this.#client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
-    await gone;
+    // Its folder goes last; then the firewall forgets it.
+    while (existsSync(join(layoutOf(this.dataDir).podsDir, uid))) await sleep(10);
+    await sleep(100);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -36,10 +36,10 @@ function percentile(values: readonly number[], share: number): number {
 async function coldPod(box: NodeBox, runtime: RuntimeName, name: string): Promise<{ running: number; output: number }> {
   const running = box.running(name);
   const started = performance.now();
-  await box.create(name, runtime, talkative);
+  const pod = await box.create(name, runtime, talkative);
   const runningAt = await running;
   const outputAt = await box.firstOutput(name);
-  await box.remove(name);
+  await box.remove(pod);
   return { running: runningAt - started, output: outputAt - started };
 }
 
@@ -96,7 +96,7 @@ async function measureMany(box: NodeBox, bare: BareRuntimes, runtime: RuntimeNam
   const uids = created.map(({ metadata }) => metadata?.uid ?? "");
   const pods = await Promise.all(uids.map((uid) => footprintOfCgroup(podPaths(layout, uid).cgroup)));
   const monitors = uids.map(footprintOfMonitors);
-  await Promise.all(names.map((name) => box.remove(name)));
+  await Promise.all(created.map((pod) => box.remove(pod)));
   const ids: string[] = [];
   for (let at = 0; at < many; at += 1) ids.push(await bare.start(runtime, idle));
   const bares = await Promise.all(ids.map((id) => footprintOfCgroup(bare.cgroupOf(id))));
