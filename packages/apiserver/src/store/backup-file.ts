@@ -18,9 +18,7 @@ const identityFiles = ["ca.key", "ca.crt", "server.key", "server.crt", "service-
  * between its start and its end.
  */
 export async function copyStore(store: DatabaseSync, folder: string, path: string): Promise<void> {
-  rmSync(path, { force: true });
-  closeSync(openSync(path, "wx", 0o600));
-  await backup(store, path);
+  await copyPages(store, path);
   const copy = new DatabaseSync(path);
   try {
     copy.exec("PRAGMA journal_mode = DELETE; BEGIN; CREATE TABLE files (name TEXT PRIMARY KEY, content TEXT) STRICT");
@@ -32,6 +30,23 @@ export async function copyStore(store: DatabaseSync, folder: string, path: strin
     copy.exec(`PRAGMA application_id = ${format.applicationId}; PRAGMA user_version = ${format.version}; COMMIT`);
   } finally {
     copy.close();
+  }
+}
+
+/** One attempt in fifty fails under a steady load of writes: ten in a row are a sign of something else. */
+const maxAttempts = 10;
+
+/** The copying thread shares the store's connection, and gives up when it meets a transaction in the wrong moment. */
+async function copyPages(store: DatabaseSync, path: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    rmSync(path, { force: true });
+    closeSync(openSync(path, "wx", 0o600));
+    try {
+      await backup(store, path);
+      return;
+    } catch (error) {
+      if (attempt === maxAttempts) throw error;
+    }
   }
 }
 
