@@ -19,7 +19,7 @@
  * - `fill1000_ms`: a pool from 0 to 1,000 members. `restart10k_ms`: from the start of the controllers on 10,000 objects until
  *   nothing is left to look at, and `restart_writes` what they wrote meanwhile; `idle_*` what they do in 10 s when nothing happens.
  *
- * BENCH_REAL=0 leaves the real server out; BENCH_SCALE=0.1 makes a tenth of everything, to try the benchmark itself.
+ * BENCH_ONLY=embedded or BENCH_ONLY=real leaves the other server out; BENCH_SCALE=0.1 makes a tenth of everything, to try the benchmark itself.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,10 +32,10 @@ import { type ReadyClaim, Users } from "./controllers-load.ts";
 import { ControllersProcess, type Happened, type Write } from "./controllers-process.ts";
 import { type Figures, formatTable, writeResults } from "./report.ts";
 
+const only = process.env["BENCH_ONLY"];
 const scale = Number(process.env["BENCH_SCALE"] ?? 1);
 const scaled = (count: number): number => Math.max(1, Math.round(count * scale));
-/** A rate that is too high is not kept up for long: what waits grows with every second. */
-const secondsAt = (isSlow: boolean): number => (scale < 1 || isSlow ? 2 : 8);
+const secondsPerRate = scale < 1 ? 2 : 5;
 const rates = [10, 50, 100, 150, 200];
 const ratesBeyond = [300, 400, 600, 800, 1200];
 const mostKneeMs = 1000;
@@ -94,8 +94,8 @@ async function measureBurst(users: Users, controllers: ControllersProcess, count
 }
 
 /** Claims at an even pace, each when its moment comes whether or not those before it are Ready. */
-async function sustain(users: Users, rate: number, seconds: number): Promise<number[]> {
-  const count = rate * seconds;
+async function sustain(users: Users, rate: number): Promise<number[]> {
+  const count = rate * secondsPerRate;
   const claims: Promise<ReadyClaim>[] = [];
   const started = performance.now();
   while (claims.length < count) {
@@ -112,7 +112,7 @@ async function measureRates(users: Users, controllers: ControllersProcess): Prom
   let isSlow = false;
   for (const rate of [...rates, ...ratesBeyond]) {
     await settled(controllers);
-    const ms = await sustain(users, rate, secondsAt(isSlow));
+    const ms = await sustain(users, rate);
     for (const share of rates.includes(rate) ? [50, 90, 99] : []) {
       figures[`sustained${rate}_p${share}_ms`] = percentile(ms, share / 100);
     }
@@ -128,10 +128,14 @@ function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
+/** Each is three objects: itself, its Sandbox and a Pod. A member of a pool is two. */
+const settledClaims = 1000;
+const waitingMembers = 200;
+
 /** What a settled claim costs beyond its objects: the same objects are held by a process without controllers. */
 async function measureMemory(users: Users, server: Server): Promise<Figures> {
   const pool = "memory";
-  const count = scaled(2000);
+  const count = scaled(settledClaims);
   const beyond = async (): Promise<number> => {
     await using controllers = await ControllersProcess.start({ run: "controllers", server });
     await using objects = await ControllersProcess.start({ run: "objects", server });
@@ -139,7 +143,7 @@ async function measureMemory(users: Users, server: Server): Promise<Figures> {
   };
   {
     await using controllers = await ControllersProcess.start({ run: "controllers", server });
-    await users.createPool(pool, scaled(200));
+    await users.createPool(pool, scaled(waitingMembers));
     await settled(controllers);
   }
   const before = await beyond();
@@ -159,11 +163,11 @@ async function measureFill(users: Users): Promise<Figures> {
   return { fill1000_ms: performance.now() - started };
 }
 
-/** A Sandbox of a pool is two objects, itself and its Pod. */
+/** On the claims that are settled, and so many members that there are 10,000 objects in all. */
 async function measureRestart(users: Users, server: Server): Promise<Figures> {
   {
     await using controllers = await ControllersProcess.start({ run: "controllers", server });
-    await users.createPool("many", scaled(5000));
+    await users.createPool("many", scaled((10_000 - 3 * settledClaims) / 2 - waitingMembers));
     await settled(controllers);
   }
   await using controllers = await ControllersProcess.start({ run: "controllers", server });
@@ -220,6 +224,15 @@ async function measureEmbedded(dataDir: string): Promise<Figures> {
 }
 
 async function measureReal(): Promise<Figures> {
+  const speed = await onKubernetes(async (server) => {
+    await using controllers = await ControllersProcess.start({ run: "controllers", server });
+    return await measureSpeed(server, controllers);
+  });
+  const figures = Object.entries({ ...speed, ...(await onKubernetes(measureState)) });
+  return Object.fromEntries(figures.map(([name, value]) => [`${name}_real`, value]));
+}
+
+async function onKubernetes(measure: (server: Server) => Promise<Figures>): Promise<Figures> {
   await using kubernetes = await startKubernetes({
     etcd: "disk",
     controllers: [],
@@ -227,26 +240,19 @@ async function measureReal(): Promise<Figures> {
   });
   await installCrds(kubernetes);
   const authority = readFileSync(kubernetes.authority.certificate, "utf8");
-  const server = { url: kubernetes.url, authority, token: kubernetes.admin.token };
-  let speed: Figures;
-  {
-    await using controllers = await ControllersProcess.start({ run: "controllers", server });
-    speed = await measureSpeed(server, controllers);
-  }
-  const figures = Object.entries({ ...speed, ...(await measureState(server)) });
-  return Object.fromEntries(figures.map(([name, value]) => [`${name}_real`, value]));
+  return await measure({ url: kubernetes.url, authority, token: kubernetes.admin.token });
 }
 
 // Not in /tmp, which is memory on many machines: writes must reach a disk.
 const folder = mkdtempSync(join(tmpdir() === "/tmp" ? "/var/tmp" : tmpdir(), "bench-controllers-"));
 try {
-  const ours = await measureEmbedded(folder);
-  const figures = { ...ours, ...(process.env["BENCH_REAL"] === "0" ? {} : await measureReal()) };
+  const ours = only === "real" ? {} : await measureEmbedded(folder);
+  const figures: Figures = { ...ours, ...(only === "embedded" ? {} : await measureReal()) };
   const rows = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(4))]);
   console.log("Embedded: API server and controllers in one process, as in the box. Real: each in its own.\n");
   console.log(formatTable(["figure", "value"], rows));
-  // A run at a smaller scale is no result.
-  if (scale === 1) console.log(`\n${writeResults("controllers", figures)}`);
+  // A part of a run, or one at a smaller scale, is no result.
+  if (scale === 1 && only === undefined) console.log(`\n${writeResults("controllers", figures)}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
