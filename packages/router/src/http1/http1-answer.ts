@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { type Answer, type AnswerHead, mostQueuedBytes } from "../proxy/answer.ts";
+import { sendChunk } from "./send-chunk.ts";
 
 export interface Http1AnswerOptions {
   /** HTTP/1.0 knows no chunks: a body whose length is not known ends with the connection. */
@@ -62,7 +63,7 @@ export class Http1Answer implements Answer {
     } else {
       this.#socket.cork();
       this.flush();
-      this.#socket.write(chunk);
+      sendChunk(this.#socket, chunk);
       this.#text = behind;
       this.#socket.uncork();
     }

@@ -5,6 +5,7 @@ import { BodyReader } from "./body-reader.ts";
 import { formatRequestHead } from "./format-request-head.ts";
 import { HeadReader } from "./head-reader.ts";
 import { mayBecomeResponse, parseResponseHead, type ResponseHeadText } from "./parse-head.ts";
+import { sendChunk } from "./send-chunk.ts";
 import { readTransportHeaders, type TransportHeaders } from "./transport-headers.ts";
 
 export interface UpstreamRequest {
@@ -110,7 +111,7 @@ export class UpstreamConnection implements BodySink {
     if (isChunked) this.#text += `${chunk.length.toString(16)}\r\n`;
     this.#socket.cork();
     this.#flush();
-    this.#socket.write(chunk);
+    sendChunk(this.#socket, chunk);
     if (isChunked) this.#socket.write("\r\n", "latin1");
     this.#socket.uncork();
     if (this.#socket.writableLength >= mostQueuedBytes) body?.pause();
