@@ -112,13 +112,13 @@ export const errors: Rows<"errors"> = {
     expect(await probe("/readyz")).toEqual([200, "ok"]);
     // A request under way keeps it from ending at once.
     const response = await open(handle.address, "/events", { headers: world.subject.headers(ports.workload) });
+    const ended = once(response, "end");
     await once(response, "data");
     const stopped = handle[Symbol.asyncDispose]();
     expect(await probe("/readyz")).toEqual([503, "draining"]);
     expect(await probe("/healthz")).toEqual([200, '{"status":"ok"}']);
     await world.subject.ask(ports.workload, "/release");
-    response.resume();
-    await Promise.all([once(response, "end"), stopped]);
+    await Promise.all([ended, stopped]);
   },
 
   "metrics have their names": async (world) => {

@@ -75,10 +75,10 @@ export const runtimeWeaknesses = {
     const { processId } = detached;
     const { value } = await other.unary<{ processes: { processId: number; detached?: boolean }[] }>("List", {});
     expect(value.processes.find((each) => each.processId === processId)).toMatchObject({ detached: true });
-    const attached = other.stream("Attach", { processId });
+    const attached = other.stream("Attach", { processId }).rest();
     const waited = other.unary("Wait", { processId });
     await other.unary("WriteStdin", { processId, input: "second\n" });
-    const { events } = await attached.rest();
+    const { events } = await attached;
     expect(events.map(({ stdout = "" }) => stdout).join("")).toBe("first\nsecond\n");
     expect([events.at(-1)?.exit, (await waited).value]).toEqual([{ exitCode: 6 }, { exit: { exitCode: 6 } }]);
   },
