@@ -8,7 +8,8 @@
  *   divided by the same.
  * - `*_running_*_ms`, `*_output_*_ms`: the times themselves; `bare_*_output`: from the runtime's start to its `echo`.
  * - `exec_over_bare_ms`: `true` by exec through the API, on a new connection each time, less bare `runc exec`.
- * - `monitor_pss_mib`, `idle_*`: what one idle Pod of fifty has in memory, beside what the bare runtime has.
+ * - `monitor_pss_mib`, `idle_*`: what one idle Pod of fifty has in memory, beside what the bare runtime has;
+ *   `monitor_alone_pss_mib`: of the only Pod, which shares the monitor's code with nobody.
  * - `pods50_all_running_ms`: fifty Pods created at once until the last is Running.
  *
  * `BENCH_ROUNDS` sets how often each is measured.
@@ -150,10 +151,12 @@ function figuresOf(samples: Samples): Figures {
 await using box = await NodeBox.start();
 const first = await box.create("stays", "runc", idle);
 await box.running("stays");
+const alone = footprintOfMonitors(first.metadata?.uid ?? "");
 await using bare = await BareRuntimes.open(join(layoutOf(box.dataDir).podsDir, first.metadata?.uid ?? ""));
 const samples = await measureRounds(box, bare, "stays");
 const figures = {
   ...figuresOf(samples),
+  monitor_alone_pss_mib: alone.pssMib,
   ...(await measureMany(box, bare, "runc")),
   ...(await measureMany(box, bare, "gvisor")),
 };
