@@ -22,11 +22,14 @@ export interface ClaimServer extends AsyncDisposable {
 const user = "agent-sandbox-controllers";
 
 /** What our manifests let the manager do. */
-function grantedRules(): unknown {
-  const path = join(import.meta.dirname, "../../deploy/manager-rbac.yaml");
-  const documents = parseAllDocuments(readFileSync(path, "utf8")).map((each) => each.toJS() as KubeObject);
-  const role = documents.find(({ kind }) => kind === "ClusterRole") as KubeObject & { readonly rules: unknown };
-  return role.rules;
+function grantedRules(): unknown[] {
+  const folder = join(import.meta.dirname, "../../deploy");
+  const texts = ["manager-rbac.yaml", "manager-runtime-rbac.yaml"].map((name) =>
+    readFileSync(join(folder, name), "utf8"),
+  );
+  const objects = texts.flatMap((text) => parseAllDocuments(text).map((each) => each.toJS() as KubeObject));
+  const roles = objects.filter(({ kind }) => kind === "ClusterRole") as (KubeObject & { readonly rules: unknown[] })[];
+  return roles.flatMap(({ rules }) => rules);
 }
 
 export async function startEmbedded(): Promise<ClaimServer> {
