@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../api-object.ts";
-import { maxJsonDepth } from "../json.ts";
+import { equalJson, maxJsonDepth } from "../json.ts";
 import { isShared, onceForShared } from "../shared-values.ts";
 import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
 import type { FieldsV1 } from "./fields-v1.ts";
@@ -132,10 +132,14 @@ function ownedOf(
   if (given === null && before === undefined) return whole;
   if (given === null || given === undefined) return unusual;
   const form = formOf(type, given);
-  if (form.is === "scalar") return before === undefined && isScalar(form.scalar, given) ? whole : unusual;
+  if (form.is === "scalar")
+    return (before ?? undefined) === undefined && isScalar(form.scalar, given) ? whole : unusual;
   if (form.is === "list") return ownedItems(given, form.list, before, depth);
   if (!isJsonObject(given)) return unusual;
-  if (form.map.atomic) return before === undefined && fits(given, type, depth) ? whole : unusual;
+  if (form.map.atomic) {
+    if (!fits(given, type, depth)) return unusual;
+    return before !== undefined && equalJson(given, before) ? undefined : whole;
+  }
   const owned: Owned = {};
   // Nothing in place of nothing: whether that is a change depends on the kind of nothing.
   if (isEmpty(given)) return before === undefined ? whole : isEmpty(before ?? [0]) ? undefined : unusual;

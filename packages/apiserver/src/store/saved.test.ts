@@ -15,7 +15,7 @@ test("gives the object that was saved while it is new, and an equal one later", 
   const object = pod("first");
   const first = Saved.of(object, { revision: 1, key: "first", json: JSON.stringify(object) });
   expect(first.object).toBe(object);
-  for (let at = 0; at < 1024; at += 1) saved(`later-${at}`);
+  for (let at = 0; at < 4096; at += 1) saved(`later-${at}`);
   expect(first.object).not.toBe(object);
   expect(first.object).toEqual(object);
   expect(first.object).toBe(first.object);
@@ -24,13 +24,13 @@ test("gives the object that was saved while it is new, and an equal one later", 
 test("knows the labels of objects it has let go", () => {
   const first = saved("first");
   const { labels } = first;
-  for (let at = 0; at < 1024; at += 1) saved(`later-${at}`);
+  for (let at = 0; at < 4096; at += 1) saved(`later-${at}`);
   expect(first.labels).toBe(labels);
   expect(new Saved({ revision: 1, key: "x", json: JSON.stringify(pod("x")) }).labels).toEqual({});
 });
 
 test("holds little, however large the objects are", () => {
-  const object = pod("first", { large: "x".repeat(3 * 1024 * 1024) });
+  const object = pod("first", { large: "x".repeat(7 * 1024 * 1024) });
   const first = Saved.of(object, { revision: 1, key: "first", json: JSON.stringify(object) });
   const next = pod("next", object.metadata.labels);
   Saved.of(next, { revision: 2, key: "next", json: JSON.stringify(next) });

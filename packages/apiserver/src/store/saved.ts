@@ -60,9 +60,9 @@ export class Saved implements Stored {
 const recent = new Map<object, Saved>();
 let length = 0;
 
-const maxRecent = 1024;
+const maxRecent = 4096;
 /** In characters of JSON; what is larger than all of it together is not kept. */
-const maxLength = 4 * 1024 * 1024;
+const maxLength = 12 * 1024 * 1024;
 
 function remember(object: ApiObject, saved: Saved): void {
   recent.set(object, saved);
