@@ -83,8 +83,10 @@ async function patchChild(
   { child, target, body }: Action & { do: "patch" },
 ): Promise<Observed> {
   const patch = { type: "merge", body, preconditions: preconditions(target) } as const;
+  // Who made it is who changes it: a field that moves to another manager costs the server more than the change.
+  const options = { fieldManager: "sandbox-controller" };
   try {
-    return withChild(seen, child, remember(await client.patch(resources[child], keyIn(seen, target), patch)));
+    return withChild(seen, child, remember(await client.patch(resources[child], keyIn(seen, target), patch, options)));
   } catch (error) {
     if (!isReason(error, "NotFound")) throw error;
     return withoutChild(seen, child, target);
