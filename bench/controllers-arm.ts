@@ -76,7 +76,7 @@ async function runControllers(transport: Transport, workers: Workers): Promise<A
   const silent = (): void => undefined;
   const tell = (fields: object, message: string): void => console.error(message, JSON.stringify(fields));
   const controllers = startControllers({
-    client: createClient(counting(transport)),
+    client: createClient(counting(transport), { fieldManager: "agent-sandbox" }),
     log: { debug: silent, info: silent, warn: silent, error: tell },
     instance: "bench",
     workers,

@@ -51,7 +51,9 @@ export class ControllersProcess implements AsyncDisposable {
   }
 
   static async start(arm: Arm): Promise<ControllersProcess> {
-    const flags = ["--conditions=source", "--expose-gc", "--disable-warning=ExperimentalWarning"];
+    // The memory flags are the launcher's.
+    const memory = ["--min-semi-space-size=16", "--max-semi-space-size=32"];
+    const flags = ["--conditions=source", "--expose-gc", ...memory, "--disable-warning=ExperimentalWarning"];
     const script = join(import.meta.dirname, "controllers-arm.ts");
     const child = spawn(process.execPath, [...flags, script, JSON.stringify(arm)], {
       stdio: ["pipe", "pipe", "inherit"],
