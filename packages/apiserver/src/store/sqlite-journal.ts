@@ -5,10 +5,10 @@ import type { Compaction, Journal, JournalRow } from "./journal.ts";
 import { storeFormat } from "./read-journal.ts";
 
 /**
- * A write-ahead log about this long is folded into the main file even when the store never rests: some ten milliseconds
- * once in a few hundred commits.
+ * A write-ahead log about this long is folded into the main file even when the store never rests: some tens of
+ * milliseconds once in a thousand commits.
  */
-const maxLogBytes = 4 * 1024 * 1024;
+const maxLogBytes = 16 * 1024 * 1024;
 /** What a commit writes beside its rows: the pages above them. */
 const commitBytes = 3 * 4096;
 
