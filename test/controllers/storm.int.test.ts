@@ -63,19 +63,29 @@ async function keepManager(world: StormWorld, stop: AbortSignal): Promise<void> 
   }
 }
 
+/** Kinds of harm that are done: a short storm goes on until it has seen them all, but not for ever. */
+const kindsOfHarm = 5;
+const maxRounds = 20;
+
 async function writesThrough(
   harm: Hostility | undefined,
-): Promise<{ writes: number; problems: string[]; harmed: number }> {
+): Promise<{ writesOfClaim: number; problems: string[]; harmed: number }> {
   await using world = await StormWorld.open(seededRandom(seed));
   const stop = new AbortController();
   world.proxy.hostility = harm;
   const keeping = keepManager(world, stop.signal);
-  await world.live(claims, people);
+  let lives = claims;
+  await world.live(lives, people);
+  while (harm !== undefined && world.proxy.harm.size < kindsOfHarm && lives < maxRounds * claims) {
+    lives += claims;
+    await world.live(lives, people);
+  }
   world.proxy.hostility = undefined;
   await world.settled({ withinMs: convergesWithinMs });
   stop.abort();
   await keeping;
-  return { writes: world.proxy.writes, problems: world.problems(), harmed: world.proxy.harm.size };
+  const { writes, harm: done } = world.proxy;
+  return { writesOfClaim: writes / lives, problems: world.problems(), harmed: done.size };
 }
 
 test("under a hostile API server nothing is lost, doubled or leaked; 30 s after it all is well, for less than ten times the writes", {
@@ -84,6 +94,6 @@ test("under a hostile API server nothing is lost, doubled or leaked; 30 s after 
   const kind = await writesThrough(undefined);
   const hostile = await writesThrough(hostility);
   expect(kind).toMatchObject({ problems: [], harmed: 0 });
-  expect(hostile).toMatchObject({ problems: [], harmed: 5 });
-  expect(hostile.writes).toBeLessThan(10 * kind.writes);
+  expect(hostile).toMatchObject({ problems: [], harmed: kindsOfHarm });
+  expect(hostile.writesOfClaim).toBeLessThan(10 * kind.writesOfClaim);
 });
