@@ -74,9 +74,10 @@ async function writesThrough(
   const stop = new AbortController();
   world.proxy.hostility = harm;
   const keeping = keepManager(world, stop.signal);
+  const most = harm === undefined ? claims : maxRounds * claims;
   let lives = claims;
   await world.live(lives, people);
-  while (harm !== undefined && world.proxy.harm.size < kindsOfHarm && lives < maxRounds * claims) {
+  while (world.proxy.harm.size < kindsOfHarm && lives < most) {
     lives += claims;
     await world.live(lives, people);
   }
