@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../api-object.ts";
 import { type FieldNode, type FieldSet, isEmptySet } from "./field-set.ts";
-import { encodeFields, type FieldsV1 } from "./fields-v1.ts";
+import { encodeNode, type FieldsV1 } from "./fields-v1.ts";
 import { compareElements, type PathElement, parseElement } from "./path-element.ts";
 
 /**
@@ -51,7 +51,7 @@ function withAll(stored: JsonObject, set: FieldSet): FieldsV1 | undefined {
   for (const [id, node] of set.nodes) {
     const inner = Object.hasOwn(stored, id) ? stored[id] : undefined;
     grown ||= inner === undefined;
-    const next = inner === undefined ? encoded(node) : isJsonObject(inner) ? withNode(inner, node) : undefined;
+    const next = inner === undefined ? encodeNode(node) : isJsonObject(inner) ? withNode(inner, node) : undefined;
     if (next === undefined) return undefined;
     result[id] = next;
   }
@@ -64,11 +64,6 @@ function withNode(fields: JsonObject, { member, children }: FieldNode): FieldsV1
   const inside = withAll(parts, children);
   if (inside === undefined || Object.keys(inside).length === 0) return inside;
   return owned ? { ".": leaf, ...inside } : inside;
-}
-
-function encoded({ member, children }: FieldNode): FieldsV1 {
-  if (isEmptySet(children)) return leaf;
-  return member ? { ".": leaf, ...encodeFields(children) } : encodeFields(children);
 }
 
 /** Names without a dot of their own come in the order of their elements. */

@@ -13,7 +13,7 @@ export function encodeFields(set: FieldSet): FieldsV1 {
   return Object.fromEntries(sortedNodes(set).map((node) => [node.element.id, encodeNode(node)]));
 }
 
-function encodeNode({ member, children }: FieldNode): FieldsV1 {
+export function encodeNode({ member, children }: FieldNode): FieldsV1 {
   if (isEmptySet(children)) return {};
   return member ? { ".": {}, ...encodeFields(children) } : encodeFields(children);
 }
