@@ -8,7 +8,7 @@ import {
 } from "@agent-sandbox/api";
 import { podMetadata } from "./pod-metadata.ts";
 import { restartCountAnnotation } from "./recovery.ts";
-import { injectRuntime, tokenSecretName } from "./runtime-injection.ts";
+import { injectRuntime } from "./runtime-injection.ts";
 import type { Settings } from "./settings.ts";
 import { claimTemplates } from "./volume-claims.ts";
 
@@ -33,7 +33,7 @@ export function desiredPod(sandbox: Sandbox, settings: Settings, restartCount = 
 function podSpec(sandbox: Sandbox, { runtime }: Settings): PodSpec {
   const spec = withClaimedVolumes(sandbox);
   const isInjected = blueprintChoices(sandbox.spec).runtime === "Injected" && runtime !== undefined;
-  return isInjected ? injectRuntime(spec, runtime, tokenSecretName(sandbox)) : spec;
+  return isInjected ? injectRuntime(spec, runtime, sandbox) : spec;
 }
 
 /** A claimed volume takes the place of a volume of the same name in the template. */

@@ -1,11 +1,23 @@
 import type { Sandbox } from "@agent-sandbox/api";
 import { afterEach, describe, expect, test } from "vitest";
-import { secrets } from "../child-caches.ts";
-import { name, namespace, ownedBy, podTemplate, SandboxWorld } from "./sandbox-world.test.support.ts";
+import { pods, secrets } from "../child-caches.ts";
+import { ClaimWorld } from "../claim/claim-world.test.support.ts";
+import { startTemplateController } from "../template/controller.ts";
+import { startWarmPoolController } from "../warm-pool/controller.ts";
+import { startSandboxController } from "./controller.ts";
+import { name, namespace, ownedBy, podTemplate, runningPod, SandboxWorld } from "./sandbox-world.test.support.ts";
 import type { InjectedRuntime } from "./settings.ts";
 
 const volume: InjectedRuntime = { image: "registry.example/sandboxd:1", delivery: "ImageVolume" };
 const init: InjectedRuntime = { ...volume, delivery: "InitContainer" };
+
+/** What the daemon of a Sandbox is told. */
+const toldAs = (own: string, uid = ""): object[] => [
+  { name: "SANDBOXD_TOKEN_FILE", value: "/run/agent-sandbox/token" },
+  { name: "SANDBOXD_SANDBOX_NAME", value: own },
+  { name: "SANDBOXD_SANDBOX_NAMESPACE", value: namespace },
+  { name: "SANDBOXD_SANDBOX_UID", value: uid },
+];
 
 describe("runtime: Injected", () => {
   let world: SandboxWorld;
@@ -36,10 +48,7 @@ describe("runtime: Injected", () => {
         name: "main",
         image: "python",
         command: ["/opt/agent-sandbox/sandboxd", "run", "--", "python", "-m", "app"],
-        env: [
-          { name: "A", value: "1" },
-          { name: "SANDBOXD_TOKEN_FILE", value: "/run/agent-sandbox/token" },
-        ],
+        env: [{ name: "A", value: "1" }, ...toldAs(name, world.sandbox()?.metadata.uid)],
         volumeMounts: [
           { name: "agent-sandbox-runtime", mountPath: "/opt/agent-sandbox", readOnly: true },
           { name: "agent-sandbox-token", mountPath: "/run/agent-sandbox", readOnly: true },
@@ -90,16 +99,52 @@ describe("runtime: Injected", () => {
   test("what the user put in the daemon's places gives way", async () => {
     const taken = {
       ...container,
-      env: [{ name: "SANDBOXD_TOKEN_FILE", value: "/etc/passwd" }],
+      env: toldAs("another", "somebody-else").toReversed() as { name: string; value: string }[],
       volumeMounts: [{ name: "mine", mountPath: "/run/agent-sandbox" }],
     };
     await start(volume, spec([taken]));
     const [first] = world.pod()?.spec?.containers ?? [];
-    expect(first?.env).toEqual([{ name: "SANDBOXD_TOKEN_FILE", value: "/run/agent-sandbox/token" }]);
+    expect(first?.env).toEqual(toldAs(name, world.sandbox()?.metadata.uid));
     expect(first?.volumeMounts?.map(({ mountPath }) => mountPath)).toEqual([
       "/opt/agent-sandbox",
       "/run/agent-sandbox",
     ]);
+  });
+
+  test.for([
+    ["nobody says who runs it", {}, {}, 0o400],
+    ["root", { runAsUser: 0, runAsNonRoot: false }, {}, 0o400],
+    ["another user", { runAsUser: 1000 }, {}, 0o444],
+    ["another user in the whole Pod", {}, { runAsUser: 1000 }, 0o444],
+    ["root in a Pod of another user", { runAsUser: 0 }, { runAsUser: 1000 }, 0o400],
+    ["not root", { runAsNonRoot: true }, {}, 0o444],
+    ["another user whose group the node lets read", { runAsUser: 1000 }, { fsGroup: 7 }, 0o400],
+  ] as const)("the daemon can read its token: %s", async ([, own, shared, mode]) => {
+    const containers = [{ ...container, securityContext: own }];
+    await start(volume, { runtime: "Injected", ...podTemplate({}, { containers, securityContext: shared }) });
+    expect(world.pod()?.spec?.volumes?.[1]?.secret?.defaultMode).toBe(mode);
+  });
+
+  test("a Pod of an earlier version stays as it is, through restarts, until there is another reason for a new one", async () => {
+    await start(volume);
+    await world.podReports(runningPod);
+    await world.settle();
+    const { metadata, spec: made } = world.pod() ?? {};
+    const [main, ...others] = made?.containers ?? [];
+    const older = { ...main, env: main?.env?.filter(({ name: own }) => !own.startsWith("SANDBOXD_SANDBOX_")) };
+    await world.editPod({ spec: { containers: [older, ...others] } });
+    const attempts = await world.attemptsDuring(async () => {
+      await world.settle();
+      await world.restart();
+      await world.settle(1_000_000);
+    });
+    expect(attempts).toEqual({});
+    expect(world.pod()).toMatchObject({ metadata: { uid: metadata?.uid }, spec: { containers: [older, ...others] } });
+    await world.setMode("Suspended");
+    await world.settle();
+    await world.setMode("Running");
+    await world.settle();
+    expect(world.pod()?.spec?.containers[0]?.env).toEqual(main?.env);
   });
 
   test("a Secret that somebody else put there is never used", async () => {
@@ -134,6 +179,31 @@ describe("runtime: Injected", () => {
     expect(world.server.writes.get("create pods")).toBeUndefined();
     expect(world.server.writes.get("create secrets")).toBeUndefined();
   });
+});
+
+test("a pool's member knows itself by the name and UID that it keeps when a claim takes it", async () => {
+  await using world = new ClaimWorld();
+  world.runPods();
+  world.start(startSandboxController({ ...world.context, now: () => world.clock.date(), runtime: volume }));
+  world.start(startTemplateController(world.context));
+  world.start(startWarmPoolController(world.context));
+  world.startClaims();
+  await world.template({ runtime: "Injected" });
+  await world.pool({ replicas: 1 });
+  await world.clock.advance(10_000);
+  const [member] = world.members();
+  const before = world.server.readAll(pods);
+  const claim = await world.claim("mine");
+  await world.clock.advance(10_000);
+  const [taken] = world.owned(claim);
+  expect(taken?.metadata).toMatchObject({ name: member?.metadata.name, uid: member?.metadata.uid });
+  const own = taken?.metadata.name ?? "";
+  const pod = world.server.read(pods, { namespace, name: own });
+  expect(pod?.metadata?.uid).toBe(before[0]?.metadata?.uid);
+  expect(pod?.spec).toEqual(before[0]?.spec);
+  expect(pod?.spec?.containers[0]?.env).toEqual(toldAs(own, taken?.metadata.uid));
+  // It is the pool that makes names up: a claim's own name is known to the router alone.
+  expect(own).not.toBe("mine");
 });
 
 test("the node is asked to keep the root filesystem where that is wanted", async () => {

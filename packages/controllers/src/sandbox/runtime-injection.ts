@@ -1,11 +1,10 @@
-import type { Container, PodSpec, Sandbox } from "@agent-sandbox/api";
+import type { Container, EnvVar, PodSpec, Sandbox } from "@agent-sandbox/api";
 import type { InjectedRuntime } from "./settings.ts";
 
 const runtimeVolume = "agent-sandbox-runtime";
 const tokenVolume = "agent-sandbox-token";
 const runtimePath = "/opt/agent-sandbox";
 const tokenPath = "/run/agent-sandbox";
-const tokenFile = "SANDBOXD_TOKEN_FILE";
 
 /** The key of the token in its Secret. */
 export const tokenKey = "token";
@@ -36,7 +35,7 @@ export function injectionProblem(sandbox: Sandbox, runtime: InjectedRuntime | un
 }
 
 /** The Pod's spec with the daemon as the first process of the first container, and the user's command as its child. */
-export function injectRuntime(spec: PodSpec, runtime: InjectedRuntime, secretName: string): PodSpec {
+export function injectRuntime(spec: PodSpec, runtime: InjectedRuntime, sandbox: Sandbox): PodSpec {
   const [first, ...others] = spec.containers;
   if (first === undefined) return spec;
   const kept = (spec.volumes ?? []).filter(({ name }) => name !== runtimeVolume && name !== tokenVolume);
@@ -48,27 +47,49 @@ export function injectRuntime(spec: PodSpec, runtime: InjectedRuntime, secretNam
     volumes: [
       ...kept,
       { name: runtimeVolume, ...(isInit ? { emptyDir: {} } : image) },
-      { name: tokenVolume, secret: { secretName, defaultMode: 0o400 } },
+      { name: tokenVolume, secret: { secretName: tokenSecretName(sandbox), defaultMode: tokenMode(spec, first) } },
     ],
     ...(isInit && { initContainers: [installer(runtime), ...(spec.initContainers ?? [])] }),
-    containers: [supervised(first), ...others],
+    containers: [supervised(first, sandbox), ...others],
   };
 }
 
-function supervised(container: Container): Container {
+/**
+ * Files of a Secret are root's. A daemon that is said to run as somebody else could not read its token, unless the Pod has
+ * an `fsGroup`: the node then lets that group read.
+ */
+function tokenMode({ securityContext: shared }: PodSpec, { securityContext: own }: Container): number {
+  const user = own?.runAsUser ?? shared?.runAsUser;
+  const isRoot = user === undefined ? !(own?.runAsNonRoot ?? shared?.runAsNonRoot) : user === 0;
+  return isRoot || shared?.fsGroup !== undefined ? 0o400 : 0o444;
+}
+
+/**
+ * What the daemon is told. It is the Sandbox's own name and UID, which stay when a claim takes the Sandbox out of a pool:
+ * a Pod that was made before is right after it.
+ */
+function environmentOf({ metadata: { name = "", namespace = "", uid = "" } }: Sandbox): EnvVar[] {
+  return [
+    { name: "SANDBOXD_TOKEN_FILE", value: `${tokenPath}/${tokenKey}` },
+    { name: "SANDBOXD_SANDBOX_NAME", value: name },
+    { name: "SANDBOXD_SANDBOX_NAMESPACE", value: namespace },
+    { name: "SANDBOXD_SANDBOX_UID", value: uid },
+  ];
+}
+
+function supervised(container: Container, sandbox: Sandbox): Container {
   const { args: _, ...rest } = container;
   const child = [...(container.command ?? []), ...(container.args ?? [])];
   const mounts = (container.volumeMounts ?? []).filter(
     ({ name, mountPath }) =>
       name !== runtimeVolume && name !== tokenVolume && mountPath !== runtimePath && mountPath !== tokenPath,
   );
+  const told = environmentOf(sandbox);
+  const isTold = (name: string): boolean => told.some((variable) => variable.name === name);
   return {
     ...rest,
     command: [`${runtimePath}/sandboxd`, "run", ...(child.length > 0 ? ["--", ...child] : [])],
-    env: [
-      ...(container.env ?? []).filter(({ name }) => name !== tokenFile),
-      { name: tokenFile, value: `${tokenPath}/${tokenKey}` },
-    ],
+    env: [...(container.env ?? []).filter(({ name }) => !isTold(name)), ...told],
     volumeMounts: [
       ...mounts,
       { name: runtimeVolume, mountPath: runtimePath, readOnly: true },
