@@ -1,25 +1,22 @@
-import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ensureBinaries } from "../kube-apiserver/binaries.ts";
+import { ensureBinaries, ensureOlderKubectl } from "../kube-apiserver/binaries.ts";
 import type { Case, KubectlRelease } from "./case.ts";
 import { exchangeCases, kubectlCases } from "./cases/all-cases.ts";
 import { render } from "./compare.ts";
 import { Exceptions } from "./exceptions.ts";
 import { knownDifferences } from "./known-differences.ts";
-import { olderKubectl, runCase } from "./run-case.ts";
+import { runCase } from "./run-case.ts";
 import { type ServerPair, startServers } from "./servers.ts";
 
 /** The first start on a machine compiles Kubernetes. */
 const buildPatienceMs = 60 * 60_000;
 const patience = { timeout: 180_000 };
 
-const whyNot = await ensureBinaries().then(
+const whyNot = await Promise.all([ensureBinaries(), ensureOlderKubectl()]).then(
   () => undefined,
   (error: Error) => error.message,
 );
 if (whyNot !== undefined) console.warn(`skipped: ${whyNot}`);
-const hasOlder = existsSync(olderKubectl);
-if (!hasOlder) console.warn(`skipped in part: ${olderKubectl} is not installed`);
 
 const known = new Exceptions(knownDifferences);
 let pair: ServerPair;
@@ -46,7 +43,7 @@ describe.skipIf(whyNot !== undefined)("kube-apiserver and the embedded API serve
   });
 
   describe.concurrent("answer an older kubectl alike", () => {
-    const cases = hasOlder ? kubectlCases.filter(({ newOnly = false }) => !newOnly) : [];
+    const cases = kubectlCases.filter(({ newOnly = false }) => !newOnly);
     test.for(cases)("$name", patience, async (testCase, { expect }) => {
       expect(await surprises(testCase, "older")).toBe("");
     });

@@ -14,15 +14,13 @@ import { runKubectl } from "./kubectl.ts";
 import { normaliseJson, normaliseTable, normaliseText, type Rules } from "./normalise.ts";
 import type { Server, ServerPair } from "./servers.ts";
 
-export const olderKubectl = "/usr/bin/kubectl";
-
 /** Runs a case against both servers at the same time and says where their answers differ. */
 export async function runCase(
   pair: ServerPair,
   testCase: Case,
   release: KubectlRelease = "same",
 ): Promise<Difference[]> {
-  const binary = release === "same" ? pair.kubectl : olderKubectl;
+  const binary = pair.kubectl[release];
   const [theirs, ours] = await Promise.all(
     [pair.theirs, pair.ours].map((server) => new CaseRun(server, testCase, { binary, release }).run()),
   );

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApiServer } from "@agent-sandbox/apiserver";
 import { Authority } from "../kube-apiserver/authority.ts";
+import { ensureOlderKubectl } from "../kube-apiserver/binaries.ts";
 import { startConversionWebhook } from "../kube-apiserver/conversion-webhook.ts";
 import { installCrds } from "../kube-apiserver/install-crds.ts";
 import { startKubernetes } from "../kube-apiserver/start.ts";
-import type { KubectlStep } from "./case.ts";
+import type { KubectlRelease, KubectlStep } from "./case.ts";
 
 /** Someone with a client certificate, as PEM. */
 interface Credentials {
@@ -31,8 +32,8 @@ export interface Server {
 export interface ServerPair extends AsyncDisposable {
   readonly theirs: Server;
   readonly ours: Server;
-  /** The kubectl built from the same release as kube-apiserver. */
-  readonly kubectl: string;
+  /** The paths of the kubectl built from the same release as kube-apiserver, and of Debian's. */
+  readonly kubectl: { readonly [release in KubectlRelease]: string };
 }
 
 const admin = { user: "admin", groups: ["system:masters"] };
@@ -97,7 +98,7 @@ export async function startServers(): Promise<ServerPair> {
   return {
     theirs,
     ours,
-    kubectl: kubernetes.binaries.kubectl,
+    kubectl: { same: kubernetes.binaries.kubectl, older: await ensureOlderKubectl() },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
