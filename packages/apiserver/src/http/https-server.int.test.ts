@@ -153,6 +153,17 @@ describe("what a request may be", () => {
     expect(answer).toMatchObject({ status, body: { kind: "Status", status: "Failure", code: status } });
   });
 
+  test.for([
+    ["is not served", "/apis/apps/v1/namespaces/default/deployments", {}, 404],
+    ["the caller may not make", configMaps, { "impersonate-user": "somebody" }, 403],
+  ] as const)(
+    "a body that cannot be read is not looked at when it is of something that %s",
+    async ([, path, more, status]) => {
+      const answer = await send(path, { method: "POST", headers: { ...json, ...more }, body: '{"metadata":' });
+      expect(answer).toMatchObject({ status, body: { kind: "Status", code: status } });
+    },
+  );
+
   test("YAML in, and out when it is asked for", async () => {
     const created = await send(configMaps, {
       method: "POST",

@@ -148,13 +148,14 @@ export class HttpsServer {
       const identity = this.#authenticate(request);
       const method = request.method ?? "";
       if (!methods.includes(method)) throw new ApiError("MethodNotAllowed", `the method ${method} is not supported`);
-      const { body, duplicateFields } = await readBody(request);
+      const { body, bodyProblem, duplicateFields } = await readBody(request);
       const headers = request.headers as ApiRequest["headers"];
-      return await this.#options.handle({
+      const reply = await this.#options.handle({
         method: method as Method,
         url: request.url ?? "/",
         headers,
         body,
+        bodyProblem,
         duplicateFields,
         identity,
         impersonate: impersonated(request),
@@ -163,11 +164,10 @@ export class HttpsServer {
           return signal();
         },
       });
+      return withRest(request, reply);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const reply = failure(error);
-      // The rest of a body that was refused is not read: the connection cannot be used again.
-      return request.complete ? reply : { ...reply, headers: { ...reply.headers, connection: "close" } };
+      return withRest(request, failure(error));
     }
   }
 
@@ -208,6 +208,10 @@ export class HttpsServer {
     }
   }
 }
+
+/** The rest of a body that was refused is not read: the connection cannot be used again. */
+const withRest = (request: IncomingMessage, reply: Reply): Reply =>
+  request.complete ? reply : { ...reply, headers: { ...reply.headers, connection: "close" } };
 
 /** Bodies of such requests are none of this server's business: they are not read. */
 const isProxied = ({ url = "" }: IncomingMessage): boolean => url.includes("/proxy") && proxiedPath.test(url);

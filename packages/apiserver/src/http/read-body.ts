@@ -10,25 +10,32 @@ const tooLarge = (): ApiError =>
   new ApiError("RequestEntityTooLarge", `Request entity is too large: limit is ${maxBodyBytes} bytes`);
 
 export interface RequestBody {
-  /** `undefined` when there is none. */
+  /** `undefined` when there is none, or none that can be read. */
   readonly body: unknown;
+  /** See `ApiRequest.bodyProblem`. */
+  readonly bodyProblem?: ApiError;
   /** See `ApiRequest.duplicateFields`. */
   readonly duplicateFields?: readonly string[];
 }
 
 /** Reads and parses the body of a request. */
 export async function readBody(request: IncomingMessage): Promise<RequestBody> {
-  const bytes = await readBytes(request);
-  if (bytes.length === 0) return { body: undefined };
-  const format = formatOf(request.headers["content-type"]);
-  if (format === "protobuf") return { body: await parseProtobuf(bytes) };
-  const text = decodeText(bytes);
-  if (format === "json") {
-    const body = parseJson(text);
-    return strict.test(request.url ?? "") ? { body, duplicateFields: duplicateFields(text) } : { body };
+  try {
+    const bytes = await readBytes(request);
+    if (bytes.length === 0) return { body: undefined };
+    const format = formatOf(request.headers["content-type"]);
+    if (format === "protobuf") return { body: await parseProtobuf(bytes) };
+    const text = decodeText(bytes);
+    if (format === "json") {
+      const body = parseJson(text);
+      return strict.test(request.url ?? "") ? { body, duplicateFields: duplicateFields(text) } : { body };
+    }
+    const { parseYaml } = await import("./yaml.ts");
+    return { body: parseYaml(text) };
+  } catch (error) {
+    if (error instanceof ApiError) return { body: undefined, bodyProblem: error };
+    throw error;
   }
-  const { parseYaml } = await import("./yaml.ts");
-  return { body: parseYaml(text) };
 }
 
 /** Only who asks for strict validation pays for the search. */

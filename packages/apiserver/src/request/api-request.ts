@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Method, WatchEvent } from "@agent-sandbox/kube";
+import type { ApiError } from "../api-error.ts";
 import type { Identity } from "../auth/identity.ts";
 
 /** A request after transport: its body is a plain JSON value that nobody else will change. */
@@ -10,6 +11,8 @@ export interface ApiRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
+  /** Why the body could not be read. Told to those alone who may do what they ask for, of something that is served. */
+  readonly bodyProblem?: ApiError | undefined;
   /** Members that the body names more than once, when that was looked for. */
   readonly duplicateFields?: readonly string[] | undefined;
   readonly identity: Identity;

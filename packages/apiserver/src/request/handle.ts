@@ -71,7 +71,8 @@ async function route(context: ApiContext, request: ApiRequest): Promise<Reply> {
   const query = new Query(mark < 0 ? "" : request.url.slice(mark + 1));
   const call = { context, request, query };
   const warning = target.version.deprecationWarning;
-  const answered = routeConverted(call, target);
+  const { bodyProblem } = request;
+  const answered = bodyProblem === undefined ? routeConverted(call, target) : Promise.reject(bodyProblem);
   return warning === undefined ? answered : warned(answered, warning);
 }
 
