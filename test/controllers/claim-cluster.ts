@@ -1,4 +1,5 @@
 import {
+  claimFirstReadyAtAnnotation,
   findCondition,
   isConditionTrue,
   type Lifecycle,
@@ -43,6 +44,8 @@ export class ClaimCluster implements AsyncDisposable {
   readonly ledger: Ledger = new Ledger();
   /** The controllers' writes, such as `POST sandboxes`. */
   readonly writes: Map<string, number> = new Map();
+  /** Their writes on objects that were there already, by the name of the object. A Pod has its Sandbox's. */
+  readonly writesOn: Map<string, number> = new Map();
   /** Passes of the claim controller. */
   passes = 0;
   /** How late a watch event reaches the controllers, asked for each batch. */
@@ -84,7 +87,7 @@ export class ClaimCluster implements AsyncDisposable {
       startTemplateController(shared),
       startSandboxController({ ...shared, workers: 50 }),
       startWarmPoolController(shared),
-      startClaimController({ ...shared, metrics }),
+      startClaimController({ ...shared, metrics, stampClaims: true }),
     ];
     for (const controller of started) this.#controllers.use(controller);
     await Promise.all(started.map(({ ready }) => ready));
@@ -142,14 +145,17 @@ export class ClaimCluster implements AsyncDisposable {
     return { claims: this.#claims.size, sandboxes: this.#sandboxes.size, pods: this.#pods.size };
   }
 
-  /** Whether the controllers have nothing left to write about a pool that is full. */
+  /** Whether the controllers have nothing left to write about claims that are all Ready, and a pool that is full. */
   isSettled(pool: string): boolean {
     const { status, spec } = this.#pools.get(keyOf({ namespace, name: pool })) ?? {};
     const isCurrent = ({ metadata, status: of }: Sandbox): boolean =>
       findCondition(of?.conditions, "Ready")?.observedGeneration === metadata.generation;
     const marked = this.#pods.list().filter(({ metadata }) => metadata?.labels?.[warmPoolSandboxLabel] !== undefined);
+    const isStamped = ({ metadata }: SandboxClaim): boolean =>
+      metadata.annotations?.[claimFirstReadyAtAnnotation] !== undefined;
     return (
       status?.readyReplicas === spec?.replicas &&
+      this.#claims.list().every(isStamped) &&
       marked.length === this.readyMembers() &&
       this.#sandboxes.list().every(isCurrent)
     );
@@ -199,7 +205,7 @@ export class ClaimCluster implements AsyncDisposable {
   #watched(transport: Transport): Transport {
     return {
       send: (request) => {
-        if (request.method !== "GET") this.#count(`${request.method} ${kindOf(request.path)}`);
+        if (request.method !== "GET") this.#count(request);
         return transport.send(request);
       },
       stream: async (request) => {
@@ -218,13 +224,15 @@ export class ClaimCluster implements AsyncDisposable {
     }
   }
 
-  #count(what: string): void {
-    this.writes.set(what, (this.writes.get(what) ?? 0) + 1);
+  #count({ method, path }: { readonly method: string; readonly path: string }): void {
+    // `/apis/group/version/namespaces/ns/plural/name/status`; of the core `/api/version/namespaces/...`.
+    const words = (path.split("?")[0] ?? "").split("/").slice(path.startsWith("/apis/") ? 6 : 5);
+    const [plural = "", name, subresource] = words;
+    increment(this.writes, `${method} ${subresource === undefined ? plural : `${plural}/${subresource}`}`);
+    if (name !== undefined) increment(this.writesOn, name);
   }
 }
 
-/** `/apis/group/version/namespaces/ns/plural/name/status` is `plural/status`. */
-function kindOf(path: string): string {
-  const [plural = "", , subresource] = (path.split("?")[0] ?? "").split("/").slice(path.startsWith("/apis/") ? 6 : 5);
-  return subresource === undefined ? plural : `${plural}/${subresource}`;
+function increment(counts: Map<string, number>, what: string): void {
+  counts.set(what, (counts.get(what) ?? 0) + 1);
 }

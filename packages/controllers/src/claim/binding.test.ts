@@ -297,7 +297,8 @@ describe("claims and pool members", () => {
       keep: "me",
       "agents.x-k8s.io/sandbox-template-ref": "test-template",
     };
-    const { metadata, spec } = adopted({ sandboxes: [memberNamed("a", { metadata: { annotations } })] });
+    const noted = { ...annotations, [evictable]: "true" };
+    const { metadata } = adopted({ sandboxes: [memberNamed("a", { metadata: { annotations: noted } })] });
     expect(metadata.labels).toEqual({
       "agents.x-k8s.io/sandbox-template-ref-hash": "69155462",
       "agents.x-k8s.io/launch-type": "warm",
@@ -305,8 +306,38 @@ describe("claims and pool members", () => {
     });
     expect(metadata.annotations).toEqual({ ...annotations, "agents.x-k8s.io/pod-name": "a" });
     expect(metadata.ownerReferences).toMatchObject([{ kind: "SandboxClaim", uid: "claim-uid", controller: true }]);
-    expect(spec.podTemplate.metadata).toEqual({
-      labels: { "agents.x-k8s.io/claim-uid": "claim-uid", "agents.x-k8s.io/sandbox-template-ref-hash": "69155462" },
+  });
+
+  const templated = { labels: { app: "x" }, annotations: { note: "y" } };
+  const described = templateOf({ podTemplate: { ...templateOf().spec.podTemplate, metadata: templated } });
+  test("9.11 #162 who claimed a Sandbox does not change its spec (10.4.29)", () => {
+    const member = memberNamed("a", { template: described });
+    const [action] = judge({ templates: [described], sandboxes: [member] }).actions;
+    expect(action?.do === "adopt" && Object.keys(action.change)).toEqual(["metadata"]);
+  });
+
+  test.for([
+    ["the claim adds to it", templated, { labels: { "sandbox.users.io/team": "z" } }],
+    ["the template was edited", { labels: { app: "old" }, annotations: { note: "y" } }, {}],
+    [
+      "another controller's pool wrote there",
+      { ...templated, labels: { app: "x", "agents.x-k8s.io/warm-pool-sandbox": "91dd7983" } },
+      {},
+    ],
+  ] as const)("9.11 #162 where the spec changes, for %s, who claimed it is there too", ([, found, more]) => {
+    const member = memberNamed("a", { template: described });
+    const spec = { ...member.spec, podTemplate: { ...member.spec.podTemplate, metadata: found } };
+    const claim = claimOf({ additionalPodMetadata: more });
+    expect(
+      adopted({ claim, templates: [described], sandboxes: [{ ...member, spec }] }).spec.podTemplate.metadata,
+    ).toEqual({
+      ...templated,
+      labels: {
+        app: "x",
+        "agents.x-k8s.io/claim-uid": "claim-uid",
+        "agents.x-k8s.io/sandbox-template-ref-hash": "69155462",
+        ...("labels" in more && more.labels),
+      },
     });
   });
 
@@ -315,9 +346,11 @@ describe("claims and pool members", () => {
     expect(judge({ sandboxes: [sandbox] }).actions).toEqual([]);
   });
 
-  test.for([["go-client"], [undefined]])("9.11 #163 created-by %s goes to the Sandbox and its pod template", ([by]) => {
+  test.for([["go-client"], [undefined]])("9.11 #163 created-by %s goes to the Sandbox, and with its spec", ([by]) => {
     const labels = by === undefined ? {} : { "agents.x-k8s.io/created-by": by };
-    const { metadata, spec } = adopted({ claim: claimOf({}, { labels }), sandboxes: [memberNamed("a")] });
+    const additionalPodMetadata = { annotations: { note: "x" } };
+    const claim = claimOf({ additionalPodMetadata }, { labels });
+    const { metadata, spec } = adopted({ claim, sandboxes: [memberNamed("a")] });
     const key = "agents.x-k8s.io/created-by";
     expect([metadata.labels?.[key], spec.podTemplate.metadata?.labels?.[key]]).toEqual([by, by]);
   });
@@ -326,9 +359,15 @@ describe("claims and pool members", () => {
     templateOf({
       podTemplate: { ...templateOf().spec.podTemplate, metadata: { annotations: { [evictable]: value } } },
     });
+  const marked = memberNamed("a", { template: saying("true") });
   test.for([
     ["the pool's own is removed", {}, undefined],
-    ["the pool's own is removed without a template too", { templates: [] }, undefined],
+    ["another pool's is removed from the spec", { sandboxes: [marked] }, undefined],
+    [
+      "another pool's is removed from the spec without a template too",
+      { templates: [], sandboxes: [marked] },
+      undefined,
+    ],
     [
       "the template's false stays",
       { templates: [saying("false")], sandboxes: [memberNamed("a", { template: saying("false") })] },
@@ -350,8 +389,11 @@ describe("claims and pool members", () => {
       "true",
     ],
   ] as const)("9.11 #164 safe-to-evict: %s", ([, scene, expected]) => {
-    const { spec } = adopted({ sandboxes: [memberNamed("a")], ...scene });
-    expect(spec.podTemplate.metadata?.annotations?.[evictable]).toBe(expected);
+    const { metadata, spec } = adopted({ sandboxes: [memberNamed("a")], ...scene });
+    expect([metadata.annotations?.[evictable], spec.podTemplate.metadata?.annotations?.[evictable]]).toEqual([
+      undefined,
+      expected,
+    ]);
   });
 
   test("9.11 #165 a deleted Sandbox leaves the queue, one seen twice is in it once, with its newest node", () => {

@@ -18,7 +18,7 @@ import {
 } from "@agent-sandbox/api";
 import type { Blueprint } from "../template/blueprint.ts";
 import { injectEnv } from "./env.ts";
-import { claimedPodMetadata, identityOf } from "./pod-metadata.ts";
+import { claimedPodMetadata, identityOf, withPodMetadata } from "./pod-metadata.ts";
 import type { Outcome } from "./problem.ts";
 import { referenceOf } from "./reference.ts";
 import { mergeVolumeClaims } from "./volume-claims.ts";
@@ -66,7 +66,8 @@ export function transferred(
   const given = blueprint === undefined ? withoutPool(member.spec.podTemplate.metadata) : metadataOf(blueprint);
   const podMetadata = claimedPodMetadata(claim, given, nameHash(templateName));
   if ("problem" in podMetadata) return podMetadata;
-  const { labels, annotations } = member.metadata;
+  const { labels } = member.metadata;
+  const { [safeToEvictAnnotation]: _, ...annotations } = member.metadata.annotations ?? {};
   return {
     value: {
       ...member,
@@ -81,7 +82,7 @@ export function transferred(
         annotations: { ...annotations, [podNameAnnotation]: member.metadata.name ?? "", ...traceOf(claim) },
         ownerReferences: [controllerReference(sandboxClaims, claim)],
       },
-      spec: { ...member.spec, podTemplate: { ...member.spec.podTemplate, metadata: podMetadata.value } },
+      spec: withPodMetadata(member.spec, podMetadata.value),
     },
   };
 }
@@ -105,9 +106,7 @@ export function upToDate(
         ...sandbox.metadata,
         labels: { ...labels, ...identityOf(claim, hash), [launchTypeLabel]: launchType },
       },
-      spec: podMetadata
-        ? { ...sandbox.spec, podTemplate: { ...sandbox.spec.podTemplate, metadata: podMetadata.value } }
-        : sandbox.spec,
+      spec: podMetadata ? withPodMetadata(sandbox.spec, podMetadata.value) : sandbox.spec,
     },
   };
 }
@@ -138,7 +137,7 @@ function poolLabelsRemoved(labels: Readonly<Record<string, string>> | undefined)
   return kept;
 }
 
-/** What a pool wrote into the pod template, taken back. An author's own `"false"` stays. */
+/** What pools of other controllers wrote into the pod template, taken back. An author's own `"false"` stays. */
 function withoutPool({ labels, annotations }: PodMetadata = {}): PodMetadata {
   const { [safeToEvictAnnotation]: evict, ...rest } = annotations ?? {};
   return {

@@ -1,7 +1,9 @@
 import {
   claimUidLabel,
   createdByLabel,
+  deepEqual,
   type PodMetadata,
+  type Sandbox,
   type SandboxClaim,
   sandboxTemplateRefHashLabel,
 } from "@agent-sandbox/api";
@@ -39,6 +41,23 @@ export function identityOf(claim: SandboxClaim, templateRefHash: string): Record
     [sandboxTemplateRefHashLabel]: templateRefHash,
     ...(createdBy && { [createdByLabel]: createdBy }),
   };
+}
+
+const identityKeys = new Set<string>([claimUidLabel, sandboxTemplateRefHashLabel, createdByLabel]);
+
+/**
+ * The spec with that metadata on its pod template; the very spec when all it lacks is who claimed it. That never reaches a
+ * Pod and stands on the Sandbox itself: to write it into the spec as well would make a new generation, and cost one more
+ * write to say that it was observed.
+ */
+export function withPodMetadata(spec: Sandbox["spec"], wanted: PodMetadata): Sandbox["spec"] {
+  const { labels: found = {}, annotations = {} } = spec.podTemplate.metadata ?? {};
+  const { labels = {} } = wanted;
+  const isSame =
+    Object.entries(found).every(([key, value]) => labels[key] === value) &&
+    Object.keys(labels).every((key) => Object.hasOwn(found, key) || identityKeys.has(key)) &&
+    deepEqual(annotations, wanted.annotations ?? {});
+  return isSame ? spec : { ...spec, podTemplate: { ...spec.podTemplate, metadata: wanted } };
 }
 
 function add(

@@ -39,7 +39,10 @@ describe("the Sandbox controller and Pods", () => {
   const labels = (): Record<string, string> => world.pod()?.metadata?.labels ?? {};
   const annotations = (): Record<string, string> => world.pod()?.metadata?.annotations ?? {};
   /** The owner must exist, or garbage collection takes the Sandbox. */
-  async function createOwned(kind: string, parts: { labels?: Record<string, string> }): Promise<void> {
+  async function createOwned(
+    kind: string,
+    parts: { labels?: Record<string, string>; annotations?: Record<string, string> },
+  ): Promise<void> {
     const owner = await world.user.create(sandboxes, {
       ...ownerStandIn,
       metadata: { name: "owner", namespace },
@@ -141,6 +144,23 @@ describe("the Sandbox controller and Pods", () => {
     await world.edit({ metadata: { ownerReferences: null } });
     await world.settle();
     expect(labels()).toEqual({ [hashLabel]: hash });
+  });
+
+  test("9.2 #30 a pool's word to the autoscaler is on the Pod for as long, unless the template has one (10.4.29)", async () => {
+    const evictable = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+    const said = (): unknown => world.pod()?.metadata?.annotations?.[evictable];
+    await createOwned("SandboxWarmPool", { annotations: { [evictable]: "true" } });
+    expect(said()).toBe("true");
+    const template = (annotations: object | null): object => ({ spec: { podTemplate: { metadata: { annotations } } } });
+    await world.edit(template({ [evictable]: "false" }));
+    await world.settle();
+    expect(said()).toBe("false");
+    await world.edit(template(null));
+    await world.settle();
+    expect(said()).toBe("true");
+    await world.edit({ metadata: { ownerReferences: null } });
+    await world.settle();
+    expect(said()).toBeUndefined();
   });
 
   test("9.2 #31 the template's hash is on the Pod of a claimed Sandbox, and goes with label or owner", async () => {

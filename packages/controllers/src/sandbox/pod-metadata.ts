@@ -12,6 +12,7 @@ import {
   propagatedAnnotationsAnnotation,
   propagatedLabelsAnnotation,
   type Sandbox,
+  safeToEvictAnnotation,
   sandboxNameHashLabel,
   sandboxTemplateRefHashLabel,
   warmPoolSandboxLabel,
@@ -43,7 +44,7 @@ export function podMetadata(sandbox: Sandbox, settings: Settings, present: Pod["
     isReserved: isReservedKey,
   });
   const annotations = follow(present.annotations, {
-    template: template.annotations,
+    template: { ...poolAnnotations(sandbox), ...template.annotations },
     tracked: trackedAnnotations,
     isReserved: isReservedAnnotation,
   });
@@ -78,6 +79,12 @@ function follow(
   const keys = [...copied.keys()].sort().join(",");
   // A list once written stays, even empty: it says that nothing was copied, where its absence says nothing.
   return { entries, tracked: keys === "" && tracked === undefined ? undefined : keys };
+}
+
+/** What a pool notes on a member for the autoscaler, while it waits there. A template that says something itself wins. */
+function poolAnnotations(sandbox: Sandbox): Entries {
+  const isEvictable = sandbox.metadata.annotations?.[safeToEvictAnnotation];
+  return isEvictable !== undefined && isPoolMember(sandbox) ? { [safeToEvictAnnotation]: isEvictable } : {};
 }
 
 /** Our own labels; undefined where the Pod is not to have one. */

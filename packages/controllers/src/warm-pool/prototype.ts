@@ -3,7 +3,6 @@ import {
   createdByLabel,
   launchTypeLabel,
   nameHash,
-  type PodMetadata,
   type Sandbox,
   type SandboxWarmPool,
   safeToEvictAnnotation,
@@ -32,6 +31,7 @@ export function memberOf(pool: SandboxWarmPool, blueprint: Blueprint, options: M
     [sandboxTemplateHashLabel]: blueprint.hash,
   };
   const { podTemplate } = blueprint.spec;
+  const isEvictable = options.markEvictable && podTemplate.metadata?.annotations?.[safeToEvictAnnotation] === undefined;
   return {
     apiVersion: "agents.x-k8s.io/v1beta1",
     kind: "Sandbox",
@@ -39,25 +39,13 @@ export function memberOf(pool: SandboxWarmPool, blueprint: Blueprint, options: M
       generateName: `${name}-`,
       namespace,
       labels: { ...identity, [launchTypeLabel]: "warm", [createdByLabel]: "controller" },
-      annotations: { [sandboxTemplateRefAnnotation]: templateName },
+      annotations: {
+        [sandboxTemplateRefAnnotation]: templateName,
+        ...(isEvictable && { [safeToEvictAnnotation]: "true" }),
+      },
       ownerReferences: [controllerReference(sandboxWarmPools, pool)],
     },
-    spec: {
-      ...blueprint.spec,
-      podTemplate: { ...podTemplate, metadata: podMetadataOf(podTemplate.metadata, identity, options) },
-    },
-  };
-}
-
-function podMetadataOf(
-  given: PodMetadata | undefined,
-  identity: Readonly<Record<string, string>>,
-  { markEvictable }: MemberOptions,
-): PodMetadata {
-  const evictable = markEvictable ? { [safeToEvictAnnotation]: "true" } : {};
-  const annotations = { ...evictable, ...given?.annotations };
-  return {
-    labels: { ...given?.labels, ...identity },
-    ...(Object.keys(annotations).length > 0 && { annotations }),
+    // What the pool notes stands on the Sandbox alone: with nothing to take back from its spec, a claim makes no new generation.
+    spec: blueprint.spec,
   };
 }
