@@ -79,7 +79,7 @@ const review = JSON.stringify({
 describe("managed certificates", () => {
   const nowMs = Date.now();
 
-  test("207: are made once, shared, written to files, and trusted by CRDs with a webhook only", async () => {
+  test("9.15 #207 are made once, shared, written to files, and trusted by CRDs with a webhook only", async () => {
     const { server, client } = openCluster();
     await client.create(definitions, definition("sandboxes.agents.x-k8s.io", "Webhook"));
     await client.create(definitions, definition("sandboxclaims.extensions.agents.x-k8s.io", "None"));
@@ -112,7 +112,7 @@ describe("managed certificates", () => {
     expect((await post(webhook.port, { ca, body: review, path: "/mutate" })).status).toBe(404);
   });
 
-  test("207: stops at a Secret that holds no PEM, and changes nothing", async () => {
+  test("9.15 #207 stops at a Secret that holds no PEM, and changes nothing", async () => {
     const { server, client } = openCluster();
     const metadata = { namespace, name: "agent-sandbox-webhook-certs" };
     await client.create(secrets, { metadata, data: { "ca.crt": "eA==", "tls.crt": "", "tls.key": "" } });
@@ -121,7 +121,7 @@ describe("managed certificates", () => {
   });
 });
 
-describe("208: certificates that someone else keeps", () => {
+describe("9.15 #208 certificates that someone else keeps", () => {
   test.for([
     ["the default pair", ["tls.crt", "tls.key"], {}, ["tls.crt", "tls.key"]],
     [

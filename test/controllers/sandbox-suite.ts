@@ -128,6 +128,25 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       await world.untilGone("pods", name);
     });
 
+    const other = { ...volume[0], metadata: { name: "more" } } as const;
+    test.for([
+      ["9.1 #1 an entry that is added to", volume, [...volume, other]],
+      ["9.1 #2 what is given first after", undefined, volume],
+      ["9.1 #3 what is taken away from", volume, null],
+    ] as const)("%s volumeClaimTemplates is refused", async ([what, before, after]) => {
+      const name = `volumes-${what.slice(5, 6)}`;
+      await world.create(name, before && { volumeClaimTemplates: before });
+      await expect(world.edit(name, { spec: { volumeClaimTemplates: after } })).rejects.toMatchObject({
+        reason: "Invalid",
+        message: expect.stringContaining("volumeClaimTemplates is immutable"),
+      });
+    });
+
+    test("9.1 #4 a Sandbox that says nothing is stored as Running and Retain", async () => {
+      const { spec } = await world.create("silent");
+      expect([spec.operatingMode, spec.shutdownPolicy]).toEqual(["Running", "Retain"]);
+    });
+
     test("a shutdownTime that is a list is refused by the server, or told by the controller", async () => {
       const spec = { shutdownTime: [] as unknown as string };
       const refused = await world.create("listed", spec).then(

@@ -1,8 +1,12 @@
-import type { Pod } from "@agent-sandbox/api";
+import { type Pod, type Sandbox, sandboxNameHashLabel } from "@agent-sandbox/api";
+import { createClient, Informers } from "@agent-sandbox/kube";
+import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import { expect, test } from "vitest";
-import { trimPod } from "./child-caches.ts";
+import { podCache, pods, serviceCache, services, trimPod } from "./child-caches.ts";
+import { podMetadataPatch } from "./sandbox/pod-metadata.ts";
+import { defaultSettings } from "./sandbox/settings.ts";
 
-test("of a Pod only what decisions read is kept, and no patch can bring back what others took away", () => {
+test("9.15 #210 of a Pod only what decisions read is kept, and no patch can bring back what others took away", () => {
   const ownerReferences = [{ apiVersion: "v1", kind: "X", name: "x", uid: "u", controller: true }];
   const state = { terminated: { exitCode: 137, reason: "OOMKilled" } };
   const container = { name: "c", image: "i", imageID: "sha256:1", ready: false, restartCount: 7, state };
@@ -32,4 +36,36 @@ test("of a Pod only what decisions read is kept, and no patch can bring back wha
     },
   });
   expect(trimPod({ metadata: { name: "p" } })).toEqual({ metadata: { name: "p" }, spec: { containers: [] } });
+});
+
+test("9.15 #210 the change of a Pod's metadata is the same from a trimmed copy, and is of nothing else", () => {
+  const podTemplate = { metadata: { labels: { a: "2" } }, spec: { containers: [{ name: "c", image: "i" }] } };
+  const sandbox = { metadata: { name: "s", namespace: "n", uid: "u" }, spec: { podTemplate } } as Sandbox;
+  const metadata = { name: "s", labels: { a: "1", gone: "x" }, finalizers: ["f"], managedFields: [{}] };
+  const annotations = { "agents.x-k8s.io/propagated-labels": "a,gone" };
+  const pod: Pod = { metadata: { ...metadata, annotations }, spec: podTemplate.spec };
+  const change = podMetadataPatch(sandbox, defaultSettings, trimPod(pod));
+  expect(change).toEqual(podMetadataPatch(sandbox, defaultSettings, pod));
+  expect(change).toMatchObject({ labels: { a: "2", gone: null } });
+  expect(Object.keys(change ?? {})).toEqual(["labels", "annotations"]);
+});
+
+test("9.15 #211 a cache of labelled Pods and Services is one for all, trimmed, and holds no others", async () => {
+  const server = new MemoryApiServer({ resources: [pods, services] });
+  const client = createClient(server);
+  await using informers = new Informers({ client });
+  const scope = { labelSelector: sandboxNameHashLabel };
+  for (const [name, labels] of [
+    ["ours", { [sandboxNameHashLabel]: "h" }],
+    ["theirs", { [sandboxNameHashLabel.toUpperCase()]: "h" }],
+  ] as const) {
+    const metadata = { name, namespace: "n", labels };
+    await client.create(pods, { metadata, spec: { containers: [{ name: "c", image: "i" }] } });
+    await client.create(services, { metadata });
+  }
+  const cached = podCache(informers, scope);
+  expect(podCache(informers, scope)).toBe(cached);
+  await Promise.all([cached.synced, serviceCache(informers, scope).synced]);
+  expect(cached.list()).toMatchObject([{ metadata: { name: "ours" }, spec: { containers: [] } }]);
+  expect(serviceCache(informers, scope).list()).toMatchObject([{ metadata: { name: "ours" } }]);
 });
