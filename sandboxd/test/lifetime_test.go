@@ -83,6 +83,18 @@ func TestTheWholeTreeDies(t *testing.T) {
 	})
 }
 
+func TestTheWholeTreeOfAnotherUserDies(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{wrap: containerRights})
+	ctx, cancel := context.WithCancel(context.Background())
+	config := shell(treeScript)
+	config.User = "65534"
+	r := b.begin(ctx, &processv1.StartRequest{Config: config})
+	pids := r.pids(3)
+	cancel()
+	wantDead(t, pids)
+}
+
 func TestDetachedProcessesOutliveTheirStream(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})

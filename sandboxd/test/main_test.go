@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 func runTests(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "sandboxd-test-")
-	if err != nil {
+	if err != nil || os.Chmod(dir, 0o755) != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
@@ -70,7 +71,8 @@ type boxOptions struct {
 	// attr puts the program into namespaces; wrap runs it under another one.
 	attr *syscall.SysProcAttr
 	wrap []string
-	open bool
+	// user owns the program's directory and runs it.
+	user int
 }
 
 type lockedBuffer struct {
@@ -108,13 +110,21 @@ func freePorts(t testing.TB, n int) []string {
 func start(t testing.TB, options boxOptions) *box {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil {
+	// Whoever is refused in it is refused by what they asked for, not on the way there.
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	b := &box{t: t, root: filepath.Join(dir, "root"), socket: filepath.Join(dir, "s"), stderr: &lockedBuffer{}, stopped: make(chan struct{})}
 	tokenFile := filepath.Join(dir, "token")
 	if err := os.WriteFile(tokenFile, []byte(tokenText+"\n"), 0o400); err != nil {
 		t.Fatal(err)
+	}
+	if options.user != 0 {
+		if err := errors.Join(os.Chown(dir, options.user, options.user), os.Chown(tokenFile, options.user, options.user)); err != nil {
+			t.Fatal(err)
+		}
+		id := strconv.Itoa(options.user)
+		options.wrap = append([]string{"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups"}, options.wrap...)
 	}
 	ports := freePorts(t, 3)
 	b.rest, b.legacy, b.grpc = "http://127.0.0.1:"+ports[0], "http://127.0.0.1:"+ports[1], "http://127.0.0.1:"+ports[2]

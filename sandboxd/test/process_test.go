@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -208,23 +207,6 @@ func TestCwdUserShellAndTerm(t *testing.T) {
 	words := strings.Fields(string(got.Stdout))
 	if len(words) != 4 || words[0] != b.file("sub") || words[1] != "65534" || words[2] != "12345" {
 		t.Errorf("got %q, %q", got.Stdout, got.Stderr)
-	}
-}
-
-// What runs in the sandbox is somebody else than the daemon, when that is asked for, and cannot take its token.
-func TestProcessesRunAsAnotherUser(t *testing.T) {
-	t.Parallel()
-	b := start(t, boxOptions{flags: []string{"--user=65534"}})
-	file := filepath.Join(filepath.Dir(b.root), "token")
-	for _, script := range []string{"id -u; cat " + file, "id -u; cat /proc/$PPID/environ"} {
-		got, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: shell(script)})
-		if err != nil || string(got.Stdout) != "65534\n" || !strings.Contains(string(got.Stderr), "ermission denied") {
-			t.Errorf("%q gives %q, %q, %v", script, got.GetStdout(), got.GetStderr(), err)
-		}
-	}
-	result := decode[executed](t, b.execute("id -u"))
-	if result.Stdout != "65534\n" {
-		t.Errorf("a legacy command runs as %+v", result)
 	}
 }
 

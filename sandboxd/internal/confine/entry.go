@@ -34,6 +34,22 @@ func (e *Entry) Stat() (unix.Stat_t, error) {
 	return stat, err
 }
 
+// OpenOrCreate opens what is at the name, or makes a file there.
+func (e *Entry) OpenOrCreate(flags int, mode uint32) (*os.File, error) {
+	file, err := e.Open(flags|unix.O_CREAT|unix.O_EXCL, mode)
+	if err == unix.EEXIST {
+		return e.Open(flags, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := e.root.owner.take(int(file.Fd())); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
 // Open opens what is at the name. It never waits for the other end of a FIFO.
 func (e *Entry) Open(flags int, mode uint32) (*os.File, error) {
 	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
@@ -57,7 +73,12 @@ func (e *Entry) Readlink() (string, error) {
 }
 
 // Mkdir makes a directory at the name.
-func (e *Entry) Mkdir(mode uint32) error { return unix.Mkdirat(e.dir, e.Name, mode) }
+func (e *Entry) Mkdir(mode uint32) error {
+	if err := unix.Mkdirat(e.dir, e.Name, mode); err != nil {
+		return err
+	}
+	return e.root.owner.takeDirectory(e.dir, e.Name)
+}
 
 // Symlink makes a link at the name. Its target is not judged: it is when somebody walks it.
 func (e *Entry) Symlink(target string) error { return unix.Symlinkat(target, e.dir, e.Name) }

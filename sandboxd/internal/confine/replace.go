@@ -43,8 +43,11 @@ func (e *Entry) Replace() (*Replacement, error) {
 	return &Replacement{File: os.NewFile(uintptr(fd), e.Rel), entry: e, name: name}, nil
 }
 
-// Commit gives the file its mode and its name. With durable it survives a crash of the machine.
+// Commit gives the file its owner, its mode and its name. With durable it survives a crash of the machine.
 func (r *Replacement) Commit(mode uint32, durable bool) error {
+	if err := r.entry.root.owner.take(int(r.File.Fd())); err != nil {
+		return err
+	}
 	if err := unix.Fchmod(int(r.File.Fd()), mode); err != nil {
 		return err
 	}

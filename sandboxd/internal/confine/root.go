@@ -34,6 +34,7 @@ type Root struct {
 	fd int
 	// path is the directory with its links resolved; given is how its owner wrote it.
 	path, given string
+	owner       *Owner
 }
 
 // Open returns the root at dir, which must exist.
@@ -75,6 +76,9 @@ func (r *Root) replace() (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := os.MkdirAll(r.path, 0o755); err != nil {
+		return -1, err
+	}
+	if err := r.owner.takeDirectory(unix.AT_FDCWD, r.path); err != nil {
 		return -1, err
 	}
 	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -157,5 +161,5 @@ func (r *Root) Below(e *Entry) (*Root, error) {
 		return nil, err
 	}
 	name := path.Join(r.path, e.Rel)
-	return &Root{fd: fd, path: name, given: name}, nil
+	return &Root{fd: fd, path: name, given: name, owner: r.owner}, nil
 }

@@ -95,7 +95,11 @@ func (w *walk) step(dir int, part string) (int, error) {
 	if err != unix.ENOENT || !w.how.MakeParents {
 		return next, err
 	}
-	if err := unix.Mkdirat(dir, part, 0o755); err != nil && err != unix.EEXIST {
+	err = unix.Mkdirat(dir, part, 0o755)
+	if err == nil {
+		err = w.root.owner.takeDirectory(dir, part)
+	}
+	if err != nil && err != unix.EEXIST {
 		return -1, err
 	}
 	return unix.Openat(dir, part, flags, 0)

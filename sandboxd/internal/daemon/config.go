@@ -79,7 +79,7 @@ func (c *Config) register(flags *flag.FlagSet) {
 	flags.IntVar(&c.ChunkBytes, "stream-chunk-size", 0, "most bytes per output event; 0 means 4096")
 	flags.StringVar(&c.TokenFile, "token-file", os.Getenv("SANDBOXD_TOKEN_FILE"), "file with the token callers must present ($SANDBOXD_TOKEN_FILE)")
 	flags.BoolVar(&c.Insecure, "insecure-no-token", false, "serve everybody who can reach a port")
-	flags.StringVar(&c.User, "user", "", "run processes as this user unless they name one: name, uid or uid:gid")
+	flags.StringVar(&c.User, "user", os.Getenv("SANDBOXD_USER"), "run the command, and processes that name no user, as this one: name, uid or uid:gid ($SANDBOXD_USER)")
 	flags.StringVar(&c.Socket, "socket", "", "unix socket for keep-awake leases; the first of /run/sandboxd.sock and /tmp/sandboxd.sock that can be made when empty")
 	flags.StringVar(&c.Restart, "restart", RestartNever, "when the command ends: never, on-failure or always start it again")
 	flags.BoolVar(&c.Version, "version", false, "print the version and exit")

@@ -69,7 +69,11 @@ func open(config *Config) (*daemon, error) {
 			return nil, err
 		}
 	}
-	root, err := config.openRoot()
+	who, err := config.account()
+	if err != nil {
+		return nil, err
+	}
+	root, err := config.openRoot(who)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +97,7 @@ func open(config *Config) (*daemon, error) {
 		d.servers = append(d.servers, &server{config.newServer(d.rest.Inside()), limitConnections(socket, maxConnections)})
 	}
 	if len(config.Command) > 0 {
-		d.supervisor = &supervisor{reaper: reap, command: config.Command, env: env, policy: config.Restart, stopping: make(chan struct{})}
+		d.supervisor = &supervisor{reaper: reap, command: config.Command, env: env, who: who, policy: config.Restart, stopping: make(chan struct{})}
 	}
 	go keepSmall(func() time.Duration {
 		if tracker.Streams() > 0 {
@@ -126,11 +130,13 @@ func (d *daemon) listen(gate gate, tracker *activity.Tracker, root *confine.Root
 
 // openRoot makes the root directory. Only the usual one may be replaced: a sandbox whose image does not let it be made
 // still starts.
-func (c *Config) openRoot() (*confine.Root, error) {
+func (c *Config) openRoot(who *process.Account) (*confine.Root, error) {
+	_, missing := os.Stat(c.RootDir)
 	err := os.MkdirAll(c.RootDir, 0o755)
 	if err != nil && !c.rootGiven {
 		slog.Warn("root directory cannot be made, using another", "wanted", c.RootDir, "used", fallbackRoot, "error", err.Error())
 		c.RootDir = fallbackRoot
+		_, missing = os.Stat(c.RootDir)
 		err = os.MkdirAll(c.RootDir, 0o755)
 	}
 	if err != nil {
@@ -140,14 +146,21 @@ func (c *Config) openRoot() (*confine.Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Cannot open the root directory: %w", err)
 	}
-	return root, nil
+	if who == nil {
+		return root, nil
+	}
+	owner := confine.Owner{UID: int(who.Credential.Uid), GID: int(who.Credential.Gid)}
+	root.Own(owner)
+	if missing != nil {
+		err = os.Chown(root.Path(), owner.UID, owner.GID)
+	}
+	return root, err
 }
 
 // environment is what processes get: ours, without the way to the token, with the way to us.
 func (c *Config) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return name == "SANDBOXD_TOKEN_FILE"
+		return strings.HasPrefix(pair, "SANDBOXD_TOKEN")
 	})
 	local := func(port uint) string { return net.JoinHostPort("localhost", strconv.Itoa(int(port))) }
 	env = append(env, "SANDBOXD_GRPC_ADDR="+local(c.GRPCPort), "SANDBOXD_REST_ADDR="+local(c.RESTPort))

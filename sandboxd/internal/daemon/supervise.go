@@ -5,12 +5,15 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/reaper"
 )
 
@@ -30,7 +33,9 @@ type supervisor struct {
 	reaper  *reaper.Reaper
 	command []string
 	env     []string
-	policy  string
+	// who runs the command; nil for the daemon's own user.
+	who    *process.Account
+	policy string
 
 	mu       sync.Mutex
 	child    *reaper.Child
@@ -74,10 +79,14 @@ func (s *supervisor) runOnce() int {
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		return s.startFailure(err)
 	}
-	attr := &syscall.ProcAttr{Env: s.env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	attr := &syscall.ProcAttr{Env: s.environment(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}}
 	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil {
 		// On a terminal the command is what the keys are for.
 		attr.Sys.Foreground, attr.Sys.Ctty = true, 0
+	}
+	if s.who != nil {
+		s.who.Assume(attr.Sys)
+		s.giveStreams()
 	}
 	child, err := s.start(program, attr)
 	if err != nil {
@@ -94,6 +103,34 @@ func (s *supervisor) runOnce() int {
 		return exitSignal + int(child.Status.Signal())
 	}
 	return child.Status.ExitStatus()
+}
+
+// environment adds who the command runs as.
+func (s *supervisor) environment() []string {
+	if s.who == nil {
+		return s.env
+	}
+	own := s.who.Variables()
+	env := slices.DeleteFunc(slices.Clone(s.env), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		_, replaced := own[name]
+		return replaced
+	})
+	for name, value := range own {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// giveStreams lets the command open its own /dev/stdout again, as programs do that log to a file. What belongs to
+// everybody stays so, and a stream that cannot be given can still be written to.
+func (s *supervisor) giveStreams() {
+	for fd := range 3 {
+		var stat unix.Stat_t
+		if unix.Fstat(fd, &stat) == nil && stat.Mode&unix.S_IFMT != unix.S_IFREG && stat.Mode&0o006 == 0 {
+			_ = unix.Fchown(fd, int(s.who.Credential.Uid), -1)
+		}
+	}
 }
 
 // start keeps signals waiting until the child is known: one that came in between would be lost.

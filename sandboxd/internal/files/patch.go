@@ -40,7 +40,7 @@ func contentRange(header string) (offset, length int64, given bool, err error) {
 
 // writeInPlace changes a part of a file, which is created when it is missing. A reader can see it half done.
 func writeInPlace(entry *confine.Entry, body io.Reader, where patch, mode *uint32) error {
-	flags := unix.O_WRONLY | unix.O_CREAT
+	flags := unix.O_WRONLY
 	if where.atEnd {
 		flags |= unix.O_APPEND
 	}
@@ -48,7 +48,7 @@ func writeInPlace(entry *confine.Entry, body io.Reader, where patch, mode *uint3
 	if err == nil && !isKind(&stat, unix.S_IFREG) {
 		return api.Refuse(api.InvalidArgument, "Cannot write %q: it is a %s, not a regular file", entry.Rel, kindName(&stat))
 	}
-	file, err := entry.Open(flags, defaultMode)
+	file, err := entry.OpenOrCreate(flags, defaultMode)
 	if err != nil {
 		return err
 	}

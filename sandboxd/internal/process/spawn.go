@@ -101,7 +101,7 @@ func (m *Manager) spawn(spec *Spec, marker string, p *plumbing) (*reaper.Child, 
 	if refused != nil {
 		return nil, "", refused
 	}
-	who, err := lookupAccount(spec.User)
+	who, err := LookupAccount(spec.User)
 	if err != nil {
 		return nil, "", refuse(Invalid, "Cannot start %q: %v", spec.Argv[0], err)
 	}
@@ -125,9 +125,9 @@ func (m *Manager) spawn(spec *Spec, marker string, p *plumbing) (*reaper.Child, 
 		attr.Sys.Setpgid = true
 	}
 	if who != nil {
-		attr.Sys.Credential = who.credential
+		who.Assume(attr.Sys)
 		if p.pty != nil {
-			_ = p.child[0].Chown(int(who.credential.Uid), int(who.credential.Gid))
+			_ = p.child[0].Chown(int(who.Credential.Uid), int(who.Credential.Gid))
 		}
 	}
 	child, err := m.reaper.Start(program, spec.Argv, attr)
@@ -186,7 +186,7 @@ func (m *Manager) openCwd(spec *Spec) (int, string, error) {
 // markerVariable lets the processes of one tree be found after they were orphaned into another session.
 const markerVariable = "SANDBOXD_PROCESS"
 
-func (m *Manager) environment(spec *Spec, who *account, cwd, marker string) []string {
+func (m *Manager) environment(spec *Spec, who *Account, cwd, marker string) []string {
 	env := map[string]string{}
 	for _, pair := range m.baseEnv {
 		name, value, _ := strings.Cut(pair, "=")
@@ -194,7 +194,7 @@ func (m *Manager) environment(spec *Spec, who *account, cwd, marker string) []st
 	}
 	env["PWD"] = cwd
 	if who != nil {
-		env["HOME"], env["USER"], env["LOGNAME"] = who.home, who.name, who.name
+		maps.Copy(env, who.Variables())
 	}
 	if spec.PTY != nil {
 		env["TERM"] = "xterm-256color"

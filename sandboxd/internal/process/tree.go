@@ -12,7 +12,7 @@ import (
 // kin is what the kernel tells about the family of one process.
 type kin struct {
 	parent, group, session int
-	// marker is that of the process's environment; unreadable when it belongs to another user.
+	// marker is that of the process's environment.
 	marker   string
 	readable bool
 }
@@ -125,18 +125,4 @@ func readKin(pid int) (kin, bool) {
 		}
 	}
 	return kin{parent: numbers[0], group: numbers[1], session: numbers[2]}, true
-}
-
-// readMarker gives the marker in a process's environment; unreadable when it belongs to another user.
-func readMarker(pid int) (marker string, readable bool) {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return "", false
-	}
-	for pair := range bytes.SplitSeq(env, []byte{0}) {
-		if value, ok := bytes.CutPrefix(pair, []byte(markerVariable+"=")); ok {
-			return string(value), true
-		}
-	}
-	return "", true
 }

@@ -9,20 +9,33 @@ import (
 	"syscall"
 )
 
-// account is who a process runs as.
-type account struct {
-	name, home string
-	credential *syscall.Credential
+// Account is who a process runs as.
+type Account struct {
+	Name, Home string
+	Credential syscall.Credential
 }
 
-// lookupAccount reads a name of /etc/passwd, "uid" or "uid:gid". (The standard library's os/user would do names, but
+// Assume makes a process that is about to start run as the account. Whoever is that user already needs no right to
+// become it.
+func (a *Account) Assume(attr *syscall.SysProcAttr) {
+	if int(a.Credential.Uid) != os.Geteuid() || int(a.Credential.Gid) != os.Getegid() {
+		attr.Credential = &a.Credential
+	}
+}
+
+// Variables are those by which programs find out who they are.
+func (a *Account) Variables() map[string]string {
+	return map[string]string{"HOME": a.Home, "USER": a.Name, "LOGNAME": a.Name}
+}
+
+// LookupAccount reads a name of /etc/passwd, "uid" or "uid:gid". (The standard library's os/user would do names, but
 // not ids that no file knows, which are usual in containers.)
-func lookupAccount(user string) (*account, error) {
+func LookupAccount(user string) (*Account, error) {
 	if user == "" {
 		return nil, nil
 	}
 	uidText, gidText, hasGid := strings.Cut(user, ":")
-	found := &account{name: user, home: "/", credential: &syscall.Credential{}}
+	found := &Account{Name: user, Home: "/"}
 	uid, numeric := parseID(uidText)
 	known := eachLine("/etc/passwd", func(fields []string) bool {
 		if len(fields) < 6 || (fields[0] != uidText && fields[2] != uidText) {
@@ -33,24 +46,27 @@ func lookupAccount(user string) (*account, error) {
 		if !ok1 || !ok2 {
 			return false
 		}
-		found.name, found.home = fields[0], fields[5]
-		found.credential.Uid, found.credential.Gid = fileUID, fileGID
+		found.Name, found.Home = fields[0], fields[5]
+		found.Credential.Uid, found.Credential.Gid = fileUID, fileGID
 		return true
 	})
 	switch {
 	case !known && !numeric:
 		return nil, fmt.Errorf("no user %q in /etc/passwd", user)
 	case !known:
-		found.credential.Uid, found.credential.Gid = uid, uid
+		found.Credential.Uid, found.Credential.Gid = uid, uid
+		if int(uid) == os.Geteuid() {
+			found.Credential.Gid = uint32(os.Getegid())
+		}
 	}
 	if hasGid {
 		gid, ok := parseID(gidText)
 		if !ok {
 			return nil, fmt.Errorf("the group of %q is not a number", user)
 		}
-		found.credential.Gid = gid
+		found.Credential.Gid = gid
 	}
-	found.credential.Groups = groupsOf(found.name)
+	found.Credential.Groups = groupsOf(found.Name)
 	return found, nil
 }
 

@@ -15,16 +15,16 @@ func TestLookupAccount(t *testing.T) {
 	}{
 		"root": {0, 0, "root"}, "0": {0, 0, "root"}, "root:7": {0, 7, "root"}, "54321": {54321, 54321, "54321"}, "54321:1": {54321, 1, "54321:1"},
 	} {
-		got, err := lookupAccount(user)
-		if err != nil || got.credential.Uid != want.uid || got.credential.Gid != want.gid || got.name != want.name {
+		got, err := LookupAccount(user)
+		if err != nil || got.Credential.Uid != want.uid || got.Credential.Gid != want.gid || got.Name != want.name {
 			t.Errorf("%q is %+v, %v", user, got, err)
 		}
 	}
-	if got, err := lookupAccount(""); got != nil || err != nil {
+	if got, err := LookupAccount(""); got != nil || err != nil {
 		t.Errorf("no user is %v, %v", got, err)
 	}
 	for _, user := range []string{"no such user", "-1", "root:x", "99999999999", ":"} {
-		if got, err := lookupAccount(user); err == nil {
+		if got, err := LookupAccount(user); err == nil {
 			t.Errorf("%q is %+v", user, got)
 		}
 	}

@@ -47,6 +47,9 @@ func Open(file string) (*Guard, error) {
 
 func (g *Guard) read() error {
 	opened, err := os.Open(g.file)
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("Cannot read the sandbox token as user %d: %w; set securityContext.runAsUser to %[1]d, so that the token is made readable for that user", os.Geteuid(), err)
+	}
 	if err != nil {
 		return fmt.Errorf("Cannot read the sandbox token: %w", err)
 	}
