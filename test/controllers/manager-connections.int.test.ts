@@ -8,7 +8,10 @@ test.for([1, 4])(
     const waiting: (() => void)[] = [];
     const { promise: allThere, resolve } = Promise.withResolvers<void>();
     await using api = await HostileApi.start(({ url = "" }, response) => {
-      if (url.includes("watch=true")) return void response.writeHead(200).flushHeaders();
+      if (url.includes("watch=true")) {
+        response.writeHead(200).flushHeaders();
+        return;
+      }
       waiting.push(() => response.setHeader("content-type", "application/json").end("{}"));
       if (waiting.length === connections) resolve();
     });

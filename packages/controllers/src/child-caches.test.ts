@@ -40,7 +40,12 @@ test("9.15 #210 of a Pod only what decisions read is kept, and no patch can brin
 
 test("9.15 #210 the change of a Pod's metadata is the same from a trimmed copy, and is of nothing else", () => {
   const podTemplate = { metadata: { labels: { a: "2" } }, spec: { containers: [{ name: "c", image: "i" }] } };
-  const sandbox = { metadata: { name: "s", namespace: "n", uid: "u" }, spec: { podTemplate } } as Sandbox;
+  const sandbox: Sandbox = {
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name: "s", namespace: "n", uid: "u" },
+    spec: { podTemplate },
+  };
   const metadata = { name: "s", labels: { a: "1", gone: "x" }, finalizers: ["f"], managedFields: [{}] };
   const annotations = { "agents.x-k8s.io/propagated-labels": "a,gone" };
   const pod: Pod = { metadata: { ...metadata, annotations }, spec: podTemplate.spec };
