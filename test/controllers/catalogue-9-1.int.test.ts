@@ -1,6 +1,6 @@
 import { sandboxWarmPools } from "@agent-sandbox/api";
 import { createApiServer } from "@agent-sandbox/apiserver";
-import { createClient, type KubeObject, type Resource } from "@agent-sandbox/kube";
+import { createClient, type Resource } from "@agent-sandbox/kube";
 import { expect, test } from "vitest";
 
 const group = "extensions.agents.x-k8s.io";
@@ -13,7 +13,7 @@ test("9.1 #5 a pool must say how many in v1alpha1, and is stored with one when i
     metadata: { name: "pool", namespace: "default" },
     spec: { sandboxTemplateRef: { name: "template" } },
   } as const;
-  const old: Resource<KubeObject> = { ...sandboxWarmPools, apiVersion: `${group}/v1alpha1` };
+  const old: Resource = { ...sandboxWarmPools, apiVersion: `${group}/v1alpha1` };
   await expect(client.create(old, { ...pool, apiVersion: old.apiVersion })).rejects.toMatchObject({
     reason: "Invalid",
     message: expect.stringContaining("spec.replicas: Required value"),

@@ -5,7 +5,13 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { type SandboxClaim, sandboxClaims, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
+import {
+  type NetworkPolicy,
+  type SandboxClaim,
+  sandboxClaims,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from "@agent-sandbox/api";
 import { createApiServer } from "@agent-sandbox/apiserver";
 import {
   type Client,
@@ -26,6 +32,12 @@ const leases: Resource<Lease> = {
   apiVersion: "coordination.k8s.io/v1",
   kind: "Lease",
   plural: "leases",
+  namespaced: true,
+};
+const networkPolicies: Resource<NetworkPolicy> = {
+  apiVersion: "networking.k8s.io/v1",
+  kind: "NetworkPolicy",
+  plural: "networkpolicies",
   namespaced: true,
 };
 const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
@@ -106,10 +118,16 @@ function createClaim(name: string, namespace: string): Promise<SandboxClaim> {
   return client.create(sandboxClaims, { apiVersion, kind: "SandboxClaim", metadata: { name, namespace }, spec });
 }
 
+const flags = [
+  "--watch-namespaces=watched",
+  "--router-namespace=platform",
+  "--enable-webhook=false",
+  "--enable-tracing",
+];
 // The embedded server converts by itself, and lets nobody change its own definitions.
 const start = (): ManagerProcess =>
   owned.use(
-    new ManagerProcess(kubeconfig, ["--watch-namespaces=watched", "--enable-webhook=false", "--enable-tracing"], {
+    new ManagerProcess(kubeconfig, flags, {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     }),
   );
@@ -137,6 +155,10 @@ test("two managers: one works, the other takes over after a crash and after a cl
   expect(body).toContain('leader_election_master_status{name="a3317529.agent-sandbox.x-k8s.io"} 1');
   expect(body).toMatch(/^agent_sandboxes\{namespace="watched",.*owned_by="SandboxClaim"/m);
   expect((await get(metrics, "/debug/pprof/profile")).status).toBe(404);
+  const policy = await client.get(networkPolicies, { namespace: "watched", name: "pool-network-policy" });
+  expect(policy.spec?.ingress?.[0]?.from?.[0]?.namespaceSelector?.matchLabels).toEqual({
+    "kubernetes.io/metadata.name": "platform",
+  });
 
   const second = start();
   const follower = await second.said("manager started");

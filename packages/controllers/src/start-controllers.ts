@@ -15,6 +15,7 @@ import type { Tracing } from "./pass-trace.ts";
 import { startSandboxController } from "./sandbox/controller.ts";
 import type { Settings } from "./sandbox/settings.ts";
 import { startTemplateController } from "./template/controller.ts";
+import type { RouterPlace } from "./template/desired-policy.ts";
 import { startWarmPoolController } from "./warm-pool/controller.ts";
 import type { PoolSettings } from "./warm-pool/observe.ts";
 
@@ -39,6 +40,8 @@ export interface ControllersOptions {
   readonly claimEvents?: boolean;
   /** Caches only Pods and Services that carry a Sandbox's hash. Adoption then needs that label. Default false. */
   readonly onlyLabelledChildren?: boolean;
+  /** Who reaches Sandboxes by default. Default: the template controller's own. */
+  readonly router?: RouterPlace;
   readonly metrics?: ControllersMetrics;
   readonly tracing?: Tracing;
 }
@@ -88,7 +91,12 @@ export function startControllers(options: ControllersOptions): RunningController
     const poolSettings = options.pools && { settings: options.pools };
     const told = options.claimEvents !== false && { events: recorder("sandboxclaim") };
     controllers.push(
-      startTemplateController({ ...shared, ...traced, ...own("sandboxtemplate") }),
+      startTemplateController({
+        ...shared,
+        ...traced,
+        ...own("sandboxtemplate"),
+        ...(options.router && { router: options.router }),
+      }),
       startWarmPoolController({
         ...shared,
         ...own("sandboxwarmpool"),

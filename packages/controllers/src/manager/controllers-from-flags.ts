@@ -1,5 +1,6 @@
 import type { InjectedRuntime } from "../sandbox/settings.ts";
 import type { ControllersOptions } from "../start-controllers.ts";
+import { defaultRouterPlace } from "../template/desired-policy.ts";
 import type { ManagerFlags } from "./flag-table.ts";
 
 /** What the flags say about the controllers. */
@@ -34,6 +35,7 @@ export function controllersFromFlags(
     },
     claimEvents: !flags["disable-claim-events"],
     onlyLabelledChildren: flags["cache-label-selectors"],
+    router: { ...defaultRouterPlace, namespace: flags["router-namespace"] },
   };
 }
 

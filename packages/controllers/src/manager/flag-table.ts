@@ -23,6 +23,7 @@ export interface ManagerFlags {
   readonly extensions: boolean;
   readonly "watch-namespaces": readonly string[];
   readonly "cluster-domain": string;
+  readonly "router-namespace": string;
   readonly "runtime-image": string;
   readonly "runtime-delivery": string;
   readonly "leader-elect": boolean;
@@ -76,6 +77,7 @@ export const flagTable: { readonly [Name in FlagName]: FlagRow<ManagerFlags[Name
   extensions: boolean(false, "serve claims, templates and pools too"),
   "watch-namespaces": list("only these namespaces, separated by commas; all when empty"),
   "cluster-domain": text("cluster.local", "the cluster's DNS domain"),
+  "router-namespace": text("agent-sandbox-system", "where the router runs that may reach Sandboxes by default"),
   "runtime-image": text(
     "",
     "the image of sandboxd, for Sandboxes with runtime: Injected; those are refused when empty",

@@ -1,24 +1,65 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { flagTable } from "./flag-table.ts";
+import { controllersFromFlags } from "./controllers-from-flags.ts";
 import { parseGoDuration } from "./go-duration.ts";
 import { parseFlags } from "./parse-flags.ts";
 
-const defaults = Object.fromEntries(Object.entries(flagTable).map(([name, { initial }]) => [name, initial]));
+const minuteMs = 60_000;
+const reference = {
+  version: false,
+  extensions: false,
+  "cluster-domain": "cluster.local",
+  "leader-elect": true,
+  "leader-election-namespace": "",
+  "metrics-bind-address": ":8080",
+  "health-probe-bind-address": ":8081",
+  "kube-api-qps": -1,
+  "kube-api-burst": 10,
+  "sandbox-concurrent-workers": 100,
+  "sandbox-claim-concurrent-workers": 50,
+  "sandbox-warm-pool-concurrent-workers": 1,
+  "sandbox-template-concurrent-workers": 1,
+  "sandbox-warm-pool-max-batch-size": 300,
+  "sandbox-warm-pool-replenish-delay": 0,
+  "sandbox-warm-pool-max-refill-rate": 0,
+  "sandbox-warm-pool-readiness-grace-period": 5 * minuteMs,
+  "sandbox-warm-pool-unschedulable-recheck-interval": minuteMs,
+  "enable-warm-pool-eviction": true,
+  "sandbox-write-behind-window": 0,
+  "cache-label-selectors": false,
+  "disable-claim-events": false,
+  "disable-claim-observability-annotations": false,
+  "enable-webhook": true,
+  "manage-webhook-certs": true,
+  "webhook-port": 9443,
+  "webhook-cert-dir": join(tmpdir(), "k8s-webhook-server/serving-certs"),
+  "webhook-cert-name": "tls.crt",
+  "webhook-key-name": "tls.key",
+  "webhook-service-name": "agent-sandbox-webhook-service",
+  "webhook-namespace": "agent-sandbox-system",
+  "enable-tracing": false,
+  "enable-pprof": false,
+  "enable-pprof-debug": false,
+  "pprof-block-profile-rate": 1_000_000,
+  "pprof-mutex-profile-fraction": 10,
+  kubeconfig: "",
+};
+const zap = { "zap-devel": false, "zap-encoder": "json" };
+const zapLevels = { "zap-log-level": "", "zap-stacktrace-level": "", "zap-time-encoding": "" };
+/** Writes are spread, and watches are by themselves, unless someone says otherwise. */
+const different = { "api-connections": 32, "separate-watch-connection": true };
+const ours = {
+  "watch-namespaces": [],
+  "router-namespace": "agent-sandbox-system",
+  "runtime-image": "",
+  "runtime-delivery": "InitContainer",
+};
 
 describe("parseFlags()", () => {
-  test("has the reference's defaults, but for connections to the API server", () => {
-    expect(parseFlags([])).toEqual({ flags: defaults, warnings: [] });
-    expect(defaults).toMatchObject({
-      extensions: false,
-      "cluster-domain": "cluster.local",
-      "leader-elect": true,
-      "metrics-bind-address": ":8080",
-      "health-probe-bind-address": ":8081",
-      "kube-api-qps": -1,
-      "sandbox-warm-pool-max-batch-size": 300,
-      "sandbox-warm-pool-readiness-grace-period": 300_000,
-      "webhook-port": 9443,
-    });
+  test("has the reference's flags and defaults, but for connections to the API server", () => {
+    const flags = { ...reference, ...zap, ...zapLevels, ...different, ...ours };
+    expect(parseFlags([])).toEqual({ flags, warnings: [] });
   });
 
   test("reads every way that Go's flags can be written", () => {
@@ -58,6 +99,8 @@ describe("parseFlags()", () => {
     ["--webhook-cert-name= ", "must not be blank"],
     ["--watch-namespaces=Default", "want namespaces"],
     ["--zap-log-level=loud", "want debug"],
+    ["--router-namespace=", "want a namespace"],
+    ["--router-namespace=a/b", "want a namespace"],
     ["--runtime-delivery=Pigeon", "want InitContainer or ImageVolume"],
     ["--runtime-image=two words", "want an image"],
   ] as const)("refuses %s", ([word, reason]) => {
@@ -74,6 +117,48 @@ describe("parseFlags()", () => {
 
   test("takes template workers of 0 for one, without a word", () => {
     expect(parseFlags(["--sandbox-template-concurrent-workers=0"])).toMatchObject({ warnings: [] });
+  });
+});
+
+describe("controllersFromFlags()", () => {
+  const settingsOf = (...words: string[]): object => {
+    const parsed = parseFlags(words);
+    if (parsed.error !== undefined) throw new Error(parsed.error);
+    return controllersFromFlags(parsed.flags, undefined);
+  };
+
+  test("notes times on claims and tells of them, has the autoscaler evict members, and lets the router in, by default", () => {
+    expect(settingsOf()).toMatchObject({
+      extensions: false,
+      claims: { stampClaims: true },
+      claimEvents: true,
+      pools: { markEvictable: true },
+      router: { namespace: "agent-sandbox-system", labels: { app: "sandbox-router" } },
+      onlyLabelledChildren: false,
+    });
+  });
+
+  test.for([
+    ["--extensions", { extensions: true }],
+    ["--cluster-domain=my.net", { settings: { clusterDomain: "my.net" } }],
+    ["--sandbox-write-behind-window=250ms", { settings: { writeBehindMs: 250 } }],
+    ["--runtime-image=x", { settings: { runtime: { image: "x", delivery: "InitContainer" } } }],
+    ["--sandbox-concurrent-workers=7", { workers: { sandbox: 7 } }],
+    ["--sandbox-claim-concurrent-workers=7", { workers: { sandboxclaim: 7 } }],
+    ["--sandbox-warm-pool-concurrent-workers=7", { workers: { sandboxwarmpool: 7 } }],
+    ["--sandbox-template-concurrent-workers=-7", { workers: { sandboxtemplate: 1 } }],
+    ["--sandbox-warm-pool-max-batch-size=7", { pools: { maxBatch: 7 } }],
+    ["--sandbox-warm-pool-replenish-delay=7s", { pools: { replenishDelayMs: 7000 } }],
+    ["--sandbox-warm-pool-max-refill-rate=0.5", { pools: { maxPerSecond: 0.5 } }],
+    ["--sandbox-warm-pool-readiness-grace-period=7s", { pools: { readinessGraceMs: 7000 } }],
+    ["--sandbox-warm-pool-unschedulable-recheck-interval=7s", { pools: { recheckMs: 7000 } }],
+    ["--enable-warm-pool-eviction=false", { pools: { markEvictable: false } }],
+    ["--cache-label-selectors", { onlyLabelledChildren: true }],
+    ["--disable-claim-events", { claimEvents: false }],
+    ["--disable-claim-observability-annotations", { claims: { stampClaims: false } }],
+    ["--router-namespace=platform", { router: { namespace: "platform", labels: { app: "sandbox-router" } } }],
+  ] as const)("%s reaches the controllers", ([word, expected]) => {
+    expect(settingsOf(word)).toMatchObject(expected);
   });
 });
 

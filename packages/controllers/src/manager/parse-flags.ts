@@ -101,6 +101,8 @@ function refuse(flags: ManagerFlags): string | undefined {
   for (const name of ["webhook-cert-name", "webhook-key-name"] as const) {
     if (flags[name].trim() === "") return `Cannot use --${name}: it must not be blank`;
   }
+  const router = flags["router-namespace"];
+  if (!namespaceName.test(router)) return `Cannot use --router-namespace="${router}": want a namespace`;
   const delivery = flags["runtime-delivery"];
   if (!deliveries.includes(delivery)) {
     return `Cannot use --runtime-delivery=${delivery}: want ${deliveries.join(" or ")}`;
