@@ -9,14 +9,15 @@ import type { CustomResourceDefinition } from "@agent-sandbox/api";
 import { issueCertificate } from "@agent-sandbox/apiserver";
 import { secrets } from "@agent-sandbox/controllers";
 import { createClient, type Resource, silentLogger } from "@agent-sandbox/kube";
-import { MemoryApiServer } from "@agent-sandbox/kube/testing";
+import { MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { flagTable } from "../../packages/controllers/src/manager/flag-table.ts";
 import {
   findCertificates,
-  type IssueServingPair,
+  keepCertificates,
   manageCertificates,
 } from "../../packages/controllers/src/manager/webhook-certificates.ts";
+import type { IssueServingPair } from "../../packages/controllers/src/manager/webhook-pair.ts";
 import { serveWebhook } from "../../packages/controllers/src/manager/webhook-server.ts";
 
 const definitions: Resource<CustomResourceDefinition> = {
@@ -118,6 +119,90 @@ describe("managed certificates", () => {
     await client.create(secrets, { metadata, data: { "ca.crt": "eA==", "tls.crt": "", "tls.key": "" } });
     await expect(manageCertificates(client, flags(), { issue, nowMs })).rejects.toThrow("ca.crt is no PEM");
     expect(server.writes.get("patch secrets")).toBeUndefined();
+  });
+
+  const dayMs = 24 * 3_600_000;
+  const secretPlace = { namespace, name: "agent-sandbox-webhook-certs" };
+  const own = (name: string): object => ({ "webhook-cert-dir": join(folder, name) });
+
+  test("9.15 #207 a start over what is there already writes nothing", async () => {
+    const { server, client } = openCluster();
+    await client.create(definitions, definition("sandboxes.agents.x-k8s.io", "Webhook"));
+    await manageCertificates(client, flags(), { issue, nowMs });
+    const before = new Map(server.writes);
+    await manageCertificates(client, flags(), { issue, nowMs: nowMs + 334 * dayMs });
+    expect(server.writes).toEqual(before);
+  });
+
+  test("are renewed before they are over; until every replica has the new ones, both are trusted (10.2.19)", async () => {
+    const { server, client } = openCluster();
+    await client.create(definitions, definition("sandboxes.agents.x-k8s.io", "Webhook"));
+    const [old, next] = [flags(own("old")), flags(own("next"))];
+    const oldFiles = await manageCertificates(client, old, { issue, nowMs: nowMs - 336 * dayMs });
+    const renewed = await Promise.all([0, 1].map(() => manageCertificates(client, next, { issue, nowMs })));
+    expect(server.writes.get("patch secrets")).toBe(1);
+    const [nextFiles = oldFiles] = renewed;
+    const { conversion } = server.read(definitions, { name: "sandboxes.agents.x-k8s.io" })?.spec ?? {};
+    const ca = Buffer.from(conversion?.webhook?.clientConfig?.caBundle ?? "", "base64").toString();
+    for (const files of [oldFiles, nextFiles]) {
+      await using webhook = await serveWebhook({ address: { host: "127.0.0.1", port: 0 }, files, log: silentLogger });
+      expect((await post(webhook.port, { ca, body: review })).status).toBe(200);
+    }
+    await manageCertificates(client, old, { issue, nowMs });
+    expect(readFileSync(oldFiles.certificate, "utf8")).toBe(readFileSync(nextFiles.certificate, "utf8"));
+    // The next time the first of them is trusted no more.
+    await manageCertificates(client, next, { issue, nowMs: nowMs + 336 * dayMs });
+    const { data = {} } = await client.get(secrets, secretPlace);
+    expect(
+      Buffer.from(data["ca.crt"] ?? "", "base64")
+        .toString()
+        .match(/BEGIN/g),
+    ).toHaveLength(2);
+  });
+
+  test.for([
+    ["another Service", { "webhook-service-name": "converter" }],
+    ["another domain", { "cluster-domain": "my.net" }],
+  ] as const)("are made anew for %s (10.2.19)", async ([, over]) => {
+    const { client } = openCluster();
+    await manageCertificates(client, flags(), { issue, nowMs });
+    const before = await client.get(secrets, secretPlace);
+    const files = await manageCertificates(client, flags(over), { issue, nowMs });
+    expect(readFileSync(files.certificate).toString("base64")).not.toBe(before.data?.["tls.crt"]);
+  });
+
+  test("are made anew when key, certificate and authority do not belong together (10.2.19)", async () => {
+    const { client } = openCluster();
+    await manageCertificates(client, flags(), { issue, nowMs });
+    const { data: first = {} } = await client.get(secrets, secretPlace);
+    const stranger = issue({ authorityName: "x", names: ["x"], notBeforeMs: nowMs, notAfterMs: nowMs + dayMs });
+    for (const [name, text] of [
+      ["tls.key", stranger.key],
+      ["ca.crt", stranger.authority],
+    ] as const) {
+      const data = { ...first, [name]: Buffer.from(text).toString("base64") };
+      await client.patch(secrets, secretPlace, { type: "merge", body: { data } });
+      await manageCertificates(client, flags(), { issue, nowMs });
+      const { data: after = {} } = await client.get(secrets, secretPlace);
+      expect(after["tls.crt"]).not.toBe(first["tls.crt"]);
+    }
+  });
+
+  test("are looked after every hour, also after a failure, and not when the manager has ended", async () => {
+    const clock = new VirtualClock();
+    let looks = 0;
+    const look = (): Promise<void> => {
+      looks += 1;
+      return looks === 1 ? Promise.reject(new Error("away")) : Promise.resolve();
+    };
+    const told: string[] = [];
+    const log = { ...silentLogger, error: (_fields: object, message: string) => void told.push(message) };
+    const keeping = keepCertificates(look, { log, scheduler: clock });
+    await clock.advance(2 * 3_600_000);
+    expect([looks, told]).toEqual([2, ["webhook certificates not looked after"]]);
+    await keeping[Symbol.asyncDispose]();
+    await clock.advance(2 * 3_600_000);
+    expect(looks).toBe(2);
   });
 });
 

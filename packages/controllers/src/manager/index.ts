@@ -3,4 +3,4 @@ export type { BuildInfo } from "./manager-metrics.ts";
 export { type ParsedFlags, parseFlags } from "./parse-flags.ts";
 export { type ManagerOptions, runManager, type ServingPorts } from "./run-manager.ts";
 export { OtlpTracing, type OtlpTracingOptions, otlpSender } from "./tracing/otlp-tracing.ts";
-export type { IssueServingPair, ServingPair } from "./webhook-certificates.ts";
+export type { IssueServingPair, ServingPair } from "./webhook-pair.ts";

@@ -16,8 +16,9 @@ import { eitherAborts, lead, leaseName } from "./lead.ts";
 import { type BuildInfo, ManagerMetrics } from "./manager-metrics.ts";
 import { type Answer, parseBindAddress, type Serving, servePaths } from "./plain-server.ts";
 import { profilesOf } from "./profiles.ts";
-import { findCertificates, type IssueServingPair, manageCertificates } from "./webhook-certificates.ts";
-import { serveWebhook } from "./webhook-server.ts";
+import { findCertificates, keepCertificates, manageCertificates } from "./webhook-certificates.ts";
+import type { IssueServingPair } from "./webhook-pair.ts";
+import { type CertificateFiles, serveWebhook } from "./webhook-server.ts";
 
 export interface ManagerOptions {
   readonly flags: ManagerFlags;
@@ -159,9 +160,10 @@ async function openServers(
   const scrapes = await open("metrics-bind-address", new Map([["/metrics", scrapeOf(metrics)], ...profiles]));
   let webhook: Serving | undefined;
   if (flags["enable-webhook"]) {
-    const files = flags["manage-webhook-certs"]
-      ? await manageCertificates(createClient(transport), flags, { issue, nowMs: Date.now() })
-      : await findCertificates(flags);
+    const manage = (): Promise<CertificateFiles> =>
+      manageCertificates(createClient(transport), flags, { issue, nowMs: Date.now() });
+    const files = await (flags["manage-webhook-certs"] ? manage() : findCertificates(flags));
+    if (flags["manage-webhook-certs"]) opening.use(keepCertificates(manage, { log }));
     webhook = opening.use(await serveWebhook({ address: { port: flags["webhook-port"] }, files, log }));
   }
   const owned = opening.move();

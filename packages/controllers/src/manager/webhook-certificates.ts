@@ -1,30 +1,14 @@
-import { mkdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CustomResourceDefinition, Secret } from "@agent-sandbox/api";
-import { type Client, isReason, type Resource } from "@agent-sandbox/kube";
-import { secrets } from "../child-caches.ts";
+import { type Client, type Logger, type Scheduler, systemScheduler } from "@agent-sandbox/kube";
 import type { ManagerFlags } from "./flag-table.ts";
+import { type IssueOptions, sharedPair } from "./webhook-pair.ts";
 import type { CertificateFiles } from "./webhook-server.ts";
-
-/** PEM. */
-export interface ServingPair {
-  readonly authority: string;
-  readonly certificate: string;
-  readonly key: string;
-}
-
-/** Makes an authority, and a certificate of it for these names; the authority's key is kept by nobody. */
-export type IssueServingPair = (request: {
-  readonly authorityName: string;
-  readonly names: readonly string[];
-  readonly notBeforeMs: number;
-  readonly notAfterMs: number;
-}) => ServingPair;
+import { trustWebhook } from "./webhook-trust.ts";
 
 type WebhookFlags = Pick<
   ManagerFlags,
   | "cluster-domain"
-  | "extensions"
   | "webhook-cert-dir"
   | "webhook-cert-name"
   | "webhook-key-name"
@@ -32,100 +16,57 @@ type WebhookFlags = Pick<
   | "webhook-namespace"
 >;
 
-const secretName = "agent-sandbox-webhook-certs";
-const definitions: Resource<CustomResourceDefinition> = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  plural: "customresourcedefinitions",
-  namespaced: false,
-};
-const definitionNames = [
-  "sandboxes.agents.x-k8s.io",
-  "sandboxclaims.extensions.agents.x-k8s.io",
-  "sandboxtemplates.extensions.agents.x-k8s.io",
-  "sandboxwarmpools.extensions.agents.x-k8s.io",
-];
-const hourMs = 3_600_000;
-
-/** The pair that all replicas share: read from its Secret, or made and put there; then in files, and trusted by the CRDs. */
+/** Has the pair that all replicas share trusted by the CRDs, and then in files. Writes nothing that is there already. */
 export async function manageCertificates(
   client: Client,
   flags: WebhookFlags,
-  { issue, nowMs }: { readonly issue: IssueServingPair; readonly nowMs: number },
+  options: IssueOptions,
 ): Promise<CertificateFiles> {
-  const pair = await sharedPair(client, flags, () => issue(requestOf(flags, nowMs)));
+  const { authority, certificate, key } = await sharedPair(client, flags, options);
+  await trustWebhook(client, { flags, authority });
   const folder = flags["webhook-cert-dir"];
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const files = { certificate: join(folder, "tls.crt"), key: join(folder, "tls.key") };
-  await writeFile(files.certificate, pair.certificate, { mode: 0o600 });
-  await writeFile(files.key, pair.key, { mode: 0o600 });
-  for (const name of definitionNames) await trust(client, name, { flags, authority: pair.authority });
+  await put(files.certificate, certificate);
+  await put(files.key, key);
   return files;
 }
 
-function requestOf(flags: WebhookFlags, nowMs: number): Parameters<IssueServingPair>[0] {
-  const service = flags["webhook-service-name"];
-  const inNamespace = `${service}.${flags["webhook-namespace"]}`;
-  // The first becomes the certificate's common name.
-  const names = [`${inNamespace}.svc`, service, inNamespace, `${inNamespace}.svc.${flags["cluster-domain"]}`];
-  const authorityName = "agent-sandbox-conversion-webhook-ca";
-  return { authorityName, names, notBeforeMs: nowMs - hourMs, notAfterMs: nowMs + 365 * 24 * hourMs };
+async function put(path: string, text: string): Promise<void> {
+  const found = await readFile(path, "utf8").catch(() => undefined);
+  if (found !== text) await writeFile(path, text, { mode: 0o600 });
 }
 
-async function sharedPair(client: Client, flags: WebhookFlags, make: () => ServingPair): Promise<ServingPair> {
-  const key = { namespace: flags["webhook-namespace"], name: secretName };
-  try {
-    return readSecret(await client.get(secrets, key));
-  } catch (error) {
-    if (!isReason(error, "NotFound")) throw error;
-  }
-  const { authority, certificate, key: privateKey } = make();
-  const texts = { "ca.crt": authority, "tls.crt": certificate, "tls.key": privateKey };
-  const data = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, encode(text)]));
-  try {
-    const made: Secret = { apiVersion: "v1", kind: "Secret", metadata: key, type: "Opaque", data };
-    return readSecret(await client.create(secrets, made));
-  } catch (error) {
-    if (!isReason(error, "AlreadyExists")) throw error;
-  }
-  return readSecret(await client.get(secrets, key));
-}
+/** Another replica may have renewed the pair, or it may be time to. */
+const lookEveryMs = 3_600_000;
 
-function readSecret({ data = {} }: Secret): ServingPair {
-  const read = (name: string): string => {
-    const text = Buffer.from(data[name] ?? "", "base64").toString("utf8");
-    if (!/-----BEGIN [A-Z ]+-----[\s\S]+-----END [A-Z ]+-----/.test(text)) {
-      throw new Error(`Cannot use Secret "${secretName}": ${name} is no PEM; delete the Secret to have a new one made`);
+/** Looks after the certificates from time to time until disposed. What fails is told, and tried again the next time. */
+export function keepCertificates(
+  look: () => Promise<unknown>,
+  { log, scheduler = systemScheduler }: { readonly log: Logger; readonly scheduler?: Scheduler },
+): AsyncDisposable {
+  let looking: Promise<void> = Promise.resolve();
+  let timer: Disposable | undefined;
+  const attempt = async (): Promise<void> => {
+    try {
+      await look();
+    } catch (error) {
+      log.error({ err: error }, "webhook certificates not looked after");
     }
-    return text;
   };
-  return { authority: read("ca.crt"), certificate: read("tls.crt"), key: read("tls.key") };
-}
-
-const encode = (text: string): string => Buffer.from(text).toString("base64");
-
-async function trust(
-  client: Client,
-  name: string,
-  { flags, authority }: { readonly flags: WebhookFlags; readonly authority: string },
-): Promise<void> {
-  try {
-    const { spec } = await client.get(definitions, { name });
-    if (spec.conversion?.strategy !== "Webhook") return;
-    const service = {
-      name: flags["webhook-service-name"],
-      namespace: flags["webhook-namespace"],
-      path: "/convert",
-    };
-    const versions = spec.conversion.webhook?.conversionReviewVersions ?? [];
-    const webhook = {
-      clientConfig: { service, caBundle: encode(authority) },
-      ...(versions.length === 0 && { conversionReviewVersions: ["v1"] }),
-    };
-    await client.patch(definitions, { name }, { type: "merge", body: { spec: { conversion: { webhook } } } });
-  } catch (error) {
-    if (!isReason(error, "NotFound")) throw error;
-  }
+  const wait = (): void => {
+    timer = scheduler.schedule(lookEveryMs, () => {
+      wait();
+      looking = attempt();
+    });
+  };
+  wait();
+  return {
+    [Symbol.asyncDispose]: () => {
+      timer?.[Symbol.dispose]();
+      return looking;
+    },
+  };
 }
 
 /** The files that someone else keeps. One combined `cert.pem` will do when neither default is there. */
