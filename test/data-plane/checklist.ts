@@ -153,7 +153,11 @@ export const checklist = {
     "client certificates",
   ],
   weaknesses: [
-    "1: the runtime knows its callers and itself",
+    "1: the runtime knows its callers",
+    "1: the runtime knows itself",
+    "1: the runtime gives nothing of itself away",
+    "1: user code is somebody else where that is asked for",
+    "1: a runtime that is not root works as well",
     "2: a known user reaches their own sandboxes only",
     "3: no Service and no DNS is needed",
     "4: a caller's address is never taken for a sandbox",

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isConditionTrue, sandboxes, warmPoolSandboxLabel } from "@agent-sandbox/api";
+import { isConditionTrue, sandboxClaims, sandboxes, warmPoolSandboxLabel } from "@agent-sandbox/api";
 import { type Client, createClient, HttpTransport, loadKubeconfig } from "@agent-sandbox/kube";
 import { parse } from "yaml";
 import { Box, buildCommandLine, type Outcome } from "../e2e/box.ts";
 import type { Address } from "./ask.ts";
-import { manifest, poolManifest } from "./manifest.ts";
+import { manifest, poolManifest, type Wanted } from "./manifest.ts";
 import { Subject } from "./subject.ts";
 
 /** A box whose addresses stay the same when it is killed and started again. */
@@ -53,6 +53,21 @@ export class DataPlaneBox implements AsyncDisposable {
 
   async ready(name: string): Promise<void> {
     expectSuccess(await this.box.run("wait", `sandbox/${name}`, "--for=condition=Ready", "--timeout=60s"));
+  }
+
+  /** A ready Sandbox that one test wants for itself. */
+  async subject(wanted: Wanted): Promise<Subject> {
+    const [made] = await this.subjects([manifest(wanted)]);
+    if (made === undefined) throw new Error(`there is no sandbox "${wanted.name}"`);
+    return made;
+  }
+
+  /** The Sandbox that a claim named `mine` has. */
+  async claimedSandbox(): Promise<string> {
+    await this.claimed();
+    const client = await this.client();
+    const { status } = await client.get(sandboxClaims, { namespace: "default", name: "mine" });
+    return status?.sandbox?.name ?? "";
   }
 
   /** A claim named `mine` is bound; its pool has made up for it. */

@@ -7,10 +7,13 @@ export interface Wanted {
   readonly runtime: "runc" | "gvisor";
   /** Beside what every one of them has. */
   readonly spec?: object;
+  /** The same, of its container. */
+  readonly env?: readonly object[];
+  readonly securityContext?: object;
 }
 
 /** A Sandbox with the daemon inside and a server of its own on port 8000. JSON is YAML. */
-export function manifest({ name, runtime, spec = {} }: Wanted): string {
+export function manifest({ name, runtime, spec = {}, env = [], securityContext }: Wanted): string {
   const container = {
     name: "main",
     image: "host",
@@ -19,9 +22,10 @@ export function manifest({ name, runtime, spec = {} }: Wanted): string {
       { name: "SANDBOX_COLOUR", value: "green" },
       { name: "SANDBOX_API_KEY", value: "hidden" },
       { name: "COLOUR", value: "red" },
-      { name: "SANDBOXD_SANDBOX_NAME", value: name },
       { name: "POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+      ...env,
     ],
+    ...(securityContext && { securityContext }),
     readinessProbe: { tcpSocket: { port: 8000 }, periodSeconds: 1 },
   };
   return JSON.stringify({
@@ -47,6 +51,7 @@ export const poolManifest: string = [
     kind: "SandboxTemplate",
     metadata: { name: "plain" },
     spec: {
+      runtime: "Injected",
       podTemplate: {
         spec: {
           runtimeClassName: "runc",

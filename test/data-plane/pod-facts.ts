@@ -11,6 +11,13 @@ export async function podAddress(box: DataPlaneBox, name: string): Promise<strin
   return address;
 }
 
+/** The names by which the sandbox knows itself, as headers of a request that means it. */
+export async function identityOf(box: DataPlaneBox, name: string): Promise<Record<string, string>> {
+  const client = await box.client();
+  const { metadata } = await client.get(sandboxes, { namespace: "default", name });
+  return { "x-sandbox-id": name, "x-sandbox-namespace": "default", "x-sandbox-uid": metadata.uid ?? "" };
+}
+
 const secrets: Resource<Secret> = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
 
 /** What only the router and the sandbox itself know. */

@@ -37,19 +37,28 @@ func readEnvironment(pid int) ([]byte, error) {
 	if unix.Stat(folder, &stat) != nil || stat.Uid == 0 {
 		return nil, err
 	}
-	asUser(stat.Uid, stat.Gid, func() { env, err = os.ReadFile(folder + "/environ") })
+	read := func() { env, err = os.ReadFile(folder + "/environ") }
+	// Most kernels ask for the effective user. gVisor asks for the real one, whom others of that user may signal.
+	if asUser(user{stat.Uid, stat.Gid, false}, read); errors.Is(err, os.ErrPermission) {
+		asUser(user{stat.Uid, stat.Gid, true}, read)
+	}
 	return env, err
 }
 
-// asUser does something with the rights of another user, in this thread alone. The real user stays root's, so that the
-// other one may neither signal nor trace the thread meanwhile.
-func asUser(uid, gid uint32, do func()) {
+type user struct {
+	uid, gid uint32
+	real     bool
+}
+
+// asUser does something with the rights of another user, in this thread alone. The saved user stays root, who is
+// returned to, and keeps the other one from tracing the thread meanwhile.
+func asUser(who user, do func()) {
 	runtime.LockOSThread()
-	became := setEffective(unix.SYS_SETRESGID, gid) == nil && setEffective(unix.SYS_SETRESUID, uid) == nil
-	if became {
+	group := uint32(os.Getegid())
+	if setUser(unix.SYS_SETRESGID, who.gid, who.real) == nil && setUser(unix.SYS_SETRESUID, who.uid, who.real) == nil {
 		do()
 	}
-	if setEffective(unix.SYS_SETRESUID, 0) != nil || setEffective(unix.SYS_SETRESGID, 0) != nil {
+	if setUser(unix.SYS_SETRESUID, 0, true) != nil || setUser(unix.SYS_SETRESGID, group, true) != nil {
 		panic("Cannot become root again: the thread would serve others as the wrong user")
 	}
 	// A change of users may undo it.
@@ -57,10 +66,14 @@ func asUser(uid, gid uint32, do func()) {
 	runtime.UnlockOSThread()
 }
 
-// setEffective changes the effective id of this thread; the standard library's functions change those of all.
-func setEffective(call uintptr, id uint32) error {
+// setUser changes the ids of this thread; the standard library's functions change those of all.
+func setUser(call uintptr, id uint32, alsoReal bool) error {
 	const same = ^uintptr(0)
-	if _, _, errno := syscall.RawSyscall(call, same, uintptr(id), same); errno != 0 {
+	real := same
+	if alsoReal {
+		real = uintptr(id)
+	}
+	if _, _, errno := syscall.RawSyscall(call, real, uintptr(id), same); errno != 0 {
 		return errno
 	}
 	return nil

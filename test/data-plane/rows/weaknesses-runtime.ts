@@ -1,7 +1,6 @@
-import { type Answer, ask, jsonOf, open } from "../ask.ts";
+import { type Answer, jsonOf, open } from "../ask.ts";
 import type { Run } from "../checklist.ts";
-import { codes, GrpcChannel } from "../grpc-channel.ts";
-import { podAddress, runtimeToken } from "../pod-facts.ts";
+import { codes } from "../grpc-channel.ts";
 import { ports, type Subject } from "../subject.ts";
 import type { Message } from "../wire-messages.ts";
 import { running } from "./legacy.ts";
@@ -13,27 +12,6 @@ const put = (at: Subject, path: string, body: string): Promise<Answer> =>
 
 /** Of the daemon inside. */
 export const runtimeWeaknesses = {
-  "1: the runtime knows its callers and itself": async ({ expect, subject, box }) => {
-    const host = await podAddress(box, subject.name);
-    const direct = async (port: number, path: string, headers = {}): Promise<number> =>
-      (await ask({ host, port }, path, { headers })).status;
-    for (const [port, path, health] of [
-      [ports.legacy, "/list/", "/"],
-      [ports.rest, "/v1/files/", "/v1/health"],
-    ] as const) {
-      expect([await direct(port, path), await direct(port, health)]).toEqual([401, 200]);
-      expect(await direct(port, path, { "x-sandbox-token": "guess" })).toBe(401);
-      expect(await direct(port, path, { authorization: `Bearer ${subject.token}` })).toBe(401);
-    }
-    using channel = await GrpcChannel.open({ host, port: ports.grpc }, {});
-    expect((await channel.execute({ command: ["true"] })).code).toBe(codes.unauthenticated);
-    const own = { "x-sandbox-token": await runtimeToken(box, subject.name) };
-    expect(await direct(ports.rest, "/v1/files/", { ...own, "x-sandbox-id": subject.name })).toBe(200);
-    expect(await direct(ports.rest, "/v1/files/", { ...own, "x-sandbox-id": "another" })).toBe(421);
-    // What it runs is not shown the way to the token.
-    expect(await subject.shell("env | grep -c TOKEN || true")).toBe("0\n");
-  },
-
   "6: a long command gets its head early, a deadline ends it": async ({ expect, subject, slow }) => {
     const body = JSON.stringify({ command: "sh -c 'sleep 7101 & sleep 7101'" });
     const answer = await subject.legacy("/execute", { method: "POST", body, headers: { "x-sandbox-timeout": "0.5" } });
