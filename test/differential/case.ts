@@ -10,8 +10,10 @@ export interface KubectlStep {
   readonly as?: "admin" | "visitor" | "stranger" | "nobody";
   /** Runs until this many lines are printed, and while these steps happen, which start after its first line. */
   readonly until?: { readonly lines: number; readonly meanwhile: readonly Step[] };
-  /** Lines whose order is no promise of the API. */
-  readonly unordered?: boolean;
+  /** Compares every line by itself: one server may print more of them. */
+  readonly byLine?: boolean;
+  /** Compares what `explain` prints but for the descriptions, which are in each server's own words. */
+  readonly fieldsAlone?: boolean;
 }
 
 export interface ExchangeStep {

@@ -5,22 +5,29 @@ export interface Exception {
   /** For users. */
   readonly why: string;
   /** Each `<case>: <path>`, where `*` stands for anything. */
-  readonly at: readonly string[];
+  readonly at?: readonly string[];
+  /** The same, for what kube-apiserver alone has there. */
+  readonly lacking?: readonly string[];
 }
 
 /** Keeps count of which exceptions were of use. */
 export class Exceptions {
-  readonly #globs: readonly { readonly glob: string; readonly pattern: RegExp }[];
+  readonly #globs: readonly { readonly glob: string; readonly pattern: RegExp; readonly lacking: boolean }[];
   readonly #used = new Set<string>();
 
   constructor(table: readonly Exception[]) {
-    this.#globs = table.flatMap(({ at }) => at.map((glob) => ({ glob, pattern: globToPattern(glob) })));
+    this.#globs = table.flatMap(({ at = [], lacking = [] }) => [
+      ...at.map((glob) => ({ glob, pattern: globToPattern(glob), lacking: false })),
+      ...lacking.map((glob) => ({ glob, pattern: globToPattern(glob), lacking: true })),
+    ]);
   }
 
   /** The differences that no exception knows of. */
   unexpected(caseName: string, found: readonly Difference[]): Difference[] {
-    return found.filter(({ path }) => {
-      const known = this.#globs.filter(({ pattern }) => pattern.test(`${caseName}: ${path}`));
+    return found.filter(({ path, ours }) => {
+      const known = this.#globs.filter(
+        ({ pattern, lacking }) => pattern.test(`${caseName}: ${path}`) && (!lacking || ours === undefined),
+      );
       for (const { glob } of known) this.#used.add(glob);
       return known.length === 0;
     });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fillIn } from "./case.ts";
 import { differences, render } from "./compare.ts";
 import { Exceptions } from "./exceptions.ts";
-import { normaliseJson, normaliseTable, normaliseText } from "./normalise.ts";
+import { eachLine, normaliseJson, normaliseTable, normaliseText, withoutDescriptions } from "./normalise.ts";
 
 const rules = { url: "https://127.0.0.1:6443", managedFields: false };
 const now = new Date().toISOString().replace(/\.\d+/, "");
@@ -27,6 +27,26 @@ describe("normalising", () => {
     ],
   ])("takes out %s", ([, given, expected]) => {
     expect(normaliseJson(given, rules)).toEqual(expected);
+  });
+
+  test("compares what discovery lists by its name, in any order", () => {
+    const list = (...names: string[]) => ({
+      kind: "APIResourceList",
+      resources: names.map((name) => ({ name, singularName: "", verbs: ["watch", "get"] })),
+    });
+    const one = { singularName: "", verbs: ["get", "watch"] };
+    const expected = { kind: "APIResourceList", resources: { a: { name: "a", ...one }, b: { name: "b", ...one } } };
+    expect(normaliseJson(list("b", "a"), rules)).toEqual(expected);
+  });
+
+  test("compares lines whatever their place", () => {
+    expect(eachLine("b\na")).toEqual(eachLine("a\nb"));
+    expect(eachLine("a\nb")).not.toEqual(eachLine("a"));
+  });
+
+  test("leaves the descriptions out of an explanation", () => {
+    const text = "KIND:  Pod\n\nDESCRIPTION:\n  Words.\nFIELDS:\n  spec\t<PodSpec> -required-\n    More words.";
+    expect(withoutDescriptions(text)).toBe("KIND:  Pod\n  spec\t<PodSpec> -required-");
   });
 
   test("knows the server by its address", () => {
@@ -73,6 +93,12 @@ describe("exceptions", () => {
     const at = (path: string) => ({ path, theirs: 1, ours: 2 });
     expect(known.unexpected("pods create", [at("0.body.a"), at("1.body.a")])).toEqual([at("1.body.a")]);
     expect(known.unused).toEqual(["pods create: 9"]);
+  });
+
+  test("for what is lacking do not excuse what is there and wrong", () => {
+    const known = new Exceptions([{ why: "so", lacking: ["list: 0.resources.*"] }]);
+    const wrong = { path: "0.resources.a", theirs: { verbs: ["get"] }, ours: { verbs: [] } };
+    expect(known.unexpected("list", [wrong, { ...wrong, ours: undefined }])).toEqual([wrong]);
   });
 });
 

@@ -28,7 +28,13 @@ interface Place {
 }
 
 function normaliseField(key: string, value: unknown, { parent, rules }: Place): unknown {
-  if (Array.isArray(value) && isUnordered(key, parent)) return normaliseJson([...value].sort(byName), rules);
+  if (Array.isArray(value)) {
+    const nameOf = keyInDiscovery(key, parent);
+    if (nameOf !== undefined)
+      return normaliseJson(Object.fromEntries(value.map((each) => [nameOf(each), each])), rules);
+    const isListOfVerbs = key === "verbs" && ("singularName" in parent || "responseKind" in parent);
+    if (isListOfVerbs) return value.map(String).sort(byText);
+  }
   if (key === "cells" && Array.isArray(value)) return value.map((cell) => normaliseCell(cell, rules));
   if (typeof value === "number") return key === "nodePort" ? "<node port>" : value;
   if (typeof value !== "string" || value === "") return normaliseJson(value, rules);
@@ -39,14 +45,21 @@ function normaliseField(key: string, value: unknown, { parent, rules }: Place): 
   return normaliseText(value, rules);
 }
 
-/** Discovery lists resources and their verbs as they come. */
-function isUnordered(key: string, parent: Readonly<Record<string, unknown>>): boolean {
-  return key === "resources" ? parent["kind"] === "APIResourceList" : key === "verbs" && "singularName" in parent;
-}
+const byText = (a: string, b: string): number => (a < b ? -1 : 1);
 
-function byName(a: unknown, b: unknown): number {
-  const name = (value: unknown): string => (typeof value === "string" ? value : (value as { name: string }).name);
-  return name(a) < name(b) ? -1 : 1;
+type NameOf = (item: unknown) => string;
+const named =
+  (...path: readonly string[]): NameOf =>
+  (item) =>
+    String(path.reduce((at, key) => (at as Readonly<Record<string, unknown>>)[key], item));
+
+/** Discovery lists things as they come, and one server serves more than the other: each is compared by its name. */
+function keyInDiscovery(key: string, parent: Readonly<Record<string, unknown>>): NameOf | undefined {
+  if (key === "resources" && parent["kind"] === "APIResourceList") return named("name");
+  if (key === "groups" && parent["kind"] === "APIGroupList") return named("name");
+  if (key === "items" && parent["kind"] === "APIGroupDiscoveryList") return named("metadata", "name");
+  if (key === "resources" && "freshness" in parent) return named("resource");
+  return key === "subresources" && "resource" in parent ? named("subresource") : undefined;
 }
 
 /** A cell of a table may be an age, or a text with one in it. */
@@ -87,10 +100,26 @@ export function normaliseText(text: string, { url }: Rules): string {
 }
 
 /** Ages depend on when the command ran, and widths of columns on ages. */
-export function normaliseTable(text: string, unordered = false): string {
-  const lines = text.split("\n").map((line) => {
-    const aged = line.replace(/(?<=\s|^|\()(?:\d+[smhd]){1,2}(?=\s|$|\))/g, "<age>");
-    return aged.replace(/(?<=\S) {2,}/g, "  ").trimEnd();
-  });
-  return (unordered ? lines.sort() : lines).join("\n");
+export function normaliseTable(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => {
+      const aged = line.replace(/(?<=\s|^|\()(?:\d+[smhd]){1,2}(?=\s|$|\))/g, "<age>");
+      return aged.replace(/(?<=\S) {2,}/g, "  ").trimEnd();
+    })
+    .join("\n");
+}
+
+/** Every line by itself, whatever its place. */
+export function eachLine(text: string): unknown {
+  return Object.fromEntries(text.split("\n").map((line) => [line, true]));
+}
+
+/** What `kubectl explain` says about names and types: the lines with a tabulator in them, and the head. */
+export function withoutDescriptions(text: string): string {
+  const kept = /^(?:GROUP|KIND|VERSION|FIELD|RESOURCE)\b|\t</;
+  return text
+    .split("\n")
+    .filter((line) => kept.test(line))
+    .join("\n");
 }

@@ -282,8 +282,14 @@ const describing: readonly Case[] = [
     "nosuch",
     "sandboxes --api-version=agents.x-k8s.io/v1alpha1",
     "pod --output=plaintext-openapiv2",
+    "pod --recursive",
+    "sandbox --recursive",
+    "customresourcedefinition --recursive",
   ].map(
-    (what): Case => ({ name: `kubectl explain ${what.replaceAll(/[^\w ]+/g, " ")}`, steps: [run(`explain ${what}`)] }),
+    (what): Case => ({
+      name: `kubectl explain ${what.replaceAll(/[^\w ]+/g, " ")}`,
+      steps: [{ ...run(`explain ${what}`), fieldsAlone: true }],
+    }),
   ),
 ];
 
@@ -296,14 +302,20 @@ const discovering: readonly Case[] = [
     "networking.k8s.io",
     "apiextensions.k8s.io",
     "node.k8s.io",
+    "storage.k8s.io",
+    "scheduling.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
   ].map(
     (group): Case => ({
       name: `kubectl api-resources of ${group}`,
-      steps: [run(`api-resources --api-group=${group} -o wide --sort-by=name`)],
+      steps: [{ ...run(`api-resources --api-group=${group} -o wide --sort-by=name`), byLine: true }],
     }),
   ),
-  { name: "kubectl api-resources", steps: [run("api-resources --sort-by=name")] },
-  { name: "kubectl api-versions", steps: [run("api-versions")] },
+  { name: "kubectl api-resources", steps: [{ ...run("api-resources --sort-by=name"), byLine: true }] },
+  { name: "kubectl api-versions", steps: [{ ...run("api-versions"), byLine: true }] },
   { name: "kubectl version", steps: [run("version"), run("version -o json")] },
   {
     name: "kubectl cluster-info",

@@ -17,6 +17,8 @@ const groups = [
   "node.k8s.io/v1",
   "scheduling.k8s.io/v1",
   "apiextensions.k8s.io/v1",
+  "networking.k8s.io/v1",
+  "storage.k8s.io/v1",
 ];
 
 const review = (kind: string, spec: object): object => ({ apiVersion: "authorization.k8s.io/v1", kind, spec });
@@ -227,6 +229,21 @@ export const serverExchanges: readonly Case[] = [
           },
         }),
       ),
+    ],
+  },
+  {
+    name: "a namespace without its finalizer",
+    steps: [
+      post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "{{ns}}-more" } }),
+      ...[["no-slash"], ["bad name/x"], ["example.com/x", "kubernetes"], []].map(
+        (finalizers): ExchangeStep => ({
+          method: "PUT",
+          path: "/api/v1/namespaces/{{ns}}-more/finalize",
+          body: { apiVersion: "v1", kind: "Namespace", metadata: { name: "{{ns}}-more" }, spec: { finalizers } },
+        }),
+      ),
+      get("/api/v1/namespaces/{{ns}}-more/finalize"),
+      get("/api/v1/namespaces/{{ns}}-more"),
     ],
   },
   {

@@ -11,7 +11,7 @@ export function aggregatedDiscovery(
     apiVersion: "apidiscovery.k8s.io/v2",
     metadata: {},
     items: groups.map(([group, versions]) => ({
-      metadata: { name: group, creationTimestamp: null },
+      metadata: group === "" ? {} : { name: group },
       versions: versions.map((version) => ({
         version,
         freshness: "Current",
@@ -23,15 +23,18 @@ export function aggregatedDiscovery(
 
 function resourceOf(served: ServedResource): object {
   const { definition, version } = served;
-  const { plural, singular, kind, namespaced, shortNames, categories } = definition;
-  const subresources = subresourcesOf(served).map(({ name, kind: subKind, group, version: subVersion, verbs }) => ({
+  const { plural, singular, kind, namespaced, shortNames, categories, typed, review } = definition;
+  // For Kubernetes' own kinds nothing stands for the group and version under which they are listed.
+  const own =
+    typed || review !== undefined ? { group: "", version: "" } : { group: version.group, version: version.version };
+  const subresources = subresourcesOf(served).map(({ name, kind: subKind, verbs, ...where }) => ({
     subresource: name,
-    responseKind: { group: group ?? version.group, version: subVersion ?? version.version, kind: subKind },
+    responseKind: { ...own, ...where, kind: subKind },
     verbs,
   }));
   return {
     resource: plural,
-    responseKind: { group: version.group, version: version.version, kind },
+    responseKind: { ...own, kind },
     scope: namespaced ? "Namespaced" : "Cluster",
     singularResource: singular,
     verbs: verbsOf(served),

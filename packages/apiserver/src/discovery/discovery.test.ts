@@ -48,6 +48,17 @@ describe("discovery", () => {
       "sandboxes/scale",
     ]);
     const { resources: core } = await api.get("/api/v1");
+    const parts = (core as Named[])
+      .map(({ name }) => name)
+      .filter((name) => /^(?:namespaces|nodes|services)\//.test(name));
+    expect(parts).toEqual([
+      "namespaces/status",
+      "namespaces/finalize",
+      "nodes/status",
+      "nodes/proxy",
+      "services/status",
+      "services/proxy",
+    ]);
     expect(core).toContainEqual({
       name: "pods",
       singularName: "pod",

@@ -50,6 +50,7 @@ const tokenSubresource: Subresource = {
 const partVerbs = ["get", "patch", "update"];
 
 const streamVerbs = ["create", "get"];
+const proxyVerbs = ["create", "delete", "get", "patch", "update"];
 const podParts: readonly Subresource[] = [
   { name: "attach", kind: "PodAttachOptions", verbs: streamVerbs },
   { name: "binding", kind: "Binding", verbs: ["create"] },
@@ -58,7 +59,18 @@ const podParts: readonly Subresource[] = [
   { name: "exec", kind: "PodExecOptions", verbs: streamVerbs },
   { name: "log", kind: "Pod", verbs: ["get"] },
   { name: "portforward", kind: "PodPortForwardOptions", verbs: streamVerbs },
+  { name: "proxy", kind: "PodProxyOptions", verbs: proxyVerbs },
 ];
+
+/** By the resource that they are parts of. */
+const parts: { readonly [id: string]: readonly Subresource[] | undefined } = {
+  namespaces: [{ name: "finalize", kind: "Namespace", verbs: ["update"] }],
+  // The box's node has figures, and takes no orders.
+  nodes: [{ name: "proxy", kind: "NodeProxyOptions", verbs: ["get"] }],
+  pods: podParts,
+  serviceaccounts: [tokenSubresource],
+  services: [{ name: "proxy", kind: "ServiceProxyOptions", verbs: proxyVerbs }],
+};
 
 export function subresourcesOf({ definition, version }: ServedResource): Subresource[] {
   const { kind, id } = definition;
@@ -67,7 +79,6 @@ export function subresourcesOf({ definition, version }: ServedResource): Subreso
     ...(version.scale === undefined
       ? []
       : [{ name: "scale", kind: "Scale", group: "autoscaling", version: "v1", verbs: partVerbs }]),
-    ...(id === "serviceaccounts" ? [tokenSubresource] : []),
-    ...(id === "pods" ? podParts : []),
+    ...(parts[id] ?? []),
   ];
 }

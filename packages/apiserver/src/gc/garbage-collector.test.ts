@@ -96,6 +96,20 @@ describe("garbage collection", () => {
 });
 
 describe("namespace deletion", () => {
+  test("can be cut short by who takes the finalizer off a namespace that is stuck", async () => {
+    await using api = await TestApi.start();
+    const path = "/api/v1/namespaces/stuck";
+    await api.create("/api/v1/namespaces", { metadata: { name: "stuck" } });
+    await api.create(`${path}/configmaps`, { metadata: { name: "held", finalizers: ["example.com/nobody"] } });
+    await api.send("DELETE", path);
+    const body = { ...(await api.get(path)), spec: { finalizers: [] } };
+    expect((await api.send("PUT", path, body)).status).toBe(200);
+    expect(await api.get(path)).toMatchObject({ spec: { finalizers: ["kubernetes"] } });
+    const { metadata } = await api.get(path);
+    expect((await api.send("PUT", `${path}/finalize`, { ...body, metadata })).status).toBe(200);
+    expect((await api.send("GET", path)).status).toBe(404);
+  });
+
   test("empties the namespace, waits for what needs time, then lets it go", async () => {
     await using api = await TestApi.start({ nodeName: "box" });
     await api.create("/api/v1/namespaces", { metadata: { name: "team" } });

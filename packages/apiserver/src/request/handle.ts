@@ -109,8 +109,12 @@ async function routeResource(call: ReplyContext, target: Target): Promise<Reply>
   const { subresource, version, definition } = target;
   if (definition.review !== undefined) return routeReview(call, target, definition.review);
   if (!isObjectTarget(target)) return routeCollection(negotiated(call), target);
-  const isStatus = subresource === "status" && version.hasStatus;
-  if (subresource === undefined || isStatus || definition.strategy.parts?.has(subresource)) {
+  if (subresource === undefined || (subresource === "status" && version.hasStatus)) {
+    return routeObject(negotiated(call), target);
+  }
+  const part = definition.strategy.parts?.get(subresource);
+  if (part !== undefined) {
+    if (part.onlyReplaced === true && call.request.method !== "PUT") throw methodNotAllowed();
     return routeObject(negotiated(call), target);
   }
   if (subresource === "scale" && version.scale !== undefined) return routeScale(call, target);

@@ -52,6 +52,8 @@ export interface AdmissionContext {
 export interface ObjectPart {
   /** Where it is in the object. */
   readonly path: readonly [string, string];
+  /** Whether it can only be replaced, neither read nor patched there. Default: false. */
+  readonly onlyReplaced?: boolean;
   /** The object as it is, but for this part, which is as given. */
   merge(given: ApiObject, current: ApiObject): ApiObject;
   setDefaults(object: ApiObject): ApiObject;

@@ -1,5 +1,8 @@
+import type { FieldError } from "../api-error.ts";
 import { isJsonObject, stringAt, valueAt, withMetadata } from "../api-object.ts";
-import type { Strategy } from "./definition.ts";
+import type { ObjectPart, Strategy } from "./definition.ts";
+import { invalidValue } from "./field-problems.ts";
+import { qualifiedNameProblems } from "./names.ts";
 
 /** Keeps a namespace until what is in it is gone. */
 export const namespaceFinalizer = "kubernetes";
@@ -8,6 +11,32 @@ const nameLabel = "kubernetes.io/metadata.name";
 
 /** Without these nothing works: they come back only with the next start. */
 const permanent = new Set(["default", "kube-system", "kube-public"]);
+
+/** `namespaces/{name}/finalize`: how whoever empties a namespace says that it is done. People use it on one that is stuck. */
+const finalizePart: ObjectPart = {
+  path: ["spec", "finalizers"],
+  onlyReplaced: true,
+  merge: (given, current) => {
+    const finalizers = valueAt(given, "spec", "finalizers");
+    const none = finalizers === undefined || finalizers === null || (Array.isArray(finalizers) && !finalizers.length);
+    return { ...current, spec: none ? {} : { finalizers } };
+  },
+  setDefaults: (namespace) => namespace,
+  validate: (namespace) => finalizerProblems(valueAt(namespace, "spec", "finalizers")),
+};
+
+function finalizerProblems(finalizers: unknown): FieldError[] {
+  if (!Array.isArray(finalizers)) return [];
+  return finalizers.flatMap((finalizer: unknown, at) => {
+    const field = `spec.finalizers[${at}]`;
+    if (typeof finalizer !== "string" || finalizer === namespaceFinalizer) return [];
+    const problems = qualifiedNameProblems(finalizer);
+    if (problems.length > 0) return problems.map((problem) => invalidValue(field, finalizer, problem));
+    return finalizer.includes("/")
+      ? []
+      : [invalidValue(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")];
+  });
+}
 
 export const namespaceStrategy: Strategy = {
   deletionProblem: ({ metadata }) =>
@@ -25,6 +54,7 @@ export const namespaceStrategy: Strategy = {
   }),
   // Who may take the finalizer off is decided by the deletion of the contents alone.
   prepareUpdate: (namespace, old) => ({ ...namespace, spec: old["spec"] }),
+  parts: new Map([["finalize", finalizePart]]),
   marksTimeAlone: true,
   markDeleted: (namespace) => ({
     ...namespace,

@@ -138,10 +138,13 @@ function prepare({ context, target, modification }: ModificationCall, { shaped, 
   const write = { target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current };
   const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
   const admission = admissionContext(context);
+  const isPart = strategy.parts?.has(subresource) === true;
   const prepared =
     (subresource === "status"
       ? strategy.prepareStatus?.(owned, old, admission)
-      : strategy.prepareUpdate?.(owned, old, admission)) ?? owned;
+      : isPart
+        ? owned
+        : strategy.prepareUpdate?.(owned, old, admission)) ?? owned;
   if (!hasGeneration || equalJson(countedPart(strategy, prepared), countedPart(strategy, old))) return prepared;
   const generation = (old.metadata.generation ?? 0) + 1;
   return { ...prepared, metadata: { ...prepared.metadata, generation } };
