@@ -50,7 +50,18 @@ describe("MemberLine", () => {
     expect([line.first(() => false), line.size]).toEqual([undefined, 2]);
   });
 
-  test("looks at one member, however many are in line", () => {
+  test("passes over thousands as it passes over one (10.4.34)", () => {
+    const members = Array.from({ length: 50_000 }, (_, n) => member(`m${n}`, `node-${n % 3}`));
+    const line = lineOf(...members);
+    let looks = 0;
+    const refuse = (): boolean => {
+      looks += 1;
+      return false;
+    };
+    expect([line.first(refuse), looks]).toEqual([undefined, 50_000]);
+  });
+
+  test("looks at one member, however many are in line (10.4.34)", () => {
     const line = lineOf(...Array.from({ length: 10_000 }, (_, n) => member(`m${n}`, `node-${n % 3}`)));
     let looks = 0;
     line.first(() => {

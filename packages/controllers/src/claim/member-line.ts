@@ -5,7 +5,7 @@ import type { FreeMember } from "./free-members.ts";
  * them, so that claims empty the fullest node first; members without a node come after all others.
  */
 export class MemberLine {
-  readonly #byNode = new Map<string, Map<string, { readonly member: FreeMember; readonly order: number }>>();
+  readonly #byNode = new Map<string, Map<string, Entry>>();
   #size = 0;
   #order = 0;
 
@@ -29,31 +29,43 @@ export class MemberLine {
     if (onNode.size === 0) this.#byNode.delete(node);
   }
 
-  /** The first in line that is acceptable. Looks at one member of each node, and at more only when some are refused. */
+  /** The first in line that is acceptable. Looks at no member twice, and past the first only when that is refused. */
   first(accepts: (member: FreeMember) => boolean): FreeMember | undefined {
-    const refused = new Set<string>();
-    for (;;) {
-      const next = this.#best(refused);
-      if (next === undefined || accepts(next)) return next;
-      refused.add(next.key);
+    const heads = new Set(Array.from(this.#byNode, headOf));
+    for (let best = foremost(heads); best !== undefined; best = foremost(heads)) {
+      if (accepts(best.entry.member)) return best.entry.member;
+      const { value } = best.rest.next();
+      if (value === undefined) heads.delete(best);
+      else best.entry = value;
     }
-  }
-
-  #best(refused: ReadonlySet<string>): FreeMember | undefined {
-    let best: { member: FreeMember; count: number; order: number } | undefined;
-    for (const [node, members] of this.#byNode) {
-      const oldest = firstOf(members, refused);
-      if (oldest === undefined) continue;
-      const count = node === "" ? 0 : members.size;
-      if (best === undefined || count > best.count || (count === best.count && oldest.order < best.order)) {
-        best = { member: oldest.member, count, order: oldest.order };
-      }
-    }
-    return best?.member;
+    return undefined;
   }
 }
 
-function firstOf<T>(members: ReadonlyMap<string, T>, refused: ReadonlySet<string>): T | undefined {
-  for (const [key, entry] of members) if (!refused.has(key)) return entry;
-  return undefined;
+interface Entry {
+  readonly member: FreeMember;
+  readonly order: number;
+}
+
+/** Who is next on a node, and who after. */
+interface Head {
+  readonly count: number;
+  readonly rest: Iterator<Entry, undefined>;
+  entry: Entry;
+}
+
+function headOf([node, members]: [string, ReadonlyMap<string, Entry>]): Head {
+  const rest = members.values();
+  // A node without members is not kept.
+  return { count: node === "" ? 0 : members.size, rest, entry: rest.next().value as Entry };
+}
+
+function foremost(heads: Iterable<Head>): Head | undefined {
+  let best: Head | undefined;
+  for (const head of heads) {
+    const isBetter =
+      head.count === best?.count ? head.entry.order < best.entry.order : head.count > (best?.count ?? -1);
+    if (isBetter) best = head;
+  }
+  return best;
 }

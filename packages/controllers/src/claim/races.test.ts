@@ -278,7 +278,7 @@ describe("claims in races", () => {
     expect(passes).toBe(0);
   });
 
-  test("a crash right after the transfer loses nothing: the owner is the record", async () => {
+  test("a crash right after the transfer loses nothing: the owner is the record (10.4.38)", async () => {
     meddle(isClaimStatus, () => ({ delayMs: 1_000_000 }));
     await world.claim("one");
     await world.clock.advance(10);
@@ -293,7 +293,7 @@ describe("claims in races", () => {
     expect(world.members()).toHaveLength(3);
   });
 
-  test("a transfer whose answer was lost is not repeated on another member", async () => {
+  test("a transfer whose answer was lost is not repeated on another member (10.2.6)", async () => {
     const transfers = meddle(isTransfer, (nth) => (nth === 0 ? { reset: "after" } : undefined));
     await world.claim("one");
     await settled();

@@ -62,7 +62,7 @@ describe("a burst of as many claims as the pool has members", () => {
     expect(world.writes()["create sandboxes"]).toBe(200);
   });
 
-  test("when pools run dry a namespace with one claim does not wait for one with hundreds", async () => {
+  test("when pools run dry a namespace with one claim does not wait for one with hundreds (10.4.36)", async () => {
     await world.pool({ replicas: 0 });
     await world.template({}, "quiet");
     await world.pool({ replicas: 0 }, "quiet");

@@ -1,6 +1,8 @@
 import { sandboxes, sandboxTemplates } from "@agent-sandbox/api";
+import { silentLogger } from "@agent-sandbox/kube";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { memberNamed, templateOf } from "../extensions.test.support.ts";
+import { OtlpTracing } from "../manager/tracing/otlp-tracing.ts";
 import { World } from "../world.test.support.ts";
 import { startTemplateController } from "./controller.ts";
 import { networkPolicies } from "./network-policies.ts";
@@ -81,6 +83,22 @@ describe("the SandboxTemplate controller", () => {
     await settled();
     expect(world.server.read(networkPolicies, policyPlace)?.metadata?.ownerReferences?.[0]?.kind).toBe(
       "SandboxTemplate",
+    );
+  });
+
+  test("each pass is a span of the template's trace, and says what went wrong", async () => {
+    const sent: object[] = [];
+    const send = (request: object): Promise<void> => Promise.resolve(void sent.push(request));
+    await using tracing = new OtlpTracing({ send, log: silentLogger, scheduler: world.clock });
+    await world.endProcess();
+    world.start(startTemplateController({ ...world.context, tracing }));
+    const context = JSON.stringify({ traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` });
+    const annotations = { "opentelemetry.io/trace-context": context };
+    await world.user.create(networkPolicies, { metadata: policyPlace, spec: { podSelector: {} } });
+    await world.user.create(sandboxTemplates, { ...wanted, metadata: { ...metadata, annotations } });
+    await settled();
+    expect(JSON.stringify(sent)).toMatch(
+      new RegExp(`"traceId":"a{32}".*"parentSpanId":"b{16}","name":"ReconcileSandboxTemplate".*Cannot manage`),
     );
   });
 });

@@ -73,7 +73,11 @@ export function startTemplateController(options: TemplateControllerOptions): Con
       if (template !== undefined) {
         lost.delete(key);
         const trace = PassTrace.begin(options.tracing, { object: template, ...span }, () => undefined);
-        return applyDecision(client, decide({ template, policy, router })).finally(() => trace?.end());
+        const told = (error: unknown): never => {
+          trace?.end(error);
+          throw error;
+        };
+        return applyDecision(client, decide({ template, policy, router })).then(() => trace?.end(), told);
       }
       const left = byTemplate.count(`${namespace} ${nameHash(name)}`);
       await applyDecision(

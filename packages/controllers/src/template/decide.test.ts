@@ -122,6 +122,12 @@ describe("decideWithoutTemplate() (10.2.8)", () => {
     metadata: { name: "test-template-network-policy", namespace: "default", labels: keptLabels },
   });
   const foreign = policyOf({ metadata: { name: "test-template-network-policy", namespace: "default" } });
+  const namesakes = policyOf({
+    metadata: {
+      ...owned.metadata,
+      ownerReferences: [{ ...controllerReference(sandboxTemplates, template), apiVersion: "other.io/v1" }],
+    },
+  });
   const remains = (over: Partial<Remains> = {}): Remains => ({
     templateName: "test-template",
     policy: undefined,
@@ -140,6 +146,7 @@ describe("decideWithoutTemplate() (10.2.8)", () => {
     ["leaves a kept one while some remain", { policy: kept }, []],
     ["deletes a kept one with the last", { policy: kept, sandboxes: 0 }, [{ do: "delete-policy", policy: kept }]],
     ["leaves a stranger's alone", { policy: foreign, sandboxes: 0 }, []],
+    ["leaves alone what another group's template of that name controls", { policy: namesakes }, []],
     ["does nothing when nothing is known", {}, []],
   ] as const)("%s", ([, over, actions]) => {
     expect(decideWithoutTemplate(remains(over))).toEqual({ actions });

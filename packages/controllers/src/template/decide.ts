@@ -1,10 +1,12 @@
 import {
   controllerOf,
   controllerReference,
+  extensionsGroup,
   isControlledBy,
   type NetworkPolicy,
   nameHash,
   type OwnerReference,
+  refersToKind,
   type SandboxTemplate,
   sandboxTemplateRefHashLabel,
   sandboxTemplates,
@@ -112,6 +114,7 @@ function keptLabels(templateName: string): Record<string, string> {
   return { [sandboxTemplateRefHashLabel]: nameHash(templateName) };
 }
 
-export function isTemplateReference(reference: OwnerReference | undefined, templateName: string): boolean {
-  return reference?.kind === "SandboxTemplate" && reference.name === templateName;
+function isTemplateReference(reference: OwnerReference | undefined, templateName: string): boolean {
+  const kind = { group: extensionsGroup, kind: "SandboxTemplate" };
+  return reference?.name === templateName && refersToKind(reference, kind);
 }

@@ -402,7 +402,7 @@ describe("decide(): templates and strategies", () => {
   });
 
   test.for(["Recreate", "OnReplenish"] as const)(
-    "looks at no single member of a %s pool that is as it should be",
+    "looks at no single member of a %s pool that is as it should be (10.4.35)",
     (type) => {
       const pool = poolOf({ replicas: 1_000, updateStrategy: { type } });
       const none = (): never => {

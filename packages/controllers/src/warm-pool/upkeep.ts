@@ -23,8 +23,8 @@ export function sortOrphans({ blueprint, members }: Observed, room: number): Orp
   if (blueprint === undefined) return { welcome: [], unwelcome: [] };
   const orphans = members.listOrphans();
   const fitting = orphans.filter((orphan) => !isStale(orphan, blueprint));
-  const welcome = fitting.slice(0, Math.max(0, room));
-  return { welcome, unwelcome: orphans.filter((orphan) => !welcome.includes(orphan)) };
+  const welcome = new Set(fitting.slice(0, Math.max(0, room)));
+  return { welcome: [...welcome], unwelcome: orphans.filter((orphan) => !welcome.has(orphan)) };
 }
 
 export interface Unready {
