@@ -21,6 +21,7 @@ import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
 import { type Caller, HttpsServer } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
 import { type Logger, silentLogger } from "./logger.ts";
+import { PodBinder } from "./placement/pod-binder.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
 import { builtinDefinitions } from "./resources/builtin.ts";
@@ -172,6 +173,7 @@ class EmbeddedApiServer implements ApiServer {
       EventExpiry,
       RoleAggregator,
       DefaultAccounts,
+      PodBinder,
     ].map((each) => new each(this.#context, logger));
     this.transport = this.transportAs(ownIdentity);
   }

@@ -277,6 +277,37 @@ export const serverExchanges: readonly Case[] = [
     ],
   },
   {
+    name: "a pod that waits for a word",
+    steps: [
+      post("/api/v1/namespaces/{{ns}}/pods", {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "p" },
+        spec: {
+          automountServiceAccountToken: false,
+          schedulingGates: [{ name: "example.com/quota" }],
+          tolerations: [{ key: "a", operator: "Exists", effect: "NoExecute" }],
+          containers: [{ name: "main", image: "busybox:1" }],
+        },
+      }),
+      get("/api/v1/namespaces/{{ns}}/pods/p", { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" }),
+      ...[
+        { schedulingGates: [{ name: "example.com/other" }] },
+        { tolerations: [{ key: "b", operator: "Exists", effect: "NoExecute" }] },
+        { tolerations: [{ key: "a", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 }] },
+        { schedulingGates: [] },
+      ].map(
+        (spec): ExchangeStep => ({
+          method: "PATCH",
+          path: "/api/v1/namespaces/{{ns}}/pods/p",
+          headers: { "content-type": "application/merge-patch+json" },
+          body: { spec },
+        }),
+      ),
+      get("/api/v1/namespaces/{{ns}}/pods/p", { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" }),
+    ],
+  },
+  {
     name: "bindings",
     steps: [
       post("/api/v1/namespaces/{{ns}}/pods", {

@@ -58,7 +58,8 @@ function bindPod(pod: ApiObject, binding: JsonObject, nowMs: number): ApiObject 
   return scheduled(pod, binding, nowMs);
 }
 
-function scheduled(pod: ApiObject, binding: JsonObject, nowMs: number): ApiObject {
+/** The Pod on the node that is the target of a binding. */
+export function scheduled(pod: ApiObject, binding: JsonObject, nowMs: number): ApiObject {
   const [spec, status] = [pod["spec"], pod["status"]].map((part) => (isJsonObject(part) ? part : {}));
   const others = objectsAt(status, "conditions").filter(({ type }) => type !== "PodScheduled");
   const condition = {

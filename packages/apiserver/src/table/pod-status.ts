@@ -47,7 +47,14 @@ export function podStatus(pod: ApiObject): string {
   const phase = stringAt(pod, "status", "phase") ?? "Unknown";
   const deleting = pod.metadata.deletionTimestamp !== undefined;
   if (deleting) return stringAt(pod, "status", "reason") === "NodeLost" ? "Unknown" : "Terminating";
-  return initReason(pod) ?? containerReason(pod) ?? stringAt(pod, "status", "reason") ?? phase;
+  return initReason(pod) ?? containerReason(pod) ?? gatedReason(pod) ?? stringAt(pod, "status", "reason") ?? phase;
+}
+
+function gatedReason(pod: ApiObject): string | undefined {
+  const gated = objectsAt(pod, "status", "conditions").some(
+    ({ type, reason }) => type === "PodScheduled" && reason === "SchedulingGated",
+  );
+  return gated ? "SchedulingGated" : undefined;
 }
 
 function initReason(pod: ApiObject): string | undefined {

@@ -1,5 +1,7 @@
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
+import { timestamp } from "../../clock.ts";
 import { equalJson } from "../../json.ts";
+import { placementProblem } from "../../placement/placement-problem.ts";
 import { isShared, makeOnceOfShared, onceForShared, shareNew } from "../../shared-values.ts";
 import type { AdmissionContext } from "../definition.ts";
 import { referenced } from "./pod-references.ts";
@@ -89,15 +91,33 @@ function setVolumeDefaults(volume: JsonObject): JsonObject {
 }
 
 /** A new Pod waits to be started; where there is only one node, it is bound to it at once, which saves a write. */
-export function preparePod(pod: ApiObject, { nodeName, find }: AdmissionContext): ApiObject {
+export function preparePod(pod: ApiObject, { nodeName, find, nowMs }: AdmissionContext): ApiObject {
   const given = pod["spec"];
   if (!isJsonObject(given)) return pod;
+  const more = referenced(pod, given, find);
   const status = { phase: "Pending", qosClass: qosClassOf(given) };
-  const waits = objectsAt(given, "schedulingGates").length > 0;
+  if (objectsAt(given, "schedulingGates").length > 0) {
+    const why = "Scheduling is blocked due to non-empty scheduling gates";
+    const conditions = [unscheduled("SchedulingGated", why, nowMs)];
+    return { ...pod, spec: extended(given, more), status: { ...status, conditions } };
+  }
   const bound = (given["nodeName"] ?? "") !== "";
-  const place = nodeName === undefined || waits || bound ? {} : { nodeName };
-  return { ...pod, spec: extended(given, { ...referenced(pod, given, find), ...place }), status };
+  if (nodeName === undefined || bound) return { ...pod, spec: extended(given, more), status };
+  const tolerations = more["tolerations"] ?? given["tolerations"];
+  const problem = placementProblem({ tolerations }, find("nodes", nodeName));
+  if (problem === undefined) return { ...pod, spec: extended(given, { ...more, nodeName }), status };
+  const conditions = [unscheduled("Unschedulable", problem, nowMs)];
+  return { ...pod, spec: extended(given, more), status: { ...status, conditions } };
 }
+
+const unscheduled = (reason: string, message: string, nowMs: number): JsonObject => ({
+  type: "PodScheduled",
+  status: "False",
+  reason,
+  message,
+  lastProbeTime: null,
+  lastTransitionTime: timestamp(nowMs),
+});
 
 const qosClassOf = onceForShared(qosClass);
 

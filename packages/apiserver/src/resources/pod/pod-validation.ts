@@ -80,7 +80,13 @@ function deadlineProblems(seconds: unknown, least: number): FieldError[] {
 /** A Pod that runs can change hardly anything about itself. */
 function updateProblems(spec: JsonObject, old: unknown): FieldError[] {
   if (!isJsonObject(old) || equalJson(spec, old)) return [];
-  const problems = [...countProblems(spec, old), ...imageProblems(spec), ...changedDeadlineProblems(spec, old)];
+  const problems = [
+    ...countProblems(spec, old),
+    ...imageProblems(spec),
+    ...changedDeadlineProblems(spec, old),
+    ...changedTolerationProblems(spec, old),
+    ...newGateProblems(spec, old),
+  ];
   if (problems.length > 0 || equalJson(fixedPart(spec), fixedPart(old))) return problems;
   const changeable =
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
@@ -113,6 +119,25 @@ function changedDeadlineProblems(spec: JsonObject, old: JsonObject): FieldError[
   }
   if (seconds > before) return [invalidValue(field, seconds, "must be less than or equal to previous value")];
   return deadlineProblems(seconds, 0);
+}
+
+/** A Pod can come to bear more, and for a longer or shorter time. */
+function changedTolerationProblems(spec: JsonObject, old: JsonObject): FieldError[] {
+  const timeless = (each: JsonObject): JsonObject => ({ ...each, tolerationSeconds: null });
+  const now = objectsAt(spec, "tolerations").map(timeless);
+  const kept = objectsAt(old, "tolerations").every((before) => now.some((each) => equalJson(each, timeless(before))));
+  const why = "existing toleration can not be modified except its tolerationSeconds";
+  return kept ? [] : [forbidden("spec.tolerations", why)];
+}
+
+/** What a Pod waits for is said when it is created. */
+function newGateProblems(spec: JsonObject, old: JsonObject): FieldError[] {
+  const known = new Set(objectsAt(old, "schedulingGates").map(({ name }) => name));
+  return objectsAt(spec, "schedulingGates").flatMap(({ name }, at) => {
+    if (known.has(name)) return [];
+    const why = `only deletion is allowed, but found new scheduling gate '${String(name)}'`;
+    return [forbidden(`spec.schedulingGates[${at}].name`, why)];
+  });
 }
 
 function withoutImages(list: unknown): unknown {
