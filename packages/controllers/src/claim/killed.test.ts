@@ -1,4 +1,4 @@
-import { sandboxes } from "@agent-sandbox/api";
+import { claimFirstReadyAtAnnotation, sandboxes } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { ClaimWorld } from "./claim-world.test.support.ts";
 import { Ledger } from "./ledger.test.support.ts";
@@ -17,6 +17,9 @@ function killAfter(world: ClaimWorld, writes: number, hearsAnswer: boolean): voi
   };
 }
 
+/** As the manager has it. */
+const options = { stampClaims: true };
+
 describe("killed after each single write of a claim's life in turn", () => {
   async function live(kind: "warm" | "cold", writes: number, hearsAnswer: boolean): Promise<object> {
     await using world = new ClaimWorld();
@@ -25,7 +28,7 @@ describe("killed after each single write of a claim's life in turn", () => {
     world.runPods({ afterMs: () => 100 });
     await world.template();
     await world.pool({ replicas: kind === "warm" ? 2 : 0 });
-    world.startAll();
+    world.startAll(options);
     await world.clock.advance(30_000);
     killAfter(world, writes, hearsAnswer);
     await world.claim("one");
@@ -34,7 +37,7 @@ describe("killed after each single write of a claim's life in turn", () => {
     await world.clock.advance(60_000);
     await ended;
     world.server.onRequest = undefined;
-    world.startAll();
+    world.startAll(options);
     await world.clock.advance(30_000);
     const { readyTimes, broken, mostMembers } = ledger;
     const owned = world.owned(world.read("one")).map(({ metadata }) => metadata.name);
@@ -43,6 +46,7 @@ describe("killed after each single write of a claim's life in turn", () => {
       readyTimes: readyTimes.get("one"),
       isBoundToItsOwn: owned.length === 1 && owned[0] === world.read("one")?.status?.sandbox?.name,
       sandboxes: world.server.readAll(sandboxes).length,
+      isStamped: world.read("one")?.metadata.annotations?.[claimFirstReadyAtAnnotation] !== undefined,
       mostMembers,
       broken,
     };
@@ -59,6 +63,7 @@ describe("killed after each single write of a claim's life in turn", () => {
         readyTimes: 1,
         isBoundToItsOwn: true,
         sandboxes: kind === "warm" ? 3 : 1,
+        isStamped: true,
         mostMembers: kind === "warm" ? 2 : 0,
         broken: [],
       });

@@ -1,6 +1,7 @@
 import {
   claimFirstReadyAtAnnotation,
   clientFirstRequestedAtAnnotation,
+  controllerFirstObservedAtAnnotation,
   createdByLabel,
   findCondition,
   type LaunchType,
@@ -71,12 +72,14 @@ export function startOf(
   };
   const sinceWebhookMs = since(annotations[webhookFirstObservedAtAnnotation]);
   const sinceRequestMs = since(annotations[clientFirstRequestedAtAnnotation]);
+  // Who led before may have noted when it saw the claim.
+  const sinceObservedMs = since(annotations[controllerFirstObservedAtAnnotation]) ?? Math.max(0, now - firstSeenAt);
   const sandboxCreationMs = creationTime(sandbox);
   return {
     namespace,
     launchType: launchTypeOf(sandbox),
     sandboxTemplate: templateOf(sandbox),
-    sinceObservedMs: Math.max(0, now - firstSeenAt),
+    sinceObservedMs,
     ...(sinceWebhookMs === undefined ? {} : { sinceWebhookMs }),
     ...(sinceRequestMs === undefined ? {} : { sinceRequestMs }),
     ...(sandboxCreationMs === undefined ? {} : { sandboxCreationMs }),

@@ -51,6 +51,12 @@ describe("what is told of claims", () => {
     expect(notes).toMatchObject([{ type: "Normal", reason: "SandboxAdopted", action: "Adoption" }]);
   });
 
+  test("9.14 #202 a claim that another controller saw first is measured from then", async () => {
+    await start();
+    await claim("one", { [firstObserved]: ago(900) });
+    expect(started.map(({ sinceObservedMs }) => sinceObservedMs)).toEqual([900]);
+  });
+
   test.for([
     ["missing", {}, {}],
     ["in the future", { "agents.x-k8s.io/webhook-first-observed-at": "2099-01-01T00:00:00Z" }, {}],
