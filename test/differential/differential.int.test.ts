@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ensureBinaries, ensureOlderKubectl } from "../kube-apiserver/binaries.ts";
 import type { Case, KubectlRelease } from "./case.ts";
-import { exchangeCases, kubectlCases } from "./cases/all-cases.ts";
+import { exchangeCases, kubectlCases, loneCases } from "./cases/all-cases.ts";
 import { render } from "./compare.ts";
 import { Exceptions } from "./exceptions.ts";
 import { knownDifferences } from "./known-differences.ts";
@@ -51,6 +51,12 @@ describe.skipIf(whyNot !== undefined)("kube-apiserver and the embedded API serve
 
   describe.concurrent("answer requests alike", () => {
     test.for(exchangeCases)("$name", patience, async (testCase, { expect }) => {
+      expect(await surprises(testCase)).toBe("");
+    });
+  });
+
+  describe("answer alike what nobody else may be there for", () => {
+    test.for(loneCases)("$name", patience, async (testCase) => {
       expect(await surprises(testCase)).toBe("");
     });
   });

@@ -3,7 +3,6 @@ import type { IncomingMessage } from "node:http";
 import { hostname } from "node:os";
 import type { Method, PodStreams, Transport } from "@agent-sandbox/kube";
 import { ApiError } from "./api-error.ts";
-import type { ApiObject } from "./api-object.ts";
 import { AuditLog, type AuditOptions } from "./audit/audit-log.ts";
 import { adminToken } from "./auth/admin-token.ts";
 import { authenticatedGroup, type Identity, superuserGroup } from "./auth/identity.ts";
@@ -37,7 +36,7 @@ import { StreamEndpoint } from "./streams/stream-endpoint.ts";
 import type { KeyAndCertificate } from "./tls/certificate.ts";
 import { type ClientRequest, issueClientCertificate } from "./tls/client-identity.ts";
 import { serverIdentity } from "./tls/server-identity.ts";
-import type { ApiContext } from "./verbs/context.ts";
+import { type ApiContext, objectsOf } from "./verbs/context.ts";
 
 export interface ApiServerOptions {
   /** Where everything is kept. When absent, nothing outlives the process. */
@@ -265,10 +264,6 @@ class EmbeddedApiServer implements ApiServer {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-}
-
-function* objectsOf(store: Store, resource: string): Generator<ApiObject> {
-  for (const { object } of store.list(resource)) yield object;
 }
 
 const isWildcard = (host: string): boolean => host === "0.0.0.0" || host === "::";

@@ -4,9 +4,11 @@ import { kindExchanges } from "./kind-exchanges.ts";
 import { kindsUnderTest } from "./kinds.ts";
 import { kubectlReading } from "./kubectl-reading.ts";
 import { kubectlWriting } from "./kubectl-writing.ts";
+import { loneExchanges } from "./lone-exchanges.ts";
 import { serverExchanges } from "./server-exchanges.ts";
 
 export const kubectlCases: readonly Case[] = [...kubectlWriting, ...kubectlReading];
+export const loneCases: readonly Case[] = loneExchanges;
 export const exchangeCases: readonly Case[] = [
   ...serverExchanges,
   ...ephemeralExchanges,

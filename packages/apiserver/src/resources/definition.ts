@@ -46,6 +46,8 @@ export interface AdmissionContext {
   readonly nodeName: string | undefined;
   /** An object that was acknowledged, by how the store names it. */
   readonly find: (resource: string, key: string) => ApiObject | undefined;
+  /** All such objects of a resource. */
+  readonly list: (resource: string) => Iterable<ApiObject>;
 }
 
 /** A part of an object, beside its status, that has a path of its own and is written through that alone. */

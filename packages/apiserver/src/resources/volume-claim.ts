@@ -3,7 +3,7 @@ import type { FieldError } from "../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject, stringAt, valueAt } from "../api-object.ts";
 import { timestamp } from "../clock.ts";
 import { equalJson } from "../json.ts";
-import type { Strategy } from "./definition.ts";
+import type { AdmissionContext, Strategy } from "./definition.ts";
 import { forbidden, invalidValue, notSupported, required } from "./field-problems.ts";
 import { optionalOneOf } from "./field-rules.ts";
 import { subdomainProblems } from "./names.ts";
@@ -11,13 +11,38 @@ import { subdomainProblems } from "./names.ts";
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
 export const volumeClaimStrategy: Strategy = {
-  prepareCreate: (claim) => ({ ...claim, status: { phase: "Pending" } }),
+  prepareCreate: (claim, { list }) => ({ ...withStorageClass(claim, list), status: { phase: "Pending" } }),
   validate: (claim, old) => {
     const spec = claim["spec"];
     if (!isJsonObject(spec)) return [required("spec")];
     return [...specProblems(spec), ...(old === undefined ? [] : changeProblems(claim, spec, old))];
   },
 };
+
+/** Until 1.6 the class was in an annotation, which still counts. */
+const olderClass = "volume.beta.kubernetes.io/storage-class";
+const defaultMarks = [
+  "storageclass.kubernetes.io/is-default-class",
+  "storageclass.beta.kubernetes.io/is-default-class",
+];
+
+/** A claim that names no class, not even none, gets the default one: of several, the newest. */
+function withStorageClass(claim: ApiObject, list: AdmissionContext["list"]): ApiObject {
+  const { spec } = claim;
+  if (!isJsonObject(spec) || spec["storageClassName"] !== undefined) return claim;
+  if (claim.metadata.annotations?.[olderClass] !== undefined) return claim;
+  const marked = [...list("storageclasses")].filter(({ metadata: { annotations } }) =>
+    defaultMarks.some((mark) => annotations?.[mark] === "true"),
+  );
+  const [newest] = marked.sort(byAge);
+  return newest === undefined ? claim : { ...claim, spec: { ...spec, storageClassName: newest.metadata.name } };
+}
+
+function byAge({ metadata: a }: ApiObject, { metadata: b }: ApiObject): number {
+  const [made, other] = [a, b].map(({ creationTimestamp }) => creationTimestamp ?? "");
+  if (made !== other) return (made as string) > (other as string) ? -1 : 1;
+  return (a.name ?? "") < (b.name ?? "") ? -1 : 1;
+}
 
 function specProblems(spec: JsonObject): FieldError[] {
   const storageClass = stringAt(spec, "storageClassName") ?? "";

@@ -29,5 +29,10 @@ export interface ApiContext {
 
 export function admissionContext({ clock, nodeName, addresses, registry, store }: ApiContext): AdmissionContext {
   const find = (resource: string, key: string): ApiObject | undefined => store.get(resource, key)?.object;
-  return { nowMs: clock.now(), nodeName, addresses, registry, find };
+  const list = (resource: string): Iterable<ApiObject> => objectsOf(store, resource);
+  return { nowMs: clock.now(), nodeName, addresses, registry, find, list };
+}
+
+export function* objectsOf(store: Store, resource: string): Generator<ApiObject> {
+  for (const { object } of store.list(resource)) yield object;
 }

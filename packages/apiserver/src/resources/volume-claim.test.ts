@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { TestApi } from "../testing/test-api.test.support.ts";
+
+const classes = "/apis/storage.k8s.io/v1/storageclasses";
+const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+const mark = "storageclass.kubernetes.io/is-default-class";
+const storageClass = (name: string, annotations: object = { [mark]: "true" }): object => ({
+  metadata: { name, annotations },
+  provisioner: "example.com/disks",
+});
+const claim = (name: string, more: object = {}, annotations: object = {}): object => ({
+  metadata: { name, annotations },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...more },
+});
+
+test("a claim that names no class gets the newest of the default ones", async () => {
+  await using api = await TestApi.start();
+  const classOf = async (body: object): Promise<unknown> => (await api.create(claims, body)).spec?.["storageClassName"];
+  expect(await classOf(claim("early"))).toBeUndefined();
+  await api.create(classes, storageClass("older"));
+  await api.create(classes, storageClass("plain", { [mark]: "false" }));
+  expect(await classOf(claim("first"))).toBe("older");
+  api.clock.atMs += 1000;
+  await api.create(classes, storageClass("newer"));
+  await api.create(classes, storageClass("newest-with-a-later-name"));
+  expect(await classOf(claim("second"))).toBe("newer");
+  expect(await classOf(claim("named", { storageClassName: "plain" }))).toBe("plain");
+  expect(await classOf(claim("none", { storageClassName: "" }))).toBe("");
+  expect(await classOf(claim("old-way", {}, { "volume.beta.kubernetes.io/storage-class": "plain" }))).toBeUndefined();
+});

@@ -1,0 +1,42 @@
+import type { Case, ExchangeStep } from "../case.ts";
+
+const classes = "/apis/storage.k8s.io/v1/storageclasses";
+const claims = "/api/v1/namespaces/{{ns}}/persistentvolumeclaims";
+
+const storageClass = (name: string, mark: string): ExchangeStep => ({
+  method: "POST",
+  path: classes,
+  body: {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "StorageClass",
+    metadata: { name, annotations: { "storageclass.kubernetes.io/is-default-class": mark } },
+    provisioner: "example.com/disks",
+  },
+});
+const claim = (name: string, spec: object = {}, annotations: object = {}): ExchangeStep => ({
+  method: "POST",
+  path: claims,
+  body: {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name, annotations },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
+  },
+});
+
+/** What others would notice: these run one after the other, when everything else is done. */
+export const loneExchanges: readonly Case[] = [
+  {
+    name: "a default storage class",
+    steps: [
+      storageClass("{{ns}}-b", "true"),
+      storageClass("{{ns}}-a", "false"),
+      claim("open"),
+      claim("named", { storageClassName: "{{ns}}-a" }),
+      claim("none", { storageClassName: "" }),
+      claim("annotated", {}, { "volume.beta.kubernetes.io/storage-class": "{{ns}}-a" }),
+      { method: "DELETE", path: `${classes}/{{ns}}-b` },
+      claim("late"),
+    ],
+  },
+];
