@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -284,4 +285,51 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("it ended with %d", code)
 	}
 	wantDead(t, pid)
+}
+
+// A stop is bounded: neither a command that ignores it nor an answer that nobody reads holds it up.
+func TestAStopHasAnEnd(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{flags: []string{"--shutdown-timeout=3s"}, command: []string{"sh", "-c", `trap '' TERM; while :; do sleep 0.05; done`}})
+	file, err := os.Create(b.file("endless"))
+	if err != nil || file.Truncate(1<<40) != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	unread, err := net.Dial("tcp", strings.TrimPrefix(b.rest, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unread.Close()
+	fmt.Fprintf(unread, "GET /v1/files/endless HTTP/1.1\r\nHost: x\r\nX-Sandbox-Token: %s\r\n\r\n", tokenText)
+	if _, err := unread.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.command.Process.Signal(syscall.SIGTERM)
+	if code := exitCode(b); code != 137 {
+		t.Errorf("it ended with %d: %s", code, b.stderr.String())
+	}
+}
+
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{flags: []string{"--http-idle-timeout=200ms"}})
+	for _, url := range []string{b.rest, b.legacy} {
+		idle, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = idle.SetDeadline(time.Now().Add(15 * time.Second))
+		fmt.Fprint(idle, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		if answer, err := io.ReadAll(idle); err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 ")) {
+			t.Errorf("%s says %q, %v", url, answer, err)
+		}
+		idle.Close()
+	}
+}
+
+func TestFlagsOfOlderManifestsAreAccepted(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{flags: []string{"--zap-log-level=info", "--zap-encoder=json", "--zap-devel", "--zap-stacktrace-level=error", "--zap-time-encoding=iso8601"}})
+	eventually(t, "a line of the log", func() bool { return strings.Contains(b.stderr.String(), `"msg":"serving"`) })
 }

@@ -40,6 +40,8 @@ func TestFilesRoundTrip(t *testing.T) {
 	if head.header.Get("X-File-Mode") != "0755" || head.header.Get("ETag") == "" {
 		t.Errorf("HEAD lacks the mode or the ETag: %v", head.header)
 	}
+	b.do(request{method: "HEAD", url: b.rest + "/v1/files/bin"}).want(t, 200, "")
+	b.do(request{method: "HEAD", url: b.rest + "/v1/files/none"}).want(t, 404, "")
 	b.delete("bin").wantCode(t, 409, "CONFLICT")
 	b.delete("bin?recursive=true").want(t, 204, "")
 	b.get(b.rest+"/v1/files/bin").wantCode(t, 404, "NOT_FOUND")

@@ -3,12 +3,15 @@ package test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/textproto"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -227,6 +230,33 @@ func TestLegacyFiles(t *testing.T) {
 	b.upload("file", "", "x").wantStatus(t, 422)
 	if got := b.upload("file", "in", "x"); got.status != 500 || !strings.HasPrefix(got.body, `{"message":"File upload failed: `) {
 		t.Errorf("an upload over a directory gives %d %s", got.status, got.body)
+	}
+}
+
+func TestLegacyListingKnowsFilesAndDirectoriesOnly(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{})
+	b.write("target", "12345")
+	socket, err := net.Listen("unix", b.file("socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	if err := errors.Join(syscall.Mkfifo(b.file("fifo"), 0o644), os.Symlink("target", b.file("link")), os.Mkdir(b.file("folder"), 0o755), os.Symlink("folder", b.file("to-folder"))); err != nil {
+		t.Fatal(err)
+	}
+	kinds := ""
+	for _, entry := range decode[[]struct {
+		Name, Type string
+		Size       int
+	}](t, b.get(b.legacy+"/list/")) {
+		kinds += entry.Name + " " + entry.Type + "\n"
+		if entry.Name == "link" && entry.Size != 5 {
+			t.Errorf("a link has %d bytes", entry.Size)
+		}
+	}
+	if kinds != "fifo file\nfolder directory\nlink file\nsocket file\ntarget file\nto-folder directory\n" {
+		t.Errorf("the listing is\n%s", kinds)
 	}
 }
 

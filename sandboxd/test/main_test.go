@@ -73,6 +73,8 @@ type boxOptions struct {
 	wrap []string
 	// user owns the program's directory and runs it.
 	user int
+	// dir is where everything is; a new one when empty.
+	dir string
 }
 
 type lockedBuffer struct {
@@ -109,10 +111,15 @@ func freePorts(t testing.TB, n int) []string {
 // start runs the program and waits until it is healthy.
 func start(t testing.TB, options boxOptions) *box {
 	t.Helper()
-	dir := t.TempDir()
+	dir := options.dir
+	if dir == "" {
+		dir = t.TempDir()
+	}
 	// Whoever is refused in it is refused by what they asked for, not on the way there.
-	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755)); err != nil {
-		t.Fatal(err)
+	for _, passed := range []string{dir, filepath.Dir(dir)} {
+		if info, err := os.Stat(passed); err != nil || os.Chmod(passed, info.Mode()|0o755) != nil {
+			t.Fatalf("%s cannot be opened: %v", passed, err)
+		}
 	}
 	b := &box{t: t, root: filepath.Join(dir, "root"), socket: filepath.Join(dir, "s"), stderr: &lockedBuffer{}, stopped: make(chan struct{})}
 	tokenFile := filepath.Join(dir, "token")

@@ -315,6 +315,20 @@ func TestPTY(t *testing.T) {
 	}
 }
 
+func TestASignalForAProcessThatHasEnded(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{})
+	r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell("exit 3"), Detach: true})
+	r.finish()
+	for _, scope := range []processv1.SignalScope{processv1.SignalScope_SIGNAL_SCOPE_UNSPECIFIED, processv1.SignalScope_SIGNAL_SCOPE_TREE, processv1.SignalScope_SIGNAL_SCOPE_PROCESS} {
+		if _, err := b.client.SendSignal(timeLimited(t), &processv1.SendSignalRequest{ProcessId: r.id, Signal: processv1.Signal_SIGNAL_SIGKILL, Scope: scope}); err != nil {
+			t.Errorf("%v gives %v", scope, err)
+		}
+	}
+	_, err := b.client.WriteStdin(timeLimited(t), &processv1.WriteStdinRequest{ProcessId: r.id, Payload: &processv1.WriteStdinRequest_Input{Input: []byte("x")}})
+	wantCode(t, err, connect.CodeInternal)
+}
+
 func TestResizeWithoutTerminal(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})

@@ -92,6 +92,10 @@ func TestUserCodeRunsAsAnotherUser(t *testing.T) {
 	if got := b.context("python").run("import os; os.getuid()", 0); len(got.Results) != 1 || got.Results[0]["text/plain"] != "65534" {
 		t.Errorf("a context runs as %+v", got)
 	}
+	terminal := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell("stat -c %u $(tty)"), Pty: &processv1.PTY{Cols: 80, Rows: 24}})
+	if terminal.finish(); terminal.stdout.String() != "65534\r\n" {
+		t.Errorf("the terminal belongs to %q", terminal.stdout.String())
+	}
 	// Who holds the token may still be anybody.
 	config := shell("id -u")
 	config.User = "root"
