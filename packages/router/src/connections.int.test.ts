@@ -167,6 +167,29 @@ describe("a tunnel", () => {
     expect(await textOf(socket)).toBe("HTTP/1.1 200 Connection established\r\n\r\ngot hello");
   });
 
+  test("goes on when the sandbox has stopped sending, and loses nothing on a slow caller who has too", async () => {
+    const heard = Promise.withResolvers<string>();
+    const all = Buffer.alloc(32 * 2 ** 20, 1);
+    const server = createServer({ allowHalfOpen: true }, (sandbox) => {
+      const chunks: Buffer[] = [];
+      sandbox.on("data", (chunk: Buffer) => chunks.push(chunk));
+      sandbox.on("end", () => heard.resolve(Buffer.concat(chunks).toString()));
+      sandbox.end(all);
+    });
+    server.listen({ host: pod.ip, port: 0 });
+    await once(server, "listening");
+    const at = (server.address() as AddressInfo).port;
+    const socket = dial();
+    socket.pause();
+    socket.write(`CONNECT box.default.localhost:${at} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(socket, "readable");
+    socket.end("said meanwhile");
+    // The sandbox has heard all and said all, and its connection is closed before the caller reads on.
+    expect(await heard.promise).toBe("said meanwhile");
+    expect((await textOf(socket)).length).toBe(all.length + "HTTP/1.1 200 Connection established\r\n\r\n".length);
+    server.close();
+  });
+
   test("goes nowhere but to sandboxes", async () => {
     const statuses = await Promise.all(
       ["example.com:80", "127.0.0.1:22", "169.254.169.254:80", "box.default.localhost:0", "[::1]:80"].map(
@@ -312,6 +335,40 @@ describe("HTTP/2", () => {
   test("reaches a sandbox that speaks HTTP/1.1", async () => {
     const { headers, text } = await call("/", { "x-sandbox-id": "box", "x-sandbox-port": String(pod.port) }, "body");
     expect([headers[":status"], text]).toEqual([404, "no page"]);
+  });
+
+  test.for([
+    ["says twice what may be said once", "ETag: a\r\nETag: b\r\nLocation: a\r\nLocation: b", 200],
+    [
+      "sends what only HTTP/1.1 knows",
+      "HTTP2-Settings: a\r\nKeep-Alive: timeout=5\r\nTE: x\r\nProxy-Connection: x",
+      200,
+    ],
+    ["gives a header the name of HTTP/2's own", ":status: 200", 502],
+  ] as const)("survives a sandbox that %s", async ([, lines, status]) => {
+    const odd = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\n${lines}\r\nContent-Length: 2\r\n\r\nok`));
+    });
+    odd.listen({ host: pod.ip, port: 0 });
+    await once(odd, "listening");
+    const to = { "x-sandbox-id": "box", "x-sandbox-port": String((odd.address() as AddressInfo).port) };
+    const { headers } = await call("/", to);
+    odd.close();
+    expect(headers[":status"]).toBe(status);
+  });
+
+  test("does not pretend that an answer which was cut off had ended", async () => {
+    const cut = createServer((socket) => {
+      socket.on("error", () => undefined);
+      const chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n";
+      socket.once("data", () => socket.write(chunk, () => socket.destroy()));
+    });
+    cut.listen({ host: pod.ip, port: 0 });
+    await once(cut, "listening");
+    const to = { "x-sandbox-id": "box", "x-sandbox-port": String((cut.address() as AddressInfo).port) };
+    await expect(call("/", to)).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
+    cut.close();
   });
 
   test("shares the port with HTTP/1.1", async () => {

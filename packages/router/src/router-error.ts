@@ -13,6 +13,8 @@ const statusByReason = {
   CallerLimit: 429,
   HeadersTooLarge: 431,
   Internal: 500,
+  /** The caller wants to speak what the router cannot carry. */
+  UnknownProtocol: 501,
   /** The connection to the sandbox was lost, or its answer makes no sense. The request may have been carried out. */
   BadUpstream: 502,
   /** The sandbox is there and nothing listens on that port. Nothing was sent. */

@@ -4,26 +4,14 @@ import { CallerGone, Cancellation } from "../proxy/cancellation.ts";
 import { type Channel, channelOf } from "../proxy/channel.ts";
 import type { Incoming } from "../proxy/incoming.ts";
 import { errorBytes } from "../proxy/send-error.ts";
+import type { Takeover } from "../proxy/takeover.ts";
 import { RouterError } from "../router-error.ts";
 import { CallerBody } from "./caller-body.ts";
 import { HeadReader } from "./head-reader.ts";
 import { Http1Answer } from "./http1-answer.ts";
+import { http1Takeover } from "./http1-takeover.ts";
 import { mayBecomeRequest, parseRequestHead, type RequestHeadText } from "./parse-head.ts";
 import { readTransportHeaders, type TransportHeaders, tokens } from "./transport-headers.ts";
-
-/** A request that wants the connection for itself, and the connection. */
-export interface Takeover {
-  readonly method: string;
-  readonly url: string;
-  readonly rawHeaders: readonly string[];
-  readonly channel: Channel;
-  /** What the caller wants to speak instead. */
-  readonly upgrade: string;
-  /** Not read from any more. */
-  readonly socket: Socket;
-  /** What came behind the request's head. */
-  readonly early: Buffer;
-}
 
 export interface CallerHandlers {
   readonly request: (incoming: Incoming) => void;
@@ -289,14 +277,14 @@ export class CallerConnection implements Timed {
     this.#leave();
   }
 
-  #giveUp(to: "upgrade" | "connect", { method, target, rawHeaders }: RequestHeadText, upgrade: string): void {
+  #giveUp(to: "upgrade" | "connect", head: RequestHeadText, upgrade: string): void {
     this.#leave();
     for (const [event, listener] of this.#listeners) this.#socket.off(event, listener);
     this.#socket.pause();
     const early = this.#rest ?? nothing;
     this.#rest = undefined;
     const [channel, socket] = [this.#channel, this.#socket];
-    void this.#options.handlers[to]({ method, url: target, rawHeaders, channel, upgrade, socket, early });
+    void this.#options.handlers[to](http1Takeover(head, { socket, channel, early, upgrade }));
   }
 
   #leave(): void {

@@ -158,7 +158,7 @@ export class FrontDoor {
     return this.#options.pathfinder.reach(route, {
       visit,
       ...options,
-      heldBytes: heldBytes(reading.head),
+      heldBytes: heldBytes(reading),
       check: (sandbox) => (sandbox.metadata.uid === sandboxUid ? undefined : this.authorize(reading, route, visit)),
     });
   }
@@ -221,6 +221,7 @@ function readInto(visit: Visit, knock: Knock): RequestHead {
   return head;
 }
 
-function heldBytes({ bytes, hasBody }: RequestHead): number {
-  return bytes + (hasBody ? readAheadBytes : 0);
+/** Who has a body, or the line for itself, may have sent some of it. */
+function heldBytes({ head: { bytes, hasBody }, knock }: Reading): number {
+  return bytes + (hasBody || knock.isUpgrade ? readAheadBytes : 0);
 }

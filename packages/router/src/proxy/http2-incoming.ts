@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
-import type { Answer, AnswerHead } from "./answer.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
 import type { Channel } from "./channel.ts";
+import { Http2Answer } from "./http2-answer.ts";
 import type { Incoming } from "./incoming.ts";
 import { BodyCutOff, type BodySink, type RequestBody } from "./request-body.ts";
-import { forHttp2 } from "./response-head.ts";
 
 export interface Http2Pair {
   readonly request: IncomingMessage;
@@ -23,52 +22,22 @@ export function http2Incoming({ request, response, channel, expectsContinue }: H
   // A caller that breaks off is noticed by the close that follows.
   response.on("error", ignore);
   request.on("error", ignore);
-  response.on("close", () => {
-    // By HTTP/2 an answer counts as finished as soon as it is over, also when the caller broke it off.
-    if (!response.writableEnded) cancellation.cancel(new CallerGone());
+  const { stream } = request as unknown as Http2ServerRequest;
+  let isAnswered = false;
+  stream.on("close", () => {
+    // A stream that the caller broke off counts as finished as well.
+    if (!isAnswered && !response.writableEnded) cancellation.cancel(new CallerGone());
   });
   response.sendDate = false;
   const { method = "", url = "", rawHeaders } = request;
   // HTTP/2 says with the headers whether a body follows.
-  const hasBody = !(request as unknown as Http2ServerRequest).stream.endAfterHeaders;
+  const hasBody = !stream.endAfterHeaders;
   const body = hasBody ? new Http2Body(request, () => expectsContinue && response.writeContinue()) : undefined;
-  const answer = new Http2Answer(response);
+  const answer = new Http2Answer(stream, () => {
+    isAnswered = true;
+  });
   const http2 = { request, response };
   return { method, url, rawHeaders, channel, needsHost: false, body, answer, cancellation, http2 };
-}
-
-class Http2Answer implements Answer {
-  onDrain: (() => void) | undefined;
-  readonly #response: ServerResponse;
-
-  constructor(response: ServerResponse) {
-    this.#response = response;
-    response.on("drain", () => this.onDrain?.());
-  }
-
-  get hasBegun(): boolean {
-    return this.#response.headersSent;
-  }
-
-  begin({ status, headers }: AnswerHead): void {
-    this.#response.writeHead(status, forHttp2(headers));
-  }
-
-  write(chunk: Buffer): boolean {
-    return this.#response.write(chunk);
-  }
-
-  flush(): void {
-    if (!this.#response.destroyed) this.#response.flushHeaders();
-  }
-
-  end(): void {
-    this.#response.end();
-  }
-
-  destroy(): void {
-    this.#response.destroy();
-  }
 }
 
 class Http2Body implements RequestBody {

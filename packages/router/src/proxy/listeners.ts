@@ -1,10 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
+import {
+  createServer as createHttp2Server,
+  type Http2Server,
+  type Http2ServerRequest,
+  type ServerHttp2Session,
+} from "node:http2";
 import type { Socket } from "node:net";
 import { Deadlines } from "../deadlines.ts";
 import { CallerConnection, type CallerHandlers } from "../http1/caller-connection.ts";
-import { channelOf } from "./channel.ts";
+import { type Channel, channelOf } from "./channel.ts";
 import { http2Incoming } from "./http2-incoming.ts";
+import { http2Takeover } from "./http2-takeover.ts";
 
 export interface ProtocolOptions {
   readonly handlers: CallerHandlers;
@@ -88,6 +94,8 @@ export class Protocols {
 
   #serve(socket: Socket, isHttp2: boolean): void {
     if (isHttp2) {
+      // Its streams have ends of their own: who ends the connection has left.
+      socket.allowHalfOpen = false;
       this.#http2.emit("connection", socket);
       return;
     }
@@ -104,18 +112,30 @@ function http2Server({ handlers, maxHeaderBytes }: ProtocolOptions): Http2Server
   const server = createHttp2Server({
     maxHeaderListPairs: 1000,
     maxSessionMemory: 32,
-    settings: { maxHeaderListSize: maxHeaderBytes, maxConcurrentStreams: 250 },
+    // What a sandbox says twice is its own affair: by default it would be an error of ours.
+    strictSingleValueFields: false,
+    settings: { maxHeaderListSize: maxHeaderBytes, maxConcurrentStreams: 250, enableConnectProtocol: true },
   });
-  const handle = (request: unknown, response: unknown, expectsContinue: boolean): void => {
-    const { stream } = request as { stream?: { session?: { socket?: Socket } } };
-    const socket = stream?.session?.socket;
-    if (socket === undefined) return;
-    // The compatibility layer of Node gives both the shape they have in HTTP/1.1.
-    const pair = { request: request as IncomingMessage, response: response as ServerResponse };
-    handlers.request(http2Incoming({ ...pair, channel: channelOf(socket), expectsContinue }));
+  // The compatibility layer of Node gives requests and responses the shape they have in HTTP/1.1.
+  const handle = (given: unknown, response: unknown, expectsContinue: boolean): void => {
+    const channel = channelOfStream(given as Http2ServerRequest);
+    const pair = { request: given as IncomingMessage, response: response as ServerResponse };
+    if (channel !== undefined) handlers.request(http2Incoming({ ...pair, channel, expectsContinue }));
   };
   server.on("request", (request, response) => handle(request, response, false));
   server.on("checkContinue", (request, response) => handle(request, response, true));
+  server.on("connect", (request: Http2ServerRequest) => {
+    const channel = channelOfStream(request);
+    if (channel === undefined) return;
+    const takeover = http2Takeover({ request, channel });
+    void (":protocol" in request.headers ? handlers.upgrade : handlers.connect)(takeover);
+  });
   server.on("sessionError", () => undefined);
   return server;
+}
+
+/** Undefined when the connection is gone already. */
+function channelOfStream({ stream }: Http2ServerRequest): Channel | undefined {
+  const socket = stream.session?.socket;
+  return socket === undefined ? undefined : channelOf(socket);
 }

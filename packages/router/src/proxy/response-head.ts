@@ -10,6 +10,7 @@ const hopByHop: ReadonlySet<string> = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
+  "http2-settings",
 ]);
 
 /** Nearly all headers are none of those that matter: their length tells that before anything is compared. */

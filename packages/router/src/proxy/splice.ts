@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { breakOff, isFinished, wasReset } from "./line.ts";
 import { goingAwayFrame, WebSocketFrames } from "./websocket-frames.ts";
 
 export interface SpliceOptions {
@@ -7,7 +8,10 @@ export interface SpliceOptions {
   readonly isWebSocket?: boolean;
 }
 
-/** Two connections that have become one. Either end may stop sending and still receive. */
+/**
+ * Two lines that have become one. Either end may stop sending and still receive; when one breaks, so does the other. What
+ * one end has said before it left is still told to the other, at that one's pace.
+ */
 export class Splice {
   readonly #caller: Duplex;
   readonly #sandbox: Duplex;
@@ -19,18 +23,22 @@ export class Splice {
     this.#caller = caller;
     this.#sandbox = sandbox;
     this.#frames = isWebSocket ? new WebSocketFrames() : undefined;
+    for (const end of [caller, sandbox]) {
+      end.allowHalfOpen = true;
+      end.on("error", () => this.destroy());
+      end.on("close", () => this.#closed(end));
+    }
     sandbox.on("data", (chunk: Buffer) => {
       onBytes?.(chunk.length);
       this.#toCaller(chunk);
     });
     sandbox.on("end", () => caller.end());
     caller.on("drain", () => sandbox.resume());
-    caller.pipe(sandbox);
+    caller.on("end", () => this.#callerEnded());
+    caller.pipe(sandbox, { end: false });
     sandbox.resume();
-    for (const end of [caller, sandbox]) {
-      end.on("error", () => this.destroy());
-      end.on("close", () => this.destroy());
-    }
+    if (caller.destroyed || sandbox.destroyed) this.destroy();
+    else if (caller.readableEnded) this.#callerEnded();
   }
 
   /** Settles when both are closed, or one of them broke. */
@@ -45,9 +53,19 @@ export class Splice {
   }
 
   destroy(): void {
-    this.#caller.destroy();
-    this.#sandbox.destroy();
+    breakOff(this.#caller);
+    breakOff(this.#sandbox);
     this.#ended.resolve();
+  }
+
+  #callerEnded(): void {
+    if (wasReset(this.#caller)) this.destroy();
+    else this.#sandbox.end();
+  }
+
+  #closed(end: Duplex): void {
+    if (!isFinished(end)) this.destroy();
+    else if (this.#caller.closed && this.#sandbox.closed) this.#ended.resolve();
   }
 
   #toCaller(chunk: Buffer): void {

@@ -1,15 +1,17 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Target } from "../cluster/target.ts";
-import type { Takeover } from "../http1/caller-connection.ts";
 import type { Observer } from "../observe/observer.ts";
 import { callerGoneStatus, type Visit } from "../observe/visit.ts";
 import type { Route } from "../route/route.ts";
 import { asRouterError, type RouterError } from "../router-error.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
+import { EarlyBytes } from "./early-bytes.ts";
 import type { FrontDoor } from "./front-door.ts";
-import { errorBytes } from "./send-error.ts";
+import { breakOff } from "./line.ts";
+import { sendError } from "./send-error.ts";
 import type { Splices } from "./splices.ts";
+import type { Takeover } from "./takeover.ts";
 
 export interface TunnelProxyOptions {
   readonly door: FrontDoor;
@@ -27,10 +29,11 @@ export class TunnelProxy {
   }
 
   /** `CONNECT <sandbox>.<namespace>.<domain>:<port>`, or any authority beside the routing headers. */
-  async handleConnect({ url, rawHeaders, channel, socket, early }: Takeover): Promise<void> {
+  async handleConnect(takeover: Takeover): Promise<void> {
     const { door, observer } = this.#options;
+    const { url, rawHeaders, channel, line, early: head, answer } = takeover;
     const visit = observer.begin("CONNECT", url, channel.peer);
-    const cancellation = cancelledWith(socket);
+    const { early, cancellation } = attend(line, head);
     try {
       const reading = door.readTunnel(
         { method: "CONNECT", url, rawHeaders, ...channel, isUpgrade: true, needsHost: false },
@@ -41,14 +44,12 @@ export class TunnelProxy {
         cancellation,
         open: (found) => this.#options.dial(found, cancellation.signal),
       });
-      visit.status = 200;
-      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      if (early.length > 0) connection.write(early);
-      await this.#join(socket, connection, { target, visit });
+      visit.status = takeover.accept([]);
+      await this.#join(line, connection, { early, target, visit });
     } catch (error) {
-      const answer = this.#failed(error, visit);
-      if (answer === undefined) socket.destroy();
-      else socket.end(errorBytes(answer));
+      const refusal = this.#failed(error, visit);
+      if (refusal === undefined) answer.destroy();
+      else sendError(answer, refusal, visit.requestId);
     } finally {
       observer.finish(visit);
     }
@@ -58,25 +59,31 @@ export class TunnelProxy {
   async handleTcp(route: Route, socket: Socket, peer: string): Promise<void> {
     const { door, observer } = this.#options;
     const visit = observer.begin("TCP", `${route.namespace}/${route.name}:${route.port}`, peer);
-    const cancellation = cancelledWith(socket);
+    const { early, cancellation } = attend(socket, Buffer.alloc(0));
     try {
       const { target, connection } = await door.connectTrusted(route, visit, {
         cancellation,
         open: (found) => this.#options.dial(found, cancellation.signal),
       });
       visit.status = 200;
-      await this.#join(socket, connection, { target, visit });
+      await this.#join(socket, connection, { early, target, visit });
     } catch (error) {
       this.#failed(error, visit);
-      socket.resetAndDestroy();
+      breakOff(socket);
     } finally {
       observer.finish(visit);
     }
   }
 
-  async #join(socket: Duplex, sandbox: Socket, { target, visit }: { target: Target; visit: Visit }): Promise<void> {
+  async #join(
+    line: Duplex,
+    sandbox: Socket,
+    { early, target, visit }: { early: EarlyBytes; target: Target; visit: Visit },
+  ): Promise<void> {
     using _use = this.#options.door.using(target);
-    await this.#options.splices.join(socket, sandbox, {
+    const said = early.release();
+    if (said.length > 0) sandbox.write(said);
+    await this.#options.splices.join(line, sandbox, {
       podUid: target.podUid,
       onBytes: (count) => {
         visit.bytesOut += count;
@@ -97,9 +104,9 @@ export class TunnelProxy {
   }
 }
 
-function cancelledWith(socket: Duplex): Cancellation {
+/** Listens to a caller that waits: it may have said all it has to say, and it may leave. */
+function attend(line: Duplex, head: Buffer): { readonly early: EarlyBytes; readonly cancellation: Cancellation } {
   const cancellation = new Cancellation();
-  socket.on("error", () => undefined);
-  socket.on("close", () => cancellation.cancel(new CallerGone()));
-  return cancellation;
+  const onGone = (): void => cancellation.cancel(new CallerGone());
+  return { early: new EarlyBytes(line, { head, mayHalfClose: true, onGone }), cancellation };
 }

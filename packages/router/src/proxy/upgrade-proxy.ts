@@ -1,6 +1,4 @@
 import type { Socket } from "node:net";
-import type { Takeover } from "../http1/caller-connection.ts";
-import { Http1Answer } from "../http1/http1-answer.ts";
 import type { ResponseHeadText } from "../http1/parse-head.ts";
 import type { UpstreamConnection } from "../http1/upstream-connection.ts";
 import type { Observer } from "../observe/observer.ts";
@@ -12,9 +10,9 @@ import { EarlyBytes } from "./early-bytes.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
 import { Relay } from "./relay.ts";
 import { requestTimeoutMs, timedOut } from "./request-timeout.ts";
-import { responseHead } from "./response-head.ts";
 import { sendError } from "./send-error.ts";
 import type { Splices } from "./splices.ts";
+import type { Takeover } from "./takeover.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
 
 export interface UpgradeProxyOptions {
@@ -27,10 +25,8 @@ export interface UpgradeProxyOptions {
 
 /** The caller's end of a request that wants to change protocols. */
 interface Caller {
-  readonly socket: Socket;
-  readonly upgrade: string;
+  readonly takeover: Takeover;
   readonly early: EarlyBytes;
-  readonly answer: Http1Answer;
   readonly visit: Visit;
   readonly cancellation: Cancellation;
 }
@@ -53,21 +49,17 @@ export class UpgradeProxy {
     this.#options = options;
   }
 
-  async handle({ method, url, rawHeaders, channel, upgrade, socket, early }: Takeover): Promise<void> {
+  async handle(takeover: Takeover): Promise<void> {
     const { observer, door } = this.#options;
+    const { method, url, rawHeaders, channel, needsHost, line, early: head } = takeover;
     const visit = observer.begin(method, pathOf(url), channel.peer);
     const cancellation = new Cancellation();
-    const answer = new Http1Answer(socket, { minorVersion: 1, isLast: true, onEnd: () => socket.destroySoon() });
-    const caller: Caller = {
-      socket,
-      upgrade,
-      early: new EarlyBytes(socket, early, () => cancellation.cancel(new CallerGone())),
-      answer,
-      visit,
-      cancellation,
-    };
+    const onGone = (): void => cancellation.cancel(new CallerGone());
+    const early = new EarlyBytes(line, { head, mayHalfClose: false, onGone });
+    const caller: Caller = { takeover, early, visit, cancellation };
     try {
-      const reading = door.read({ method, url, rawHeaders, ...channel, isUpgrade: true, needsHost: true }, visit);
+      const reading = door.read({ method, url, rawHeaders, ...channel, isUpgrade: true, needsHost }, visit);
+      refuseUnknown(takeover);
       const { route } = reading;
       if (route === undefined) throw new RouterError("InvalidRequest", routeErrors.missingId);
       using guest = await door.admit(reading, route, visit);
@@ -106,20 +98,20 @@ export class UpgradeProxy {
   /** The sandbox's end of the connection, or nothing when it answered something else. */
   #ask(
     { route }: Guest,
-    { visit, cancellation, answer, upgrade }: Caller,
+    { visit, cancellation, takeover }: Caller,
     { connection, headers, onAnswer }: { connection: UpstreamConnection; headers: string[]; onAnswer: () => void },
   ): Promise<Agreed | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Agreed | undefined>();
     const onUpgrade = (head: ResponseHeadText, socket: Socket): void => {
       onAnswer();
-      visit.status = head.status;
       resolve({ head, socket });
     };
     const relay = new Relay(
       connection,
-      { answer, cancellation, name: route.name, onUpgrade },
+      { answer: takeover.answer, cancellation, name: route.name, onUpgrade },
       {
         onHead: (status) => {
+          refuseSuccess(takeover, status);
           visit.status = status;
         },
         onBytes: (count) => {
@@ -131,23 +123,30 @@ export class UpgradeProxy {
     );
     // Backends compare Origin with Host, which is another one behind the router.
     const own = withoutHeader(headers, "origin");
-    relay.run({ method: "GET", path: route.target, headers: own, body: undefined, upgrade });
+    relay.run({ method: "GET", path: route.target, headers: own, body: undefined, upgrade: takeover.upgrade });
     return promise;
   }
 
-  async #join({ socket, early, upgrade, visit }: Caller, agreed: Agreed, podUid: string): Promise<void> {
-    socket.write(switchingHead(agreed.head), "latin1");
+  async #join({ takeover, early, visit, cancellation }: Caller, agreed: Agreed, podUid: string): Promise<void> {
+    try {
+      cancellation.throwIfCancelled();
+      visit.status = takeover.accept(agreed.head.rawHeaders);
+    } catch (error) {
+      agreed.socket.destroy();
+      throw error;
+    }
     agreed.socket.write(early.release());
-    await this.#options.splices.join(socket, agreed.socket, {
+    await this.#options.splices.join(takeover.line, agreed.socket, {
       podUid,
-      isWebSocket: upgrade.toLowerCase() === "websocket",
+      isWebSocket: isWebSocket(takeover),
       onBytes: (count) => {
         visit.bytesOut += count;
       },
     });
   }
 
-  #fail(error: unknown, { visit, answer }: Caller): void {
+  #fail(error: unknown, { visit, takeover }: Caller): void {
+    const { answer } = takeover;
     if (error instanceof CallerGone) {
       visit.status = callerGoneStatus;
       visit.reason = "CallerGone";
@@ -162,11 +161,20 @@ export class UpgradeProxy {
   }
 }
 
-function switchingHead({ rawHeaders }: ResponseHeadText): string {
-  const headers = responseHead(rawHeaders, { isUpgrade: true });
-  let text = "HTTP/1.1 101 Switching Protocols\r\n";
-  for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  return `${text}\r\n`;
+function isWebSocket({ upgrade }: Takeover): boolean {
+  return upgrade.toLowerCase() === "websocket";
+}
+
+/** Over HTTP/2 each protocol is carried in its own way: what the router does not know it cannot turn into an upgrade. */
+function refuseUnknown(takeover: Takeover): void {
+  if (takeover.method !== "CONNECT" || isWebSocket(takeover)) return;
+  throw new RouterError("UnknownProtocol", "The only :protocol that can be carried over HTTP/2 is websocket.");
+}
+
+/** To CONNECT every success means that the line is the caller's. */
+function refuseSuccess({ method }: Takeover, status: number): void {
+  if (method !== "CONNECT" || status >= 300) return;
+  throw new RouterError("BadUpstream", `The sandbox answered ${status} instead of switching protocols.`);
 }
 
 function withoutHeader(headers: readonly string[], name: string): string[] {

@@ -1,0 +1,50 @@
+import type { ServerHttp2Stream, ServerStreamResponseOptions } from "node:http2";
+import type { Answer, AnswerHead } from "./answer.ts";
+import { breakOff } from "./line.ts";
+import { forHttp2 } from "./response-head.ts";
+
+/** The date is the sandbox's to tell. Node's own layer above passes this option too; its types do not know it. */
+const noDate = { sendDate: false } as ServerStreamResponseOptions;
+
+/** An answer over one stream of an HTTP/2 connection. */
+export class Http2Answer implements Answer {
+  onDrain: (() => void) | undefined;
+  readonly #stream: ServerHttp2Stream;
+  readonly #onEnd: (() => void) | undefined;
+
+  /** `onEnd` is told once, when all of it was given to the stream. */
+  constructor(stream: ServerHttp2Stream, onEnd?: () => void) {
+    this.#stream = stream;
+    this.#onEnd = onEnd;
+    stream.on("drain", () => this.onDrain?.());
+  }
+
+  get hasBegun(): boolean {
+    return this.#stream.headersSent;
+  }
+
+  begin({ status, headers }: AnswerHead): void {
+    if (this.#isGone) return;
+    this.#stream.respond({ ...forHttp2(headers), ":status": status }, noDate);
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#isGone || this.#stream.write(chunk);
+  }
+
+  /** The head goes out with `begin`, and nothing is gathered. */
+  flush(): void {}
+
+  end(): void {
+    if (!this.#isGone) this.#stream.end();
+    this.#onEnd?.();
+  }
+
+  destroy(): void {
+    breakOff(this.#stream);
+  }
+
+  get #isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+}
