@@ -2,7 +2,6 @@ import {
   claimFirstReadyAtAnnotation,
   findCondition,
   isConditionTrue,
-  type Lifecycle,
   type Pod,
   type Sandbox,
   type SandboxClaim,
@@ -28,6 +27,7 @@ import {
   Informers,
   type KubeObject,
   keyOf,
+  type Resource,
   RightOfWay,
   type Transport,
   type WatchEvent,
@@ -37,6 +37,7 @@ import type { ClaimServer } from "./claim-servers.ts";
 import { startPodFaker } from "./pod-faker.ts";
 
 export const namespace = "default";
+const configMaps: Resource = { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
 
 /** An API server with Pods that run by themselves, and the four controllers, which can be stopped and started again. */
 export class ClaimCluster implements AsyncDisposable {
@@ -112,13 +113,32 @@ export class ClaimCluster implements AsyncDisposable {
     await this.client.create(sandboxWarmPools, { apiVersion, kind: "SandboxWarmPool", metadata, spec });
   }
 
-  createClaim(name: string, pool: string, lifecycle?: Lifecycle): Promise<SandboxClaim> {
+  createClaim(name: string, pool: string): Promise<SandboxClaim> {
     return this.client.create(sandboxClaims, {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
       kind: "SandboxClaim",
       metadata: { name, namespace },
-      spec: { warmPoolRef: { name: pool }, ...(lifecycle && { lifecycle }) },
+      spec: { warmPoolRef: { name: pool } },
     });
+  }
+
+  async editClaim(name: string, spec: Partial<SandboxClaim["spec"]>): Promise<void> {
+    await this.client.patch(sandboxClaims, { namespace, name }, { type: "merge", body: { spec } });
+  }
+
+  /** Settles when garbage collection has taken note of every change of a Sandbox up to now: it has dealt with a later one. */
+  async collectorSeesSandboxes(): Promise<void> {
+    const owner = await this.client.create(configMaps, { metadata: { generateName: "owner-", namespace } });
+    const { name = "", uid = "" } = owner.metadata ?? {};
+    await this.client.create(sandboxes, {
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      metadata: { name, namespace, ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name, uid }] },
+      spec: { operatingMode: "Suspended", podTemplate: { spec: { containers: [{ name: "c", image: "host" }] } } },
+    });
+    await this.until(() => this.sandbox(name) !== undefined);
+    await this.client.delete(configMaps, { namespace, name });
+    await this.until(() => this.sandbox(name) === undefined);
   }
 
   claim(name: string): SandboxClaim | undefined {

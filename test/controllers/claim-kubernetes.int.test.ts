@@ -1,4 +1,4 @@
 import { startReal } from "./claim-servers.ts";
 import { describeClaims } from "./claim-suite.ts";
 
-describeClaims("kube-apiserver", startReal, { collectorLags: true });
+describeClaims("kube-apiserver", startReal);
