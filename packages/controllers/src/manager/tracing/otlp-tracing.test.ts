@@ -3,7 +3,7 @@ import { VirtualClock } from "@agent-sandbox/kube/testing";
 import { ROOT_CONTEXT, SpanKind, trace } from "@opentelemetry/api";
 import { describe, expect, test } from "vitest";
 import { PassTrace } from "../../pass-trace.ts";
-import { OtlpTracing, otlpSender } from "./otlp-tracing.ts";
+import { OtlpTracing } from "./otlp-tracing.ts";
 import { traceContext } from "./trace-context.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
@@ -106,10 +106,4 @@ test.for([
 ] as const)("traceparent %j", ([traceparent, isTaken]) => {
   const context = traceContext.extract(ROOT_CONTEXT, { traceparent }, {} as never);
   expect(trace.getSpanContext(context) !== undefined).toBe(isTaken);
-});
-
-test("has nowhere to send to unless the environment says", () => {
-  expect(otlpSender({})).toBeUndefined();
-  expect(otlpSender({ OTEL_EXPORTER_OTLP_ENDPOINT: "" })).toBeUndefined();
-  expect(otlpSender({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318/" })).toBeTypeOf("function");
 });

@@ -83,21 +83,3 @@ export class OtlpTracing implements Tracing, AsyncDisposable {
 function refuseActive(): never {
   throw new Error("Cannot start an active span: passes carry their context with them");
 }
-
-/** Sends over HTTP as `OTEL_EXPORTER_OTLP_*` says; undefined when that names no collector. */
-export function otlpSender(env: Readonly<Record<string, string | undefined>>): OtlpTracingOptions["send"] | undefined {
-  const base = env["OTEL_EXPORTER_OTLP_ENDPOINT"]?.replace(/\/+$/, "");
-  const url = env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] ?? (base ? `${base}/v1/traces` : undefined);
-  if (url === undefined || url === "") return undefined;
-  const extra = (env["OTEL_EXPORTER_OTLP_HEADERS"] ?? "").split(",").flatMap((pair): [string, string][] => {
-    const at = pair.indexOf("=");
-    return at < 1 ? [] : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]];
-  });
-  const headers = { "content-type": "application/json", ...Object.fromEntries(extra) };
-  return async (request) => {
-    const signal = AbortSignal.timeout(10_000);
-    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(request), signal });
-    await response.arrayBuffer();
-    if (!response.ok) throw new Error(`Cannot send spans to "${url}": status ${response.status}`);
-  };
-}
