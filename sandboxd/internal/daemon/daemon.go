@@ -94,7 +94,7 @@ func open(config *Config) (*daemon, error) {
 		return nil, err
 	}
 	if socket != nil {
-		d.servers = append(d.servers, &server{config.newServer(d.rest.Inside()), limitConnections(socket, maxConnections)})
+		d.servers = append(d.servers, config.newServer(d.rest.Inside(), socket))
 	}
 	if len(config.Command) > 0 {
 		d.supervisor = &supervisor{reaper: reap, command: config.Command, env: env, who: who, policy: config.Restart, stopping: make(chan struct{})}

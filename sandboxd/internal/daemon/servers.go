@@ -32,17 +32,21 @@ const (
 type server struct {
 	*http.Server
 	listener net.Listener
+	silent   *silent
 }
 
-func (c *Config) newServer(handler http.Handler) *http.Server {
+func (c *Config) newServer(handler http.Handler, listener net.Listener) *server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	return &http.Server{
-		Handler: handler, Protocols: protocols,
+	silent := &silent{conns: map[net.Conn]struct{}{}}
+	server := &server{listener: limitConnections(listener, maxConnections), silent: silent}
+	server.Server = &http.Server{
+		Handler: handler, Protocols: protocols, ConnState: silent.follow,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: c.IdleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
+	return server
 }
 
 func (c *Config) listen(port uint, handler http.Handler) (*server, error) {
@@ -50,7 +54,7 @@ func (c *Config) listen(port uint, handler http.Handler) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Cannot listen on port %d: %w", port, err)
 	}
-	return &server{c.newServer(handler), limitConnections(listener, maxConnections)}, nil
+	return c.newServer(handler, listener), nil
 }
 
 // openSocket opens the door for the workload itself. File permissions are open: whoever runs in the sandbox may keep
@@ -100,6 +104,7 @@ func (s *server) serve() {
 
 // stop lets requests finish until the context ends, then closes what is left.
 func (s *server) stop(ctx context.Context) {
+	s.silent.close()
 	if s.Shutdown(ctx) != nil {
 		_ = s.Close()
 	}
