@@ -62,7 +62,8 @@ export const checklist = {
     "archives in and out",
     "writes on condition, in part, at the end",
     "ports, usage, activity",
-    "leases keep awake, from inside too",
+    "a lease that is held inside keeps awake, and its end lets sleep",
+    "leases are taken and given up, from inside too",
     "code contexts keep their variables",
   ],
   processes: [

@@ -1,19 +1,40 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
+import { findCondition } from "@agent-sandbox/api";
 import { open } from "./ask.ts";
 import type { DataPlaneBox } from "./data-plane-box.ts";
 import { podAddress } from "./pod-facts.ts";
+import { Sleeper } from "./sleeper.ts";
 import { ports, type Subject } from "./subject.ts";
-import type { SlowOutcome } from "./world.ts";
+import type { Leased, SlowOutcome } from "./world.ts";
 
-/** What takes ten seconds runs beside the other tests, and is looked at by two of them. */
+/** What takes ten seconds and more runs beside the other tests, and is looked at by some of them. */
 export async function startSlowThings(box: DataPlaneBox, at: Subject): Promise<SlowOutcome> {
   const outcome = Promise.all([longCommand(at), unfinishedHeads(box, at)]);
-  // Whoever looks at it hears of a failure.
+  const leased = heldAwake(box, at);
+  // Whoever looks at them hears of a failure.
   outcome.catch(() => undefined);
+  leased.catch(() => undefined);
   const [longAnswer, hungUpOn] = await outcome;
-  return { longAnswer, hungUpOn };
+  return { longAnswer, hungUpOn, leased };
+}
+
+const leaseSeconds = 25;
+
+/** A sandbox that would fall asleep after ten seconds, with a lease that its own code has taken. */
+async function heldAwake(box: DataPlaneBox, { name }: Subject): Promise<Leased> {
+  const runtime = name.endsWith("runc") ? "runc" : "gvisor";
+  const spec = { idlePolicy: { suspendAfterSeconds: 10 } };
+  const leased = await box.subject({ name: `leased-${name}`, runtime, spec });
+  const path = `http://sandbox/v1/leases/job?ttl=${leaseSeconds}s`;
+  await leased.shell(`curl -sSf --unix-socket "$SANDBOXD_SOCKET" -X PUT "${path}"`);
+  const leasedUntil = Math.floor(Date.now() / 1000) + leaseSeconds - 1;
+  const sleeper = new Sleeper(box, leased.name);
+  await sleeper.asleep();
+  const { status } = await sleeper.object();
+  const since = findCondition(status?.conditions, "Suspended")?.lastTransitionTime ?? "";
+  return { leasedUntil, asleepSince: Date.parse(since) / 1000 };
 }
 
 /** A command that ends only when its answer's head has come. */

@@ -20,6 +20,14 @@ export interface SlowOutcome {
   readonly longAnswer: string;
   /** Ports whose daemon hung up on a head that was never finished. */
   readonly hungUpOn: readonly number[];
+  /** Takes longer than the others. */
+  readonly leased: Promise<Leased>;
+}
+
+/** Moments, in seconds since 1970: the status of a Sandbox has whole ones. */
+export interface Leased {
+  readonly leasedUntil: number;
+  readonly asleepSince: number;
 }
 
 /** Another router in front of the same sandboxes, with settings the box does not have. */

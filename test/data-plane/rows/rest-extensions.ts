@@ -92,7 +92,13 @@ export const restExtensions: Rows<"restExtensions"> = {
     await busy;
   },
 
-  "leases keep awake, from inside too": async ({ expect, subject }) => {
+  "a lease that is held inside keeps awake, and its end lets sleep": async ({ expect, slow }) => {
+    const { leasedUntil, asleepSince } = await (await slow).leased;
+    // Its window is ten seconds, its lease was taken for twenty-five, and nobody called meanwhile.
+    expect(asleepSince).toBeGreaterThanOrEqual(leasedUntil);
+  },
+
+  "leases are taken and given up, from inside too": async ({ expect, subject }) => {
     const script =
       'curl -sS --unix-socket "$SANDBOXD_SOCKET" -X PUT "http://sandbox/v1/leases/job?ttl=5m" -o /dev/null';
     await subject.shell(script);
@@ -104,14 +110,20 @@ export const restExtensions: Rows<"restExtensions"> = {
   },
 
   "code contexts keep their variables": async ({ expect, subject }) => {
-    const made = await post(subject, "/contexts", { language: "python" });
-    const { id } = jsonOf<{ id: string }>(made);
-    expect(made.status).toBe(201);
-    await post(subject, `/contexts/${id}/execute`, { code: "x = 20" });
-    const second = jsonOf(await post(subject, `/contexts/${id}/execute`, { code: "print('hi'); x + 22" }));
-    expect(second).toMatchObject({ stdout: "hi\n", results: [{ "text/plain": "42" }], execution_count: 2 });
-    const failed = jsonOf(await post(subject, `/contexts/${id}/execute`, { code: "1 / 0" }));
-    expect(failed).toMatchObject({ error: { name: "ZeroDivisionError" } });
-    expect((await subject.rest(`/contexts/${id}`, { method: "DELETE" })).status).toBe(204);
+    const languages = {
+      python: ["x = 20", "print('hi'); x + 22", "1 / 0", "ZeroDivisionError"],
+      javascript: ["const x = 20", "console.log('hi'); x + 22", "nothing.here", "ReferenceError"],
+    } as const;
+    for (const [language, [define, use, fail, error]] of Object.entries(languages)) {
+      const made = await post(subject, "/contexts", { language });
+      const { id } = jsonOf<{ id: string }>(made);
+      expect(made.status).toBe(201);
+      const run = async (code: string) => jsonOf(await post(subject, `/contexts/${id}/execute`, { code }));
+      await run(define);
+      const used = { stdout: "hi\n", results: [{ "text/plain": "42" }], execution_count: 2 };
+      expect(await run(use)).toMatchObject(used);
+      expect(await run(fail)).toMatchObject({ error: { name: error } });
+      expect((await subject.rest(`/contexts/${id}`, { method: "DELETE" })).status).toBe(204);
+    }
   },
 };
