@@ -83,6 +83,8 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/(current: )\d+/g, "$1<revision>"],
   [/\b10\.\d+\.\d+\.\d+\b/g, "<cluster ip>"],
   [/\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, "<time>"],
+  [/(\b\d+:)3\d{4}(?=\/(?:TCP|UDP|SCTP))/g, "$1<node port>"],
+  [/(NodePort: .*)\b3\d{4}(?=\/)/g, "$1<node port>"],
   // kubectl's own log lines: when, which process, where in its source
   [/^[EIW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ([\w.]+):\d+\]/gm, "<log> $1]"],
   // kubectl diff hands two folders to diff(1)

@@ -82,6 +82,9 @@ type StatusCause = NonNullable<NonNullable<Status["details"]>["causes"]>[number]
 
 export const badRequest = (message: string): ApiError => new ApiError("BadRequest", message);
 
+export const methodNotAllowed = (): ApiError =>
+  new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", { details: {} });
+
 export const notFound = (subject: ErrorSubject): ApiError =>
   new ApiError("NotFound", `${qualified(subject)} "${subject.name}" not found`, { details: detailsOf(subject) });
 

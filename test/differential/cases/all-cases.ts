@@ -1,5 +1,6 @@
 import type { Case } from "../case.ts";
 import { ephemeralExchanges } from "./ephemeral-exchanges.ts";
+import { everydayExchanges } from "./everyday-exchanges.ts";
 import { kindExchanges } from "./kind-exchanges.ts";
 import { kindsUnderTest } from "./kinds.ts";
 import { kubectlReading } from "./kubectl-reading.ts";
@@ -12,5 +13,6 @@ export const loneCases: readonly Case[] = loneExchanges;
 export const exchangeCases: readonly Case[] = [
   ...serverExchanges,
   ...ephemeralExchanges,
+  ...everydayExchanges,
   ...kindsUnderTest.flatMap(kindExchanges),
 ];

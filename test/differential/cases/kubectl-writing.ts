@@ -343,6 +343,79 @@ const changing: readonly Case[] = [
   },
 ];
 
+const operating: readonly Case[] = [
+  {
+    name: "kubectl cordon, taint and drain",
+    steps: [
+      {
+        method: "POST",
+        path: "/api/v1/nodes",
+        body: { apiVersion: "v1", kind: "Node", metadata: { name: "{{ns}}" }, status: { capacity: { cpu: "2" } } },
+      },
+      run("describe node {{ns}}"),
+      run("cordon {{ns}}"),
+      run("get node {{ns}}"),
+      run("taint node {{ns}} a=b:NoSchedule"),
+      run("taint node {{ns}} a=c:NoSchedule"),
+      run("taint node {{ns}} a=c:NoSchedule --overwrite"),
+      run("taint node {{ns}} a:NoSchedule-"),
+      create(pod("b", "  nodeName: {{ns}}")),
+      run("drain {{ns}} --dry-run=server"),
+      run("drain {{ns}} --force --dry-run=server"),
+      run("uncordon {{ns}}"),
+      run("label node {{ns}} node-role.kubernetes.io/worker="),
+      run("get node {{ns}} -o wide"),
+      run("delete node {{ns}}"),
+    ],
+  },
+  {
+    name: "kubectl gives away no more than one has",
+    steps: [
+      run("create role maker --verb=* --resource=roles,rolebindings"),
+      run("create rolebinding maker --role=maker --user=visitor"),
+      ...[
+        "create role more --verb=get --resource=secrets",
+        "create rolebinding more --clusterrole=cluster-admin --user=visitor",
+        "create role less --verb=get --resource=roles",
+        "get roles",
+        "get secrets",
+        "auth can-i --list",
+      ].map((words): KubectlStep => ({ ...run(words), as: "visitor" })),
+    ],
+  },
+  {
+    name: "kubectl and what was applied last",
+    newOnly: true,
+    steps: [
+      run("apply -f -", configMap("a")),
+      { kubectl: ["apply", "edit-last-applied", "cm/a"], env: { KUBE_EDITOR: 'sed -i s/"1"/"2"/' } },
+      run("apply set-last-applied -f -", configMap("a", "3")),
+      run("apply view-last-applied cm a -o yaml"),
+      run("label cm a x=y --list"),
+      run("get cm a --show-kind"),
+      run("get cm nosuch --ignore-not-found"),
+      run("delete cm a -o name"),
+    ],
+  },
+  {
+    name: "kubectl and subresources",
+    newOnly: true,
+    steps: [
+      create(warmPool("f")),
+      run("get sandboxwarmpool f --subresource=scale -o yaml"),
+      run("get sandboxwarmpool f --subresource=scale"),
+      patch("merge", "sandboxwarmpool f --subresource=scale", { spec: { replicas: 7 } }),
+      run("get sandboxwarmpool f --subresource=status"),
+      { kubectl: ["edit", "sandboxwarmpool", "f", "--subresource=status"], env: { KUBE_EDITOR: "true" } },
+      run("scale sandboxwarmpool --all --replicas=3"),
+      run("rollout status sandboxwarmpool/f"),
+      run("rollout restart sandboxwarmpool/f"),
+      run("expose sandboxwarmpool f --port=80"),
+      run("logs sandboxwarmpool/f"),
+    ],
+  },
+];
+
 const deleting: readonly Case[] = [
   {
     name: "kubectl delete",
@@ -407,4 +480,11 @@ const debugging: readonly Case[] = [
   },
 ];
 
-export const kubectlWriting: readonly Case[] = [...applying, ...creating, ...changing, ...deleting, ...debugging];
+export const kubectlWriting: readonly Case[] = [
+  ...applying,
+  ...creating,
+  ...changing,
+  ...operating,
+  ...deleting,
+  ...debugging,
+];

@@ -66,6 +66,9 @@ function other(registry: Registry, path: string): Reply {
     case "/healthz":
     case "/livez":
     case "/readyz":
+    case "/healthz/ping":
+    case "/livez/ping":
+    case "/readyz/ping":
       return { kind: "text", status: 200, headers: {}, text: "ok" };
     case "/": {
       const named = [...registry.groups()].flatMap(([group, versions]) => [

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Method } from "@agent-sandbox/kube";
-import { ApiError, pathNotFound } from "../api-error.ts";
+import { ApiError, methodNotAllowed, pathNotFound } from "../api-error.ts";
 import type { Authenticator, Credentials } from "../auth/authenticate.ts";
 import { clientCertificate } from "../auth/client-certificate.ts";
 import type { Identity } from "../auth/identity.ts";
@@ -147,7 +147,7 @@ export class HttpsServer {
     try {
       const identity = this.#authenticate(request);
       const method = request.method ?? "";
-      if (!methods.includes(method)) throw new ApiError("MethodNotAllowed", `the method ${method} is not supported`);
+      if (!methods.includes(method)) throw methodNotAllowed();
       const { body, bodyProblem, duplicateFields } = await readBody(request);
       const headers = request.headers as ApiRequest["headers"];
       const reply = await this.#options.handle({

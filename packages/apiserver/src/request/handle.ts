@@ -1,4 +1,4 @@
-import { ApiError, badRequest, notFound, pathNotFound } from "../api-error.ts";
+import { ApiError, badRequest, methodNotAllowed, notFound, pathNotFound } from "../api-error.ts";
 import { type ApiObject, isJsonObject } from "../api-object.ts";
 import { openIdReply } from "../auth/openid.ts";
 import { tokenRequestReply } from "../auth/token-request.ts";
@@ -11,6 +11,7 @@ import type { Review } from "../resources/definition.ts";
 import { toVersion } from "../resources/versions.ts";
 import type { Stored } from "../store/store.ts";
 import { routePart } from "../streams/pod-parts.ts";
+import { scaleColumns } from "../table/scale-columns.ts";
 import { applyScale } from "../verbs/apply-scale.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { create } from "../verbs/create.ts";
@@ -117,7 +118,7 @@ async function routeResource(call: ReplyContext, target: Target): Promise<Reply>
     if (part.onlyReplaced === true && call.request.method !== "PUT") throw methodNotAllowed();
     return routeObject(negotiated(call), target);
   }
-  if (subresource === "scale" && version.scale !== undefined) return routeScale(call, target);
+  if (subresource === "scale" && version.scale !== undefined) return routeScale(negotiated(call), target);
   if (!definition.typed) throw notFound(subjectOf(target, target.name));
   if (subresource === "token" && definition.id === "serviceaccounts") return routeToken(call, target);
   return routePart(call, target);
@@ -193,10 +194,13 @@ async function routeObject(call: NegotiatedContext, target: ObjectTarget): Promi
   }
 }
 
-async function routeScale({ context, request, query }: ReplyContext, target: ObjectTarget): Promise<Reply> {
+async function routeScale(call: NegotiatedContext, target: ObjectTarget): Promise<Reply> {
+  const { context, request, query } = call;
   switch (request.method) {
-    case "GET":
-      return objectReply(200, getScale(target, read(context, target)));
+    case "GET": {
+      const shown = { ...target, version: { ...target.version, columns: scaleColumns } };
+      return shownReply(200, getScale(target, read(context, target)), { ...call, target: shown });
+    }
     case "PUT":
       return objectReply(200, await updateScale(context, target, request.body, parseWriteOptions(query, request)));
     case "PATCH": {
@@ -222,10 +226,4 @@ function read(context: ApiContext, target: ObjectTarget): ApiObject {
 function writeOptions({ context, request, query }: ReplyContext): WriteOptions {
   const { duplicateFields } = request;
   return { ...parseWriteOptions(query, request), refuse: writeGuard(context.access, request), duplicateFields };
-}
-
-function methodNotAllowed(): ApiError {
-  return new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", {
-    details: {},
-  });
 }

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { PodPlace } from "@agent-sandbox/kube";
-import { ApiError, badRequest, notFound, pathNotFound } from "../api-error.ts";
+import { ApiError, badRequest, methodNotAllowed, notFound, pathNotFound } from "../api-error.ts";
 import type { Reply, StreamReply } from "../request/api-request.ts";
 import type { ReplyContext } from "../request/replies.ts";
 import { keyOfTarget, type ObjectTarget } from "../request/target.ts";
@@ -15,10 +15,10 @@ export async function routePart(call: ReplyContext, target: ObjectTarget): Promi
   const part = `${target.definition.id}/${target.subresource}`;
   switch (part) {
     case "pods/log":
-      if (call.request.method !== "GET") throw notAllowed();
+      if (call.request.method !== "GET") throw methodNotAllowed();
       return logReply(call, target);
     case "pods/eviction":
-      if (call.request.method !== "POST") throw notAllowed();
+      if (call.request.method !== "POST") throw methodNotAllowed();
       return evict(call, target);
     case "pods/exec":
     case "pods/attach":
@@ -26,10 +26,10 @@ export async function routePart(call: ReplyContext, target: ObjectTarget): Promi
       existing(call.context.store.get("pods", keyOfTarget(target))?.object, target.name);
       throw badRequest("Upgrade request required");
     case "pods/binding":
-      if (call.request.method !== "POST") throw notAllowed();
+      if (call.request.method !== "POST") throw methodNotAllowed();
       return bind(call, target);
     case "nodes/proxy":
-      if (call.request.method !== "GET") throw notAllowed();
+      if (call.request.method !== "GET") throw methodNotAllowed();
       return metricsReply(call, target);
     case "pods/proxy":
     case "services/proxy":
@@ -80,6 +80,3 @@ async function logReply({ context, query, request }: ReplyContext, target: Objec
     throw fromNode(error, "");
   }
 }
-
-const notAllowed = (): ApiError =>
-  new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", { details: {} });

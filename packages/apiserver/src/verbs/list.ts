@@ -52,10 +52,12 @@ export function list(context: ApiContext, target: Target, query: Query): ListRes
 const isLatest = ({ resourceVersion }: ListOptions): boolean => resourceVersion === "" || resourceVersion === "0";
 
 /** Which revision a list shows: the newest unless an exact one is asked for. */
-function listRevision(store: Store, { resourceVersion, match }: ListOptions): number {
+function listRevision(store: Store, { resourceVersion, match, limit }: ListOptions): number {
   const revision = parseRevision(resourceVersion);
   if (revision > store.revision) throw tooNew(revision, store.revision);
-  return match === "Exact" ? revision : store.revision;
+  // Before one could say it, who wanted pages of a revision meant that one.
+  const exact = match === "Exact" || (match === undefined && limit > 0 && revision > 0);
+  return exact ? revision : store.revision;
 }
 
 export function parseRevision(text: string): number {
@@ -66,7 +68,7 @@ export function parseRevision(text: string): number {
 }
 
 export function tooNew(asked: number, current: number): ApiError {
-  return new ApiError("Timeout", `Too large resource version: ${asked}, current: ${current}`, {
+  return new ApiError("Timeout", `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     details: {
       causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
       retryAfterSeconds: 1,

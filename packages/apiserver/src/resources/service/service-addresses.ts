@@ -26,12 +26,25 @@ export class ServiceAddresses {
     );
   }
 
-  nodePort(): number | undefined {
-    const taken = new Set(
+  /** Why a Service cannot have the port that it names, if it cannot. */
+  nodePortProblem(port: number): string | undefined {
+    const last = ports.first + ports.count - 1;
+    if (port < ports.first || port > last) {
+      return `provided port is not in the valid range. The range of valid ports is ${ports.first}-${last}`;
+    }
+    return this.#nodePorts().has(String(port)) ? "provided port is already allocated" : undefined;
+  }
+
+  #nodePorts(): Set<string> {
+    return new Set(
       [...this.#services()].flatMap((service) =>
         objectsAt(service, "spec", "ports").map((port) => String(valueAt(port, "nodePort"))),
       ),
     );
+  }
+
+  nodePort(): number | undefined {
+    const taken = this.#nodePorts();
     const port = this.#pick(
       ports.count,
       (at) => String(ports.first + at),

@@ -1,14 +1,15 @@
-import { invalid } from "../../api-error.ts";
+import { type ErrorSubject, invalid } from "../../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
 import type { AdmissionContext, Strategy } from "../definition.ts";
 import { invalidValue } from "../field-problems.ts";
+import { withoutFormerType } from "./changed-type.ts";
 import type { ServiceAddresses } from "./service-addresses.ts";
 import { validateService } from "./service-validation.ts";
 
 export const serviceStrategy: Strategy = {
   setDefaults: (service) => withSpec(service, setSpecDefaults),
   prepareCreate: (service, context) => ({ ...allocate(service, context), status: { loadBalancer: {} } }),
-  prepareUpdate: (service, old, context) => allocate(keepAddresses(service, old), context),
+  prepareUpdate: (service, old, context) => allocate(keepAddresses(withoutFormerType(service, old), old), context, old),
   validate: validateService,
   selectableFields: {
     "spec.clusterIP": (service) => stringAt(service, "spec", "clusterIP") ?? "",
@@ -65,8 +66,8 @@ function keepAddresses(service: ApiObject, old: ApiObject): ApiObject {
   });
 }
 
-/** Gives the Service an address and node ports where its type asks for them. */
-function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "addresses">): ApiObject {
+/** Gives the Service an address and node ports where its type asks for them; those that it names must be free. */
+function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "addresses">, old?: ApiObject): ApiObject {
   return withSpec(service, (spec) => {
     if (spec["type"] === "ExternalName") return spec;
     const clusterIP = spec["clusterIP"] || (Array.isArray(spec["clusterIPs"]) ? spec["clusterIPs"][0] : "");
@@ -79,7 +80,7 @@ function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "add
       clusterIPs: [address],
       ipFamilies: spec["ipFamilies"] ?? (open ? ["IPv4", "IPv6"] : ["IPv4"]),
       ipFamilyPolicy: spec["ipFamilyPolicy"] ?? (open ? "RequireDualStack" : "SingleStack"),
-      ...nodePorts(service, spec, addresses),
+      ...nodePorts(service, spec, { addresses, old }),
     };
   });
 }
@@ -90,12 +91,23 @@ function free(service: ApiObject, addresses: ServiceAddresses): string {
   throw refused(service, "spec.clusterIPs", ["range is full"]);
 }
 
-function nodePorts(service: ApiObject, spec: JsonObject, addresses: ServiceAddresses): JsonObject {
+interface Allocation {
+  readonly addresses: ServiceAddresses;
+  readonly old: ApiObject | undefined;
+}
+
+function nodePorts(service: ApiObject, spec: JsonObject, { addresses, old }: Allocation): JsonObject {
   const wanted =
     spec["type"] === "NodePort" || (spec["type"] === "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] !== false);
   if (!wanted || !Array.isArray(spec["ports"])) return {};
-  const ports = objectsAt(spec, "ports").map((port) => {
-    if (typeof port["nodePort"] === "number" && port["nodePort"] !== 0) return port;
+  const own = new Set(objectsAt(old, "spec", "ports").map((port) => port["nodePort"]));
+  const ports = objectsAt(spec, "ports").map((port, at) => {
+    const wish = port["nodePort"];
+    if (typeof wish === "number" && wish !== 0) {
+      const problem = own.has(wish) ? undefined : addresses.nodePortProblem(wish);
+      if (problem === undefined) return port;
+      throw invalid("Service", subjectOf(service), [invalidValue(`spec.ports[${at}].nodePort`, wish, problem)]);
+    }
     const nodePort = addresses.nodePort();
     if (nodePort === undefined) throw refused(service, "spec.ports", ["range is full"]);
     return { ...port, nodePort };
@@ -103,7 +115,8 @@ function nodePorts(service: ApiObject, spec: JsonObject, addresses: ServiceAddre
   return { ports };
 }
 
+const subjectOf = ({ metadata: { name = "" } }: ApiObject): ErrorSubject => ({ group: "", plural: "services", name });
+
 function refused(service: ApiObject, field: string, [why]: readonly [string]): Error {
-  const subject = { group: "", plural: "services", name: service.metadata.name ?? "" };
-  return invalid("Service", subject, [invalidValue(field, null, `failed to allocate: ${why}`)]);
+  return invalid("Service", subjectOf(service), [invalidValue(field, null, `failed to allocate: ${why}`)]);
 }

@@ -1,0 +1,10 @@
+import { valueAt } from "../api-object.ts";
+import type { Column } from "../resources/definition.ts";
+import { ageColumn } from "./column.ts";
+
+/** How `kubectl get --subresource=scale` shows a Scale. */
+export const scaleColumns: readonly Column[] = [
+  { name: "Desired", type: "integer", cell: (scale) => Number(valueAt(scale, "spec", "replicas") ?? 0) },
+  { name: "Available", type: "integer", cell: (scale) => Number(valueAt(scale, "status", "replicas") ?? 0) },
+  { ...ageColumn, type: "date" },
+];
