@@ -15,18 +15,21 @@ export interface Usage {
 }
 
 export async function bundleServer(folder: string): Promise<string> {
-  const outfile = join(folder, "api-server.mjs");
+  const store = join(import.meta.dirname, "../packages/apiserver/src/store");
   await build({
-    entryPoints: [join(import.meta.dirname, "api-server.ts")],
-    outfile,
+    entryPoints: [join(import.meta.dirname, "api-server.ts"), join(store, "journal-thread.ts")],
+    entryNames: "[name]",
+    outExtension: { ".js": ".mjs" },
+    outdir: folder,
     bundle: true,
+    splitting: true,
     format: "esm",
     platform: "node",
     conditions: ["source"],
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "error",
   });
-  return outfile;
+  return join(folder, "api-server.mjs");
 }
 
 export class EmbeddedServer implements AsyncDisposable {

@@ -11,7 +11,11 @@ const root = `${import.meta.dirname}/..`;
 
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: { main: "packages/cli/src/main.ts" },
+  // A thread starts from a file of its own, which it finds beside the part that starts it.
+  entryPoints: {
+    main: "packages/cli/src/main.ts",
+    "journal-thread": "packages/apiserver/src/store/journal-thread.ts",
+  },
   outdir: "dist/lib",
   bundle: true,
   splitting: true,
