@@ -70,6 +70,18 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
       },
     );
 
+    test("a claim of an empty pool gets a Sandbox of its own within its budget", patience, async () => {
+      await cluster.createPool("empty", 0);
+      cluster.writes.clear();
+      await cluster.createClaim("cold", "empty");
+      await cluster.until(() => cluster.isSettled("empty") && cluster.sandbox("cold") !== undefined);
+      expect([cluster.readyClaims(), written("POST sandboxes"), written("POST pods")]).toEqual([size + 1, 1, 1]);
+      // What is made, and what is written on the claim, its Sandbox and its Pod, which are of one name.
+      expect(2 + (cluster.writesOn.get("cold") ?? 0)).toBeLessThanOrEqual(7);
+      await cluster.client.delete(sandboxClaims, { namespace, name: "cold" });
+      await cluster.until(() => cluster.sandbox("cold") === undefined);
+    });
+
     test("controllers that start again over settled objects write nothing", patience, async () => {
       await cluster.until(() => cluster.isSettled("pool"));
       await cluster.stopControllers();

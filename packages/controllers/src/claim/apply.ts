@@ -15,7 +15,7 @@ import { networkPolicies } from "../template/network-policies.ts";
 import { type Action, decide } from "./decide.ts";
 import type { Observed } from "./observed.ts";
 import { errorSeen, type Problem, ProblemError } from "./problem.ts";
-import { differsInWords } from "./status.ts";
+import { differsInWords, wordsWaitMs } from "./status.ts";
 
 export interface ClaimPorts {
   readonly client: Client;
@@ -171,16 +171,13 @@ function problemOf(error: unknown): Problem | undefined {
     : errorSeen(errorText(error));
 }
 
-/** How long words may wait for something better to say. */
-const wordsLagMs = 1_000;
-
 async function report(ports: ClaimPorts, seen: Observed): Promise<ClaimPass> {
   const { status, wakeAt } = decide(seen, ports.now());
   const sandbox = seen.owned[0]?.sandbox;
   if (status === undefined || semanticEqual(seen.claim.status, status, ["status"])) return { wakeAt, sandbox };
   const now = ports.now();
   // A date that jumps back does not make the words wait for longer.
-  const dueAt = Math.min(ports.unreportedSince ?? now, now) + wordsLagMs;
+  const dueAt = Math.min(ports.unreportedSince ?? now, now) + wordsWaitMs(seen.claim.status, status);
   if (differsInWords(seen.claim.status, status) && now < dueAt) {
     return { wakeAt: Math.min(wakeAt ?? dueAt, dueAt), sandbox, defers: true };
   }

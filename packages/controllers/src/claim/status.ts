@@ -97,3 +97,14 @@ export function differsInWords(before: SandboxClaimStatus | undefined, after: Sa
   });
   return semanticEqual(rest(before), rest(after), ["status"]);
 }
+
+const starting = ["SandboxNotReady", "DependenciesNotReady"];
+
+/**
+ * How long words may wait for something better to say. Of a Sandbox that is starting it is known that it is not ready, and
+ * most are by then; why one cannot start is of use.
+ */
+export function wordsWaitMs(before: SandboxClaimStatus | undefined, after: SandboxClaimStatus): number {
+  const reasons = [before, after].map((status) => findCondition(status?.conditions, "Ready")?.reason ?? "");
+  return reasons.every((reason) => starting.includes(reason)) ? 10_000 : 1_000;
+}
