@@ -3,14 +3,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  claimFirstReadyAtAnnotation,
   isConditionTrue,
   type Pod,
   type Sandbox,
   type SandboxClaim,
+  safeToEvictAnnotation,
   sandboxClaims,
   sandboxes,
   sandboxTemplates,
   sandboxWarmPools,
+  warmPoolSandboxLabel,
 } from "@agent-sandbox/api";
 import { createApiServer } from "@agent-sandbox/apiserver";
 import { podCache } from "@agent-sandbox/controllers";
@@ -154,15 +157,20 @@ export class StormWorld implements AsyncDisposable {
       if (own.length !== 1) problems.push(`${metadata.name} has ${own.length} Sandboxes`);
       if (bound?.sandbox.metadata.name !== status?.sandbox?.name)
         problems.push(`${metadata.name} shows another Sandbox`);
+      if (metadata.annotations?.[claimFirstReadyAtAnnotation] === undefined)
+        problems.push(`${metadata.name} does not say when it was Ready`);
     }
     for (const name of pools) {
       const members = owners.filter(({ owner }) => owner?.kind === "SandboxWarmPool" && owner.name === name).length;
       if (members !== replicas) problems.push(`pool ${name} has ${members} members`);
     }
-    const alive = new Set(this.#sandboxes.list().map(({ metadata }) => metadata.uid));
+    const alive = new Map(owners.map(({ sandbox, owner }) => [sandbox.metadata.uid, owner?.kind]));
     for (const pod of this.#pods.list()) {
+      const { metadata } = pod;
       const owner = controllerOf(pod);
-      if (owner === undefined || !alive.delete(owner.uid)) problems.push(`${pod.metadata?.name} is a Pod too many`);
+      const isMember = alive.get(owner?.uid) === "SandboxWarmPool";
+      if (owner === undefined || !alive.delete(owner.uid)) problems.push(`${metadata?.name} is a Pod too many`);
+      else if (markOf(metadata) !== isMember) problems.push(`${metadata?.name} is marked as what it is not`);
     }
     return problems;
   }
@@ -211,4 +219,11 @@ export class StormWorld implements AsyncDisposable {
 
 function isReady({ status }: SandboxClaim | Sandbox): boolean {
   return isConditionTrue(status?.conditions, "Ready");
+}
+
+/** Whether a Pod looks like a pool's: by its label, and to the autoscaler; undefined when the two disagree. */
+function markOf(metadata: Pod["metadata"]): boolean | undefined {
+  const isLabelled = metadata?.labels?.[warmPoolSandboxLabel] !== undefined;
+  const isEvictable = metadata?.annotations?.[safeToEvictAnnotation] !== undefined;
+  return isLabelled === isEvictable ? isLabelled : undefined;
 }
