@@ -161,8 +161,7 @@ test("serves a cluster that has Sandboxes and nothing built on them", async () =
   expect(core.lines.map(({ msg }) => msg)).toContain(
     "the cluster has no SandboxClaims: restart the router once it has",
   );
-  core.terminate();
-  expect(await core.exited).toBe(0);
+  expect(await core.stop()).toBe(0);
 });
 
 test("lets in who may connect, by the name of a claim too, and nobody else", async () => {
@@ -233,7 +232,7 @@ test("finishes what is under way when it is told to stop", async () => {
   };
   const sent = request(url, { path: "/slow", headers, agent: false }).end();
   await eventually(() => slow.length, 1);
-  router.terminate();
+  const stopped = router.stop();
   await expect
     .poll(() =>
       fetch(url).then(
@@ -247,7 +246,7 @@ test("finishes what is under way when it is told to stop", async () => {
   slow[0]?.end("done");
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   expect(await text(response)).toBe("done");
-  expect(await router.exited).toBe(0);
+  expect(await stopped).toBe(0);
 });
 
 test("needs all that its roles allow, and no more", () => {

@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sandboxes, sandboxNameHashLabel } from "@agent-sandbox/api";
+import { createApiServer } from "@agent-sandbox/apiserver";
+import { type Client, createClient, type KubeObject, type Resource } from "@agent-sandbox/kube";
+import { signingKey } from "../../packages/router/src/auth/keyring.ts";
+import { mintV1 } from "../../packages/router/src/auth/scoped-token.ts";
+import { RouterProcess } from "./router-process.ts";
+
+const pods: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+const namespace = "default";
+const secret = "k".repeat(64);
+
+/** An API server, sandboxes whose Pods are servers of this process, and routers that are processes of their own. */
+export class RouterWorld implements AsyncDisposable {
+  readonly #stack: AsyncDisposableStack;
+  readonly #client: Client;
+  readonly #folder: string;
+  #addresses = 0;
+
+  private constructor(stack: AsyncDisposableStack, client: Client, folder: string) {
+    this.#stack = stack;
+    this.#client = client;
+    this.#folder = folder;
+  }
+
+  static async open(): Promise<RouterWorld> {
+    await using undo = new AsyncDisposableStack();
+    const folder = undo.adopt(mkdtempSync(join(tmpdir(), "router-")), (made) => rmSync(made, { recursive: true }));
+    const server = undo.use(await createApiServer({ nodeName: "node-1" }));
+    (await server.listen()).writeKubeconfig(join(folder, "kubeconfig"));
+    writeFileSync(join(folder, "key"), secret, { mode: 0o600 });
+    return new RouterWorld(undo.move(), createClient(server.transport), folder);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+
+  /** A router that takes scoped tokens alone; `port` is where another was before it. */
+  startRouter(port = 0): RouterProcess {
+    const flags = [
+      `--kubeconfig=${join(this.#folder, "kubeconfig")}`,
+      "--authz-mode=scoped-token",
+      `--authz-scoped-token-secret-file=${join(this.#folder, "key")}`,
+      `--http-bind-address=127.0.0.1:${port}`,
+    ];
+    return this.#stack.use(new RouterProcess(flags));
+  }
+
+  tokenFor(name: string): string {
+    const key = signingKey(secret);
+    if ("error" in key) throw new Error(key.error);
+    return mintV1({ ns: namespace, name, exp: Math.floor(Date.now() / 1000) + 3600 }, key);
+  }
+
+  /** A running sandbox; `port` is where it answers, in common with others if given. */
+  async sandbox(name: string, listener: RequestListener, port = 0): Promise<{ server: Server; port: number }> {
+    this.#addresses += 1;
+    const ip = `127.78.${process.pid % 250}.${this.#addresses}`;
+    const server = createServer(listener);
+    this.#stack.defer(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    await once(server.listen(port, ip), "listening");
+    await this.#objects(name, ip);
+    return { server, port: (server.address() as AddressInfo).port };
+  }
+
+  async #objects(name: string, ip: string): Promise<void> {
+    const containers = [{ name: "main", image: "host" }];
+    const apiVersion = "agents.x-k8s.io/v1beta1";
+    const { metadata } = await this.#client.create(sandboxes, {
+      apiVersion,
+      kind: "Sandbox",
+      metadata: { name, namespace },
+      spec: { podTemplate: { spec: { containers } } },
+    });
+    const owner = { apiVersion, kind: "Sandbox", name, uid: metadata.uid, controller: true };
+    const labels = { [sandboxNameHashLabel]: "hash" };
+    await this.#client.create(pods, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, namespace, labels, ownerReferences: [owner] },
+      spec: { containers },
+    } as KubeObject);
+    const conditions = [{ type: "Ready", status: "True" }];
+    const status = { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions };
+    const patch = { type: "merge", body: { status } } as const;
+    await this.#client.patch(pods, { namespace, name }, patch, { subresource: "status" });
+  }
+}
