@@ -8,7 +8,7 @@ import { withConversions } from "../conversion/conversion-scope.ts";
 import { listConverted, readyToShow } from "../conversion/converted-reads.ts";
 import { discoveryReply } from "../discovery/discovery.ts";
 import type { Review } from "../resources/definition.ts";
-import { toVersion } from "../resources/versions.ts";
+import { isOutgrown, toVersion } from "../resources/versions.ts";
 import type { Stored } from "../store/store.ts";
 import { routePart } from "../streams/pod-parts.ts";
 import { scaleColumns } from "../table/scale-columns.ts";
@@ -168,7 +168,7 @@ async function routeObject(call: NegotiatedContext, target: ObjectTarget): Promi
   const { context, request, query } = call;
   switch (request.method) {
     case "GET":
-      if (call.representation.as === "Object") return savedReply(stored(context, target), target);
+      if (call.representation.as === "Object") return plainReply(stored(context, target), target);
       return shownReply(200, read(context, target), { ...call, target });
     case "PUT": {
       const { object, warnings, created } = await update(context, target, request.body, writeOptions(call));
@@ -211,6 +211,12 @@ async function routeScale(call: NegotiatedContext, target: ObjectTarget): Promis
     default:
       throw methodNotAllowed();
   }
+}
+
+function plainReply(found: Stored, target: ObjectTarget): Reply {
+  const { definition, version } = target;
+  if (!isOutgrown(definition, found.revision)) return savedReply(found, target);
+  return objectReply(200, toVersion(definition, found.object, version));
 }
 
 function stored({ store }: ApiContext, target: ObjectTarget): Stored {

@@ -3,7 +3,7 @@ import type { WatchEvent } from "@agent-sandbox/kube";
 import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import { watchConverted } from "../conversion/converted-reads.ts";
-import { toVersion } from "../resources/versions.ts";
+import { isOutgrown, toVersion } from "../resources/versions.ts";
 import type { Stored } from "../store/store.ts";
 import { renderList, renderObject, renderWatch } from "../table/render.ts";
 import type { ApiContext } from "../verbs/context.ts";
@@ -87,7 +87,8 @@ function plainList(target: Target, listed: Listed): ObjectReply {
   const { metadata, stored } = listed;
   const shown = definition.typed ? metadata : { continue: "", ...metadata };
   const list = { apiVersion: version.apiVersion, kind: `${definition.kind}List`, metadata: shown };
-  if (stored === undefined) return objectReply(200, { ...list, items: listed.items });
+  if (stored === undefined || stored.some(({ revision }) => isOutgrown(definition, revision)))
+    return objectReply(200, { ...list, items: listed.items });
   return {
     kind: "object",
     status: 200,

@@ -53,7 +53,11 @@ function splitPath(path: string): string[] | undefined {
   return segments;
 }
 
+/** Most segments are written as they are. */
+const plain = /^[A-Za-z0-9._-]+$/;
+
 function decodeSegment(raw: string): string | undefined {
+  if (plain.test(raw)) return raw === "." || raw === ".." ? undefined : raw;
   try {
     const segment = decodeURIComponent(raw);
     const names = segment !== "" && segment !== "." && segment !== ".." && !/[/\\%\p{Cc}]/u.test(segment);

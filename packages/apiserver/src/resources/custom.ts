@@ -6,6 +6,7 @@ import { customAgeColumn, customColumn } from "../table/custom-columns.ts";
 import { compileJsonPath } from "../table/json-path.ts";
 import type { ResourceDefinition, ScalePaths, ServedVersion, Strategy } from "./definition.ts";
 import { invalidValue } from "./field-problems.ts";
+import { compareVersions } from "./version-priority.ts";
 
 type CustomVersion = CustomResourceDefinition["spec"]["versions"][number] & {
   readonly selectableFields?: readonly { readonly jsonPath: string }[];
@@ -31,7 +32,7 @@ export function defineCustom(
   const versions = spec.versions
     .filter(({ served, storage }) => served || storage)
     .sort((left, right) => Number(right.storage) - Number(left.storage))
-    .map((version) => servedVersion(group, version, names.kind));
+    .map((version) => servedVersion(version, spec));
   return {
     id: `${names.plural}.${group}`,
     kind: names.kind,
@@ -98,11 +99,12 @@ function strategyOf(terminating: boolean): Strategy {
   };
 }
 
-function servedVersion(group: string, version: CustomVersion, kind: string): ServedVersion {
+function servedVersion(version: CustomVersion, spec: CustomResourceDefinition["spec"]): ServedVersion {
+  const { group, names } = spec;
   const apiVersion = `${group}/${version.name}`;
   const columns = version.additionalPrinterColumns?.map(customColumn) ?? [customAgeColumn];
   const schema = version.schema?.openAPIV3Schema;
-  if (schema === undefined) throw new Error(`Cannot serve ${kind}: version "${version.name}" has no schema`);
+  if (schema === undefined) throw new Error(`Cannot serve ${names.kind}: version "${version.name}" has no schema`);
   return {
     group,
     version: version.name,
@@ -112,7 +114,17 @@ function servedVersion(group: string, version: CustomVersion, kind: string): Ser
     hasStatus: version.subresources?.status !== undefined,
     scale: version.subresources?.scale,
     deprecationWarning:
-      version.deprecated === true ? (version.deprecationWarning ?? `${apiVersion} ${kind} is deprecated`) : undefined,
+      version.deprecated === true ? (version.deprecationWarning ?? plainWarning(version.name, spec)) : undefined,
     columns,
   };
+}
+
+function plainWarning(deprecated: string, { group, names, versions }: CustomResourceDefinition["spec"]): string {
+  const [better] = versions
+    .filter((version) => version.served && version.deprecated !== true)
+    .map(({ name }) => name)
+    .filter((name) => compareVersions(name, deprecated) < 0)
+    .sort(compareVersions);
+  const instead = better === undefined ? "" : `; use ${group}/${better} ${names.kind}`;
+  return `${group}/${deprecated} ${names.kind} is deprecated${instead}`;
 }

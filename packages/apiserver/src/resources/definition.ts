@@ -136,6 +136,8 @@ export interface ResourceDefinition {
   /** Whether finalizers without a domain are only those that everybody knows. */
   readonly finalizerRule: "standard" | "any";
   readonly strategy: Strategy;
+  /** The revision of the definition, for kinds whose schema can change. */
+  readonly definedAt?: number | undefined;
   /** For versions that the server cannot convert by itself. `Strategy.convert` then works within one request alone. */
   readonly converter?: Converter | undefined;
   /** For what is a question rather than a thing: it can only be created, and is never stored. */

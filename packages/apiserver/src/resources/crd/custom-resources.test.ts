@@ -49,6 +49,44 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
+describe("an object that is older than the schema of its kind", () => {
+  const group = "grown.example.com";
+  const path = objects(group);
+  const grown = {
+    type: "object",
+    properties: { size: spec.properties.size, edge: { type: "string", default: "soft" } },
+  };
+  const schema = (own: object): object => ({ openAPIV3Schema: { type: "object", properties: { spec: own } } });
+
+  test("is read as the schema is now, and stays as it was saved until it is written", async () => {
+    await api.create(crds, widgets({}, group));
+    const made = await api.create(path, widget(group, "a", { spec: { colour: "red" } }));
+    expect(made.spec).toEqual({ colour: "red", size: 3 });
+    const versions = [version("v1", { schema: schema(grown) })];
+    expect((await api.merge(merge(`widgets.${group}`), { spec: { versions } })).status).toBe(200);
+
+    const now = { size: 3, edge: "soft" };
+    expect((await api.get(`${path}/a`)).spec).toEqual(now);
+    const { body: list } = await api.send("GET", path);
+    expect(list.items[0].spec).toEqual(now);
+    const watching = await api.watch(`${path}?watch=true`);
+    expect((await watching.next()).object.spec).toEqual(now);
+    watching.stop();
+    expect((await api.get(`${path}/a`)).metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+    const { body } = await api.merge(`${path}/a`, { spec: { size: 4 } });
+    expect(body.spec).toEqual({ size: 4, edge: "soft" });
+  });
+
+  test("is shown in another version as that version's schema has it", async () => {
+    const versions = [
+      version("v1", { schema: schema(grown) }),
+      version("v2", { storage: false, schema: schema({ type: "object", properties: { edge: { type: "string" } } }) }),
+    ];
+    expect((await api.merge(merge(`widgets.${group}`), { spec: { versions } })).status).toBe(200);
+    expect((await api.get(`${objects(group, "v2")}/a`)).spec).toEqual({ edge: "soft" });
+  });
+});
+
 describe("custom resources", () => {
   test("are served from the moment their definition is saved", async () => {
     const created = await api.create(crds, widgets());

@@ -5,7 +5,7 @@ import { type ApiObject, storeKey, withMetadata } from "../../api-object.ts";
 import { WorkSet } from "../../gc/work-set.ts";
 import { equalJson } from "../../json.ts";
 import type { Logger } from "../../logger.ts";
-import type { ResourceChange } from "../../store/store.ts";
+import type { ResourceChange, Stored } from "../../store/store.ts";
 import { type ApiContext, admissionContext } from "../../verbs/context.ts";
 import { remove } from "../../verbs/delete.ts";
 import { stamped } from "../admission.ts";
@@ -51,14 +51,14 @@ export class CustomResources {
 
   #serve(name: string): void {
     if (ownNames.has(name)) return;
-    const crd = this.#context.store.get(crdId, name)?.object;
-    const served = crd !== undefined && isEstablished(crd);
-    this.#context.registry.setCustom(name, served ? this.#define(crd) : undefined);
+    const stored = this.#context.store.get(crdId, name);
+    const served = stored !== undefined && isEstablished(stored.object);
+    this.#context.registry.setCustom(name, served ? this.#define(stored) : undefined);
   }
 
-  #define(object: ApiObject): ResourceDefinition {
+  #define({ object, revision }: Stored): ResourceDefinition {
     const crd = object as unknown as CustomResourceDefinition;
-    return { ...defineCustom(crd), converter: converterOf(crd, this.#context) };
+    return { ...defineCustom(crd), definedAt: revision, converter: converterOf(crd, this.#context) };
   }
 
   #lookAt(name: string): void {
