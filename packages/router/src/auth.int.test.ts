@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
 import { type Sandbox, sandboxes } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type SigningKey, signingKey } from "./auth/keyring.ts";
@@ -98,6 +101,63 @@ describe("by default", () => {
 
   test("never shows the credential to the sandbox", async () => {
     expect((await as("alice-token")).text).not.toContain("alice-token");
+  });
+});
+
+describe("a credential that is the router's alone", () => {
+  const [good, forged] = ["Bearer alice-token", "Bearer forged"];
+  const whole = (): string => `http://${pod.port}-box-a.default.localhost/`;
+  const asked = async (path: string, headers: Record<string, string>): Promise<unknown[]> => {
+    const { status, text } = await ask(router, path, { headers });
+    return status === 200 ? [200, (JSON.parse(text) as { authorization?: string }).authorization] : [status];
+  };
+  const named = (headers: Record<string, string>) => toSandbox("box-a", pod.port, headers).headers;
+
+  test.for([
+    [
+      "X-Sandbox-Authorization before Authorization, which goes on",
+      { "X-Sandbox-Authorization": good, Authorization: "Basic app" },
+      [200, "Basic app"],
+    ],
+    [
+      "nothing else once X-Sandbox-Authorization is there",
+      { "X-Sandbox-Authorization": forged, Authorization: good },
+      [401],
+    ],
+    ["not even when that is of no use", { "X-Sandbox-Authorization": "", Authorization: good }, [401]],
+    ["no Proxy-Authorization on a request that is for no proxy", { "Proxy-Authorization": good }, [401]],
+    [
+      "Authorization as if that were not there",
+      { "Proxy-Authorization": forged, Authorization: good },
+      [200, undefined],
+    ],
+  ] as const)("counts: %s", async ([, headers, expected]) => {
+    expect(await asked("/", named(headers))).toEqual(expected);
+  });
+
+  test.for([
+    [
+      "Proxy-Authorization before Authorization, which goes on",
+      { "Proxy-Authorization": good, Authorization: "Basic app" },
+      [200, "Basic app"],
+    ],
+    ["nothing else once that is there", { "Proxy-Authorization": forged, Authorization: good }, [401]],
+    ["Authorization when that is not there", { Authorization: good }, [200, undefined]],
+  ] as const)("counts to one who takes the router for a proxy: %s", async ([, headers, expected]) => {
+    expect(await asked(whole(), headers)).toEqual(expected);
+  });
+
+  test.for([
+    [{ "Proxy-Authorization": good }, 200],
+    [{ Authorization: good }, 200],
+    [{ "Proxy-Authorization": forged, Authorization: good }, 401],
+    [{}, 401],
+  ] as const)("opens a tunnel with %j: %i", async ([headers, expected]) => {
+    const path = `box-a.default.localhost:${pod.port}`;
+    const sent = request({ ...router.address, method: "CONNECT", path, headers, agent: false }).end();
+    const [{ statusCode }, socket] = (await once(sent, "connect")) as [IncomingMessage, Socket];
+    socket.destroy();
+    expect(statusCode).toBe(expected);
   });
 });
 

@@ -40,6 +40,8 @@ export interface Reading {
   readonly host: string | undefined;
   readonly target: string;
   readonly route: Route | undefined;
+  /** The credential for a proxy, when the caller takes the router for one: with CONNECT, or a whole URL as the target. */
+  readonly proxyAuthorization: string | undefined;
 }
 
 /** A request that may pass, with its place taken. */
@@ -86,7 +88,8 @@ export class FrontDoor {
     if (knock.needsHost && head.host === undefined) throw new RouterError("InvalidRequest", "Host header is required.");
     const found = findRoute({ host, target, headers: head.route }, this.#options.routes);
     if ("error" in found) throw new RouterError("InvalidRequest", found.error);
-    return { knock, head, host, target, route: "route" in found ? found.route : undefined };
+    const proxyAuthorization = authority === undefined ? undefined : head.proxyAuthorization;
+    return { knock, head, host, target, route: "route" in found ? found.route : undefined, proxyAuthorization };
   }
 
   /** `CONNECT host:port`: the host names the sandbox unless the headers do. */
@@ -102,7 +105,8 @@ export class FrontDoor {
     if ("error" in found) throw new RouterError("InvalidRequest", found.error);
     if ("none" in found) throw new RouterError("InvalidRequest", routeErrors.missingId);
     const route = byHeader ? found.route : { ...found.route, port };
-    return { knock, head, host: authority.host, target: "/", route };
+    const { proxyAuthorization } = head;
+    return { knock, head, host: authority.host, target: "/", route, proxyAuthorization };
   }
 
   /** Who asks, if they may; at once when nobody has to be asked. Throws the refusal. */
@@ -178,13 +182,14 @@ export class FrontDoor {
 
   /** The headers for the sandbox: the caller's own, and what the router knows for certain. */
   headersFor(reading: Reading, target: Target, requestId: string): string[] | Promise<string[]> {
-    const { head, host, knock } = reading;
+    const { head, host, knock, proxyAuthorization } = reading;
     const headers = head.pass;
     headers.push("x-forwarded-for", knock.peer, "x-forwarded-proto", knock.isSecure ? "https" : "http");
     if (host !== undefined) headers.push("x-forwarded-host", host);
     // To a runtime it says that the caller may come back for the result: only the caller can promise that.
     if (head.requestId === undefined && !isRuntimePort(target.port)) headers.push("x-request-id", requestId);
-    const isKept = head.ownAuthorization !== undefined || head.forwardAuthorization;
+    // Who gives the router a credential of its own means the other one for the sandbox.
+    const isKept = (head.ownAuthorization ?? proxyAuthorization) !== undefined || head.forwardAuthorization;
     if (isKept && head.authorization !== undefined) headers.push("authorization", head.authorization);
     if (!needsRuntimeToken(target.sandbox, target.port)) return headers;
     return this.#options.runtimeTokens
@@ -198,7 +203,7 @@ export class FrontDoor {
   }
 }
 
-function credentialsOf({ head, host, knock }: Reading, route: Route) {
+function credentialsOf({ head, host, knock, proxyAuthorization }: Reading, route: Route) {
   const { method, isSecure, isUpgrade, peer, certificate } = knock;
   const { origin, fetchSite, fetchMode } = head;
   const ownOrigin = `${isSecure ? "https" : "http"}://${host?.toLowerCase() ?? ""}`;
@@ -208,8 +213,8 @@ function credentialsOf({ head, host, knock }: Reading, route: Route) {
     head.sessions.length > 0 &&
     isOwnHost &&
     cookieMayCount({ method, origin, fetchSite, fetchMode, ownOrigin, isUpgrade });
-  const bearer =
-    bearerToken(head.ownAuthorization) ?? bearerToken(head.proxyAuthorization) ?? bearerToken(head.authorization);
+  // One that is the router's alone counts alone: the other may be on its way to the sandbox.
+  const bearer = bearerToken(head.ownAuthorization ?? proxyAuthorization ?? head.authorization);
   return { bearer, sessions: counts ? head.sessions : [], certificate, peer };
 }
 
