@@ -21,7 +21,7 @@ export interface HttpsServerOptions {
   readonly authority: string;
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly logger: Logger;
-  /** Default: ten seconds to say what is wanted, a minute to say it all. */
+  /** Default: ten seconds to say what is wanted, a minute to say it all, a minute without taking any of the answer. */
   readonly timeouts?: Timeouts;
   handle(request: ApiRequest): Promise<Reply>;
   /** Passes an authenticated request on as it comes; `undefined` when it is one to be answered here. */
@@ -47,9 +47,11 @@ export interface Upgrade extends Caller {
 export interface Timeouts {
   readonly headersMs: number;
   readonly requestMs: number;
+  /** How long a client may take nothing of an answer. */
+  readonly stalledMs: number;
 }
 
-const defaultTimeouts: Timeouts = { headersMs: 10_000, requestMs: 60_000 };
+const defaultTimeouts: Timeouts = { headersMs: 10_000, requestMs: 60_000, stalledMs: 60_000 };
 const keepAliveTimeoutMs = 120_000;
 const maxHeaderBytes = 64 * 1024;
 /** A machine's worth of kubectls and controllers; beyond it, new connections are closed at once. */
@@ -63,12 +65,14 @@ const methods: readonly string[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] sat
 export class HttpsServer {
   readonly #server: Server;
   readonly #options: HttpsServerOptions;
+  readonly #stalledMs: number;
   /** Connections that speak another protocol now: the server itself forgets about them. */
   readonly #upgraded = new Set<Socket>();
 
   constructor(options: HttpsServerOptions) {
     this.#options = options;
-    const { headersMs, requestMs } = options.timeouts ?? defaultTimeouts;
+    const { headersMs, requestMs, stalledMs } = options.timeouts ?? defaultTimeouts;
+    this.#stalledMs = stalledMs;
     this.#server = createServer({
       key: options.key,
       cert: options.certificate,
@@ -130,7 +134,7 @@ export class HttpsServer {
     };
     try {
       if (isProxied(request)) await this.#passOn(request, response);
-      else await writeReply(response, await this.#reply(request, signal));
+      else await writeReply(response, await this.#reply(request, signal), this.#stalledMs);
     } catch (error) {
       if (response.destroyed) return;
       this.#options.logger.error({ err: error, method: request.method, path: pathOf(request) }, "request failed");
@@ -139,6 +143,7 @@ export class HttpsServer {
         await writeReply(
           response,
           failure(new ApiError("InternalError", "Internal error occurred: see the server's log")),
+          this.#stalledMs,
         );
     }
   }
@@ -181,7 +186,7 @@ export class HttpsServer {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       const reply = failure(error);
-      await writeReply(response, { ...reply, headers: { ...reply.headers, connection: "close" } });
+      await writeReply(response, { ...reply, headers: { ...reply.headers, connection: "close" } }, this.#stalledMs);
     }
   }
 

@@ -6,12 +6,10 @@ import type { ObjectReply, Reply, TextReply, WatchReply } from "../request/api-r
 import { jsonText } from "../store/saved.ts";
 import { acceptedFormat } from "./accepted-format.ts";
 
-/** A watcher that takes nothing for this long is cut off; what it has not taken stays in the shared history. */
-const stalledMs = 60_000;
-
-export async function writeReply(response: ServerResponse, reply: Reply): Promise<void> {
+/** `stalledMs`: a client that takes nothing for this long is cut off. What a watcher has not taken stays in the history. */
+export async function writeReply(response: ServerResponse, reply: Reply, stalledMs: number): Promise<void> {
   if (response.destroyed) return;
-  if (reply.kind === "watch") return writeWatch(response, reply);
+  if (reply.kind === "watch") return writeWatch(response, reply, stalledMs);
   if (reply.kind === "stream") {
     response.writeHead(reply.status, { ...reply.headers, "cache-control": "no-cache, private" });
     response.flushHeaders();
@@ -29,6 +27,17 @@ export async function writeReply(response: ServerResponse, reply: Reply): Promis
   // A byte for each character: copied as it is, which is faster than being looked through once more.
   if (typeof text === "string" && length === text.length) response.end(text, "latin1");
   else response.end(text);
+  if (length > chunkLength && !response.writableFinished) cutOffStalled(response, stalledMs);
+}
+
+/** A large answer waits in memory until it is taken. */
+function cutOffStalled(response: ServerResponse, stalledMs: number): void {
+  let taken = response.socket?.bytesWritten;
+  const timer = setInterval(() => {
+    if (response.socket?.bytesWritten === taken) response.destroy();
+    taken = response.socket?.bytesWritten;
+  }, stalledMs).unref();
+  response.once("close", () => clearInterval(timer));
 }
 
 async function written(
@@ -45,13 +54,17 @@ async function written(
 const chunkLength = 64 * 1024;
 
 /** One line of JSON for each event, as fast as the client takes them. */
-async function writeWatch(response: ServerResponse, { headers, status, events }: WatchReply): Promise<void> {
+async function writeWatch(
+  response: ServerResponse,
+  { headers, status, events }: WatchReply,
+  stalledMs: number,
+): Promise<void> {
   response.writeHead(status, { ...headers, "content-type": "application/json", "cache-control": "no-cache, private" });
   response.flushHeaders();
   for await (const batch of events) {
     for (const chunk of chunks(batch)) {
       if (response.destroyed) return;
-      if (!response.write(chunk)) await drained(response);
+      if (!response.write(chunk)) await drained(response, stalledMs);
     }
   }
   response.end();
@@ -68,7 +81,7 @@ function* chunks(events: readonly WatchEvent[]): Generator<string> {
   if (chunk !== "") yield chunk;
 }
 
-async function drained(response: ServerResponse): Promise<void> {
+async function drained(response: ServerResponse, stalledMs: number): Promise<void> {
   const stop = new AbortController();
   const timer = setTimeout(() => response.destroy(), stalledMs);
   try {
