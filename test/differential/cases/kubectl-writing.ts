@@ -1,4 +1,4 @@
-import type { Case, KubectlStep } from "../case.ts";
+import type { Case, KubectlStep, Step } from "../case.ts";
 import { claim, configMap, pod, sandbox, service, template, together, warmPool } from "./manifests.ts";
 
 const run = (words: string, stdin?: string): KubectlStep =>
@@ -343,15 +343,17 @@ const changing: readonly Case[] = [
   },
 ];
 
+const node: Step = {
+  method: "POST",
+  path: "/api/v1/nodes",
+  body: { apiVersion: "v1", kind: "Node", metadata: { name: "{{ns}}" }, status: { capacity: { cpu: "2" } } },
+};
+
 const operating: readonly Case[] = [
   {
-    name: "kubectl cordon, taint and drain",
+    name: "kubectl cordon and taint",
     steps: [
-      {
-        method: "POST",
-        path: "/api/v1/nodes",
-        body: { apiVersion: "v1", kind: "Node", metadata: { name: "{{ns}}" }, status: { capacity: { cpu: "2" } } },
-      },
+      node,
       run("describe node {{ns}}"),
       run("cordon {{ns}}"),
       run("get node {{ns}}"),
@@ -359,13 +361,24 @@ const operating: readonly Case[] = [
       run("taint node {{ns}} a=c:NoSchedule"),
       run("taint node {{ns}} a=c:NoSchedule --overwrite"),
       run("taint node {{ns}} a:NoSchedule-"),
-      create(pod("b", "  nodeName: {{ns}}")),
-      run("drain {{ns}} --dry-run=server"),
-      run("drain {{ns}} --force --dry-run=server"),
       run("uncordon {{ns}}"),
       run("label node {{ns}} node-role.kubernetes.io/worker="),
       run("get node {{ns}} -o wide"),
       run("delete node {{ns}}"),
+    ],
+  },
+  {
+    name: "kubectl drain",
+    newOnly: true,
+    steps: [
+      node,
+      create(pod("b", "  nodeName: {{ns}}")),
+      run("drain {{ns}} --dry-run=server"),
+      run("drain {{ns}} --force --dry-run=server"),
+      run("drain {{ns}}"),
+      run("delete pod b --force"),
+      run("drain {{ns}}"),
+      run("get node {{ns}}"),
     ],
   },
   {
