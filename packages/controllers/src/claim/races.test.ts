@@ -1,4 +1,11 @@
-import { type Sandbox, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
+import {
+  controllerReference,
+  type Sandbox,
+  sandboxClaims,
+  sandboxes,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from "@agent-sandbox/api";
 import type { ApiCall } from "@agent-sandbox/kube/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimOf } from "../extensions.test.support.ts";
@@ -350,6 +357,49 @@ describe("claims in races", () => {
     await settled();
     boundOnce("one");
     expect([world.read("one")?.status?.sandbox, ledger.broken]).toEqual([status?.sandbox, []]);
+  });
+
+  test("a second Sandbox is left alone as long as the claim is not what the cache shows", async () => {
+    await world.claim("one");
+    await settled();
+    const first = world.read("one")?.status?.sandbox?.name ?? "";
+    const second = world.members()[0]?.metadata.name ?? "";
+    const owner = { ...controllerReference(sandboxClaims, world.read("one") ?? claimOf()) };
+    // Another process has told the user of the second; of that this one's watch knows nothing yet.
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxclaims" ? 10_000 : 0);
+    await world.user.patch(
+      sandboxClaims,
+      sandboxAt("one"),
+      { type: "merge", body: { status: { sandbox: { name: second } } } },
+      { subresource: "status" },
+    );
+    const deletes = meddle(
+      ({ verb, resource }) => verb === "delete" && resource.plural === "sandboxes",
+      () => undefined,
+    );
+    const body = { metadata: { ownerReferences: [owner], labels: { "agents.x-k8s.io/warm-pool-sandbox": null } } };
+    await world.user.patch(sandboxes, sandboxAt(second), { type: "merge", body });
+    await world.clock.advance(5_000);
+    expect(deletes()).toBe(0);
+    await settled();
+    expect(world.owned(world.read("one")).map(({ metadata }) => metadata.name)).toEqual([second]);
+    expect(world.server.read(sandboxes, sandboxAt(first))).toBeUndefined();
+  });
+
+  test("a claim whose end is put off in the last moment is not deleted", async () => {
+    const shutdownTime = new Date(world.clock.date() + 60_000).toISOString();
+    await world.claim("one", { lifecycle: { shutdownTime, shutdownPolicy: "Delete" } });
+    await settled();
+    const tries = meddle(
+      ({ verb, resource }) => verb === "delete" && resource.plural === "sandboxclaims",
+      () => {
+        void world.user.patch(sandboxClaims, sandboxAt("one"), { type: "merge", body: { spec: { lifecycle: null } } });
+        return { delayMs: 5 };
+      },
+    );
+    await world.clock.advance(60_000);
+    expect(tries()).toBe(1);
+    boundOnce("one");
   });
 
   test("a clock that is ahead ends no claim before the server's does", async () => {

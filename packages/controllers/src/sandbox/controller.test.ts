@@ -103,6 +103,30 @@ describe("the Sandbox controller", () => {
     });
   });
 
+  test("each write on a Sandbox, and each delete of its Pod, is held to what was judged", async () => {
+    world = new SandboxWorld();
+    const held: unknown[] = [];
+    world.controllerFaults = ({ verb, resource, subresource, body }) => {
+      const { metadata, preconditions } = (body ?? {}) as { metadata?: object; preconditions?: object };
+      if (verb === "patch" && resource.plural === "sandboxes") held.push([subresource ?? "metadata", metadata]);
+      if (verb === "delete") held.push([resource.plural, preconditions]);
+      return undefined;
+    };
+    const { metadata } = await world.create();
+    await world.settle();
+    const pod = world.pod();
+    await world.setMode("Suspended");
+    await world.settle();
+    const version = expect.stringMatching(/^\d+$/) as unknown;
+    const uid = metadata.uid;
+    expect(held).toMatchObject([
+      ["metadata", { uid, resourceVersion: metadata.resourceVersion }],
+      ["status", { uid, resourceVersion: version }],
+      ["pods", { uid: pod?.metadata?.uid }],
+      ["status", { uid, resourceVersion: version }],
+    ]);
+  });
+
   test("the trace that a Sandbox belongs to stays on it, and goes no further", async () => {
     world = new SandboxWorld();
     const trace = { "opentelemetry.io/trace-context": '{"traceparent":"00-1-2-01"}' };
