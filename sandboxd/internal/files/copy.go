@@ -3,8 +3,6 @@ package files
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -85,40 +83,4 @@ func copyFile(from, to *confine.Entry, mode uint32) error {
 		return err
 	}
 	return replacement.Commit(mode, false)
-}
-
-// copySparse copies the parts of a file that hold data and leaves holes as they are: a file of 10 GiB that holds
-// nothing stays one that holds nothing.
-func copySparse(to, from *os.File) error {
-	end, err := from.Seek(0, io.SeekEnd)
-	if err != nil {
-		return err
-	}
-	if err := to.Truncate(end); err != nil {
-		return err
-	}
-	for at := int64(0); at < end; {
-		data, err := unix.Seek(int(from.Fd()), at, unix.SEEK_DATA)
-		if errors.Is(err, unix.ENXIO) {
-			return nil
-		}
-		hole := end
-		if err != nil {
-			// A file system that knows no holes: everything is data.
-			data = at
-		} else if hole, err = unix.Seek(int(from.Fd()), data, unix.SEEK_HOLE); err != nil {
-			hole = end
-		}
-		if _, err := from.Seek(data, io.SeekStart); err != nil {
-			return err
-		}
-		if _, err := to.Seek(data, io.SeekStart); err != nil {
-			return err
-		}
-		if _, err := io.CopyN(to, from, hole-data); err != nil {
-			return err
-		}
-		at = hole
-	}
-	return nil
 }
