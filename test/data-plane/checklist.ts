@@ -94,6 +94,15 @@ export const checklist = {
     "a stop turns health to 503, ends streams and what ignores it",
     "a head that does not come is not waited for",
   ],
+  /** What was swapped on the way is among the weaknesses, at 15. */
+  abuse: [
+    "processes that multiply",
+    "a child that ignores signals",
+    "a child that closes its output",
+    "output that nobody reads",
+    "many small files",
+    "a sparse file of ten GiB",
+  ],
   naming: [
     "five wrong headers, five bodies",
     "the first wrong header wins",

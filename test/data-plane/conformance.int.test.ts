@@ -3,6 +3,7 @@ import { whyNoBox } from "../e2e/box.ts";
 import { checklist, type Run } from "./checklist.ts";
 import { DataPlaneBox } from "./data-plane-box.ts";
 import { manifest } from "./manifest.ts";
+import { abuse } from "./rows/abuse.ts";
 import { auth } from "./rows/auth.ts";
 import { connections } from "./rows/connections.ts";
 import { daemon } from "./rows/daemon.ts";
@@ -26,6 +27,7 @@ const groups: Record<string, Readonly<Record<string, Run>>> = {
   restExtensions,
   processes,
   daemon,
+  abuse,
   naming,
   forwarding,
   connections,

@@ -22,7 +22,13 @@ const exit: Shape = {
   timedOut: [3, "bool"],
   descendantsRunning: [4, "bool"],
 };
-const processInfo: Shape = { processId: [1, "int"], command: [3, "strings"], detached: [6, "bool"], exit: [9, exit] };
+const processInfo: Shape = {
+  processId: [1, "int"],
+  command: [3, "strings"],
+  detached: [6, "bool"],
+  exit: [9, exit],
+  nextOffset: [12, "int"],
+};
 
 export const requests = {
   Start: { config: [1, config], pty: [2, pty], detach: [3, "bool"], requestId: [4, "string"] },
