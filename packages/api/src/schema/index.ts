@@ -5,6 +5,7 @@
 export { checkRules, type RuleCheck, ruleErrors } from "./cel/rules.ts";
 export { applyDefaults } from "./defaults.ts";
 export { type FieldError, type FieldErrorReason, formatFieldError } from "./field-error.ts";
+export { onceForText } from "./once-for-text.ts";
 export { prune, unknownFields } from "./prune.ts";
 export { type QuickAdmission, type QuickOptions, quickAdmission } from "./quick-admission.ts";
 export type { Dialect } from "./quick-shape.ts";

@@ -1,3 +1,4 @@
+import { hasRules } from "./cel/rules.ts";
 import { isObject, type JsonObject, ownValue } from "./json-value.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 
@@ -10,17 +11,12 @@ export interface Part {
 type Parts = WeakMap<StructuralSchema, WeakSet<object>>;
 
 /**
- * The members of whole objects about which nothing was found to be wrong, and which need not be looked at again. That
- * holds for a part that was there before and is the same, or for one that is new; rules may tell those apart.
+ * The members of whole objects about which nothing was found to be wrong, and which need not be looked at again as long
+ * as nobody changes them. Rules may tell a part that was there before and is the same from one that is new.
  */
 export class KnownParts {
-  readonly #isFixed: (part: JsonObject) => boolean;
   readonly #new: Parts = new WeakMap();
   readonly #same: Parts = new WeakMap();
-
-  constructor(isFixed: (part: JsonObject) => boolean) {
-    this.#isFixed = isFixed;
-  }
 
   /** What has to be looked at: some members of the object, or all of it where it has to be seen as a whole. */
   unknown(schema: StructuralSchema, object: Json, old: Json | undefined): Part[] {
@@ -38,8 +34,8 @@ export class KnownParts {
     if (!isObject(object) || !isDivided(schema)) return;
     for (const [name, value] of Object.entries(object)) {
       const property = ownValue(schema.properties, name);
-      if (property === undefined || !isObject(value) || !this.#isFixed(value)) continue;
-      const seen = this.#seen(name, { value, old });
+      if (property === undefined || !isObject(value)) continue;
+      const seen = this.#seen(property, name, { value, old });
       if (seen === undefined) continue;
       const parts = seen.get(property) ?? new WeakSet();
       seen.set(property, parts.add(value));
@@ -47,11 +43,15 @@ export class KnownParts {
   }
 
   #knows(schema: StructuralSchema, name: string, { value, old }: { value: Json; old: Json | undefined }): boolean {
-    return isObject(value) && this.#seen(name, { value, old })?.get(schema)?.has(value) === true;
+    return isObject(value) && this.#seen(schema, name, { value, old })?.get(schema)?.has(value) === true;
   }
 
-  #seen(name: string, { value, old }: { value: JsonObject; old: Json | undefined }): Parts | undefined {
-    if (old === undefined) return this.#new;
+  #seen(
+    schema: StructuralSchema,
+    name: string,
+    { value, old }: { value: JsonObject; old: Json | undefined },
+  ): Parts | undefined {
+    if (old === undefined || !hasRules(schema)) return this.#new;
     return isObject(old) && ownValue(old, name) === value ? this.#same : undefined;
   }
 }

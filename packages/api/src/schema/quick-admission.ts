@@ -19,16 +19,16 @@ export interface QuickOptions {
  */
 export function quickAdmission(dialect: Dialect): QuickAdmission {
   const shaper = new QuickShaper(dialect);
-  const known = new KnownParts((part) => dialect.isFixed?.(part) === true);
+  const known = dialect.partsAreFixed === true ? new KnownParts() : undefined;
   return (schema, value, options) => {
     const shaped = shaper.shape(schema, value);
     if (shaped === undefined) return undefined;
     const { old, uniqueItems } = options;
-    const parts = known.unknown(schema, shaped, old);
+    const parts = known?.unknown(schema, shaped, old) ?? [{ schema, value: shaped }];
     if (!parts.every((part) => isInOrder(part, uniqueItems))) return undefined;
     // Rules of all parts are evaluated at one go, because they have one budget.
     if (parts.some((part) => hasRules(part.schema)) && !followsRules(schema, shaped, old)) return undefined;
-    known.add(schema, shaped, old);
+    known?.add(schema, shaped, old);
     return shaped;
   };
 }

@@ -1,6 +1,7 @@
 import { applyDefaults } from "./defaults.ts";
 import type { FieldError } from "./field-error.ts";
 import { isObject, type JsonObject } from "./json-value.ts";
+import { onceForText } from "./once-for-text.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 import { validateSchema } from "./validate-schema.ts";
 import { validateLeaf } from "./validate-value.ts";
@@ -13,8 +14,8 @@ export interface Dialect {
   rewrite?(schema: StructuralSchema): ((value: Json) => Json | undefined) | undefined;
   /** Spares members of whole objects that were shaped before, where somebody knows them again. */
   onceForParts?(shape: (part: Json) => Json | symbol): (part: Json) => Json | symbol;
-  /** Whether a part will never change, and may come again. Default: none is known not to. */
-  isFixed?(part: JsonObject): boolean;
+  /** Whether a part that was seen here is never changed by anybody. Default: it may be. */
+  readonly partsAreFixed?: boolean;
 }
 
 const refused: unique symbol = Symbol("refused");
@@ -130,7 +131,8 @@ export class QuickShaper {
     const member = this.#member(schema);
     let once: Shape | undefined;
     const made = (): Shape => (this.#dialect.onceForParts?.(member.shape()) as Shape | undefined) ?? member.shape();
-    return { ...member, shape: () => (once ??= made()) };
+    const fixed = this.#dialect.partsAreFixed === true;
+    return { ...member, shape: () => (once ??= fixed ? onceForShaped(made()) : made()) };
   }
 
   /** Schemas are large and objects use little of them: a part is made ready when it is first met. */
@@ -138,6 +140,18 @@ export class QuickShaper {
     let shape: Shape | undefined;
     return () => (shape ??= this.#shape(schema));
   }
+}
+
+/** Most writes leave most parts as they are: what came out of here stays as it is when it comes again. */
+function onceForShaped(shape: Shape): Shape {
+  const inShape = new WeakSet<object>();
+  return (part) => {
+    if (!isObject(part)) return shape(part);
+    if (inShape.has(part)) return part;
+    const shaped = shape(part);
+    if (shaped !== refused && isObject(shaped)) inShape.add(shaped);
+    return shaped;
+  };
 }
 
 interface Member {
@@ -278,7 +292,9 @@ function leafCheck(schema: StructuralSchema): (value: Json) => boolean {
     if (check !== undefined) return check;
   }
   const check = type === "integer" && isBounded(schema) ? integerChecks[format ?? ""] : undefined;
-  return check ?? ((value) => isPermitted(schema, value));
+  if (check !== undefined) return check;
+  const permitted = (value: Json): boolean => isPermitted(schema, value);
+  return type === "string" ? onceForText(permitted) : permitted;
 }
 
 function isPermitted(schema: StructuralSchema, value: Json): boolean {

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from "../api-object.ts";
 import { maxJsonDepth } from "../json.ts";
-import { isShared, onceForShared } from "../shared-values.ts";
 import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
 import { plainText, sourceText, typeName } from "./go-format.ts";
 import { elementOf } from "./list-item.ts";
@@ -46,24 +45,27 @@ function checkValue(check: Check, place: Place): void {
   const { value, trail, depth } = place;
   if (depth > maxJsonDepth) return report(check, trail, `nested deeper than ${maxJsonDepth} levels`);
   if (value === null) return;
-  if (depth === partDepth && isJsonObject(value) && isShared(value)) return checkShared(check, place, value);
-  checkForm(check, place);
+  if (depth === partDepth && isJsonObject(value)) checkPart(check, place, value);
+  else checkForm(check, place);
 }
 
-/** Parts of an object that many share are checked once. */
+/** Most writes leave most parts of an object as they are, and many objects share theirs: a part is checked once. */
 const partDepth = 2;
 
-function checkShared(check: Check, place: Place, part: JsonObject): void {
-  const known = fitting(part);
-  const strict = known.get(place.type);
-  if (strict === true || (strict === false && check.allowDuplicates)) return;
+function checkPart(check: Check, place: Place, part: JsonObject): void {
+  const { type } = place;
+  if (withoutDuplicates.get(type)?.has(part) || (check.allowDuplicates && fitting.get(type)?.has(part))) return;
   const before = check.problems.length;
   checkForm(check, place);
-  if (check.problems.length === before && before < maxProblems) known.set(place.type, !check.allowDuplicates);
+  if (check.problems.length > before || before >= maxProblems) return;
+  const known = check.allowDuplicates ? fitting : withoutDuplicates;
+  const parts = known.get(type) ?? new WeakSet();
+  known.set(type, parts.add(part));
 }
 
-/** The types that a part was found to have, and whether it has them without duplicates. */
-const fitting = onceForShared(() => new Map<FieldType, boolean>());
+/** The parts that were found to be of a type, and those that are so without duplicates. */
+const fitting = new WeakMap<FieldType, WeakSet<JsonObject>>();
+const withoutDuplicates = new WeakMap<FieldType, WeakSet<JsonObject>>();
 
 function checkForm(check: Check, place: Place): void {
   const { value, type, trail } = place;

@@ -105,7 +105,9 @@ export function checkStored(target: Target, object: ApiObject, stored: ApiObject
   const old = stored === undefined ? undefined : toStorage(definition, stored);
   const [storage] = definition.versions;
   const { typed } = definition;
-  const problems = version === storage ? [] : schemaProblems(object, { schema: storage.schema, typed }, old);
+  const rules = { schema: storage.schema, typed };
+  const isInOrder = version === storage || quicklyShaped(object, rules, old) !== undefined;
+  const problems = isInOrder ? [] : schemaProblems(object, rules, old);
   refuse(target, object, [...problems, ...finalizerProblems(object, old), ...(validated(target, object, old) ?? [])]);
 }
 

@@ -1,4 +1,5 @@
 import { formatTime, parseTime } from "@agent-sandbox/api";
+import { onceForText } from "@agent-sandbox/api/schema";
 import type { FieldError } from "../api-error.ts";
 import { isJsonObject, type JsonObject } from "../api-object.ts";
 import type { BuiltinSchema, CanonicalForm } from "./builtin-schema.ts";
@@ -54,11 +55,11 @@ function object(schema: BuiltinSchema, value: JsonObject, path: string, problems
 export function canonicalLeaf(schema: BuiltinSchema): ((value: unknown) => unknown) | undefined {
   const form = schema["x-stored-as"];
   if (form === undefined) return undefined;
-  return (value) => {
+  return onceForText((value) => {
     const problems: FieldError[] = [];
     const written = leaf(form, value, "", problems);
     return problems.length === 0 ? written : undefined;
-  };
+  });
 }
 
 const quantityRule = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";

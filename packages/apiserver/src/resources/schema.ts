@@ -8,7 +8,7 @@ import {
 } from "@agent-sandbox/api/schema";
 import type { FieldError } from "../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
-import { isShared, makeOnceOfShared } from "../shared-values.ts";
+import { makeOnceOfShared } from "../shared-values.ts";
 import { canonicalLeaf } from "./canonical-form.ts";
 import type { Schema } from "./definition.ts";
 
@@ -41,9 +41,9 @@ const typedAdmission = quickAdmission({
   dropsEmpty: true,
   rewrite: (schema) => canonicalLeaf(schema) as ((value: Json) => Json | undefined) | undefined,
   onceForParts,
-  isFixed: isShared,
+  partsAreFixed: true,
 });
-const customAdmission = quickAdmission({ dropsEmpty: false, onceForParts, isFixed: isShared });
+const customAdmission = quickAdmission({ dropsEmpty: false, onceForParts, partsAreFixed: true });
 
 /** Parts of objects are JSON, and what a schema makes of one depends on nothing else. */
 function onceForParts(shape: (part: Json) => Json | symbol): (part: Json) => Json | symbol {

@@ -1,6 +1,6 @@
 /** Keeps a journal for a store in another thread, which goes on meanwhile: a commit waits for the disk. */
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
-import type { JournalReply, NumberedCall } from "./journal-call.ts";
+import { type JournalReply, type NumberedCall, rowCount, unpackRows } from "./journal-call.ts";
 import { SqliteJournal } from "./sqlite-journal.ts";
 
 /** Rows of one transaction: bounds how long the first of them waits for the last. */
@@ -55,12 +55,12 @@ type Append = NumberedCall & { readonly do: "append" };
 /** What came together goes into one transaction. */
 function append(first: Append): void {
   const ids = [first.id];
-  const rows = [...first.rows];
+  const rows = [...unpackRows(first.rows)];
   for (let next = calls[0]; next?.do === "append" && next.run === first.run; next = calls[0]) {
-    if (rows.length + next.rows.length > maxRows) break;
+    if (rows.length + rowCount(next.rows) > maxRows) break;
     calls.shift();
     ids.push(next.id);
-    for (const row of next.rows) rows.push(row);
+    for (const row of unpackRows(next.rows)) rows.push(row);
   }
   try {
     if (first.run !== currentRun) throw new Error("a write before it could not be saved");

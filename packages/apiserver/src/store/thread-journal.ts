@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Compaction, Journal, JournalRow } from "./journal.ts";
-import type { JournalCall, JournalReply } from "./journal-call.ts";
+import { type JournalCall, type JournalReply, packRows } from "./journal-call.ts";
 
 interface Waiting {
   readonly done: () => void;
@@ -42,7 +42,7 @@ export class ThreadJournal implements Journal {
   }
 
   append(rows: readonly JournalRow[]): Promise<void> {
-    return this.#call({ do: "append", run: this.#run, rows });
+    return this.#call({ do: "append", run: this.#run, rows: packRows(rows) });
   }
 
   compact(compaction: Compaction): Promise<void> {

@@ -76,9 +76,12 @@ const keywords = new Set(
   ),
 );
 
+const plainName = /^[A-Za-z][A-Za-z0-9]*$/;
+
 /** Kubernetes' spelling of property names that are no identifiers of CEL; none for what it cannot spell. */
 export function escapeName(name: string): string | undefined {
   if (keywords.has(name)) return `__${name}__`;
+  if (plainName.test(name)) return name;
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   return name
     .replaceAll("__", "__underscores__")

@@ -1,15 +1,17 @@
-import type { Environment, ParseResult } from "@marcbachmann/cel-js";
+import type { ASTNode, Environment, ParseResult } from "@marcbachmann/cel-js";
 import { Budget, CostError, runWithin } from "./budget.ts";
 import { baseEnvironment, isAllowed, privateName, publicNames } from "./environment.ts";
 import { useOwnHas } from "./library/has-macro.ts";
 import { useMaps } from "./library/map-literal.ts";
 import { literalError } from "./literals.ts";
 import { meter } from "./meter.ts";
-import { nodesOf } from "./syntax-tree.ts";
+import { isNode, nodesOf } from "./syntax-tree.ts";
 
 /** A compiled CEL expression over `self` and, if it mentions it, `oldSelf`. */
 export interface Program {
   readonly usesOldSelf: boolean;
+  /** The members of `self` and `oldSelf` that it looks at; `undefined` when it may look at all. */
+  readonly reads: readonly string[] | undefined;
   /** Throws when evaluation fails, with a message for people, and `CostError` when it takes too long. */
   run(variables: { readonly self: unknown; readonly oldSelf?: unknown }, budget: Budget): unknown;
 }
@@ -30,9 +32,22 @@ export function compile(expression: string, type?: ResultType): Compilation {
   const parsed = prepare(expression, runEnvironment(), type);
   if (typeof parsed === "string") return { error: parsed };
   meter(parsed.ast);
-  const usesOldSelf = [...nodesOf(parsed.ast)].some(({ op, args }) => op === "id" && args === "oldSelf");
-  return { program: { usesOldSelf, run: (variables, budget) => evaluate(parsed, variables, budget) } };
+  const nodes = [...nodesOf(parsed.ast)];
+  const usesOldSelf = nodes.some(({ op, args }) => op === "id" && args === "oldSelf");
+  const reads = readsOf(nodes);
+  return { program: { usesOldSelf, reads, run: (variables, budget) => evaluate(parsed, variables, budget) } };
 }
+
+function readsOf(nodes: readonly ASTNode[]): string[] | undefined {
+  const members = nodes.flatMap(({ op, args }) => {
+    const [of, name] = op === "." ? args : [];
+    return isVariable(of) && name !== undefined ? [name] : [];
+  });
+  return members.length === nodes.filter(isVariable).length ? members : undefined;
+}
+
+const isVariable = (node: unknown): boolean =>
+  isNode(node) && node.op === "id" && (node.args === "self" || node.args === "oldSelf");
 
 /** What is wrong with an expression when the variables are as the environment declares them. */
 export function typeError(expression: string, environment: Environment, type: ResultType): string | undefined {

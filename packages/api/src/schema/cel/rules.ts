@@ -26,6 +26,22 @@ export function rulesOf(schema: StructuralSchema): readonly CompiledRule[] {
   return rules;
 }
 
+const read = new WeakMap<StructuralSchema, ReadonlySet<string> | "all">();
+
+/** The fields of a value, as CEL spells them, that the rules of its schema look at. */
+export function readByRules(schema: StructuralSchema): ReadonlySet<string> | "all" {
+  const known = read.get(schema);
+  if (known !== undefined) return known;
+  const programs = rulesOf(schema).flatMap(({ compilation, message }) =>
+    [compilation, message].flatMap((one) => (one !== undefined && "program" in one ? [one.program] : [])),
+  );
+  const found = programs.every(({ reads }) => reads !== undefined)
+    ? new Set(programs.flatMap(({ reads = [] }) => reads))
+    : "all";
+  read.set(schema, found);
+  return found;
+}
+
 /** Whether this schema or any part of it has rules: most have none, and then nothing need be walked. */
 export const hasRules: (schema: StructuralSchema) => boolean = somewhere(
   (schema) => (schema["x-kubernetes-validations"]?.length ?? 0) > 0,

@@ -23,6 +23,39 @@ const map: StructuralSchema = {
   items: ruled(named, { rule: "self.v >= oldSelf.v", message: "no shrinking" }),
 };
 
+const spelled: StructuralSchema = {
+  type: "object",
+  properties: { in: integer, "a-b": integer, c: integer, d: { type: "object", properties: { e: integer } } },
+};
+
+describe("rules see of an object", () => {
+  const value = { in: 1, "a-b": 2, c: 3, d: { e: 4 } };
+  test.each([
+    [
+      "the fields that they name, however they are spelled",
+      "self.__in__ == 1 && self.a__dash__b == 2 && self.d.e == 4",
+    ],
+    ["whether fields are there", "has(self.c) && has(self.d.e)"],
+    ["all of it, where they take it whole", "self == oldSelf && self.c == 3"],
+    ["all of it, where they go through it", "[self].all(each, each.c == 3) && self.c == 3"],
+    ["what it was before", "self.c == oldSelf.c && oldSelf.d.e == 4"],
+  ])("%s", (_what, rule) => {
+    const schema = ruled(spelled, { rule });
+    expect(errorsOf(schema, value, value)).toEqual([]);
+    expect(errorsOf(schema, { ...value, c: 5, d: {}, in: 6 }, value)).toHaveLength(1);
+  });
+
+  test("what any rule of the same object names", () => {
+    const schema = ruled(
+      spelled,
+      { rule: "self.c == 3" },
+      { rule: "self.__in__ == 1", messageExpression: "'c is ' + string(self.d.e)" },
+    );
+    expect(errorsOf(schema, value)).toEqual([]);
+    expect(errorsOf(schema, { ...value, in: 2 })).toEqual(["v: Invalid value: c is 4"]);
+  });
+});
+
 describe("rules", () => {
   const cases: readonly (readonly [string, StructuralSchema, Json, string[]])[] = [
     ["that hold say nothing", ruled(integer, { rule: "self > 3" }), 4, []],

@@ -5,8 +5,8 @@ import { isObject, type JsonObject, jsonEqual, ownValue } from "../json-value.ts
 import { fieldSpot, itemSpots, type Spot } from "../spot.ts";
 import type { Json, StructuralSchema, ValidationRule } from "../structural-schema.ts";
 import { Budget, CostError, objectTooCostly } from "./budget.ts";
-import { toCel } from "./cel-value.ts";
-import { type CompiledRule, hasRules, rulesOf } from "./rules.ts";
+import { escapeName, toCel } from "./cel-value.ts";
+import { type CompiledRule, hasRules, readByRules, rulesOf } from "./rules.ts";
 
 /**
  * Evaluates the rules of `x-kubernetes-validations` on the value and everything in it. Rules that mention `oldSelf` run
@@ -80,7 +80,15 @@ function variablesAt(schema: StructuralSchema, spot: Spot): Place["variables"] {
 
 /** The object that was sent is always a resource, whether its schema says so or not. */
 function celOf(schema: StructuralSchema, { path }: Spot, value: Json): unknown {
-  return path === "" ? toCel(schema, value, true) : toCel(schema, value);
+  return path === "" ? toCel(schema, value, true) : toCel(schema, onlyRead(schema, value));
+}
+
+/** A specification is large, and most rules are about a field or two of it. */
+function onlyRead(schema: StructuralSchema, value: Json): Json {
+  const read = isObject(value) && schema.properties !== undefined ? readByRules(schema) : "all";
+  if (read === "all" || !isObject(value) || schema["x-kubernetes-embedded-resource"] === true) return value;
+  const seen = Object.entries(value).filter(([key]) => read.has(escapeName(key) ?? ""));
+  return Object.fromEntries(seen);
 }
 
 function evaluateRule(place: Place, compiled: CompiledRule): FieldError | undefined {
