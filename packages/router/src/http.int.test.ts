@@ -195,6 +195,32 @@ describe("the request on its way", () => {
     ]);
   });
 
+  test.for(["content-length", "transfer-encoding"])("hands a body on as it comes, by %s", async (framing) => {
+    const { request } = await import("node:http");
+    const pieces: string[] = [];
+    let heard = Promise.withResolvers<void>();
+    answer = (seen, response) => {
+      seen.on("data", (piece: Buffer) => {
+        pieces.push(piece.toString());
+        heard.resolve();
+      });
+      seen.on("end", () => response.end("all"));
+    };
+    const length = framing === "content-length" ? { [framing]: "9" } : { [framing]: "chunked" };
+    const { headers } = toSandbox("box", pod.port, length);
+    const asked = request({ ...router.address, method: "POST", headers, agent: false });
+    const answered = once(asked, "response") as Promise<[IncomingMessage]>;
+    for (const piece of ["one", "two", "six"]) {
+      heard = Promise.withResolvers<void>();
+      asked.write(piece);
+      // The next piece is not even said before the sandbox has this one.
+      await heard.promise;
+    }
+    asked.end();
+    (await answered)[0].resume();
+    expect(pieces).toEqual(["one", "two", "six"]);
+  });
+
   test("refuses a body that is too large, announced or not", async () => {
     answer = echo;
     const body = "x".repeat(5_000_001);
@@ -285,13 +311,18 @@ describe("the answer on its way", () => {
     await expect(ask(router, "/", toSandbox("box", pod.port))).rejects.toThrow(/aborted|hang up|ECONNRESET/);
   });
 
-  test("says so when there was none", async () => {
-    answer = (request) => request.socket.destroy();
-    const { status, text } = await ask(router, "/", toSandbox("box", pod.port));
+  test.for(["GET", "POST"])("says so when there was none to %s, and does not ask again", async (method) => {
+    let times = 0;
+    answer = (request) => {
+      times += 1;
+      request.socket.destroy();
+    };
+    const { status, text } = await ask(router, "/", { method, ...toSandbox("box", pod.port) });
     expect([status, JSON.parse(text)]).toEqual([
       502,
       { detail: "The connection to the backend sandbox was lost: box", reason: "BadUpstream" },
     ]);
+    expect(times).toBe(1);
   });
 
   test("is a timeout, told as one, when the sandbox stands still for longer than asked", async () => {

@@ -1,8 +1,17 @@
 import { once } from "node:events";
-import { get, request } from "node:http";
+import { Agent, get, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { lastActivityAnnotation, sandboxes } from "@agent-sandbox/api";
 import type { Logger, TransportRequest } from "@agent-sandbox/kube";
+import {
+  type Context,
+  propagation,
+  type Span,
+  type SpanOptions,
+  type TextMapPropagator,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { secrets } from "./cluster/resources.ts";
 import { ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
@@ -25,6 +34,20 @@ beforeAll(async () => {
   router = await cluster.router({ log, metrics: { port: 0 }, probes: { port: 0 } });
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
+
+/** Reads and writes the header of W3C Trace Context. */
+const traceparents: TextMapPropagator = {
+  fields: () => ["traceparent"],
+  extract: (context, carrier, getter) => {
+    const [, traceId = "", spanId = ""] = String(getter.get(carrier, "traceparent") ?? "").split("-");
+    return traceId === "" ? context : trace.setSpanContext(context, { traceId, spanId, traceFlags: 1 });
+  },
+  inject: (context, carrier, setter) => {
+    const { traceId, spanId } = trace.getSpanContext(context) ?? {};
+    setter.set(carrier, "traceparent", `00-${traceId}-${spanId}-01`);
+    setter.set(carrier, "baggage", "none=of-it");
+  },
+};
 
 const read = async (address: BoundAddress | undefined, path: string): Promise<[number, string]> => {
   const [answer] = (await once(get({ ...address, path }), "response")) as [import("node:http").IncomingMessage];
@@ -71,6 +94,97 @@ test("counts under labels that callers cannot choose", async () => {
   ]) {
     expect(text).toContain(`sandbox_router_${name}`);
   }
+});
+
+test("goes on with the caller's trace, and shows the sandbox its own part in it", async () => {
+  const spans: { name: string; parent: string | undefined; attributes: Record<string, unknown>; isOver: boolean }[] =
+    [];
+  const tracer = {
+    startSpan: (name: string, { attributes = {} }: SpanOptions = {}, parent?: Context): Span => {
+      const span = {
+        name,
+        parent: parent && trace.getSpanContext(parent)?.spanId,
+        attributes: { ...attributes },
+        isOver: false,
+      };
+      spans.push(span);
+      return {
+        spanContext: () => ({ traceId: "a".repeat(32), spanId: "c".repeat(16), traceFlags: 1 }),
+        setAttribute: (key: string, value: unknown) => (span.attributes[key] = value),
+        setStatus: () => undefined,
+        end: () => (span.isOver = true),
+      } as unknown as Span;
+    },
+  } as unknown as Tracer;
+  propagation.setGlobalPropagator(traceparents);
+  const traced = await cluster.router({ log, tracer });
+  const heard = Promise.withResolvers<IncomingMessage["headers"]>();
+  const sandbox = await cluster.serve(
+    (asked, response) => {
+      heard.resolve(asked.headers);
+      response.end();
+    },
+    { ip: pod.ip },
+  );
+  const headers = {
+    ...toSandbox("box", sandbox.port).headers,
+    traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`,
+    baggage: "user=me",
+    "X-Request-ID": "r-traced",
+  };
+  await ask(traced, "/part?secret", { headers });
+  propagation.disable();
+  const { traceparent, baggage } = await heard.promise;
+  expect([traceparent, baggage]).toEqual([`00-${"a".repeat(32)}-${"c".repeat(16)}-01`, undefined]);
+  await expect.poll(() => spans.map(({ isOver }) => isOver)).toEqual([true]);
+  expect(spans[0]).toMatchObject({
+    name: "HTTP GET",
+    parent: "b".repeat(16),
+    attributes: {
+      "http.method": "GET",
+      "http.target": "/part",
+      "http.status_code": 200,
+      "sandbox.id": "box",
+      "sandbox.namespace": "default",
+    },
+  });
+  const line = logged.find(({ request_id }) => request_id === "r-traced");
+  expect([line?.["trace_id"], line?.["span_id"]]).toEqual(["a".repeat(32), "c".repeat(16)]);
+});
+
+test("lets no more requests into a sandbox than it may have at a time", async () => {
+  const held: ServerResponse[] = [];
+  const slow = await cluster.serve((_, response) => void held.push(response), { ip: pod.ip });
+  const strict = await cluster.router({ limits: { perSandbox: 1 } });
+  const first = ask(strict, "/", toSandbox("box", slow.port));
+  await expect.poll(() => held.length).toBe(1);
+  const { status, text } = await ask(strict, "/", toSandbox("box", slow.port));
+  expect([status, (JSON.parse(text) as { reason: string }).reason]).toEqual([503, "SandboxLimit"]);
+  held[0]?.end("done");
+  expect((await first).text).toBe("done");
+});
+
+test("has no more connections than it may, and takes new ones when others are over", async () => {
+  const small = await cluster.router({ maxConnections: 2 });
+  const agents = [1, 2].map(() => new Agent({ keepAlive: true }));
+  for (const agent of agents) expect((await ask(small, "/healthz", { agent })).status).toBe(200);
+  await expect(ask(small, "/healthz")).rejects.toThrow(/ECONNRESET|hang up/);
+  for (const agent of agents) agent.destroy();
+  const status = () =>
+    ask(small, "/healthz").then(
+      (answer) => answer.status,
+      () => 0,
+    );
+  await expect.poll(status).toBe(200);
+});
+
+test("counts how sandboxes are named", async () => {
+  const own = await cluster.router();
+  await ask(own, "/", toSandbox("box", pod.port));
+  await ask(own, `/sandboxes/default/box/${pod.port}/`);
+  await ask(own, "/", { headers: { Host: `${pod.port}-box.default.localhost` } });
+  const text = await own.metrics();
+  for (const by of ["header", "path", "host"]) expect(text).toContain(`sandbox_router_routes_total{by="${by}"} 1`);
 });
 
 test("is ready once it knows the sandboxes, and says when it no longer takes requests", async () => {

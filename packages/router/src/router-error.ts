@@ -21,7 +21,6 @@ const statusByReason = {
   Refused: 502,
   /** No connection to the sandbox could be made. Nothing was sent. */
   Unreachable: 502,
-  Draining: 503,
   NotSynced: 503,
   SandboxLimit: 503,
   SandboxStarting: 503,

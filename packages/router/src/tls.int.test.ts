@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConnectionOptions, connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocketServer } from "ws";
 import { type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
 import type { Router } from "./start-router.ts";
 
@@ -49,28 +50,17 @@ function issue(name: string, { subject = `/CN=${name}`, altNames = "DNS:localhos
   );
 }
 
+function selfSigned(name: string, subject = `/CN=${name}`): void {
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", `${name}.key`];
+  openssl("req", "-x509", ...key, "-subj", subject, "-days", "2", "-out", `${name}.crt`);
+}
+
 const cluster = new TestCluster();
 let router: Router;
 let pod: Served;
 
 beforeAll(async () => {
-  openssl(
-    "req",
-    "-x509",
-    "-newkey",
-    "ec",
-    "-pkeyopt",
-    "ec_paramgen_curve:prime256v1",
-    "-nodes",
-    "-keyout",
-    "ca.key",
-    "-subj",
-    "/CN=ca",
-    "-days",
-    "2",
-    "-out",
-    "ca.crt",
-  );
+  selfSigned("ca");
   for (const name of ["first", "second"]) issue(name);
   issue("alice", { subject: "/O=team/CN=alice", altNames: "URI:spiffe://example/alice" });
   // As a mounted Secret is: the files are links through a link that is swapped.
@@ -137,23 +127,7 @@ describe("over TLS", () => {
 
   test("a caller without a certificate needs another credential, and one with a false certificate is sent away", async () => {
     expect((await ask()).status).toBe(401);
-    openssl(
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:prime256v1",
-      "-nodes",
-      "-keyout",
-      "fake.key",
-      "-subj",
-      "/O=team/CN=alice",
-      "-days",
-      "2",
-      "-out",
-      "fake.crt",
-    );
+    selfSigned("fake", "/O=team/CN=alice");
     await expect(ask(pair("fake"))).rejects.toThrow(/hang up|ECONNRESET|certificate|closed/i);
   });
 
@@ -170,6 +144,23 @@ describe("over TLS", () => {
     expect(headers[":status"]).toBe(200);
   });
 
+  test("a WebSocket by HTTP/2 is the certificate's owner's too", async () => {
+    const { host, port } = router.secureAddress ?? {};
+    const options = { ca: readFileSync(file("ca.crt")), servername: "localhost" };
+    const statusWith = async (client: object): Promise<unknown> => {
+      const session = connectHttp2(`https://${host}:${port}`, { ...options, ...client });
+      await once(session, "remoteSettings");
+      const opening = { ":method": "CONNECT", ":protocol": "websocket", ":path": "/", "sec-websocket-version": "13" };
+      const stream = session.request({ ...opening, ...toSandbox("box", sockets.port).headers }, { endStream: false });
+      const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+      session.destroy();
+      return headers[":status"];
+    };
+    const sockets = await cluster.serve(() => undefined, { ip: pod.ip });
+    new WebSocketServer({ server: sockets.server }).on("connection", (socket) => socket.resume());
+    expect([await statusWith(pair("alice")), await statusWith({})]).toEqual([200, 401]);
+  });
+
   test("nothing older than TLS 1.2 is spoken", async () => {
     const { host, port } = router.secureAddress ?? {};
     const socket = connect({
@@ -183,6 +174,25 @@ describe("over TLS", () => {
     } as ConnectionOptions);
     const [error] = (await once(socket, "error")) as [Error];
     expect(error.message).toMatch(/protocol|alert|version/i);
+  });
+});
+
+describe("where certificates are required", () => {
+  test("nobody comes in without one, and whose authority is taken away stays out", async () => {
+    const files = { certFile: file("tls.crt"), keyFile: file("tls.key"), clientCaFile: file("callers.crt") };
+    writeFileSync(files.clientCaFile, readFileSync(file("ca.crt")));
+    const strict = await cluster.router({ secure: { port: 0, ...files, mtls: "required" }, auth: {} });
+    const askStrict = (client: object = {}) => ask({ ...strict.secureAddress, ...client });
+    expect((await askStrict(pair("alice"))).status).toBe(200);
+    await expect(askStrict()).rejects.toThrow(/hang up|ECONNRESET|certificate|alert/i);
+    selfSigned("other-ca");
+    writeFileSync(files.clientCaFile, readFileSync(file("other-ca.crt")));
+    const outcome = () =>
+      askStrict(pair("alice")).then(
+        () => "in",
+        () => "out",
+      );
+    await expect.poll(outcome, { timeout: 5000 }).toBe("out");
   });
 });
 

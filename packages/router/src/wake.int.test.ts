@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { lastActivityAnnotation, type Sandbox, sandboxClaims, sandboxes } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -78,6 +79,7 @@ describe("a sleeping sandbox", () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(200));
     expect(answers.map(({ text }) => text)).toEqual(answers.map((_, index) => `/sleeper/${index}`));
     expect(seen.writes).toHaveLength(1);
+    expect(await router.metrics()).toContain('sandbox_router_wakes_total{sandbox_namespace="default"} 1');
     expect([...arrived].filter(([path, count]) => path.startsWith("/sleeper/") && count === 1)).toHaveLength(200);
     expect(cluster.api.read(sandboxes, { namespace: "default", name: "sleeper" })?.spec.operatingMode).toBeUndefined();
   });
@@ -164,6 +166,27 @@ describe("a sleeping sandbox", () => {
     expect([...arrived.keys()].filter((path) => path.startsWith("/broken/"))).toEqual([]);
   });
 
+  test("tells everybody when the API server lets nobody wake it", async () => {
+    await asleep("locked");
+    let writes = 0;
+    cluster.api.onRequest = ({ verb, resource }) => {
+      if (verb !== "patch" || resource.plural !== "sandboxes") return undefined;
+      writes += 1;
+      return { refuse: { reason: "Forbidden" } };
+    };
+    const answers = await many(20, "locked");
+    cluster.api.onRequest = undefined;
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      new Set([
+        `503 ${JSON.stringify({
+          detail: "Sandbox could not be resumed: locked: the API server refused",
+          reason: "WakeFailed",
+        })}`,
+      ]),
+    );
+    expect([writes, [...arrived.keys()].filter((path) => path.startsWith("/locked/"))]).toEqual([1, []]);
+  });
+
   test("is left alone when its owner said so", async () => {
     await asleep("manual", { resumePolicy: "Manual" });
     await cluster.sandbox("stopped", { spec: { operatingMode: "Suspended" } });
@@ -236,6 +259,28 @@ describe("a sandbox that is coming up", () => {
     const answers = await Promise.all([1, 2, 3].map(() => ask(small, "/", toSandbox("crowded", pod.port))));
     const reasons = answers.map(({ text }) => (JSON.parse(text) as { reason: string }).reason).sort();
     expect(reasons).toEqual(["SandboxStarting", "SandboxStarting", "WaitingRoomFull"]);
+  });
+
+  test("is waited for by no more bytes than fit", async () => {
+    await cluster.pod(await cluster.sandbox("heavy"), pod.ip, { ready: false });
+    const small = await cluster.router({ holdMs: 1000, waiting: { bytesInAll: 100_000 } });
+    const { headers } = toSandbox("heavy", pod.port);
+    const answers = await Promise.all([1, 2, 3].map(() => ask(small, "/", { method: "POST", headers, body: "x" })));
+    const reasons = answers.map(({ text }) => (JSON.parse(text) as { reason: string }).reason).sort();
+    expect(reasons).toEqual(["SandboxStarting", "WaitingRoomFull", "WaitingRoomFull"]);
+  });
+
+  test.for([
+    ["a WebSocket", "left-a", "GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket"],
+    ["a tunnel", "left-b", "CONNECT x:80 HTTP/1.1"],
+  ] as const)("forgets a caller that wanted %s and is gone", async ([, name, head]) => {
+    await cluster.pod(await cluster.sandbox(name), pod.ip, { ready: false });
+    const patient = await cluster.router();
+    const socket = connect(patient.address?.port ?? 0, patient.address?.host);
+    socket.write(`${head}\r\nHost: x\r\nX-Sandbox-ID: ${name}\r\n\r\n`);
+    await expect.poll(() => patient.metrics()).toMatch(/sandbox_router_waiting_requests 1/);
+    socket.resetAndDestroy();
+    await expect.poll(() => patient.metrics()).toMatch(/sandbox_router_waiting_requests 0/);
   });
 
   test("forgets a caller that hangs up", async () => {
