@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -204,6 +205,35 @@ func TestWatch(t *testing.T) {
 	if event := next(); strings.Contains(event.Path, "tmp") {
 		t.Errorf("a temporary file is told of: %+v", event)
 	}
+}
+
+// What a reader missed is told, and not kept for it.
+func TestAWatchThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{dir: inMemory(t)})
+	built, _ := http.NewRequest("GET", b.rest+"/v1/watch/", nil)
+	response, err := authenticated(http.DefaultClient, tokenText).Do(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	stream := bufio.NewScanner(response.Body)
+	if !stream.Scan() || !strings.Contains(stream.Text(), `"ready"`) {
+		t.Fatalf("the watch begins with %q, %v", stream.Text(), stream.Err())
+	}
+	name := b.file(strings.Repeat("n", 200))
+	for range 100_000 {
+		if err := errors.Join(syscall.Mknod(name, syscall.S_IFREG|0o644, 0), syscall.Unlink(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.wantSmall(64)
+	for !strings.Contains(stream.Text(), `"overflow"`) {
+		if !stream.Scan() {
+			t.Fatalf("the watch ended without telling what was missed: %v", stream.Err())
+		}
+	}
+	b.wantWorking()
 }
 
 func TestWatchesAreBounded(t *testing.T) {

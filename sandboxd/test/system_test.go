@@ -59,6 +59,17 @@ func TestActivity(t *testing.T) {
 	}
 	_ = r
 	cancel()
+	s := b.context("python")
+	counted := make(chan cell, 1)
+	go func() { counted <- s.run("n = 0\nimport os\nwhile not os.path.exists('enough'): n += 1", 30) }()
+	eventually(t, "processor time in a context", func() bool {
+		now := b.report()
+		return now.Busy && now.RunningContexts == 1 && now.RunningProcesses == 0 && now.CPUSeconds > idle.CPUSeconds+0.1
+	})
+	b.write("enough", "")
+	if got := <-counted; got.Error != nil {
+		t.Errorf("the code ended with %+v", got.Error)
+	}
 	eventually(t, "quiet", func() bool { return !b.report().Busy })
 	// Asking is no activity.
 	quiet := b.report()

@@ -28,10 +28,12 @@ type Lease struct {
 
 // Leases are the ones in force. The zero value has none.
 type Leases struct {
-	mu sync.Mutex
-	// A zero time means held by a connection.
-	held map[string]time.Time
+	mu   sync.Mutex
+	held map[string]*grip
 }
+
+// grip is one taking of a lease. A zero time means that a connection holds it.
+type grip struct{ expires time.Time }
 
 // Renew takes the lease or prolongs it.
 func (l *Leases) Renew(name string, ttl time.Duration, now time.Time) (Lease, error) {
@@ -39,34 +41,45 @@ func (l *Leases) Renew(name string, ttl time.Duration, now time.Time) (Lease, er
 		return Lease{}, fmt.Errorf("the time must be more than 0 and at most %v", MaxTTL)
 	}
 	expires := now.Add(ttl)
-	if err := l.put(name, expires, now); err != nil {
+	if _, err := l.put(name, expires, now); err != nil {
 		return Lease{}, err
 	}
 	return Lease{Name: name, ExpiresAt: &expires}, nil
 }
 
-// Hold takes the lease until it is released.
-func (l *Leases) Hold(name string, now time.Time) error { return l.put(name, time.Time{}, now) }
+// Hold takes the lease until the returned function is called. Another lease that somebody took under the same name
+// meanwhile, because this one was given up, stays theirs.
+func (l *Leases) Hold(name string, now time.Time) (letGo func(), err error) {
+	own, err := l.put(name, time.Time{}, now)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.held[name] == own {
+			delete(l.held, name)
+		}
+	}, err
+}
 
-func (l *Leases) put(name string, expires, now time.Time) error {
+func (l *Leases) put(name string, expires, now time.Time) (*grip, error) {
 	if name == "" || len(name) > maxNameBytes {
-		return fmt.Errorf("the name must have 1 to %d bytes", maxNameBytes)
+		return nil, fmt.Errorf("the name must have 1 to %d bytes", maxNameBytes)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expire(now)
 	current, taken := l.held[name]
-	if taken && current.IsZero() {
-		return errors.New("a connection holds it")
+	if taken && current.expires.IsZero() {
+		return nil, errors.New("a connection holds it")
 	}
 	if !taken && len(l.held) >= MaxLeases {
-		return errTooMany
+		return nil, errTooMany
 	}
 	if l.held == nil {
-		l.held = map[string]time.Time{}
+		l.held = map[string]*grip{}
 	}
-	l.held[name] = expires
-	return nil
+	own := &grip{expires}
+	l.held[name] = own
+	return own, nil
 }
 
 // Release gives the lease up; false when it was not held.
@@ -86,7 +99,7 @@ func (l *Leases) List(now time.Time) []Lease {
 	list := make([]Lease, 0, len(l.held))
 	for _, name := range slices.Sorted(maps.Keys(l.held)) {
 		lease := Lease{Name: name}
-		if expires := l.held[name]; !expires.IsZero() {
+		if expires := l.held[name].expires; !expires.IsZero() {
 			lease.ExpiresAt = &expires
 		}
 		list = append(list, lease)
@@ -95,7 +108,7 @@ func (l *Leases) List(now time.Time) []Lease {
 }
 
 func (l *Leases) expire(now time.Time) {
-	maps.DeleteFunc(l.held, func(_ string, expires time.Time) bool {
-		return !expires.IsZero() && !now.Before(expires)
+	maps.DeleteFunc(l.held, func(_ string, grip *grip) bool {
+		return !grip.expires.IsZero() && !now.Before(grip.expires)
 	})
 }

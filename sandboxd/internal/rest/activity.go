@@ -72,11 +72,12 @@ func (h *Handler) renewLease(w http.ResponseWriter, r *http.Request) error {
 // holdLease keeps the sandbox awake for as long as the connection lasts: a workload that dies lets go.
 func (h *Handler) holdLease(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	if err := h.Activity.Leases.Hold(name, time.Now()); err != nil {
+	letGo, err := h.Activity.Leases.Hold(name, time.Now())
+	if err != nil {
 		return api.Refuse(api.Conflict, "Cannot hold lease %q: %v", name, err)
 	}
 	defer h.Activity.Touch()
-	defer h.Activity.Leases.Release(name)
+	defer letGo()
 	if err := api.NewLines(w).Send(activity.Lease{Name: name}); err != nil {
 		return nil
 	}
