@@ -408,6 +408,20 @@ describe("claims and pool members", () => {
     expect(candidates.take("default/pool-uid", "default/c")?.status?.nodeName).toBe("node-2");
   });
 
+  test("9.11 #168 a noted member that was promised to another claim stays promised (10.2.6)", () => {
+    const candidates = new Candidates(() => undefined);
+    cachesOf({ sandboxes: [memberNamed("a")] }, candidates);
+    const take = (claim: string) => candidates.takeNamed("default/a", "default/pool-uid", claim)?.metadata.name;
+    candidates.take("default/pool-uid", "default/one");
+    expect([take("default/two"), take("default/one"), candidates.promised("default/one")?.key]).toEqual([
+      undefined,
+      "a",
+      "default/a",
+    ]);
+    candidates.release("default/one");
+    expect(take("default/two")).toBe("a");
+  });
+
   test("9.11 #165 nothing is taken from a pool that is gone", () => {
     expect(readyOf(judge({ pools: [], sandboxes: [memberNamed("a")] }))).toEqual(missingPool);
   });
