@@ -164,15 +164,8 @@ export const knownDifferences: readonly Exception[] = [
     at: ["* read metadata alone: 7.body.message", "* read metadata alone: 8.body.*", "sandbox* read metadata alone: 4"],
   },
   {
-    why: "What cannot be read, or not be answered, and annotations that fields have replaced get no warning that they are old",
-    at: [
-      "a default storage class: 5.headers.warning",
-      "* create from bad bodies: *.headers.warning",
-      "* patch by merge: 8.headers.warning",
-      "sandboxes alpha patch by operations: 9.headers.warning",
-      "* delete on conditions: 9.headers.warning",
-      "endpoints read metadata alone: 8.headers.warning",
-    ],
+    why: "An annotation that a field has replaced gets no warning that it is old; who asks for a format that is not written does",
+    at: ["a default storage class: 5.headers.warning", "endpoints read metadata alone: 8.headers.warning"],
   },
   {
     why: "What is wrong is reported once, where kube-apiserver checks the same rule several times, or rules that follow from it",

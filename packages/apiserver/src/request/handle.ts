@@ -74,14 +74,19 @@ async function route(context: ApiContext, request: ApiRequest): Promise<Reply> {
   const warning = target.version.deprecationWarning;
   const { bodyProblem } = request;
   const answered = bodyProblem === undefined ? routeConverted(call, target) : Promise.reject(bodyProblem);
-  return warning === undefined ? answered : warned(answered, warning);
+  return warning === undefined ? answered : warned(answered, warning, { request, target });
+}
+
+interface Asked {
+  readonly request: ApiRequest;
+  readonly target: Target;
 }
 
 /** Who uses an old version is told so whatever comes of the request, and before anything else. */
-async function warned(answer: Promise<Reply>, warning: string): Promise<Reply> {
+async function warned(answer: Promise<Reply>, warning: string, asked: Asked): Promise<Reply> {
   const reply = await answer.catch((error: unknown) => {
     // What is not there to be used is not old.
-    if (!(error instanceof ApiError) || isNotServed(error)) throw error;
+    if (!(error instanceof ApiError) || isNotServed(error) || isNotSpoken(error, asked)) throw error;
     return failure(error);
   });
   return withWarnings(reply, [warning], "first");
@@ -89,6 +94,10 @@ async function warned(answer: Promise<Reply>, warning: string): Promise<Reply> {
 
 const isNotServed = ({ reason, details }: ApiError): boolean =>
   reason === "MethodNotAllowed" || (reason === "NotFound" && details?.kind === undefined);
+
+/** The format of a patch is looked at before the kind is, but for custom ones. */
+const isNotSpoken = ({ reason }: ApiError, { request, target }: Asked): boolean =>
+  target.definition.typed && reason === "UnsupportedMediaType" && request.method === "PATCH";
 
 /** What a webhook converts may have to be routed again, once it has. */
 async function routeConverted(call: ReplyContext, target: Target): Promise<Reply> {

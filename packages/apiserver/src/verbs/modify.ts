@@ -6,7 +6,7 @@ import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts"
 import { admitShape, checkStored, settle, stamped } from "../resources/admission.ts";
 import type { Strategy } from "../resources/definition.ts";
 import { updatedMetadata } from "../resources/metadata.ts";
-import { toVersion } from "../resources/versions.ts";
+import { toStorage, toVersion } from "../resources/versions.ts";
 import type { Decided, Stored, View } from "../store/store.ts";
 import { type ApiContext, admissionContext } from "./context.ts";
 import type { Written } from "./create.ts";
@@ -53,7 +53,8 @@ export function decideModification(call: ModificationCall): Decided<Written> {
   const unchanged: Decided<Written> = { result: { object: current, warnings, created: false } };
   if (equalJson(shaped, current)) return unchanged;
 
-  const next = withoutIdleTimes(prepare(call, { shaped, current, old: old.object }), old.object);
+  const before = toStorage(definition, old.object);
+  const next = withoutIdleTimes(prepare(call, { shaped, current, old: before }), before);
   checkStored(target, next, old.object);
   modification.refuse?.(next, old.object);
   if (equalJson(next, old.object)) return unchanged;
@@ -125,6 +126,7 @@ interface Change {
   readonly shaped: ApiObject;
   /** The object as it is, in the version of the request. */
   readonly current: ApiObject;
+  /** The same, in the version that is stored. */
   readonly old: ApiObject;
 }
 

@@ -73,8 +73,10 @@ describe("an object that is older than the schema of its kind", () => {
     expect((await watching.next()).object.spec).toEqual(now);
     watching.stop();
     expect((await api.get(`${path}/a`)).metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+    const { body: labelled } = await api.merge(`${path}/a`, { metadata: { labels: { touched: "yes" } } });
+    expect(labelled).toMatchObject({ metadata: { generation: 1 }, spec: now });
     const { body } = await api.merge(`${path}/a`, { spec: { size: 4 } });
-    expect(body.spec).toEqual({ size: 4, edge: "soft" });
+    expect(body).toMatchObject({ metadata: { generation: 2 }, spec: { size: 4, edge: "soft" } });
   });
 
   test("is shown in another version as that version's schema has it", async () => {
