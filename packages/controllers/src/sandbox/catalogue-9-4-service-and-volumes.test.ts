@@ -288,11 +288,17 @@ describe("the Sandbox controller and volume claims", () => {
     await world.settle();
     await deleteSandbox();
     expect(claim()).toBeUndefined();
+    let wasOwned = false;
+    world.server.onChange(({ resource, object }) => {
+      if (resource.plural === "persistentvolumeclaims") wasOwned ||= object.metadata?.ownerReferences !== undefined;
+    });
     await world.create({ spec: { volumeClaimTemplates, ...retain } });
     await world.settle();
     await deleteSandbox();
     expect(claim()).toBeDefined();
     expect(world.pod()).toBeUndefined();
+    // Not for a moment: a Sandbox deleted in it would take the claim along.
+    expect(wasOwned).toBe(false);
   });
 
   test("a retained claim is used again by the next Sandbox of the name", async () => {
