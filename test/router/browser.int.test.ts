@@ -64,6 +64,6 @@ test("a browser takes its WebSockets through the HTTP/2 connection it has", asyn
   await page.goto(`https://${address}/`);
   expect(await page.textContent("#echoed")).toBe("1,70000,3000000");
   const echoes = () =>
-    requests.filter(({ path }) => path === "/echo").map(({ method, status }) => `${method} ${status}`);
+    requests.filter(({ path }) => path === "/echo").map(({ method, status }) => [method, status].join(" "));
   await expect.poll(echoes).toEqual(Array(3).fill("CONNECT 200"));
 });

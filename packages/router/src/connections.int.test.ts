@@ -12,6 +12,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
+import { rawHttp2Server } from "./raw-http2.test.support.ts";
 import type { Router } from "./start-router.ts";
 
 const cluster = new TestCluster();
@@ -338,17 +339,18 @@ describe("HTTP/2", () => {
   });
 
   test.for([
-    ["says twice what may be said once", "ETag: a\r\nETag: b\r\nLocation: a\r\nLocation: b", 200],
+    ["says twice what may be said once", "200 OK\r\nETag: a\r\nETag: b\r\nLocation: a\r\nLocation: b", 200],
     [
       "sends what only HTTP/1.1 knows",
-      "HTTP2-Settings: a\r\nKeep-Alive: timeout=5\r\nTE: x\r\nProxy-Connection: x",
+      "200 OK\r\nHTTP2-Settings: a\r\nKeep-Alive: timeout=5\r\nTE: x\r\nProxy-Connection: x",
       200,
     ],
-    ["gives a header the name of HTTP/2's own", ":status: 200", 502],
+    ["gives a header the name of HTTP/2's own", "200 OK\r\n:status: 200", 502],
+    ["answers with a status that there is none of", "999 Nine\r\nX: y", 502],
   ] as const)("survives a sandbox that %s", async ([, lines, status]) => {
     const odd = createServer((socket) => {
       socket.on("error", () => undefined);
-      socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\n${lines}\r\nContent-Length: 2\r\n\r\nok`));
+      socket.once("data", () => socket.end(`HTTP/1.1 ${lines}\r\nContent-Length: 2\r\n\r\nok`));
     });
     odd.listen({ host: pod.ip, port: 0 });
     await once(odd, "listening");
@@ -356,6 +358,27 @@ describe("HTTP/2", () => {
     const { headers } = await call("/", to);
     odd.close();
     expect(headers[":status"]).toBe(status);
+  });
+
+  const [fine, odd] = [
+    [":status", "200"],
+    ["http2-settings", "x"],
+  ] as const;
+  test.for([
+    ["answers with a status that there is none of", [[[":status", "999"]]]],
+    ["sends what only HTTP/1.1 knows", [[fine, odd]]],
+    ["ends with what only HTTP/1.1 knows", [[fine], [["grpc-status", "0"], odd]]],
+  ] as const)("survives a sandbox that speaks HTTP/2 and %s", async ([, blocks]) => {
+    const server = rawHttp2Server(blocks);
+    server.listen({ host: pod.ip, port: 0 });
+    await once(server, "listening");
+    const to = grpcTo({ "x-sandbox-port": String((server.address() as AddressInfo).port) });
+    const { headers, trailers } = await call("/", to).catch(() => ({ headers: {}, trailers: {} }));
+    server.close();
+    expect([{ ...headers, ...trailers }["http2-settings"], (await ask(router, "/healthz")).status]).toEqual([
+      undefined,
+      200,
+    ]);
   });
 
   test("does not pretend that an answer which was cut off had ended", async () => {

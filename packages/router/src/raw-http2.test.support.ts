@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, createServer, type Server } from "node:net";
 
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const [headersType, resetType, settingsType, goAwayType] = [1, 3, 4, 7];
-const [endHeaders, settingsAck] = [4, 1];
+const [endHeaders, endStream, settingsAck] = [4, 1, 1];
 
 /** Opens a stream with these headers, as they are: no client library looks at them. Gives how it was ended. */
 export async function openRawStream(
@@ -25,6 +25,25 @@ export async function openRawStream(
   } finally {
     socket.destroy();
   }
+}
+
+/** A server that answers the first request on each connection with these header blocks, the last of them ending the stream. */
+export function rawHttp2Server(blocks: readonly (readonly (readonly [string, string])[])[]): Server {
+  return createServer((socket) => {
+    socket.on("error", () => undefined);
+    let bytes: Buffer = Buffer.alloc(0);
+    let isAnswered = false;
+    socket.on("data", (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      if (isAnswered || endIn(bytes.subarray(preface.length)) !== "answered") return;
+      isAnswered = true;
+      const frames = blocks.map((headers, index) => {
+        const flags = endHeaders | (index === blocks.length - 1 ? endStream : 0);
+        return frame(headersType, flags, 1, Buffer.concat(headers.map(([name, value]) => literal(name, value))));
+      });
+      socket.write(Buffer.concat([frame(settingsType, 0, 0), frame(settingsType, settingsAck, 0), ...frames]));
+    });
+  });
 }
 
 /** RFC 7541, 6.2.2: without indexing, a new name, nothing compressed. */

@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { Observer } from "../observe/observer.ts";
 import type { Visit } from "../observe/visit.ts";
@@ -6,8 +5,9 @@ import { RouterError } from "../router-error.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
 import type { GrpcSessions } from "./grpc-sessions.ts";
+import type { Http2Answer } from "./http2-answer.ts";
 import type { Incoming } from "./incoming.ts";
-import { forHttp2 } from "./response-head.ts";
+import { forHttp2, responseHead } from "./response-head.ts";
 
 export interface GrpcProxyOptions {
   readonly door: FrontDoor;
@@ -29,7 +29,7 @@ export class GrpcProxy {
   async serve(guest: Guest, { http2, cancellation }: Incoming, visit: Visit): Promise<void> {
     const { door, sessions, observer } = this.#options;
     if (http2 === undefined) throw new Error("Cannot pass on a gRPC call: it did not come by HTTP/2");
-    const { request, response } = http2;
+    const { request, answer } = http2;
     const { target, connection: session } = await door.connect(guest, visit, {
       cancellation,
       open: (found) => sessions.get(found),
@@ -46,7 +46,7 @@ export class GrpcProxy {
     });
     cancellation.onCancel = () => stream.close(constants.NGHTTP2_CANCEL);
     request.pipe(stream);
-    await relayAnswer(stream, response, {
+    await relayAnswer(stream, answer, {
       cancellation,
       name: guest.route.name,
       onHead: (status) => {
@@ -67,40 +67,50 @@ interface AnswerOptions {
   readonly onBytes: (count: number) => void;
 }
 
-function relayAnswer(stream: ClientHttp2Stream, response: ServerResponse, options: AnswerOptions): Promise<void> {
+/** What a sandbox says must not be able to do more than fail its own call: whatever Node makes of it is caught here. */
+function relayAnswer(stream: ClientHttp2Stream, answer: Http2Answer, options: AnswerOptions): Promise<void> {
   const { cancellation, name, onHead, onBytes } = options;
   return new Promise((resolve, reject) => {
     let trailers: OutgoingHttpHeaders = {};
+    const fail = (cause: unknown): void => {
+      stream.removeAllListeners("data").removeAllListeners("end");
+      stream.close(constants.NGHTTP2_CANCEL);
+      reject(cancellation.reason ?? lost(name, cause));
+    };
     stream.on("response", (headers) => {
-      const status = headers[":status"] ?? 200;
-      onHead(status);
-      response.writeHead(status, answerHeaders(headers));
-      response.flushHeaders();
+      try {
+        const status = headers[":status"] ?? 200;
+        answer.beginWithTrailers({ ...answerHeaders(headers), ":status": status });
+        onHead(status);
+      } catch (error) {
+        fail(error);
+      }
     });
     stream.on("data", (chunk: Buffer) => {
       onBytes(chunk.length);
-      if (response.write(chunk)) return;
-      stream.pause();
-      response.once("drain", () => stream.resume());
+      if (!answer.write(chunk)) stream.pause();
     });
+    answer.onDrain = () => stream.resume();
     stream.on("trailers", (headers: IncomingHttpHeaders) => {
       trailers = answerHeaders(headers);
     });
     stream.on("end", () => {
       if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) return;
-      response.addTrailers(trailers);
-      response.end();
+      answer.endWith(trailers);
       resolve();
     });
-    stream.on("error", (cause) => reject(cancellation.reason ?? lost(name, cause)));
-    stream.on("close", () => reject(cancellation.reason ?? lost(name, new Error(`Stream closed: ${stream.rstCode}`))));
+    stream.on("error", fail);
+    stream.on("close", () => fail(new Error(`Stream closed: ${stream.rstCode}`)));
   });
 }
 
 const lost = (name: string, cause: unknown): RouterError =>
   new RouterError("BadUpstream", `The connection to the backend sandbox was lost: ${name}`, { cause });
 
+/** The headers of a sandbox's answer that go to the caller. */
 function answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  const kept = Object.entries(headers).filter(([name, value]) => !name.startsWith(":") && value !== undefined);
-  return Object.fromEntries(kept);
+  const flat = Object.entries(headers).flatMap(([name, value = []]) =>
+    name.startsWith(":") ? [] : [value].flat().flatMap((one) => [name, one]),
+  );
+  return forHttp2(responseHead(flat));
 }

@@ -1,4 +1,4 @@
-import type { ServerHttp2Stream, ServerStreamResponseOptions } from "node:http2";
+import type { OutgoingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from "node:http2";
 import type { Answer, AnswerHead } from "./answer.ts";
 import { breakOff } from "./line.ts";
 import { forHttp2 } from "./response-head.ts";
@@ -28,6 +28,11 @@ export class Http2Answer implements Answer {
     this.#stream.respond({ ...forHttp2(headers), ":status": status }, noDate);
   }
 
+  /** Begins an answer that `endWith` will end; `headers` are as HTTP/2 has them. */
+  beginWithTrailers(headers: OutgoingHttpHeaders): void {
+    if (!this.#isGone) this.#stream.respond(headers, { ...noDate, waitForTrailers: true });
+  }
+
   write(chunk: Buffer): boolean {
     return this.#isGone || this.#stream.write(chunk);
   }
@@ -38,6 +43,19 @@ export class Http2Answer implements Answer {
   end(): void {
     if (!this.#isGone) this.#stream.end();
     this.#onEnd?.();
+  }
+
+  endWith(trailers: OutgoingHttpHeaders): void {
+    // Node's compatibility layer would send those of its own response, which has none.
+    this.#stream.removeAllListeners("wantTrailers").once("wantTrailers", () => {
+      try {
+        this.#stream.sendTrailers(trailers);
+      } catch {
+        // Without its trailers the answer would look whole.
+        this.destroy();
+      }
+    });
+    this.end();
   }
 
   destroy(): void {

@@ -26,9 +26,8 @@ export function http2Incoming({ request, response, channel, expectsContinue }: H
   let isAnswered = false;
   stream.on("close", () => {
     // A stream that the caller broke off counts as finished as well.
-    if (!isAnswered && !response.writableEnded) cancellation.cancel(new CallerGone());
+    if (!isAnswered) cancellation.cancel(new CallerGone());
   });
-  response.sendDate = false;
   const { method = "", url = "", rawHeaders } = request;
   // HTTP/2 says with the headers whether a body follows.
   const hasBody = !stream.endAfterHeaders;
@@ -36,7 +35,7 @@ export function http2Incoming({ request, response, channel, expectsContinue }: H
   const answer = new Http2Answer(stream, () => {
     isAnswered = true;
   });
-  const http2 = { request, response };
+  const http2 = { request, answer };
   return { method, url, rawHeaders, channel, needsHost: false, body, answer, cancellation, http2 };
 }
 

@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Answer } from "./answer.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { Channel } from "./channel.ts";
+import type { Http2Answer } from "./http2-answer.ts";
 import type { RequestBody } from "./request-body.ts";
 
 /** One request, whatever protocol it came by. */
@@ -18,5 +19,5 @@ export interface Incoming {
   /** Cancelled when the caller hangs up. */
   readonly cancellation: Cancellation;
   /** HTTP/2's own objects: gRPC needs its trailers. */
-  readonly http2?: { readonly request: IncomingMessage; readonly response: ServerResponse };
+  readonly http2?: { readonly request: IncomingMessage; readonly answer: Http2Answer };
 }
