@@ -67,7 +67,18 @@ describe("runtime: Injected", () => {
     await start(init);
     expect(world.pod()?.spec?.volumes?.[0]).toEqual({ name: "agent-sandbox-runtime", emptyDir: {} });
     expect(world.pod()?.spec?.initContainers).toMatchObject([
-      { image: volume.image, command: ["/sandboxd", "install", "/opt/agent-sandbox"] },
+      {
+        image: volume.image,
+        command: ["/sandboxd", "install", "/opt/agent-sandbox"],
+        // What Kubernetes' "restricted" Pod security standard demands of every container.
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: 65532,
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ["ALL"] },
+          seccompProfile: { type: "RuntimeDefault" },
+        },
+      },
     ]);
   });
 

@@ -6,6 +6,9 @@ const tokenVolume = "agent-sandbox-token";
 const runtimePath = "/opt/agent-sandbox";
 const tokenPath = "/run/agent-sandbox";
 
+/** Nobody's: everybody may write to an emptyDir, and it is mounted read-only where it is used. */
+const installerUser = 65532;
+
 /** The key of the token in its Secret. */
 export const tokenKey = "token";
 /** 253, the longest name of a Secret, less `-runtime`. */
@@ -105,10 +108,14 @@ function installer({ image }: InjectedRuntime): Container {
     image,
     command: ["/sandboxd", "install", runtimePath],
     volumeMounts: [{ name: runtimeVolume, mountPath: runtimePath }],
+    // As strict as any namespace may ask for: a Pod is not to be refused for what was added to it.
     securityContext: {
+      runAsUser: installerUser,
+      runAsNonRoot: true,
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
       capabilities: { drop: ["ALL"] },
+      seccompProfile: { type: "RuntimeDefault" },
     },
   };
 }
