@@ -87,7 +87,7 @@ async function goodTraffic(until: number): Promise<{ sent: number; good: number;
 }
 
 /** Every kind of attack, over and over. Gives back all answers that hold what was not the attacker's. */
-async function attack(until: number): Promise<{ turns: number; wrong: string[] }> {
+async function attack(until: number): Promise<{ turns: number; wrong: string[]; answered: Set<string> }> {
   const { host = "", port: at = 0 } = router.address ?? {};
   const otherKey = keyOf("x".repeat(32));
   const claims = { ns: "default", name: "victim", exp: nowSeconds + 3600 };
@@ -108,12 +108,13 @@ async function attack(until: number): Promise<{ turns: number; wrong: string[] }
       tokenFor("attacker"),
     ],
   };
-  const outcome = { turns: 0, wrong: [] as string[] };
+  const outcome = { turns: 0, wrong: [] as string[], answered: new Set<string>() };
   await Promise.all(
     Object.entries(attacks).map(async ([name, run]) => {
       for (let turn = 0; performance.now() < until; turn += 1) {
         const answer = await run(prey, turn);
         outcome.turns += 1;
+        if (answer !== "") outcome.answered.add(name);
         if (/this is (?!attacker)/.test(answer)) outcome.wrong.push(`${name} ${turn}: ${answer}`);
         await sleep(5);
       }
@@ -162,5 +163,7 @@ test("good callers are served beside every attack, and nobody gets another's ans
   expect(good.good / good.sent).toBeGreaterThanOrEqual(0.999);
   // All of it took place.
   expect(attacking.turns).toBeGreaterThan(Object.keys(attacks).length * 2);
+  const answered = ["smuggle", "spoof", "badToken", "path", "oversize", "socket", "http2"];
+  expect(answered.filter((name) => !attacking.answered.has(name))).toEqual([]);
   expect(Math.min(reused.moves, reused.right)).toBeGreaterThan(5);
 });

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { request } from "node:http";
+import { type ClientHttp2Stream, connect as connectHttp2, constants } from "node:http2";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
@@ -21,13 +23,19 @@ export interface Prey {
 /** One attack: all that the router answered to it. */
 type Attack = (prey: Prey, turn: number) => Promise<string>;
 
+/** So much may a busy machine take for an answer to begin, and then for another one that was smuggled in behind it. */
+const [beginMs, moreMs] = [5000, 150];
+
 /** Sends bytes as they are and gathers what comes back until the connection ends or the time is over. */
-async function raw({ host, port }: Prey, bytes: string, waitMs = 150): Promise<string> {
+async function raw({ host, port }: Prey, bytes: string): Promise<string> {
   const socket = connect(port, host);
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", () => undefined);
   socket.write(Buffer.from(bytes, "latin1"));
-  await Promise.race([new Promise((resolve) => socket.on("close", resolve)), sleep(waitMs)]);
+  const closed = new Promise((resolve) => socket.on("close", resolve));
+  const begun = new Promise((resolve) => socket.once("data", resolve));
+  await Promise.race([closed, begun, sleep(beginMs)]);
+  await Promise.race([closed, sleep(moreMs)]);
   socket.destroy();
   return Buffer.concat(chunks).toString("latin1");
 }
@@ -150,6 +158,53 @@ const socket: Attack = async ({ host, port, sandbox, sandboxPort, badTokens }, t
   });
 };
 
+/** By HTTP/2: spoofed names, WebSockets and tunnels with bad tokens, unknown protocols, and streams reset as soon as asked. */
+const http2: Attack = async (prey, turn) => {
+  const { host, port, sandbox, sandboxPort, badTokens, own, ownToken } = prey;
+  const session = connectHttp2(`http://${host}:${port}`).on("error", () => undefined);
+  const victim = { "x-sandbox-id": sandbox, "x-sandbox-port": String(sandboxPort) };
+  const [bad, good] = [badTokens, [ownToken]].map((tokens) => ({ authorization: `Bearer ${pick(tokens, turn)}` }));
+  const upgrade = { ":method": "CONNECT", ":protocol": "websocket", ":path": "/", "sec-websocket-version": "13" };
+  const tunnel = { ":method": "CONNECT", ":authority": `${sandbox}.default.localhost:${sandboxPort}` };
+  const ours = { ...victim, "x-sandbox-id": own, ...good };
+  const asked = [
+    { ":path": "/", ...ours },
+    { ":path": "/", ...victim, ...bad },
+    { ":path": "/", ...victim, ...good },
+    { ":path": "/", ...ours, host: `${sandboxPort}-${sandbox}.default.localhost` },
+    { ":path": "/", ...ours, "x-sandbox-pod-ip": prey.podIp },
+    { ...upgrade, ...victim, ...bad },
+    { ...upgrade, ...victim, ...good },
+    { ...upgrade, ...ours, ":protocol": "connect-udp" },
+    { ...tunnel, ...bad },
+    { ...tunnel, ...good },
+    { ...tunnel, "proxy-authorization": bad?.authorization ?? "", ...good },
+  ];
+  try {
+    await Promise.race([once(session, "remoteSettings"), sleep(beginMs)]);
+    for (let count = 0; count < 100; count += 1) {
+      const quick = session.request({ ":path": "/", ...ours }).on("error", () => undefined);
+      quick.close(constants.NGHTTP2_CANCEL);
+    }
+    const answers = await Promise.all(asked.map((headers) => answerTo(session.request(headers))));
+    return answers.join("\n");
+  } catch {
+    return "";
+  } finally {
+    session.destroy();
+  }
+};
+
+/** What comes on a stream in a while. */
+async function answerTo(stream: ClientHttp2Stream): Promise<string> {
+  const chunks: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", () => undefined);
+  const closed = new Promise((resolve) => stream.on("close", resolve));
+  await Promise.race([closed, new Promise((resolve) => stream.once("response", resolve)), sleep(beginMs)]);
+  await Promise.race([closed, sleep(moreMs)]);
+  return Buffer.concat(chunks).toString("latin1");
+}
+
 /** An upload that is announced as huge and given up. */
 const hangUp: Attack = (prey) =>
   new Promise((resolve) => {
@@ -176,4 +231,5 @@ export const attacks: Readonly<Record<string, Attack>> = {
   slow,
   socket,
   hangUp,
+  http2,
 };
