@@ -140,6 +140,26 @@ export const everydayExchanges: readonly Case[] = [
     ],
   },
   {
+    name: "events by what they are about",
+    steps: [
+      post("/apis/events.k8s.io/v1/namespaces/{{ns}}/events", {
+        apiVersion: "events.k8s.io/v1",
+        kind: "Event",
+        metadata: { name: "e" },
+        regarding: { kind: "Pod", namespace: "{{ns}}", name: "x" },
+        eventTime: "2024-01-01T00:00:00.000000Z",
+        reason: "Seen",
+        action: "Looking",
+        type: "Normal",
+        reportingController: "example.com/watcher",
+        reportingInstance: "one",
+      }),
+      get("/apis/events.k8s.io/v1/namespaces/{{ns}}/events?fieldSelector=regarding.name=x"),
+      get("/apis/events.k8s.io/v1/namespaces/{{ns}}/events?fieldSelector=reportingController=example.com/other"),
+      get(`${namespace}/events?fieldSelector=involvedObject.kind=Pod,reason=Seen`),
+    ],
+  },
+  {
     name: "small questions",
     steps: [
       { method: "HEAD", path: configMaps },

@@ -80,6 +80,17 @@ const builtin: readonly KindUnderTest[] = [
       "bad container name": { spec: { containers: [{ ...container, name: "Not_A_Name" }] } },
       "bad restart policy": { spec: { restartPolicy: "Sometimes" } },
       "bad DNS policy": { spec: { dnsPolicy: "Nearest" } },
+      "no DNS settings": { spec: { dnsPolicy: "None" } },
+      "no name servers": { spec: { dnsPolicy: "None", dnsConfig: { searches: ["example.com"] } } },
+      "bad alias": { spec: { hostAliases: [{ ip: "x", hostnames: ["a"] }] } },
+      "bad readiness gate": { spec: { readinessGates: [{ conditionType: "bad one" }] } },
+      "bad spread": {
+        spec: { topologySpreadConstraints: [{ maxSkew: 0, topologyKey: "", whenUnsatisfiable: "Perhaps" }] },
+      },
+      "another port on the host": {
+        spec: { hostNetwork: true, containers: [{ ...container, ports: [{ containerPort: 80, hostPort: 81 }] }] },
+      },
+      "overhead of its own": { spec: { overhead: { cpu: "1" } } },
       "negative grace": { spec: { terminationGracePeriodSeconds: -1 } },
       "zero deadline": { spec: { activeDeadlineSeconds: 0 } },
       "bad quantity": { spec: { containers: [{ ...container, resources: { limits: { cpu: "much" } } }] } },

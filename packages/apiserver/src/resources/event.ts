@@ -34,14 +34,18 @@ export const eventStrategy: Strategy = {
   validate: eventProblems,
   selectableFields: {
     ...Object.fromEntries(
-      referenceFields.map((field) => [
-        `involvedObject.${field}`,
-        (event: ApiObject) => stringAt(event, "involvedObject", field) ?? "",
-      ]),
+      referenceFields.flatMap((field) => {
+        const read = (event: ApiObject): string => stringAt(event, "involvedObject", field) ?? "";
+        return [
+          [`involvedObject.${field}`, read],
+          [`regarding.${field}`, read],
+        ];
+      }),
     ),
     reason: (event) => stringAt(event, "reason") ?? "",
     type: (event) => stringAt(event, "type") ?? "",
     reportingComponent: (event) => stringAt(event, "reportingComponent") ?? "",
+    reportingController: (event) => stringAt(event, "reportingComponent") ?? "",
     source: (event) => stringAt(event, "source", "component") ?? stringAt(event, "reportingComponent") ?? "",
   },
 };

@@ -31,7 +31,10 @@ function fromAccount(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {
 
 function fromRuntimeClass(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {
   const name = stringAt(spec, "runtimeClassName") ?? "";
-  if (name === "") return {};
+  if (name === "") {
+    if (spec["overhead"] === undefined) return {};
+    throw refused(pod, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead");
+  }
   const runtimeClass = find("runtimeclasses", name);
   if (runtimeClass === undefined) throw refused(pod, `pod rejected: RuntimeClass "${name}" not found`);
   const { overhead, scheduling } = runtimeClass;

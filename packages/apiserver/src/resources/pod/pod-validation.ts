@@ -13,6 +13,7 @@ import {
   restartRuleProblems,
 } from "./container-validation.ts";
 import { securityProblems, tolerationProblems } from "./placement-validation.ts";
+import { surroundingsProblems } from "./surroundings-validation.ts";
 import { volumeProblems } from "./volume-validation.ts";
 
 /** The rules of a Pod that its schema cannot say. Types have been checked against the schema before. */
@@ -34,6 +35,7 @@ const specProblems = onceForShared((spec: JsonObject): readonly FieldError[] => 
     ...oneOf(spec, "dnsPolicy", "spec", ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]),
     ...labelMapProblems(spec["nodeSelector"], "spec.nodeSelector"),
     ...securityProblems(spec["securityContext"], "spec.securityContext"),
+    ...surroundingsProblems(spec),
     ...tolerationProblems(spec),
     ...deadlineProblems(spec["activeDeadlineSeconds"], 1),
     ...["serviceAccountName", "nodeName", "runtimeClassName", "priorityClassName"].flatMap((key) =>
