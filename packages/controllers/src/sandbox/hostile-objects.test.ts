@@ -147,6 +147,24 @@ describe("hostile Sandboxes", () => {
     expect(world.volumeClaim(`data-${name}`)).toBeDefined();
   });
 
+  test("a Pod of another namespace that claims to be the Sandbox's is none of its own", async () => {
+    await world.createRunning();
+    const elsewhere = { namespace: "other", name: "forged" };
+    const theirs = await world.user.create(sandboxes, {
+      ...newSandbox({ spec: { operatingMode: "Suspended" } }),
+      metadata: { name: "theirs", namespace: "other" },
+    });
+    // With an owner that is really there it is not collected.
+    const ownerReferences = [ownedBy(world.sandbox()), { ...ownedBy(theirs), controller: false }];
+    await world.user.create(pods, { ...newPod(), metadata: { ...elsewhere, ownerReferences } });
+    await world.settle();
+    expect(world.condition("Ready")).toMatchObject({ status: "True" });
+    await world.setMode("Suspended");
+    await world.settle();
+    expect(world.condition("Suspended")).toMatchObject({ status: "True" });
+    expect(world.server.read(pods, elsewhere)?.metadata).not.toHaveProperty("deletionTimestamp");
+  });
+
   test.for(["../../etc", "a".repeat(10_000), "UPPER case", "other/namespace"])(
     "a forged note of a Pod's name leads nowhere",
     async (written) => {
