@@ -8,7 +8,7 @@ import { attacks, type Prey } from "../../packages/router/src/hostile-mix.test.s
 import { RouterWorld } from "./router-world.ts";
 import { callSteadily } from "./steady-callers.ts";
 
-const attackMs = 6000;
+const attackMs = 4000;
 const open = new DisposableStack();
 let world: RouterWorld;
 beforeAll(async () => {
