@@ -308,6 +308,24 @@ describe("claims in races", () => {
     expect(transfers()).toBe(1);
   });
 
+  test("of a create whose answer was lost nothing is told before it is known what came of it", async () => {
+    const words: unknown[] = [];
+    world.server.onChange(({ resource, object }) => {
+      const { status } = object as { status?: { conditions?: { reason: string }[] } };
+      if (resource.plural === "sandboxclaims") words.push(status?.conditions?.[0]?.reason);
+    });
+    meddle(
+      ({ verb, resource }) => verb === "create" && resource.plural === "sandboxes",
+      (nth) => (nth === 0 ? { reset: "before" } : undefined),
+    );
+    await world.user.patch(sandboxWarmPools, sandboxAt("pool"), { type: "merge", body: { spec: { replicas: 0 } } });
+    await settled();
+    await world.claim("one");
+    await settled();
+    boundOnce("one");
+    expect(words).not.toContain("SandboxMissing");
+  });
+
   test("a claim deleted while it waits gives back what it was promised", async () => {
     meddle(isTransfer, (nth) => (nth < 4 ? { refuse: { reason: "InternalError" } } : undefined));
     await world.claim("one");
