@@ -74,6 +74,23 @@ describe("the SandboxTemplate controller", () => {
     expect(world.server.read(networkPolicies, policyPlace)).toBeUndefined();
   });
 
+  test("and also when the policy went with it before anybody knew (10.2.8)", async () => {
+    await world.user.create(sandboxTemplates, wanted);
+    const member = memberNamed("a");
+    await world.user.create(sandboxes, {
+      ...member,
+      metadata: { ...member.metadata, ownerReferences: [], uid: "", resourceVersion: "" },
+    });
+    await settled();
+    const { spec } = world.server.read(networkPolicies, policyPlace) ?? {};
+    world.server.watchDelayMs = ({ plural }) => (plural === "sandboxtemplates" ? 2_000 : 0);
+    await world.user.delete(sandboxTemplates, place);
+    await world.user.delete(networkPolicies, policyPlace).catch(() => undefined);
+    await world.clock.advance(60_000);
+    expect(spec).toBeDefined();
+    expect(world.server.read(networkPolicies, policyPlace)?.spec).toEqual(spec);
+  });
+
   test("9.7 #97 leaves a stranger's policy, without trying again and again, and makes its own when that goes", async () => {
     await world.user.create(networkPolicies, { metadata: policyPlace, spec: { podSelector: {} } });
     await world.user.create(sandboxTemplates, wanted);

@@ -18,6 +18,7 @@ import {
   watching,
 } from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
+import { goneIsFine } from "../guard.ts";
 import { PassTrace, type Tracing } from "../pass-trace.ts";
 import { applyDecision } from "./apply.ts";
 import { decide, decideWithoutTemplate } from "./decide.ts";
@@ -68,9 +69,12 @@ export function startTemplateController(options: TemplateControllerOptions): Con
     ...(metrics && { metrics }),
     reconcile: async (key, { client }) => {
       const { name, namespace = "" } = parseKey(key);
-      const template = templates.get(key);
+      const cached = templates.get(key);
+      // A policy that goes may go with its template: made again for one that is gone, it would go again, without end.
+      const isDoubtful = cached !== undefined && lost.has(key);
+      const template = isDoubtful ? await client.get(sandboxTemplates, { namespace, name }).catch(goneIsFine) : cached;
       const policy = policies.get(keyOf({ namespace, name: policyNameOf(name) }));
-      if (template !== undefined) {
+      if (template) {
         lost.delete(key);
         const trace = PassTrace.begin(options.tracing, { object: template, ...span }, () => undefined);
         const told = (error: unknown): never => {
@@ -84,7 +88,8 @@ export function startTemplateController(options: TemplateControllerOptions): Con
         client,
         decideWithoutTemplate({ templateName: name, policy, lost: lost.get(key), sandboxes: left }),
       );
-      lost.delete(key);
+      // Until the cache knows that the template is gone, too, it is doubtful.
+      if (cached === undefined) lost.delete(key);
     },
   });
 }
