@@ -36,7 +36,7 @@ async function idleMemory(pid: number): Promise<number> {
 }
 
 /**
- * Connections that take as much as they can get and give nothing back, until the end of the test: 75 by HTTP/1.1 and 64 streams
+ * Connections that take as much as they can get and give nothing back, until the end of the test: 50 by HTTP/1.1 and 64 streams
  * by HTTP/2. Many more would rather show how much the kernel holds in their sockets, before it slows down everybody's.
  */
 function besiege(at: { host: string; port: number }, headers: Record<string, string>): void {
@@ -47,7 +47,7 @@ function besiege(at: { host: string; port: number }, headers: Record<string, str
     );
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const head = (first: string, ...more: string[]) => `${[first, "Host: x", ...lines, ...more].join("\r\n")}\r\n\r\n`;
-  for (let number = 0; number < 15; number += 1) {
+  for (let number = 0; number < 10; number += 1) {
     // Asks for all there is, and reads nothing.
     keep(connect(at)).pause().write(head("GET /endless HTTP/1.1"));
     // Sends all there is to one that reads nothing.
