@@ -34,6 +34,7 @@ withFolder(program.command("up"))
   .option("--foreground", "stay attached and log to the terminal")
   .option("--listen <address>", "where the API server listens", "127.0.0.1:7643")
   .option("--router-listen <address>", "where the router listens for traffic to sandboxes", "127.0.0.1:7680")
+  .option("--audit-log <file>", "write down who asked the API server for what: a line of JSON for each request")
   .option("--allow-privileged", "let Pods have privileged containers, which are root on this machine in all but name")
   .option("--allow-host-path <folder>", "let Pods mount this folder of the machine; may be repeated", appended)
   .option("--runtime <name=program>", "another OCI runtime, such as Kata's; may be repeated", appended)
@@ -117,7 +118,7 @@ withFolder(program.command("backup"))
   );
 
 withFolder(program.command("restore"))
-  .description("Put a backup in the place of what a stopped box has; volumes and images are not in it")
+  .description("Put a backup in the place of what a box has, which is stopped for it; volumes and images are not in it")
   .argument("<file>")
   .action(async (file, _options, command) =>
     (await import("./commands/restore.ts")).restore(file, command.optsWithGlobals()),

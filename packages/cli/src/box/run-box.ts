@@ -26,7 +26,7 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
   using _bound = inBackground() ? keepBounded(paths.log) : undefined;
   try {
     await using box = await startBox(paths, options, log);
-    recordRunningBox(paths, box);
+    recordRunningBox(paths, { ...box, ...(inBackground() && { words: process.argv.slice(2) }) });
     log.info({ url: box.url, routerUrl: box.routerUrl, dataDir: paths.dataDir }, "box started");
     report({ ready: true, warnings: box.warnings });
     log.info({ signal: await stopped }, "box stopping");
@@ -47,6 +47,8 @@ export interface BoxOptions {
   readonly addresses: BoxAddresses;
   /** What was settled for this start. */
   readonly node: NodeSettings;
+  /** Where every request is written down. Default: nowhere. */
+  readonly auditLog?: string | undefined;
 }
 
 interface Box extends AsyncDisposable {
@@ -56,12 +58,16 @@ interface Box extends AsyncDisposable {
 }
 
 /** Started from the store upwards; stopped in the opposite order. */
-async function startBox(paths: BoxPaths, { addresses, node: settings }: BoxOptions, log: Logger): Promise<Box> {
+async function startBox(paths: BoxPaths, options: BoxOptions, log: Logger): Promise<Box> {
+  const { addresses, node: settings, auditLog } = options;
   await using starting = new AsyncDisposableStack();
   const nodeName = hostname().toLowerCase();
   let node: EmbeddedNode | undefined;
   const podStreams = lateStreams(() => node?.podStreams);
-  const server = starting.use(await createApiServer({ dataDir: paths.dataDir, nodeName, podStreams, logger: log }));
+  const audit = auditLog === undefined ? undefined : { path: auditLog };
+  const server = starting.use(
+    await createApiServer({ dataDir: paths.dataDir, nodeName, podStreams, logger: log, audit }),
+  );
   const nodeClient = clientAs(server, nodeIdentity(nodeName));
   node = starting.use(
     await createNode({

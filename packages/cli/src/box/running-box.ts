@@ -8,15 +8,19 @@ export interface RunningBox {
   readonly url: string;
   readonly routerUrl: string;
   readonly startedAt: string;
+  /** What a box in the background was started with; absent when somebody stays attached to it. */
+  readonly words?: readonly string[];
 }
 
-export function recordRunningBox(paths: BoxPaths, { url, routerUrl }: Pick<RunningBox, "url" | "routerUrl">): void {
+export function recordRunningBox(paths: BoxPaths, box: Pick<RunningBox, "url" | "routerUrl" | "words">): void {
+  const { url, routerUrl, words } = box;
   const record: RunningBox = {
     pid: process.pid,
     processStart: processStartOf(process.pid) ?? "",
     url,
     routerUrl,
     startedAt: new Date().toISOString(),
+    ...(words !== undefined && { words }),
   };
   const temporary = `${paths.record}.${process.pid}`;
   writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 });

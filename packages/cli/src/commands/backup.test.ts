@@ -27,25 +27,45 @@ async function namesIn(dataDir: string): Promise<string[]> {
   return (body as { items: { metadata: { name: string } }[] }).items.map(({ metadata }) => metadata.name);
 }
 
-test("a box is backed up while it runs, and restored once it does not", async () => {
+test("a box is backed up and restored while it runs, and started again as it was", async () => {
   const dataDir = join(root, "data");
   const file = join(root, "backup");
   const paths = boxPaths(dataDir);
   const server = await createApiServer({ dataDir });
   const listening = await server.listen();
   listening.writeKubeconfig(paths.kubeconfig);
-  recordRunningBox(paths, { url: listening.url, routerUrl: "" });
+  const record = { url: listening.url, routerUrl: "" };
+  recordRunningBox(paths, record);
   await server.transport.send({ method: "POST", path: configMaps, body: configMap("early") });
   await backup(file, { dataDir });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await server.transport.send({ method: "POST", path: configMaps, body: configMap("late") });
-  await expect(restore(file, { dataDir })).rejects.toThrow(/the box runs .*; stop it with "agent-sandbox down" first/);
+  await expect(restore(file, { dataDir })).rejects.toThrow(/the box runs in the foreground .*; end it first/);
   forgetRunningBox(paths);
   await expect(restore(file, { dataDir })).rejects.toThrow(/it is in use by process/);
-  await server.close();
-  expect(await namesIn(dataDir)).toEqual(["early", "late"]);
-  await restore(file, { dataDir });
-  expect(await namesIn(dataDir)).toEqual(["early"]);
+
+  const started: unknown[] = [];
+  const box = {
+    stop: async () => {
+      forgetRunningBox(paths);
+      await server.close();
+    },
+    start: async (_paths: unknown, words: readonly string[]) => started.push([words, await namesIn(dataDir)]),
+  };
+  const words = ["up", "--foreground", "--listen", "127.0.0.1:1"];
+  recordRunningBox(paths, { ...record, words });
+  await restore(file, { dataDir }, box);
+  expect(started).toEqual([[words, ["early"]]]);
+});
+
+test("a box that ran runs again as it was when there is nothing to restore", async () => {
+  const dataDir = join(root, "data");
+  await (await createApiServer({ dataDir })).close();
+  recordRunningBox(boxPaths(dataDir), { url: "", routerUrl: "", words: ["up"] });
+  const seen: string[] = [];
+  const box = { stop: async () => void seen.push("stop"), start: async () => void seen.push("start") };
+  await expect(restore(join(root, "none"), { dataDir }, box)).rejects.toThrow(/no such file/);
+  expect(seen).toEqual(["stop", "start"]);
 });
 
 test("a stopped box is backed up and restored elsewhere", async () => {

@@ -1,22 +1,45 @@
 import { resolve } from "node:path";
 import { restoreFolder } from "@agent-sandbox/apiserver";
-import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
-import { findRunningBox } from "../box/running-box.ts";
+import { startInBackground, stopBox } from "../box/background.ts";
+import { type BoxPaths, boxPaths, dataDirFrom } from "../box/box-paths.ts";
+import { findRunningBox, type RunningBox } from "../box/running-box.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { CommandError } from "../command-error.ts";
 
-/** Puts a backup in the place of what a box that does not run has. */
-export async function restore(file: string, options: GlobalOptions): Promise<void> {
+/** Long enough for every pass under way to end by itself. */
+const patienceMs = 30_000;
+
+export interface BoxSwitch {
+  stop(paths: BoxPaths, box: RunningBox): Promise<void>;
+  start(paths: BoxPaths, words: readonly string[]): Promise<unknown>;
+}
+
+const ownSwitch: BoxSwitch = { stop: (paths, box) => stopBox(paths, box, patienceMs), start: startInBackground };
+
+/** Puts a backup in the place of what a box has. One that runs is stopped for it, and started again whatever comes of it. */
+export async function restore(file: string, options: GlobalOptions, box: BoxSwitch = ownSwitch): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
-  const box = findRunningBox(paths);
-  if (box !== undefined) {
+  const running = findRunningBox(paths);
+  if (running === undefined) return restoreInto(paths, file);
+  const { pid, words } = running;
+  if (words === undefined) {
     throw new CommandError(
-      `Cannot restore "${paths.dataDir}": the box runs (process ${box.pid}); stop it with "agent-sandbox down" first`,
+      `Cannot restore "${paths.dataDir}": the box runs in the foreground (process ${pid}); end it first`,
     );
   }
+  await box.stop(paths, running);
   try {
-    const { objects, revision } = await restoreFolder(paths.dataDir, resolve(file));
-    console.log(`Restored ${objects} objects into ${paths.dataDir}; its revisions go on from ${revision}`);
+    await restoreInto(paths, file);
+  } finally {
+    await box.start(paths, words);
+    console.log("The box runs again");
+  }
+}
+
+async function restoreInto({ dataDir }: BoxPaths, file: string): Promise<void> {
+  try {
+    const { objects, revision } = await restoreFolder(dataDir, resolve(file));
+    console.log(`Restored ${objects} objects into ${dataDir}; its revisions go on from ${revision}`);
   } catch (error) {
     throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
   }

@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
 import { readSettings } from "@agent-sandbox/node";
 import { type StartedBox, startInBackground } from "../box/background.ts";
 import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
@@ -11,6 +12,7 @@ export interface UpOptions extends GlobalOptions, NodeFlags {
   readonly foreground?: boolean;
   readonly listen: string;
   readonly routerListen: string;
+  readonly auditLog?: string;
 }
 
 export async function up(options: UpOptions): Promise<void> {
@@ -20,6 +22,8 @@ export async function up(options: UpOptions): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
   const addresses = { api: parseListen(options.listen), router: parseListen(options.routerListen) };
   const node = settingsOf(options);
+  // The box in the background has another working folder.
+  const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
   // A slip in it is told now, and not by a box that is half started.
   await readSettings(paths.dataDir);
   const running = findRunningBox(paths);
@@ -30,12 +34,13 @@ export async function up(options: UpOptions): Promise<void> {
   mkdirSync(paths.dataDir, { recursive: true, mode: 0o700 });
   if (options.foreground === true) {
     const { runBox } = await import("../box/run-box.ts");
-    await runBox(paths, { addresses, node });
+    await runBox(paths, { addresses, node, auditLog });
     return;
   }
   console.log("Starting the box…");
   const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
-  const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen, ...wordsOf(options)];
+  const audit = auditLog === undefined ? [] : ["--audit-log", auditLog];
+  const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen, ...audit, ...wordsOf(options)];
   const box = await startInBackground(paths, words);
   describe(box, paths.kubeconfig, paths.log);
 }
