@@ -51,7 +51,7 @@ export interface ApiServerOptions {
   readonly logger?: Logger | undefined;
   /** Default: the system's time. */
   readonly clock?: Clock | undefined;
-  /** How much of the past watches can start from. Default: 8192 changes of each resource, five minutes. */
+  /** How much of the past watches can start from. Default: 8192 changes of each resource, 64 MiB, five minutes. */
   readonly history?: HistoryBounds | undefined;
   /** How often quiet watches get a bookmark. Default: one minute, as kube-apiserver sends them. */
   readonly bookmarkMs?: number | undefined;

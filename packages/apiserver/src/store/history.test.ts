@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { History } from "./history.ts";
-import type { Change } from "./store.ts";
+import type { Change, Stored } from "./store.ts";
 
 const change = (revision: number, atMs = 0): Change => ({
   revision,
@@ -29,6 +29,21 @@ describe("History", () => {
     expect(history.position(2)).toBe(2);
     expect(history.read(position, 2)).toEqual({ changes: [change(4), change(5)], next: position + 2 });
     expect(history.read(1, 2)).toBeUndefined();
+  });
+
+  test("forgets by size, and counts only what it still has", () => {
+    const history = new History(0);
+    const stored = { json: "x".repeat(40) } as Stored;
+    const large = (revision: number): Change => ({ ...change(revision), stored });
+    const byLength = { ...bounds, maxLength: 100 };
+    for (const revision of [1, 2]) history.append(large(revision));
+    expect(history.overfull(byLength)).toBe(false);
+    history.append(large(3));
+    expect(history.overfull(byLength)).toBe(true);
+    expect(history.trim(byLength, 0).map(({ revision }) => revision)).toEqual([1]);
+    expect(history.overfull(byLength)).toBe(false);
+    expect(history.trim(byLength, 0)).toEqual([]);
+    expect(history.after(1)?.map(({ revision }) => revision)).toEqual([2, 3]);
   });
 
   test("forgets by age", () => {

@@ -4,10 +4,19 @@ export interface HistoryBounds {
   /** Changes kept for each resource. */
   readonly maxChanges: number;
   readonly maxAgeMs: number;
+  /** Of the JSON of those changes, in characters. Default: 64 MiB. */
+  readonly maxLength?: number;
 }
 
-/** As long as etcd keeps revisions under kube-apiserver; the count caps what a storm of writes can hold in memory. */
+/** As long as etcd keeps revisions under kube-apiserver; the rest caps what a storm of writes can hold in memory. */
 export const defaultHistoryBounds: HistoryBounds = { maxChanges: 8192, maxAgeMs: 5 * 60_000 };
+
+const defaultMaxLength = 64 * 1024 * 1024;
+
+/** A slack of an eighth keeps the cost per change constant. */
+const withSlack = (bound: number): number => bound + (bound >>> 3);
+
+const lengthOf = ({ stored }: Change): number => stored?.json.length ?? 0;
 
 /**
  * The recent changes of one resource. Readers keep a position, a running number that stays valid while older changes
@@ -15,6 +24,7 @@ export const defaultHistoryBounds: HistoryBounds = { maxChanges: 8192, maxAgeMs:
  */
 export class History {
   #changes: Change[] = [];
+  #length = 0;
   #dropped = 0;
   #floor: number;
 
@@ -29,6 +39,7 @@ export class History {
 
   append(change: Change): void {
     this.#changes.push(change);
+    this.#length += lengthOf(change);
   }
 
   /** The position after every change up to `revision`. */
@@ -48,15 +59,22 @@ export class History {
     return revision < this.#floor ? undefined : this.#changes.slice(this.#firstAfter(revision));
   }
 
-  /** Whether it is time to trim. A slack of an eighth keeps the cost per change constant. */
-  overfull(bounds: HistoryBounds): boolean {
-    return this.#changes.length > bounds.maxChanges + (bounds.maxChanges >>> 3);
+  /** Whether it is time to trim. */
+  overfull({ maxChanges, maxLength = defaultMaxLength }: HistoryBounds): boolean {
+    return this.#changes.length > withSlack(maxChanges) || this.#length > withSlack(maxLength);
   }
 
   /** Drops what the bounds no longer allow and returns it. */
   trim(bounds: HistoryBounds, nowMs: number): readonly Change[] {
-    let count = Math.max(0, this.#changes.length - bounds.maxChanges);
-    while ((this.#changes[count]?.atMs ?? Number.POSITIVE_INFINITY) < nowMs - bounds.maxAgeMs) count += 1;
+    const { maxChanges, maxAgeMs, maxLength = defaultMaxLength } = bounds;
+    const mayStay = (change: Change, at: number): boolean =>
+      this.#changes.length - at <= maxChanges && this.#length <= maxLength && change.atMs >= nowMs - maxAgeMs;
+    let count = 0;
+    for (const change of this.#changes) {
+      if (mayStay(change, count)) break;
+      this.#length -= lengthOf(change);
+      count += 1;
+    }
     if (count === 0) return [];
     const removed = this.#changes.slice(0, count);
     this.#changes = this.#changes.slice(count);

@@ -18,7 +18,7 @@ export interface LogStoreOptions {
   readonly state: Replayed;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: 8192 changes of each resource, five minutes. */
+  /** Default: 8192 changes of each resource, 64 MiB, five minutes. */
   readonly history?: HistoryBounds;
   /** Makes a packed copy of what is kept; absent when nothing is. */
   readonly backUp?: () => Promise<Readable>;
