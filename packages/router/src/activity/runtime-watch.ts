@@ -3,7 +3,6 @@ import type { Index, Logger, Scheduler } from "@agent-sandbox/kube";
 import { objectKey } from "@agent-sandbox/kube";
 import type { Directory } from "../cluster/directory.ts";
 import type { RuntimeTokens } from "../proxy/runtime-tokens.ts";
-import { runtimeTokenHeader } from "../proxy/runtime-tokens.ts";
 import type { UpstreamPool } from "../proxy/upstream-pool.ts";
 import type { Route } from "../route/route.ts";
 import type { Gate } from "../wake/gate.ts";
@@ -85,9 +84,8 @@ export class RuntimeWatch implements Disposable {
     if (target === undefined) return;
     this.#asking.add(uid);
     try {
-      const token = await runtimeTokens.of(sandbox);
+      const headers = await runtimeTokens.headersFor(sandbox);
       const connection = pool.take(target) ?? (await pool.open(target));
-      const headers = token === undefined ? [] : [runtimeTokenHeader, token];
       if (await askRuntime(connection, route.target, headers)) activity.touch(sandbox);
     } catch (error) {
       log.debug({ sandbox: objectKey(sandbox), err: error }, "runtime not asked");

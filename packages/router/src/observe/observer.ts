@@ -49,7 +49,9 @@ export class Observer {
     const carried = Object.fromEntries(pairs(headers).filter(([name]) => traceHeaders.has(name)));
     const parent = propagation.extract(context.active(), carried);
     const attributes = { "http.method": visit.method, "http.target": visit.path, "sandbox.namespace": visit.namespace };
-    const span = tracer.startSpan(`HTTP ${visit.method}`, { kind: SpanKind.SERVER, attributes }, parent);
+    // What is sent a second time is still one visit.
+    const known = this.#spans.get(visit);
+    const span = known ?? tracer.startSpan(`HTTP ${visit.method}`, { kind: SpanKind.SERVER, attributes }, parent);
     if (visit.sandbox !== undefined) span.setAttribute("sandbox.id", visit.sandbox);
     this.#spans.set(visit, span);
     const injected: Record<string, string> = {};

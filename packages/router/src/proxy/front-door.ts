@@ -15,9 +15,10 @@ import { parsePort, type Route, routeErrors } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
 import { readAheadBytes } from "../wake/waiting-room.ts";
 import type { LimitedUse } from "./limits.ts";
+import { Misdirected, misdirectedStatus } from "./misdirected.ts";
 import type { Pathfinder, Reached, ReachOptions } from "./pathfinder.ts";
 import { type RequestHead, readHead } from "./request-head.ts";
-import { isRuntimePort, needsRuntimeToken, type RuntimeTokens, runtimeTokenHeader } from "./runtime-tokens.ts";
+import { isRuntimePort, needsRuntimeToken, type RuntimeTokens } from "./runtime-tokens.ts";
 
 /** A request before anything is known about it. */
 export interface Knock {
@@ -183,7 +184,9 @@ export class FrontDoor {
   /** The headers for the sandbox: the caller's own, and what the router knows for certain. */
   headersFor(reading: Reading, target: Target, requestId: string): string[] | Promise<string[]> {
     const { head, host, knock, proxyAuthorization } = reading;
-    const headers = head.pass;
+    const isForRuntime = needsRuntimeToken(target.sandbox, target.port);
+    // What goes to a runtime may have to be sent a second time.
+    const headers = isForRuntime ? [...head.pass] : head.pass;
     headers.push("x-forwarded-for", knock.peer, "x-forwarded-proto", knock.isSecure ? "https" : "http");
     if (host !== undefined) headers.push("x-forwarded-host", host);
     // To a runtime it says that the caller may come back for the result: only the caller can promise that.
@@ -191,15 +194,19 @@ export class FrontDoor {
     // Who gives the router a credential of its own means the other one for the sandbox.
     const isKept = (head.ownAuthorization ?? proxyAuthorization) !== undefined || head.forwardAuthorization;
     if (isKept && head.authorization !== undefined) headers.push("authorization", head.authorization);
-    if (!needsRuntimeToken(target.sandbox, target.port)) return headers;
-    return this.#options.runtimeTokens
-      .of(target.sandbox)
-      .then((token) => (token === undefined ? headers : [...headers, runtimeTokenHeader, token]));
+    if (!isForRuntime) return headers;
+    return this.#options.runtimeTokens.headersFor(target.sandbox).then((own) => [...headers, ...own]);
   }
 
-  /** The runtime inside did not take the router's token. */
-  tokenRefused(target: Target): void {
-    if (needsRuntimeToken(target.sandbox, target.port)) this.#options.runtimeTokens.forget(target.sandbox);
+  /**
+   * Looks at an answer before the caller hears of it: the runtime inside may not have taken the router's token. Throws
+   * `Misdirected` when it is another sandbox's.
+   */
+  answered(target: Target, status: number): void {
+    if (status !== 401 && status !== misdirectedStatus) return;
+    if (!needsRuntimeToken(target.sandbox, target.port)) return;
+    if (status === misdirectedStatus) throw new Misdirected(target);
+    this.#options.runtimeTokens.forget(target.sandbox);
   }
 }
 

@@ -1,13 +1,15 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { Observer } from "../observe/observer.ts";
 import type { Visit } from "../observe/visit.ts";
-import { RouterError } from "../router-error.ts";
+import { asRouterError, RouterError } from "../router-error.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
 import type { GrpcSessions } from "./grpc-sessions.ts";
 import type { Http2Answer } from "./http2-answer.ts";
 import type { Incoming } from "./incoming.ts";
+import { isMisdirectedCall, Misdirected, misdirectedStatus } from "./misdirected.ts";
 import { forHttp2, responseHead } from "./response-head.ts";
+import { grpcTrailers } from "./send-error.ts";
 
 export interface GrpcProxyOptions {
   readonly door: FrontDoor;
@@ -46,12 +48,25 @@ export class GrpcProxy {
     });
     cancellation.onCancel = () => stream.close(constants.NGHTTP2_CANCEL);
     request.pipe(stream);
+    const look = (status: number): void => {
+      try {
+        door.answered(target, status);
+      } catch (error) {
+        // The next call makes a new connection, and asks whose it is.
+        session.close();
+        visit.reason = "Unreachable";
+        throw error;
+      }
+    };
     await relayAnswer(stream, answer, {
       cancellation,
       name: guest.route.name,
       onHead: (status) => {
+        look(status);
         visit.status = status;
-        if (status === 401) door.tokenRefused(target);
+      },
+      onTrailers: (trailers) => {
+        if (isMisdirectedCall(trailers)) look(misdirectedStatus);
       },
       onBytes: (count) => {
         visit.bytesOut += count;
@@ -63,25 +78,30 @@ export class GrpcProxy {
 interface AnswerOptions {
   readonly cancellation: Cancellation;
   readonly name: string;
+  /** May throw what is to be told instead of the answer. */
   readonly onHead: (status: number) => void;
+  /** May throw as well. */
+  readonly onTrailers: (trailers: IncomingHttpHeaders) => void;
   readonly onBytes: (count: number) => void;
 }
 
 /** What a sandbox says must not be able to do more than fail its own call: whatever Node makes of it is caught here. */
 function relayAnswer(stream: ClientHttp2Stream, answer: Http2Answer, options: AnswerOptions): Promise<void> {
-  const { cancellation, name, onHead, onBytes } = options;
+  const { cancellation, name, onHead, onTrailers, onBytes } = options;
   return new Promise((resolve, reject) => {
     let trailers: OutgoingHttpHeaders = {};
     const fail = (cause: unknown): void => {
       stream.removeAllListeners("data").removeAllListeners("end");
       stream.close(constants.NGHTTP2_CANCEL);
-      reject(cancellation.reason ?? lost(name, cause));
+      reject(cancellation.reason ?? (cause instanceof Misdirected ? cause : lost(name, cause)));
     };
     stream.on("response", (headers) => {
       try {
         const status = headers[":status"] ?? 200;
-        answer.beginWithTrailers({ ...answerHeaders(headers), ":status": status });
         onHead(status);
+        // An answer without a body has its trailers in its head.
+        onTrailers(headers);
+        answer.beginWithTrailers({ ...answerHeaders(headers), ":status": status });
       } catch (error) {
         fail(error);
       }
@@ -92,7 +112,12 @@ function relayAnswer(stream: ClientHttp2Stream, answer: Http2Answer, options: An
     });
     answer.onDrain = () => stream.resume();
     stream.on("trailers", (headers: IncomingHttpHeaders) => {
-      trailers = answerHeaders(headers);
+      try {
+        onTrailers(headers);
+        trailers = answerHeaders(headers);
+      } catch (error) {
+        trailers = grpcTrailers(asRouterError(error));
+      }
     });
     stream.on("end", () => {
       if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) return;

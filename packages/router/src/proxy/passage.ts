@@ -6,6 +6,7 @@ import type { Visit } from "../observe/visit.ts";
 import { RouterError } from "../router-error.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
 import type { Incoming } from "./incoming.ts";
+import { Misdirected } from "./misdirected.ts";
 import { Relay, type RelayWatcher } from "./relay.ts";
 import { requestTimeoutMs, timedOut } from "./request-timeout.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
@@ -40,6 +41,7 @@ export class Passage implements Timed, RelayWatcher {
   #target: Target | undefined;
   #connection: UpstreamConnection | undefined;
   #use: Disposable | undefined;
+  #isRepeated = false;
   #isDone = false;
 
   constructor(
@@ -75,8 +77,8 @@ export class Passage implements Timed, RelayWatcher {
   }
 
   onHead(status: number): void {
+    if (this.#target !== undefined) this.#options.door.answered(this.#target, status);
     this.#visit.status = status;
-    if (status === 401 && this.#target !== undefined) this.#options.door.tokenRefused(this.#target);
   }
 
   onBytes(count: number): void {
@@ -89,7 +91,7 @@ export class Passage implements Timed, RelayWatcher {
   }
 
   onDone(error: unknown): void {
-    if (this.#isDone) return;
+    if (this.#isDone || this.#repeats(error)) return;
     this.#isDone = true;
     this.#options.deadlines.forget(this);
     this.#use?.[Symbol.dispose]();
@@ -98,10 +100,23 @@ export class Passage implements Timed, RelayWatcher {
     this.#onEnd(this.#incoming, this.#visit, error);
   }
 
+  /** A runtime that is another's has done nothing: what has no body is sent once more, to where the sandbox is now. */
+  #repeats(error: unknown): boolean {
+    if (!(error instanceof Misdirected)) return false;
+    this.#options.pool.discard(error.target);
+    if (this.#isRepeated || this.#incoming.body !== undefined) return false;
+    this.#isRepeated = true;
+    this.#use?.[Symbol.dispose]();
+    this.#use = undefined;
+    void this.#wait();
+    return true;
+  }
+
   async #wait(): Promise<void> {
     const { door, pool } = this.#options;
     const { cancellation } = this.#incoming;
-    const open = (target: Target) => pool.take(target) ?? pool.open(target, cancellation.signal);
+    const free = (target: Target) => (this.#isRepeated ? undefined : pool.take(target));
+    const open = (target: Target) => free(target) ?? pool.open(target, cancellation.signal);
     try {
       const { target, connection } = await door.connect(this.#guest, this.#visit, { cancellation, open });
       this.#reached(target, connection);

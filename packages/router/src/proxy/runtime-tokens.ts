@@ -16,8 +16,9 @@ export function isRuntimePort(port: number): boolean {
   return runtimePorts.has(port);
 }
 
-/** What the injected runtime asks for; only the router sets it. */
-export const runtimeTokenHeader = "x-sandbox-token";
+/** What the injected runtime looks at; only the router sets them. */
+const tokenHeader = "x-sandbox-token";
+const uidHeader = "x-sandbox-uid";
 
 const mostTokens = 10_000;
 const keptMs = 300_000;
@@ -39,8 +40,20 @@ export class RuntimeTokens {
     this.#known = new BoundedCache(mostTokens);
   }
 
+  /** What shows the runtime that the router may, and whom it means: a runtime that is another's then refuses. */
+  async headersFor(sandbox: Sandbox): Promise<string[]> {
+    const token = await this.#of(sandbox);
+    const { uid = "" } = sandbox.metadata;
+    return token === undefined ? [uidHeader, uid] : [uidHeader, uid, tokenHeader, token];
+  }
+
+  /** The runtime refused the token: it may have a new one. */
+  forget(sandbox: Sandbox): void {
+    this.#known.delete(sandbox.metadata.uid ?? "");
+  }
+
   /** Undefined when the Sandbox has no such Secret. Throws when it cannot be read. */
-  async of(sandbox: Sandbox): Promise<string | undefined> {
+  async #of(sandbox: Sandbox): Promise<string | undefined> {
     const uid = sandbox.metadata.uid ?? "";
     const known = this.#known.get(uid, this.#options.now());
     if (known !== undefined) return known;
@@ -49,11 +62,6 @@ export class RuntimeTokens {
     const token = await asking;
     if (token !== undefined) this.#known.set(uid, token, this.#options.now() + keptMs);
     return token;
-  }
-
-  /** The runtime refused the token: it may have a new one. */
-  forget(sandbox: Sandbox): void {
-    this.#known.delete(sandbox.metadata.uid ?? "");
   }
 
   async #read(sandbox: Sandbox): Promise<string | undefined> {

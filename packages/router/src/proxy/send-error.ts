@@ -16,9 +16,13 @@ export function sendError(answer: Answer, error: RouterError, requestId: string)
 export function sendGrpcError(answer: Answer, error: RouterError, requestId: string): void {
   if (answer.hasBegun) return answer.destroy();
   const headers = [reasonHeader, error.reason, "x-request-id", requestId, "content-type", "application/grpc"];
-  const status = ["grpc-status", String(grpcStatusOf(error.reason)), "grpc-message", encodeURIComponent(error.message)];
+  const status = Object.entries(grpcTrailers(error)).flat();
   answer.begin({ status: 200, headers: [...headers, ...status], body: "none" });
   answer.end();
+}
+
+export function grpcTrailers({ reason, message }: RouterError): Record<string, string> {
+  return { "grpc-status": String(grpcStatusOf(reason)), "grpc-message": encodeURIComponent(message) };
 }
 
 /** An error as bytes, for a connection that has no response object (yet, or any more). */

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Target } from "../cluster/target.ts";
 import type { ResponseHeadText } from "../http1/parse-head.ts";
 import type { UpstreamConnection } from "../http1/upstream-connection.ts";
 import type { Observer } from "../observe/observer.ts";
@@ -8,6 +9,7 @@ import { asRouterError, RouterError } from "../router-error.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
 import { EarlyBytes } from "./early-bytes.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
+import { Misdirected } from "./misdirected.ts";
 import { Relay } from "./relay.ts";
 import { requestTimeoutMs, timedOut } from "./request-timeout.ts";
 import { sendError } from "./send-error.ts";
@@ -29,6 +31,14 @@ interface Caller {
   readonly early: EarlyBytes;
   readonly visit: Visit;
   readonly cancellation: Cancellation;
+}
+
+/** What a request to change protocols is made with. */
+interface Asking {
+  readonly target: Target;
+  readonly connection: UpstreamConnection;
+  readonly headers: string[];
+  readonly onAnswer: () => void;
 }
 
 /** The sandbox's end, once it has agreed. */
@@ -72,26 +82,38 @@ export class UpgradeProxy {
   }
 
   async #pass(guest: Guest, caller: Caller): Promise<void> {
-    const { door, pool, observer, timeoutMs } = this.#options;
-    const { visit, cancellation } = caller;
-    const limitMs = requestTimeoutMs(guest.reading.head.timeout, timeoutMs);
+    const { cancellation } = caller;
+    const limitMs = requestTimeoutMs(guest.reading.head.timeout, this.#options.timeoutMs);
     const timer = setTimeout(() => cancellation.cancel(timedOut(guest.route.name)), limitMs);
+    const onAnswer = (): void => clearTimeout(timer);
     try {
-      const { target, connection } = await door.connect(guest, visit, {
-        cancellation,
-        open: (found) => pool.open(found, cancellation.signal),
-      });
-      using _use = door.using(target);
-      try {
-        const headers = observer.trace(visit, await door.headersFor(guest.reading, target, visit.requestId));
-        const onAnswer = (): void => clearTimeout(timer);
-        const agreed = await this.#ask(guest, caller, { connection, headers, onAnswer });
-        if (agreed !== undefined) await this.#join(caller, agreed, target.podUid);
-      } finally {
-        connection.destroy();
-      }
+      await this.#send(guest, caller, onAnswer);
+    } catch (error) {
+      if (!(error instanceof Misdirected)) throw error;
+      // A runtime that is another's has done nothing, and what the caller said meanwhile is still here.
+      await this.#send(guest, caller, onAnswer);
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  async #send(guest: Guest, caller: Caller, onAnswer: () => void): Promise<void> {
+    const { door, pool, observer } = this.#options;
+    const { visit, cancellation } = caller;
+    const { target, connection } = await door.connect(guest, visit, {
+      cancellation,
+      open: (found) => pool.open(found, cancellation.signal),
+    });
+    using _use = door.using(target);
+    try {
+      const headers = observer.trace(visit, await door.headersFor(guest.reading, target, visit.requestId));
+      const agreed = await this.#ask(guest, caller, { target, connection, headers, onAnswer });
+      if (agreed !== undefined) await this.#join(caller, agreed, target.podUid);
+    } catch (error) {
+      if (error instanceof Misdirected) pool.discard(target);
+      throw error;
+    } finally {
+      connection.destroy();
     }
   }
 
@@ -99,7 +121,7 @@ export class UpgradeProxy {
   #ask(
     { route }: Guest,
     { visit, cancellation, takeover }: Caller,
-    { connection, headers, onAnswer }: { connection: UpstreamConnection; headers: string[]; onAnswer: () => void },
+    { target, connection, headers, onAnswer }: Asking,
   ): Promise<Agreed | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Agreed | undefined>();
     const onUpgrade = (head: ResponseHeadText, socket: Socket): void => {
@@ -111,6 +133,7 @@ export class UpgradeProxy {
       { answer: takeover.answer, cancellation, name: route.name, onUpgrade },
       {
         onHead: (status) => {
+          this.#options.door.answered(target, status);
           refuseSuccess(takeover, status);
           visit.status = status;
         },

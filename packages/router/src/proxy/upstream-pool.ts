@@ -69,6 +69,11 @@ export class UpstreamPool implements Disposable {
     return connection;
   }
 
+  /** Connections that lie idle may lead to another: the next request makes a new one, and asks whose it is. */
+  discard(target: Target): void {
+    for (let free = this.take(target); free !== undefined; free = this.take(target)) free.destroy();
+  }
+
   /** The pod is gone: nothing that was said to it will be answered. */
   drop(podUid: string): void {
     for (const { connection } of this.#byPod.get(podUid) ?? []) connection.destroy();
