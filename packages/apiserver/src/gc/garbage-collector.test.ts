@@ -43,6 +43,23 @@ describe("garbage collection", () => {
     expect((await api.get(`${configMaps}/grandchild`)).metadata).not.toHaveProperty("ownerReferences");
   });
 
+  test("deletes what somebody else is changing all the while", async () => {
+    await using api = await TestApi.start();
+    const owner = await api.create(configMaps, configMap("owner"));
+    const names = Array.from({ length: 20 }, (_, at) => `child-${at}`);
+    await Promise.all(names.map((name) => api.create(pods, pod(name, ownedBy(owner)))));
+    const changeWhileThere = async (name: string): Promise<number> => {
+      for (let at = 0; at < 1000; at += 1) {
+        const { status } = await api.merge(`${pods}/${name}`, { metadata: { labels: { at: String(at) } } });
+        if (status !== 200) return status;
+      }
+      return 200;
+    };
+    const changing = Promise.all(names.map(changeWhileThere));
+    await api.send("DELETE", `${configMaps}/owner`);
+    expect(new Set(await changing)).toEqual(new Set([404]));
+  });
+
   test("goes by UID: an owner that was made again is another one", async () => {
     await using api = await TestApi.start();
     const owner = await api.create(configMaps, configMap("owner"));

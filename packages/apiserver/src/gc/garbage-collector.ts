@@ -68,22 +68,26 @@ export class GarbageCollector {
   }
 
   #notice(changes: readonly ResourceChange[]): void {
-    for (const { resource, change } of changes) this.#ownership.apply(resource, change);
+    const gone: ApiObject[] = [];
     for (const { resource, change } of changes) {
       const { stored, previous, key } = change;
-      if (stored !== undefined) {
-        if (isInteresting(stored.object)) this.#work.add(idText({ resource, key }));
-        continue;
+      if (stored === undefined) {
+        const { object } = previous ?? {};
+        this.#ownership.remove(object?.metadata.uid ?? "");
+        if (object !== undefined) gone.push(object);
+      } else if (this.#ownership.add(resource, stored.object) && isInteresting(stored.object)) {
+        this.#work.add(idText({ resource, key }));
       }
-      const { uid = "" } = previous?.object.metadata ?? {};
-      for (const dependent of this.#ownership.dependents(uid)) this.#work.add(idText(dependent));
-      this.#lookAtOwners(previous?.object);
+    }
+    for (const object of gone) {
+      for (const dependent of this.#ownership.dependents(object.metadata.uid ?? "")) this.#work.add(idText(dependent));
+      this.#lookAtOwners(object);
     }
   }
 
   /** An owner may be waiting for the object that has just gone. */
-  #lookAtOwners(object: ApiObject | undefined): void {
-    for (const uid of object === undefined ? [] : ownersOf(object)) {
+  #lookAtOwners(object: ApiObject): void {
+    for (const uid of ownersOf(object)) {
       const owner = this.#ownership.find(uid);
       if (owner !== undefined) this.#work.add(idText(owner));
     }
@@ -98,8 +102,9 @@ export class GarbageCollector {
     try {
       await (object.metadata.deletionTimestamp === undefined ? this.#judge(id, object) : this.#finish(id, object));
     } catch (error) {
-      // Somebody changed or deleted it meanwhile: that change brings it here again.
       if (!(error instanceof ApiError) || (error.reason !== "NotFound" && error.reason !== "Conflict")) throw error;
+      // Somebody changed it meanwhile: it is judged again as it is now.
+      if (error.reason === "Conflict") this.#work.add(idText(id));
     }
   }
 

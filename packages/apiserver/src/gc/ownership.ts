@@ -1,5 +1,4 @@
 import { type ApiObject, storeKey } from "../api-object.ts";
-import type { Change } from "../store/store.ts";
 
 /** Names one stored object among all resources. */
 export interface ObjectId {
@@ -14,24 +13,36 @@ export function parseId(text: string): ObjectId {
   return { resource: text.slice(0, end), key: text.slice(end + 1) };
 }
 
+interface Known extends ObjectId {
+  readonly owners: readonly string[];
+  /** All that can make a difference to who is collected. */
+  readonly fate: string;
+}
+
 /** Who exists, and who says they belong to whom: by UID, because names come back and UIDs do not. */
 export class Ownership {
-  readonly #objects = new Map<string, ObjectId>();
+  readonly #objects = new Map<string, Known>();
   readonly #dependents = new Map<string, Set<string>>();
 
-  add(resource: string, object: ApiObject): void {
+  /** Whether it is news. Most changes of an object leave alone whom it belongs to and whether it is to go. */
+  add(resource: string, object: ApiObject): boolean {
     const { namespace, name = "", uid = "" } = object.metadata;
-    const id = { resource, key: storeKey(namespace, name) };
-    this.#objects.set(uid, id);
-    for (const owner of ownersOf(object)) {
-      const known = this.#dependents.get(owner) ?? new Set();
-      this.#dependents.set(owner, known.add(idText(id)));
+    const fate = fateOf(object);
+    const before = this.#objects.get(uid);
+    if (before?.fate === fate) return false;
+    if (before !== undefined) this.#remove(uid, before);
+    const known = { resource, key: storeKey(namespace, name), owners: ownersOf(object), fate };
+    this.#objects.set(uid, known);
+    for (const owner of known.owners) {
+      const dependents = this.#dependents.get(owner) ?? new Set();
+      this.#dependents.set(owner, dependents.add(idText(known)));
     }
+    return true;
   }
 
-  apply(resource: string, { stored, previous }: Change): void {
-    if (previous !== undefined) this.#remove(resource, previous.object);
-    if (stored !== undefined) this.add(resource, stored.object);
+  remove(uid: string): void {
+    const known = this.#objects.get(uid);
+    if (known !== undefined) this.#remove(uid, known);
   }
 
   find(uid: string): ObjectId | undefined {
@@ -42,18 +53,26 @@ export class Ownership {
     return [...(this.#dependents.get(uid) ?? [])].map(parseId);
   }
 
-  #remove(resource: string, object: ApiObject): void {
-    const { namespace, name = "", uid = "" } = object.metadata;
+  #remove(uid: string, known: Known): void {
     this.#objects.delete(uid);
-    const id = idText({ resource, key: storeKey(namespace, name) });
-    for (const owner of ownersOf(object)) {
-      const known = this.#dependents.get(owner);
-      known?.delete(id);
-      if (known?.size === 0) this.#dependents.delete(owner);
+    const id = idText(known);
+    for (const owner of known.owners) {
+      const dependents = this.#dependents.get(owner);
+      dependents?.delete(id);
+      if (dependents?.size === 0) this.#dependents.delete(owner);
     }
   }
 }
 
 export function ownersOf({ metadata }: ApiObject): string[] {
   return (metadata.ownerReferences ?? []).map(({ uid }) => uid);
+}
+
+const noFate = "";
+
+function fateOf(object: ApiObject): string {
+  const { ownerReferences = [], deletionTimestamp, finalizers = [] } = object.metadata;
+  if (ownerReferences.length === 0 && deletionTimestamp === undefined && finalizers.length === 0) return noFate;
+  const owners = ownerReferences.map(({ uid, blockOwnerDeletion }) => `${uid} ${blockOwnerDeletion === true}`);
+  return [deletionTimestamp ?? "", ...owners, "", ...finalizers].join("\n");
 }
