@@ -14,7 +14,6 @@ import {
 } from "@agent-sandbox/controllers";
 import { createClient, type Informer, Informers, type RunnerMetrics, type Transport } from "@agent-sandbox/kube";
 import { networkPolicies } from "../packages/controllers/src/template/network-policies.ts";
-import { startPodFaker } from "../test/controllers/pod-faker.ts";
 import type { Server } from "./api-task.ts";
 import { connect } from "./controllers-connect.ts";
 import type { Arm, Happened, Write } from "./controllers-process.ts";
@@ -108,21 +107,12 @@ async function holdObjects(transport: Transport): Promise<unknown> {
   return caches.map((cache) => new Map(cache.list().map((object) => [object.metadata?.name ?? "", object])));
 }
 
-/** In the place of the box's node, which is in the same process. */
-function startPods(transport: Transport): void {
-  const client = createClient(transport);
-  owned.use(startPodFaker({ client, informers: owned.use(new Informers({ client })) }));
-}
-
 /** Serves over HTTPS too, for users; the controllers are beside it as in the box, or elsewhere. */
 async function startServer(dataDir: string, hasControllers: boolean): Promise<Server> {
   const server = owned.use(await createApiServer({ dataDir }));
   const { url, authority, token } = await server.listen();
   const account = accountIdentity({ namespace: "agent-sandbox-system", name: "agent-sandbox-controller" });
-  if (hasControllers) {
-    startPods(server.transport);
-    owned.use(await runControllers(server.transportAs(account), {}));
-  }
+  if (hasControllers) owned.use(await runControllers(server.transportAs(account), {}));
   return { url, authority, token };
 }
 

@@ -21,18 +21,18 @@ export interface ReadyClaim {
   readonly ms: number;
 }
 
-/** Those who use the API and, where nobody else does it, make Pods Ready as soon as they exist. */
+/** Those who use the API, and Pods that are Ready as soon as they exist. */
 export class Users implements AsyncDisposable {
   readonly #client: Client;
   readonly #owned = new AsyncDisposableStack();
   readonly #pools: Informer<SandboxWarmPool>;
   readonly #waiting = new Map<string, (claim: SandboxClaim) => void>();
 
-  private constructor(server: Server, hasPods: boolean) {
+  private constructor(server: Server) {
     this.#client = this.#owned.adopt(createClient(connect(server)), (client) => client.close());
     const informers = this.#owned.use(new Informers({ client: this.#client }));
     this.#pools = informers.get(sandboxWarmPools);
-    if (!hasPods) this.#owned.use(startPodFaker({ client: this.#client, informers }));
+    this.#owned.use(startPodFaker({ client: this.#client, informers }));
     const claims = informers.get(sandboxClaims);
     this.#owned.use(
       claims.subscribe(({ deltas }) => {
@@ -41,9 +41,8 @@ export class Users implements AsyncDisposable {
     );
   }
 
-  /** `hasPods`: whether the server is one that makes Pods Ready itself. */
-  static async open(server: Server, { hasPods = false }: { readonly hasPods?: boolean } = {}): Promise<Users> {
-    const users = new Users(server, hasPods);
+  static async open(server: Server): Promise<Users> {
+    const users = new Users(server);
     await users.#pools.synced;
     return users;
   }

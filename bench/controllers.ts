@@ -1,13 +1,12 @@
 /**
  * The four controllers on two API servers, each arranged as it is used:
  *
- * - embedded: API server, controllers and what makes Pods Ready, in the place of the node, in one process, as in the box.
- *   For memory and restarts, which cannot be told apart within one process, the controllers are in a process of their own
- *   and reach it over HTTPS.
+ * - embedded: API server and controllers in one process, as in the box. For memory and restarts, which cannot be told apart
+ *   within one process, the controllers are in a process of their own and reach it over HTTPS.
  * - real, with the suffix `_real`: kube-apiserver and etcd, and the controllers in a process of their own, as in a cluster.
  *
- * Both write to a disk. Users are in this process, over HTTPS, and so is what makes Pods Ready on the real server, as a
- * kubelet is. Pods are Ready as soon as they exist: no node is measured.
+ * Both write to a disk. Users are in this process, over HTTPS, and so is what makes Pods Ready as soon as they exist: no node
+ * is measured.
  *
  * - `warm_sequential_writes`, `warm_total_writes`: of one claim that takes a Ready member, up to Ready and in all.
  * - `refill_writes`: for one member in the place of one that was taken; `cold_writes`: of one claim whose pool is empty.
@@ -195,8 +194,8 @@ function gather(): { readonly figures: Record<string, number>; readonly add: (me
   return { figures, add };
 }
 
-async function measureSpeed(server: Server, controllers: ControllersProcess, hasPods = false): Promise<Figures> {
-  await using users = await Users.open(server, { hasPods });
+async function measureSpeed(server: Server, controllers: ControllersProcess): Promise<Figures> {
+  await using users = await Users.open(server);
   const { figures, add } = gather();
   add(await countWrites(users, controllers));
   for (const count of [100, 300]) add(await measureBurst(users, controllers, count));
@@ -218,7 +217,7 @@ async function measureEmbedded(dataDir: string): Promise<Figures> {
   let speed: Figures;
   {
     await using box = await ControllersProcess.start({ run: "box", dataDir: join(dataDir, "box") });
-    speed = await measureSpeed(served(box), box, true);
+    speed = await measureSpeed(served(box), box);
   }
   await using server = await ControllersProcess.start({ run: "server", dataDir: join(dataDir, "server") });
   return { ...speed, ...(await measureState(served(server))) };
@@ -250,7 +249,7 @@ try {
   const ours = only === "real" ? {} : await measureEmbedded(folder);
   const figures: Figures = { ...ours, ...(only === "embedded" ? {} : await measureReal()) };
   const rows = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(4))]);
-  console.log("Embedded: API server, controllers and Pods in one process, as in the box. Real: each in its own.\n");
+  console.log("Embedded: API server and controllers in one process, as in the box. Real: each in its own.\n");
   console.log(formatTable(["figure", "value"], rows));
   // A part of a run, or one at a smaller scale, is no result.
   if (scale === 1 && only === undefined) console.log(`\n${writeResults("controllers", figures)}`);
