@@ -15,21 +15,18 @@ export interface Usage {
 }
 
 export async function bundleServer(folder: string): Promise<string> {
-  const store = join(import.meta.dirname, "../packages/apiserver/src/store");
+  const outfile = join(folder, "api-server.mjs");
   await build({
-    entryPoints: [join(import.meta.dirname, "api-server.ts"), join(store, "journal-thread.ts")],
-    entryNames: "[name]",
-    outExtension: { ".js": ".mjs" },
-    outdir: folder,
+    entryPoints: [join(import.meta.dirname, "api-server.ts")],
+    outfile,
     bundle: true,
-    splitting: true,
     format: "esm",
     platform: "node",
     conditions: ["source"],
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "error",
   });
-  return join(folder, "api-server.mjs");
+  return outfile;
 }
 
 export class EmbeddedServer implements AsyncDisposable {

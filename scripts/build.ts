@@ -11,11 +11,7 @@ const root = `${import.meta.dirname}/..`;
 
 const { metafile } = await build({
   absWorkingDir: root,
-  // A thread starts from a file of its own, which it finds beside the part that starts it.
-  entryPoints: {
-    main: "packages/cli/src/main.ts",
-    "journal-thread": "packages/apiserver/src/store/journal-thread.ts",
-  },
+  entryPoints: { main: "packages/cli/src/main.ts" },
   outdir: "dist/lib",
   bundle: true,
   splitting: true,

@@ -12,8 +12,6 @@ const store = openStore(folder, {
   clock: systemClock,
   logger: silentLogger,
   history: { maxChanges: 200, maxAgeMs: 60_000 },
-  // Some are killed before the journal has moved, some while it does, most later.
-  moveAfterMs: 20 * Math.random(),
 });
 
 async function write(writer: number): Promise<never> {

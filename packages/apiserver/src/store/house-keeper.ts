@@ -19,12 +19,10 @@ export interface HouseKeeperOptions {
 /** Keeps the histories within their bounds, and the journal to what they and the current objects need. */
 export class HouseKeeper {
   readonly #options: HouseKeeperOptions;
-  /** Rows that nothing needs any more. They stay here until they are deleted, all together: an older row without the newer one
-   * that replaced it would come back to life at the next start. */
+  /** Rows that nothing needs any more. They stay here until they are deleted: an older row without the newer one that
+   * replaced it would come back to life at the next start. */
   #garbage: number[] = [];
   #floors = new Map<string, number>();
-  #isCompacting = false;
-  #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
   #tidiedAtMs = 0;
 
@@ -36,21 +34,20 @@ export class HouseKeeper {
   afterCommit(): void {
     const { histories, bounds, clock, journal } = this.#options;
     for (const history of histories.values()) {
-      if (history.overfull(bounds)) return void this.compact();
+      if (history.overfull(bounds)) return this.#attempt(() => this.compact());
     }
-    if (journal.overdue) void this.#attempt(() => journal.tidy());
+    if (journal.overdue) this.#attempt(() => journal.tidy());
     const overdue = clock.now() - this.#tidiedAtMs > maxUntidyMs;
     if (this.#timer !== undefined && !overdue) this.#timer.refresh();
-    this.#timer ??= setTimeout(() => void this.#tidy(), idleMs).unref();
+    this.#timer ??= setTimeout(() => this.#tidy(), idleMs).unref();
   }
 
   stop(): void {
-    this.#isStopped = true;
     clearTimeout(this.#timer);
   }
 
   /** Drops what is too old or too much from the histories, and what only they needed from the journal. */
-  async compact(): Promise<void> {
+  compact(): void {
     const { histories, bounds, clock, journal } = this.#options;
     const nowMs = clock.now();
     for (const [resource, history] of histories) {
@@ -61,31 +58,26 @@ export class HouseKeeper {
         if (stored === undefined) this.#garbage.push(revision);
       }
     }
-    if (this.#floors.size === 0 || this.#isCompacting) return;
-    const [revisions, floors] = [this.#garbage, this.#floors];
-    [this.#garbage, this.#floors, this.#isCompacting] = [[], new Map(), true];
-    if (!(await this.#attempt(() => journal.compact({ revisions, floors })))) {
-      this.#garbage = [...revisions, ...this.#garbage];
-      this.#floors = new Map([...floors, ...this.#floors]);
-    }
-    this.#isCompacting = false;
+    if (this.#floors.size === 0) return;
+    journal.compact({ revisions: this.#garbage, floors: this.#floors });
+    this.#garbage = [];
+    this.#floors = new Map();
   }
 
-  async #tidy(): Promise<void> {
+  #tidy(): void {
     this.#timer = undefined;
     this.#tidiedAtMs = this.#options.clock.now();
-    await this.compact();
-    await this.#attempt(() => this.#options.journal.tidy());
+    this.#attempt(() => {
+      this.compact();
+      this.#options.journal.tidy();
+    });
   }
 
-  /** Whether it worked. */
-  async #attempt(work: () => Promise<void>): Promise<boolean> {
+  #attempt(work: () => void): void {
     try {
-      await work();
-      return true;
+      work();
     } catch (error) {
-      if (!this.#isStopped) this.#options.logger.warn({ err: error }, "store could not be tidied");
-      return false;
+      this.#options.logger.warn({ err: error }, "store could not be tidied");
     }
   }
 }

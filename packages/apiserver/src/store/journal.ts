@@ -22,24 +22,21 @@ export interface LoadedJournal {
 
 /** Where the store keeps its revisions. */
 export interface Journal {
-  /**
-   * Saves all or nothing; settles when they would survive the loss of the process and of power. Saved in the order of the
-   * calls: once one has failed, those that were called before its failure was told fail too.
-   */
-  append(rows: readonly JournalRow[]): Promise<void>;
-  compact(compaction: Compaction): Promise<void>;
+  /** Saves all or nothing; returns when they would survive the loss of the process and of power. */
+  append(rows: readonly JournalRow[]): void;
+  compact(compaction: Compaction): void;
   /** Whether `tidy` can no longer wait for a quiet moment. */
   readonly overdue: boolean;
   /** House-keeping that would be in a writer's way. */
-  tidy(): Promise<void>;
-  close(): Promise<void>;
+  tidy(): void;
+  close(): void;
 }
 
 /** Keeps nothing: a store over it lives as long as the process. */
 export const memoryJournal: Journal = {
-  append: () => Promise.resolve(),
-  compact: () => Promise.resolve(),
+  append: () => undefined,
+  compact: () => undefined,
   overdue: false,
-  tidy: () => Promise.resolve(),
-  close: () => Promise.resolve(),
+  tidy: () => undefined,
+  close: () => undefined,
 };

@@ -11,33 +11,17 @@ class FakeJournal implements Journal {
   broken = false;
   uncompactable = false;
   readonly overdue = false;
-  /** Each append waits for one of these, if there is any. */
-  gates: Promise<void>[] = [];
 
-  #last = Promise.resolve();
-
-  append(rows: readonly JournalRow[]): Promise<void> {
-    const [gate, broken] = [this.gates.shift(), this.broken];
-    const saved = this.#save(rows, Promise.all([this.#last, gate]), broken);
-    this.#last = saved.catch(() => undefined);
-    return saved;
+  append(rows: readonly JournalRow[]): void {
+    if (this.broken) throw new Error("disk full");
+    this.batches.push([...rows]);
   }
-
-  async #save(rows: readonly JournalRow[], turn: Promise<unknown>, broken: boolean): Promise<void> {
-    await turn;
-    if (broken) throw new Error("disk full");
-    if (rows.length > 0) this.batches.push([...rows]);
-  }
-  async compact(compaction: Compaction): Promise<void> {
+  compact(compaction: Compaction): void {
     if (this.uncompactable) throw new Error("disk full");
     this.compactions.push(compaction);
   }
-  tidy(): Promise<void> {
-    return Promise.resolve();
-  }
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
+  tidy(): void {}
+  close(): void {}
 }
 
 function open(journal: FakeJournal, maxChanges = 100): Store {
@@ -61,8 +45,6 @@ const create = (store: Store, key: string, value = ""): Promise<number> =>
 const remove = (store: Store, key: string): Promise<number> =>
   store.write((_view, revision) => ({ write: { resource: "things", key, object: undefined }, result: revision }));
 
-const turn = (): Promise<void> => new Promise((next) => void setImmediate(() => setImmediate(next)));
-
 describe("LogStore", () => {
   test("saves writes that come together in one transaction, with a revision each", async () => {
     const journal = new FakeJournal();
@@ -81,58 +63,6 @@ describe("LogStore", () => {
     expect(store.revision).toBe(0);
     expect(await seen).toBe("1");
     expect(store.get("things", "a")?.revision).toBe(await first);
-  });
-
-  test("hands writes over while earlier ones are being saved, and shows them when they are", async () => {
-    const journal = new FakeJournal();
-    const store = open(journal);
-    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    journal.gates = [first.promise, second.promise];
-    const earlier = create(store, "a");
-    await turn();
-    const later = create(store, "b");
-    const seen = store.write((view) => ({ result: ["a", "b"].map((key) => view.get("things", key)?.revision) }));
-    await turn();
-    expect(journal.gates).toEqual([]);
-    first.resolve();
-    expect(await earlier).toBe(1);
-    expect({ shown: store.revision, missing: store.get("things", "b") }).toEqual({ shown: 1, missing: undefined });
-    second.resolve();
-    expect([await later, await seen, store.revision]).toEqual([2, [1, 2], 2]);
-  });
-
-  test("fails what was handed over on top of a write that could not be saved", async () => {
-    const journal = new FakeJournal();
-    const store = open(journal);
-    const gate = Promise.withResolvers<void>();
-    // A journal fails the second too; until it has said so, the store must not take it for saved.
-    journal.gates = [gate.promise, gate.promise];
-    const writes = [create(store, "a")];
-    await turn();
-    writes.push(create(store, "a", "again"));
-    await turn();
-    gate.reject(new Error("disk full"));
-    const settled = await Promise.allSettled(writes);
-    expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    expect(store.get("things", "a")).toBeUndefined();
-    expect(await create(store, "a")).toBe(3);
-    expect(store.revision).toBe(3);
-  });
-
-  test("closes when all that was handed over is saved", async () => {
-    const journal = new FakeJournal();
-    const store = open(journal);
-    const gate = Promise.withResolvers<void>();
-    journal.gates = [gate.promise];
-    const write = create(store, "a");
-    await turn();
-    let isClosed = false;
-    const closed = store.close().then(() => (isClosed = true));
-    await turn();
-    expect(isClosed).toBe(false);
-    gate.resolve();
-    expect(await write).toBe(1);
-    await closed;
   });
 
   test("fails everything that rested on a write that could not be saved, and goes on", async () => {

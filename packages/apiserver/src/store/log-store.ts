@@ -30,6 +30,9 @@ export interface LogStoreOptions {
 const maxObjectBytes = 1.5 * 1024 * 1024;
 /** Writes waiting for a commit. In-process callers could otherwise queue without end within one turn of the loop. */
 const maxQueued = 20_000;
+/** Rows of one transaction: bounds how long a commit keeps the process from anything else. */
+const maxBatch = 1000;
+
 interface Queued {
   readonly entry: (ResourceChange & { readonly row: JournalRow }) | undefined;
   readonly done: () => void;
@@ -54,13 +57,10 @@ export class LogStore implements Store {
   /** The newest decision on each key that is not saved yet. */
   readonly #staged = new Map<string, Change>();
   #queue: Queued[] = [];
-  /** Handed to the journal, oldest first, and not known to be saved. */
-  readonly #inFlight = new Set<readonly Queued[]>();
-  #waiting = 0;
   #flush: NodeJS.Immediate | undefined;
   #revision: number;
   #nextRevision: number;
-  #closed: Promise<void> | undefined;
+  #closed = false;
 
   constructor(options: LogStoreOptions) {
     this.#journal = options.journal;
@@ -75,7 +75,7 @@ export class LogStore implements Store {
     this.#nextRevision = this.#revision + 1;
     const bounds = options.history ?? defaultHistoryBounds;
     this.#houseKeeper = new HouseKeeper({ ...options, bounds, histories: this.#histories });
-    void this.#houseKeeper.compact();
+    this.#houseKeeper.compact();
   }
 
   get revision(): number {
@@ -121,8 +121,8 @@ export class LogStore implements Store {
   }
 
   async write<T>(decide: (view: View, revision: number) => Decided<T>): Promise<T> {
-    if (this.#closed !== undefined) throw new ApiError("ServiceUnavailable", "the server is shutting down");
-    if (this.#waiting >= maxQueued) {
+    if (this.#closed) throw new ApiError("ServiceUnavailable", "the server is shutting down");
+    if (this.#queue.length >= maxQueued) {
       throw new ApiError("TooManyRequests", "too many writes are waiting to be saved", {
         details: { retryAfterSeconds: 1 },
       });
@@ -140,33 +140,29 @@ export class LogStore implements Store {
     return result;
   }
 
-  /** An answer, or a refusal, that rests on a write not saved yet must not be given before that write is safe. */
+  /** An answer, or a refusal, that rests on a write still in the queue must not be given before that write is safe. */
   async #safe(entry: Queued["entry"]): Promise<void> {
-    if (entry === undefined && this.#waiting === 0) return;
+    if (entry === undefined && this.#queue.length === 0) return;
     await new Promise<void>((done, failed) => {
-      this.#waiting += 1;
       this.#queue.push({ entry, done, failed });
-      this.#flush ??= setImmediate(() => void this.#commitQueued());
+      this.#flush ??= setImmediate(() => this.#commitQueued());
     });
   }
 
   async backUp(): Promise<Readable> {
-    if (this.#closed !== undefined) throw new ApiError("ServiceUnavailable", "the server is shutting down");
+    if (this.#closed) throw new ApiError("ServiceUnavailable", "the server is shutting down");
     if (this.#backUp === undefined) throw new ApiError("BadRequest", "the server keeps nothing that outlives it");
     return this.#backUp();
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  async #close(): Promise<void> {
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
     this.#houseKeeper.stop();
     clearImmediate(this.#flush);
-    await this.#commitQueued();
+    while (this.#queue.length > 0) this.#commitQueued();
     this.#listeners.clear();
-    await this.#journal.close();
+    this.#journal.close();
     this.#onClosed?.();
   }
 
@@ -191,32 +187,26 @@ export class LogStore implements Store {
     };
   }
 
-  /** Later ones are handed over while earlier ones are being saved; they are seen and acknowledged in their order. */
-  async #commitQueued(): Promise<void> {
+  #commitQueued(): void {
     this.#flush = undefined;
-    const batch = this.#queue;
-    this.#queue = [];
-    this.#inFlight.add(batch);
-    const entries = batch.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+    const batch = this.#queue.splice(0, maxBatch);
     try {
-      await this.#journal.append(entries.map(({ row }) => row));
+      const rows = batch.flatMap(({ entry }) => (entry === undefined ? [] : [entry.row]));
+      if (rows.length > 0) this.#journal.append(rows);
     } catch (error) {
-      if (this.#inFlight.has(batch)) this.#failAll(error);
+      this.#failAll(batch, error);
       return;
     }
-    this.#inFlight.delete(batch);
-    this.#waiting -= batch.length;
-    this.#publish(entries);
+    this.#publish(batch.flatMap(({ entry }) => (entry === undefined ? [] : [entry])));
     for (const { done } of batch) done();
-    if (this.#closed === undefined) this.#houseKeeper.afterCommit();
+    if (this.#closed) return;
+    if (this.#queue.length > 0) this.#flush = setImmediate(() => this.#commitQueued());
+    this.#houseKeeper.afterCommit();
   }
 
   /** Later writes were decided on what is now not to be: they fail with the first. */
-  #failAll(cause: unknown): void {
-    const failed = [...this.#inFlight, this.#queue].flat();
-    this.#inFlight.clear();
-    this.#queue = [];
-    this.#waiting = 0;
+  #failAll(batch: readonly Queued[], cause: unknown): void {
+    const failed = [...batch, ...this.#queue.splice(0)];
     this.#staged.clear();
     const why = cause instanceof Error ? cause.message : String(cause);
     this.#logger.error({ err: cause, writes: failed.length }, "writes could not be saved");

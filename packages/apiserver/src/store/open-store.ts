@@ -9,18 +9,15 @@ import { lockFolder } from "./folder-lock.ts";
 import type { HistoryBounds } from "./history.ts";
 import { memoryJournal } from "./journal.ts";
 import { LogStore } from "./log-store.ts";
-import { MovingJournal } from "./moving-journal.ts";
 import { readJournal } from "./read-journal.ts";
 import { replay } from "./replay.ts";
-
+import { SqliteJournal } from "./sqlite-journal.ts";
 import type { Store } from "./store.ts";
 
 export interface OpenStoreOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly history?: HistoryBounds;
-  /** When the commits get a thread of their own. Default: once a server can be expected to be ready. */
-  readonly moveAfterMs?: number;
 }
 
 export function openMemoryStore(options: OpenStoreOptions): Store {
@@ -37,7 +34,7 @@ export function openStore(folder: string, options: OpenStoreOptions): Store {
   try {
     const path = join(folder, "store.db");
     const state = readJournal(path, replay);
-    const journal = new MovingJournal({ path, ...options });
+    const journal = new SqliteJournal(path);
     const backUp = oneAtATime(() => packedCopy(journal, folder));
     return new LogStore({ ...options, state, journal, backUp, onClosed: () => lock.release() });
   } catch (error) {
@@ -46,7 +43,7 @@ export function openStore(folder: string, options: OpenStoreOptions): Store {
   }
 }
 
-async function packedCopy(journal: MovingJournal, folder: string): Promise<Readable> {
+async function packedCopy(journal: SqliteJournal, folder: string): Promise<Readable> {
   const path = join(folder, "backup.tmp");
   await journal.backUp(folder, path);
   return packCopy(path);

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { copyStore } from "./backup-file.ts";
-import type { Compaction, JournalRow } from "./journal.ts";
+import type { Compaction, Journal, JournalRow } from "./journal.ts";
 import { storeFormat } from "./read-journal.ts";
 
 /**
@@ -26,8 +26,8 @@ const createSchema = `
   CREATE TABLE floors (resource TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** A journal in one SQLite file, which `readJournal` has accepted. Whoever calls it waits for the disk. */
-export class SqliteJournal {
+/** A journal in one SQLite file, which `readJournal` has accepted. */
+export class SqliteJournal implements Journal {
   readonly #database: DatabaseSync;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
@@ -56,7 +56,6 @@ export class SqliteJournal {
     );
   }
 
-  /** Saves all or nothing. */
   append(rows: readonly JournalRow[]): void {
     this.#transaction(() => {
       for (const { revision, resource, key, previous, atMs, object } of rows) {
@@ -66,7 +65,6 @@ export class SqliteJournal {
     });
   }
 
-  /** Whether `tidy` can no longer wait for a quiet moment. */
   get overdue(): boolean {
     return this.#logBytes > maxLogBytes;
   }
