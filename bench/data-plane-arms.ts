@@ -31,10 +31,17 @@ export interface ArmsOptions {
 
 const secret = "k".repeat(32);
 
+const routerScript = "data-plane-router.ts";
+
 async function start(script: string, ...args: string[]): Promise<Arm> {
-  const execArgv = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--expose-gc"];
-  const stdio = ["ignore", "pipe", "inherit", "ipc"] as const;
-  const child = fork(join(import.meta.dirname, script), args, { execArgv, stdio: [...stdio] });
+  const isRouter = script === routerScript;
+  const flags = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--expose-gc"];
+  const child = fork(join(import.meta.dirname, script), args, {
+    // The memory flags are the launcher's.
+    execArgv: isRouter ? [...flags, "--max-semi-space-size=4"] : flags,
+    env: isRouter ? { ...process.env, MALLOC_ARENA_MAX: "1" } : process.env,
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
   if (!child.stdout) throw new Error(`Cannot start ${script}: it has no output`);
   for await (const line of createInterface({ input: child.stdout })) {
     return { child, ...(JSON.parse(line) as { host: string; port: number }) };
@@ -54,7 +61,7 @@ export async function startArms({ sleepers }: ArmsOptions): Promise<Arms> {
   const spawner = owned(await start("data-plane-spawn.ts"));
   const daemon = starting.use(await startDaemon());
   const routerOptions = { podIp: backend.host, secret, sleepers, daemonIp: daemon.host, daemonToken: daemon.token };
-  const startRouter = (): Promise<Arm> => start("data-plane-router.ts", JSON.stringify(routerOptions));
+  const startRouter = (): Promise<Arm> => start(routerScript, JSON.stringify(routerOptions));
   const router = owned(await startRouter());
   const key = signingKey(secret);
   if ("error" in key) throw new Error(key.error);

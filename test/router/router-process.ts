@@ -6,6 +6,9 @@ interface Started {
   readonly probesAddress: { readonly port: number };
 }
 
+/** As the launcher has it for the router. */
+const memory = { NODE_OPTIONS: "--max-semi-space-size=4", MALLOC_ARENA_MAX: "1" };
+
 /** `agent-sandbox router` as a process of its own, on ports that were free unless the flags say others. */
 export class RouterProcess extends CliProcess {
   readonly started: Promise<Started>;
@@ -14,7 +17,7 @@ export class RouterProcess extends CliProcess {
     const addresses = ["http", "metrics", "health-probe"]
       .filter((name) => !flags.some((flag) => flag.startsWith(`--${name}-bind-address=127.0.0.1:`)))
       .map((name) => `--${name}-bind-address=127.0.0.1:0`);
-    super(["router", ...flags, ...addresses, "--access-log=false"], { KUBECONFIG: "" });
+    super(["router", ...flags, ...addresses, "--access-log=false"], { KUBECONFIG: "", ...memory });
     this.started = this.said("router started") as Promise<unknown> as Promise<Started>;
     // Whoever waits for it hears of it.
     this.started.catch(() => undefined);
