@@ -38,7 +38,7 @@ async function start(script: string, ...args: string[]): Promise<Arm> {
   const flags = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--expose-gc"];
   const child = fork(join(import.meta.dirname, script), args, {
     // The memory flags are the launcher's.
-    execArgv: isRouter ? [...flags, "--max-semi-space-size=4"] : flags,
+    execArgv: isRouter ? [...flags, "--max-semi-space-size=8"] : flags,
     env: isRouter ? { ...process.env, MALLOC_ARENA_MAX: "1" } : process.env,
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });

@@ -7,7 +7,7 @@ interface Started {
 }
 
 /** As the launcher has it for the router. */
-const memory = { NODE_OPTIONS: "--max-semi-space-size=4", MALLOC_ARENA_MAX: "1" };
+const memory = { NODE_OPTIONS: "--max-semi-space-size=8", MALLOC_ARENA_MAX: "1" };
 
 /** `agent-sandbox router` as a process of its own, on ports that were free unless the flags say others. */
 export class RouterProcess extends CliProcess {
