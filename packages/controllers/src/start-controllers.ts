@@ -56,9 +56,6 @@ export interface RunningControllers extends AsyncDisposable {
   readonly sandboxes: Informer<Sandbox>;
 }
 
-/** Nobody watches for good news as closely as for what it is about. */
-const normalAfterMs = 250;
-
 /** Starts the four controllers on one set of caches and one fence. */
 export function startControllers(options: ControllersOptions): RunningControllers {
   const { client, log } = options;
@@ -68,8 +65,7 @@ export function startControllers(options: ControllersOptions): RunningController
   const recorders: EventRecorder[] = [];
   owned.defer(() => stopTogether(recorders));
   const recorder = (name: ControllerName): EventRecorder => {
-    const { instance } = options;
-    const made = new EventRecorder({ client, log, controller: `${name}-controller`, instance, normalAfterMs });
+    const made = new EventRecorder({ client, log, controller: `${name}-controller`, instance: options.instance });
     recorders.push(made);
     return made;
   };

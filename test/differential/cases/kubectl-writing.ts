@@ -404,7 +404,8 @@ const operating: readonly Case[] = [
       { kubectl: ["apply", "edit-last-applied", "cm/a"], env: { KUBE_EDITOR: 'sed -i s/"1"/"2"/' } },
       run("apply set-last-applied -f -", configMap("a", "3")),
       run("apply view-last-applied cm a -o yaml"),
-      run("label cm a x=y --list"),
+      // kubectl lists several in any order.
+      run("label cm a app=other --overwrite --list"),
       run("get cm a --show-kind"),
       run("get cm nosuch --ignore-not-found"),
       run("delete cm a -o name"),

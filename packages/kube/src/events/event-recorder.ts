@@ -14,10 +14,7 @@ export interface EventRecorderOptions extends EventSeriesOptions {
   readonly controller: string;
   /** Which process it is. */
   readonly instance: string;
-  /**
-   * How long news of type "Normal" may wait, so as not to be in the way of what it is about, and to be written together
-   * with others, which takes a server less time. Default 0.
-   */
+  /** How long news of type "Normal" waits, so as not to be in the way of what it is about. Default 0. */
   readonly normalAfterMs?: number;
   /** How often a series that goes on is written again. Default 10 s. */
   readonly repeatEveryMs?: number;
@@ -38,9 +35,6 @@ interface Written {
 
 /** An event that could not be written so often is not worth more. */
 const mostAttempts = 4;
-
-/** Requests at the same time: events yield to everything else the client does. */
-const mostAtOnce = 8;
 
 /**
  * Tells on a Kubernetes object what happened to it. Never blocks and never fails: events are news, not state. Repeats
@@ -84,13 +78,8 @@ export class EventRecorder implements AsyncDisposable {
     const evicted = this.#series.evict();
     if (evicted !== undefined && isUnwritten(evicted)) this.#drop();
     const { repeatEveryMs = 10_000, normalAfterMs = 0 } = this.#options;
-    const firstAfterMs = type === "Normal" ? this.#untilNext(normalAfterMs) : 0;
+    const firstAfterMs = type === "Normal" ? normalAfterMs : 0;
     this.#queue.add(series.id, { afterMs: series.count === 1 ? firstAfterMs : repeatEveryMs });
-  }
-
-  /** The times at which news is written are the same for all. */
-  #untilNext(everyMs: number): number {
-    return everyMs === 0 ? 0 : everyMs - (this.#scheduler.now() % everyMs);
   }
 
   /** Writes what is left, as far as it gets within the bound. */
@@ -106,6 +95,7 @@ export class EventRecorder implements AsyncDisposable {
     }
   }
 
+  /** One request at a time: events yield to everything else the client does. */
   #write(): void {
     this.#writing ??= this.#drain();
   }
@@ -113,11 +103,6 @@ export class EventRecorder implements AsyncDisposable {
   async #drain(): Promise<void> {
     // Not within the call of the one who records.
     await Promise.resolve();
-    await Promise.all(Array.from({ length: mostAtOnce }, () => this.#writeInTurn()));
-    this.#writing = undefined;
-  }
-
-  async #writeInTurn(): Promise<void> {
     for (let id = this.#queue.take(); id !== undefined; id = this.#queue.take()) {
       const series = this.#series.get(id);
       const result = series === undefined ? "written" : await this.#send(series);
@@ -127,6 +112,7 @@ export class EventRecorder implements AsyncDisposable {
       }
       this.#queue.finish(id, { type: result === "again" ? "failed" : "done" });
     }
+    this.#writing = undefined;
   }
 
   async #send(series: Series<Written>): Promise<"written" | "again" | "refused"> {
