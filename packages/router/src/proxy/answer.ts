@@ -31,10 +31,11 @@ export interface Answer {
 }
 
 /**
- * One read of a socket: what the kernel holds keeps both sides busy, and with the read under way no reader who takes nothing
- * makes us hold more than twice this. Not less than a socket's own high-water mark (64 KiB): below it no drain is told.
+ * Four reads of a socket: enough to keep both sides busy, and with the read under way all that a reader who takes nothing can
+ * make us hold. Well above a socket's own high-water mark (64 KiB): below that no drain is told, and who waits for one
+ * waits for ever.
  */
-export const mostQueuedBytes: number = 64 * 1024;
+export const mostQueuedBytes: number = 256 * 1024;
 
 /** Gives an answer of the router's own. */
 export function answerWhole(
