@@ -32,8 +32,8 @@ export interface Answer {
 
 /**
  * Four reads of a socket: enough to keep both sides busy, and with the read under way all that a reader who takes nothing can
- * make us hold. Well above a socket's own high-water mark (64 KiB): below that no drain is told, and who waits for one
- * waits for ever.
+ * make us hold. At least twice a socket's own high-water mark (64 KiB): with less, no drain may be told, and who waits
+ * for one waits for ever.
  */
 export const mostQueuedBytes: number = 256 * 1024;
 
