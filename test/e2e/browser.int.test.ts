@@ -152,7 +152,8 @@ describe.skipIf(reason !== undefined)("a browser", { timeout: 180_000 }, () => {
   test("wakes a sandbox that fell asleep by reloading, and sees the same page with the same files", async () => {
     expect(await read(page)).toEqual(seen);
     await expect.poll(suspended, { timeout: 90_000, interval: 500 }).toBe("Idle");
-    expect((await box.run("exec", "notes", "--", "true")).code).not.toBe(0);
+    // Its Pod may still be on its way out when the Sandbox says so.
+    await expect.poll(async () => (await box.run("exec", "notes", "--", "true")).code, { timeout: 30_000 }).not.toBe(0);
     expect((await page.reload({ timeout: 60_000 }))?.status()).toBe(200);
     expect(await read(page)).toEqual(seen);
   });
