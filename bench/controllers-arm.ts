@@ -1,6 +1,7 @@
 /**
  * The controllers of the benchmark, in a process of their own: `controllers-arm.ts ARM`, where the arm is JSON. Answers each
- * line of input with one of JSON: what has happened since the line before, or since the start.
+ * line of input with one of JSON: what has happened since the line before, or since the start; after the line "memory" also
+ * how much the process holds.
  */
 import { createInterface } from "node:readline";
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
@@ -130,21 +131,26 @@ const settledMs = performance.now() - started;
 
 let uncounted: NodeJS.CpuUsage | undefined;
 
-function happened(): Happened {
+function happened(question: string): Happened {
   const { user, system } = process.cpuUsage(uncounted);
+  const told = { settledMs, writes, passes, cpuMs: (user + system) / 1000 };
+  const held = question === "memory" ? { heldBytes: bytesHeld() } : {};
+  uncounted = process.cpuUsage();
+  return { ...told, ...held, ...(server !== undefined && { server }) };
+}
+
+/** Only when asked: a few collections in a row make the engine forget what it has compiled, and no user's process does that. */
+function bytesHeld(): number {
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
-  // Collecting is the benchmark's doing.
-  uncounted = process.cpuUsage();
-  const told = { settledMs, writes, passes, heldBytes: heapUsed + external, cpuMs: (user + system) / 1000 };
-  return server === undefined ? told : { ...told, server };
+  return heapUsed + external;
 }
 
-const say = (): void => {
-  console.log(JSON.stringify(happened()));
+const say = (question: string): void => {
+  console.log(JSON.stringify(happened(question)));
   writes = [];
   for (const name of Object.keys(passes) as (keyof typeof passes)[]) passes[name] = 0;
 };
-say();
-for await (const _question of createInterface({ input: process.stdin })) say();
+say("");
+for await (const question of createInterface({ input: process.stdin })) say(question);

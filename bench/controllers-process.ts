@@ -31,8 +31,8 @@ export interface Happened {
   readonly settledMs: number;
   readonly writes: readonly Write[];
   readonly passes: Readonly<Record<"sandbox" | "sandboxclaim" | "sandboxwarmpool" | "sandboxtemplate", number>>;
-  /** After a collection. */
-  readonly heldBytes: number;
+  /** After a collection; told when memory is asked for. */
+  readonly heldBytes?: number;
   /** Processor time since the last question. */
   readonly cpuMs: number;
 }
@@ -62,9 +62,13 @@ export class ControllersProcess implements AsyncDisposable {
     return new ControllersProcess(child, lines, await answer(lines));
   }
 
-  async ask(): Promise<Happened> {
-    this.#child.stdin?.write("\n");
+  async ask(question: "" | "memory" = ""): Promise<Happened> {
+    this.#child.stdin?.write(`${question}\n`);
     return answer(this.#lines);
+  }
+
+  async heldBytes(): Promise<number> {
+    return (await this.ask("memory")).heldBytes ?? Number.NaN;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -139,7 +139,7 @@ async function measureMemory(users: Users, server: Server): Promise<Figures> {
   const beyond = async (): Promise<number> => {
     await using controllers = await ControllersProcess.start({ run: "controllers", server });
     await using objects = await ControllersProcess.start({ run: "objects", server });
-    return (await controllers.ask()).heldBytes - (await objects.ask()).heldBytes;
+    return (await controllers.heldBytes()) - (await objects.heldBytes());
   };
   {
     await using controllers = await ControllersProcess.start({ run: "controllers", server });
