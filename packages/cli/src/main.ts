@@ -67,10 +67,19 @@ withServer(program.command("get"))
     (await import("./commands/get.ts")).get(type, names, command.optsWithGlobals()),
   );
 
+withServer(program.command("delete"))
+  .description("Delete objects, and with them what they own")
+  .argument("[type/name...]", "sandbox/my-sandbox; or a type and then names")
+  .option("-f, --filename <file>", "delete the objects in this file, or - for standard input")
+  .option("--ignore-not-found", "take what is not there for deleted")
+  .action(async (words, _options, command) =>
+    (await import("./commands/delete.ts")).deleteObjects(words, command.optsWithGlobals()),
+  );
+
 withServer(program.command("wait"))
-  .description("Wait for a condition of an object")
+  .description("Wait for a condition of an object, or until it is gone")
   .argument("<type/name>")
-  .requiredOption("--for <condition=Type[=Status]>", "what to wait for")
+  .requiredOption("--for <what>", "condition=Type, condition=Type=Status, or delete")
   .option("--timeout <duration>", "how long: 30s, 5m", "30s")
   .action(async (target, _options, command) =>
     (await import("./commands/wait.ts")).wait(target, command.optsWithGlobals()),
@@ -193,6 +202,12 @@ program
   .passThroughOptions()
   .argument("[flags...]")
   .action(async (flags) => (await import("./commands/router.ts")).router(flags, version));
+
+// Who reads us may have seen enough, as `head` does: end as a program does that is not asked.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(141);
+  throw error;
+});
 
 try {
   await program.parseAsync();

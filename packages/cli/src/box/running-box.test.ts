@@ -3,7 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type BoxPaths, boxPaths } from "./box-paths.ts";
-import { findRunningBox, forgetRunningBox, processStartOf, recordRunningBox } from "./running-box.ts";
+import {
+  findRunningBox,
+  forgetRunningBox,
+  processStartOf,
+  programBuild,
+  recordRunningBox,
+  whyHidden,
+} from "./running-box.ts";
 
 let paths: BoxPaths;
 beforeEach(() => {
@@ -31,4 +38,20 @@ test.for([
 test("a torn record does not count", () => {
   writeFileSync(paths.record, '{"pid": 1');
   expect(findRunningBox(paths)).toBeUndefined();
+});
+
+test("builds of the program are told apart by what is in it", () => {
+  const script = join(paths.dataDir, "main.mjs");
+  writeFileSync(script, 'import "./chunk-A.mjs"');
+  const before = programBuild(script);
+  expect(programBuild(script)).toBe(before);
+  writeFileSync(script, 'import "./chunk-B.mjs"');
+  expect(programBuild(script)).not.toBe(before);
+  expect(programBuild(join(paths.dataDir, "none"))).toBe("unknown");
+});
+
+test("a folder that may not be read is told apart from one without a box", () => {
+  const denied = Object.assign(new Error("EACCES"), { code: "EACCES" });
+  expect(whyHidden(denied, paths)?.message).toContain("it belongs to somebody else; run it with sudo");
+  expect(whyHidden(Object.assign(new Error("ENOENT"), { code: "ENOENT" }), paths)).toBeUndefined();
 });

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { CommandError } from "../command-error.ts";
 import type { BoxPaths } from "./box-paths.ts";
 
 /** What a running box writes about itself. The start time tells its process from a later one with the same id. */
@@ -10,6 +12,8 @@ export interface RunningBox {
   readonly startedAt: string;
   /** What a box in the background was started with; absent when somebody stays attached to it. */
   readonly words?: readonly string[];
+  /** The program it runs: see `programBuild`. */
+  readonly build?: string;
 }
 
 export function recordRunningBox(paths: BoxPaths, box: Pick<RunningBox, "url" | "routerUrl" | "words">): void {
@@ -21,6 +25,7 @@ export function recordRunningBox(paths: BoxPaths, box: Pick<RunningBox, "url" | 
     routerUrl,
     startedAt: new Date().toISOString(),
     ...(words !== undefined && { words }),
+    build: programBuild(),
   };
   const temporary = `${paths.record}.${process.pid}`;
   writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 });
@@ -31,16 +36,36 @@ export function forgetRunningBox(paths: BoxPaths): void {
   rmSync(paths.record, { force: true });
 }
 
-/** The box that runs on this folder, or undefined: a record left by a killed box does not count. */
+/**
+ * The box that runs on this folder, or undefined: a record left by a killed box does not count. Who may not read the
+ * record is told so, because the box may well run.
+ */
 export function findRunningBox(paths: BoxPaths): RunningBox | undefined {
   let record: RunningBox;
   try {
     record = JSON.parse(readFileSync(paths.record, "utf8")) as RunningBox;
-  } catch {
+  } catch (error) {
+    const problem = whyHidden(error, paths);
+    if (problem !== undefined) throw problem;
     return undefined;
   }
   if (!Number.isSafeInteger(record.pid) || record.pid < 1) return undefined;
   return processStartOf(record.pid) === record.processStart ? record : undefined;
+}
+
+export function whyHidden(error: unknown, { dataDir }: BoxPaths): CommandError | undefined {
+  if ((error as NodeJS.ErrnoException).code !== "EACCES") return undefined;
+  const advice = "run it with sudo, or name a --kubeconfig";
+  return new CommandError(`Cannot look for a box in "${dataDir}": it belongs to somebody else; ${advice}`);
+}
+
+/** Tells builds of this program apart: the entry names all that it loads by what is in it. */
+export function programBuild(script: string = process.argv[1] ?? ""): string {
+  try {
+    return createHash("sha256").update(readFileSync(script)).digest("hex").slice(0, 16);
+  } catch {
+    return "unknown";
+  }
 }
 
 /** Field 22 of /proc/PID/stat: ticks from boot to the start of the process. Field 2 may hold spaces, so count from its end. */

@@ -1,6 +1,6 @@
 import { type Client, type ClusterAccess, createClient, HttpTransport, loadDefault } from "@agent-sandbox/kube";
-import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
-import { findRunningBox } from "../box/running-box.ts";
+import { type BoxPaths, boxPaths, dataDirFrom } from "../box/box-paths.ts";
+import { findRunningBox, type RunningBox } from "../box/running-box.ts";
 import { CommandError } from "../command-error.ts";
 
 /** The options every command has. */
@@ -22,7 +22,7 @@ export interface Connection extends AsyncDisposable {
 /** The server named by `--kubeconfig`, else the box of the data folder when it runs, else what kubectl would use. */
 export async function connect(options: GlobalOptions): Promise<Connection> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
-  const box = options.kubeconfig === undefined ? findRunningBox(paths) : undefined;
+  const box = options.kubeconfig === undefined ? runningBox(paths, options) : undefined;
   const path = options.kubeconfig ?? (box && paths.kubeconfig);
   if (path === undefined && (options.dataDir !== undefined || !process.env["KUBECONFIG"])) {
     throw new CommandError(
@@ -35,6 +35,16 @@ export async function connect(options: GlobalOptions): Promise<Connection> {
   const client = createClient(transport, { fieldManager: "agent-sandbox", onWarning: printWarning });
   const namespace = options.namespace ?? access.namespace;
   return { access, transport, client, namespace, [Symbol.asyncDispose]: () => client.close() };
+}
+
+/** Another user's box is none of ours when there is something else to talk to. */
+function runningBox(paths: BoxPaths, { dataDir }: GlobalOptions): RunningBox | undefined {
+  try {
+    return findRunningBox(paths);
+  } catch (error) {
+    if (dataDir === undefined && process.env["KUBECONFIG"]) return undefined;
+    throw error;
+  }
 }
 
 function printWarning(text: string): void {

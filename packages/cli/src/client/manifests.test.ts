@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseManifests } from "./manifests.ts";
+import { parseManifests, readManifests } from "./manifests.ts";
 
 const head = "apiVersion: v1\nkind: Pod\nmetadata: { name: a }\n";
 
@@ -41,4 +41,19 @@ test.for([
   ["an alias bomb", `${head}${bomb}`, "alias"],
 ] as const)("refuses %s", ([, text, message]) => {
   expect(() => parseManifests(text, "f")).toThrow(message);
+});
+
+test("aliases that multiply are refused in one line", () => {
+  const lines = ["a: &a [x, x, x, x, x, x, x, x, x]"];
+  for (let i = 0; i < 6; i++) {
+    const [from, to] = ["abcdefg"[i], "abcdefg"[i + 1]];
+    lines.push(`${to}: &${to} [${Array(9).fill(`*${from}`).join(", ")}]`);
+  }
+  expect(() => parseManifests(lines.join("\n"), "bomb.yaml")).toThrow(
+    /^Cannot read "bomb.yaml": Excessive alias count/,
+  );
+});
+
+test("a folder is refused by its name", () => {
+  expect(() => readManifests("/tmp")).toThrow('Cannot read "/tmp": it is a folder');
 });

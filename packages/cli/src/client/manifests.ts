@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { parseAllDocuments, type ScalarTag, type Tags } from "yaml";
+import { readFileSync, statSync } from "node:fs";
+import { type Document, parseAllDocuments, type ScalarTag, type Tags } from "yaml";
 import { CommandError } from "../command-error.ts";
 
 export interface Manifest {
@@ -15,9 +15,15 @@ export interface Manifest {
 const maxBytes = 16 * 1024 * 1024;
 
 export function readManifests(file: string): Manifest[] {
-  const bytes = readFileSync(file === "-" ? 0 : file);
+  const bytes = readFileSync(file === "-" ? 0 : fileNamed(file));
   if (bytes.length > maxBytes) throw new CommandError(`Cannot read "${file}": it is larger than 16 MiB`);
   return parseManifests(bytes.toString("utf8"), file === "-" ? "standard input" : file);
+}
+
+/** Reading a folder fails without its name. */
+function fileNamed(path: string): string {
+  if (!statSync(path).isDirectory()) return path;
+  throw new CommandError(`Cannot read "${path}": it is a folder; name a file in it`);
 }
 
 /** Objects of a file with one or more YAML or JSON documents. `List` objects are opened. */
@@ -26,12 +32,21 @@ export function parseManifests(text: string, file: string): Manifest[] {
   const objects = [...documents].flatMap((document) => {
     const [problem] = document.errors;
     if (problem !== undefined) throw new CommandError(`Cannot read "${file}": ${problem.message}`);
-    const value = document.toJS({ maxAliasCount: 100 }) as { kind?: unknown; items?: unknown } | null;
+    const value = valueOf(document, file);
     return value?.kind === "List" && Array.isArray(value.items) ? (value.items as unknown[]) : [value];
   });
   const found = objects.filter((value) => value !== null).map((value, index) => checked(value, file, index));
   if (found.length === 0) throw new CommandError(`Cannot read "${file}": it holds no object`);
   return found;
+}
+
+/** Aliases of aliases can stand for more than memory holds. */
+function valueOf(document: Document.Parsed, file: string): { kind?: unknown; items?: unknown } | null {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    throw new CommandError(`Cannot read "${file}": ${(error as Error).message}`, { cause: error });
+  }
 }
 
 const newOctal: ScalarTag = {

@@ -1,14 +1,15 @@
 import { expect, test } from "vitest";
-import { meets, parseDuration, parseWaitedCondition } from "./wait-condition.ts";
+import { meets, parseDuration, parseWaitedCondition, standing } from "./wait-condition.ts";
 
 test.for([
   ["condition=Ready", { type: "Ready", status: "True" }],
   ["condition=Ready=False", { type: "Ready", status: "False" }],
+  ["delete", "delete"],
 ] as const)("reads %s", ([text, expected]) => {
   expect(parseWaitedCondition(text)).toEqual(expected);
 });
 
-test.for(["", "Ready", "delete", "condition=", "condition=Ready=", "condition=A=B=C"])("refuses %j", (text) => {
+test.for(["", "Ready", "deleted", "condition=", "condition=Ready=", "condition=A=B=C"])("refuses %j", (text) => {
   expect(() => parseWaitedCondition(text)).toThrow(`Cannot wait for "${text}"`);
 });
 
@@ -43,4 +44,13 @@ test.for([
   ],
 ] as const)("a condition is %s", ([, object, expected]) => {
   expect(meets(object, ready)).toBe(expected);
+});
+
+const waiting = { type: "Ready", status: "False", reason: "PodNotReady", message: "ErrImagePull" };
+test.for([
+  ["why it is not met", { status: { conditions: [waiting] } }, "Ready is False (PodNotReady: ErrImagePull)"],
+  ["a condition that gives no reason", { status: { conditions: [ready] } }, "Ready is True"],
+  ["that there is none", {}, "it has no condition Ready"],
+] as const)("tells %s", ([, object, expected]) => {
+  expect(standing(object, ready)).toBe(expected);
 });

@@ -5,11 +5,12 @@ export interface WaitedCondition {
   readonly status: string;
 }
 
-/** `condition=Ready` or `condition=Ready=False`. */
-export function parseWaitedCondition(text: string): WaitedCondition {
+/** `condition=Ready`, `condition=Ready=False`, or `delete`: until it is gone. */
+export function parseWaitedCondition(text: string): WaitedCondition | "delete" {
+  if (text === "delete") return text;
   const [word, type, status = "True", ...rest] = text.split("=");
   if (word !== "condition" || !type || !status || rest.length > 0) {
-    throw new CommandError(`Cannot wait for "${text}": write condition=Type or condition=Type=Status`);
+    throw new CommandError(`Cannot wait for "${text}": write condition=Type, condition=Type=Status or delete`);
   }
   return { type, status };
 }
@@ -33,6 +34,8 @@ interface Conditioned {
     readonly conditions?: readonly {
       readonly type: string;
       readonly status: string;
+      readonly reason?: string;
+      readonly message?: string;
       readonly observedGeneration?: number;
     }[];
   };
@@ -44,4 +47,14 @@ export function meets(object: object, wanted: WaitedCondition): boolean {
   const found = status?.conditions?.find(({ type }) => type.toLowerCase() === wanted.type.toLowerCase());
   if (found === undefined || found.status.toLowerCase() !== wanted.status.toLowerCase()) return false;
   return (found.observedGeneration ?? Number.POSITIVE_INFINITY) >= (metadata?.generation ?? 0);
+}
+
+/** How the condition stands, for who has waited in vain. */
+export function standing(object: object, wanted: WaitedCondition): string {
+  const found = (object as Conditioned).status?.conditions?.find(
+    ({ type }) => type.toLowerCase() === wanted.type.toLowerCase(),
+  );
+  if (found === undefined) return `it has no condition ${wanted.type}`;
+  const why = [found.reason, found.message].filter(Boolean).join(": ");
+  return `${found.type} is ${found.status}${why ? ` (${why})` : ""}`;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApiServer } from "@agent-sandbox/apiserver";
@@ -58,14 +58,28 @@ test("a box is backed up and restored while it runs, and started again as it was
   expect(started).toEqual([[words, ["early"]]]);
 });
 
-test("a box that ran runs again as it was when there is nothing to restore", async () => {
+test("a box that ran runs again as it was when the file is no backup", async () => {
   const dataDir = join(root, "data");
+  const file = join(root, "torn");
+  writeFileSync(file, "not a backup");
   await (await createApiServer({ dataDir })).close();
   recordRunningBox(boxPaths(dataDir), { url: "", routerUrl: "", words: ["up"] });
   const seen: string[] = [];
   const box = { stop: async () => void seen.push("stop"), start: async () => void seen.push("start") };
-  await expect(restore(join(root, "none"), { dataDir }, box)).rejects.toThrow(/no such file/);
+  await expect(restore(file, { dataDir }, box)).rejects.toThrow(/it is not one, or it is damaged/);
   expect(seen).toEqual(["stop", "start"]);
+});
+
+test("a file that is not there stops no box and makes no folder", async () => {
+  const dataDir = join(root, "data");
+  await expect(restore(join(root, "none"), { dataDir })).rejects.toThrow(/no such file/);
+  expect(existsSync(dataDir)).toBe(false);
+  await (await createApiServer({ dataDir })).close();
+  recordRunningBox(boxPaths(dataDir), { url: "", routerUrl: "", words: ["up"] });
+  const untouched = () => Promise.reject(new Error("the box was touched"));
+  await expect(restore(join(root, "none"), { dataDir }, { stop: untouched, start: untouched })).rejects.toThrow(
+    /no such file/,
+  );
 });
 
 test("a stopped box is backed up and restored elsewhere", async () => {

@@ -16,7 +16,7 @@ export async function down(options: GlobalOptions & { readonly purge?: boolean }
   }
   if (options.purge === true) {
     const { purgeBox } = await import("../box/purge-box.ts");
-    await purgeBox(paths);
-    console.log(`Removed every sandbox and ${paths.dataDir}`);
+    const removed = await purgeBox(paths);
+    console.log(removed ? `Removed every sandbox and ${paths.dataDir}` : `There is no ${paths.dataDir}`);
   }
 }

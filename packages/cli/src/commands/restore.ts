@@ -1,3 +1,4 @@
+import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
 import { restoreFolder } from "@agent-sandbox/apiserver";
 import { startInBackground, stopBox } from "../box/background.ts";
@@ -19,6 +20,8 @@ const ownSwitch: BoxSwitch = { stop: (paths, box) => stopBox(paths, box, patienc
 /** Puts a backup in the place of what a box has. One that runs is stopped for it, and started again whatever comes of it. */
 export async function restore(file: string, options: GlobalOptions, box: BoxSwitch = ownSwitch): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
+  // A slip in the name is no reason to stop a box, nor to make a folder.
+  mustBeReadable(resolve(file));
   const running = findRunningBox(paths);
   if (running === undefined) return restoreInto(paths, file);
   const { pid, words } = running;
@@ -33,6 +36,15 @@ export async function restore(file: string, options: GlobalOptions, box: BoxSwit
   } finally {
     await box.start(paths, words);
     console.log("The box runs again");
+  }
+}
+
+function mustBeReadable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`Cannot read backup "${file}": ${why}`, { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseListen } from "./up.ts";
+import { differencesOf, parseListen } from "./up.ts";
 
 test.for([
   ["127.0.0.1:7643", { host: "127.0.0.1", port: 7643 }],
@@ -15,3 +15,18 @@ test.for(["", "7643", ":7643", "::1:7643", "host:", "host:65536", "host:-1", "a 
     expect(() => parseListen(text)).toThrow(`Cannot listen on "${text}"`);
   },
 );
+
+const wanted = { words: ["--data-dir", "/d", "up", "--foreground", "--listen", "a:1"], build: "one" };
+test.for([
+  ["the same", wanted, []],
+  ["one in the foreground, whose options nobody knows", { build: "one" }, []],
+  [
+    "other options",
+    { ...wanted, words: [...wanted.words.slice(0, -1), "b:2"] },
+    [expect.stringContaining("other options (--listen b:2)")],
+  ],
+  ["an older build", { ...wanted, build: "two" }, [expect.stringContaining("another build")]],
+  ["one from before builds were told apart", { words: wanted.words }, [expect.stringContaining("another build")]],
+] as const)("a box that runs is compared with what is wanted: %s", ([, running, expected]) => {
+  expect(differencesOf(running, wanted)).toEqual(expected);
+});

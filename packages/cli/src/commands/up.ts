@@ -4,7 +4,7 @@ import { readSettings } from "@agent-sandbox/node";
 import { type StartedBox, startInBackground } from "../box/background.ts";
 import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
 import { type NodeFlags, settingsOf, wordsOf } from "../box/node-flags.ts";
-import { findRunningBox } from "../box/running-box.ts";
+import { findRunningBox, programBuild, type RunningBox } from "../box/running-box.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -26,9 +26,13 @@ export async function up(options: UpOptions): Promise<void> {
   const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
   // A slip in it is told now, and not by a box that is half started.
   await readSettings(paths.dataDir);
+  const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
+  const audit = auditLog === undefined ? [] : ["--audit-log", auditLog];
+  const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen, ...audit, ...wordsOf(options)];
   const running = findRunningBox(paths);
   if (running !== undefined) {
     console.log(`The box already runs (process ${running.pid}) at ${running.url}`);
+    for (const difference of differencesOf(running, { words, build: programBuild() })) console.error(difference);
     return;
   }
   mkdirSync(paths.dataDir, { recursive: true, mode: 0o700 });
@@ -38,11 +42,24 @@ export async function up(options: UpOptions): Promise<void> {
     return;
   }
   console.log("Starting the box…");
-  const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
-  const audit = auditLog === undefined ? [] : ["--audit-log", auditLog];
-  const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen, ...audit, ...wordsOf(options)];
   const box = await startInBackground(paths, words);
   describe(box, paths.kubeconfig, paths.log);
+}
+
+const toChange = 'to change that, run "agent-sandbox down" and "agent-sandbox up"';
+
+/** In what a box that runs is not the one that was asked for now. */
+export function differencesOf(
+  running: Pick<RunningBox, "words" | "build">,
+  wanted: Required<Pick<RunningBox, "words" | "build">>,
+): string[] {
+  const { words, build = "unknown" } = running;
+  const options = words?.slice(words.indexOf("--foreground") + 1);
+  const other = words !== undefined && words.join("\0") !== wanted.words.join("\0");
+  return [
+    ...(other ? [`Warning: it was started with other options (${options?.join(" ")}); ${toChange}`] : []),
+    ...(build === wanted.build ? [] : [`Warning: it runs another build of this program; ${toChange}`]),
+  ];
 }
 
 function describe(box: StartedBox, kubeconfig: string, log: string): void {

@@ -1,7 +1,13 @@
-import { followResource } from "@agent-sandbox/kube";
+import { type Change, followResource, type KubeError, type KubeObject } from "@agent-sandbox/kube";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource } from "../client/discovery.ts";
-import { meets, parseDuration, parseWaitedCondition } from "../client/wait-condition.ts";
+import {
+  meets,
+  parseDuration,
+  parseWaitedCondition,
+  standing,
+  type WaitedCondition,
+} from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
 
 export interface WaitOptions extends GlobalOptions {
@@ -16,21 +22,45 @@ export async function wait(target: string, options: WaitOptions): Promise<void> 
   if (!name) throw new CommandError(`Cannot wait for "${target}": write type/name, as in sandbox/my-sandbox`);
   await using connection = await connect(options);
   const resource = resolveResource(type, await discover(connection.transport));
-  const signal = AbortSignal.timeout(timeoutMs);
-  const scope = resource.namespaced ? { namespace: connection.namespace } : {};
+  const shown = displayName(resource, name);
+  let last = "the server has not answered";
   const feed = followResource(connection.client, resource, {
-    ...scope,
-    signal,
+    ...(resource.namespaced && { namespace: connection.namespace }),
+    signal: AbortSignal.timeout(timeoutMs),
     fieldSelector: `metadata.name=${name}`,
     initial: "list",
+    onTrouble: ({ error }) => {
+      last = refused(error);
+    },
   });
   for await (const change of feed) {
-    const objects = change.type === "reset" ? change.items : change.events.map(({ object }) => object);
-    if (change.type === "reset" && objects.length === 0)
-      throw new CommandError(`${displayName(resource, name)} not found`);
-    if (!objects.some((object) => meets(object, wanted))) continue;
-    console.log(`${displayName(resource, name)} condition met`);
-    return;
+    const seen = judge(change, wanted);
+    if (seen.verdict === "gone") throw new CommandError(`${shown} ${seen.why}`);
+    if (seen.verdict === "met") return console.log(`${shown} condition met`);
+    last = seen.why ?? last;
   }
-  throw new CommandError(`timed out waiting for the condition on ${displayName(resource, name)}`);
+  throw new CommandError(`timed out waiting for the condition on ${shown}: ${last}`);
+}
+
+/** What trying again cannot mend ends the command. */
+function refused(error: KubeError): string {
+  if (["Forbidden", "Unauthorized", "BadRequest"].includes(error.reason)) throw error;
+  return error.message;
+}
+
+export interface Judgement {
+  readonly verdict: "met" | "gone" | "waiting";
+  readonly why?: string;
+}
+
+/** What a change says about the one object that is waited for. What was deleted meets no condition, whatever it last said. */
+export function judge(change: Change<KubeObject>, wanted: WaitedCondition | "delete"): Judgement {
+  const events = change.type === "reset" ? change.items.map((object) => ({ type: "upsert", object })) : change.events;
+  const [latest] = events.slice(-1);
+  if (latest === undefined && change.type === "changes") return { verdict: "waiting" };
+  const there = latest?.type === "upsert";
+  if (wanted === "delete") return there ? { verdict: "waiting", why: "it is still there" } : { verdict: "met" };
+  if (events.some(({ type, object }) => type === "upsert" && meets(object, wanted))) return { verdict: "met" };
+  if (!there) return { verdict: "gone", why: latest === undefined ? "not found" : "was deleted" };
+  return { verdict: "waiting", why: standing(latest.object, wanted) };
 }

@@ -1,0 +1,68 @@
+import { isReason } from "@agent-sandbox/kube";
+import { connect, type GlobalOptions } from "../client/connect.ts";
+import { discover, discoverVersion, displayName, resolveResource, type ServedResource } from "../client/discovery.ts";
+import { readManifests } from "../client/manifests.ts";
+import { CommandError } from "../command-error.ts";
+
+export interface DeleteOptions extends GlobalOptions {
+  readonly filename?: string;
+  readonly ignoreNotFound?: boolean;
+}
+
+interface Target {
+  readonly resource: ServedResource;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** Deletes objects, and with them what they own. Those that are not there are told, after the others are deleted. */
+export async function deleteObjects(words: readonly string[], options: DeleteOptions): Promise<void> {
+  if ((words.length === 0) === (options.filename === undefined)) {
+    throw new CommandError("name what to delete, as in sandbox/my-sandbox, or a file with -f");
+  }
+  const manifests = options.filename === undefined ? [] : readManifests(options.filename);
+  await using connection = await connect(options);
+  const { client, transport, namespace } = connection;
+  const targets: Target[] = [];
+  for (const { apiVersion, kind, metadata } of manifests) {
+    const resource = (await discoverVersion(transport, apiVersion)).find((served) => served.kind === kind);
+    if (resource === undefined) throw new CommandError(`the server doesn't have ${kind} in ${apiVersion}`);
+    targets.push({ resource, name: metadata.name, namespace: metadata.namespace ?? namespace });
+  }
+  const served = words.length > 0 ? await discover(transport) : [];
+  for (const { type, name } of namedBy(words)) {
+    targets.push({ resource: resolveResource(type, served), name, namespace });
+  }
+  const missing: string[] = [];
+  for (const { resource, name, namespace: own } of targets) {
+    try {
+      await client.delete(resource, { name, ...(resource.namespaced && { namespace: own }) });
+      console.log(`${displayName(resource, name)} deleted`);
+    } catch (error) {
+      if (!isReason(error, "NotFound")) throw error;
+      missing.push(displayName(resource, name));
+    }
+  }
+  if (missing.length > 0 && options.ignoreNotFound !== true) throw new CommandError(`${missing.join(", ")} not found`);
+}
+
+/** `type name name` or `type/name type/name`: never a type alone, which would be everything. */
+export function namedBy(words: readonly string[]): { readonly type: string; readonly name: string }[] {
+  const slashed = words.filter((word) => word.includes("/"));
+  if (slashed.length > 0 && slashed.length < words.length) {
+    throw new CommandError("write type/name for each object, or one type and then names");
+  }
+  const pairs =
+    slashed.length > 0
+      ? slashed.map((word) => word.split("/"))
+      : words.slice(1).map((name) => [words[0] ?? "", name] as const);
+  if (words.length > 0 && pairs.length === 0) {
+    throw new CommandError(`Cannot delete "${words[0]}": name the objects too, as in sandbox/my-sandbox`);
+  }
+  return pairs.map(([type = "", name = "", ...rest]) => {
+    if (type && name && rest.length === 0) return { type, name };
+    throw new CommandError(
+      `Cannot delete "${[type, name, ...rest].join("/")}": write type/name, as in sandbox/my-sandbox`,
+    );
+  });
+}
