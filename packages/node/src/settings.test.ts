@@ -12,7 +12,7 @@ afterEach(() => rmSync(dataDir, { recursive: true }));
 
 test("a folder without the file, or without the part, settles nothing", async () => {
   expect(await readSettings(dataDir)).toEqual({});
-  writeFileSync(settingsPath(dataDir), JSON.stringify({ router: {} }));
+  writeFileSync(settingsPath(dataDir), "{}");
   expect(await readSettings(dataDir)).toEqual({});
 });
 
@@ -48,6 +48,15 @@ test.for([
 ] as const)("refuses %s", async ([, node, expected]) => {
   writeFileSync(settingsPath(dataDir), JSON.stringify({ node }));
   await expect(readSettings(dataDir)).rejects.toThrow(expected);
+});
+
+test.for([
+  ["a part nobody knows", { nodes: { podCapacity: 1 } }, "nodes: is not supported"],
+  ["what belongs into the part", { podCapacity: 1 }, "podCapacity: is not supported"],
+  ["a list", [], "must be an object"],
+] as const)("refuses a file with %s", async ([, whole, expected]) => {
+  writeFileSync(settingsPath(dataDir), JSON.stringify(whole));
+  await expect(readSettings(dataDir)).rejects.toThrow(`Cannot use "${settingsPath(dataDir)}": ${expected}`);
 });
 
 test("a file that is no JSON is named", async () => {

@@ -3,7 +3,7 @@ import { NodeError } from "./errors.ts";
 import type { ImageOptions } from "./image/open-images.ts";
 import { parseSubnet } from "./network/subnet.ts";
 import type { ResourceDefaults } from "./oci/resources.ts";
-import { list, matching, object, oneOf, type Rule, satisfying } from "./pod/field-rules.ts";
+import { anything, list, matching, object, oneOf, type Refusal, type Rule, satisfying } from "./pod/field-rules.ts";
 import type { Allowances } from "./pod/observed.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { readJson } from "./system/json-file.ts";
@@ -65,14 +65,21 @@ export function settingsPath(dataDir: string): string {
 /** The settings of a data folder; none when there is no file. A field nobody knows is refused: it may be a slip. */
 export async function readSettings(dataDir: string): Promise<NodeSettings> {
   const path = settingsPath(dataDir);
-  const whole = (await readJson(path)) as { readonly node?: unknown } | undefined;
-  if (whole?.node === undefined) return {};
-  return checkSettings(whole.node, `Cannot use "${path}": node`);
+  const whole = await readJson(path);
+  if (whole === undefined) return {};
+  const refusal = object({ node: anything })(whole, "");
+  if (refusal !== undefined)
+    throw refused(`Cannot use "${path}":`, { ...refusal, path: refusal.path.replace(".", " ") });
+  return checkSettings((whole as { readonly node?: unknown }).node ?? {}, `Cannot use "${path}": node`);
 }
 
 /** What was read from somewhere, or an error that begins with where. */
 export function checkSettings(found: unknown, where: string): NodeSettings {
   const refusal = rule(found, "");
   if (refusal === undefined) return found as NodeSettings;
-  throw new NodeError("NodeSetup", `${where}${refusal.path}: ${refusal.message}`);
+  throw refused(where, refusal);
+}
+
+function refused(where: string, { path, message }: Refusal): NodeError {
+  return new NodeError("NodeSetup", `${where}${path}${path ? ": " : " "}${message}`);
 }
