@@ -31,14 +31,16 @@ describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
       const name = `watched-${runtimeClassName}`;
       await box.create(name, { spec: { runtimeClassName, containers: [idle("main")] } });
       const before = await box.api.until(name, isReady);
-      const command = ["sh", "-c", "hostname; ps ax | grep -q '[t]rap' && echo seen"];
-      await add(name, { command, targetContainerName: "main" });
+      const command = ["sh", "-c", "hostname; ps ax | grep -q '[t]rap' && echo seen; cat /proc/1/root/etc/hostname"];
+      // kubectl's default profile asks for the capability.
+      const securityContext = { capabilities: { add: ["SYS_PTRACE"] } };
+      await add(name, { command, targetContainerName: "main", securityContext });
       const pod = await box.api.until(name, hasLooked);
       expect(pod.status?.ephemeralContainerStatuses).toMatchObject([
         { name: "look", state: { terminated: { exitCode: 0 } } },
       ]);
       expect([isReady(pod), statusOf(pod)?.containerID]).toEqual([true, statusOf(before)?.containerID]);
-      expect(await box.log(name, "look")).toBe(`${name}\nseen\n`);
+      expect(await box.log(name, "look")).toBe(`${name}\nseen\n${name}\n`);
       // What it runs beside still has its network.
       expect(await box.shell(name, `getent hosts ${name} | wc -l`)).toBe("1");
       await box.remove(name);

@@ -23,6 +23,12 @@ export const addableCapabilities: readonly string[] = [
   "CAP_SYS_CHROOT",
 ];
 
+/**
+ * Only where the sandbox has a kernel of its own, whose processes are the sandbox's alone. On the machine's kernel it
+ * would open the first process of an exec, which still holds files of the machine (CVE-2016-9962).
+ */
+export const ownKernelCapabilities: readonly string[] = ["CAP_SYS_PTRACE"];
+
 /** In the order of the kernel's numbers. */
 const allCapabilities: readonly string[] = [
   "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE",

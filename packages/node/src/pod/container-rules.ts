@@ -1,4 +1,4 @@
-import { addableCapabilities, capabilityName } from "../oci/capabilities.ts";
+import { addableCapabilities, capabilityName, ownKernelCapabilities } from "../oci/capabilities.ts";
 import { downwardField } from "../oci/downward.ts";
 import { amountOf } from "../oci/quantity.ts";
 import { objectKey, objectName } from "../volume/payload-rules.ts";
@@ -20,10 +20,13 @@ export const id: Rule = satisfying(
 const amount = satisfying((value) => (amountOf(value as string) ?? -1) > 0, "a quantity above zero");
 const resources = object({ cpu: amount, memory: amount, "ephemeral-storage": anything });
 
-const capability = satisfying(
-  (value) => typeof value === "string" && addableCapabilities.includes(capabilityName(value)),
-  `a capability a sandbox may have (${addableCapabilities.map((name) => name.slice(4)).join(", ")})`,
-);
+function capability({ tracing }: { readonly tracing: boolean }): Rule {
+  const names = tracing ? [...addableCapabilities, ...ownKernelCapabilities] : addableCapabilities;
+  return satisfying(
+    (value) => typeof value === "string" && names.includes(capabilityName(value)),
+    `a capability a sandbox may have here (${names.map((name) => name.slice(4)).join(", ")})`,
+  );
+}
 /** The sandbox's own file systems of the kernel must not be covered, nor its root. */
 const mountPath: Rule = satisfying(
   (value) =>
@@ -62,7 +65,7 @@ export function seccompRule({ privileged }: Allowances): Rule {
   return object({ type: privileged ? oneOf("RuntimeDefault", "Unconfined") : oneOf("RuntimeDefault") });
 }
 
-function securityContext(allow: Allowances): Rule {
+function securityContext(allow: Allowances, rights: { readonly tracing: boolean }): Rule {
   return object({
     runAsUser: id,
     runAsGroup: id,
@@ -72,11 +75,11 @@ function securityContext(allow: Allowances): Rule {
     privileged: allow.privileged ? flag : off,
     procMount: oneOf("Default"),
     seccompProfile: seccompRule(allow),
-    capabilities: object({ add: list(allow.privileged ? text : capability, 64), drop: list(text, 64) }),
+    capabilities: object({ add: list(allow.privileged ? text : capability(rights), 64), drop: list(text, 64) }),
   });
 }
 
-export function containerRule(allow: Allowances): Record<string, Rule> {
+export function containerRule(allow: Allowances, rights: { readonly tracing: boolean }): Record<string, Rule> {
   return {
     name: label,
     image: text,
@@ -89,7 +92,7 @@ export function containerRule(allow: Allowances): Record<string, Rule> {
     // Every port of a Pod can be reached from this machine. A port of the machine cannot be given.
     ports: list(object({ name: anything, containerPort: anything, protocol: anything }), 1000),
     resources: object({ limits: resources, requests: resources }),
-    securityContext: securityContext(allow),
+    securityContext: securityContext(allow, rights),
     startupProbe: probe,
     readinessProbe: probe,
     livenessProbe: probe,

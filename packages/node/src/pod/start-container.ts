@@ -12,13 +12,14 @@ import { mountsUnder, unmount } from "../system/mounts.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
 import { type BundleContent, createContainer, nextAttempt, startCreated } from "./create-container.ts";
+import { withoutTracing } from "./debug-rights.ts";
 import type { Effects } from "./effects.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
 import { type Member, memberNamed, needsHolder } from "./members.ts";
 import { namespacesFor } from "./namespaces.ts";
 import { pullTask } from "./plan-containers.ts";
 import type { ContainerIo, PodRecord } from "./record.ts";
-import { unsupportedEphemeral } from "./supported.ts";
+import { hasOwnKernel, unsupportedEphemeral } from "./supported.ts";
 import { readAccounts, userOf } from "./user.ts";
 
 /** Creates and starts one run of a container. An attempt that was interrupted is taken up where it stands. */
@@ -29,12 +30,7 @@ export async function startContainer(
   { name, attempt }: { readonly name: string; readonly attempt: number },
 ): Promise<void> {
   const { machine, tasks } = effects;
-  const member = memberNamed(pod, name);
-  const problem = member?.role === "ephemeral" ? unsupportedEphemeral(pod, name, machine.rules) : undefined;
-  if (member === undefined || problem !== undefined) {
-    const why = problem ?? `Cannot start container "${name}": the Pod has none of that name`;
-    throw new NodeError("CreateContainerConfigError", why);
-  }
+  const member = startable(effects, pod, name);
   const image = await imageFor(machine, pod, member.container);
   const before = record.containers[name];
   const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
@@ -56,6 +52,24 @@ export async function startContainer(
   await startCreated({ machine, record, name, kept }, run);
   tasks.forget(record.uid, pullTask(name));
   effects.tell(pod, { reason: "Started", text: `Started container ${name}`, container: name });
+}
+
+/** The container as it may run here, or an error that says why it may not. */
+function startable({ machine, tell }: Effects, pod: Pod, name: string): Member {
+  const { rules } = machine;
+  const found = memberNamed(pod, name);
+  const problem = found?.role === "ephemeral" ? unsupportedEphemeral(pod, name, rules) : undefined;
+  if (found === undefined || problem !== undefined) {
+    const why = problem ?? `Cannot start container "${name}": the Pod has none of that name`;
+    throw new NodeError("CreateContainerConfigError", why);
+  }
+  if (rules.allow.privileged || hasOwnKernel(pod, rules)) return found;
+  const { member, left } = withoutTracing(found);
+  if (left.length > 0) {
+    const text = `Container ${name} runs without ${left.join(", ")}: this Pod shares the machine's kernel`;
+    tell(pod, { type: "Warning", reason: "CapabilityLeftOut", text, container: name });
+  }
+  return member;
 }
 
 function ioOf({ stdin = false, stdinOnce = false, tty = false }: Container): ContainerIo | undefined {

@@ -207,6 +207,16 @@ describe("unsupportedField() refuses, and names the field", () => {
     expect(unsupportedEphemeral(pod, "look", rules)).toContain("spec.ephemeralContainers[0].tty: ");
   });
 
+  test("tracing on the machine's kernel, but not where the sandbox has its own", () => {
+    const asking = (runtimeClassName: string) =>
+      podOf({ runtimeClassName }, { securityContext: { capabilities: { add: ["SYS_PTRACE"] } } });
+    expect(refusal(asking("gvisor"))).toBeUndefined();
+    expect(refusal(asking("runc"))).toContain('securityContext.capabilities.add[0]: "SYS_PTRACE" is not a capability');
+    const looking = { name: "look", image: "host", securityContext: { capabilities: { add: ["SYS_PTRACE"] } } };
+    const pod = podOf({ runtimeClassName: "runc", ephemeralContainers: [looking] });
+    expect(unsupportedEphemeral(pod, "look", rules)).toBeUndefined();
+  });
+
   test.for(["", "../../etc", "a/b", "-x", "a".repeat(65), "a b"])("metadata.uid %j", (uid) => {
     expect(refusal(podOf({}, {}, uid))).toBe("metadata.uid: is not a UID");
   });

@@ -36,8 +36,8 @@ const settledElsewhere: Readonly<Record<string, Rule>> = Object.fromEntries(
   ].flatMap((line) => line.split(" ").map((name) => [name, anything])),
 );
 
-function specRule({ runtimes, allow }: NodeRules): Rule {
-  const container = containerRule(allow);
+function specRule({ runtimes, allow }: NodeRules, ownKernel: boolean): Rule {
+  const container = containerRule(allow, { tracing: ownKernel });
   return object({
     ...settledElsewhere,
     activeDeadlineSeconds: seconds,
@@ -86,18 +86,28 @@ function specRule({ runtimes, allow }: NodeRules): Rule {
 /** Why this node cannot run a Pod as it is written, or undefined. The first field in question is named by its path. */
 export function unsupportedField(pod: Pod, rules: NodeRules): Problem | undefined {
   const refusal = isSafeUid(pod.metadata?.uid ?? "")
-    ? (specRule(rules)(pod.spec ?? {}, "spec") ?? usersProblem(pod, rules) ?? inconsistency(pod))
+    ? (specRule(rules, hasOwnKernel(pod, rules))(pod.spec ?? {}, "spec") ??
+      usersProblem(pod, rules) ??
+      inconsistency(pod))
     : refuse("metadata.uid", "is not a UID");
   return refusal === undefined ? undefined : { reason: "CreateContainerConfigError", message: wording(pod, refusal) };
 }
 
-/** Why this node cannot run a container that was added to a running Pod; the Pod itself goes on. */
+/** Whether a Pod's sandbox has a kernel, and with it users and processes, of its own. */
+export function hasOwnKernel({ spec }: Pod, { defaultRuntime, ownUsers }: NodeRules): boolean {
+  return ownUsers.includes(spec?.runtimeClassName ?? defaultRuntime);
+}
+
+/**
+ * Why this node cannot run a container that was added to a running Pod; the Pod itself goes on. It may ask to trace
+ * processes everywhere: see `withoutTracing`.
+ */
 export function unsupportedEphemeral(pod: Pod, name: string, { allow }: NodeRules): string | undefined {
   const all = pod.spec?.ephemeralContainers ?? [];
   const index = all.findIndex((one) => one.name === name);
   const path = `spec.ephemeralContainers[${index}]`;
   const refusal =
-    object({ ...containerRule(allow), targetContainerName: label })(all[index] ?? {}, path) ??
+    object({ ...containerRule(allow, { tracing: true }), targetContainerName: label })(all[index] ?? {}, path) ??
     containerProblem(pod, all[index] as Container, path);
   return refusal === undefined ? undefined : wording(pod, refusal);
 }
@@ -107,9 +117,10 @@ function wording({ metadata }: Pod, { path, message }: Refusal): string {
 }
 
 /** A sandbox with a kernel of its own has users of its own; elsewhere root of a container is the machine's, with fewer rights. */
-function usersProblem({ spec }: Pod, { defaultRuntime, ownUsers }: NodeRules): Refusal | undefined {
-  const runtime = spec?.runtimeClassName ?? defaultRuntime;
-  if (spec?.hostUsers !== false || ownUsers.includes(runtime)) return undefined;
+function usersProblem(pod: Pod, rules: NodeRules): Refusal | undefined {
+  if (pod.spec?.hostUsers !== false || hasOwnKernel(pod, rules)) return undefined;
+  const { defaultRuntime, ownUsers } = rules;
+  const runtime = pod.spec.runtimeClassName ?? defaultRuntime;
   const others = ownUsers.length > 0 ? `; it is with ${ownUsers.join(", ")}` : "";
   return refuse("spec.hostUsers", `false is not supported by this node with runtime "${runtime}"${others}`);
 }
