@@ -22,6 +22,8 @@ export interface KindDescription {
   readonly kind: string;
   readonly plural: string;
   readonly shortName: string;
+  /** What the kind is for, in a sentence. */
+  readonly description: string;
   readonly v1beta1: VersionDescription;
   readonly v1alpha1: VersionDescription;
 }
@@ -43,6 +45,8 @@ const conversion: CustomResourceConversion = {
   },
 };
 
+const observed = "What has been observed. Controllers write it, users read it.";
+
 export function customResourceDefinition(
   kind: KindDescription,
   schemaOf: (schema: z.ZodType) => StructuralSchema,
@@ -63,30 +67,33 @@ export function customResourceDefinition(
       },
       scope: "Namespaced",
       versions: [
-        { ...version("v1beta1", kind.v1beta1, schemaOf), storage: true },
-        { ...version("v1alpha1", kind.v1alpha1, schemaOf), ...deprecation(kind), storage: false },
+        { ...version("v1beta1", kind, schemaOf), storage: true },
+        { ...version("v1alpha1", kind, schemaOf), ...deprecation(kind), storage: false },
       ],
     },
   };
 }
 
 function version(
-  name: string,
-  { spec, status, columns, scale: scaled }: VersionDescription,
+  name: "v1beta1" | "v1alpha1",
+  kind: KindDescription,
   schemaOf: (schema: z.ZodType) => StructuralSchema,
 ): Omit<CustomResourceVersion, "storage"> {
+  const { spec, status, columns, scale: scaled } = kind[name];
   const subresources = { ...(scaled ? { scale } : {}), ...(status ? { status: {} } : {}) };
   return {
     ...(columns ? { additionalPrinterColumns: columns } : {}),
     name,
     schema: {
       openAPIV3Schema: {
+        description: kind.description,
+        // The API server describes the first three by itself.
         properties: {
           apiVersion: { type: "string" },
           kind: { type: "string" },
           metadata: { type: "object" },
-          spec: schemaOf(spec),
-          ...(status ? { status: schemaOf(status) } : {}),
+          spec: { ...schemaOf(spec), description: "What is wanted." },
+          ...(status ? { status: { ...schemaOf(status), description: observed } } : {}),
         },
         required: ["spec"],
         type: "object",

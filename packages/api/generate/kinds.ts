@@ -25,6 +25,7 @@ export const kinds: readonly KindDescription[] = [
     kind: "Sandbox",
     plural: "sandboxes",
     shortName: "sandbox",
+    description: "One isolated workload with a stable name and its own storage, which can be suspended and resumed.",
     v1beta1: {
       spec: v1beta1.sandboxSpec,
       status: v1beta1.sandboxStatus,
@@ -37,6 +38,7 @@ export const kinds: readonly KindDescription[] = [
     kind: "SandboxClaim",
     plural: "sandboxclaims",
     shortName: "sandboxclaim",
+    description: "Asks for a Sandbox, taken from a warm pool where one is ready.",
     v1beta1: {
       spec: v1beta1.sandboxClaimSpec,
       status: v1beta1.sandboxClaimStatus,
@@ -54,6 +56,7 @@ export const kinds: readonly KindDescription[] = [
     kind: "SandboxTemplate",
     plural: "sandboxtemplates",
     shortName: "sandboxtemplate",
+    description: "What the Sandboxes of claims and warm pools are made from.",
     v1beta1: { spec: v1beta1.sandboxTemplateSpec },
     v1alpha1: { spec: v1alpha1.sandboxTemplateSpec },
   },
@@ -62,6 +65,7 @@ export const kinds: readonly KindDescription[] = [
     kind: "SandboxWarmPool",
     plural: "sandboxwarmpools",
     shortName: "swp",
+    description: "Keeps Sandboxes of a template started and ready to be claimed.",
     v1beta1: {
       spec: v1beta1.sandboxWarmPoolSpec,
       status: v1beta1.sandboxWarmPoolStatus,

@@ -22,9 +22,11 @@ function documentFile(apiVersion: string): string {
 /** A schema of Kubernetes' OpenAPI v3 documents, as far as we read it. */
 export interface OpenApiSchema {
   readonly $ref?: string;
+  readonly description?: string;
   readonly type?: string;
   readonly format?: string;
   readonly default?: unknown;
+  readonly enum?: readonly string[];
   readonly required?: readonly string[];
   readonly properties?: { readonly [name: string]: OpenApiSchema };
   readonly additionalProperties?: OpenApiSchema;
@@ -65,7 +67,8 @@ export async function fetchDefinitions(
   return reachable(all, roots);
 }
 
-async function downloadModule(): Promise<string> {
+/** The folder of the pinned module, whose sum has been checked. */
+export async function downloadModule(): Promise<string> {
   const { path, version, sum } = kubernetesModule;
   const module = `${path}@${version}`;
   const { stdout } = await promisify(execFile)("go", ["mod", "download", "-json", module]).catch((cause: unknown) => {

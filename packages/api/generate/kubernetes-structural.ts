@@ -62,7 +62,7 @@ function inline(definitions: Definitions, schema: OpenApiSchema): StructuralSche
     return { ...structuralSchemaOf(definitions, definitionName(ref)), ...inline(definitions, beside) };
   }
   return {
-    ...pick(schema, ["type", "format", ...keptExtensions]),
+    ...pick(schema, ["description", "type", "format", ...keptExtensions]),
     ...(schema.required === undefined ? {} : { required: schema.required.toSorted() }),
     ...(schema.items === undefined ? {} : { items: inline(definitions, schema.items) }),
     ...(schema.properties === undefined ? {} : { properties: propertiesOf(definitions, schema) }),

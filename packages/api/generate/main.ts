@@ -4,6 +4,7 @@ import type { CustomResourceDefinition } from "@agent-sandbox/api";
 import { customResourceDefinition } from "./crd.ts";
 import { kinds } from "./kinds.ts";
 import { type Definitions, fetchDefinitions, kubernetesModule } from "./kubernetes-definitions.ts";
+import { describeDefinitions, embeddedTexts } from "./kubernetes-descriptions.ts";
 import { structuralSchemaOf } from "./kubernetes-structural.ts";
 import { sortKeys } from "./sort-keys.ts";
 import { toYaml } from "./yaml.ts";
@@ -25,8 +26,9 @@ const roots = [
 ];
 
 function crdFiles(definitions: Definitions): Map<string, string> {
+  const described = describeDefinitions(definitions, embeddedTexts);
   const schemaOf = (schema: Parameters<typeof structuralSchemaOfZod>[0]) =>
-    structuralSchemaOfZod(schema, (name) => structuralSchemaOf(definitions, name));
+    structuralSchemaOfZod(schema, (name) => structuralSchemaOf(described, name));
   const crds = kinds.map((kind) => sortKeys(customResourceDefinition(kind, schemaOf)));
   const yaml = crds.map((crd) => [yamlFile(crd), toYaml(crd)] as const);
   return new Map([...yaml, [bundleFile, `${JSON.stringify(crds)}\n`]]);

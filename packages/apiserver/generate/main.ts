@@ -6,12 +6,15 @@ import {
   kubernetesModule,
   reachable,
 } from "../../api/generate/kubernetes-definitions.ts";
+import { describeDefinitions, embeddedTexts } from "../../api/generate/kubernetes-descriptions.ts";
+import { addEnums, fetchEnums } from "../../api/generate/kubernetes-enums.ts";
 import { sortKeys } from "../../api/generate/sort-keys.ts";
 import { builtinKinds, definitionNameOf } from "../src/resources/builtin-kinds.ts";
+import { builtinTexts } from "./builtin-descriptions.ts";
 
 /**
- * Writes the definitions of the built-in kinds that the server serves, as Kubernetes publishes them. With `--check` it
- * writes nothing, needs no network, and fails unless what is committed is of the pinned release and holds exactly what
+ * Writes the definitions of the built-in kinds that the server serves, as Kubernetes publishes them, with descriptions of
+ * our own. With `--check` it writes nothing, needs no network, and fails unless what is committed is of the pinned release and holds exactly what
  * the served kinds need.
  */
 const root = join(import.meta.dirname, "../../..");
@@ -32,13 +35,15 @@ interface Bundle {
 }
 
 function contentOf(definitions: Definitions): string {
-  const bundle: Bundle = { kubernetes: kubernetesModule.version, definitions: reachable(definitions, roots) };
+  const described = describeDefinitions(reachable(definitions, roots), { ...embeddedTexts, ...builtinTexts });
+  const bundle: Bundle = { kubernetes: kubernetesModule.version, definitions: described };
   return `${JSON.stringify(sortKeys(bundle))}\n`;
 }
 
 async function generate(): Promise<void> {
   const apiVersions = [...new Set(kinds.map(({ apiVersion }) => apiVersion)), "autoscaling/v1"];
-  await writeFile(file, contentOf(await fetchDefinitions(roots, apiVersions)));
+  const definitions = await fetchDefinitions(roots, apiVersions);
+  await writeFile(file, contentOf(addEnums(definitions, await fetchEnums())));
   console.log(`Wrote ${relative(root, file)}`);
 }
 

@@ -276,6 +276,8 @@ const describing: readonly Case[] = [
     "sandbox.spec.podTemplate.spec.containers",
     "sandboxwarmpool --recursive",
     "pod.spec.containers.livenessProbe",
+    "pod.spec",
+    "service.spec",
     "networkpolicy.spec",
     "configmap",
     "sandbox.spec.nosuch",

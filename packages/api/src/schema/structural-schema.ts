@@ -44,6 +44,8 @@ export interface ValueSchema {
 
 /** The schema of a custom resource: `openAPIV3Schema` of a CustomResourceDefinition. */
 export interface StructuralSchema extends ValueSchema {
+  /** What the value means, for people. */
+  readonly description?: string;
   readonly default?: Json;
   readonly properties?: { readonly [name: string]: StructuralSchema };
   readonly additionalProperties?: boolean | StructuralSchema;

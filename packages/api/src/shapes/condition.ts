@@ -20,14 +20,17 @@ const qualifiedName =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/;
 
 export const condition: z.ZodType<Condition> = objectOf<Condition>({
-  type: z.string().max(316).regex(qualifiedName),
-  status: z.enum(conditionStatuses),
-  observedGeneration: int64(0).exactOptional(),
-  lastTransitionTime: dateTime,
+  type: z.string().max(316).regex(qualifiedName).describe("What the condition is about."),
+  status: z.enum(conditionStatuses).describe("Whether it holds."),
+  observedGeneration: int64(0)
+    .exactOptional()
+    .describe("The metadata.generation that the condition was worked out for."),
+  lastTransitionTime: dateTime.describe("When the status last changed."),
   reason: z
     .string()
     .min(1)
     .max(1024)
-    .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/),
-  message: z.string().max(32768),
+    .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+    .describe("One word for programs: why the status is as it is."),
+  message: z.string().max(32768).describe("The same for people, in a sentence. May be empty."),
 });

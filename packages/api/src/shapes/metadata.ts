@@ -13,12 +13,14 @@ export interface NamedMetadata extends PodMetadata {
 }
 
 export const podMetadata: z.ZodType<PodMetadata> = objectOf<PodMetadata>({
-  labels: textMap.exactOptional(),
-  annotations: textMap.exactOptional(),
+  labels: textMap.exactOptional().describe("Labels for the Pod."),
+  annotations: textMap.exactOptional().describe("Annotations for the Pod."),
 });
 
 export const namedMetadata: z.ZodType<NamedMetadata> = objectOf<NamedMetadata>({
-  name: text.exactOptional(),
-  labels: textMap.exactOptional(),
-  annotations: textMap.exactOptional(),
+  name: text
+    .exactOptional()
+    .describe("The name of the volume in the Pod. The claim is called after it and the Sandbox: name-sandbox."),
+  labels: textMap.exactOptional().describe("Labels for the PersistentVolumeClaim."),
+  annotations: textMap.exactOptional().describe("Annotations for the PersistentVolumeClaim."),
 });

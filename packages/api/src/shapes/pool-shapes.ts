@@ -15,7 +15,11 @@ export interface NameReference {
 }
 
 export const updateStrategy: z.ZodType<UpdateStrategy> = objectOf<UpdateStrategy>({
-  type: defaulted<UpdateStrategyType>(z.enum(updateStrategyTypes), "OnReplenish"),
+  type: defaulted<UpdateStrategyType>(z.enum(updateStrategyTypes), "OnReplenish").describe(
+    "When members made from an older template are replaced: Recreate does it at once, OnReplenish as they are claimed.",
+  ),
 });
 
-export const nameReference: z.ZodType<NameReference> = objectOf<NameReference>({ name: text });
+export const nameReference: z.ZodType<NameReference> = objectOf<NameReference>({
+  name: text.describe("The name of the object, in the same namespace."),
+});

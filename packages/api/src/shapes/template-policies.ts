@@ -17,10 +17,10 @@ export interface NetworkPolicyRules {
 }
 
 export const networkPolicyRules: z.ZodType<NetworkPolicyRules> = objectOf<NetworkPolicyRules>({
-  ingress: listOf(
-    kubernetesType<NetworkPolicyIngressRule>("io.k8s.api.networking.v1.NetworkPolicyIngressRule"),
-  ).exactOptional(),
-  egress: listOf(
-    kubernetesType<NetworkPolicyEgressRule>("io.k8s.api.networking.v1.NetworkPolicyEgressRule"),
-  ).exactOptional(),
+  ingress: listOf(kubernetesType<NetworkPolicyIngressRule>("io.k8s.api.networking.v1.NetworkPolicyIngressRule"))
+    .exactOptional()
+    .describe("Who may reach the Sandboxes."),
+  egress: listOf(kubernetesType<NetworkPolicyEgressRule>("io.k8s.api.networking.v1.NetworkPolicyEgressRule"))
+    .exactOptional()
+    .describe("What the Sandboxes may reach."),
 });

@@ -16,12 +16,16 @@ export interface PersistentVolumeClaimTemplate {
 }
 
 export const podTemplate: z.ZodType<PodTemplate> = objectOf<PodTemplate>({
-  metadata: podMetadata.exactOptional(),
-  spec: kubernetesType<PodSpec>("io.k8s.api.core.v1.PodSpec"),
+  metadata: podMetadata.exactOptional().describe("Labels and annotations of the Pod. Changes reach a Pod that runs."),
+  spec: kubernetesType<PodSpec>("io.k8s.api.core.v1.PodSpec").describe(
+    "The Pod, as Kubernetes specifies it. Changes take effect with the next Pod.",
+  ),
 });
 
 export const persistentVolumeClaimTemplate: z.ZodType<PersistentVolumeClaimTemplate> =
   objectOf<PersistentVolumeClaimTemplate>({
-    metadata: namedMetadata.exactOptional(),
-    spec: kubernetesType<PersistentVolumeClaimSpec>("io.k8s.api.core.v1.PersistentVolumeClaimSpec"),
+    metadata: namedMetadata.exactOptional().describe("Name, labels and annotations of the claim."),
+    spec: kubernetesType<PersistentVolumeClaimSpec>("io.k8s.api.core.v1.PersistentVolumeClaimSpec").describe(
+      "The storage to ask for, as Kubernetes specifies it.",
+    ),
   });

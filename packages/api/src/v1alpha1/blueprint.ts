@@ -15,7 +15,13 @@ export interface SandboxBlueprint {
 }
 
 export const blueprintFields: Fields<SandboxBlueprint> = {
-  podTemplate,
-  volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate).exactOptional(),
-  service: flag.exactOptional(),
+  podTemplate: podTemplate.describe("The Pod that the Sandbox runs."),
+  volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate)
+    .exactOptional()
+    .describe(
+      "Volumes that outlive the Pod: a PersistentVolumeClaim is made for each, and the Pod has it as a volume of that name.",
+    ),
+  service: flag
+    .exactOptional()
+    .describe("Whether the Sandbox has a headless Service. Absent: one that is there is kept, none is made."),
 };

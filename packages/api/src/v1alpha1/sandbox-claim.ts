@@ -23,9 +23,17 @@ export interface SandboxClaim {
 }
 
 export const sandboxClaimSpec: z.ZodType<SandboxClaimSpec> = objectOf<SandboxClaimSpec>({
-  sandboxTemplateRef: nameReference,
-  warmpool: defaulted(text, "default"),
-  lifecycle: lifecycle.exactOptional(),
-  additionalPodMetadata: podMetadata.exactOptional(),
-  env: atomicListOf(envVar).exactOptional(),
+  sandboxTemplateRef: nameReference.describe("The SandboxTemplate that the Sandbox is made from."),
+  warmpool: defaulted(text, "default").describe(
+    "Which pool to take from: its name, default for any pool of the template, or none.",
+  ),
+  lifecycle: lifecycle.exactOptional().describe("When the claim ends. Absent: only when it is deleted."),
+  additionalPodMetadata: podMetadata
+    .exactOptional()
+    .describe("Labels and annotations to add to the Pod. They may not change those of the template."),
+  env: atomicListOf(envVar)
+    .exactOptional()
+    .describe(
+      "Variables to add to containers, as far as the template allows. With one or more, the Sandbox is not taken from a warm pool.",
+    ),
 });

@@ -24,13 +24,15 @@ export interface SandboxWarmPool {
 }
 
 export const sandboxWarmPoolSpec: z.ZodType<SandboxWarmPoolSpec> = objectOf<SandboxWarmPoolSpec>({
-  replicas: int32(0),
-  sandboxTemplateRef: nameReference,
-  updateStrategy: updateStrategy.exactOptional(),
+  replicas: int32(0).describe("How many Sandboxes to keep ready."),
+  sandboxTemplateRef: nameReference.describe("The SandboxTemplate that the members are made from."),
+  updateStrategy: updateStrategy
+    .exactOptional()
+    .describe("What happens to the members when the template changes. Absent: they stay until they are claimed."),
 });
 
 export const sandboxWarmPoolStatus: z.ZodType<SandboxWarmPoolStatus> = objectOf<SandboxWarmPoolStatus>({
-  replicas: int32().exactOptional(),
-  readyReplicas: int32().exactOptional(),
-  selector: text.exactOptional(),
+  replicas: int32().exactOptional().describe("How many members there are."),
+  readyReplicas: int32().exactOptional().describe("How many of them can be claimed at once."),
+  selector: text.exactOptional().describe("The label selector of the members, for autoscalers."),
 });

@@ -32,16 +32,24 @@ export interface Sandbox {
 
 export const sandboxSpec: z.ZodType<SandboxSpec> = objectOf<SandboxSpec>({
   ...blueprintFields,
-  shutdownTime: dateTime.exactOptional(),
-  shutdownPolicy: defaulted<ShutdownPolicy>(z.enum(shutdownPolicies), "Retain"),
-  replicas: defaulted(int32(0, 1), 1),
+  shutdownTime: dateTime.exactOptional().describe("When the Sandbox expires, in RFC 3339. Absent: never."),
+  shutdownPolicy: defaulted<ShutdownPolicy>(z.enum(shutdownPolicies), "Retain").describe(
+    "Whether the Sandbox goes or stays when it expires. Its Pod and Service go either way.",
+  ),
+  replicas: defaulted(int32(0, 1), 1).describe(
+    "Whether the Sandbox runs: 1 does, 0 removes its Pod and keeps its volumes.",
+  ),
 });
 
 export const sandboxStatus: z.ZodType<SandboxStatus> = objectOf<SandboxStatus>({
-  service: text.exactOptional(),
-  serviceFQDN: text.exactOptional(),
-  conditions: listOf(condition).exactOptional(),
-  replicas: int32(0).exactOptional(),
-  selector: text.exactOptional(),
-  podIPs: listOf(text).exactOptional(),
+  service: text.exactOptional().describe("The name of the headless Service, if there is one."),
+  serviceFQDN: text.exactOptional().describe("The name under which that Service is found by DNS."),
+  conditions: listOf(condition)
+    .exactOptional()
+    .describe(
+      "Ready says whether the Sandbox can be used, and if not, why. Suspended, PodScheduled and Finished say more.",
+    ),
+  replicas: int32(0).exactOptional().describe("1 while there is a Pod, else 0."),
+  selector: text.exactOptional().describe("The label selector of its Pod."),
+  podIPs: listOf(text).exactOptional().describe("The addresses of its Pod while there is one."),
 });

@@ -43,19 +43,41 @@ export interface SandboxBlueprint {
 
 // Below ten seconds a Sandbox would be suspended while it still starts, below a minute deleted before anyone could look.
 const idlePolicy = objectOf<IdlePolicy>({
-  suspendAfterSeconds: int32(10).exactOptional(),
-  deleteAfterSeconds: int32(60).exactOptional(),
+  suspendAfterSeconds: int32(10)
+    .exactOptional()
+    .describe("Suspends the Sandbox after so long without activity. Absent: never."),
+  deleteAfterSeconds: int32(60)
+    .exactOptional()
+    .describe("Deletes the Sandbox after so long without activity. Absent: never."),
 });
 
 // resumePolicy and runtime have no stored default: see docs/adr/0002-added-fields-and-defaults.md.
 export const blueprintFields: Fields<SandboxBlueprint> = {
-  podTemplate,
-  volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate).exactOptional(),
-  service: flag.exactOptional(),
-  idlePolicy: idlePolicy.exactOptional(),
-  resumePolicy: z.enum(resumePolicies).exactOptional(),
-  runtime: z.enum(runtimes).exactOptional(),
+  podTemplate: podTemplate.describe("The Pod that the Sandbox runs."),
+  volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate)
+    .exactOptional()
+    .describe(
+      "Volumes that outlive the Pod: a PersistentVolumeClaim is made for each, and the Pod has it as a volume of that name.",
+    ),
+  service: flag
+    .exactOptional()
+    .describe("Whether the Sandbox has a headless Service. Absent: one that is there is kept, none is made."),
+  idlePolicy: idlePolicy.exactOptional().describe("What happens to the Sandbox when nobody uses it."),
+  resumePolicy: z
+    .enum(resumePolicies)
+    .exactOptional()
+    .describe("Whether traffic wakes a suspended Sandbox. Absent: OnTraffic."),
+  runtime: z
+    .enum(runtimes)
+    .exactOptional()
+    .describe(
+      "Whether the image brings its own first process, or the platform's daemon is put in as the first one, which runs commands and moves files. Absent: Image.",
+    ),
   persistentVolumeClaimRetentionPolicy: objectOf<PersistentVolumeClaimRetentionPolicy>({
-    whenDeleted: defaulted<VolumeClaimRetention>(z.enum(volumeClaimRetentions), "Delete"),
-  }).exactOptional(),
+    whenDeleted: defaulted<VolumeClaimRetention>(z.enum(volumeClaimRetentions), "Delete").describe(
+      "Whether they go with the Sandbox or stay.",
+    ),
+  })
+    .exactOptional()
+    .describe("What becomes of the PersistentVolumeClaims that were made for the Sandbox."),
 };

@@ -27,9 +27,21 @@ export interface SandboxClaim {
 }
 
 export const sandboxClaimSpec: z.ZodType<SandboxClaimSpec> = objectOf<SandboxClaimSpec>({
-  warmPoolRef: nameReference,
-  lifecycle: lifecycle.exactOptional(),
-  additionalPodMetadata: podMetadata.exactOptional(),
-  env: atomicListOf(envVar).exactOptional(),
-  volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate).exactOptional(),
+  warmPoolRef: nameReference.describe(
+    "The SandboxWarmPool to take from. When it has none ready, a Sandbox is made from its template.",
+  ),
+  lifecycle: lifecycle.exactOptional().describe("When the claim ends. Absent: only when it is deleted."),
+  additionalPodMetadata: podMetadata
+    .exactOptional()
+    .describe("Labels and annotations to add to the Pod. They may not change those of the template."),
+  env: atomicListOf(envVar)
+    .exactOptional()
+    .describe(
+      "Variables to add to containers, as far as the template allows. With one or more, the Sandbox is not taken from a warm pool.",
+    ),
+  volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate)
+    .exactOptional()
+    .describe(
+      "Volumes to add, as far as the template allows. With one or more, the Sandbox is not taken from a warm pool.",
+    ),
 });

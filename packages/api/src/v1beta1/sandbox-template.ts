@@ -33,8 +33,21 @@ export interface SandboxTemplate {
 
 export const sandboxTemplateSpec: z.ZodType<SandboxTemplateSpec> = objectOf<SandboxTemplateSpec>({
   ...blueprintFields,
-  networkPolicy: networkPolicyRules.exactOptional(),
-  networkPolicyManagement: defaulted<NetworkPolicyManagement>(z.enum(networkPolicyManagements), "Managed"),
-  envVarsInjectionPolicy: defaulted<EnvVarsInjectionPolicy>(z.enum(envVarsInjectionPolicies), "Disallowed"),
-  volumeClaimTemplatesPolicy: defaulted<VolumeClaimTemplatesPolicy>(z.enum(volumeClaimTemplatesPolicies), "Disallowed"),
+  networkPolicy: networkPolicyRules
+    .exactOptional()
+    .describe(
+      "Rules for the traffic of the Sandboxes, in place of the default ones. Not looked at when networkPolicyManagement is Unmanaged.",
+    ),
+  networkPolicyManagement: defaulted<NetworkPolicyManagement>(z.enum(networkPolicyManagements), "Managed").describe(
+    "Whether a NetworkPolicy is kept for the Sandboxes of the template.",
+  ),
+  envVarsInjectionPolicy: defaulted<EnvVarsInjectionPolicy>(z.enum(envVarsInjectionPolicies), "Disallowed").describe(
+    "What claims may do with variables: nothing, add new ones (Allowed), or replace those of the template too (Overrides).",
+  ),
+  volumeClaimTemplatesPolicy: defaulted<VolumeClaimTemplatesPolicy>(
+    z.enum(volumeClaimTemplatesPolicies),
+    "Disallowed",
+  ).describe(
+    "What claims may do with volumes: nothing, add new ones (Allowed), or replace those of the template too (Overrides).",
+  ),
 });

@@ -31,15 +31,19 @@ export interface SandboxWarmPool {
 }
 
 export const sandboxWarmPoolSpec: z.ZodType<SandboxWarmPoolSpec> = objectOf<SandboxWarmPoolSpec>({
-  replicas: defaulted(int32(0), 1),
-  sandboxTemplateRef: nameReference,
-  updateStrategy: updateStrategy.exactOptional(),
+  replicas: defaulted(int32(0), 1).describe("How many Sandboxes to keep ready."),
+  sandboxTemplateRef: nameReference.describe("The SandboxTemplate that the members are made from."),
+  updateStrategy: updateStrategy
+    .exactOptional()
+    .describe("What happens to the members when the template changes. Absent: they stay until they are claimed."),
 });
 
 export const sandboxWarmPoolStatus: z.ZodType<SandboxWarmPoolStatus> = objectOf<SandboxWarmPoolStatus>({
-  replicas: int32().exactOptional(),
-  readyReplicas: int32().exactOptional(),
-  selector: text.exactOptional(),
-  observedGeneration: int64(0).exactOptional(),
-  conditions: listOf(condition).exactOptional(),
+  replicas: int32().exactOptional().describe("How many members there are."),
+  readyReplicas: int32().exactOptional().describe("How many of them can be claimed at once."),
+  selector: text.exactOptional().describe("The label selector of the members, for autoscalers."),
+  observedGeneration: int64(0).exactOptional().describe("The metadata.generation that this status was worked out for."),
+  conditions: listOf(condition)
+    .exactOptional()
+    .describe("Ready says whether the pool is full, TemplateFound whether its template is there."),
 });

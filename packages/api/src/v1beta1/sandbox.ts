@@ -40,9 +40,13 @@ export interface Sandbox {
 
 export const sandboxSpec: z.ZodType<SandboxSpec> = objectOf<SandboxSpec>({
   ...blueprintFields,
-  shutdownTime: dateTime.exactOptional(),
-  shutdownPolicy: defaulted<ShutdownPolicy>(z.enum(shutdownPolicies), "Retain"),
-  operatingMode: defaulted<OperatingMode>(z.enum(operatingModes), "Running"),
+  shutdownTime: dateTime.exactOptional().describe("When the Sandbox expires, in RFC 3339. Absent: never."),
+  shutdownPolicy: defaulted<ShutdownPolicy>(z.enum(shutdownPolicies), "Retain").describe(
+    "Whether the Sandbox goes or stays when it expires. Its Pod and Service go either way.",
+  ),
+  operatingMode: defaulted<OperatingMode>(z.enum(operatingModes), "Running").describe(
+    "Whether the Sandbox runs. Suspended removes its Pod and keeps its volumes.",
+  ),
 }).meta({
   "x-kubernetes-validations": [
     {
@@ -55,11 +59,15 @@ export const sandboxSpec: z.ZodType<SandboxSpec> = objectOf<SandboxSpec>({
 });
 
 export const sandboxStatus: z.ZodType<SandboxStatus> = objectOf<SandboxStatus>({
-  service: text.exactOptional(),
-  serviceFQDN: text.exactOptional(),
-  conditions: listOf(condition).exactOptional(),
-  selector: text.exactOptional(),
-  podIPs: listOf(text).exactOptional(),
-  nodeName: text.exactOptional(),
-  lastActivityTime: dateTime.exactOptional(),
+  service: text.exactOptional().describe("The name of the headless Service, if there is one."),
+  serviceFQDN: text.exactOptional().describe("The name under which that Service is found by DNS."),
+  conditions: listOf(condition)
+    .exactOptional()
+    .describe(
+      "Ready says whether the Sandbox can be used, and if not, why. Suspended, PodScheduled and Finished say more.",
+    ),
+  selector: text.exactOptional().describe("The label selector of its Pod."),
+  podIPs: listOf(text).exactOptional().describe("The addresses of its Pod while there is one."),
+  nodeName: text.exactOptional().describe("The node that its Pod is on."),
+  lastActivityTime: dateTime.exactOptional().describe("When it was last used, by traffic or by a command."),
 });

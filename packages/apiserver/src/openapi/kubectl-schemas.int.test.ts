@@ -77,6 +77,25 @@ describe.skipIf(!available)("kubectl", () => {
     expect((await kubectl(["explain", "pod.spec.nothing"])).err).toContain('field "nothing" does not exist');
   });
 
+  test.for([
+    "sandbox",
+    "sandbox.spec",
+    "sandbox.status",
+    "sandbox.spec.podTemplate.spec",
+    "sandbox.spec.podTemplate.spec.containers",
+    "sandboxclaim.spec.lifecycle",
+    "sandboxtemplate.spec",
+    "sandboxwarmpool.status.conditions",
+    "sandboxclaims.spec --api-version=extensions.agents.x-k8s.io/v1alpha1",
+    "pod.spec",
+    "pod.spec.containers",
+    "persistentvolumeclaim.spec",
+  ])("describes every field of %s", async (what) => {
+    const { out } = await kubectl(["explain", ...what.split(" ")]);
+    expect(out).toMatch(/^FIELDS:$/m);
+    expect(out).not.toContain("<no description>");
+  });
+
   test("names the field that is misspelt, before anything is created", async () => {
     const typo = sandbox("  operatingMod: Running");
     const { code, err } = await kubectl(["create", "-f", "-"], typo);

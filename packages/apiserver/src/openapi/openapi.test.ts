@@ -10,6 +10,14 @@ afterAll(() => api[Symbol.asyncDispose]());
 // oxlint-disable-next-line typescript/no-explicit-any
 const document = async (path: string): Promise<any> => JSON.parse(String((await api.send("GET", path)).body));
 
+interface Described {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Described>>;
+  readonly "x-kubernetes-group-version-kind"?: readonly { readonly kind: string }[];
+}
+/** What requests and answers are made of, which nobody asks to be explained. */
+const commonKinds = new Set(["Status", "DeleteOptions", "Scale"]);
+
 describe("OpenAPI 3", () => {
   test("has a document for each version at an address that tells its content", async () => {
     const { paths } = await document("/openapi/v3");
@@ -53,6 +61,44 @@ describe("OpenAPI 3", () => {
     expect(sandboxes.components.schemas["io.x-k8s.agents.v1beta1.Sandbox"].properties.spec.required).toEqual([
       "podTemplate",
     ]);
+  });
+
+  test("names the values that fields may have; others are refused by the kind's own rules", async () => {
+    const { components } = await document("/openapi/v3/api/v1");
+    const { PodSpec, Container } = {
+      PodSpec: components.schemas["io.k8s.api.core.v1.PodSpec"].properties,
+      Container: components.schemas["io.k8s.api.core.v1.Container"].properties,
+    };
+    expect(PodSpec.restartPolicy.enum).toEqual(["Always", "Never", "OnFailure"]);
+    expect(Container.imagePullPolicy.enum).toEqual(["Always", "IfNotPresent", "Never"]);
+    const spec = components.schemas["io.k8s.api.core.v1.PersistentVolumeClaimSpec"].properties;
+    expect(spec.accessModes.items.enum).toContain("ReadWriteOnce");
+    const pod = { metadata: { name: "p" }, spec: { restartPolicy: "x", containers: [{ name: "c", image: "i" }] } };
+    const { status, body } = await api.send("POST", "/api/v1/namespaces/default/pods", pod);
+    expect({ status, message: body.message }).toEqual({
+      status: 422,
+      message:
+        'Pod "p" is invalid: spec.restartPolicy: Unsupported value: "x": supported values: "Always", "OnFailure", "Never"',
+    });
+  });
+
+  test("describes every kind and what it has on top", async () => {
+    const { paths } = await document("/openapi/v3");
+    const silent: string[] = [];
+    for (const { serverRelativeURL } of Object.values<{ serverRelativeURL: string }>(paths)) {
+      const { components } = await document(serverRelativeURL);
+      for (const [name, schema] of Object.entries<Described>(components.schemas)) {
+        const [known] = schema["x-kubernetes-group-version-kind"] ?? [];
+        if (known === undefined || !name.endsWith(`.${known.kind}`) || commonKinds.has(known.kind)) continue;
+        const fields = Object.entries(schema.properties ?? {}).map(
+          ([field, part]) => [`${name}.${field}`, part] as const,
+        );
+        for (const [path, { description = "" }] of [[name, schema] as const, ...fields]) {
+          if (!description.endsWith(".")) silent.push(path);
+        }
+      }
+    }
+    expect(silent).toEqual([]);
   });
 
   test("is not sent again to who has it", async () => {

@@ -7,6 +7,7 @@ export interface OpenApiSchema {
   readonly type?: string;
   readonly format?: string;
   readonly default?: unknown;
+  readonly enum?: readonly string[];
   readonly required?: readonly string[];
   readonly properties?: { readonly [name: string]: OpenApiSchema };
   readonly additionalProperties?: boolean | OpenApiSchema;
@@ -19,7 +20,7 @@ export interface OpenApiSchema {
 /** The release of Kubernetes whose built-in kinds are served, such as `v1.36.3`. */
 export const kubernetesVersion: string = bundle.kubernetes;
 
-/** What Kubernetes publishes about the built-in kinds and all they are made of, without the descriptions. */
+/** What Kubernetes publishes about the built-in kinds and all they are made of, described in our words. */
 export const builtinDefinitions: { readonly [name: string]: OpenApiSchema | undefined } = bundle.definitions;
 
 const refPrefix = "#/components/schemas/";
