@@ -36,9 +36,35 @@ func TestRequestsForAnotherSandbox(t *testing.T) {
 			t.Errorf("two of %s give %q", header, got)
 		}
 	}
-	// Who may not come in is told so first, and not who lives here.
-	if status := plain(t, b.rest+"/v1/files/", map[string]string{"X-Sandbox-ID": "another"}); status != 401 {
-		t.Errorf("without a token the answer is %d", status)
+}
+
+// Who has not the token of this sandbox is told when another was meant, and never who lives here.
+func TestStrangersAtAnAddressThatWasReused(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{env: []string{"SANDBOXD_SANDBOX_NAME=mine", "SANDBOXD_SANDBOX_NAMESPACE=here", "SANDBOXD_SANDBOX_UID=1-2-3"}})
+	otherToken := strings.Repeat("x", 43)
+	for _, row := range []struct {
+		header, value string
+		status        int
+	}{
+		{"X-Sandbox-ID", "another", 401},
+		{"X-Sandbox-Namespace", "another", 401},
+		{"X-Sandbox-UID", "1-2-3", 401},
+		{"X-Sandbox-UID", "another", 421},
+	} {
+		for _, url := range []string{b.rest + "/v1/files/", b.legacy + "/list/"} {
+			got := b.doAs(otherToken, request{method: "GET", url: url, header: map[string]string{row.header: row.value}})
+			got.wantStatus(t, row.status)
+			if strings.Contains(got.body, "mine") || strings.Contains(got.body, "here") || strings.Contains(got.body, "1-2-3") {
+				t.Errorf("%s %q: the answer tells who lives here: %s", row.header, row.value, got.body)
+			}
+		}
+	}
+	client := authenticated(h2c(), otherToken)
+	client.Transport = addHeader{client.Transport, "X-Sandbox-UID", "another"}
+	_, err := processv1connect.NewProcessServiceClient(client, b.grpc, connect.WithGRPC()).List(context.Background(), &processv1.ListRequest{})
+	if connect.CodeOf(err) != connect.CodeFailedPrecondition || strings.Contains(err.Error(), "1-2-3") {
+		t.Errorf("over gRPC: %v", err)
 	}
 }
 

@@ -232,7 +232,9 @@ type request struct {
 	header      map[string]string
 }
 
-func (b *box) do(r request) answer {
+func (b *box) do(r request) answer { b.t.Helper(); return b.doAs(tokenText, r) }
+
+func (b *box) doAs(token string, r request) answer {
 	b.t.Helper()
 	built, err := http.NewRequest(r.method, r.url, r.body)
 	if err != nil {
@@ -241,7 +243,7 @@ func (b *box) do(r request) answer {
 	for name, value := range r.header {
 		built.Header.Set(name, value)
 	}
-	response, err := authenticated(http.DefaultClient, tokenText).Do(built)
+	response, err := authenticated(http.DefaultClient, token).Do(built)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -110,17 +110,20 @@ func (s *server) stop(ctx context.Context) {
 	}
 }
 
-// gate lets requests in that carry the token and mean this sandbox. Health is open to all.
+// gate lets requests in that mean this sandbox and carry its token. Health is open to all.
 type gate struct {
 	guard    *token.Guard
 	identity token.Identity
 }
 
 func (g gate) check(header http.Header) (connect.Code, error) {
+	if err := g.identity.CheckUID(header); err != nil {
+		return connect.CodeFailedPrecondition, err
+	}
 	if err := g.guard.Check(header); err != nil {
 		return connect.CodeUnauthenticated, err
 	}
-	if err := g.identity.Check(header); err != nil {
+	if err := g.identity.CheckNames(header); err != nil {
 		return connect.CodeFailedPrecondition, err
 	}
 	return 0, nil
