@@ -30,6 +30,9 @@ export function runPlugin({ command, args, env, timeoutMs }: PluginCommand): Pro
       } catch {
         // It has ended by itself meanwhile.
       }
+      // What it left running in a session of its own may hold these open for ever.
+      child.stdout.destroy();
+      child.stderr.destroy();
     };
     const timer = setTimeout(() => kill(`it did not end within ${timeoutMs} ms`), timeoutMs);
 
