@@ -47,6 +47,11 @@ describe("parseRequestHead()", () => {
     expect(request(...lines)).toEqual({ error: "malformed" });
   });
 
+  test("reads a value of nothing but spaces only once, also when something follows that is refused", () => {
+    expect(request("GET / HTTP/1.1", `X:${" ".repeat(200_000)}\x7f`)).toEqual({ error: "malformed" });
+    expect(request("GET / HTTP/1.1", `X:${" ".repeat(200_000)}`)).toMatchObject({ rawHeaders: ["X", ""] });
+  });
+
   test("refuses more headers than anybody needs", () => {
     expect(request("GET / HTTP/1.1", ...Array.from({ length: 5001 }, () => "a:b"))).toEqual({ error: "many" });
   });

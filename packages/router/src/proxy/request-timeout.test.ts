@@ -16,6 +16,12 @@ test.for<[string | undefined, number]>([
   ["0x10", 180_000],
   ["", 180_000],
   ["ten", 180_000],
+  ["5.", 180_000],
+  [" 1.5 ", 1500],
 ])("%j seconds asked gives %d ms", ([asked, expected]) => {
   expect(requestTimeoutMs(asked, 180_000)).toBe(expected);
+});
+
+test("a number without end is read only once, also when it turns out to be none", () => {
+  expect(requestTimeoutMs(`${"1".repeat(200_000)}x`, 180_000)).toBe(180_000);
 });
