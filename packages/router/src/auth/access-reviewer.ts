@@ -3,6 +3,7 @@ import type { Client } from "@agent-sandbox/kube";
 import { subjectAccessReviews } from "../cluster/resources.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import type { User } from "./caller.ts";
+import { mostQuestions, Questions } from "./questions.ts";
 
 export interface AccessReviewerOptions {
   readonly client: Client;
@@ -20,22 +21,24 @@ const callLimitMs = 3000;
 export class AccessReviewer {
   readonly #options: AccessReviewerOptions;
   readonly #known: BoundedCache<boolean>;
-  readonly #asking = new Map<string, Promise<boolean>>();
+  /** Apart from the others: whoever makes up names must not push out those of sandboxes. */
+  readonly #refused: BoundedCache<boolean>;
+  readonly #questions = new Questions<boolean>(mostQuestions);
 
   constructor(options: AccessReviewerOptions) {
     this.#options = options;
     this.#known = new BoundedCache(options.cacheSize);
+    this.#refused = new BoundedCache(options.cacheSize);
   }
 
   /** Throws when the API server cannot be asked; that is not remembered. */
   async mayConnect(user: User, namespace: string, name: string): Promise<boolean> {
     const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, namespace, name]);
-    const known = this.#known.get(key, this.#options.now());
+    const { now, ttlMs } = this.#options;
+    const known = this.#known.get(key, now()) ?? this.#refused.get(key, now());
     if (known !== undefined) return known;
-    const asking = this.#asking.get(key) ?? this.#ask(user, namespace, name).finally(() => this.#asking.delete(key));
-    this.#asking.set(key, asking);
-    const allowed = await asking;
-    this.#known.set(key, allowed, this.#options.now() + this.#options.ttlMs);
+    const allowed = await this.#questions.ask(key, () => this.#ask(user, namespace, name));
+    (allowed ? this.#known : this.#refused).set(key, allowed, now() + ttlMs);
     return allowed;
   }
 

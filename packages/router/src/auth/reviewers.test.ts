@@ -63,7 +63,7 @@ describe("TokenReviewer", () => {
     const { client, asked } = answering(() => new Promise(() => undefined));
     const tokens = reviewer(client, { now: 0 });
     for (let index = 0; index < 256; index += 1) void tokens.userOf(`user-${index}`);
-    await expect(tokens.userOf("one-more")).rejects.toThrow("Cannot review the token");
+    await expect(tokens.userOf("one-more")).rejects.toThrow("256 questions are under way");
     expect(asked).toHaveLength(256);
   });
 });
@@ -103,6 +103,25 @@ describe("AccessReviewer", () => {
       namespace: "default",
       name: "box",
     });
+  });
+
+  test("asks no more than so many questions at a time", async () => {
+    const { client, asked } = answering(() => new Promise(() => undefined));
+    const access = new AccessReviewer({ client, ttlMs: 1000, cacheSize: 10, now: () => 0 });
+    for (let index = 0; index < 256; index += 1) void access.mayConnect({ username: "a" }, "n", `made-up-${index}`);
+    await expect(access.mayConnect({ username: "a" }, "n", "box")).rejects.toThrow("256 questions are under way");
+    expect(asked).toHaveLength(256);
+  });
+
+  test("remembers who may, however many names are made up", async () => {
+    const { client, asked } = answering((object) => {
+      const { resourceAttributes } = (object as SubjectAccessReview).spec;
+      return Promise.resolve({ status: { allowed: resourceAttributes.name === "box" } });
+    });
+    const access = new AccessReviewer({ client, ttlMs: 1000, cacheSize: 10, now: () => 0 });
+    await access.mayConnect({ username: "a" }, "n", "box");
+    for (let index = 0; index < 20; index += 1) await access.mayConnect({ username: "b" }, "n", `made-up-${index}`);
+    expect([await access.mayConnect({ username: "a" }, "n", "box"), asked.length]).toEqual([true, 21]);
   });
 
   test("lets a denial win, and remembers no failure", async () => {

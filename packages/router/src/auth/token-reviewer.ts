@@ -3,6 +3,7 @@ import type { Client } from "@agent-sandbox/kube";
 import { type TokenReview, tokenReviews } from "../cluster/resources.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import type { User } from "./caller.ts";
+import { mostQuestions, Questions } from "./questions.ts";
 
 export interface TokenReviewerOptions {
   readonly client: Client;
@@ -16,8 +17,6 @@ export interface TokenReviewerOptions {
 /** One call to the API server may take this long. */
 const callLimitMs = 3000;
 const failureMs = 1000;
-/** At a time: nobody's made-up tokens become a flood for the API server. */
-const mostQuestions = 256;
 
 type Verdict = { readonly user: User } | { readonly user: undefined } | { readonly failure: unknown };
 
@@ -27,7 +26,7 @@ export class TokenReviewer {
   readonly #known: BoundedCache<Verdict>;
   /** Apart from the others: whoever makes up tokens must not push out those of users. */
   readonly #refused: BoundedCache<Verdict>;
-  readonly #asking = new Map<string, Promise<Verdict>>();
+  readonly #questions = new Questions<Verdict>(mostQuestions);
 
   constructor(options: TokenReviewerOptions) {
     this.#options = options;
@@ -39,26 +38,20 @@ export class TokenReviewer {
   async userOf(token: string): Promise<User | undefined> {
     const key = createHash("sha256").update(token).digest("base64");
     const now = this.#options.now();
-    const verdict = this.#known.get(key, now) ?? this.#refused.get(key, now) ?? (await this.#ask(key, token));
+    const verdict =
+      this.#known.get(key, now) ??
+      this.#refused.get(key, now) ??
+      (await this.#questions.ask(key, () => this.#ask(key, token)));
     if ("failure" in verdict) throw new Error("Cannot review the token", { cause: verdict.failure });
     return verdict.user;
   }
 
-  /** One question per token however many wait for it; it goes on when they hang up. */
-  #ask(key: string, token: string): Promise<Verdict> {
-    const running = this.#asking.get(key);
-    if (running !== undefined) return running;
-    if (this.#asking.size >= mostQuestions)
-      return Promise.resolve({ failure: new Error("too many reviews under way") });
-    const asking = this.#review(token).then((verdict) => {
-      const { now, ttlMs } = this.#options;
-      this.#asking.delete(key);
-      const isUser = "user" in verdict && verdict.user !== undefined;
-      (isUser ? this.#known : this.#refused).set(key, verdict, now() + ("failure" in verdict ? failureMs : ttlMs));
-      return verdict;
-    });
-    this.#asking.set(key, asking);
-    return asking;
+  async #ask(key: string, token: string): Promise<Verdict> {
+    const { now, ttlMs } = this.#options;
+    const verdict = await this.#review(token);
+    const isUser = "user" in verdict && verdict.user !== undefined;
+    (isUser ? this.#known : this.#refused).set(key, verdict, now() + ("failure" in verdict ? failureMs : ttlMs));
+    return verdict;
   }
 
   async #review(token: string): Promise<Verdict> {

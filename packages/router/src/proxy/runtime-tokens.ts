@@ -1,6 +1,7 @@
 import { blueprintChoices, type Sandbox, type Secret } from "@agent-sandbox/api";
 import { type Client, isReason } from "@agent-sandbox/kube";
 import { BoundedCache } from "../auth/bounded-cache.ts";
+import { mostQuestions, Questions } from "../auth/questions.ts";
 import { secrets } from "../cluster/resources.ts";
 import { RouterError } from "../router-error.ts";
 
@@ -33,7 +34,7 @@ export function needsRuntimeToken(sandbox: Sandbox, port: number): boolean {
 export class RuntimeTokens {
   readonly #options: RuntimeTokensOptions;
   readonly #known: BoundedCache<string>;
-  readonly #asking = new Map<string, Promise<string | undefined>>();
+  readonly #questions = new Questions<string | undefined>(mostQuestions);
 
   constructor(options: RuntimeTokensOptions) {
     this.#options = options;
@@ -57,9 +58,7 @@ export class RuntimeTokens {
     const uid = sandbox.metadata.uid ?? "";
     const known = this.#known.get(uid, this.#options.now());
     if (known !== undefined) return known;
-    const asking = this.#asking.get(uid) ?? this.#read(sandbox).finally(() => this.#asking.delete(uid));
-    this.#asking.set(uid, asking);
-    const token = await asking;
+    const token = await this.#questions.ask(uid, () => this.#read(sandbox));
     if (token !== undefined) this.#known.set(uid, token, this.#options.now() + keptMs);
     return token;
   }
