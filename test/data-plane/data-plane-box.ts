@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isConditionTrue, sandboxClaims, sandboxes, warmPoolSandboxLabel } from "@agent-sandbox/api";
 import { type Client, createClient, HttpTransport, loadKubeconfig } from "@agent-sandbox/kube";
 import { parse } from "yaml";
 import { Box, buildCommandLine, type Outcome } from "../e2e/box.ts";
+import { freePort } from "../free-port.ts";
 import type { Address } from "./ask.ts";
 import { manifest, poolManifest, type Wanted } from "./manifest.ts";
 import { Subject } from "./subject.ts";
@@ -26,8 +26,7 @@ export class DataPlaneBox implements AsyncDisposable {
 
   static async start(): Promise<DataPlaneBox> {
     buildCommandLine();
-    const [api, router] = await freePorts();
-    const made = new DataPlaneBox(await Box.make(), api, router);
+    const made = new DataPlaneBox(await Box.make(), await freePort(), await freePort());
     await made.up();
     return made;
   }
@@ -130,19 +129,4 @@ export class DataPlaneBox implements AsyncDisposable {
 
 function expectSuccess({ code, stdout, stderr }: Outcome): void {
   if (code !== 0) throw new Error(`${stdout}${stderr}`);
-}
-
-async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer(), createServer()] as const;
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve, reject) => {
-          server.once("error", reject);
-          server.listen(0, "127.0.0.1", () => resolve((server.address() as { port: number }).port));
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return [ports[0] ?? 0, ports[1] ?? 0];
 }

@@ -1,8 +1,8 @@
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../free-port.ts";
 
 export interface Outcome {
   readonly code: number;
@@ -72,15 +72,5 @@ export function execute(file: string, words: readonly string[], stdin: string): 
       resolve({ code, stdout, stderr });
     });
     child.stdin?.on("error", () => undefined).end(stdin);
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
   });
 }

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { freePort } from "../free-port.ts";
 import type { Authority } from "./authority.ts";
 import { type Binaries, ensureBinaries } from "./binaries.ts";
 import { apiServerFlags, auditPolicy, controllerManagerFlags, etcdFlags, type InFlightLimits } from "./flags.ts";
-import { freePort } from "./free-port.ts";
 import { type GuardedProcess, startGuarded } from "./guarded-process.ts";
 import { makeIdentities } from "./identities.ts";
 import { type Outcome, runKubectl } from "./kubectl.ts";

@@ -3,7 +3,7 @@ import { openSync, readFileSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CommandError } from "../command-error.ts";
 import type { BoxPaths } from "./box-paths.ts";
-import { findRunningBox, type RunningBox } from "./running-box.ts";
+import { findRunningBox, isEnding, type RunningBox } from "./running-box.ts";
 
 /** What the box tells the command that started it, once. */
 export type StartReport =
@@ -52,6 +52,16 @@ export async function stopBox(paths: BoxPaths, box: RunningBox, patienceMs: numb
   process.kill(box.pid, "SIGKILL");
   if (!(await goneWithin(paths, 5_000))) throw new CommandError(`Cannot stop the box: process ${box.pid} does not end`);
 }
+
+/** The box that runs on this folder and goes on running: one that was killed just now is waited for. */
+export async function findLastingBox(paths: BoxPaths): Promise<RunningBox | undefined> {
+  const box = findRunningBox(paths);
+  if (box === undefined || !isEnding(box.pid)) return box;
+  if (await goneWithin(paths, endingMs)) return undefined;
+  throw new CommandError(`Cannot start the box: the one before it, process ${box.pid}, was killed and does not end`);
+}
+
+const endingMs = 10_000;
 
 /** A process that is not our child tells nobody when it ends: looking is all there is. */
 async function goneWithin(paths: BoxPaths, limitMs: number): Promise<boolean> {

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +8,7 @@ import { type BoxPaths, boxPaths } from "./box-paths.ts";
 import {
   findRunningBox,
   forgetRunningBox,
+  isEnding,
   processStartOf,
   programBuild,
   recordRunningBox,
@@ -54,4 +57,16 @@ test("a folder that may not be read is told apart from one without a box", () =>
   const denied = Object.assign(new Error("EACCES"), { code: "EACCES" });
   expect(whyHidden(denied, paths)?.message).toContain("it belongs to somebody else; run it with sudo");
   expect(whyHidden(Object.assign(new Error("ENOENT"), { code: "ENOENT" }), paths)).toBeUndefined();
+});
+
+test("a process that was killed is told apart from one that runs, before and after it is gone", async () => {
+  const child = spawn("sleep", ["1000"]);
+  const exited = once(child, "exit");
+  await once(child, "spawn");
+  const pid = child.pid ?? 0;
+  expect(isEnding(pid)).toBe(false);
+  child.kill("SIGKILL");
+  expect(isEnding(pid)).toBe(true);
+  await exited;
+  expect(isEnding(pid)).toBe(true);
 });

@@ -1,10 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { readSettings } from "@agent-sandbox/node";
-import { type StartedBox, startInBackground } from "../box/background.ts";
+import { findLastingBox, type StartedBox, startInBackground } from "../box/background.ts";
 import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
 import { type NodeFlags, settingsOf, wordsOf } from "../box/node-flags.ts";
-import { findRunningBox, programBuild, type RunningBox } from "../box/running-box.ts";
+import { programBuild, type RunningBox } from "../box/running-box.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -29,7 +29,7 @@ export async function up(options: UpOptions): Promise<void> {
   const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
   const audit = auditLog === undefined ? [] : ["--audit-log", auditLog];
   const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen, ...audit, ...wordsOf(options)];
-  const running = findRunningBox(paths);
+  const running = await findLastingBox(paths);
   if (running !== undefined) {
     console.log(`The box already runs (process ${running.pid}) at ${running.url}`);
     for (const difference of differencesOf(running, { words, build: programBuild() })) console.error(difference);
