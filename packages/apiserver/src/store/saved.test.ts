@@ -44,3 +44,14 @@ test("has the text of what was saved a moment ago, and makes that of anything el
   expect(jsonText({ ...object })).toBe(JSON.stringify(object));
   expect(jsonText(null)).toBe("null");
 });
+
+test("keeps an object that was saved once more when its first turn is over", () => {
+  const object = pod("first");
+  const [once, again] = [1, 2].map((revision) =>
+    Saved.of(object, { revision, key: "first", json: `version ${revision}` }),
+  );
+  for (let at = 0; at < 4094; at += 1) saved(`later-${at}`);
+  expect(again?.object).toBe(object);
+  expect(jsonText(object)).toBe("version 2");
+  expect(() => once?.object).toThrow(SyntaxError);
+});

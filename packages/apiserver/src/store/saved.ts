@@ -56,23 +56,40 @@ export class Saved implements Stored {
   }
 }
 
-/** What was written or read last, the oldest first. */
-const recent = new Map<object, Saved>();
-let length = 0;
-
 const maxRecent = 4096;
 /** In characters of JSON; what is larger than all of it together is not kept. */
 const maxLength = 12 * 1024 * 1024;
 
+/** What was written or read last. */
+const recent = new Map<object, Saved>();
+/**
+ * The same by age, in a ring: a map would be asked for its oldest entry by looking past all those that it has lost, which
+ * costs more than everything else here.
+ */
+const turns: ({ readonly object: ApiObject; readonly saved: Saved } | undefined)[] = [];
+let oldest = 0;
+let count = 0;
+let length = 0;
+
 function remember(object: ApiObject, saved: Saved): void {
   recent.set(object, saved);
+  turns[(oldest + count) % maxRecent] = { object, saved };
+  count += 1;
   length += saved.json.length;
-  for (const [oldest, former] of recent) {
-    if (recent.size <= maxRecent && length <= maxLength) return;
-    recent.delete(oldest);
-    length -= former.json.length;
-    former.forget();
-  }
+  while (count === maxRecent || length > maxLength) forgetOldest();
+}
+
+function forgetOldest(): void {
+  const turn = turns[oldest];
+  turns[oldest] = undefined;
+  oldest = (oldest + 1) % maxRecent;
+  count -= 1;
+  if (turn === undefined) return;
+  const { object, saved } = turn;
+  length -= saved.json.length;
+  // It may have been saved once more since.
+  if (recent.get(object) === saved) recent.delete(object);
+  saved.forget();
 }
 
 /** The JSON of any value; as it was saved when it was saved a moment ago. */
