@@ -6,6 +6,7 @@ import {
   type SandboxTemplate,
   semanticEqual,
 } from "@agent-sandbox/api";
+import { errorText } from "../error-text.ts";
 import { withSecureDefaults } from "./secure-defaults.ts";
 
 /** What a template makes Sandboxes from, with everything about it that takes work to find out. */
@@ -29,6 +30,17 @@ export function blueprintOf(template: SandboxTemplate): Blueprint {
     known.set(template, blueprint);
   }
   return blueprint;
+}
+
+/** The same for a template that may be anything: schemas change, and objects stay. */
+export function understand(
+  template: SandboxTemplate,
+): { readonly blueprint: Blueprint } | { readonly problem: string } {
+  try {
+    return { blueprint: blueprintOf(template) };
+  } catch (error) {
+    return { problem: `Cannot understand SandboxTemplate "${template.metadata.name}": ${errorText(error)}` };
+  }
 }
 
 function readBlueprint(template: SandboxTemplate): Blueprint {

@@ -12,6 +12,7 @@ import {
   sandboxTemplates,
   semanticEqual,
 } from "@agent-sandbox/api";
+import { errorText } from "../error-text.ts";
 import { desiredPolicy, desiredSpec, isManaged, type RouterPlace } from "./desired-policy.ts";
 
 /** What the controller knows when it looks at one template. */
@@ -41,8 +42,18 @@ export function decide(seen: Observed): Decision {
   if (template.metadata.deletionTimestamp !== undefined) return { actions: [] };
   const hash = nameHash(template.metadata.name ?? "");
   const isLabelled = template.metadata.labels?.[sandboxTemplateRefHashLabel] === hash;
-  const { actions, ...rest } = policyDecision(seen);
+  const { actions, ...rest } = understoodDecision(seen);
   return { actions: [...(isLabelled ? [] : [{ do: "label-template", template, hash } as const]), ...actions], ...rest };
+}
+
+/** Total: a spec that no schema would let through is what a person must put right, like any other mistake. */
+function understoodDecision(seen: Observed): Decision {
+  try {
+    return policyDecision(seen);
+  } catch (error) {
+    const { namespace, name } = seen.template.metadata;
+    return { actions: [], obstacle: `Cannot understand SandboxTemplate "${namespace}/${name}": ${errorText(error)}` };
+  }
 }
 
 function policyDecision({ template, policy, router }: Observed): Decision {

@@ -2,6 +2,7 @@ import { type Sandbox, type SandboxWarmPool, sandboxes, sandboxTemplates, sandbo
 import { isControlledBy } from "@agent-sandbox/kube";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimOf, poolOf, readyStatus, templateOf } from "../extensions.test.support.ts";
+import { placeOf } from "../guard.ts";
 import { World } from "../world.test.support.ts";
 import { startWarmPoolController } from "./controller.ts";
 
@@ -126,6 +127,76 @@ describe("the SandboxWarmPool controller", () => {
     expect(world.server.readAll(sandboxes).map(({ metadata }) => metadata.name)).toEqual([taken?.metadata.name]);
   });
 
+  test("9.8 #101 takes over what a pool of its name left, with one write each, and fills up the rest", async () => {
+    const first = start();
+    await template();
+    await createPool();
+    await settled();
+    await first.stop();
+    for (const member of members()) {
+      const body = { metadata: { ownerReferences: null, labels: { "agents.x-k8s.io/launch-type": null } } };
+      await world.user.patch(sandboxes, placeOf(member), { type: "merge", body });
+    }
+    await world.user.delete(sandboxWarmPools, key);
+    await world.user.delete(sandboxes, placeOf(world.server.readAll(sandboxes)[0] as Sandbox));
+    const left = world.server.readAll(sandboxes).map(({ metadata }) => metadata.uid);
+    const before = world.writes();
+    start();
+    const { metadata } = await createPool();
+    await settled();
+    expect(members().map((member) => member.metadata.uid)).toEqual(expect.arrayContaining(left));
+    expect(members().map((member) => member.metadata.labels?.["agents.x-k8s.io/launch-type"])).toEqual(
+      Array(3).fill("warm"),
+    );
+    expect(members()[0]?.metadata.ownerReferences).toMatchObject([{ uid: metadata.uid, blockOwnerDeletion: true }]);
+    const wrote = (what: string): number => (world.writes()[what] ?? 0) - (before[what] ?? 0);
+    expect([wrote("patch sandboxes"), wrote("create sandboxes")]).toEqual([2, 1]);
+  });
+
+  test("puts the launch type on a member that lost it", async () => {
+    start();
+    await template();
+    await createPool();
+    await settled();
+    const [member] = members();
+    const body = { metadata: { labels: { "agents.x-k8s.io/launch-type": null } } };
+    await world.user.patch(sandboxes, placeOf(member as Sandbox), { type: "merge", body });
+    await settled();
+    expect(members().map(({ metadata }) => metadata.labels?.["agents.x-k8s.io/launch-type"])).toEqual(
+      Array(3).fill("warm"),
+    );
+    expect(created()).toBe(3);
+  });
+
+  test("9.8 #108 members of which nothing is ever heard are counted, and replaced when their grace is over", async () => {
+    start();
+    await template();
+    await createPool();
+    await world.clock.advance(60_000);
+    expect(world.server.read(sandboxWarmPools, key)?.status).toMatchObject({ replicas: 3, readyReplicas: 0 });
+    const first = members().map(({ metadata }) => metadata.uid);
+    await world.clock.advance(5 * 60_000);
+    expect(members()).toHaveLength(3);
+    expect(members().filter(({ metadata }) => first.includes(metadata.uid))).toEqual([]);
+  });
+
+  test("9.9 #124 of two pools that roll, only the one whose template changed does", async () => {
+    start();
+    await template();
+    await world.user.create(sandboxTemplates, templateOf({}, { name: "other", uid: "", resourceVersion: "" }));
+    const updateStrategy = { type: "Recreate" } as const;
+    await createPool({ updateStrategy });
+    await createPool({ updateStrategy, sandboxTemplateRef: { name: "other" } }, "second");
+    await settled();
+    const second = { namespace: "default", name: "second" };
+    const [old, kept] = [members(), members(second)];
+    const body = { spec: { podTemplate: { spec: { containers: [{ name: "c", image: "newer" }] } } } };
+    await world.user.patch(sandboxTemplates, { namespace: "default", name: "test-template" }, { type: "merge", body });
+    await settled();
+    expect(members().filter(({ metadata }) => old.some((one) => one.metadata.uid === metadata.uid))).toEqual([]);
+    expect([members().length, members(second)]).toEqual([3, kept]);
+  });
+
   test("never deletes a member that was claimed just before (10.2.1), and goes on at once (10.2.2)", async () => {
     start();
     await template();
@@ -160,13 +231,21 @@ describe("the SandboxWarmPool controller", () => {
   });
 
   test("9.9 #127 a template wakes only the pools of its namespace that refer to it", async () => {
-    start();
+    let passes = 0;
+    world.start(startWarmPoolController({ ...world.context, metrics: { reconciled: () => (passes += 1) } }));
     await createPool({}, "pool");
     await createPool({ sandboxTemplateRef: { name: "other" } }, "unrelated");
     const body = { ...poolOf(), metadata: { name: "pool", namespace: "elsewhere" } };
     await world.user.create(sandboxWarmPools, body);
     await settled();
+    expect(passes).toBe(3);
+    // Its creates are refused, so that it is the template alone that wakes.
+    world.server.onRequest = ({ resource }) =>
+      resource.plural === "sandboxes" ? { refuse: { reason: "Invalid" } } : undefined;
     await template();
+    await world.clock.advance(1);
+    expect(passes).toBe(4);
+    world.server.onRequest = undefined;
     await settled();
     expect([members().length, world.server.readAll(sandboxes).length]).toEqual([3, 3]);
   });
@@ -251,12 +330,26 @@ describe("the SandboxWarmPool controller", () => {
     await settled();
     const before = created() ?? 0;
     const { apiVersion, kind, spec } = members()[0] as Sandbox;
-    for (const name of ["bare", "other"]) {
-      await world.user.create(sandboxes, { apiVersion, kind, metadata: { name, namespace: "default" }, spec });
-      await world.user.delete(sandboxes, { namespace: "default", name });
+    const labels = members()[0]?.metadata.labels ?? {};
+    const holder = await world.user.create(sandboxTemplates, templateOf({}, { name: "holder" }));
+    const reference = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "holder", uid: holder.metadata.uid ?? "" };
+    const others: Sandbox["metadata"][] = [
+      { name: "bare" },
+      { name: "orphan-of-another", labels: { ...labels, "agents.x-k8s.io/warm-pool-sandbox": "0" } },
+      { name: "of-another-kind", labels, ownerReferences: [{ ...reference, controller: true }] },
+    ];
+    for (const metadata of others) {
+      const made = await world.user.create(sandboxes, {
+        apiVersion,
+        kind,
+        metadata: { ...metadata, namespace: "default" },
+        spec,
+      });
+      await world.clock.advance(100);
+      await world.user.delete(sandboxes, placeOf(made));
     }
     await settled();
-    expect([members().length, (created() ?? 0) - before]).toEqual([3, 2]);
+    expect([members().length, (created() ?? 0) - before]).toEqual([3, 3]);
   });
 
   test("9.10 #138 no token is lost while the pool waits to see its own writes", async () => {

@@ -13,7 +13,6 @@ import {
   controllerOf,
   type Delta,
   type EventRecorder,
-  keyOf,
   objectKey,
   type RunnerMetrics,
   systemScheduler,
@@ -22,10 +21,9 @@ import {
 import { changesSpec } from "../changes-spec.ts";
 import type { ControllerContext } from "../controller-context.ts";
 import { OwnWrites } from "../own-writes.ts";
-import { blueprintOf } from "../template/blueprint.ts";
 import { reconcilePool } from "./apply.ts";
-import { facetsOf, indexMembers, membersOf } from "./members.ts";
-import { defaultPoolSettings, type PoolMemory, type PoolSettings } from "./observe.ts";
+import { facetsOf, indexMembers } from "./members.ts";
+import { defaultPoolSettings, observe, type PoolMemory, type PoolSettings } from "./observe.ts";
 import { indexByTemplate } from "./pools-by-template.ts";
 import { mostAtOnce } from "./slow-start.ts";
 
@@ -81,11 +79,9 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
     reconcile: async (key, { client, signal }) => {
       const pool = pools.get(key);
       if (pool === undefined) return void memories.delete(key);
-      const { uid = "", namespace = "" } = pool.metadata;
+      const { uid = "" } = pool.metadata;
       const kept = memories.get(key);
       const memory = kept?.uid === uid ? kept.memory : {};
-      const template = templates.get(keyOf({ namespace, name: pool.spec.sandboxTemplateRef.name }));
-      const blueprint = template && blueprintOf(template);
       const pass = await reconcilePool(
         {
           client,
@@ -95,7 +91,7 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
           now: () => scheduler.date(),
           tell: (note) => events?.record(sandboxWarmPools, pool, note),
         },
-        { pool, blueprint, members: membersOf(index, pool), settings, memory },
+        observe(pool, { templates, members: index }, { settings, memory }),
       );
       memories.set(key, { uid, memory: pass.memory });
       if (pass.error !== undefined) throw pass.error;

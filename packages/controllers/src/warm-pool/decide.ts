@@ -1,9 +1,10 @@
-import type { Sandbox, SandboxWarmPoolStatus } from "@agent-sandbox/api";
+import { type Sandbox, type SandboxWarmPoolStatus, semanticEqual } from "@agent-sandbox/api";
 import type { Note } from "@agent-sandbox/kube";
+import { errorText } from "../error-text.ts";
 import type { Observed, PoolMemory } from "./observe.ts";
 import { memberOf } from "./prototype.ts";
 import { grantRefill, type RefillMemory } from "./refill.ts";
-import { desiredReplicas, reportingTime, statusOf } from "./status.ts";
+import { desiredReplicas, misunderstoodStatus, reportingTime, statusOf } from "./status.ts";
 import { leastUseful, sortOrphans, sortUnready, staleMembers, type Unready } from "./upkeep.ts";
 
 /** Each is held to the very objects it names, at the version they were seen: one that was claimed since is not touched. */
@@ -27,10 +28,21 @@ export interface Decision {
 export function decide(seen: Observed, now: number): Decision {
   // Members go with the pool by garbage collection.
   if (seen.pool.metadata.deletionTimestamp !== undefined) return { actions: [], notes: [], memory: {} };
+  try {
+    return understoodDecision(seen, now);
+  } catch (error) {
+    // Total: a spec that no schema would let through is told to whoever wrote it, like any other mistake.
+    const status = misunderstoodStatus(seen, `Cannot understand the spec: ${errorText(error)}`, now);
+    const isNews = !semanticEqual(seen.pool.status, status, ["status"]);
+    return { actions: [], notes: [], memory: seen.memory, ...(isNews && { status }) };
+  }
+}
+
+function understoodDecision(seen: Observed, now: number): Decision {
   const unready = lookAtUnready(seen, now);
   const population = populate(seen, unready, now);
-  const report = reportOn(seen, unready, now);
   const { refill, actions } = population;
+  const report = reportOn(seen, { heldUp: unready.heldUp.length, isGrowing: actions.some(addsMembers) }, now);
   const memory: PoolMemory = {
     refill,
     ...(report.since === undefined ? {} : { unreportedSince: report.since }),
@@ -117,11 +129,22 @@ interface Report {
   readonly wakeAt?: number;
 }
 
-function reportOn(seen: Observed, { heldUp }: Unready, now: number): Report {
-  const status = statusOf(seen, { heldUp: heldUp.length }, now);
+/**
+ * What this pass adds is not counted yet, and nothing tells of a member that never gets any further: it is looked at when the
+ * counts are due, and so comes to be waited for.
+ */
+function reportOn(seen: Observed, { heldUp, isGrowing }: { heldUp: number; isGrowing: boolean }, now: number): Report {
+  const status = statusOf(seen, { heldUp }, now);
   const dueAt = reportingTime(seen, status, now);
-  if (dueAt === undefined) return {};
-  return dueAt <= now ? { status } : { since: seen.memory.unreportedSince ?? now, wakeAt: dueAt };
+  const isDue = dueAt !== undefined && dueAt <= now;
+  const later: Report = { since: now, wakeAt: now + seen.settings.statusLagMs };
+  if (isDue) return { status, ...(isGrowing && later) };
+  if (dueAt === undefined) return isGrowing ? later : {};
+  return { since: seen.memory.unreportedSince ?? now, wakeAt: dueAt };
+}
+
+function addsMembers(action: Action): boolean {
+  return action.do === "create" || action.do === "adopt";
 }
 
 function notesOn({ memory }: Observed, { heldUp }: Unready): readonly Note[] {

@@ -1,6 +1,7 @@
-import type { SandboxWarmPool } from "@agent-sandbox/api";
-import type { Blueprint } from "../template/blueprint.ts";
-import type { Members } from "./members.ts";
+import type { Sandbox, SandboxTemplate, SandboxWarmPool } from "@agent-sandbox/api";
+import { type Index, type Informer, keyOf } from "@agent-sandbox/kube";
+import { type Blueprint, understand } from "../template/blueprint.ts";
+import { type Members, membersOf } from "./members.ts";
 import type { RefillLimits, RefillMemory } from "./refill.ts";
 
 export interface PoolSettings extends RefillLimits {
@@ -46,6 +47,24 @@ export interface Observed {
   readonly members: Members;
   readonly settings: PoolSettings;
   readonly memory: PoolMemory;
-  /** What went wrong when the decided actions were carried out. */
+  /** What went wrong when the template was read, or when the decided actions were carried out. */
   readonly failure?: string;
+}
+
+/** Gathers what is known of a pool. */
+export function observe(
+  pool: SandboxWarmPool,
+  caches: { readonly templates: Informer<SandboxTemplate>; readonly members: Index<Sandbox> },
+  known: Pick<Observed, "settings" | "memory">,
+): Observed {
+  const { namespace = "" } = pool.metadata;
+  const template = caches.templates.get(keyOf({ namespace, name: pool.spec?.sandboxTemplateRef?.name ?? "" }));
+  const read: { blueprint?: Blueprint; problem?: string } = template === undefined ? {} : understand(template);
+  return {
+    pool,
+    blueprint: read.blueprint,
+    members: membersOf(caches.members, pool),
+    ...known,
+    ...(read.problem !== undefined && { failure: read.problem }),
+  };
 }

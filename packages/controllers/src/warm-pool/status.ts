@@ -13,10 +13,20 @@ import type { Observed } from "./observe.ts";
 
 /** The status to report of the pool as it was found. */
 export function statusOf(seen: Observed, { heldUp }: { heldUp: number }, now: number): SandboxWarmPoolStatus {
+  return withVerdicts(seen, [templateFound(seen), ready(seen, heldUp)], now);
+}
+
+/** The status of a pool whose spec cannot be understood. */
+export function misunderstoodStatus(seen: Observed, problem: string, now: number): SandboxWarmPoolStatus {
+  const message = adaptMessage(`Error seen: ${problem}`);
+  return withVerdicts(seen, [{ type: "Ready", status: "False", reason: "ReconcilerError", message }], now);
+}
+
+function withVerdicts(seen: Observed, verdicts: readonly ReportedCondition[], now: number): SandboxWarmPoolStatus {
   const { pool, members } = seen;
   const { generation, name = "" } = pool.metadata;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
-  const conditions = [templateFound(seen), ready(seen, heldUp)].reduce<Condition[]>(
+  const conditions = verdicts.reduce<Condition[]>(
     (list, verdict) => setCondition(list, { ...verdict, ...observed }, now),
     pool.status?.conditions ?? [],
   );
