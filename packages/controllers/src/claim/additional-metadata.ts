@@ -28,7 +28,8 @@ export function refuseMetadata(
   return undefined;
 }
 
-function refuseLabel(key: string, value: string, open: readonly string[]): string | undefined {
+function refuseLabel(key: string, value: unknown, open: readonly string[]): string | undefined {
+  if (typeof value !== "string") return "its value is no label value";
   if (key.toLowerCase() === "app" && value.toLowerCase() === "sandbox-router") return "it is the router's";
   if (!isQualified(key)) return "its key is no qualified name";
   const domain = domainOf(key);

@@ -1,7 +1,8 @@
-import { sandboxClaims, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
+import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimOf, poolOf, templateOf } from "../extensions.test.support.ts";
 import { startSandboxController } from "../sandbox/controller.ts";
+import { startTemplateController } from "../template/controller.ts";
 import { startWarmPoolController } from "../warm-pool/controller.ts";
 import { World } from "../world.test.support.ts";
 import { startClaimController } from "./controller.ts";
@@ -15,7 +16,6 @@ describe("the SandboxClaim controller with its neighbours", () => {
   let world: World;
   beforeEach(() => {
     world = new World();
-    world.runPods();
   });
   afterEach(async () => await world[Symbol.asyncDispose]());
 
@@ -28,6 +28,7 @@ describe("the SandboxClaim controller with its neighbours", () => {
   const ready = (name: string) => claimed(name)?.status?.conditions?.find(({ type }) => type === "Ready");
 
   test("hands out a member of the pool", async () => {
+    world.runPods();
     start();
     await world.user.create(sandboxTemplates, bare(templateOf(), "test-template"));
     await world.user.create(sandboxWarmPools, bare(poolOf(), "pool"));
@@ -37,7 +38,45 @@ describe("the SandboxClaim controller with its neighbours", () => {
     expect(ready("my-claim")).toMatchObject({ status: "True" });
   });
 
+  test.for([0, 900])(
+    "waits two whole seconds for a member that starts, %i ms into the second it was made in (weakness 24)",
+    async (offsetMs) => {
+      let starts = 600_000;
+      world.runPods({ afterMs: () => starts });
+      start();
+      await world.user.create(sandboxTemplates, bare(templateOf(), "test-template"));
+      await world.user.create(sandboxWarmPools, bare(poolOf({ replicas: 1 }), "pool"));
+      await world.clock.advance(30_000 + offsetMs);
+      starts = 0;
+      await world.user.create(sandboxClaims, bare(claimOf(), "my-claim"));
+      await world.clock.advance(1_950);
+      expect(world.server.read(sandboxes, { namespace: "default", name: "my-claim" })).toBeUndefined();
+      await world.clock.advance(100);
+      expect(ready("my-claim")).toMatchObject({ status: "True" });
+    },
+  );
+
+  test("claims and templates share one cache of policies, and nothing is read besides caches (weakness 37)", async () => {
+    world.runPods();
+    start();
+    world.start(startTemplateController(world.context));
+    await world.user.create(sandboxTemplates, bare(templateOf(), "test-template"));
+    await world.user.create(sandboxWarmPools, bare(poolOf(), "pool"));
+    await world.clock.advance(30_000);
+    for (const name of ["one", "two"]) await world.user.create(sandboxClaims, bare(claimOf(), name));
+    await world.clock.advance(30_000);
+    expect([ready("one")?.status, ready("two")?.status]).toEqual(["True", "True"]);
+    const { requests } = world.server;
+    const reads = ["networkpolicies", "persistentvolumeclaims"].flatMap((kind) =>
+      ["list", "watch", "get"].map((verb) => requests.get(`${verb} ${kind}`) ?? 0),
+    );
+    // One watch that begins with what there is.
+    expect(reads).toEqual([0, 1, 0, 0, 1, 0]);
+    expect([...requests.keys()].filter((what) => what.startsWith("get "))).toEqual([]);
+  });
+
   test("leaves other namespaces alone when it is given one", async () => {
+    world.runPods();
     start({ namespace: "mine" });
     await world.user.create(sandboxTemplates, bare(templateOf(), "test-template"));
     await world.user.create(sandboxWarmPools, bare(poolOf(), "pool"));

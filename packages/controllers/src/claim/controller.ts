@@ -31,6 +31,7 @@ import { seemsOver } from "./lifecycle.ts";
 import { ClaimMemories, type ClaimMemory, isClaimReady } from "./memory.ts";
 import { type ClaimMetrics, servedBy, startOf } from "./metrics.ts";
 import { type ClaimCaches, indexOwned, observe } from "./observe.ts";
+import type { Observed } from "./observed.ts";
 import type { Problem } from "./problem.ts";
 import { traceClaim } from "./trace-claim.ts";
 import { claimTriggers } from "./triggers.ts";
@@ -130,6 +131,7 @@ class ClaimPasses {
     const key = objectKey(claim);
     if (seen.candidate === undefined) this.#caches.candidates.release(key);
     if (seen.waitUntil === undefined) this.#caches.candidates.leave(key);
+    this.#countLate(seen, memory);
     const stamp = this.#stampFor(claim, memory);
     const ports: ClaimPorts = {
       client,
@@ -139,6 +141,7 @@ class ClaimPasses {
       tell: (note) => events?.record(sandboxClaims, claim, note),
       onServed: (sandbox) => {
         memory.conflicts = 0;
+        memory.isUnserved = false;
         metrics?.served?.(servedBy(claim, sandbox, claim.spec.warmPoolRef.name));
       },
       unreportedSince: memory.unreportedSince,
@@ -150,6 +153,15 @@ class ClaimPasses {
     memory.unreportedSince = pass.defers === true ? (memory.unreportedSince ?? now()) : undefined;
     if (pass.returnsMember === true) this.#caches.candidates.release(key);
     return this.#finish({ claim, memory, now: now() }, pass);
+  }
+
+  /** A Sandbox that was given by a write whose answer was lost counts when it is found. */
+  #countLate({ claim, owned }: Observed, memory: ClaimMemory): void {
+    const [bound] = owned;
+    if (bound !== undefined && memory.isUnserved === true) {
+      this.#options.metrics?.served?.(servedBy(claim, bound.sandbox, claim.spec.warmPoolRef.name));
+    }
+    memory.isUnserved = bound === undefined;
   }
 
   #finish(

@@ -7,6 +7,7 @@ import {
   semanticEqual,
 } from "@agent-sandbox/api";
 import type { Note } from "@agent-sandbox/kube";
+import { errorText } from "../error-text.ts";
 import { refuseMetadata } from "./additional-metadata.ts";
 import { coldSandbox, transferred, upToDate } from "./claimed-sandbox.ts";
 import { expiryOf, isMarkedExpired } from "./lifecycle.ts";
@@ -40,9 +41,23 @@ export function decide(seen: Observed, now: number): Decision {
   const cleanUp: Action[] = legacyPolicy === undefined ? [] : [{ do: "delete-policy", policy: legacyPolicy }];
   // The Sandbox goes with the claim by garbage collection.
   if (claim.metadata.deletionTimestamp !== undefined) return { actions: cleanUp, notes: [] };
-  const expiry = expiryOf(claim.spec.lifecycle, claim.status?.conditions);
-  const decision = expiry !== undefined && expiry <= now ? end(seen, now) : live(seen, now);
+  const decision = understoodDecision(seen, now);
   return { ...decision, actions: [...cleanUp, ...decision.actions] };
+}
+
+/** Total: a spec that no schema would let through is told to whoever wrote it, like any other mistake. */
+function understoodDecision(seen: Observed, now: number): Decision {
+  const { claim } = seen;
+  try {
+    const expiry = expiryOf(claim.spec.lifecycle, claim.status?.conditions);
+    return expiry !== undefined && expiry <= now ? end(seen, now) : live(seen, now);
+  } catch (error) {
+    const [bound] = seen.owned;
+    const problem = errorSeen(`Cannot understand the spec: ${errorText(error)}`);
+    const binding: Binding = bound === undefined ? { problem, unsure: true } : { to: bound.sandbox };
+    const status = activeStatus(claim, binding, now);
+    return { ...nothing, status, notes: bound === undefined ? [] : [warningOf(problem)] };
+  }
 }
 
 /** Tells that the claim is over; the next pass, which sees that told, tears it down. */
@@ -102,7 +117,7 @@ function bind(seen: Observed): Bound {
   if (candidate !== undefined) return adopt(claim, candidate);
   if (waitUntil !== undefined) return { ...nothing, binding: undefined, wakeAt: waitUntil };
   if (blueprint === undefined) {
-    return stopped(missing("TemplateNotFound", "SandboxTemplate", pool.spec.sandboxTemplateRef.name));
+    return stopped(missing("TemplateNotFound", "SandboxTemplate", pool.spec?.sandboxTemplateRef?.name ?? ""));
   }
   const made = coldSandbox(claim, blueprint);
   if ("problem" in made) return stopped(made.problem);
@@ -146,11 +161,11 @@ function keep({ claim, owned, stamp }: Observed, bound: Stamped, refusal: string
     ...("value" in wanted ? changeTo(sandbox, wanted.value) : []),
     ...surplus.map((extra) => ({ do: "delete-sandbox", sandbox: extra.sandbox }) as const),
   ];
-  const notes: Note[] =
-    "problem" in wanted
-      ? [{ type: "Warning", reason: wanted.problem.reason, action: "Reconciling", text: wanted.problem.message }]
-      : [];
-  return { actions, notes, binding: { to: sandbox } };
+  return { actions, notes: "problem" in wanted ? [warningOf(wanted.problem)] : [], binding: { to: sandbox } };
+}
+
+function warningOf({ reason, message }: Problem): Note {
+  return { type: "Warning", reason, action: "Reconciling", text: message };
 }
 
 function changeTo(sandbox: Sandbox, wanted: Sandbox): Action[] {

@@ -19,7 +19,7 @@ export function expiryOf(
 /** Whether it is the hour written on the claim that ends it now, and nobody has told yet. */
 export function seemsOver({ metadata, spec, status }: SandboxClaim, now: number): boolean {
   if (metadata.deletionTimestamp !== undefined || isMarkedExpired(status?.conditions)) return false;
-  const end = timeOf(spec.lifecycle?.shutdownTime);
+  const end = timeOf(spec?.lifecycle?.shutdownTime);
   return end !== undefined && end <= now;
 }
 
@@ -28,7 +28,8 @@ export function isMarkedExpired(conditions: readonly Condition[] | undefined): b
   return findCondition(conditions, "Ready")?.reason === "ClaimExpired";
 }
 
-function timeOf(text: string | undefined): number | undefined {
-  const time = parseTime(text ?? "");
+/** What is no time counts as none. */
+function timeOf(text: unknown): number | undefined {
+  const time = parseTime(typeof text === "string" ? text : "");
   return "error" in time ? undefined : time.epochMs;
 }

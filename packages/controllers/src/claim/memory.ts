@@ -11,6 +11,8 @@ export interface ClaimMemory {
   isMeasurable: boolean;
   /** Attempts in a row to take a member that another write came before. */
   conflicts: number;
+  /** Whether this process last saw it without a Sandbox: whoever gave it one, the answer may have been lost. */
+  isUnserved?: boolean;
   /** When this process saw it become Ready. */
   firstReadyAt?: number;
   /** Since when its status is out of date, in words only. */

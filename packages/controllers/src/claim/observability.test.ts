@@ -1,4 +1,4 @@
-import { sandboxClaims } from "@agent-sandbox/api";
+import { sandboxClaims, sandboxWarmPools } from "@agent-sandbox/api";
 import type { Note } from "@agent-sandbox/kube";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimOf } from "../extensions.test.support.ts";
@@ -57,16 +57,51 @@ describe("what is told of claims", () => {
     expect(started.map(({ sinceObservedMs }) => sinceObservedMs)).toEqual([900]);
   });
 
+  const webhookTime = "agents.x-k8s.io/webhook-first-observed-at";
+  const clientTime = "agents.x-k8s.io/client-first-requested-at";
   test.for([
-    ["missing", {}, {}],
-    ["in the future", { "agents.x-k8s.io/webhook-first-observed-at": "2099-01-01T00:00:00Z" }, {}],
-    ["no time at all", { "agents.x-k8s.io/client-first-requested-at": "noon" }, {}],
-  ] as const)("9.14 #202 a time that is %s is left out, the rest is measured", async ([, annotations]) => {
+    ["none is known", {}, [undefined, undefined]],
+    ["the webhook's is missing", { [clientTime]: 700 }, [undefined, 700]],
+    ["the webhook's is in the future", { [webhookTime]: -60_000, [clientTime]: 700 }, [undefined, 700]],
+    ["the client's is in the future", { [webhookTime]: 300, [clientTime]: -60_000 }, [300, undefined]],
+    ["the client's is no time", { [webhookTime]: 300, [clientTime]: "noon" }, [300, undefined]],
+  ] as const)("9.14 #202 %s: that is left out, the rest is measured", async ([, given, expected]) => {
     await start();
-    await claim("one", annotations);
-    expect(started.map(({ sinceWebhookMs, sinceRequestMs }) => [sinceWebhookMs, sinceRequestMs])).toEqual([
-      [undefined, undefined],
-    ]);
+    const times = Object.entries(given).map(([key, at]) => [key, typeof at === "number" ? ago(at) : at]);
+    await claim("one", Object.fromEntries(times) as Record<string, string>);
+    expect(started.map(({ sinceWebhookMs, sinceRequestMs }) => [sinceWebhookMs, sinceRequestMs])).toEqual([expected]);
+    expect(started.map(({ sinceObservedMs }) => sinceObservedMs)).toEqual([0]);
+  });
+
+  test.for([
+    ["taken", "warm", { replicas: 1 }, "patch"],
+    ["made", "cold", { replicas: 0 }, "create"],
+  ] as const)(
+    "a Sandbox that was %s by a write whose answer was lost is counted, once (weakness 27)",
+    async ([, launchType, pool, verb]) => {
+      await world.user.patch(
+        sandboxWarmPools,
+        { namespace: "default", name: "pool" },
+        { type: "merge", body: { spec: pool } },
+      );
+      await start();
+      let lost = 0;
+      world.server.onRequest = (call) =>
+        call.verb === verb && call.resource.plural === "sandboxes" && call.subresource === undefined && lost++ === 0
+          ? { reset: "after" }
+          : undefined;
+      await claim("one");
+      await flip("one", "False");
+      await flip("one", "True");
+      expect(served.map((each) => each.launchType)).toEqual([launchType]);
+    },
+  );
+
+  test("what another controller was in the middle of is counted by the one that ends it (weakness 27)", async () => {
+    await start();
+    const [member] = world.members();
+    await claim("one", { "agents.x-k8s.io/sandbox-name": member?.metadata.name ?? "" });
+    expect(served.map(({ launchType, warmPoolName }) => [launchType, warmPoolName])).toEqual([["warm", "pool"]]);
   });
 
   test("a cold start is told as one", async () => {

@@ -11,7 +11,7 @@ import {
   sandboxTemplateRefAnnotation,
 } from "@agent-sandbox/api";
 import { type Index, type Informer, keyOf, objectKey } from "@agent-sandbox/kube";
-import { type Blueprint, blueprintOf } from "../template/blueprint.ts";
+import { type Blueprint, understand } from "../template/blueprint.ts";
 import { policyNameOf } from "../template/network-policies.ts";
 import { isStale } from "../warm-pool/staleness.ts";
 import { refuseMetadata } from "./additional-metadata.ts";
@@ -19,6 +19,7 @@ import type { Candidates } from "./candidates.ts";
 import { poolIdOf } from "./free-members.ts";
 import { expiryOf } from "./lifecycle.ts";
 import type { Observed, Stamped } from "./observed.ts";
+import { errorSeen } from "./problem.ts";
 import { referenceOf } from "./reference.ts";
 
 /** Where a claim's surroundings are read. */
@@ -52,16 +53,17 @@ export function observe(
   { now, waitedMs }: { now: number /** How long the claim is known. */; waitedMs: number },
 ): Observed {
   const { namespace = "", name = "", uid } = claim.metadata;
-  const pool = caches.pools.get(keyOf({ namespace, name: claim.spec.warmPoolRef.name }));
-  const templateOf = (templateName: string | undefined): Blueprint | undefined => {
+  const pool = caches.pools.get(keyOf({ namespace, name: claim.spec?.warmPoolRef?.name ?? "" }));
+  const poolTemplate = pool?.spec?.sandboxTemplateRef?.name;
+  const read = (templateName: string | undefined): { blueprint?: Blueprint; problem?: string } => {
     const template = templateName && caches.templates.get(keyOf({ namespace, name: templateName }));
-    return template ? blueprintOf(template) : undefined;
+    return template ? understand(template) : {};
   };
   const stamp = (sandbox: Sandbox): Stamped => {
-    const templateName =
-      sandbox.metadata.annotations?.[sandboxTemplateRefAnnotation] ?? pool?.spec.sandboxTemplateRef.name;
-    return { sandbox, templateName, blueprint: templateOf(templateName) };
+    const templateName = sandbox.metadata.annotations?.[sandboxTemplateRefAnnotation] ?? poolTemplate;
+    return { sandbox, templateName, blueprint: read(templateName).blueprint };
   };
+  const { blueprint, problem } = read(poolTemplate);
   const namesake = caches.sandboxes.get(keyOf({ namespace, name }));
   const policy = caches.policies.get(keyOf({ namespace, name: policyNameOf(name) }));
   const seen: Observed = {
@@ -69,10 +71,11 @@ export function observe(
     owned: boundFirst(claim, caches.ownedSandboxes.get(`${namespace}/${uid}`)).map(stamp),
     namesake: namesake && !isControlledBy(namesake, uid) ? namesake : undefined,
     pool,
-    blueprint: templateOf(pool?.spec.sandboxTemplateRef.name),
+    blueprint,
     candidate: undefined,
     legacyPolicy: policy && isControlledBy(policy, uid) ? policy : undefined,
     labelDomains: caches.labelDomains,
+    ...(problem !== undefined && { failure: errorSeen(problem) }),
   };
   return pool === undefined || !needsMember(seen, now)
     ? seen
@@ -89,7 +92,7 @@ function boundFirst({ status }: SandboxClaim, owned: readonly Sandbox[]): readon
 
 /** Whether a pool could serve the claim now. */
 function needsMember({ claim, owned, labelDomains }: Observed, now: number): boolean {
-  const { lifecycle, additionalPodMetadata } = claim.spec;
+  const { lifecycle, additionalPodMetadata } = claim.spec ?? {};
   const expiry = expiryOf(lifecycle, claim.status?.conditions);
   if (owned.length > 0 || claim.metadata.deletionTimestamp !== undefined) return false;
   if (expiry !== undefined && expiry <= now) return false;
@@ -115,7 +118,7 @@ function seekMember(seen: Observed, pool: SandboxWarmPool, { caches, stamp, now,
   // What the claim wants to change can only be in a new Sandbox.
   const isSpecial = (claim.spec.env?.length ?? 0) > 0 || (claim.spec.volumeClaimTemplates?.length ?? 0) > 0;
   if (isSpecial || namesake !== undefined) return seen;
-  const rolls = pool.spec.updateStrategy?.type === "Recreate";
+  const rolls = pool.spec?.updateStrategy?.type === "Recreate";
   const accepts = (sandbox: Sandbox): boolean => !rolls || (blueprint !== undefined && !isStale(sandbox, blueprint));
   const member = candidates.take(poolId, key, accepts);
   if (member !== undefined) return { ...seen, candidate: stamp(member) };
