@@ -1,4 +1,5 @@
 import {
+  type Condition,
   controllerOf,
   type ObjectMeta,
   type Pod,
@@ -130,9 +131,46 @@ export const observedUid = "00000000-0000-4000-8000-000000000001";
 /** The version of every child in an observation. */
 export const childVersion = "5";
 
+/** What an earlier pass may have left on the Sandbox for the next: its time is up, it fell asleep, it goes. */
+const history = fc.record(
+  { expired: fc.constant(true), idle: fc.constant(true), deleting: fc.constant(true) },
+  some,
+) as fc.Arbitrary<{ readonly expired?: true; readonly idle?: true; readonly deleting?: true }>;
+
 export const anyObserved: fc.Arbitrary<Observed> = fc
-  .record({ cluster: anyCluster, watched, failures })
-  .map(({ cluster, ...rest }) => ({ ...observe(cluster), ...rest }));
+  .record({
+    cluster: anyCluster,
+    watched,
+    failures,
+    past: fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, history),
+  })
+  .map(({ cluster, past, ...rest }) => {
+    const seen = observe(cluster);
+    return { ...seen, sandbox: withPast(seen.sandbox, past), ...rest };
+  });
+
+function withPast(
+  sandbox: Sandbox,
+  past: { readonly expired?: true; readonly idle?: true; readonly deleting?: true },
+): Sandbox {
+  const lastTransitionTime = "2026-03-01T09:59:00Z";
+  const said = (type: string, status: Condition["status"], reason: string): Condition => ({
+    type,
+    status,
+    reason,
+    message: "",
+    lastTransitionTime,
+  });
+  const conditions = [
+    ...(past.expired ? [said("Ready", "False", "SandboxExpired")] : []),
+    ...(past.idle ? [said("Suspended", "True", "Idle")] : []),
+  ];
+  return {
+    ...sandbox,
+    metadata: { ...sandbox.metadata, ...(past.deleting && { deletionTimestamp: lastTransitionTime }) },
+    ...(conditions.length > 0 && { status: { conditions } }),
+  };
+}
 
 function observe(cluster: AnyCluster): Omit<Observed, "watched" | "failures"> {
   const { service, claim, podNameNote } = cluster;

@@ -233,15 +233,18 @@ describe("the Sandbox controller and Pods", () => {
   });
 
   test("9.2 #36 a Pod of somebody else's is an error, is left alone, and loses the note", async () => {
-    const stranger = await world.user.create(pods, newPod({ ownerReferences: [deployment] }));
+    const keeper = await world.create({ name: "keeper", spec: { operatingMode: "Suspended" } });
+    // A second, living owner keeps garbage collection away.
+    const ownerReferences = [deployment, { ...ownedBy(keeper), controller: false }];
+    const stranger = await world.user.create(pods, newPod({ ownerReferences }));
     await world.create({ annotations: { [podName]: name, other: "kept" } });
-    // Before garbage collection notices that the owner never existed.
-    await world.clock.runUntil(() => world.condition("Ready") !== undefined);
+    await world.settle();
     expect(world.condition("Ready")).toMatchObject({
+      status: "False",
       reason: "ReconcilerError",
       message: expect.stringContaining("ReplicaSet") as unknown,
     });
-    expect(stranger.metadata?.ownerReferences).toEqual([deployment]);
+    expect(world.pod()).toEqual(stranger);
     expect(world.sandbox()?.metadata.annotations).toEqual({ other: "kept" });
   });
 
@@ -331,6 +334,17 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.pod()?.metadata?.ownerReferences).toEqual([ownedBy(world.sandbox())]);
   });
 
+  test("9.2 #43 one that is not the Sandbox's to adopt stays as it is, and the Sandbox says so", async () => {
+    world.server.watchDelayMs = ({ plural }) => (plural === "pods" ? 500 : 0);
+    await world.settle();
+    const stranger = await world.user.create(pods, newPod());
+    await world.create();
+    await world.settle(10_000);
+    expect(world.attempts.get("create pods")).toBe(1);
+    expect(world.pod()).toEqual(stranger);
+    expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "ReconcilerError" });
+  });
+
   test.for([
     ["Succeeded", "PodSucceeded", "Pod completed successfully"],
     ["Failed", "PodFailed", "Pod failed"],
@@ -412,6 +426,24 @@ test("9.2 #42 while its Pod terminates, a running Sandbox gets no other", async 
   await world.settle();
   expect(world.pod()?.metadata?.uid).not.toBe(first);
   expect(world.server.writes.get("create pods")).toBe(2);
+});
+
+test("a Sandbox whose Pod terminates is not Ready and says why, though the Pod still is (weakness 25)", async () => {
+  await using world = new SandboxWorld({ gracefulPods: true });
+  await world.createRunning();
+  await world.user.delete(pods, { namespace, name });
+  await world.settle();
+  expect(world.condition("Ready")).toMatchObject({
+    status: "False",
+    reason: "DependenciesNotReady",
+    message: "Pod is terminating",
+  });
+  expect(world.sandbox()?.status?.podIPs).toEqual(["10.0.0.2"]);
+  await world.finishPod();
+  await world.settle();
+  await world.podReports(runningPod);
+  await world.settle();
+  expect(world.condition("Ready")).toMatchObject({ status: "True" });
 });
 
 const ownerStandIn: Sandbox = {

@@ -68,7 +68,7 @@ describe("suspending and resuming", () => {
     });
   });
 
-  test("9.3 #51 it resumes with a new Pod, as often as asked", async () => {
+  test("9.3 #51 it resumes with a new Pod, as often as asked, and Suspended says so each time (weakness 26)", async () => {
     await world.createRunning();
     const seen = new Set([world.pod()?.metadata?.uid]);
     for (const cycle of [1, 2, 3, 4, 5]) {
@@ -307,6 +307,19 @@ describe("decide() on what is unknown", () => {
       },
       { status: "False", reason: "ReconcilerError" },
     ]);
+  });
+
+  test("9.3 #60 with a ready Pod, a Service that is asked for and missing is what keeps the Sandbox from being ready", () => {
+    const pod = {
+      ...newPod({ uid: "1", ownerReferences: [ownedBy({ metadata: { name, uid } })] }),
+      status: runningPod,
+    };
+    const readyOf = (spec: object): unknown => {
+      const { status, message } = decided(spec, { pods: [pod] })[2] ?? {};
+      return [status, message];
+    };
+    expect(readyOf({ service: true })).toEqual(["False", "Pod is Ready; Service does not exist"]);
+    expect(readyOf({})).toEqual(["True", "Pod is Ready"]);
   });
 
   test("9.3 #63 several Pods are told alone, whatever else is wrong", () => {

@@ -9,7 +9,7 @@ import {
   type Sandbox,
 } from "@agent-sandbox/api";
 import type { Sleep } from "./idle.ts";
-import type { Failure, FoundPod } from "./observed.ts";
+import { type Failure, type FoundPod, isTerminating } from "./observed.ts";
 import { describeFailure, recoveryOf } from "./recovery.ts";
 
 /** A condition before it is merged into the status: the time is added there. */
@@ -128,6 +128,8 @@ function readyWithoutErrors(findings: Findings): Verdict {
 
 function podReadiness(pod: Pod | undefined): { ok: boolean; message: string } {
   if (pod === undefined) return { ok: false, message: "Pod does not exist" };
+  // It may answer for a while yet, but what is sent to it now is lost.
+  if (isTerminating(pod)) return { ok: false, message: "Pod is terminating" };
   const { phase, conditions, podIPs } = pod.status ?? {};
   if (phase !== "Running") return { ok: false, message: `Pod exists with phase: ${phase ?? ""}` };
   if (!isConditionTrue(conditions, "Ready")) return { ok: false, message: "Pod is Running but not Ready" };

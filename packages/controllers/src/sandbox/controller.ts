@@ -12,11 +12,12 @@ import {
   type Trigger,
   watching,
 } from "@agent-sandbox/kube";
+import { changesSpec } from "../changes-spec.ts";
 import type { ControllerContext } from "../controller-context.ts";
 import { OwnWrites } from "../own-writes.ts";
 import type { Tracing } from "../pass-trace.ts";
 import { type Ports, reconcileSandbox } from "./apply.ts";
-import { type Caches, observe, observeWritten, openCaches } from "./observe.ts";
+import { type Caches, observe, observeWritten, openCaches, twinsOf } from "./observe.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 import { tracePass } from "./trace-pass.ts";
 import { StateWatch } from "./watched.ts";
@@ -99,6 +100,8 @@ function triggersOf(caches: Caches, ownWrites: OwnWrites): Trigger[] {
     return sandbox === undefined ? [] : [sandbox];
   };
   return [
+    // Whoever shares the hash of its name may do now what it might not, or may not what it might.
+    watching(caches.sandboxes, (sandbox) => twinsOf(caches, sandbox).map(objectKey), { when: changesSpec }),
     watching(caches.pods, (pod) => keysOf(caches.sandboxesByPod.get(objectKey(pod)), pod), { when }),
     watching(caches.services, (service) => keysOf(namesake(objectKey(service)), service), { when }),
     watching(caches.volumeClaims, (claim) => keysOf(caches.sandboxesByVolumeClaim.get(objectKey(claim)), claim), {

@@ -1,4 +1,4 @@
-import { type Condition, controllerOf, type Sandbox } from "@agent-sandbox/api";
+import { type Condition, controllerOf, type ObjectMeta, type Sandbox } from "@agent-sandbox/api";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "./action.ts";
@@ -48,6 +48,32 @@ describe("decide()", () => {
     fc.assert(property);
   });
 
+  test("makes no Pod for a Sandbox that is not to run, and nothing at all for one that goes", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      const { actions } = decide(seen, now, settings);
+      const { metadata, spec } = seen.sandbox;
+      const isOver = typeof spec.shutdownTime === "string" && Date.parse(spec.shutdownTime) <= now;
+      const isToRun = spec.operatingMode !== "Suspended" && !isOver;
+      const makesPod = actions.some((action) => action.do === "create" && action.child === "pod");
+      expect(makesPod && !isToRun).toBe(false);
+      expect(metadata.deletionTimestamp === undefined || actions.length === 0).toBe(true);
+    });
+    fc.assert(property, { numRuns: 500 });
+  });
+
+  test("gives nothing a second controller", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      for (const action of decide(seen, now, settings).actions) {
+        const written = action.do === "patch" ? action.body : action.do === "create" ? action.object : {};
+        const { ownerReferences } = (written as { metadata?: ObjectMeta }).metadata ?? {};
+        const controllers = (ownerReferences ?? []).filter(({ controller }) => controller === true);
+        expect(controllers.length).toBeLessThanOrEqual(1);
+        expect(controllers.every(({ uid }) => uid === observedUid)).toBe(true);
+      }
+    });
+    fc.assert(property, { numRuns: 500 });
+  });
+
   test("every dangerous write names the object it was decided on", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const { actions } = decide(seen, now, settings);
@@ -61,7 +87,8 @@ describe("decide()", () => {
       const { status, actions } = decide(seen, now, settings);
       const isGoing = actions.some((action) => action.do === "delete-sandbox");
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
-      const mayBeSilent = status === undefined && (isGoing || seen.failures.length > 0);
+      const isGone = seen.sandbox.metadata.deletionTimestamp !== undefined;
+      const mayBeSilent = status === undefined && (isGone || isGoing || seen.failures.length > 0);
       expect(mayBeSilent || isReportable(ready)).toBe(true);
     });
     fc.assert(property);
@@ -82,7 +109,8 @@ describe("decide()", () => {
       const sandbox = { ...seen.sandbox, spec: given as unknown as Sandbox["spec"] };
       const { status, actions } = decide({ ...seen, sandbox }, now, settings);
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
-      expect(isReportable(ready) || actions.length > 0 || seen.failures.length > 0).toBe(true);
+      const isGone = sandbox.metadata.deletionTimestamp !== undefined;
+      expect(isGone || isReportable(ready) || actions.length > 0 || seen.failures.length > 0).toBe(true);
     });
     fc.assert(property, { numRuns: 1_000 });
   });

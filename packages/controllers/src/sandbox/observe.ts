@@ -11,6 +11,7 @@ import {
 import { type Index, type Informer, type Informers, objectKey, type Scope } from "@agent-sandbox/kube";
 import { podCache, serviceCache, volumeClaimCache } from "../child-caches.ts";
 import { quietIdentity, sleepOf } from "./idle.ts";
+import { hashKeyOf } from "./name-twin.ts";
 import { findPod, isTerminating, isUnreportedMember, type Observed, trackedPodName } from "./observed.ts";
 import { podMetadataPatch } from "./pod-metadata.ts";
 import { recoveryOf } from "./recovery.ts";
@@ -29,6 +30,7 @@ export interface Caches {
   /** Sandboxes by the keys of the Pods and of the volume claims that matter to them, whoever owns those. */
   readonly sandboxesByPod: Index<Sandbox>;
   readonly sandboxesByVolumeClaim: Index<Sandbox>;
+  readonly sandboxesByHash: Index<Sandbox>;
 }
 
 export function openCaches(informers: Informers, scope: Pick<Scope, "namespace">, childScope: Scope): Caches {
@@ -42,6 +44,7 @@ export function openCaches(informers: Informers, scope: Pick<Scope, "namespace">
     podsByController: pods.index("controller", controllerUid),
     sandboxesByPod: all.index("pod", podKeys),
     sandboxesByVolumeClaim: all.index("volume claim", claimKeys),
+    sandboxesByHash: all.index("name hash", hashKeysOf),
   };
 }
 
@@ -58,6 +61,15 @@ function podKeys({ metadata }: Sandbox): string[] {
 
 function claimKeys(sandbox: Sandbox): string[] {
   return claimTemplates(sandbox).map(({ claimName }) => `${sandbox.metadata.namespace}/${claimName}`);
+}
+
+function hashKeysOf(sandbox: Sandbox): string[] {
+  return [hashKeyOf(sandbox)];
+}
+
+/** Other Sandboxes whose names come to the same hash. */
+export function twinsOf(caches: Caches, sandbox: Sandbox): readonly Sandbox[] {
+  return caches.sandboxesByHash.get(hashKeyOf(sandbox)).filter(({ metadata }) => metadata.uid !== sandbox.metadata.uid);
 }
 
 /** What the caches show of one Sandbox; undefined when it is gone. */
@@ -84,6 +96,7 @@ export function observe(
     trackedPod,
     volumeClaims: new Map(found.map((claim) => [claim.metadata?.name ?? "", claim])),
     service: caches.services.get(`${namespace}/${name}`),
+    twins: twinsOf(caches, sandbox),
     watched,
     failures: [],
   };

@@ -31,6 +31,8 @@ export interface Observed {
   readonly volumeClaims: ReadonlyMap<string, PersistentVolumeClaim>;
   /** The Service of the Sandbox's name, whoever owns it. */
   readonly service: Service | undefined;
+  /** Other Sandboxes of the namespace whose names come to the same hash. */
+  readonly twins?: readonly Sandbox[];
   readonly watched: Watched;
   readonly failures: readonly Failure[];
 }

@@ -2,6 +2,7 @@ import { blueprintChoices, type Pod, podNameAnnotation, type Sandbox } from "@ag
 import { type Action, targetOf } from "./action.ts";
 import { adoptedReferences, standingOf, strangerProblem } from "./adoption.ts";
 import { desiredPod } from "./desired-pod.ts";
+import { podTwinProblem } from "./name-twin.ts";
 import { type FoundPod, isPoolMember, isTerminating, type Observed, trackedPodName } from "./observed.ts";
 import { podMetadataPatch } from "./pod-metadata.ts";
 import { recoveryOf } from "./recovery.ts";
@@ -36,8 +37,10 @@ export function runPod(seen: Observed, found: FoundPod, settings: Settings): Pod
   switch (found.type) {
     case "several":
       return nothing;
-    case "none":
-      return creation(seen.sandbox, settings);
+    case "none": {
+      const problem = podTwinProblem(seen);
+      return problem === undefined ? creation(seen.sandbox, settings) : { actions: [], problem };
+    }
     case "other":
       return adoption(seen.sandbox, found.pod, settings);
     default:

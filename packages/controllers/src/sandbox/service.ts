@@ -10,6 +10,7 @@ import {
 } from "@agent-sandbox/api";
 import { type Action, targetOf } from "./action.ts";
 import { adoptedReferences, type Standing, standingOf, strangerProblem } from "./adoption.ts";
+import { serviceTwinProblem } from "./name-twin.ts";
 import { isTerminating, type Observed } from "./observed.ts";
 import { samePorts, servicePorts } from "./service-ports.ts";
 
@@ -22,18 +23,19 @@ export interface ServiceFinding {
 }
 
 /** The headless Service by which a Sandbox is found: true has one, false has none, absent keeps one that is there. */
-export function serviceStep({ sandbox, service }: Observed): ServiceFinding {
+export function serviceStep(seen: Observed): ServiceFinding {
+  const { sandbox, service } = seen;
   const { service: wish } = sandbox.spec;
   const isRequired = wish === true;
   if (service === undefined) {
-    return isRequired ? { ...create(sandbox), isRequired, exists: false } : { actions: [], isRequired, exists: false };
+    return isRequired ? { ...create(seen), isRequired, exists: false } : { actions: [], isRequired, exists: false };
   }
   const standing = standingOf(sandbox, service);
   if (wish === false) return { actions: removal(service, standing), isRequired, exists: false };
   if (standing === "owned") return { actions: repair(sandbox, service), isRequired: true, exists: true };
   if (standing === "foreign") return refused(service, isRequired);
   if (!isRequired) return { actions: [], isRequired, exists: false };
-  return standing === "adoptable" ? { ...adopt(sandbox, service), isRequired, exists: false } : refused(service, true);
+  return standing === "adoptable" ? { ...adopt(seen, service), isRequired, exists: false } : refused(service, true);
 }
 
 function refused(service: Service, isRequired: boolean): ServiceFinding {
@@ -43,8 +45,11 @@ function refused(service: Service, isRequired: boolean): ServiceFinding {
 // A DNS-1035 label, as the names of Services are.
 const serviceName = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-function create(sandbox: Sandbox): Pick<ServiceFinding, "actions" | "problem"> {
+function create(seen: Observed): Pick<ServiceFinding, "actions" | "problem"> {
+  const { sandbox } = seen;
   const { name = "", namespace = "" } = sandbox.metadata;
+  const shared = serviceTwinProblem(seen);
+  if (shared !== undefined) return { actions: [], problem: shared };
   if (!serviceName.test(name)) {
     const rule = "at most 63 of a-z, 0-9 and -, beginning with a letter";
     return { actions: [], problem: `Cannot make Service "${name}": the name of a Service has ${rule}` };
@@ -68,8 +73,9 @@ function repair(sandbox: Sandbox, service: Service): Action[] {
   return change(sandbox, service, { followPorts: sandbox.spec.service === true });
 }
 
-function adopt(sandbox: Sandbox, service: Service): Pick<ServiceFinding, "actions" | "problem"> {
-  const problem = headlessProblem(service);
+function adopt(seen: Observed, service: Service): Pick<ServiceFinding, "actions" | "problem"> {
+  const { sandbox } = seen;
+  const problem = headlessProblem(service) ?? serviceTwinProblem(seen);
   if (problem !== undefined) return { actions: [], problem };
   return { actions: change(sandbox, service, { followPorts: true, metadata: adoptedReferences(sandbox, service) }) };
 }
