@@ -19,6 +19,18 @@ function namedRows(): Map<number, Set<number>> {
   return named;
 }
 
+/** As tests name them: `weakness 31`, `10.4.29`. */
+function namedWeaknesses(): number[] {
+  const files = globSync(["packages/controllers/src/**/*.test.ts", "test/controllers/*.ts"], { cwd: root });
+  const texts = files.map((file) => readFileSync(join(root, file), "utf8"));
+  const named = texts.flatMap((text) => [...text.matchAll(/["'`(](?:weakness |10\.[234]\.)(\d+)\b/g)]);
+  return [...new Set(named.map(([, number]) => Number(number)))].sort((a, b) => a - b);
+}
+
+test("every weakness that is done better has a test that names it", () => {
+  expect(namedWeaknesses()).toEqual(Array.from({ length: 40 }, (_, index) => index + 1));
+});
+
 test("every row of the catalogue of edge cases has a test that names it, in its section", () => {
   const rows = namedRows();
   const expected = lastRows.map((last, index) => {

@@ -23,7 +23,7 @@ describe("the SandboxTemplate controller", () => {
   const settled = () => world.clock.advance(10_000);
   const setSpec = (spec: object) => world.user.patch(sandboxTemplates, place, { type: "merge", body: { spec } });
 
-  test("9.7 #94 writes a label and a policy for a new template, and nothing after that", async () => {
+  test("9.7 #94 writes a label and a policy for a new template, and nothing after that (10.4.40)", async () => {
     await world.user.create(sandboxTemplates, wanted);
     await settled();
     const expected = { "create sandboxtemplates": 1, "patch sandboxtemplates": 1, "create networkpolicies": 1 };
