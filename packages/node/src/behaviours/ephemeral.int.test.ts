@@ -1,8 +1,12 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Container, Pod } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createNode } from "../create-node.ts";
 import { pods } from "../resources.ts";
 import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { isReady, namespace } from "../testing/test-api.ts";
+import { isReady, namespace, nodeName, openTestApi } from "../testing/test-api.ts";
 import { openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
 
 const idle = (name: string): Container => ({
@@ -23,6 +27,11 @@ describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
     const ephemeralContainers = [{ name: "look", image: "host", ...container }];
     const body = { spec: { ephemeralContainers } };
     await box.api.client.patch(pods, { namespace, name: pod }, { type: "merge", body });
+  };
+  /** It has ended, or cannot begin. */
+  const hasSaid = (pod: Pod | undefined): boolean => {
+    const { terminated, waiting } = statusOf(pod, "look")?.state ?? {};
+    return terminated !== undefined || waiting?.message !== undefined;
   };
   const hasLooked = (pod: Pod | undefined): boolean => statusOf(pod, "look")?.state?.terminated !== undefined;
 
@@ -64,6 +73,29 @@ describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
       expect(await box.log(name, "look")).toBe(`${status?.podIP}\ntyped\n`);
       await box.remove(name);
     });
+  });
+
+  test.runIf(testedRuntimes.length > 1)("joins a Pod from when another runtime was the default", async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), "node-int-"));
+    const api = openTestApi();
+    const start = async (defaultRuntime: string) => {
+      const node = await createNode({ client: api.client, nodeName, dataDir, defaultRuntime });
+      await node.ready;
+      return node;
+    };
+    {
+      await using _before = await start("runc");
+      await api.create("older", { containers: [idle("main")] });
+      await api.until("older", isReady);
+    }
+    const node = await start("gvisor");
+    const look = { name: "look", image: "host", command: ["hostname"], targetContainerName: "main" };
+    const body = { spec: { ephemeralContainers: [look] } };
+    await api.client.patch(pods, { namespace, name: "older" }, { type: "merge", body });
+    const pod = await api.until("older", hasSaid);
+    await node.teardown();
+    await rm(dataDir, { recursive: true, force: true });
+    expect(statusOf(pod, "look")?.state).toMatchObject({ terminated: { exitCode: 0 } });
   });
 
   test("that the node cannot run says why, and the Pod goes on", async () => {

@@ -44,7 +44,8 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const id = containerId(record.uid, name, kept.attempt);
   const runtime = runtimeNamed(machine, kept.runtime);
   if (again) {
-    await runtime.remove(id);
+    // It may have been begun when another runtime was the default.
+    for (const one of machine.runtimes.values()) await one.remove(id);
     await endMonitor(layout.exitsDir, id);
   }
   await writeContainer(machine, record, name, kept);

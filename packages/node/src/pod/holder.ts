@@ -6,6 +6,7 @@ import { createContainer, nextAttempt, startCreated } from "./create-container.t
 import type { Effects } from "./effects.ts";
 import { holderName } from "./members.ts";
 import { aloneNamespaces } from "./namespaces.ts";
+import { runtimeOf } from "./pod-runtime.ts";
 import type { PodRecord } from "./record.ts";
 import { attachNetwork } from "./start-container.ts";
 
@@ -25,7 +26,7 @@ export async function startHolder(effects: Effects, pod: Pod, record: PodRecord,
   const { machine } = effects;
   const image = await machine.images.resolve(hostImageName);
   const before = record.containers[holderName];
-  const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
+  const runtime = runtimeOf(pod, record, machine.defaultRuntime);
   const again = before?.attempt === attempt && before.ended === undefined;
   const kept = again ? before : nextAttempt(before, attempt, { runtime, image: image.id });
   const { netnsPath } = podPaths(machine.layout, record.uid);

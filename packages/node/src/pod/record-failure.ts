@@ -3,6 +3,7 @@ import { writeContainer } from "./create-container.ts";
 import type { Effects } from "./effects.ts";
 import { memberNamed } from "./members.ts";
 import { pullTask } from "./plan-containers.ts";
+import { runtimeOf } from "./pod-runtime.ts";
 import type { Failure, PodRecord } from "./record.ts";
 import type { Problem } from "./status.ts";
 
@@ -14,7 +15,7 @@ export async function recordFailure(
   { container, problem }: { readonly container: string; readonly problem: Problem },
 ): Promise<void> {
   const before = record.containers[container];
-  const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
+  const runtime = runtimeOf(pod, record, machine.defaultRuntime);
   const failure: Failure = { ...problem, at: machine.now(), tries: (before?.failure?.tries ?? 0) + 1 };
   await writeContainer(machine, record, container, { ...(before ?? { attempt: 0, runtime }), failure });
   tasks.forget(record.uid, pullTask(container));

@@ -18,6 +18,7 @@ import { type Machine, runtimeNamed } from "./machine.ts";
 import { type Member, memberNamed, needsHolder } from "./members.ts";
 import { namespacesFor } from "./namespaces.ts";
 import { pullTask } from "./plan-containers.ts";
+import { runtimeOf } from "./pod-runtime.ts";
 import type { ContainerIo, PodRecord } from "./record.ts";
 import { hasOwnKernel, unsupportedEphemeral } from "./supported.ts";
 import { readAccounts, userOf } from "./user.ts";
@@ -30,10 +31,10 @@ export async function startContainer(
   { name, attempt }: { readonly name: string; readonly attempt: number },
 ): Promise<void> {
   const { machine, tasks } = effects;
-  const member = startable(effects, pod, name);
+  const runtime = runtimeOf(pod, record, machine.defaultRuntime);
+  const member = startable(effects, pod, { name, runtime });
   const image = await imageFor(machine, pod, member.container);
   const before = record.containers[name];
-  const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
   const isSame = before?.attempt === attempt && before.ended === undefined;
   const { stopSignal } = { ...image.config, ...member.container.lifecycle };
   const reference = member.container.image ?? "";
@@ -47,7 +48,8 @@ export async function startContainer(
   };
   // What was written over another image does not fit this one. Before the record names the new one: a crash finds it so.
   if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record.uid, name);
-  const kept = isSame && before.image === image.id ? before : nextAttempt(before, attempt, fixed);
+  const isBegun = isSame && before.image === image.id && (before.run !== undefined || before.runtime === runtime);
+  const kept = isBegun ? before : nextAttempt(before, attempt, fixed);
   const run = kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image }));
   await startCreated({ machine, record, name, kept }, run);
   tasks.forget(record.uid, pullTask(name));
@@ -55,7 +57,11 @@ export async function startContainer(
 }
 
 /** The container as it may run here, or an error that says why it may not. */
-function startable({ machine, tell }: Effects, pod: Pod, name: string): Member {
+function startable(
+  { machine, tell }: Effects,
+  pod: Pod,
+  { name, runtime }: { readonly name: string; readonly runtime: string },
+): Member {
   const { rules } = machine;
   const found = memberNamed(pod, name);
   const problem = found?.role === "ephemeral" ? unsupportedEphemeral(pod, name, rules) : undefined;
@@ -63,7 +69,7 @@ function startable({ machine, tell }: Effects, pod: Pod, name: string): Member {
     const why = problem ?? `Cannot start container "${name}": the Pod has none of that name`;
     throw new NodeError("CreateContainerConfigError", why);
   }
-  if (rules.allow.privileged || hasOwnKernel(pod, rules)) return found;
+  if (rules.allow.privileged || hasOwnKernel(runtime, rules)) return found;
   const { member, left } = withoutTracing(found);
   if (left.length > 0) {
     const text = `Container ${name} runs without ${left.join(", ")}: this Pod shares the machine's kernel`;
@@ -132,7 +138,7 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
     layer,
     role,
     network: () => attachNetwork(machine, record, { runtime: kept.runtime, role }),
-    content: (paths) => contentOf(effects, { pod, record, member, image }, { paths, attempt: kept.attempt }),
+    content: (paths) => contentOf(effects, { pod, record, member, kept, image }, paths),
   });
   effects.tell(pod, { reason: "Created", text: `Created container: ${name}`, container: name });
   return run;
@@ -140,8 +146,8 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
 
 async function contentOf(
   { machine, hostAddress, sources }: Effects,
-  { pod, record, member, image }: Omit<Start, "kept" | "again">,
-  { paths, attempt }: { readonly paths: ContainerPaths; readonly attempt: number },
+  { pod, record, member, kept, image }: Omit<Start, "again">,
+  paths: ContainerPaths,
 ): Promise<BundleContent> {
   const { container } = member;
   const facts = { address: record.address, hostAddress, node: machine.capacity };
@@ -155,19 +161,18 @@ async function contentOf(
   const user = userOf(pod, container, image.config.user, await readAccounts(paths.rootfs));
   const { netnsPath } = podPaths(machine.layout, record.uid);
   const namespaces = await namespacesFor(pod, record, member, netnsPath);
-  const runtime = pod.spec?.runtimeClassName ?? machine.defaultRuntime;
   return {
     pod,
     container,
     environment,
     user,
-    namespaces: joinsFirst(pod, member, runtimeNamed(machine, runtime))
+    namespaces: joinsFirst(pod, member, runtimeNamed(machine, kept.runtime))
       ? namespaces.filter(({ type, path }) => type !== "pid" || path === undefined)
       : namespaces,
     resources: resourcesFor(container, machine.defaults, machine.cgroups.swapAccounting),
     mounts: [
       ...(await volumeMounts({ container, volumes: record.volumes ?? {}, environment, subPaths: paths.subPaths })),
-      await messageMount(container.terminationMessagePath, messagePath(paths, attempt)),
+      await messageMount(container.terminationMessagePath, messagePath(paths, kept.attempt)),
     ],
   };
 }

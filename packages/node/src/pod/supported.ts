@@ -86,16 +86,20 @@ function specRule({ runtimes, allow }: NodeRules, ownKernel: boolean): Rule {
 /** Why this node cannot run a Pod as it is written, or undefined. The first field in question is named by its path. */
 export function unsupportedField(pod: Pod, rules: NodeRules): Problem | undefined {
   const refusal = isSafeUid(pod.metadata?.uid ?? "")
-    ? (specRule(rules, hasOwnKernel(pod, rules))(pod.spec ?? {}, "spec") ??
+    ? (specRule(rules, hasOwnKernel(wantedRuntime(pod, rules), rules))(pod.spec ?? {}, "spec") ??
       usersProblem(pod, rules) ??
       inconsistency(pod))
     : refuse("metadata.uid", "is not a UID");
   return refusal === undefined ? undefined : { reason: "CreateContainerConfigError", message: wording(pod, refusal) };
 }
 
-/** Whether a Pod's sandbox has a kernel, and with it users and processes, of its own. */
-export function hasOwnKernel({ spec }: Pod, { defaultRuntime, ownUsers }: NodeRules): boolean {
-  return ownUsers.includes(spec?.runtimeClassName ?? defaultRuntime);
+function wantedRuntime({ spec }: Pod, { defaultRuntime }: NodeRules): string {
+  return spec?.runtimeClassName ?? defaultRuntime;
+}
+
+/** Whether sandboxes have a kernel, and with it users and processes, of their own. */
+export function hasOwnKernel(runtime: string, { ownUsers }: NodeRules): boolean {
+  return ownUsers.includes(runtime);
 }
 
 /**
@@ -118,9 +122,9 @@ function wording({ metadata }: Pod, { path, message }: Refusal): string {
 
 /** A sandbox with a kernel of its own has users of its own; elsewhere root of a container is the machine's, with fewer rights. */
 function usersProblem(pod: Pod, rules: NodeRules): Refusal | undefined {
-  if (pod.spec?.hostUsers !== false || hasOwnKernel(pod, rules)) return undefined;
-  const { defaultRuntime, ownUsers } = rules;
-  const runtime = pod.spec.runtimeClassName ?? defaultRuntime;
+  const runtime = wantedRuntime(pod, rules);
+  if (pod.spec?.hostUsers !== false || hasOwnKernel(runtime, rules)) return undefined;
+  const { ownUsers } = rules;
   const others = ownUsers.length > 0 ? `; it is with ${ownUsers.join(", ")}` : "";
   return refuse("spec.hostUsers", `false is not supported by this node with runtime "${runtime}"${others}`);
 }
