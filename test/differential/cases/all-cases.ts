@@ -6,12 +6,16 @@ import { kindsUnderTest } from "./kinds.ts";
 import { kubectlReading } from "./kubectl-reading.ts";
 import { kubectlWriting } from "./kubectl-writing.ts";
 import { loneExchanges } from "./lone-exchanges.ts";
+import { ownKindExchanges } from "./own-kind-exchanges.ts";
+import { podExchanges } from "./pod-exchanges.ts";
 import { serverExchanges } from "./server-exchanges.ts";
 
 export const kubectlCases: readonly Case[] = [...kubectlWriting, ...kubectlReading];
 export const loneCases: readonly Case[] = loneExchanges;
 export const exchangeCases: readonly Case[] = [
   ...serverExchanges,
+  ...ownKindExchanges,
+  ...podExchanges,
   ...ephemeralExchanges,
   ...everydayExchanges,
   ...kindsUnderTest.flatMap(kindExchanges),

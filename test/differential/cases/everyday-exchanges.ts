@@ -1,14 +1,7 @@
 import type { Case, ExchangeStep } from "../case.ts";
+import { get, merge, post } from "./exchange-steps.ts";
 
 const namespace = "/api/v1/namespaces/{{ns}}";
-const get = (path: string, headers: Record<string, string> = {}): ExchangeStep => ({ method: "GET", path, headers });
-const post = (path: string, body: object): ExchangeStep => ({ method: "POST", path, body });
-const merge = (path: string, body: object): ExchangeStep => ({
-  method: "PATCH",
-  path,
-  headers: { "content-type": "application/merge-patch+json" },
-  body,
-});
 const remove = (path: string, body?: object): ExchangeStep => ({
   method: "DELETE",
   path,
