@@ -4,6 +4,7 @@ export { NodeError, type NodeReason } from "./errors.ts";
 export type { StoredImage } from "./image/image-index.ts";
 export type { ImageAdmin, ListedImage, Removed } from "./image/image-store.ts";
 export { type MachineOptions, openNodeImages } from "./machine-setup.ts";
+export { nodeVersion } from "./node-object/machine-facts.ts";
 export type { ResourceDefaults } from "./oci/resources.ts";
 export type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 export { checkSettings, type NodeSettings, readSettings, settingsPath } from "./settings.ts";

@@ -32,7 +32,7 @@ export async function connect(options: GlobalOptions): Promise<Connection> {
   const { access, error } = await loadDefault(path === undefined ? {} : { path });
   if (error !== undefined) throw new CommandError(error);
   const transport = new HttpTransport(access);
-  const client = createClient(transport, { fieldManager: "agent-sandbox", onWarning: printWarning });
+  const client = createClient(transport, { fieldManager: "agent-sandbox", onWarning: warnOnce() });
   const namespace = options.namespace ?? access.namespace;
   return { access, transport, client, namespace, [Symbol.asyncDispose]: () => client.close() };
 }
@@ -47,6 +47,11 @@ function runningBox(paths: BoxPaths, { dataDir }: GlobalOptions): RunningBox | u
   }
 }
 
-function printWarning(text: string): void {
-  console.error(`Warning: ${text}`);
+/** One command may ask for the same several times. */
+function warnOnce(): (text: string) => void {
+  const said = new Set<string>();
+  return (text) => {
+    if (!said.has(text)) console.error(`Warning: ${text}`);
+    said.add(text);
+  };
 }

@@ -1,6 +1,6 @@
 import type { Transport } from "@agent-sandbox/kube";
 import { expect, test } from "vitest";
-import { discover, displayName, resolveResource, type ServedResource } from "./discovery.ts";
+import { discover, displayName, resolveResource, resourceOfKind, type ServedResource } from "./discovery.ts";
 
 const served: ServedResource[] = [
   { apiVersion: "v1", kind: "Pod", plural: "pods", singular: "pod", shortNames: ["po"], namespaced: true },
@@ -103,4 +103,14 @@ test("asks an older server for each version", async () => {
     }),
   });
   expect(await discover(transport)).toEqual([pod, sandbox]);
+});
+
+test.for([
+  ["a kind nobody has", { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandboxx" }],
+  ["a version nobody serves", { apiVersion: "apps/v1", kind: "Deployment" }],
+] as const)("names %s", async ([, object]) => {
+  const list = { groupVersion: "agents.x-k8s.io/v1beta1", resources: [{ name: "sandboxes", ...sandbox }] };
+  const { transport } = serving({ "/apis/agents.x-k8s.io/v1beta1": list });
+  const expected = `the server doesn't have ${object.kind} in ${object.apiVersion}`;
+  await expect(resourceOfKind(transport, object)).rejects.toThrow(expected);
 });

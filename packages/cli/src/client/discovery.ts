@@ -76,10 +76,17 @@ function preferredOf({ items }: GroupDiscoveryList): ServedResource[] {
   );
 }
 
-/** What one version of a group serves: used when an object names its version itself. */
-export async function discoverVersion(transport: Transport, apiVersion: string): Promise<ServedResource[]> {
+/** What serves a kind that an object names together with its version. */
+export async function resourceOfKind(
+  transport: Transport,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+): Promise<ServedResource> {
   const path = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  return servedBy((await fetchJson(transport, path)) as ResourceList);
+  const { status, body } = await transport.send({ method: "GET", path, headers: { accept: "application/json" } });
+  if (status !== 200 && status !== 404) throw refused(path, status, body);
+  const found = status === 404 ? undefined : servedBy(body as ResourceList).find((one) => one.kind === kind);
+  if (found === undefined) throw new CommandError(`the server doesn't have ${kind} in ${apiVersion}`);
+  return found;
 }
 
 function servedBy(list: ResourceList): ServedResource[] {
@@ -122,6 +129,10 @@ export function displayName(resource: ServedResource, name: string): string {
 export async function fetchJson(transport: Transport, path: string, accept = "application/json"): Promise<unknown> {
   const { status, body } = await transport.send({ method: "GET", path, headers: { accept } });
   if (status === 200) return body;
+  throw refused(path, status, body);
+}
+
+function refused(path: string, status: number, body: unknown): CommandError {
   const { message } = (body ?? {}) as { message?: string };
-  throw new CommandError(message ?? `Cannot read "${path}": the server answered ${status}`);
+  return new CommandError(message ?? `Cannot read "${path}": the server answered ${status}`);
 }

@@ -31,13 +31,18 @@ export function parseManifests(text: string, file: string): Manifest[] {
   const documents = parseAllDocuments(text, { schema: "yaml-1.1", customTags: kubernetesTags, merge: true });
   const objects = [...documents].flatMap((document) => {
     const [problem] = document.errors;
-    if (problem !== undefined) throw new CommandError(`Cannot read "${file}": ${problem.message}`);
+    if (problem !== undefined) throw new CommandError(`Cannot read "${file}": ${firstLine(problem.message)}`);
     const value = valueOf(document, file);
     return value?.kind === "List" && Array.isArray(value.items) ? (value.items as unknown[]) : [value];
   });
   const found = objects.filter((value) => value !== null).map((value, index) => checked(value, file, index));
   if (found.length === 0) throw new CommandError(`Cannot read "${file}": it holds no object`);
   return found;
+}
+
+/** What follows is a picture of the place. */
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0]?.replace(/:$/, "") ?? text;
 }
 
 /** Aliases of aliases can stand for more than memory holds. */

@@ -1,19 +1,14 @@
 import { isReason, type KubeObject } from "@agent-sandbox/kube";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
-import { discoverVersion, displayName, type ServedResource } from "../client/discovery.ts";
+import { displayName, resourceOfKind, type ServedResource } from "../client/discovery.ts";
 import { type Manifest, readManifests } from "../client/manifests.ts";
 import { lastAppliedAnnotation, threeWayPatch } from "../client/three-way-patch.ts";
-import { CommandError } from "../command-error.ts";
 
 export async function apply(options: GlobalOptions & { readonly filename: string }): Promise<void> {
   const manifests = readManifests(options.filename);
   await using connection = await connect(options);
   for (const manifest of manifests) {
-    const served = await discoverVersion(connection.transport, manifest.apiVersion);
-    const resource = served.find(({ kind }) => kind === manifest.kind);
-    if (resource === undefined) {
-      throw new CommandError(`the server doesn't have ${manifest.kind} in ${manifest.apiVersion}`);
-    }
+    const resource = await resourceOfKind(connection.transport, manifest);
     const verb = await applyOne(connection, resource, placed(manifest, resource, connection.namespace));
     console.log(`${displayName(resource, manifest.metadata.name)} ${verb}`);
   }

@@ -1,6 +1,6 @@
 import { isReason } from "@agent-sandbox/kube";
 import { connect, type GlobalOptions } from "../client/connect.ts";
-import { discover, discoverVersion, displayName, resolveResource, type ServedResource } from "../client/discovery.ts";
+import { discover, displayName, resolveResource, resourceOfKind, type ServedResource } from "../client/discovery.ts";
 import { readManifests } from "../client/manifests.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -25,8 +25,7 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
   const { client, transport, namespace } = connection;
   const targets: Target[] = [];
   for (const { apiVersion, kind, metadata } of manifests) {
-    const resource = (await discoverVersion(transport, apiVersion)).find((served) => served.kind === kind);
-    if (resource === undefined) throw new CommandError(`the server doesn't have ${kind} in ${apiVersion}`);
+    const resource = await resourceOfKind(transport, { apiVersion, kind });
     targets.push({ resource, name: metadata.name, namespace: metadata.namespace ?? namespace });
   }
   const served = words.length > 0 ? await discover(transport) : [];

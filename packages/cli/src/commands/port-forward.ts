@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
+import { fetchJson } from "../client/discovery.ts";
 import { openSocket } from "../client/pod-socket.ts";
 import { podOf, podPath } from "../client/sandbox-pod.ts";
 import { CommandError } from "../command-error.ts";
@@ -23,6 +24,8 @@ export async function portForward(sandbox: string, ports: string, options: PortF
   const { local, remote } = parsePorts(ports);
   await using connection = await connect(options);
   const pod = await podOf(connection, sandbox);
+  // Who listens and cannot pass anything on would only be found out by the first connection.
+  await fetchJson(connection.transport, podPath(connection.namespace, pod));
   const path = `${podPath(connection.namespace, pod, "portforward")}?ports=${remote}`;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     forward(connection, path, socket).catch((error: unknown) => {

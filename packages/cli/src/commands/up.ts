@@ -68,7 +68,7 @@ function describe(box: StartedBox, kubeconfig: string, log: string): void {
   console.log(`  router      ${box.routerUrl}    (${describeHost(box.routerUrl)})`);
   console.log(`  kubeconfig  ${kubeconfig}    (export KUBECONFIG=${kubeconfig})`);
   console.log(`  log         ${log}`);
-  for (const warning of box.warnings) console.error(`Warning: ${warning}`);
+  for (const warning of box.warnings) console.error(`Warning: ${warning} (agent-sandbox doctor says what to do)`);
 }
 
 /** How to reach a sandbox with a browser. */

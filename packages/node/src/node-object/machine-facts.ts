@@ -4,7 +4,8 @@ import type { Machine } from "../pod/machine.ts";
 import { tryCommand } from "../system/run-command.ts";
 import type { MachineFacts } from "./node-object.ts";
 
-const version = "v1.35.0-agent-sandbox";
+/** Of the API whose Pods are run, as a kubelet has it. */
+export const nodeVersion = "v1.36.3+agent-sandbox";
 /** The bridge of this node or of another one on this machine. */
 const anyBridge = /^asb[0-9a-f]{8}$/;
 const goNames: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
@@ -30,7 +31,7 @@ export async function machineFacts(machine: Machine, name: string): Promise<Mach
     machineId: machineId.trim(),
     bootId: bootId.trim(),
     runtimeVersion,
-    version,
+    version: nodeVersion,
     sharedKernel: machine.sharedKernel,
   };
 }
