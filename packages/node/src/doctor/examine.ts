@@ -76,7 +76,7 @@ async function examineProgram({ name, package: from, why, needed }: Program): Pr
 const packageByRuntime: Readonly<Record<string, string>> = { gvisor: "runsc", runc: "runc" };
 
 /** Where one that is better can be had. */
-const newer: Readonly<Record<string, string>> = { gvisor: '"make build" compiles a newer one' };
+const newer: Readonly<Record<string, string>> = { gvisor: '"make gvisor" compiles a newer one, in about two minutes' };
 
 const ownKernel =
   "make gVisor work, or have Pods name a runtimeClassName with a kernel of its own; until then run only code you trust";

@@ -18,7 +18,7 @@ export interface Trial {
 }
 
 const flaw =
-  "it runs, but its kernel refuses what ordinary programs ask of it (statx with AT_NO_AUTOMOUNT: ls fails); a newer version does not";
+  "this version's kernel refuses what ordinary programs ask of it (statx with AT_NO_AUTOMOUNT: ls fails); a newer one does not";
 
 export interface TrialPlace {
   /** Where its files go. */

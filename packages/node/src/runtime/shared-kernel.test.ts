@@ -29,7 +29,7 @@ test.for([
   [
     "what is wrong with gVisor",
     { present: both, absent: none, flawed: new Map([["gvisor", "it is old"]]), default: "runc" },
-    ["GVisorFlawed", /it is old$/],
+    ["GVisorFlawed", /: gVisor is here, but it is old$/],
   ],
   [
     "that the operator has it otherwise",

@@ -20,6 +20,6 @@ export function sharedKernel(
   const [missing, flaw] = [absent.get("gvisor"), flawed.get("gvisor")];
   if (missing !== undefined)
     return { reason: "GVisorAbsent", message: `${said}: gVisor does not work here: ${missing}` };
-  if (flaw !== undefined) return { reason: "GVisorFlawed", message: `${said}: of gVisor, ${flaw}` };
+  if (flaw !== undefined) return { reason: "GVisorFlawed", message: `${said}: gVisor is here, but ${flaw}` };
   return { reason: "GVisorNotDefault", message: `${said}: gVisor works here, but is not the default` };
 }

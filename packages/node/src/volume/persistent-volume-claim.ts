@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
-import { NodeError } from "../errors.ts";
+import { isReason } from "@agent-sandbox/kube";
+import { messageOf, NodeError } from "../errors.ts";
 import { amountOf } from "../oci/quantity.ts";
 import { anything, object, satisfying } from "../pod/field-rules.ts";
 import { volumeClaims } from "../resources.ts";
@@ -17,7 +18,8 @@ export const persistentVolumeClaim: VolumeKind = {
     const claimName = wanted?.claimName ?? "";
     const key = { namespace: pod.metadata?.namespace ?? "", name: claimName };
     const claim = await client.get(volumeClaims, key).catch((error: unknown) => {
-      throw new NodeError("FailedMount", `claim "${claimName}" cannot be read`, { cause: error });
+      if (isReason(error, "NotFound")) throw new NodeError("FailedMount", `there is no claim "${claimName}"`);
+      throw new NodeError("FailedMount", `claim "${claimName}" cannot be read: ${messageOf(error)}`, { cause: error });
     });
     const { uid = "", deletionTimestamp } = claim.metadata ?? {};
     if (deletionTimestamp !== undefined) throw new NodeError("FailedMount", `claim "${claimName}" is being deleted`);
