@@ -15,6 +15,7 @@ import { findSandbox } from "./cluster/resolve.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Observer } from "./observe/observer.ts";
+import { Backlog } from "./proxy/backlog.ts";
 import { Dialer } from "./proxy/dialer.ts";
 import { FrontDoor } from "./proxy/front-door.ts";
 import { GrpcProxy } from "./proxy/grpc-proxy.ts";
@@ -31,7 +32,10 @@ import { UpgradeProxy } from "./proxy/upgrade-proxy.ts";
 import { UpstreamPool } from "./proxy/upstream-pool.ts";
 import {
   type AuthOptions,
+  defaultHeadMs,
   defaultLimits,
+  defaultMaxHeaderBytes,
+  defaultMaxQueuedBytes,
   defaultRetries,
   defaultWaiting,
   type RouterOptions,
@@ -48,7 +52,7 @@ export interface Parts {
   readonly upgrades: UpgradeProxy;
   readonly tunnels: TunnelProxy;
   readonly splices: Splices;
-  readonly office: TokenOffice;
+  readonly backlog: Backlog;
 }
 
 /** How exactly the time a request may stand still is kept. */
@@ -80,7 +84,12 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
   const { pool, dial, splices } = ways;
   const timeoutMs = options.timeoutMs ?? 180_000;
   const grpc = new GrpcProxy({ door, sessions: ways.sessions, observer });
-  const own = new OwnRoutes({ door, office: auth.office, logins: auth.logins });
+  const own = new OwnRoutes({
+    door,
+    office: auth.office,
+    logins: auth.logins,
+    bodyMs: options.headMs ?? defaultHeadMs,
+  });
   const maxBodyBytes = options.maxBodyBytes ?? 0;
   const deadlines = stack.use(new Deadlines(requestStepMs));
   return {
@@ -90,7 +99,7 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
     upgrades: new UpgradeProxy({ door, pool, splices, observer, timeoutMs }),
     tunnels: new TunnelProxy({ door, dial, splices, observer }),
     splices,
-    office: auth.office,
+    backlog: ways.backlog,
   };
 }
 
@@ -122,6 +131,7 @@ function assembleCluster(options: RouterOptions, metrics: Metrics, stack: AsyncD
 /** What reaches the pods. */
 function assembleWays(options: RouterOptions, { directory, activity, gate }: Cluster, stack: AsyncDisposableStack) {
   const { client, scheduler = systemScheduler, log = silentLogger, dialMs: timeoutMs = 5000 } = options;
+  const backlog = new Backlog(options.maxQueuedBytes ?? defaultMaxQueuedBytes);
   const identity = new PodIdentity(client);
   const dialer = new Dialer({
     confirms: (target) => identity.confirms(target),
@@ -129,10 +139,10 @@ function assembleWays(options: RouterOptions, { directory, activity, gate }: Clu
     timeoutMs,
   });
   const dial = dialer.dial.bind(dialer);
-  const maxHeaderBytes = options.maxHeaderBytes ?? 64 * 1024;
-  const pool = stack.use(new UpstreamPool({ dial, idlePerTarget: 256, idleInAll: 2048, maxHeaderBytes }));
+  const maxHeaderBytes = options.maxHeaderBytes ?? defaultMaxHeaderBytes;
+  const pool = stack.use(new UpstreamPool({ dial, idlePerTarget: 256, idleInAll: 2048, maxHeaderBytes, backlog }));
   const sessions = stack.use(new GrpcSessions({ dial }));
-  const splices = new Splices();
+  const splices = new Splices(backlog);
   stack.defer(() => splices.destroy());
   stack.use(
     directory.onPodGone((podUid) => {
@@ -143,7 +153,7 @@ function assembleWays(options: RouterOptions, { directory, activity, gate }: Clu
   );
   const runtimeTokens = new RuntimeTokens({ client, now: () => scheduler.now() });
   stack.use(new RuntimeWatch({ directory, activity, gate, pool, runtimeTokens, scheduler, log }));
-  return { pool, sessions, splices, dial, runtimeTokens };
+  return { pool, sessions, splices, dial, runtimeTokens, backlog };
 }
 
 /** Who may. */

@@ -304,18 +304,7 @@ describe("the injected runtime", () => {
       port: 8888,
     });
     const sandbox = await cluster.sandbox("injected", { spec: { runtime: "Injected" } });
-    const token = Buffer.from("runtime-token").toString("base64");
-    const owner = {
-      apiVersion: "agents.x-k8s.io/v1beta1",
-      kind: "Sandbox",
-      name: "injected",
-      uid: sandbox.metadata.uid ?? "",
-      controller: true,
-    };
-    await cluster.client.create(secrets, {
-      metadata: { name: "injected-runtime", namespace: "default", ownerReferences: [owner] },
-      data: { token },
-    });
+    await cluster.runtimeToken(sandbox, "runtime-token");
     await cluster.pod(sandbox, runtime.ip);
     const open = await cluster.router();
     const sent = async (port: number) => {

@@ -6,6 +6,7 @@ import {
   type RequestOptions,
   request,
   type Server,
+  type ServerResponse,
 } from "node:http";
 import { type Sandbox, sandboxClaims, sandboxes, sandboxNameHashLabel } from "@agent-sandbox/api";
 import { type Client, createClient, type Transport, type TransportRequest } from "@agent-sandbox/kube";
@@ -109,15 +110,8 @@ export class TestCluster implements AsyncDisposable {
     { name = sandbox.metadata.name ?? "", ready = true }: { name?: string; ready?: boolean } = {},
   ): Promise<void> {
     const namespace = sandbox.metadata.namespace ?? "default";
-    const owner = {
-      apiVersion: "agents.x-k8s.io/v1beta1",
-      kind: "Sandbox",
-      name: sandbox.metadata.name ?? "",
-      uid: sandbox.metadata.uid ?? "",
-      controller: true,
-    };
     await this.client.create(pods, {
-      metadata: { name, namespace, labels: { [sandboxNameHashLabel]: "hash" }, ownerReferences: [owner] },
+      metadata: { name, namespace, labels: { [sandboxNameHashLabel]: "hash" }, ownerReferences: [ownedBy(sandbox)] },
     });
     await this.podStatus(sandbox, { ip, name, ready });
   }
@@ -130,6 +124,13 @@ export class TestCluster implements AsyncDisposable {
     const conditions = [{ type: "Ready", status: ready ? "True" : "False" }];
     const status = { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions };
     await this.client.patch(pods, { namespace, name }, { type: "merge", body: { status } }, { subresource: "status" });
+  }
+
+  /** The token of the runtime inside, as the controller gives it. */
+  async runtimeToken(sandbox: Sandbox, token: string): Promise<void> {
+    const { name = "", namespace = "default" } = sandbox.metadata;
+    const metadata = { name: `${name}-runtime`, namespace, ownerReferences: [ownedBy(sandbox)] };
+    await this.client.create(secrets, { metadata, data: { token: Buffer.from(token).toString("base64") } });
   }
 
   async removePod(name: string, namespace = "default"): Promise<void> {
@@ -183,6 +184,10 @@ export class TestCluster implements AsyncDisposable {
   }
 }
 
+function ownedBy({ metadata: { name = "", uid = "" } }: Sandbox) {
+  return { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name, uid, controller: true };
+}
+
 export interface Served {
   readonly server: Server;
   readonly ip: string;
@@ -226,4 +231,14 @@ export function toSandbox(
   more: Record<string, string> = {},
 ): { headers: Record<string, string> } {
   return { headers: { "X-Sandbox-ID": name, "X-Sandbox-Port": String(port), ...more } };
+}
+
+/** An answer that goes on as long as somebody takes it. */
+export function endless(response: ServerResponse): ServerResponse {
+  const more = (): void => {
+    while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
+    if (!response.destroyed) response.once("drain", more);
+  };
+  more();
+  return response;
 }

@@ -1,18 +1,10 @@
 import { once } from "node:events";
-import { type IncomingMessage, request, type ServerResponse } from "node:http";
-import {
-  type ClientHttp2Session,
-  connect as connectHttp2,
-  constants,
-  createServer as createHttp2Server,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { type IncomingMessage, request } from "node:http";
+import { connect as connectHttp2, constants } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
-import { rawHttp2Server } from "./raw-http2.test.support.ts";
+import { ask, endless, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
 import type { Router } from "./start-router.ts";
 
 const cluster = new TestCluster();
@@ -212,193 +204,6 @@ describe("a tunnel", () => {
   });
 });
 
-describe("HTTP/2", () => {
-  let session: ClientHttp2Session;
-  let grpc: ReturnType<typeof createHttp2Server>;
-  let port: number;
-
-  beforeAll(async () => {
-    grpc = createHttp2Server();
-    grpc.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-      stream.on("error", () => undefined);
-      if (headers[":path"] === "/cut") return stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      if (headers[":path"] === "/hold") return stream.respond({ ":status": 200, "content-type": "application/grpc" });
-      if (headers[":path"] === "/refuse")
-        return stream.respond(
-          { ":status": 200, "content-type": "application/grpc", "grpc-status": "5" },
-          { endStream: true },
-        );
-      stream.respond(
-        {
-          ":status": 200,
-          "content-type": "application/grpc",
-          "x-token": String(headers["x-sandbox-token"]),
-          "x-te": String(headers["te"]),
-        },
-        { waitForTrailers: true },
-      );
-      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0", "grpc-message": "fine" }));
-      stream.pipe(stream);
-    });
-    grpc.listen({ host: pod.ip, port: 0 });
-    await once(grpc, "listening");
-    port = (grpc.address() as AddressInfo).port;
-    session = connectHttp2(router.url);
-    session.on("error", () => undefined);
-  });
-  afterAll(() => {
-    session.destroy();
-    grpc.close();
-  });
-
-  async function call(
-    path: string,
-    headers: Record<string, string>,
-    body = "",
-  ): Promise<{ headers: Record<string, unknown>; trailers: Record<string, unknown>; text: string }> {
-    const stream = session.request({ ":method": "POST", ":path": path, ...headers });
-    let trailers: Record<string, unknown> = {};
-    stream.on("trailers", (received) => {
-      trailers = received;
-    });
-    stream.end(body);
-    const [received] = (await once(stream, "response")) as [Record<string, unknown>];
-    const chunks: Buffer[] = [];
-    for await (const chunk of stream) chunks.push(chunk as Buffer);
-    return { headers: received, trailers, text: Buffer.concat(chunks).toString() };
-  }
-
-  const grpcTo = (more: Record<string, string> = {}) => ({
-    "content-type": "application/grpc",
-    te: "trailers",
-    "x-sandbox-id": "box",
-    "x-sandbox-port": String(port),
-    ...more,
-  });
-
-  test("carries gRPC with its trailers, and no header that is the router's", async () => {
-    const { headers, trailers, text } = await call(
-      "/process.v1.ProcessService/Start",
-      grpcTo({ "x-sandbox-token": "spoofed" }),
-      "message",
-    );
-    expect([headers[":status"], headers["x-token"], headers["x-te"], text]).toEqual([
-      200,
-      "undefined",
-      "trailers",
-      "message",
-    ]);
-    expect([trailers["grpc-status"], trailers["grpc-message"]]).toEqual(["0", "fine"]);
-  });
-
-  test("carries a gRPC stream in both directions at once, for as long as it likes", async () => {
-    const stream = session.request({ ":method": "POST", ":path": "/stream", ...grpcTo() });
-    await once(stream, "response");
-    for (const text of ["one", "two", "three"]) {
-      stream.write(text);
-      expect(String((await once(stream, "data"))[0])).toBe(text);
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
-    stream.end();
-    await once(stream, "end");
-  });
-
-  test("ends a gRPC call in the sandbox when its caller breaks it off", async () => {
-    const arrived = once(grpc, "stream");
-    const stream = session.request({ ":method": "POST", ":path": "/hold", ...grpcTo() });
-    stream.end("asked");
-    const [held] = (await arrived) as [ServerHttp2Stream];
-    await once(stream, "response");
-    const ended = once(held, "close");
-    stream.close(constants.NGHTTP2_CANCEL);
-    await ended;
-    expect(held.rstCode).toBe(constants.NGHTTP2_CANCEL);
-  });
-
-  test("passes on an answer that is trailers alone", async () => {
-    expect((await call("/refuse", grpcTo())).headers["grpc-status"]).toBe("5");
-  });
-
-  test.for([
-    ["no such sandbox", () => grpcTo({ "x-sandbox-id": "nope" }), "5", "SandboxNotFound"],
-    ["nothing that listens", () => grpcTo({ "x-sandbox-port": "1" }), "14", "Refused"],
-    ["no sandbox", () => grpcTo({ "x-sandbox-id": "NOPE" }), "3", "InvalidRequest"],
-  ] as const)("answers a gRPC call to %s in gRPC's own way", async ([, headers, status, reason]) => {
-    const { headers: received } = await call("/", headers());
-    expect([received[":status"], received["grpc-status"], received["x-sandbox-reason"]]).toEqual([200, status, reason]);
-  });
-
-  test("does not pretend that a call which was cut off had ended", async () => {
-    const { headers, trailers } = await call("/cut", grpcTo());
-    expect([headers["grpc-status"], trailers["grpc-status"]]).toEqual(["14", undefined]);
-  });
-
-  test("reaches a sandbox that speaks HTTP/1.1", async () => {
-    const { headers, text } = await call("/", { "x-sandbox-id": "box", "x-sandbox-port": String(pod.port) }, "body");
-    expect([headers[":status"], text]).toEqual([404, "no page"]);
-  });
-
-  test.for([
-    ["says twice what may be said once", "200 OK\r\nETag: a\r\nETag: b\r\nLocation: a\r\nLocation: b", 200],
-    [
-      "sends what only HTTP/1.1 knows",
-      "200 OK\r\nHTTP2-Settings: a\r\nKeep-Alive: timeout=5\r\nTE: x\r\nProxy-Connection: x",
-      200,
-    ],
-    ["gives a header the name of HTTP/2's own", "200 OK\r\n:status: 200", 502],
-    ["answers with a status that there is none of", "999 Nine\r\nX: y", 502],
-  ] as const)("survives a sandbox that %s", async ([, lines, status]) => {
-    const odd = createServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.once("data", () => socket.end(`HTTP/1.1 ${lines}\r\nContent-Length: 2\r\n\r\nok`));
-    });
-    odd.listen({ host: pod.ip, port: 0 });
-    await once(odd, "listening");
-    const to = { "x-sandbox-id": "box", "x-sandbox-port": String((odd.address() as AddressInfo).port) };
-    const { headers } = await call("/", to);
-    odd.close();
-    expect(headers[":status"]).toBe(status);
-  });
-
-  const [fine, odd] = [
-    [":status", "200"],
-    ["http2-settings", "x"],
-  ] as const;
-  test.for([
-    ["answers with a status that there is none of", [[[":status", "999"]]]],
-    ["sends what only HTTP/1.1 knows", [[fine, odd]]],
-    ["ends with what only HTTP/1.1 knows", [[fine], [["grpc-status", "0"], odd]]],
-  ] as const)("survives a sandbox that speaks HTTP/2 and %s", async ([, blocks]) => {
-    const server = rawHttp2Server(blocks);
-    server.listen({ host: pod.ip, port: 0 });
-    await once(server, "listening");
-    const to = grpcTo({ "x-sandbox-port": String((server.address() as AddressInfo).port) });
-    const { headers, trailers } = await call("/", to).catch(() => ({ headers: {}, trailers: {} }));
-    server.close();
-    expect([{ ...headers, ...trailers }["http2-settings"], (await ask(router, "/healthz")).status]).toEqual([
-      undefined,
-      200,
-    ]);
-  });
-
-  test("does not pretend that an answer which was cut off had ended", async () => {
-    const cut = createServer((socket) => {
-      socket.on("error", () => undefined);
-      const chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n";
-      socket.once("data", () => socket.write(chunk, () => socket.destroy()));
-    });
-    cut.listen({ host: pod.ip, port: 0 });
-    await once(cut, "listening");
-    const to = { "x-sandbox-id": "box", "x-sandbox-port": String((cut.address() as AddressInfo).port) };
-    await expect(call("/", to)).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
-    cut.close();
-  });
-
-  test("shares the port with HTTP/1.1", async () => {
-    expect((await ask(router, "/healthz")).status).toBe(200);
-  });
-});
-
 test("a plain request stands still no longer than it may", async () => {
   const silent = await cluster.serve(() => undefined, { ip: pod.ip });
   const { status, text } = await ask(router, "/", toSandbox("box", silent.port));
@@ -448,14 +253,6 @@ test("a body is asked for only when the sandbox can have it", async () => {
 });
 
 describe("callers that break off", () => {
-  const endless = (response: ServerResponse): void => {
-    const more = (): void => {
-      while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
-      if (!response.destroyed) response.once("drain", more);
-    };
-    more();
-  };
-
   test("in the midst of a download, by either protocol, harm nobody", async () => {
     const closed: Promise<unknown>[] = [];
     const source = await cluster.serve(

@@ -166,3 +166,10 @@ test("an answer that comes unasked is nobody's", async () => {
   server.close();
   expect(texts).toEqual(["answer 1", "answer 2", "answer 3"]);
 });
+
+test("a body that is for the router itself has to come in time as well", async () => {
+  const talk = new Conversation();
+  const path = "/router/v1/namespaces/default/sandboxes/box/logins";
+  talk.socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{`);
+  expect(await talk.closed()).toMatch(/^HTTP\/1\.1 400 [^]*did not arrive in time/);
+});

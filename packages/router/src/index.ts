@@ -1,11 +1,7 @@
-export { connectVerb } from "./auth/access-reviewer.ts";
 export { type Keyring, type SigningKey, signingKey } from "./auth/keyring.ts";
-export { mintV1, mintV2, type TokenClaims, verifyToken } from "./auth/scoped-token.ts";
-export { tokensNotBeforeAnnotation } from "./auth/token-scope.ts";
+export { mintV1 } from "./auth/scoped-token.ts";
 export { type Flag, type FlagKind, type FlagName, flags } from "./config/flags.ts";
 export { type ConfigResult, type ConfigSources, logLevelOf, readConfig, type Values } from "./config/read-config.ts";
-export { routerOptionsFrom, type Surroundings } from "./config/router-options-from.ts";
-export { RouterError, type RouterReason } from "./router-error.ts";
 export type { AuthOptions, ListenAddress, RouterOptions, TokenReviewOptions } from "./router-options.ts";
 export { type RunRouterOptions, runRouter } from "./run-router.ts";
 export { type BoundAddress, type Router, startRouter, type TcpListener } from "./start-router.ts";

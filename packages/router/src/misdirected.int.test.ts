@@ -4,6 +4,7 @@ import { connect as connectHttp2, createServer as createHttp2Server, type Server
 import { connect } from "node:net";
 import type { Sandbox } from "@agent-sandbox/api";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { secrets } from "./cluster/resources.ts";
 import { ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
 import type { Router } from "./start-router.ts";
 
@@ -113,6 +114,20 @@ test("gives up after the second runtime that is another's, and does not say whos
     2,
   ]);
   expect(text).not.toContain("another");
+});
+
+test("takes a refused token for no wrong address: it is the runtime's own answer, and the next request has a new one", async () => {
+  const sandbox = await injected("rotated");
+  const listener: RequestListener = (request, response) =>
+    response.writeHead(request.headers["x-sandbox-token"] === "new" ? 200 : 401).end();
+  const own = await runtime(sandbox.metadata.uid, { listener });
+  await cluster.pod(sandbox, own.ip);
+  await cluster.runtimeToken(sandbox, "old");
+  const status = async () => (await ask(router, "/", toSandbox("rotated", port))).status;
+  const before = await status();
+  await cluster.client.delete(secrets, { namespace: "default", name: "rotated-runtime" });
+  await cluster.runtimeToken(sandbox, "new");
+  expect([before, await status(), own.came.length]).toEqual([401, 200, 2]);
 });
 
 test("sends nothing twice to a runtime that took it", async () => {

@@ -13,7 +13,6 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { secrets } from "./cluster/resources.ts";
 import { ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
 import type { BoundAddress, Router } from "./start-router.ts";
 
@@ -245,17 +244,7 @@ test("asks the runtime of a sandbox that is about to count as idle, and keeps it
   const sandbox = await cluster.sandbox("worker", {
     spec: { runtime: "Injected", idlePolicy: { suspendAfterSeconds: 600 } },
   });
-  const owner = {
-    apiVersion: "agents.x-k8s.io/v1beta1",
-    kind: "Sandbox",
-    name: "worker",
-    uid: sandbox.metadata.uid ?? "",
-    controller: true,
-  };
-  await cluster.client.create(secrets, {
-    metadata: { name: "worker-runtime", namespace: "default", ownerReferences: [owner] },
-    data: { token: Buffer.from("runtime-token").toString("base64") },
-  });
+  await cluster.runtimeToken(sandbox, "runtime-token");
   await cluster.pod(sandbox, runtime.ip);
   // Ready for longer than three quarters of its window.
   const ready = {

@@ -73,6 +73,8 @@ export const unauthenticated = (cause?: unknown): RouterError =>
 
 export const forbidden = (cause?: unknown): RouterError => new RouterError("Forbidden", "forbidden", { cause });
 
+export const tooLate = (): RouterError => new RouterError("InvalidRequest", "The request did not arrive in time.");
+
 /** Whatever was caught, as an answer: what is not ours is told in general words, and kept as the cause for the log. */
 export function asRouterError(error: unknown): RouterError {
   if (error instanceof RouterError) return error;

@@ -64,12 +64,14 @@ export interface RouterOptions {
   readonly holdMs?: number;
   /** How long requests under way may take once the router is told to stop. Default 30 s. */
   readonly shutdownMs?: number;
-  /** How long a caller may take for a request's head. Default 10 s. */
+  /** How long a caller may take for a request's head, and for the body of one that the router itself answers. Default 10 s. */
   readonly headMs?: number;
   /** 0: any. Default 0. */
   readonly maxBodyBytes?: number;
   /** Default 64 KiB. */
   readonly maxHeaderBytes?: number;
+  /** Queued for those who do not read it, over all connections; then those that stand still are broken off. Default 256 MiB. */
+  readonly maxQueuedBytes?: number;
   /** Connections of callers at a time. Default 20,000. */
   readonly maxConnections?: number;
   readonly limits?: Partial<Limits>;
@@ -82,6 +84,11 @@ export interface RouterOptions {
   readonly scheduler?: Scheduler;
   readonly build?: { readonly version: string; readonly commit: string };
 }
+
+export const defaultHeadMs = 10_000;
+export const defaultMaxHeaderBytes: number = 64 * 1024;
+/** A thousand callers that stand still, at the 256 KiB that each may hold. */
+export const defaultMaxQueuedBytes: number = 256 * 2 ** 20;
 
 /** 2,000 requests at a time into one sandbox is what a pool of agents does at its worst; a caller gets half of that. */
 export const defaultLimits: Limits = { perSandbox: 2000, perCaller: 1000, connectionsPerCaller: 1000 };

@@ -6,7 +6,7 @@ import { bindTo } from "./bind-to.ts";
 import { startProbes } from "./observe/probes.ts";
 import { Protocols } from "./proxy/listeners.ts";
 import type { Route } from "./route/route.ts";
-import type { ListenAddress, RouterOptions } from "./router-options.ts";
+import { defaultHeadMs, defaultMaxHeaderBytes, type ListenAddress, type RouterOptions } from "./router-options.ts";
 import { loadCertificates, type TlsFiles } from "./tls/certificates.ts";
 import { watchFiles } from "./tls/watch-files.ts";
 
@@ -88,8 +88,9 @@ class Front {
         upgrade: (takeover) => parts.upgrades.handle(takeover),
         connect: (takeover) => parts.tunnels.handleConnect(takeover),
       },
-      maxHeaderBytes: options.maxHeaderBytes ?? 64 * 1024,
-      headMs: options.headMs ?? 10_000,
+      backlog: parts.backlog,
+      maxHeaderBytes: options.maxHeaderBytes ?? defaultMaxHeaderBytes,
+      headMs: options.headMs ?? defaultHeadMs,
       idleMs: 120_000,
     });
   }
@@ -109,7 +110,7 @@ class Front {
       ALPNProtocols: ["h2", "http/1.1"],
       requestCert: mtls !== "off",
       rejectUnauthorized: mtls === "required",
-      handshakeTimeout: this.#options.headMs ?? 10_000,
+      handshakeTimeout: this.#options.headMs ?? defaultHeadMs,
     });
     server.on("secureConnection", (socket: TLSSocket) => {
       const hasBadCertificate =

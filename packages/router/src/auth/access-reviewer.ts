@@ -13,7 +13,7 @@ export interface AccessReviewerOptions {
 }
 
 /** The verb a caller needs on a Sandbox to send it traffic. Reading its object is not enough: traffic runs code. */
-export const connectVerb = "connect";
+const connectVerb = "connect";
 
 const callLimitMs = 3000;
 

@@ -1,11 +1,12 @@
 import type { Socket } from "node:net";
 import type { Deadlines, Timed } from "../deadlines.ts";
+import type { Backlog } from "../proxy/backlog.ts";
 import { CallerGone, Cancellation } from "../proxy/cancellation.ts";
 import { type Channel, channelOf } from "../proxy/channel.ts";
 import type { Incoming } from "../proxy/incoming.ts";
 import { errorBytes } from "../proxy/send-error.ts";
 import type { Takeover } from "../proxy/takeover.ts";
-import { RouterError } from "../router-error.ts";
+import { RouterError, tooLate } from "../router-error.ts";
 import { CallerBody } from "./caller-body.ts";
 import { HeadReader } from "./head-reader.ts";
 import { Http1Answer } from "./http1-answer.ts";
@@ -22,6 +23,7 @@ export interface CallerHandlers {
 export interface CallerConnectionOptions {
   readonly handlers: CallerHandlers;
   readonly deadlines: Deadlines;
+  readonly backlog: Backlog;
   readonly maxHeaderBytes: number;
   /** How long a caller may take for its request's head. */
   readonly headMs: number;
@@ -80,7 +82,7 @@ export class CallerConnection implements Timed {
       ["data", (chunk) => this.#arrived(chunk)],
       ["end", () => this.#ended()],
       ["close", () => this.#closed()],
-      ["drain", () => this.#serving?.answer.onDrain?.()],
+      ["drain", () => this.#drained()],
     ];
     for (const [event, listener] of this.#listeners) socket.on(event, listener);
     socket.resume();
@@ -95,7 +97,7 @@ export class CallerConnection implements Timed {
 
   onDeadline(): void {
     if (this.#phase === "reading" && this.#hasHeadBegun && this.#head.hasBegun) {
-      this.#refuse(new RouterError("InvalidRequest", "The request did not arrive in time."));
+      this.#refuse(tooLate());
     } else {
       this.#socket.destroy();
     }
@@ -116,7 +118,7 @@ export class CallerConnection implements Timed {
 
   /** Whether it makes sense to go on. */
   #step(bytes: Buffer): boolean {
-    if (this.#phase === "reading") return this.#readHead(bytes);
+    if (this.#phase === "reading") return this.#keepsUp() && this.#readHead(bytes);
     if (this.#phase === "closing") {
       this.#rest = undefined;
       return false;
@@ -125,6 +127,18 @@ export class CallerConnection implements Timed {
     if (body !== undefined && !body.isWhole && body.wantsBytes) return this.#readBody(body, bytes);
     if (bytes.length >= mostAheadBytes) this.#socket.pause();
     return false;
+  }
+
+  /** Who does not read its answers is asked for no more requests: small ones would pile up without end. */
+  #keepsUp(): boolean {
+    const keepsUp = !this.#socket.writableNeedDrain;
+    if (!keepsUp) this.#socket.pause();
+    return keepsUp;
+  }
+
+  #drained(): void {
+    this.#serving?.answer.onDrain?.();
+    if (this.#phase === "reading") this.#goOn();
   }
 
   #readHead(bytes: Buffer): boolean {
@@ -183,7 +197,8 @@ export class CallerConnection implements Timed {
     { transport, hasBody, waits }: { transport: TransportHeaders; hasBody: boolean; waits: boolean },
   ): void {
     const isLast = this.#isDraining || minorVersion === 0 || transport.connection.includes("close");
-    const answer = new Http1Answer(this.#socket, { minorVersion, isLast, onEnd: this.#answered });
+    const { backlog } = this.#options;
+    const answer = new Http1Answer(this.#socket, { minorVersion, isLast, backlog, onEnd: this.#answered });
     const body = hasBody ? this.#bodyOf(transport, answer, waits) : undefined;
     const cancellation = new Cancellation();
     this.#serving = { answer, body, cancellation };
@@ -284,7 +299,8 @@ export class CallerConnection implements Timed {
     const early = this.#rest ?? nothing;
     this.#rest = undefined;
     const [channel, socket] = [this.#channel, this.#socket];
-    void this.#options.handlers[to](http1Takeover(head, { socket, channel, early, upgrade }));
+    const { handlers, backlog } = this.#options;
+    void handlers[to](http1Takeover(head, { socket, channel, backlog, early, upgrade }));
   }
 
   #leave(): void {

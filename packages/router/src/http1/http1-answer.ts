@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { type Answer, type AnswerHead, mostQueuedBytes } from "../proxy/answer.ts";
+import type { Backlog } from "../proxy/backlog.ts";
 import { sendChunk } from "./send-chunk.ts";
 
 export interface Http1AnswerOptions {
@@ -8,6 +9,7 @@ export interface Http1AnswerOptions {
   readonly minorVersion: 0 | 1;
   /** Whether the connection ends with this answer. */
   readonly isLast: boolean;
+  readonly backlog: Backlog;
   /** Told once, when all of it was given to the socket. */
   readonly onEnd: (isLast: boolean) => void;
 }
@@ -67,6 +69,7 @@ export class Http1Answer implements Answer {
       this.#text = behind;
       this.#socket.uncork();
     }
+    this.#options.backlog.wrote(this.#socket);
     return this.#socket.writableLength + this.#text.length < mostQueuedBytes;
   }
 
@@ -79,6 +82,7 @@ export class Http1Answer implements Answer {
   end(): void {
     if (this.#isChunked) this.#text += "0\r\n\r\n";
     this.flush();
+    this.#options.backlog.wrote(this.#socket);
     this.#options.onEnd(this.#isLast);
   }
 

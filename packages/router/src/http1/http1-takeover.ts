@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Backlog } from "../proxy/backlog.ts";
 import type { Channel } from "../proxy/channel.ts";
 import { responseHead } from "../proxy/response-head.ts";
 import type { Takeover } from "../proxy/takeover.ts";
@@ -8,6 +9,7 @@ import type { RequestHeadText } from "./parse-head.ts";
 export interface Http1Line {
   readonly socket: Socket;
   readonly channel: Channel;
+  readonly backlog: Backlog;
   /** What came behind the request's head. */
   readonly early: Buffer;
   /** What the caller wants to speak instead; empty for CONNECT. */
@@ -16,7 +18,7 @@ export interface Http1Line {
 
 /** A request by HTTP/1.1 that wants the connection for itself: it gets all of it, or one answer and the end. */
 export function http1Takeover({ method, target, rawHeaders }: RequestHeadText, line: Http1Line): Takeover {
-  const { socket, channel, early, upgrade } = line;
+  const { socket, channel, backlog, early, upgrade } = line;
   const isConnect = method === "CONNECT";
   return {
     method,
@@ -27,7 +29,7 @@ export function http1Takeover({ method, target, rawHeaders }: RequestHeadText, l
     upgrade,
     line: socket,
     early,
-    answer: new Http1Answer(socket, { minorVersion: 1, isLast: true, onEnd: () => socket.destroySoon() }),
+    answer: new Http1Answer(socket, { minorVersion: 1, isLast: true, backlog, onEnd: () => socket.destroySoon() }),
     accept: (headers) => {
       socket.write(isConnect ? "HTTP/1.1 200 Connection established\r\n\r\n" : switchingHead(headers), "latin1");
       return isConnect ? 200 : 101;

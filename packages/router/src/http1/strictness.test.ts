@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { Deadlines } from "../deadlines.ts";
 import { answerWhole } from "../proxy/answer.ts";
+import { Backlog } from "../proxy/backlog.ts";
 import { readWhole } from "../proxy/request-body.ts";
 import { CallerConnection } from "./caller-connection.ts";
 
@@ -36,7 +37,14 @@ async function send(
 async function readByUs(pieces: readonly string[]): Promise<Understood[]> {
   const understood: Understood[] = [];
   const [near, far] = duplexPair();
-  const options = { deadlines, maxHeaderBytes: 16_384, headMs: 10_000, idleMs: 10_000, onGone: () => undefined };
+  const options = {
+    deadlines,
+    backlog: new Backlog(2 ** 30),
+    maxHeaderBytes: 16_384,
+    headMs: 10_000,
+    idleMs: 10_000,
+    onGone: () => undefined,
+  };
   const takeOver = (): Promise<void> => Promise.resolve(void far.destroy());
   const connection = new CallerConnection(far as unknown as Socket, {
     ...options,
@@ -46,7 +54,7 @@ async function readByUs(pieces: readonly string[]): Promise<Understood[]> {
           understood.push({ method, url, rawHeaders, body: bytes.toString("latin1") });
           answerWhole(answer, { status: 200, headers: [] });
         };
-        readWhole(body, 1e6).then(take, () => far.destroy());
+        readWhole(body, { mostBytes: 1e6, withinMs: 10_000 }).then(take, () => far.destroy());
       },
       upgrade: takeOver,
       connect: takeOver,

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { type AnswerBody, mostQueuedBytes } from "../proxy/answer.ts";
+import type { Backlog } from "../proxy/backlog.ts";
 import type { BodySink, RequestBody } from "../proxy/request-body.ts";
 import { BodyReader } from "./body-reader.ts";
 import { formatRequestHead } from "./format-request-head.ts";
@@ -36,6 +37,7 @@ export interface UpstreamConnectionOptions {
   /** For the Host header. */
   readonly host: string;
   readonly maxHeaderBytes: number;
+  readonly backlog: Backlog;
   /** It can be used again, for so long. */
   readonly onFree: (idleMs: number) => void;
   readonly onClosed: () => void;
@@ -114,6 +116,7 @@ export class UpstreamConnection implements BodySink {
     sendChunk(this.#socket, chunk);
     if (isChunked) this.#socket.write("\r\n", "latin1");
     this.#socket.uncork();
+    this.#options.backlog.wrote(this.#socket);
     if (this.#socket.writableLength >= mostQueuedBytes) body?.pause();
   }
 

@@ -15,7 +15,7 @@ const knownMethods: ReadonlySet<string> = new Set([
 ]);
 
 /** A method nobody knows is a label value that a caller chose. */
-export function methodLabel(method: string): string {
+function methodLabel(method: string): string {
   return knownMethods.has(method) ? method : "other";
 }
 

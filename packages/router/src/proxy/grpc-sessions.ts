@@ -12,7 +12,9 @@ const idleMs = 60_000;
 /** One HTTP/2 session for each port of a pod, shared by all calls to it and found by the pod's UID. */
 export class GrpcSessions implements Disposable {
   readonly #options: GrpcSessionsOptions;
-  readonly #open = new Map<string, { readonly podUid: string; readonly session: ClientHttp2Session }>();
+  readonly #current = new Map<string, ClientHttp2Session>();
+  /** All that are not closed yet, with their pod: one that takes no more calls may still have some. */
+  readonly #all = new Map<ClientHttp2Session, string>();
   readonly #opening = new Map<string, Promise<ClientHttp2Session>>();
 
   constructor(options: GrpcSessionsOptions) {
@@ -22,7 +24,7 @@ export class GrpcSessions implements Disposable {
   /** Throws a `DialError`, after which nothing has been sent. */
   async get(target: Target): Promise<ClientHttp2Session> {
     const key = targetKey(target);
-    const known = this.#open.get(key)?.session;
+    const known = this.#current.get(key);
     if (known !== undefined && !known.closed && !known.destroyed) return known;
     const opening = this.#opening.get(key) ?? this.#start(key, target).finally(() => this.#opening.delete(key));
     this.#opening.set(key, opening);
@@ -30,11 +32,11 @@ export class GrpcSessions implements Disposable {
   }
 
   drop(podUid: string): void {
-    for (const entry of this.#open.values()) if (entry.podUid === podUid) entry.session.destroy();
+    for (const [session, uid] of this.#all) if (uid === podUid) session.destroy();
   }
 
   [Symbol.dispose](): void {
-    for (const { session } of this.#open.values()) session.destroy();
+    for (const session of this.#all.keys()) session.destroy();
   }
 
   /** Not bound to one caller's signal: others wait for the same session. */
@@ -44,10 +46,12 @@ export class GrpcSessions implements Disposable {
     const session = connect(`http://${host}:${target.port}`, { createConnection: () => socket });
     session.on("error", () => undefined);
     session.on("close", () => {
-      if (this.#open.get(key)?.session === session) this.#open.delete(key);
+      this.#all.delete(session);
+      if (this.#current.get(key) === session) this.#current.delete(key);
     });
     session.setTimeout(idleMs, () => session.close());
-    this.#open.set(key, { podUid: target.podUid, session });
+    this.#all.set(session, target.podUid);
+    this.#current.set(key, session);
     return session;
   }
 }

@@ -1,21 +1,27 @@
 import type { OutgoingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from "node:http2";
 import type { Answer, AnswerHead } from "./answer.ts";
+import type { Backlog } from "./backlog.ts";
 import { breakOff } from "./line.ts";
 import { forHttp2 } from "./response-head.ts";
 
 /** The date is the sandbox's to tell. Node's own layer above passes this option too; its types do not know it. */
 const noDate = { sendDate: false } as ServerStreamResponseOptions;
 
+export interface Http2AnswerOptions {
+  readonly backlog: Backlog;
+  /** Told once, when all of it was given to the stream. */
+  readonly onEnd?: () => void;
+}
+
 /** An answer over one stream of an HTTP/2 connection. */
 export class Http2Answer implements Answer {
   onDrain: (() => void) | undefined;
   readonly #stream: ServerHttp2Stream;
-  readonly #onEnd: (() => void) | undefined;
+  readonly #options: Http2AnswerOptions;
 
-  /** `onEnd` is told once, when all of it was given to the stream. */
-  constructor(stream: ServerHttp2Stream, onEnd?: () => void) {
+  constructor(stream: ServerHttp2Stream, options: Http2AnswerOptions) {
     this.#stream = stream;
-    this.#onEnd = onEnd;
+    this.#options = options;
     stream.on("drain", () => this.onDrain?.());
   }
 
@@ -34,15 +40,19 @@ export class Http2Answer implements Answer {
   }
 
   write(chunk: Buffer): boolean {
-    return this.#isGone || this.#stream.write(chunk);
+    const hasRoom = this.#isGone || this.#stream.write(chunk);
+    this.#options.backlog.wrote(this.#stream);
+    return hasRoom;
   }
 
   /** The head goes out with `begin`, and nothing is gathered. */
   flush(): void {}
 
   end(): void {
-    if (!this.#isGone) this.#stream.end();
-    this.#onEnd?.();
+    const stream = this.#stream;
+    // Who has its answer may still be sending: nobody wants to hear it, and the stream would last as long. The answer goes first.
+    if (!stream.endAfterHeaders) stream.once("finish", () => setImmediate(() => stream.close()));
+    this.#end();
   }
 
   endWith(trailers: OutgoingHttpHeaders): void {
@@ -55,11 +65,16 @@ export class Http2Answer implements Answer {
         this.destroy();
       }
     });
-    this.end();
+    this.#end();
   }
 
   destroy(): void {
     breakOff(this.#stream);
+  }
+
+  #end(): void {
+    if (!this.#isGone) this.#stream.end();
+    this.#options.onEnd?.();
   }
 
   get #isGone(): boolean {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
+import type { Backlog } from "./backlog.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
 import type { Channel } from "./channel.ts";
 import { Http2Answer } from "./http2-answer.ts";
@@ -10,6 +11,7 @@ export interface Http2Pair {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly channel: Channel;
+  readonly backlog: Backlog;
   /** Whether the caller waits to be told to send its body. */
   readonly expectsContinue: boolean;
 }
@@ -17,7 +19,7 @@ export interface Http2Pair {
 const ignore = (): void => undefined;
 
 /** A request by HTTP/2, in the form that all requests have here. */
-export function http2Incoming({ request, response, channel, expectsContinue }: Http2Pair): Incoming {
+export function http2Incoming({ request, response, channel, backlog, expectsContinue }: Http2Pair): Incoming {
   const cancellation = new Cancellation();
   // A caller that breaks off is noticed by the close that follows.
   response.on("error", ignore);
@@ -32,9 +34,10 @@ export function http2Incoming({ request, response, channel, expectsContinue }: H
   // HTTP/2 says with the headers whether a body follows.
   const hasBody = !stream.endAfterHeaders;
   const body = hasBody ? new Http2Body(request, () => expectsContinue && response.writeContinue()) : undefined;
-  const answer = new Http2Answer(stream, () => {
+  const onEnd = (): void => {
     isAnswered = true;
-  });
+  };
+  const answer = new Http2Answer(stream, { backlog, onEnd });
   const http2 = { request, answer };
   return { method, url, rawHeaders, channel, needsHost: false, body, answer, cancellation, http2 };
 }

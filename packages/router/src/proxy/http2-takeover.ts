@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Http2ServerRequest } from "node:http2";
 import { RouterError } from "../router-error.ts";
+import type { Backlog } from "./backlog.ts";
 import type { Channel } from "./channel.ts";
 import { Http2Answer } from "./http2-answer.ts";
 import { forHttp2, responseHead } from "./response-head.ts";
@@ -9,6 +10,7 @@ import type { Takeover } from "./takeover.ts";
 export interface Http2Connect {
   readonly request: Http2ServerRequest;
   readonly channel: Channel;
+  readonly backlog: Backlog;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface Http2Connect {
  * A caller by HTTP/2 makes no WebSocket key, and a sandbox by HTTP/1.1 wants one: the router makes it, and checks what the
  * sandbox makes of it in the caller's place.
  */
-export function http2Takeover({ request, channel }: Http2Connect): Takeover {
+export function http2Takeover({ request, channel, backlog }: Http2Connect): Takeover {
   const { stream, headers, rawHeaders } = request;
   const upgrade = headers[":protocol"];
   const isTunnel = typeof upgrade !== "string";
@@ -30,8 +32,7 @@ export function http2Takeover({ request, channel }: Http2Connect): Takeover {
     upgrade: isTunnel ? "" : upgrade,
     line: stream,
     early: Buffer.alloc(0),
-    // Who is refused may still be sending: nobody wants to hear it.
-    answer: new Http2Answer(stream, () => stream.close()),
+    answer: new Http2Answer(stream, { backlog }),
     accept: (agreed) => {
       stream.respond({ ":status": 200, ...(isTunnel ? {} : forHttp2(agreement(agreed, key))) });
       return 200;

@@ -8,12 +8,15 @@ import {
 import type { Socket } from "node:net";
 import { Deadlines } from "../deadlines.ts";
 import { CallerConnection, type CallerHandlers } from "../http1/caller-connection.ts";
+import type { Backlog } from "./backlog.ts";
 import { type Channel, channelOf } from "./channel.ts";
+import { endWhenIdle } from "./http2-idle.ts";
 import { http2Incoming } from "./http2-incoming.ts";
 import { http2Takeover } from "./http2-takeover.ts";
 
 export interface ProtocolOptions {
   readonly handlers: CallerHandlers;
+  readonly backlog: Backlog;
   readonly maxHeaderBytes: number;
   /** How long a caller may take for its request's head. */
   readonly headMs: number;
@@ -42,6 +45,7 @@ export class Protocols {
     this.#http2 = http2Server(options);
     this.#http2.on("session", (session) => {
       this.#sessions.add(session);
+      endWhenIdle(session, { ...options, deadlines: this.#deadlines });
       session.on("close", () => this.#sessions.delete(session));
       session.on("error", () => undefined);
     });
@@ -99,16 +103,12 @@ export class Protocols {
       this.#http2.emit("connection", socket);
       return;
     }
-    const { handlers, maxHeaderBytes, headMs, idleMs } = this.#options;
     const onGone = (connection: CallerConnection): void => void this.#connections.delete(connection);
-    const deadlines = this.#deadlines;
-    this.#connections.add(
-      new CallerConnection(socket, { handlers, deadlines, maxHeaderBytes, headMs, idleMs, onGone }),
-    );
+    this.#connections.add(new CallerConnection(socket, { ...this.#options, deadlines: this.#deadlines, onGone }));
   }
 }
 
-function http2Server({ handlers, maxHeaderBytes }: ProtocolOptions): Http2Server {
+function http2Server({ handlers, backlog, maxHeaderBytes }: ProtocolOptions): Http2Server {
   const server = createHttp2Server({
     maxHeaderListPairs: 1000,
     maxSessionMemory: 32,
@@ -120,14 +120,14 @@ function http2Server({ handlers, maxHeaderBytes }: ProtocolOptions): Http2Server
   const handle = (given: unknown, response: unknown, expectsContinue: boolean): void => {
     const channel = channelOfStream(given as Http2ServerRequest);
     const pair = { request: given as IncomingMessage, response: response as ServerResponse };
-    if (channel !== undefined) handlers.request(http2Incoming({ ...pair, channel, expectsContinue }));
+    if (channel !== undefined) handlers.request(http2Incoming({ ...pair, channel, backlog, expectsContinue }));
   };
   server.on("request", (request, response) => handle(request, response, false));
   server.on("checkContinue", (request, response) => handle(request, response, true));
   server.on("connect", (request: Http2ServerRequest) => {
     const channel = channelOfStream(request);
     if (channel === undefined) return;
-    const takeover = http2Takeover({ request, channel });
+    const takeover = http2Takeover({ request, channel, backlog });
     void (":protocol" in request.headers ? handlers.upgrade : handlers.connect)(takeover);
   });
   server.on("sessionError", () => undefined);

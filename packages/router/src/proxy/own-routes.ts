@@ -1,5 +1,5 @@
 import { type LoginRequest, type Logins, loginPath } from "../auth/logins.ts";
-import { readMintRequest } from "../auth/mint-request.ts";
+import { type MintRequest, readMintRequest } from "../auth/mint-request.ts";
 import type { TokenOffice } from "../auth/token-office.ts";
 import type { Visit } from "../observe/visit.ts";
 import { defaultPort, isDnsLabel, type Route, routeErrors } from "../route/route.ts";
@@ -14,6 +14,8 @@ export interface OwnRoutesOptions {
   readonly door: FrontDoor;
   readonly office: TokenOffice;
   readonly logins: Logins;
+  /** How long a caller may take for the body of a request. */
+  readonly bodyMs: number;
 }
 
 interface OwnRequest {
@@ -66,22 +68,25 @@ export class OwnRoutes {
     if (caller.id.startsWith("token:")) throw new RouterError("Forbidden", "forbidden");
     if (sandbox === undefined) throw notFound(route);
     if (method === "DELETE") return send(own, 200, await office.revoke(sandbox));
-    const wanted = readMintRequest(await readJson(own.body));
-    if ("error" in wanted) throw new RouterError("InvalidRequest", wanted.error);
-    return send(own, 201, office.mint(sandbox, route, wanted));
+    return send(own, 201, office.mint(sandbox, route, await this.#wanted(own)));
   }
 
   async #logins(reading: Reading, route: Route, own: OwnRequest): Promise<void> {
     const { door, logins } = this.#options;
     const { method, isSecure } = reading.knock;
     if (method !== "POST") throw notAllowed(method);
-    const wanted = readMintRequest(await readJson(own.body));
-    if ("error" in wanted) throw new RouterError("InvalidRequest", wanted.error);
+    const wanted = await this.#wanted(own);
     const port = wanted.ports?.[0] ?? defaultPort;
     const { sandbox } = await door.authorize(reading, { ...route, port }, own.visit);
     if (sandbox === undefined) throw notFound(route);
     const request: LoginRequest = { route: { ...route, port }, sandbox, isSecure, host: reading.host };
     return send(own, 201, logins.offer(request));
+  }
+
+  async #wanted({ body }: OwnRequest): Promise<MintRequest> {
+    const wanted = readMintRequest(await readJson(body, this.#options.bodyMs));
+    if ("error" in wanted) throw new RouterError("InvalidRequest", wanted.error);
+    return wanted;
   }
 
   async #login(reading: Reading, route: Route, { answer, visit }: OwnRequest): Promise<void> {
@@ -104,8 +109,8 @@ function send({ answer, visit }: OwnRequest, status: number, value: object): voi
 
 const mostBytes = 16 * 1024;
 
-async function readJson(body: RequestBody | undefined): Promise<unknown> {
-  const bytes = await readWhole(body, mostBytes).catch((error: unknown) => {
+async function readJson(body: RequestBody | undefined, withinMs: number): Promise<unknown> {
+  const bytes = await readWhole(body, { mostBytes, withinMs }).catch((error: unknown) => {
     if (error instanceof BodyTooLong) throw new RouterError("BodyTooLarge", "The request body is too large.");
     throw error instanceof BodyCutOff ? new CallerGone() : error;
   });

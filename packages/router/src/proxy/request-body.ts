@@ -1,3 +1,5 @@
+import { tooLate } from "../router-error.ts";
+
 /** A request's body, handed over as it comes and no faster than it is taken. */
 export interface RequestBody {
   /** Bytes in all, if the caller said so. */
@@ -35,22 +37,31 @@ export class BodyTooLong extends Error {
   }
 }
 
-/** All of a body that may have so many bytes. */
-export function readWhole(body: RequestBody | undefined, mostBytes: number): Promise<Buffer> {
-  if (body === undefined) return Promise.resolve(Buffer.alloc(0));
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    body.start({
-      onBody: (chunk) => {
-        bytes += chunk.length;
-        chunks.push(chunk);
-        if (bytes <= mostBytes) return;
-        body.abandon();
-        reject(new BodyTooLong());
-      },
-      onBodyEnd: () => resolve(Buffer.concat(chunks)),
-      onBodyError: reject,
-    });
+export interface ReadLimits {
+  readonly mostBytes: number;
+  /** How long the caller may take for all of it. */
+  readonly withinMs: number;
+}
+
+/** All of a body, within limits. */
+export async function readWhole(body: RequestBody | undefined, limits: ReadLimits): Promise<Buffer> {
+  if (body === undefined) return Buffer.alloc(0);
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const giveUp = (error: Error): void => {
+    body.abandon();
+    reject(error);
+  };
+  const timer = setTimeout(() => giveUp(tooLate()), limits.withinMs);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  body.start({
+    onBody: (chunk) => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes > limits.mostBytes) giveUp(new BodyTooLong());
+    },
+    onBodyEnd: () => resolve(Buffer.concat(chunks)),
+    onBodyError: reject,
   });
+  return await promise.finally(() => clearTimeout(timer));
 }

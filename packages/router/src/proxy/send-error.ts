@@ -2,7 +2,7 @@ import { grpcStatusOf, type RouterError } from "../router-error.ts";
 import { type Answer, answerWhole } from "./answer.ts";
 
 /** Tells for code what `detail` tells for people, on every answer of the router's own. */
-export const reasonHeader = "x-sandbox-reason";
+const reasonHeader = "x-sandbox-reason";
 
 /** Answers with an error, or breaks off an answer that has begun: half of one must not look whole. */
 export function sendError(answer: Answer, error: RouterError, requestId: string): void {

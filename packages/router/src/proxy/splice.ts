@@ -1,8 +1,10 @@
 import type { Duplex } from "node:stream";
+import type { Backlog } from "./backlog.ts";
 import { breakOff, isFinished, wasReset } from "./line.ts";
 import { goingAwayFrame, WebSocketFrames } from "./websocket-frames.ts";
 
 export interface SpliceOptions {
+  readonly backlog: Backlog;
   /** Told of the bytes that went to the caller. */
   readonly onBytes?: (count: number) => void;
   readonly isWebSocket?: boolean;
@@ -17,9 +19,11 @@ export class Splice {
   readonly #sandbox: Duplex;
   readonly #frames: WebSocketFrames | undefined;
   readonly #ended = Promise.withResolvers<void>();
+  readonly #backlog: Backlog;
   #isLeaving = false;
 
-  constructor(caller: Duplex, sandbox: Duplex, { onBytes, isWebSocket = false }: SpliceOptions = {}) {
+  constructor(caller: Duplex, sandbox: Duplex, { backlog, onBytes, isWebSocket = false }: SpliceOptions) {
+    this.#backlog = backlog;
     this.#caller = caller;
     this.#sandbox = sandbox;
     this.#frames = isWebSocket ? new WebSocketFrames() : undefined;
@@ -36,6 +40,7 @@ export class Splice {
     caller.on("drain", () => sandbox.resume());
     caller.on("end", () => this.#callerEnded());
     caller.pipe(sandbox, { end: false });
+    caller.on("data", () => backlog.wrote(sandbox));
     sandbox.resume();
     if (caller.destroyed || sandbox.destroyed) this.destroy();
     else if (caller.readableEnded) this.#callerEnded();
@@ -71,6 +76,7 @@ export class Splice {
   #toCaller(chunk: Buffer): void {
     this.#frames?.take(chunk);
     if (!this.#caller.write(chunk)) this.#sandbox.pause();
+    this.#backlog.wrote(this.#caller);
     if (this.#isLeaving && this.#frames?.isBetween === true) this.#sayGoodbye();
   }
 

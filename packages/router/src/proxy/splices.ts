@@ -1,14 +1,20 @@
 import type { Duplex } from "node:stream";
+import type { Backlog } from "./backlog.ts";
 import { Splice, type SpliceOptions } from "./splice.ts";
 
-export interface JoinOptions extends SpliceOptions {
+export interface JoinOptions extends Omit<SpliceOptions, "backlog"> {
   readonly podUid: string;
 }
 
 /** All connections that have been joined, so that they can be ended with their pod or with the router. */
 export class Splices {
   readonly #byPod = new Map<string, Set<Splice>>();
+  readonly #backlog: Backlog;
   #isLeaving = false;
+
+  constructor(backlog: Backlog) {
+    this.#backlog = backlog;
+  }
 
   get size(): number {
     let size = 0;
@@ -18,7 +24,7 @@ export class Splices {
 
   /** Settles when the joined connection has ended. */
   async join(caller: Duplex, sandbox: Duplex, { podUid, ...options }: JoinOptions): Promise<void> {
-    const splice = new Splice(caller, sandbox, options);
+    const splice = new Splice(caller, sandbox, { ...options, backlog: this.#backlog });
     const siblings = this.#byPod.get(podUid) ?? new Set();
     this.#byPod.set(podUid, siblings.add(splice));
     if (this.#isLeaving) splice.leave();

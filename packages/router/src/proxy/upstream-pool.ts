@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { type Target, targetKey } from "../cluster/target.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import { UpstreamConnection } from "../http1/upstream-connection.ts";
+import type { Backlog } from "./backlog.ts";
 
 export interface UpstreamPoolOptions {
   readonly dial: (target: Target, signal?: AbortSignal) => Promise<Socket>;
@@ -9,6 +10,7 @@ export interface UpstreamPoolOptions {
   readonly idlePerTarget: number;
   readonly idleInAll: number;
   readonly maxHeaderBytes: number;
+  readonly backlog: Backlog;
 }
 
 /** How often connections that lie idle are looked at. */
@@ -53,6 +55,7 @@ export class UpstreamPool implements Disposable {
     const connection: UpstreamConnection = new UpstreamConnection(socket, {
       host: `${target.ip.includes(":") ? `[${target.ip}]` : target.ip}:${target.port}`,
       maxHeaderBytes: this.#options.maxHeaderBytes,
+      backlog: this.#options.backlog,
       onFree: (idleMs) => this.#free(member, idleMs),
       onClosed: () => this.#forget(member),
     });

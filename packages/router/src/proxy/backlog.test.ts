@@ -1,0 +1,63 @@
+import { Duplex } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { Backlog } from "./backlog.ts";
+
+/** A line to somebody who reads only when told to. */
+class Line extends Duplex {
+  #taken: (() => void)[] = [];
+
+  constructor() {
+    super({ writableHighWaterMark: 10, read: () => undefined });
+  }
+
+  override _write(_: Buffer, _encoding: string, taken: () => void): void {
+    this.#taken.push(taken);
+  }
+
+  async readAll(): Promise<void> {
+    for (let taken = this.#taken.shift(); taken !== undefined; taken = this.#taken.shift()) {
+      taken();
+      await nextTurn();
+    }
+  }
+}
+
+function write(backlog: Backlog, line: Line, bytes: number): Line {
+  line.write(Buffer.alloc(bytes));
+  backlog.wrote(line);
+  return line;
+}
+
+test("breaks off the line that has stood still for longest when all together hold too much", () => {
+  const backlog = new Backlog(100);
+  const lines = Array.from({ length: 10 }, () => write(backlog, new Line(), 30));
+  expect(lines.map(({ destroyed }) => destroyed)).toEqual([...Array(7).fill(true), false, false, false]);
+  expect(backlog.bytes).toBe(90);
+});
+
+test("counts what one line holds once, however often it is written to", () => {
+  const backlog = new Backlog(100);
+  const line = new Line();
+  for (let turn = 0; turn < 4; turn += 1) write(backlog, line, 20);
+  expect([backlog.bytes, line.destroyed]).toEqual([80, false]);
+});
+
+test("a line that was read is young again, and one that is gone holds nothing", async () => {
+  const backlog = new Backlog(100);
+  const [slow, still] = [write(backlog, new Line(), 40), write(backlog, new Line(), 40)];
+  await slow.readAll();
+  expect(backlog.bytes).toBe(40);
+  write(backlog, slow, 40);
+  const last = write(backlog, new Line(), 40);
+  expect([slow, still, last].map(({ destroyed }) => destroyed)).toEqual([false, true, false]);
+  last.destroy();
+  await nextTurn();
+  expect(backlog.bytes).toBe(40);
+});
+
+test("what a line takes at once is nobody's burden", () => {
+  const backlog = new Backlog(0);
+  const line = write(backlog, new Line(), 5);
+  expect([backlog.bytes, line.destroyed]).toEqual([0, false]);
+});
