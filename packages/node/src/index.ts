@@ -8,3 +8,4 @@ export { nodeVersion } from "./node-object/machine-facts.ts";
 export type { ResourceDefaults } from "./oci/resources.ts";
 export type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 export { checkSettings, type NodeSettings, readSettings, settingsPath } from "./settings.ts";
+export { makeFolder } from "./system/make-folder.ts";

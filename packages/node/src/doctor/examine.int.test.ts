@@ -55,3 +55,12 @@ test("settings that cannot be read are told as what is missing", async () => {
     detail: expect.stringContaining("config.json"),
   });
 });
+
+test("a folder that cannot be made is told as what is missing", async () => {
+  const findings = await examineMachine("/proc/none");
+  expect(findings.find(({ name }) => name === "data folder")).toMatchObject({
+    state: "missing",
+    detail: expect.stringContaining('Cannot make folder "/proc/none'),
+    remedy: expect.stringContaining("--data-dir"),
+  });
+});

@@ -8,6 +8,7 @@ import { sharedKernel } from "../runtime/shared-kernel.ts";
 import { readSettings } from "../settings.ts";
 import { detectCgroups, removeCgroup } from "../system/cgroups.ts";
 import { findProgram } from "../system/find-program.ts";
+import { makeFolder } from "../system/make-folder.ts";
 import { mountOverlay, mountsUnder, unmount } from "../system/mounts.ts";
 import { limitFolder } from "../system/project-quota.ts";
 import { tryCommand } from "../system/run-command.ts";
@@ -30,7 +31,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
     finding("kernel", ok(release())),
     examineRuntimes(dataDir, isRoot),
     ...programs.map((program) => examineProgram(program)),
-    ...(isRoot ? await inScratch(dataDir, examineFolder) : [finding("overlayfs", lacking("not tried without root"))]),
+    ...(isRoot ? await examineDataFolder(dataDir) : [finding("overlayfs", lacking("not tried without root"))]),
     finding("control groups", await examineCgroups()),
     finding("user namespaces", await examineUserNamespaces()),
     finding("disk", await examineDisk(dataDir)),
@@ -125,6 +126,14 @@ async function removeTrialGroups(parent: string): Promise<void> {
   if (cgroups !== undefined) await removeCgroup(cgroups, parent);
 }
 
+async function examineDataFolder(dataDir: string): Promise<Promise<Finding[]>[]> {
+  try {
+    return await inScratch(dataDir, examineFolder);
+  } catch (error) {
+    return [finding("data folder", missing(messageOf(error), "choose a --data-dir that can be written to"))];
+  }
+}
+
 async function examineFolder(folder: string, parent: string): Promise<Promise<Finding[]>[]> {
   return [
     finding("overlayfs", await examineOverlay(folder, parent)),
@@ -135,7 +144,7 @@ async function examineFolder(folder: string, parent: string): Promise<Promise<Fi
 /** In a folder where the box keeps its files, because filesystems differ. It is gone afterwards, with those made for it. */
 async function inScratch<T>(dataDir: string, look: (folder: string, parent: string) => Promise<T>): Promise<T> {
   const { dataDir: parent } = layoutOf(dataDir);
-  const isNew = await mkdir(parent, { recursive: true, mode: 0o700 });
+  const isNew = await makeFolder(parent);
   const folder = await mkdtemp(join(parent, "doctor-"));
   try {
     return await look(folder, parent);
