@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { defaultDataDir } from "./box/box-paths.ts";
+import { execCommand } from "./commands/exec-command.ts";
 import { reportFailure } from "./report-failure.ts";
 
 const version = "0.1.0";
@@ -85,17 +86,9 @@ withServer(program.command("wait"))
     (await import("./commands/wait.ts")).wait(target, command.optsWithGlobals()),
   );
 
-withServer(program.command("exec"))
-  .description("Run a command in a sandbox")
-  .passThroughOptions()
-  .argument("<sandbox>")
-  .argument("<command...>", "after --")
-  .option("-i, --stdin", "pass standard input on")
-  .option("-t, --tty", "give the command a terminal")
-  .option("-c, --container <name>", "the container; the first by default")
-  .action(async (sandbox, words, _options, command) =>
-    (await import("./commands/exec.ts")).exec(sandbox, words, command.optsWithGlobals()),
-  );
+execCommand(withServer(program.command("exec")), async (sandbox, words, options) =>
+  (await import("./commands/exec.ts")).exec(sandbox, words, options),
+);
 
 withServer(program.command("logs"))
   .description("Print what a sandbox has written")

@@ -4,7 +4,7 @@ import { KubeError } from "@agent-sandbox/kube";
 import { NodeError } from "@agent-sandbox/node";
 import { expect, test } from "vitest";
 import { CommandError } from "./command-error.ts";
-import { lineOf } from "./report-failure.ts";
+import { lineOf, reasonOf } from "./report-failure.ts";
 
 function thrownBy(act: () => unknown): unknown {
   try {
@@ -37,5 +37,6 @@ test("a port that is taken is named", async () => {
   const second = createServer();
   const error = await new Promise((resolve) => second.once("error", resolve).listen(port, "127.0.0.1"));
   first.close();
-  expect(lineOf(error)).toBe(`error: Cannot listen "127.0.0.1:${port}": address already in use`);
+  expect(lineOf(error)).toBe(`error: ${reasonOf(error)}`);
+  expect(lineOf(error)).toBe(`error: Cannot listen on "127.0.0.1:${port}": address already in use`);
 });

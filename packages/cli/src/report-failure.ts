@@ -7,6 +7,12 @@ export function reportFailure(error: unknown): number {
   return error instanceof CommandError ? error.exitCode : 1;
 }
 
+/** A failure without where it came from, for who says that. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return isSystemError(error) ? systemErrorLine(error) : error.message;
+}
+
 /** What a person can do something about, in one line; undefined for a mistake of ours. */
 export function lineOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -30,7 +36,7 @@ function isSystemError(error: Error): error is SystemError {
 }
 
 /** Node's own text begins with a code and ends with the system call. */
-export function systemErrorLine({ errno, syscall, path, address, port }: SystemError): string {
+function systemErrorLine({ errno, syscall, path, address, port }: SystemError): string {
   const thing = path ?? (address === undefined ? undefined : [address, port].filter(Boolean).join(":"));
-  return `Cannot ${syscall}${thing === undefined ? "" : ` "${thing}"`}: ${getSystemErrorMessage(errno)}`;
+  return `Cannot ${syscall === "listen" ? "listen on" : syscall}${thing === undefined ? "" : ` "${thing}"`}: ${getSystemErrorMessage(errno)}`;
 }

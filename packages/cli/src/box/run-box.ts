@@ -13,6 +13,7 @@ import { type Client, createClient, KubeError, type Logger, type PodStreams } fr
 import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox/node";
 import { startRouter } from "@agent-sandbox/router";
 import { pino } from "pino";
+import { reasonOf } from "../report-failure.ts";
 import type { StartReport } from "./background.ts";
 import { keepBounded } from "./bounded-log.ts";
 import type { BoxPaths } from "./box-paths.ts";
@@ -31,7 +32,7 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
     report({ ready: true, warnings: box.warnings });
     log.info({ signal: await stopped }, "box stopping");
   } catch (error) {
-    report({ ready: false, error: error instanceof Error ? error.message : String(error) });
+    report({ ready: false, error: reasonOf(error) });
     throw error;
   }
   forgetRunningBox(paths);

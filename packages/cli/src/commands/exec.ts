@@ -3,7 +3,6 @@ import { connect, type GlobalOptions } from "../client/connect.ts";
 import { execProtocol, runExec, sendResize } from "../client/exec-channel.ts";
 import { openSocket } from "../client/pod-socket.ts";
 import { podOf, podPath } from "../client/sandbox-pod.ts";
-import { CommandError } from "../command-error.ts";
 
 export interface ExecOptions extends GlobalOptions {
   readonly stdin?: boolean;
@@ -11,9 +10,7 @@ export interface ExecOptions extends GlobalOptions {
   readonly container?: string;
 }
 
-export async function exec(sandbox: string, given: readonly string[], options: ExecOptions): Promise<void> {
-  const words = given[0] === "--" ? given.slice(1) : given;
-  if (words.length === 0) throw new CommandError("no command to run: write it after --, as in exec my-sandbox -- ls");
+export async function exec(sandbox: string, words: readonly string[], options: ExecOptions): Promise<void> {
   await using connection = await connect(options);
   const pod = await podOf(connection, sandbox);
   const tty = options.tty === true && process.stdin.isTTY;

@@ -1,6 +1,5 @@
-import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { readSettings } from "@agent-sandbox/node";
+import { makeFolder, readSettings } from "@agent-sandbox/node";
 import { findLastingBox, type StartedBox, startInBackground } from "../box/background.ts";
 import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
 import { type NodeFlags, settingsOf, wordsOf } from "../box/node-flags.ts";
@@ -35,7 +34,7 @@ export async function up(options: UpOptions): Promise<void> {
     for (const difference of differencesOf(running, { words, build: programBuild() })) console.error(difference);
     return;
   }
-  mkdirSync(paths.dataDir, { recursive: true, mode: 0o700 });
+  await makeFolder(paths.dataDir);
   if (options.foreground === true) {
     const { runBox } = await import("../box/run-box.ts");
     await runBox(paths, { addresses, node, auditLog });
