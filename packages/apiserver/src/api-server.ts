@@ -20,6 +20,7 @@ import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
 import { type Caller, HttpsServer } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
 import { type Logger, silentLogger } from "./logger.ts";
+import { RequestMetrics } from "./metrics/request-metrics.ts";
 import { PodBinder } from "./placement/pod-binder.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
@@ -162,7 +163,8 @@ class EmbeddedApiServer implements ApiServer {
     const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, options: parts.access });
     const closing = this.#closing.signal;
     const set = { nodeName, podStreams, bookmarkMs };
-    this.#context = { ...set, store, clock, logger, registry, addresses, access, audit, closing };
+    const metrics = new RequestMetrics(registry);
+    this.#context = { ...set, store, clock, logger, registry, addresses, access, audit, metrics, closing };
     this.#streams = new StreamEndpoint(parts);
     // Custom resources come first: the others look at everything that is served.
     this.#collectors = [
@@ -208,7 +210,10 @@ class EmbeddedApiServer implements ApiServer {
         this.#admit(request, caller, { as: admitUpgrade, code: 101 });
         this.#streams.upgrade(request, socket, head);
       },
-      unauthenticated: (request) => this.#context.audit?.unauthenticated(request),
+      unauthenticated: (request) => {
+        this.#context.metrics.unauthenticated();
+        this.#context.audit?.unauthenticated(request);
+      },
     });
     const address = await this.#https.listen(host, port);
     const url = `https://${isWildcard(host) ? "127.0.0.1" : bracketed(host)}:${address.port}`;
@@ -238,13 +243,17 @@ class EmbeddedApiServer implements ApiServer {
     const sourceAddress = request.socket.remoteAddress;
     const asked = { method: method as Method, url, headers: headers as ApiRequest["headers"], identity, sourceAddress };
     const record = this.#context.audit?.begin(asked);
+    const ended = (answer: number): void => {
+      record?.ended(answer);
+      this.#context.metrics.connected(asked, answer);
+    };
     try {
       as(this.#context.access, { ...asked, impersonate }, record);
     } catch (error) {
-      record?.ended(error instanceof ApiError ? error.code : 500);
+      ended(error instanceof ApiError ? error.code : 500);
       throw error;
     }
-    record?.ended(code);
+    ended(code);
   }
 
   async close(): Promise<void> {

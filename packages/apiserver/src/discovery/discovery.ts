@@ -83,6 +83,7 @@ function other(registry: Registry, path: string): Reply {
           ...named,
           "/healthz",
           "/livez",
+          "/metrics",
           "/openapi/v2",
           "/openapi/v3",
           "/readyz",

@@ -223,7 +223,7 @@ describe("what a request may be", () => {
     "//api/v1/pods",
     "/api/v1/namespaces/default/pods/a%00b",
     "/openapi/v4",
-    "/metrics",
+    "/metrics/nothing",
     "/api/v2/pods",
     "/apis/apps/v1/deployments",
   ])("%s is nowhere", async (path) => {

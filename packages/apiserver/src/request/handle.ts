@@ -7,6 +7,8 @@ import { reviewReply } from "../authorization/review.ts";
 import { withConversions } from "../conversion/conversion-scope.ts";
 import { listConverted, readyToShow } from "../conversion/converted-reads.ts";
 import { discoveryReply } from "../discovery/discovery.ts";
+import { metricsPath, metricsReply } from "../metrics/metrics-reply.ts";
+import type { RequestMeasure } from "../metrics/request-metrics.ts";
 import type { Review } from "../resources/definition.ts";
 import { isOutgrown, toVersion } from "../resources/versions.ts";
 import type { Stored } from "../store/store.ts";
@@ -43,15 +45,23 @@ import { keyOfTarget, type ObjectTarget, resolveTarget, subjectOf, type Target }
 
 /** Answers one request. Every failure is a `Status`; what the client cannot know about is logged. */
 export async function handle(context: ApiContext, request: ApiRequest): Promise<Reply> {
+  const measure = context.metrics.begin(request);
   const record = context.audit?.begin(request);
-  const reply = await answer(context, request, record);
+  const reply = await answer(context, request, { measure, record });
+  measure.answered(reply);
   return record === undefined ? reply : record.answered(reply);
 }
 
-async function answer(context: ApiContext, request: ApiRequest, observer?: AccessObserver): Promise<Reply> {
+/** Who hears of a request on its way. */
+interface Observers {
+  readonly measure: RequestMeasure;
+  readonly record: AccessObserver | undefined;
+}
+
+async function answer(context: ApiContext, request: ApiRequest, { measure, record }: Observers): Promise<Reply> {
   try {
-    const identity = admit(context.access, request, observer);
-    return await route(context, identity === request.identity ? request : { ...request, identity });
+    const identity = admit(context.access, request, record);
+    return await route(context, identity === request.identity ? request : { ...request, identity }, measure);
   } catch (error) {
     if (error instanceof ApiError) return failure(error);
     const [path] = request.url.split("?", 1);
@@ -60,15 +70,17 @@ async function answer(context: ApiContext, request: ApiRequest, observer?: Acces
   }
 }
 
-async function route(context: ApiContext, request: ApiRequest): Promise<Reply> {
+async function route(context: ApiContext, request: ApiRequest, measure: RequestMeasure): Promise<Reply> {
   const mark = request.url.indexOf("?");
   const path = parsePath(mark < 0 ? request.url : request.url.slice(0, mark));
   if (path === undefined) throw pathNotFound();
   if (path.kind !== "resource") {
     if (path.kind === "other" && path.path === backupPath) return backupReply(context, request);
+    if (path.kind === "other" && path.path === metricsPath) return metricsReply(context, request);
     return openIdReply(context.access.tokens, path, request) ?? discoveryReply(context.registry, path, request);
   }
   const target = resolveTarget(path, context.registry);
+  measure.found(target);
   const query = new Query(mark < 0 ? "" : request.url.slice(mark + 1));
   const call = { context, request, query };
   const warning = target.version.deprecationWarning;

@@ -86,6 +86,10 @@ export class LogStore implements Store {
     return this.#objects.get(resource)?.get(key);
   }
 
+  count(resource: string): number {
+    return this.#objects.get(resource)?.size ?? 0;
+  }
+
   list(resource: string, prefix = ""): Iterable<Stored> {
     return this.#objects.get(resource)?.list(prefix) ?? [];
   }

@@ -43,6 +43,8 @@ export interface Decided<T> {
 export interface Store extends View {
   /** The newest saved revision. */
   readonly revision: number;
+  /** How many objects of a resource are saved. */
+  count(resource: string): number;
   /** Saved objects whose key starts with `prefix`, in order of their keys. */
   list(resource: string, prefix?: string): Iterable<Stored>;
   /** The same as of an earlier revision; `undefined` when the history no longer reaches back to it. */

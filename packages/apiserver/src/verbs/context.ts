@@ -4,6 +4,7 @@ import type { AuditLog } from "../audit/audit-log.ts";
 import type { AccessControl } from "../authorization/access-control.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
+import type { RequestMetrics } from "../metrics/request-metrics.ts";
 import type { AdmissionContext } from "../resources/definition.ts";
 import type { Registry } from "../resources/registry.ts";
 import type { ServiceAddresses } from "../resources/service/service-addresses.ts";
@@ -18,6 +19,8 @@ export interface ApiContext {
   readonly access: AccessControl;
   /** Hears of every request, when it is switched on. */
   readonly audit: AuditLog | undefined;
+  /** Counts every request. */
+  readonly metrics: RequestMetrics;
   readonly logger: Logger;
   readonly nodeName: string | undefined;
   readonly podStreams: PodStreams | undefined;

@@ -68,8 +68,12 @@ class WatchSession {
 
   async *run(signal: AbortSignal | undefined): AsyncGenerator<readonly WatchEvent[]> {
     using waker = new Waker(this.#store, this.#target.definition.id, [this.#context.closing, signal]);
+    using open = this.#context.metrics.watch(this.#target);
     waker.at("deadline", this.#timeoutMs);
-    yield* this.#initialEvents();
+    for (const events of this.#initialEvents()) {
+      open.sent(events.length);
+      yield events;
+    }
     while (!waker.ended) {
       const chunk = this.#store.read(this.#target.definition.id, this.#position, batchSize);
       if (chunk === undefined) {
@@ -78,13 +82,16 @@ class WatchSession {
       }
       this.#position = chunk.next;
       const events = chunk.changes.flatMap((change) => this.#eventOf(change) ?? []);
+      open.sent(events.length);
       if (events.length > 0) yield events;
       if (chunk.changes.length > 0) continue;
       if (this.#bookmarks) waker.at("bookmark", this.#context.bookmarkMs);
       // Read before waiting: once woken, newer changes may be there that have not been given out yet.
       const reached = this.#store.revision;
       const reason = await waker.wait();
-      if (reason === "bookmark") yield [this.#bookmark(reached)];
+      if (reason !== "bookmark") continue;
+      open.sent(1);
+      yield [this.#bookmark(reached)];
     }
   }
 

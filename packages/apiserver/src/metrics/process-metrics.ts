@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { Exposition } from "./exposition.ts";
+
+/** What the process takes of its machine: in the box that is everything but the Pods. */
+export function writeProcess(to: Exposition): void {
+  const { user, system } = process.cpuUsage();
+  const gauge = (name: string, help: string, value: number | undefined): void => {
+    if (value === undefined) return;
+    to.metric(name, "gauge", help);
+    to.sample(name, "", value);
+  };
+  to.metric("process_cpu_seconds_total", "counter", "Processor time that was used.");
+  to.sample("process_cpu_seconds_total", "", (user + system) / 1e6);
+  gauge("process_resident_memory_bytes", "Memory that is held.", process.memoryUsage.rss());
+  gauge("process_start_time_seconds", "When the process started, in Unix time.", performance.timeOrigin / 1000);
+  gauge("process_open_fds", "Files and connections that are open.", openFiles());
+  gauge("process_max_fds", "How many may be.", maxFiles());
+}
+
+/** Only where the kernel tells. */
+function openFiles(): number | undefined {
+  try {
+    // One is open to look at the others.
+    return readdirSync("/proc/self/fd").length - 1;
+  } catch {
+    return undefined;
+  }
+}
+
+function maxFiles(): number | undefined {
+  try {
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
