@@ -1,5 +1,4 @@
-export { Fence, type FenceOptions, fenceScope } from "./cache/fence.ts";
-export { FencedClient } from "./cache/fenced-client.ts";
+export { Fence, type FenceOptions } from "./cache/fence.ts";
 export type { CacheUpdate, Informer, Scope, Subscriber } from "./cache/informer.ts";
 export { dropManagedFields, type InformerOptions, Informers, type InformersOptions } from "./cache/informers.ts";
 export type { Delta, Index, IndexFunction } from "./cache/store.ts";
@@ -16,21 +15,13 @@ export { whileLeading } from "./election/while-leading.ts";
 export * from "./errors.ts";
 export { EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
 export { type KubeEvent, kubeEvents, type Note } from "./events/kube-event.ts";
-export { type InClusterOptions, loadInCluster } from "./kubeconfig/in-cluster.ts";
 export { type KubeconfigOptions, loadDefault, loadKubeconfig } from "./kubeconfig/load.ts";
 export type { LoadedAccess } from "./kubeconfig/loaded-access.ts";
 export type * from "./pod-streams.ts";
-export { type Backoff, backoffMs } from "./queue/backoff.ts";
+export type { Backoff } from "./queue/backoff.ts";
 export { RightOfWay } from "./queue/right-of-way.ts";
 export { type Scheduler, systemScheduler } from "./queue/scheduler.ts";
-export {
-  type AddOptions,
-  type Outcome,
-  type Priority,
-  type QueueMetrics,
-  WorkQueue,
-  type WorkQueueOptions,
-} from "./queue/work-queue.ts";
+export type { AddOptions, Outcome, Priority, QueueMetrics } from "./queue/work-queue.ts";
 export * from "./resource.ts";
 export {
   Controller,

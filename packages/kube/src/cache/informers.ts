@@ -105,6 +105,6 @@ export function dropManagedFields<T extends KubeObject>(object: T): T {
   return { ...object, metadata };
 }
 
-export function resourceId(resource: Resource): string {
+function resourceId(resource: Resource): string {
   return `${resource.apiVersion}/${resource.plural}`;
 }

@@ -14,7 +14,7 @@ export interface Page<T> {
 const mostPages = 10_000;
 /** An expired token means that paging took longer than the server keeps history; after this, all is asked for at once. */
 const pagedAttempts = 2;
-export const defaultPageSize = 500;
+const defaultPageSize = 500;
 
 type FetchPage<T> = (limit: number | undefined, continueToken: string | undefined) => Promise<Page<T>>;
 

@@ -6,9 +6,9 @@ import { readRetryAfter } from "./retry-after.ts";
 import { readWarnings } from "./warnings.ts";
 
 /** With waits of 1, 2, 4 and 8 s where the server names none: a quarter of a minute, then the caller decides. */
-export const maxRetries = 4;
+const maxRetries = 4;
 /** A server that asks for a longer wait gets no retry: the error carries the wait, and the caller has better to do. */
-export const longestRetryAfterMs = 10_000;
+const longestRetryAfterMs = 10_000;
 
 export interface SenderOptions {
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import { GuardedWatch } from "./guarded-watch.ts";
 import { collectInitial } from "./initial.ts";
 import { healthyAfterMs, recover } from "./recovery.ts";
 
-export const defaultIdleMs = 90_000;
+const defaultIdleMs = 90_000;
 /** A server that knows `sendInitialEvents` sends something at once; one that ignores it never sends the end mark. */
 const streamIdleMs = 10_000;
 /** Failures that a list would meet as well. Any other is the server's way to say that it cannot stream its objects. */

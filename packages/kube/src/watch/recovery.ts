@@ -25,7 +25,7 @@ const longestWaitMs = 30_000;
 /** A server that answers but closes at once still deserves a look every few seconds: between looks we see nothing. */
 const longestWaitAfterCloseMs = 5_000;
 /** A `Retry-After` beyond this would leave a controller blind at the word of one answer. */
-export const longestRetryAfterMs = 60_000;
+const longestRetryAfterMs = 60_000;
 
 /** Failures that say nothing against the version: the server was not reached, or turned us away unread. */
 const versionStillGood: ReadonlySet<KubeReason> = new Set([
