@@ -40,7 +40,7 @@ export function violations(
   });
 }
 
-export function checkLayers(root: string): string[] {
+function checkLayers(root: string): string[] {
   return globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((file) => {
     const owner = file.split("/")[1] ?? "";
     return violations(owner, importsOf(readFileSync(`${root}/${file}`, "utf8"))).map((what) => `${file}: ${what}`);
