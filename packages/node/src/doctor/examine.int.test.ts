@@ -50,9 +50,10 @@ test("a runtime that is registered and does not work is named with the reason, a
 test("settings that cannot be read are told as what is missing", async () => {
   await writeFile(settingsPath(folder), "{");
   const findings = await examineMachine(folder);
-  expect(findings.find(({ name }) => name === "runtime")).toMatchObject({
+  expect(findings.find(({ name }) => name === "settings")).toMatchObject({
     state: "missing",
     detail: expect.stringContaining("config.json"),
+    remedy: "correct the file, or remove it",
   });
 });
 

@@ -5,7 +5,7 @@ import { messageOf } from "../errors.ts";
 import { layoutOf } from "../layout.ts";
 import { openRuntimes } from "../runtime/open-runtimes.ts";
 import { sharedKernel } from "../runtime/shared-kernel.ts";
-import { readSettings } from "../settings.ts";
+import { type NodeSettings, readSettings } from "../settings.ts";
 import { detectCgroups, removeCgroup } from "../system/cgroups.ts";
 import { findProgram } from "../system/find-program.ts";
 import { makeFolder } from "../system/make-folder.ts";
@@ -29,7 +29,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
   const findings = await Promise.all([
     finding("root", isRoot ? ok("yes") : missing("no", "run it with sudo")),
     finding("kernel", ok(release())),
-    examineRuntimes(dataDir, isRoot),
+    examineSettings(dataDir, isRoot),
     ...programs.map((program) => examineProgram(program)),
     ...(isRoot ? await examineDataFolder(dataDir) : [finding("overlayfs", lacking("not tried without root"))]),
     finding("control groups", await examineCgroups()),
@@ -82,11 +82,20 @@ const newer: Readonly<Record<string, string>> = { gvisor: '"make gvisor" compile
 const ownKernel =
   "make gVisor work, or have Pods name a runtimeClassName with a kernel of its own; until then run only code you trust";
 
-async function examineRuntimes(dataDir: string, isRoot: boolean): Promise<Finding[]> {
+async function examineSettings(dataDir: string, isRoot: boolean): Promise<Finding[]> {
+  try {
+    return await examineRuntimes(await readSettings(dataDir), isRoot);
+  } catch (error) {
+    const remedy = isRoot ? "correct the file, or remove it" : "run it with sudo";
+    return await finding("settings", missing(messageOf(error), remedy));
+  }
+}
+
+async function examineRuntimes(settings: NodeSettings, isRoot: boolean): Promise<Finding[]> {
   const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
   const cgroupParent = `/agent-sandbox-doctor-${process.pid}`;
   try {
-    const { runtimes, defaultRuntime } = await readSettings(dataDir);
+    const { runtimes, defaultRuntime } = settings;
     const found = await openRuntimes({
       runDir,
       cgroupParent,
