@@ -59,7 +59,7 @@ withServer(program.command("apply"))
 
 withServer(program.command("get"))
   .description("Show objects")
-  .argument("<type>", "sandboxes, pods, …; or type/name")
+  .argument("<type>", "sandboxes, pods, …; several with commas between; or type/name")
   .argument("[names...]")
   .option("-A, --all-namespaces", "in every namespace")
   .option("-o, --output <format>", "json, yaml, name or wide")

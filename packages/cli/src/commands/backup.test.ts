@@ -72,7 +72,9 @@ test("a box that ran runs again as it was when the file is no backup", async () 
 
 test("a file that is not there stops no box and makes no folder", async () => {
   const dataDir = join(root, "data");
-  await expect(restore(join(root, "none"), { dataDir })).rejects.toThrow(/no such file/);
+  await expect(restore(join(root, "none"), { dataDir })).rejects.toThrow(
+    `Cannot read backup "${join(root, "none")}": no such file or directory`,
+  );
   expect(existsSync(dataDir)).toBe(false);
   await (await createApiServer({ dataDir })).close();
   recordRunningBox(boxPaths(dataDir), { url: "", routerUrl: "", words: ["up"] });

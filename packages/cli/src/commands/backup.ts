@@ -8,6 +8,7 @@ import { findRunningBox } from "../box/running-box.ts";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { refusalOf, requestOptions } from "../client/raw-request.ts";
 import { CommandError } from "../command-error.ts";
+import { reasonOf } from "../report-failure.ts";
 
 /** Saves every object and the identity of the box's API server in one file. The box may run meanwhile, or not. */
 export async function backup(file: string, options: GlobalOptions): Promise<void> {
@@ -18,7 +19,7 @@ export async function backup(file: string, options: GlobalOptions): Promise<void
     else await backUpRunning(paths, target);
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new CommandError(reasonOf(error), { cause: error });
   }
   console.log(`Saved ${paths.dataDir} in ${target}: keep it as safe as a key, because keys and secrets are in it`);
 }

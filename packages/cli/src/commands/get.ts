@@ -18,18 +18,32 @@ export async function get(type: string, names: readonly string[], options: GetOp
   if (output && !outputs.includes(output)) {
     throw new CommandError(`Cannot print as "${output}": there are ${outputs.join(", ")}`);
   }
-  const [word = "", named] = type.split("/");
-  const wanted = named === undefined ? names : [named, ...names];
+  const wanted = wantedBy(type, names);
   await using connection = await connect(options);
-  const resource = resolveResource(word, await discover(connection.transport));
-  const paths = pathsOf(resource, wanted, { ...options, namespace: connection.namespace });
-  if (output === "" || output === "wide") {
-    const tables = await Promise.all(paths.map((path) => fetchJson(connection.transport, path, tableType)));
-    printTables(tables as Table[], { wide: output === "wide", namespaces: allNamespaces && resource.namespaced });
-    return;
+  const served = await discover(connection.transport);
+  const resources = wanted.types.map((word) => resolveResource(word, served));
+  for (const [index, resource] of resources.entries()) {
+    if (index > 0) console.log();
+    const paths = pathsOf(resource, wanted.names, { ...options, namespace: connection.namespace });
+    if (output === "" || output === "wide") {
+      const tables = await Promise.all(paths.map((path) => fetchJson(connection.transport, path, tableType)));
+      printTables(tables as Table[], { wide: output === "wide", namespaces: allNamespaces && resource.namespaced });
+    } else {
+      printObjects(await Promise.all(paths.map((path) => fetchJson(connection.transport, path))), output, resource);
+    }
   }
-  const answers = await Promise.all(paths.map((path) => fetchJson(connection.transport, path)));
-  printObjects(answers, output, resource);
+}
+
+/** `pods`, `pods a b`, `pod/a`, or several types at once, whose objects cannot be named. */
+export function wantedBy(
+  type: string,
+  given: readonly string[],
+): { readonly types: readonly string[]; readonly names: readonly string[] } {
+  const [word = "", named] = type.split("/");
+  const types = word.split(",");
+  const names = named === undefined ? given : [named, ...given];
+  if (types.length > 1 && names.length > 0) throw new CommandError("name objects of one type at a time");
+  return { types, names };
 }
 
 function pathsOf(

@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
+import { getSystemErrorMessage } from "node:util";
 import { restoreFolder } from "@agent-sandbox/apiserver";
 import { startInBackground, stopBox } from "../box/background.ts";
 import { type BoxPaths, boxPaths, dataDirFrom } from "../box/box-paths.ts";
@@ -43,7 +44,7 @@ function mustBeReadable(file: string): void {
   try {
     accessSync(file, constants.R_OK);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = getSystemErrorMessage((error as { readonly errno: number }).errno);
     throw new CommandError(`Cannot read backup "${file}": ${why}`, { cause: error });
   }
 }
