@@ -23,6 +23,8 @@ export class StormProxy implements AsyncDisposable {
   hostility: Hostility | undefined;
   /** Requests to change something that reached the API server. */
   writes = 0;
+  /** Called after each of them, before it is answered. */
+  onWrite: (() => Promise<void>) | undefined;
   /** How often each kind of harm was done. */
   readonly harm: Map<string, number> = new Map();
   readonly #upstream: Transport;
@@ -70,6 +72,7 @@ export class StormProxy implements AsyncDisposable {
     const isWrite = read.method !== "GET";
     if (isWrite) this.writes += 1;
     const answer = await this.#upstream.send(read);
+    if (isWrite) await this.onWrite?.();
     if (isWrite && this.#strikes("losesAnswer")) response.destroy();
     else reply(response, answer.status, answer.body);
   }

@@ -104,20 +104,29 @@ export class StormWorld implements AsyncDisposable {
   async #liveOne(name: string): Promise<void> {
     const pool = pools[Math.floor(this.#random() * pools.length)] ?? "";
     const [isHasty, sleeps, isResumed, isKept] = [0.1, 0.3, 0.7, 0.5].map((share) => this.#random() < share);
-    const spec = { warmPoolRef: { name: pool } };
-    await this.#client.create(sandboxClaims, { apiVersion, kind: "SandboxClaim", metadata: { name, namespace }, spec });
+    await this.#create(name, pool);
     if (isHasty === true) return this.#remove(name);
-    const { status } = await this.#until(this.#claims, name, isReady);
-    const sandbox = status?.sandbox?.name ?? "";
+    const sandbox = await this.#bound(name);
     if (sleeps === true) {
-      await this.#setMode(sandbox, "Suspended");
-      await this.#until(this.#sandboxes, sandbox, (it) => isConditionTrue(it.status?.conditions, "Suspended"));
+      await this.#suspend(sandbox);
       if (isResumed !== true) return this.#remove(name);
-      await this.#setMode(sandbox, "Running");
-      await this.#until(this.#sandboxes, sandbox, isReady);
+      await this.#resume(sandbox);
     }
     if (isKept === true) this.#kept.add(name);
     else await this.#remove(name);
+  }
+
+  /** One claim from a world at rest to a world at rest. */
+  async liveAlone(name: string, { sleeps }: { readonly sleeps: boolean }): Promise<void> {
+    await this.#create(name, pools[0] ?? "");
+    const sandbox = await this.#bound(name);
+    if (sleeps) {
+      await this.#suspend(sandbox);
+      await this.#resume(sandbox);
+      await this.#until(this.#claims, name, isReady);
+    }
+    await this.#remove(name);
+    await this.settled();
   }
 
   /** Settles when there is exactly what the people left, and full pools; fails when that takes longer than it may. */
@@ -177,6 +186,27 @@ export class StormWorld implements AsyncDisposable {
 
   [Symbol.asyncDispose](): PromiseLike<void> {
     return this.#owned.disposeAsync();
+  }
+
+  async #create(name: string, pool: string): Promise<void> {
+    const spec = { warmPoolRef: { name: pool } };
+    await this.#client.create(sandboxClaims, { apiVersion, kind: "SandboxClaim", metadata: { name, namespace }, spec });
+  }
+
+  /** The Sandbox of the claim, when that is Ready. */
+  async #bound(name: string): Promise<string> {
+    const { status } = await this.#until(this.#claims, name, isReady);
+    return status?.sandbox?.name ?? "";
+  }
+
+  async #suspend(sandbox: string): Promise<void> {
+    await this.#setMode(sandbox, "Suspended");
+    await this.#until(this.#sandboxes, sandbox, (it) => isConditionTrue(it.status?.conditions, "Suspended"));
+  }
+
+  async #resume(sandbox: string): Promise<void> {
+    await this.#setMode(sandbox, "Running");
+    await this.#until(this.#sandboxes, sandbox, isReady);
   }
 
   async #setMode(name: string, operatingMode: "Running" | "Suspended"): Promise<void> {

@@ -464,6 +464,28 @@ describe("claims and pool members", () => {
     expect(deeds(judge({ claim: noted("a"), sandboxes }))).toEqual(["adopt a"]);
   });
 
+  test("9.11 #168 also when somebody else has a Sandbox of the claim's name", () => {
+    const stranger = boundTo(claimOf({}, { uid: "other" }), { name: "my-claim" });
+    expect(deeds(judge({ claim: noted("a"), sandboxes: [stranger, memberNamed("a")] }))).toEqual(["adopt a"]);
+  });
+
+  test("9.12 #180 what is not known to be gone stays named while something fails", () => {
+    const bound = claimOf({}, {}, { sandbox: { name: "pool-abc", podIPs: ["10.0.0.2"] } });
+    const failure = { reason: "ReconcilerError", message: "Error seen: try again" } as const;
+    const { status } = decide({ ...look({ claim: bound, pools: [] }), failure }, epoch);
+    expect(status).toMatchObject({
+      sandbox: { name: "pool-abc", podIPs: ["10.0.0.2"] },
+      conditions: [{ type: "Ready", status: "False", ...failure }],
+    });
+  });
+
+  test("a Sandbox that is being deleted is not put right any more", () => {
+    const bound = boundTo(claim);
+    const { labels: _, ...metadata } = bound.metadata;
+    const going = { ...bound, metadata: { ...metadata, deletionTimestamp: created } };
+    expect(judge({ sandboxes: [going] }).actions).toEqual([]);
+  });
+
   test("a claim that was given two Sandboxes keeps the one its status names and returns the other", () => {
     const sandboxes = [boundTo(claim, { name: "a" }), boundTo(claim, { name: "b" })];
     const decision = judge({ claim: claimOf({}, {}, { sandbox: { name: "b" } }), sandboxes });

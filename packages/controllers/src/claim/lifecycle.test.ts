@@ -132,6 +132,11 @@ describe("the end of a claim", () => {
     ]);
   });
 
+  test("9.14 #206 also when the claim has expired", () => {
+    const claim = claimOf({ lifecycle: { shutdownTime: past } }, { generation: 8 });
+    expect(judge({ claim }).status?.conditions).toMatchObject([{ reason: "ClaimExpired", observedGeneration: 8 }]);
+  });
+
   test("Ready changes when the claim's readiness does, not when the Sandbox's did (10.3.20)", () => {
     const claim = claimOf({}, { creationTimestamp: "2026-03-01T12:00:00Z" });
     const now = Date.parse("2026-03-01T12:00:01Z");

@@ -174,23 +174,29 @@ function withPast(
 
 function observe(cluster: AnyCluster): Omit<Observed, "watched" | "failures"> {
   const { service, claim, podNameNote } = cluster;
-  const child = (own: string): ObjectMeta => ({ name: own, uid: `uid of ${own}`, resourceVersion: childVersion });
+  const child = (kind: string, own: string): ObjectMeta => ({
+    name: own,
+    uid: `${kind} ${own}`,
+    resourceVersion: childVersion,
+  });
   const pods = cluster.pods.map((given): Pod => {
-    const metadata = metadataOf(given.standing, child(given.podName), observedUid);
+    const metadata = metadataOf(given.standing, child("Pod", given.podName), observedUid);
     return {
       metadata: { ...metadata, ...(given.isTerminating && { deletionTimestamp: "2026-03-01T09:59:00Z" }) },
       spec: { containers: [], ...(given.restartPolicy && { restartPolicy: given.restartPolicy }) },
       status: given.status,
     };
   });
-  const claims = claim ? [{ metadata: metadataOf(claim, child(`data-${name}`), observedUid) }] : [];
+  const claims = claim
+    ? [{ metadata: metadataOf(claim, child("PersistentVolumeClaim", `data-${name}`), observedUid) }]
+    : [];
   return {
     sandbox: sandboxOf(cluster),
     pods: pods.filter((one) => controllerOf(one)?.uid === observedUid),
     trackedPod: pods.find(({ metadata }) => metadata?.name === (podNameNote ?? name)),
     volumeClaims: new Map(claims.map((one) => [one.metadata.name ?? "", one])),
     service: service && {
-      metadata: metadataOf(service.standing, child(name), observedUid),
+      metadata: metadataOf(service.standing, child("Service", name), observedUid),
       spec: { clusterIP: service.clusterIP },
     },
   };

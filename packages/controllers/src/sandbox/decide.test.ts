@@ -48,6 +48,20 @@ describe("decide()", () => {
     fc.assert(property);
   });
 
+  test("does nothing to a Pod that terminates, and nothing in its stead", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      const going = seen.pods.filter(({ metadata }) => metadata?.deletionTimestamp !== undefined);
+      const { actions } = decide(seen, now, settings);
+      const touched = actions.flatMap((action) =>
+        action.do === "patch" || action.do === "delete" ? [action.target.uid] : [],
+      );
+      expect(going.filter(({ metadata }) => touched.includes(metadata?.uid ?? ""))).toEqual([]);
+      const makesPod = actions.some((action) => action.do === "create" && action.child === "pod");
+      expect(makesPod && going.length > 0).toBe(false);
+    });
+    fc.assert(property, { numRuns: 500 });
+  });
+
   test("makes no Pod for a Sandbox that is not to run, and nothing at all for one that goes", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const { actions } = decide(seen, now, settings);

@@ -128,6 +128,7 @@ describe("decideWithoutTemplate() (10.2.8)", () => {
       ownerReferences: [{ ...controllerReference(sandboxTemplates, template), apiVersion: "other.io/v1" }],
     },
   });
+  const labelledStranger = policyOf({ metadata: { ...namesakes.metadata, labels: keptLabels } });
   const remains = (over: Partial<Remains> = {}): Remains => ({
     templateName: "test-template",
     policy: undefined,
@@ -147,6 +148,11 @@ describe("decideWithoutTemplate() (10.2.8)", () => {
     ["deletes a kept one with the last", { policy: kept, sandboxes: 0 }, [{ do: "delete-policy", policy: kept }]],
     ["leaves a stranger's alone", { policy: foreign, sandboxes: 0 }, []],
     ["leaves alone what another group's template of that name controls", { policy: namesakes }, []],
+    [
+      "leaves alone what somebody else controls, whatever its labels say",
+      { policy: labelledStranger, sandboxes: 0 },
+      [],
+    ],
     ["does nothing when nothing is known", {}, []],
   ] as const)("%s", ([, over, actions]) => {
     expect(decideWithoutTemplate(remains(over))).toEqual({ actions });

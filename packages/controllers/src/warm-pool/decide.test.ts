@@ -119,6 +119,16 @@ describe("decide(): replica accounting", () => {
     ).toEqual(["-a"]);
   });
 
+  test("9.8 #108 at the very end of its grace a member is still kept", () => {
+    const sandboxes = [unready("a"), memberNamed("b"), memberNamed("c")];
+    expect(moves(at({ sandboxes }, epoch + 5 * minute))).toEqual([]);
+  });
+
+  test("9.8 #100 what goes because it is stuck is not taken off the pool a second time", () => {
+    const sandboxes = [unready("a"), ...["b", "c", "d"].map((name) => memberNamed(name))];
+    expect(moves(at({ sandboxes }, epoch + 6 * minute))).toEqual(["-a"]);
+  });
+
   test("9.8 #108 gives the whole grace to one that stumbles after a long time (10.2.4)", () => {
     const stumbled = condition("Ready", "False", "DependenciesNotReady", {
       lastTransitionTime: "2026-03-01T11:00:00Z",
