@@ -5,6 +5,7 @@ import { exchangeCases, kubectlCases, loneCases } from "./cases/all-cases.ts";
 import { render } from "./compare.ts";
 import { Exceptions } from "./exceptions.ts";
 import { knownDifferences } from "./known-differences.ts";
+import { metricShapes, scrape } from "./metric-shapes.ts";
 import { runCase } from "./run-case.ts";
 import { type ServerPair, startServers } from "./servers.ts";
 
@@ -59,6 +60,14 @@ describe.skipIf(whyNot !== undefined)("kube-apiserver and the embedded API serve
     test.for(loneCases)("$name", patience, async (testCase) => {
       expect(await surprises(testCase)).toBe("");
     });
+  });
+
+  test("name what they measure alike", async () => {
+    const [theirs, ours] = await Promise.all([pair.theirs, pair.ours].map(scrape));
+    const known = metricShapes(theirs ?? "");
+    const shapes = [...metricShapes(ours ?? "")];
+    expect(shapes.length).toBeGreaterThan(10);
+    expect(shapes.filter((shape) => !known.has(shape))).toEqual([]);
   });
 
   test("every exception is still needed", () => {
