@@ -1,8 +1,9 @@
 import type { Logger } from "@agent-sandbox/kube";
 import { context, propagation, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
-import type { RouterError } from "../router-error.ts";
+import { CallerGone } from "../proxy/cancellation.ts";
+import { asRouterError, type RouterError } from "../router-error.ts";
 import type { Metrics } from "./metrics.ts";
-import { nextRequestId, type Visit } from "./visit.ts";
+import { callerGoneStatus, nextRequestId, type Visit } from "./visit.ts";
 
 export interface ObserverOptions {
   readonly metrics: Metrics;
@@ -67,13 +68,30 @@ export class Observer {
     ];
   }
 
-  /** The router itself answers with an error: what is behind it stays here. */
-  failed(visit: Visit, error: RouterError): void {
-    const { log } = this.#options;
+  /**
+   * Why a request failed, as the answer to it; undefined for a caller that has left. What is behind it stays here. Half an
+   * answer keeps the status it began with.
+   */
+  failed(
+    visit: Visit,
+    error: unknown,
+    { hasBegun = false }: { readonly hasBegun?: boolean } = {},
+  ): RouterError | undefined {
+    if (error instanceof CallerGone) {
+      visit.status = callerGoneStatus;
+      visit.reason = "CallerGone";
+      return undefined;
+    }
+    const refusal = asRouterError(error);
+    const { reason, cause } = refusal;
+    visit.reason = reason;
+    if (!hasBegun) visit.status = refusal.status;
     if (visit.requestId === "") visit.requestId = nextRequestId();
-    const fields = { requestId: visit.requestId, sandbox: visit.sandbox, reason: error.reason, err: error.cause };
-    if (error.reason === "Internal") log.error(fields, "request failed");
-    else if (error.cause !== undefined) log.debug(fields, "request failed");
+    const { log } = this.#options;
+    const fields = { requestId: visit.requestId, sandbox: visit.sandbox, reason, err: cause };
+    if (reason === "Internal") log.error(fields, "request failed");
+    else if (cause !== undefined) log.debug(fields, "request failed");
+    return refusal;
   }
 
   finish(visit: Visit): void {

@@ -1,7 +1,6 @@
 import type { Observer } from "../observe/observer.ts";
-import { callerGoneStatus, pathOf, type Visit } from "../observe/visit.ts";
-import { asRouterError, RouterError } from "../router-error.ts";
-import { CallerGone } from "./cancellation.ts";
+import { pathOf, type Visit } from "../observe/visit.ts";
+import { RouterError } from "../router-error.ts";
 import type { Guest, Reading } from "./front-door.ts";
 import type { GrpcProxy } from "./grpc-proxy.ts";
 import type { Incoming } from "./incoming.ts";
@@ -72,16 +71,8 @@ export class HttpProxy {
 
   #fail(error: unknown, incoming: Incoming, visit: Visit): void {
     const { answer, body } = incoming;
-    if (error instanceof CallerGone) {
-      visit.status = callerGoneStatus;
-      visit.reason = "CallerGone";
-      answer.destroy();
-      return;
-    }
-    const refusal = asRouterError(error);
-    visit.reason = refusal.reason;
-    if (!answer.hasBegun) visit.status = refusal.status;
-    this.#options.observer.failed(visit, refusal);
+    const refusal = this.#options.observer.failed(visit, error, answer);
+    if (refusal === undefined) return answer.destroy();
     body?.abandon();
     (isGrpc(incoming) ? sendGrpcError : sendError)(answer, refusal, visit.requestId);
   }

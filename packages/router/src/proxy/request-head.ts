@@ -1,4 +1,5 @@
 import { sessionCookie } from "../auth/session-cookie.ts";
+import { hopByHop } from "../http1/hop-by-hop.ts";
 import { tokens } from "../http1/transport-headers.ts";
 import type { RouteHeaders } from "../route/find-route.ts";
 
@@ -80,17 +81,9 @@ const passedOn: ReadonlySet<string> = new Set([
   "content-type",
 ]);
 
-/** RFC 9110, 7.6.1, and what the router sets itself so that nobody else can. */
+/** What is not passed on: that, and what the router sets itself so that nobody else can. */
 const dropped: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "http2-settings",
+  ...hopByHop,
   "expect",
   "forwarded",
   "x-forwarded-for",

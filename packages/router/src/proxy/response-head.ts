@@ -1,20 +1,11 @@
 import { setsSession } from "../auth/session-cookie.ts";
+import { hopByHop } from "../http1/hop-by-hop.ts";
 import { tokens } from "../http1/transport-headers.ts";
 
-const hopByHop: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "http2-settings",
-]);
+const dropped: ReadonlySet<string> = new Set(hopByHop);
 
 /** Nearly all headers are none of those that matter: their length tells that before anything is compared. */
-const ownLengths: ReadonlySet<number> = new Set([...hopByHop, "set-cookie"].map(({ length }) => length));
+const ownLengths: ReadonlySet<number> = new Set([...dropped, "set-cookie"].map(({ length }) => length));
 
 export interface ResponseHeadOptions {
   /** An answer that switches protocols keeps the two headers that say so. */
@@ -35,7 +26,7 @@ export function responseHead(raw: readonly string[], { isUpgrade = false }: Resp
     const lower = name.toLowerCase();
     if (lower === "connection") named = [...(named ?? []), ...tokens(value)];
     const isSwitch = isUpgrade && (lower === "connection" || lower === "upgrade");
-    if (hopByHop.has(lower) && !isSwitch) continue;
+    if (dropped.has(lower) && !isSwitch) continue;
     if (lower === "set-cookie" && setsSession(value)) continue;
     pass.push(name, value);
   }

@@ -2,9 +2,8 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Target } from "../cluster/target.ts";
 import type { Observer } from "../observe/observer.ts";
-import { callerGoneStatus, type Visit } from "../observe/visit.ts";
+import type { Visit } from "../observe/visit.ts";
 import type { Route } from "../route/route.ts";
-import { asRouterError, type RouterError } from "../router-error.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
 import { EarlyBytes } from "./early-bytes.ts";
 import type { FrontDoor } from "./front-door.ts";
@@ -47,7 +46,7 @@ export class TunnelProxy {
       visit.status = takeover.accept([]);
       await this.#join(line, connection, { early, target, visit });
     } catch (error) {
-      const refusal = this.#failed(error, visit);
+      const refusal = observer.failed(visit, error);
       if (refusal === undefined) answer.destroy();
       else sendError(answer, refusal, visit.requestId);
     } finally {
@@ -68,7 +67,7 @@ export class TunnelProxy {
       visit.status = 200;
       await this.#join(socket, connection, { early, target, visit });
     } catch (error) {
-      this.#failed(error, visit);
+      observer.failed(visit, error);
       breakOff(socket);
     } finally {
       observer.finish(visit);
@@ -89,18 +88,6 @@ export class TunnelProxy {
         visit.bytesOut += count;
       },
     });
-  }
-
-  #failed(error: unknown, visit: Visit): RouterError | undefined {
-    if (error instanceof CallerGone) {
-      visit.status = callerGoneStatus;
-      return undefined;
-    }
-    const answer = asRouterError(error);
-    visit.status = answer.status;
-    visit.reason = answer.reason;
-    this.#options.observer.failed(visit, answer);
-    return answer;
   }
 }
 

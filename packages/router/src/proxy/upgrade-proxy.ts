@@ -3,9 +3,9 @@ import type { Target } from "../cluster/target.ts";
 import type { ResponseHeadText } from "../http1/parse-head.ts";
 import type { UpstreamConnection } from "../http1/upstream-connection.ts";
 import type { Observer } from "../observe/observer.ts";
-import { callerGoneStatus, pathOf, type Visit } from "../observe/visit.ts";
+import { pathOf, type Visit } from "../observe/visit.ts";
 import { routeErrors } from "../route/route.ts";
-import { asRouterError, RouterError } from "../router-error.ts";
+import { RouterError } from "../router-error.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
 import { EarlyBytes } from "./early-bytes.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
@@ -170,17 +170,9 @@ export class UpgradeProxy {
 
   #fail(error: unknown, { visit, takeover }: Caller): void {
     const { answer } = takeover;
-    if (error instanceof CallerGone) {
-      visit.status = callerGoneStatus;
-      visit.reason = "CallerGone";
-      answer.destroy();
-      return;
-    }
-    const refusal = asRouterError(error);
-    visit.status = refusal.status;
-    visit.reason = refusal.reason;
-    this.#options.observer.failed(visit, refusal);
-    sendError(answer, refusal, visit.requestId);
+    const refusal = this.#options.observer.failed(visit, error, answer);
+    if (refusal === undefined) answer.destroy();
+    else sendError(answer, refusal, visit.requestId);
   }
 }
 
