@@ -5,7 +5,7 @@ import { createClient } from "../client/create-client.ts";
 import type { Client } from "../client.ts";
 import type { KubeObject, Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
-import { Controller, watching, watchingOwned } from "./controller.ts";
+import { Controller, type ControllerOptions, watching, watchingOwned } from "./controller.ts";
 import { controllerOf } from "./owner.ts";
 import type { Reconcile } from "./runner.ts";
 
@@ -60,17 +60,19 @@ function makeChildren({ informers }: Rig): Reconcile {
   };
 }
 
+type Choices = Pick<ControllerOptions<Parent>, "reconcile" | "when" | "triggers" | "resyncMs" | "signal">;
+
+function start({ client, clock, fence, informers }: Rig, choices: Choices): Controller {
+  const primary = informers.get(parents);
+  return Controller.start({ name: "parents", client, fence, scheduler: clock, primary, ...choices });
+}
+
 describe("Controller", () => {
   test("brings the world to what the objects ask for, with no write too many", async () => {
     const rig = openRig();
-    const { clock, server, client, informers, fence } = rig;
+    const { clock, server, client, informers } = rig;
     await client.create(parents, { metadata: { name: "early", namespace: "a" }, spec: { children: 2 } });
-    await using controller = Controller.start({
-      name: "parents",
-      client,
-      fence,
-      scheduler: clock,
-      primary: informers.get(parents),
+    await using controller = start(rig, {
       triggers: [watchingOwned(informers.get(children), parents)],
       reconcile: makeChildren(rig),
     });
@@ -89,14 +91,9 @@ describe("Controller", () => {
 
   test("makes no child twice when the watch of the children is late", async () => {
     const rig = openRig();
-    const { clock, server, client, informers, fence } = rig;
+    const { clock, server, client, informers } = rig;
     server.watchDelayMs = ({ plural }) => (plural === "children" ? 400 : 0);
-    await using controller = Controller.start({
-      name: "parents",
-      client,
-      fence,
-      scheduler: clock,
-      primary: informers.get(parents),
+    await using controller = start(rig, {
       triggers: [watchingOwned(informers.get(children), parents)],
       reconcile: makeChildren(rig),
     });
@@ -114,14 +111,10 @@ describe("Controller", () => {
   });
 
   test("makes again what was deleted before any cache had shown it", async () => {
-    const { clock, server, client, informers, fence } = openRig();
+    const rig = openRig();
+    const { clock, server, client, informers } = rig;
     const cache = informers.get(children);
-    await using controller = Controller.start({
-      name: "parents",
-      client,
-      fence,
-      scheduler: clock,
-      primary: informers.get(parents),
+    await using controller = start(rig, {
       reconcile: async (_, pass) => {
         if (cache.size === 0) await pass.client.create(children, { metadata: { generateName: "x-", namespace: "a" } });
       },
@@ -141,15 +134,11 @@ describe("Controller", () => {
   });
 
   test("takes what someone just changed before what the first list found", async () => {
-    const { clock, client, informers, fence } = openRig();
+    const rig = openRig();
+    const { clock, client } = rig;
     for (const name of ["a", "b", "c"]) await client.create(parents, { metadata: { name, namespace: "a" } });
     const seen: string[] = [];
-    await using controller = Controller.start({
-      name: "parents",
-      client,
-      fence,
-      scheduler: clock,
-      primary: informers.get(parents),
+    await using controller = start(rig, {
       reconcile: async (key) => {
         seen.push(key);
         await clock.sleep(10);
@@ -163,16 +152,12 @@ describe("Controller", () => {
   });
 
   test("looks at everything again from time to time, and at one key when asked", async () => {
-    const { clock, client, informers, fence } = openRig();
+    const rig = openRig();
+    const { clock, client } = rig;
     for (const name of ["a", "b"]) await client.create(parents, { metadata: { name, namespace: "a" } });
     const seen: string[] = [];
-    await using controller = Controller.start({
-      name: "parents",
-      client,
-      fence,
-      scheduler: clock,
+    await using controller = start(rig, {
       resyncMs: 60_000,
-      primary: informers.get(parents),
       reconcile: (key) => {
         seen.push(`${key} at ${clock.now()}`);
         return Promise.resolve();
@@ -185,14 +170,10 @@ describe("Controller", () => {
   });
 
   test("leaves out changes that concern nobody, and wakes the old owner as well as the new", async () => {
-    const { clock, client, informers, fence } = openRig();
+    const rig = openRig();
+    const { clock, client, informers } = rig;
     const seen: string[] = [];
-    await using controller = Controller.start({
-      name: "parents",
-      client,
-      fence,
-      scheduler: clock,
-      primary: informers.get(parents),
+    await using controller = start(rig, {
       when: ({ old, new: now }) => old?.spec !== now?.spec && now?.metadata?.labels?.["quiet"] === undefined,
       triggers: [watching(informers.get(children), ({ metadata }) => metadata?.labels?.["of"]?.split("+") ?? [])],
       reconcile: (key) => {
@@ -213,17 +194,13 @@ describe("Controller", () => {
   });
 
   test("stops with its signal, and never begins when a cache is stopped first", async () => {
-    const { clock, server, client, informers, fence } = openRig();
+    const rig = openRig();
+    const { clock, server, informers } = rig;
     server.onRequest = () => ({ delayMs: 1_000 });
     const stop = new AbortController();
     const seen: string[] = [];
-    const controller = Controller.start({
-      name: "parents",
-      client,
-      fence,
-      scheduler: clock,
+    const controller = start(rig, {
       signal: stop.signal,
-      primary: informers.get(parents),
       reconcile: (key) => {
         seen.push(key);
         return Promise.resolve();
@@ -239,14 +216,10 @@ describe("Controller", () => {
   });
 
   test("looks once at a key that a change names twice", async () => {
-    const { clock, client, informers, fence } = openRig();
+    const rig = openRig();
+    const { clock, client, informers } = rig;
     const seen: string[] = [];
-    await using controller = Controller.start({
-      name: "parents",
-      client,
-      fence,
-      scheduler: clock,
-      primary: informers.get(parents),
+    await using controller = start(rig, {
       triggers: [watching(informers.get(children), () => ["a/one", "a/one"])],
       reconcile: (key) => {
         seen.push(key);
