@@ -54,5 +54,5 @@ function checkRunning(pod: ApiObject, container: string, what: string): void {
     throw badRequest(`cannot ${what} a container in a completed pod; current phase is ${phase}`);
   }
   if (phase === "Running" && valueAt(statusOf(pod, container), "state", "running") !== undefined) return;
-  throw new ApiError("InternalError", `unable to upgrade connection: container not running ("${container}")`);
+  throw new ApiError("InternalError", `container not running ("${container}")`);
 }

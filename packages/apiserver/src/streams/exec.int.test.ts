@@ -281,7 +281,7 @@ describe("exec is refused", () => {
     expect(refusal).toMatchObject({
       code: 409,
       reason: "Conflict",
-      message: "unable to upgrade connection: the sandbox is frozen",
+      message: "the sandbox is frozen",
     });
   });
 

@@ -8,8 +8,11 @@ const passedOn: readonly string[] = [
   "ServiceUnavailable",
 ] satisfies ApiReason[];
 
-/** The node's errors carry a Kubernetes reason; whatever else happened is an internal error. */
-export function fromNode(error: unknown, before = "unable to upgrade connection: "): ApiError {
+/**
+ * The node's errors carry a Kubernetes reason; whatever else happened is an internal error. Nothing is put before them by
+ * default: clients say themselves that they could not upgrade.
+ */
+export function fromNode(error: unknown, before = ""): ApiError {
   const { reason, message } = error as { reason?: unknown; message?: unknown };
   const known = passedOn.find((each) => each === reason) as ApiReason | undefined;
   return new ApiError(known ?? "InternalError", `${before}${String(message)}`, { cause: error });

@@ -54,7 +54,7 @@ async function metricsReply({ context, request }: ReplyContext, target: ObjectTa
     const body = await podStreams.metrics(path);
     return { kind: "stream", status: 200, headers: { "content-type": "text/plain; version=0.0.4" }, body };
   } catch (error) {
-    throw fromNode(error, "");
+    throw fromNode(error);
   }
 }
 
@@ -77,6 +77,6 @@ async function logReply({ context, query, request }: ReplyContext, target: Objec
     }
     return { kind: "stream", status: 200, headers: { "content-type": "text/plain" }, body };
   } catch (error) {
-    throw fromNode(error, "");
+    throw fromNode(error);
   }
 }
