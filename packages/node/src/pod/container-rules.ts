@@ -2,11 +2,14 @@ import { addableCapabilities, capabilityName, ownKernelCapabilities } from "../o
 import { downwardField } from "../oci/downward.ts";
 import { amountOf } from "../oci/quantity.ts";
 import { objectKey, objectName } from "../volume/payload-rules.ts";
-import { anything, list, matching, object, oneOf, type Rule, satisfying } from "./field-rules.ts";
+import { anything, list, matching, object, oneOf, type Rule, refuse, satisfying } from "./field-rules.ts";
 import type { Allowances } from "./observed.ts";
 import { lifecycle, probe } from "./probe-rules.ts";
 
 export const off: Rule = oneOf(false);
+/** What the operator can allow: see `Allowances`. */
+const notAllowed: Rule = (value, path) =>
+  value === false ? undefined : refuse(path, "is not allowed by this node's configuration");
 export const flag: Rule = oneOf(true, false);
 export const label: Rule = matching(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "a DNS label");
 export const text: Rule = satisfying(
@@ -72,7 +75,7 @@ function securityContext(allow: Allowances, rights: { readonly tracing: boolean 
     runAsNonRoot: flag,
     readOnlyRootFilesystem: flag,
     allowPrivilegeEscalation: flag,
-    privileged: allow.privileged ? flag : off,
+    privileged: allow.privileged ? flag : notAllowed,
     procMount: oneOf("Default"),
     seccompProfile: seccompRule(allow),
     capabilities: object({ add: list(allow.privileged ? text : capability(rights), 64), drop: list(text, 64) }),

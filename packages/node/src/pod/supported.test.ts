@@ -194,7 +194,7 @@ describe("unsupportedField() refuses, and names the field", () => {
     const privileged = podOf({}, { securityContext: { privileged: true } });
     const mounting = podOf({ volumes: [{ name: "h", hostPath: { path: "/data/x" } }] });
     expect([privileged, mounting].map((pod) => refusal(pod))).toEqual([
-      "spec.containers[0].securityContext.privileged: true is not supported by this node; supported: false",
+      "spec.containers[0].securityContext.privileged: is not allowed by this node's configuration",
       "spec.volumes[0].hostPath: is not allowed by this node's configuration",
     ]);
     const allow = { privileged: true, hostPaths: ["/data"] };
