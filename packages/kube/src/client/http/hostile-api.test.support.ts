@@ -1,7 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { expect, onTestFinished } from "vitest";
+import { KubeError } from "../../errors.ts";
+import type { Transport } from "../../transport.ts";
 import { type ClusterAccess, fixedCredential } from "./cluster-access.ts";
+import { HttpTransport, type HttpTransportOptions } from "./http-transport.ts";
 
 export type Answer = (request: IncomingMessage, response: ServerResponse, nth: number) => void;
 
@@ -72,4 +76,29 @@ export function json(
 /** Resolves when the condition holds; the test's own time limit is the bound. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+/** A transport to an API server that answers so; both are gone with the test. */
+export async function hostileTransport(
+  answer: Answer,
+  options: HttpTransportOptions = {},
+  over: Partial<ClusterAccess> = {},
+): Promise<{ api: HostileApi; transport: Transport }> {
+  const api = await HostileApi.start(answer);
+  const transport = new HttpTransport(api.access(over), options);
+  onTestFinished(async () => {
+    await transport.close();
+    await api[Symbol.asyncDispose]();
+  });
+  return { api, transport };
+}
+
+/** The `KubeError` of what must fail. */
+export async function failing(promise: Promise<unknown>): Promise<KubeError> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(KubeError);
+  return error as KubeError;
 }
