@@ -20,6 +20,28 @@ const condition: FieldTexts = {
   type: "What the condition is about.",
 };
 
+/** Kinds of volumes of clouds and storage systems, which Pods and PersistentVolumes name alike. */
+const foreignVolumes: FieldTexts = {
+  awsElasticBlockStore: "A disk of Amazon's cloud.",
+  azureDisk: "A disk of Microsoft's cloud.",
+  azureFile: "A share of Microsoft's cloud.",
+  cephfs: "A part of a Ceph file system.",
+  cinder: "A disk of OpenStack.",
+  fc: "A disk behind Fibre Channel.",
+  flexVolume: "A volume that a program on the node mounts.",
+  flocker: "A volume of Flocker.",
+  gcePersistentDisk: "A disk of Google's cloud.",
+  glusterfs: "A volume of GlusterFS.",
+  iscsi: "A disk behind iSCSI.",
+  photonPersistentDisk: "A disk of Photon.",
+  portworxVolume: "A volume of Portworx.",
+  quobyte: "A volume of Quobyte.",
+  rbd: "A block device of Ceph.",
+  scaleIO: "A volume of ScaleIO.",
+  storageos: "A volume of StorageOS.",
+  vsphereVolume: "A disk of vSphere.",
+};
+
 const meanings: Texts = {
   [`${meta}ObjectMeta`]: {
     annotations: "Notes of any form, which nothing is selected by.",
@@ -82,8 +104,18 @@ const pods: Texts = {
     qosClass: "How well it is kept when resources run short. Follows from what it asks for.",
     reason: "Why the Pod is in this state, in one word.",
     startTime: "When its node took it over.",
+    allocatedResources: "What the node has set aside for all its containers together.",
+    extendedResourceClaimStatus: "The claim that stands for its extended resources.",
+    nodeAllocatableResourceClaimStatuses: "Claims on what the node itself can give.",
+    resize: "How far a change of its resources has come. No longer used: a condition says so.",
+    resourceClaimStatuses: "The claims on devices that were made for it.",
+    resources: "What it has as a whole.",
   },
-  [`${core}PodCondition`]: { ...condition, observedGeneration: "The metadata.generation it was worked out for." },
+  [`${core}PodCondition`]: {
+    ...condition,
+    lastProbeTime: "When it was last looked at.",
+    observedGeneration: "The metadata.generation it was worked out for.",
+  },
   [`${core}ContainerStatus`]: {
     containerID: "How the runtime names the container.",
     image: "The image it was made of.",
@@ -94,6 +126,12 @@ const pods: Texts = {
     restartCount: "How often it was started again.",
     started: "Whether its start is over.",
     state: "Whether it waits, runs or has ended.",
+    allocatedResources: "What the node has set aside for it.",
+    allocatedResourcesStatus: "How the devices are that it uses.",
+    resources: "What it has.",
+    stopSignal: "The signal that ends it.",
+    user: "As whom its first process runs.",
+    volumeMounts: "How its volumes are mounted.",
   },
   [`${core}ContainerPort`]: {
     containerPort: "The number of the port in the Pod.",
@@ -175,6 +213,8 @@ const pods: Texts = {
     subPathExpr: "The same, with variables as $(NAME).",
   },
   [`${core}Volume`]: {
+    ...foreignVolumes,
+    gitRepo: "A checkout of a repository. No longer supported.",
     configMap: "The keys of a ConfigMap as files.",
     csi: "A volume of a driver, made for the Pod.",
     downwardAPI: "Facts about the Pod as files.",
@@ -213,6 +253,12 @@ const services: Texts = {
     sessionAffinity: "Whether a client keeps its Pod.",
     sessionAffinityConfig: "For how long it does.",
     type: "How it is reached: by an address inside, a port of nodes, a load balancer, or another name.",
+    allocateLoadBalancerNodePorts: "Whether a load balancer gets ports of nodes, too.",
+    healthCheckNodePort: "The port by which load balancers find nodes that have Pods of it.",
+    loadBalancerClass: "Who makes the load balancer.",
+    loadBalancerIP: "The address to ask the load balancer for. No longer used.",
+    loadBalancerSourceRanges: "Who may use the load balancer.",
+    trafficDistribution: "Whether near Pods are preferred.",
   },
   [`${core}ServicePort`]: {
     appProtocol: "What is spoken there, for who wants to know.",
@@ -237,6 +283,7 @@ const services: Texts = {
     nodeName: "The node it is on.",
     targetRef: "The object behind it.",
     zone: "The zone it is in.",
+    deprecatedTopology: "Where it is, as older clients wrote it.",
   },
   [`${networking}NetworkPolicySpec`]: {
     egress: "Where the Pods may connect to. Empty: nowhere, if the policy is about Egress.",
@@ -262,8 +309,14 @@ const storage: Texts = {
     capacity: "How much it holds.",
     conditions: "What holds of the claim.",
     phase: "Whether it is bound to a volume.",
+    allocatedResourceStatuses: "How far a change of its size has come.",
+    allocatedResources: "The size that has been set aside.",
+    currentVolumeAttributesClassName: "The class of changeable attributes that it has now.",
+    modifyVolumeStatus: "How far a change of that class has come.",
   },
   [`${core}PersistentVolumeSpec`]: {
+    ...foreignVolumes,
+    volumeAttributesClassName: "The class of what can be changed about it later.",
     accessModes: "How it can be mounted.",
     capacity: "How much it holds.",
     claimRef: "The claim that has it.",
@@ -295,6 +348,18 @@ const storage: Texts = {
 };
 
 const cluster: Texts = {
+  [`${core}NamespaceCondition`]: condition,
+  [`${core}NodeCondition`]: { ...condition, lastHeartbeatTime: "When the node last said so." },
+  [`${core}PersistentVolumeClaimCondition`]: { ...condition, lastProbeTime: "When it was last looked at." },
+  [`${core}ObjectReference`]: {
+    apiVersion: "The version of its kind.",
+    fieldPath: "The part of the object that is meant.",
+    kind: "Its kind.",
+    name: "Its name.",
+    namespace: "Its namespace.",
+    resourceVersion: "The state of it that is meant.",
+    uid: "Its uid.",
+  },
   [`${core}ConfigMap`]: {
     binaryData: "Values that are no text, in base64.",
     data: "The settings: names and texts.",
@@ -319,6 +384,8 @@ const cluster: Texts = {
     providerID: "How the cloud names it.",
     taints: "What keeps Pods away that do not tolerate it.",
     unschedulable: "Whether it takes no new Pods.",
+    configSource: "No longer used.",
+    externalID: "No longer used.",
   },
   [`${core}NodeStatus`]: {
     addresses: "How it is reached.",
@@ -329,6 +396,12 @@ const cluster: Texts = {
     images: "Images that are there.",
     nodeInfo: "Its system and versions.",
     runtimeHandlers: "What can run containers there.",
+    config: "No longer used.",
+    declaredFeatures: "Features of the node that Pods can depend on.",
+    features: "What its runtime can do for all handlers.",
+    phase: "No longer used.",
+    volumesAttached: "Volumes that are attached to it.",
+    volumesInUse: "Volumes that it has mounted.",
   },
   [`${core}Event`]: {
     action: "What was done.",
@@ -385,6 +458,12 @@ const cluster: Texts = {
 };
 
 const access: Texts = {
+  [`${rbac}AggregationRule`]: { clusterRoleSelectors: "The labels of the roles whose rules are collected." },
+  [`${rbac}RoleRef`]: {
+    apiGroup: "The group of the role.",
+    kind: "Role or ClusterRole.",
+    name: "The name of the role.",
+  },
   [`${rbac}ClusterRole`]: {
     aggregationRule: "Which other roles its rules are collected from.",
     rules: "What it permits.",
@@ -411,6 +490,18 @@ const access: Texts = {
 };
 
 const definitions: Texts = {
+  [`${apiextensions}CustomResourceDefinitionCondition`]: {
+    ...condition,
+    observedGeneration: "The metadata.generation it was worked out for.",
+  },
+  [`${apiextensions}CustomResourceDefinitionNames`]: {
+    categories: "Groups of kinds that it is listed with, such as all.",
+    kind: "The kind, as objects name it.",
+    listKind: "The kind of its lists.",
+    plural: "The resource, as paths name it.",
+    shortNames: "Shorter names for the command line.",
+    singular: "The name of one, for the command line.",
+  },
   [`${apiextensions}CustomResourceDefinitionSpec`]: {
     conversion: "How objects are brought from one version to another.",
     group: "The group of the kind.",
@@ -423,6 +514,7 @@ const definitions: Texts = {
     acceptedNames: "What it is called in fact.",
     conditions: "Whether its names are free and it is served.",
     storedVersions: "The versions that objects may be stored in.",
+    observedGeneration: "The metadata.generation that this status was worked out for.",
   },
   [`${apiextensions}CustomResourceDefinitionVersion`]: {
     additionalPrinterColumns: "Columns for lists of its objects.",

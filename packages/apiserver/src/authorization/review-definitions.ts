@@ -8,25 +8,30 @@ const texts: Schema = { type: "array", items: text };
 const anything: Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 const object = (properties: Record<string, Schema>): Schema => ({ type: "object", properties });
 
+const described = (schema: Schema, description: string): Schema => ({ ...schema, description });
+
 const asked = {
-  nonResourceAttributes: object({ path: text, verb: text }),
-  resourceAttributes: object({
-    namespace: text,
-    verb: text,
-    group: text,
-    version: text,
-    resource: text,
-    subresource: text,
-    name: text,
-    fieldSelector: anything,
-    labelSelector: anything,
-  }),
+  nonResourceAttributes: described(object({ path: text, verb: text }), "The path to ask about, if it is no resource."),
+  resourceAttributes: described(
+    object({
+      namespace: text,
+      verb: text,
+      group: text,
+      version: text,
+      resource: text,
+      subresource: text,
+      name: text,
+      fieldSelector: anything,
+      labelSelector: anything,
+    }),
+    "The resource to ask about, and what is to be done with it.",
+  ),
 };
 const asker = {
-  user: text,
-  groups: texts,
-  uid: text,
-  extra: { type: "object", additionalProperties: texts } satisfies Schema,
+  user: described(text, "The user to ask about."),
+  groups: described(texts, "The groups that the user is in."),
+  uid: described(text, "The uid of the user."),
+  extra: described({ type: "object", additionalProperties: texts }, "What else is known about the user."),
 };
 
 interface ReviewKind {
@@ -44,7 +49,10 @@ const kinds: readonly ReviewKind[] = [
   {
     kind: "TokenReview",
     group: authentication,
-    spec: object({ token: text, audiences: texts }),
+    spec: object({
+      token: described(text, "The token to ask about."),
+      audiences: described(texts, "For whom it must be meant. Absent: for this server."),
+    }),
     review: tokenReview,
   },
   { kind: "SelfSubjectReview", group: authentication, spec: object({}), review: selfSubjectReview },
@@ -65,7 +73,7 @@ const kinds: readonly ReviewKind[] = [
   {
     kind: "SelfSubjectRulesReview",
     group: authorization,
-    spec: object({ namespace: text }),
+    spec: object({ namespace: described(text, "The namespace to ask about.") }),
     review: selfSubjectRulesReview,
   },
 ];

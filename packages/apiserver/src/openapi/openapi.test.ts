@@ -13,10 +13,19 @@ const document = async (path: string): Promise<any> => JSON.parse(String((await 
 interface Described {
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Described>>;
+  readonly allOf?: readonly { readonly $ref: string }[];
   readonly "x-kubernetes-group-version-kind"?: readonly { readonly kind: string }[];
 }
 /** What requests and answers are made of, which nobody asks to be explained. */
 const commonKinds = new Set(["Status", "DeleteOptions", "Scale"]);
+
+/** The fields of a spec or status. */
+function fieldsBelow(path: string, part: Described, schemas: Record<string, Described>): [string, Described][] {
+  if (!/\.(?:spec|status)$/.test(path)) return [];
+  const name = part.allOf?.[0]?.$ref.split("/").at(-1) ?? "";
+  const { properties = {} } = schemas[name] ?? part;
+  return Object.entries(properties).map(([field, schema]) => [`${path}.${field}`, schema]);
+}
 
 describe("OpenAPI 3", () => {
   test("has a document for each version at an address that tells its content", async () => {
@@ -82,7 +91,7 @@ describe("OpenAPI 3", () => {
     });
   });
 
-  test("describes every kind and what it has on top", async () => {
+  test("describes every kind, what it has on top, and its spec and status", async () => {
     const { paths } = await document("/openapi/v3");
     const silent: string[] = [];
     for (const { serverRelativeURL } of Object.values<{ serverRelativeURL: string }>(paths)) {
@@ -93,7 +102,8 @@ describe("OpenAPI 3", () => {
         const fields = Object.entries(schema.properties ?? {}).map(
           ([field, part]) => [`${name}.${field}`, part] as const,
         );
-        for (const [path, { description = "" }] of [[name, schema] as const, ...fields]) {
+        const parts = fields.flatMap(([path, part]) => fieldsBelow(path, part, components.schemas));
+        for (const [path, { description = "" }] of [[name, schema] as const, ...fields, ...parts]) {
           if (!description.endsWith(".")) silent.push(path);
         }
       }
