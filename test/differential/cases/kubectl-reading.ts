@@ -1,12 +1,8 @@
 import type { Case, KubectlStep, Step } from "../case.ts";
-import { claim, configMap, pod, sandbox, service, template, together, warmPool } from "./manifests.ts";
+import { create, everything, run } from "./kubectl-steps.ts";
+import { configMap, together } from "./manifests.ts";
 
-const run = (words: string, stdin?: string): KubectlStep =>
-  stdin === undefined ? { kubectl: words.split(" ") } : { kubectl: words.split(" "), stdin };
-const everything = run(
-  "create -f -",
-  together(configMap("a"), pod("b"), service("c"), sandbox("d"), template("e"), warmPool("f"), claim("g")),
-);
+const all = create(everything);
 const kinds = "cm/a,pod/b,svc/c,sandbox/d,sandboxtemplate/e,sandboxwarmpool/f,sandboxclaim/g".split(",");
 const seven = (...format: string[]): KubectlStep => ({ kubectl: ["get", ...kinds, ...format] });
 
@@ -28,7 +24,7 @@ const getting: readonly Case[] = [
   {
     name: "kubectl get",
     steps: [
-      everything,
+      all,
       seven(),
       run("get sandbox"),
       run("get all"),
@@ -39,23 +35,18 @@ const getting: readonly Case[] = [
   },
   {
     name: "kubectl get wide",
-    steps: [
-      everything,
-      seven("-o", "wide"),
-      run("get po,svc,sandbox -o wide --show-labels"),
-      run("get po --no-headers"),
-    ],
+    steps: [all, seven("-o", "wide"), run("get po,svc,sandbox -o wide --show-labels"), run("get po --no-headers")],
   },
-  { name: "kubectl get yaml", steps: [everything, seven("-o", "yaml")] },
-  { name: "kubectl get json", steps: [everything, seven("-o", "json"), run("get sandbox -o json")] },
+  { name: "kubectl get yaml", steps: [all, seven("-o", "yaml")] },
+  { name: "kubectl get json", steps: [all, seven("-o", "json"), run("get sandbox -o json")] },
   {
     name: "kubectl get names",
-    steps: [everything, seven("-o", "name"), run("get sandboxwarmpools -o name")],
+    steps: [all, seven("-o", "name"), run("get sandboxwarmpools -o name")],
   },
   {
     name: "kubectl get columns",
     steps: [
-      everything,
+      all,
       {
         kubectl: ["get", "sandbox,pod", "-o", "custom-columns=NAME:.metadata.name,KIND:.kind,MODE:.spec.operatingMode"],
       },
@@ -82,7 +73,7 @@ const getting: readonly Case[] = [
   {
     name: "kubectl get by selector",
     steps: [
-      everything,
+      all,
       run("get pods -l app=demo -o name"),
       { kubectl: ["get", "pods", "-l", "app in (demo,other),!missing", "-o", "name"] },
       { kubectl: ["get", "pods", "-l", "app notin (demo)", "-o", "name"] },
@@ -107,7 +98,7 @@ const getting: readonly Case[] = [
   {
     name: "kubectl get a sandbox with a status",
     steps: [
-      everything,
+      all,
       status(sandboxes, "d", ready("True", "Up")),
       run("get sandbox"),
       run("get sandbox -o wide"),
@@ -122,7 +113,7 @@ const getting: readonly Case[] = [
   {
     name: "kubectl get a pod with a status",
     steps: [
-      everything,
+      all,
       status(pods, "b", {
         phase: "Running",
         podIP: "192.0.2.1",
@@ -178,7 +169,7 @@ const watching: readonly Case[] = [
   {
     name: "kubectl get and watch",
     steps: [
-      everything,
+      all,
       {
         kubectl: ["get", "sandbox", "-w", "--output-watch-events"],
         until: {
@@ -195,7 +186,7 @@ const watching: readonly Case[] = [
   {
     name: "kubectl get and watch pods",
     steps: [
-      everything,
+      all,
       {
         kubectl: ["get", "pods", "-w"],
         until: { lines: 3, meanwhile: [status(pods, "b", { phase: "Running" })] },
@@ -205,7 +196,7 @@ const watching: readonly Case[] = [
   {
     name: "kubectl wait",
     steps: [
-      everything,
+      all,
       status(sandboxes, "d", ready("True", "Up")),
       run("wait sandbox/d --for=condition=Ready --timeout=10s"),
       run("wait sandbox/d --for=condition=Ready=False --timeout=1s"),
@@ -225,7 +216,7 @@ const describing: readonly Case[] = [
   {
     name: "kubectl describe",
     steps: [
-      everything,
+      all,
       run("describe cm a"),
       run("describe svc c"),
       run("describe sandbox d"),
@@ -235,12 +226,12 @@ const describing: readonly Case[] = [
       run("describe sa default"),
     ],
   },
-  { name: "kubectl describe a pod", steps: [everything, run("describe pod b")] },
+  { name: "kubectl describe a pod", steps: [all, run("describe pod b")] },
   {
     name: "kubectl events",
     newOnly: true,
     steps: [
-      everything,
+      all,
       ...[
         ["first", "Pulled", "Normal"],
         ["second", "Failed", "Warning"],
