@@ -1,6 +1,6 @@
 import type { ListedImage } from "@agent-sandbox/node";
 import { expect, test } from "vitest";
-import { formatAge, formatBytes, imageTable } from "./image.ts";
+import { formatAge, formatBytes, imageTable, pullImage } from "./image.ts";
 
 const image = (over: Partial<ListedImage>): ListedImage => ({
   id: `sha256:${"0123456789abcdef".repeat(4)}`,
@@ -51,4 +51,8 @@ test.for([
   [172_800_000, "2d"],
 ] as const)("%s ms", ([ms, expected]) => {
   expect(formatAge(ms)).toBe(expected);
+});
+
+test.for(["host", "sandboxd"])("%s is not looked for in a registry", async (name) => {
+  await expect(pullImage(name, {})).rejects.toThrow(`Cannot pull "${name}": it is built in`);
 });

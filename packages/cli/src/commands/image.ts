@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { type ListedImage, NodeError, openNodeImages, type StoredImage } from "@agent-sandbox/node";
+import { builtInImages, type ListedImage, NodeError, openNodeImages, type StoredImage } from "@agent-sandbox/node";
 import { dataDirFrom } from "../box/box-paths.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { formatTable } from "../client/table.ts";
@@ -37,6 +37,9 @@ export interface PullOptions extends GlobalOptions {
 }
 
 export async function pullImage(name: string, options: PullOptions): Promise<void> {
+  if (builtInImages.includes(name)) {
+    throw new CommandError(`Cannot pull "${name}": it is built in, and there is nothing to pull`);
+  }
   const logins = options.authfile === undefined ? {} : await readLogins(options.authfile);
   const image = await withImages(options, (store) => store.pull(name, { logins }));
   console.log(`${image.names.find((one) => one.includes(name)) ?? name} pulled (${shortId(image)})`);

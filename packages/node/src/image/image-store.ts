@@ -55,3 +55,5 @@ export interface Removed {
 
 export const hostImageName = "host";
 export const sandboxdImageName = "sandboxd";
+/** They are made of what is on the machine, and have no registry. */
+export const builtInImages: readonly string[] = [hostImageName, sandboxdImageName];
