@@ -1,6 +1,7 @@
 import { sandboxClaims, sandboxes, sandboxWarmPools } from "@agent-sandbox/api";
 import { pods } from "@agent-sandbox/controllers";
 import type { Resource } from "@agent-sandbox/kube";
+import { seededRandom } from "@agent-sandbox/kube/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClaimCluster, namespace } from "./claim-cluster.ts";
 import type { ClaimServer } from "./claim-servers.ts";
@@ -15,7 +16,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
     let cluster: ClaimCluster;
     beforeAll(async () => {
       server = await startServer();
-      cluster = new ClaimCluster(server);
+      cluster = new ClaimCluster(server, { startMs: 100 });
       await cluster.startControllers();
     });
     afterAll(async () => {
@@ -123,7 +124,8 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
 
     test("another burst with every watch 0 to 5 s late, each kind at its own pace", patience, async () => {
       cluster.writes.clear();
-      cluster.watchDelayMs = () => Math.random() * 5_000;
+      const random = seededRandom(1);
+      cluster.watchDelayMs = () => random() * 5_000;
       await burst("late", 2 * size);
       cluster.watchDelayMs = () => 0;
       expect(written("POST sandboxes")).toBe(size);

@@ -508,6 +508,15 @@ describe("claims and pool members", () => {
     expect(take("two")).toBe("a");
   });
 
+  test("after the server was set back, what was promised before may be promised again", () => {
+    const candidates = new Candidates(() => undefined);
+    cachesOf({ sandboxes: [memberNamed("a")] }, candidates);
+    const take = (by: string) => candidates.take("default/pool-uid", by)?.metadata.name;
+    expect([take("one"), take("two")]).toEqual(["a", undefined]);
+    candidates.follow({ deltas: [], initial: false, wentBack: true });
+    expect(take("two")).toBe("a");
+  });
+
   test("conditions come sorted by type", () => {
     const conditions = [condition("Ready", "False", "PodSucceeded"), condition("Finished", "True", "PodSucceeded")];
     const { status } = judge({ sandboxes: [boundTo(claim, { status: { conditions } })] });

@@ -123,10 +123,13 @@ describe("claims in races", () => {
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 5_000 : 0);
     await world.user.delete(sandboxes, sandboxAt(name));
     const transfers = meddle(isTransfer, () => undefined);
+    const told = new Set<string | undefined>();
+    world.server.onChange(() => told.add(world.ready("one")?.reason));
     await world.claim("one", {}, { annotations: { "agents.x-k8s.io/sandbox-name": name } });
     await settled();
     boundOnce("one");
     expect(transfers()).toBe(2);
+    expect([...told]).toEqual([undefined, "DependenciesReady"]);
     expect(world.read("one")?.metadata.annotations).toEqual({});
   });
 
@@ -324,6 +327,22 @@ describe("claims in races", () => {
     await settled();
     boundOnce("one");
     expect(words).not.toContain("SandboxMissing");
+  });
+
+  test("a claim that contradicts the template gives back the member it was shown (10.2.5)", async () => {
+    const labels = { "sandbox.users.io/x": "template" };
+    const body = { spec: { podTemplate: { metadata: { labels } } } };
+    await world.user.patch(sandboxTemplates, sandboxAt("test-template"), { type: "merge", body });
+    await settled();
+    for (const name of ["one", "two", "three"]) {
+      await world.claim(name, { additionalPodMetadata: { labels: { "sandbox.users.io/x": "claim" } } });
+    }
+    await world.clock.advance(1_000);
+    expect(world.ready("three")?.reason).toBe("ReconcilerError");
+    for (const name of ["a", "b", "c"]) await world.claim(name);
+    await world.clock.advance(1_000);
+    const names = ["a", "b", "c"].map((name) => world.read(name)?.status?.sandbox?.name);
+    expect(names.every((name) => name?.startsWith("pool-"))).toBe(true);
   });
 
   test("a claim deleted while it waits gives back what it was promised", async () => {

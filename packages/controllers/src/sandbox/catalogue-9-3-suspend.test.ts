@@ -125,6 +125,19 @@ describe("suspending and resuming", () => {
     expect(world.pod()?.metadata?.deletionTimestamp).toBeDefined();
   });
 
+  test("of a Pod that is not what was judged nothing is said before it is looked at again", async () => {
+    await world.createRunning();
+    const told: unknown[] = [];
+    world.server.onChange(() => told.push(world.condition("Ready")?.reason));
+    world.refuse("delete", pods, "Conflict");
+    await world.setMode("Suspended");
+    await world.settle(60_000);
+    expect(told).not.toContain("ReconcilerError");
+    world.server.onRequest = undefined;
+    await world.settle(60_000);
+    expect(world.condition("Suspended")).toMatchObject({ reason: "PodTerminating" });
+  });
+
   test("9.3 #56 suspended from the start: no Pod, but volumes and Service", async () => {
     const volumeClaimTemplates = [{ metadata: { name: "data" }, spec: {} }];
     await world.create({ spec: { operatingMode: "Suspended", service: true, volumeClaimTemplates } });

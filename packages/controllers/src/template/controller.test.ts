@@ -1,5 +1,5 @@
 import { sandboxes, sandboxTemplates } from "@agent-sandbox/api";
-import { silentLogger } from "@agent-sandbox/kube";
+import { type KubeObject, silentLogger } from "@agent-sandbox/kube";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { memberNamed, templateOf } from "../extensions.test.support.ts";
 import { OtlpTracing } from "../manager/tracing/otlp-tracing.ts";
@@ -55,6 +55,30 @@ describe("the SandboxTemplate controller", () => {
     await world.user.delete(networkPolicies, policyPlace);
     await settled();
     expect(world.server.read(networkPolicies, policyPlace)).toBeDefined();
+  });
+
+  test("each write is held to the very object, at the very version, that was judged", async () => {
+    const held: unknown[] = [];
+    world.server.onRequest = ({ verb, resource, body }) => {
+      const { metadata, preconditions } = (body ?? {}) as { metadata?: object; preconditions?: object };
+      if (verb === "patch") held.push([resource.plural, metadata]);
+      if (verb === "delete") held.push([resource.plural, preconditions]);
+      return undefined;
+    };
+    const versionOf = ({ metadata: { uid, resourceVersion } = {} }: KubeObject): object => ({ uid, resourceVersion });
+    const template = await world.user.create(sandboxTemplates, wanted);
+    await settled();
+    const first = world.server.read(networkPolicies, policyPlace) ?? {};
+    await setSpec({ networkPolicy: {} });
+    await settled();
+    const second = world.server.read(networkPolicies, policyPlace) ?? {};
+    await setSpec({ networkPolicyManagement: "Unmanaged" });
+    await settled();
+    expect(held).toMatchObject([
+      ["sandboxtemplates", versionOf(template)],
+      ["networkpolicies", versionOf(first)],
+      ["networkpolicies", versionOf(second)],
+    ]);
   });
 
   test("Sandboxes keep their isolation when their template is deleted, as long as they live (10.2.8)", async () => {

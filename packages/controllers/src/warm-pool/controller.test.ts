@@ -153,6 +153,30 @@ describe("the SandboxWarmPool controller", () => {
     expect([wrote("patch sandboxes"), wrote("create sandboxes")]).toEqual([2, 1]);
   });
 
+  test("an orphan that somebody took meanwhile is theirs (10.2.10)", async () => {
+    const first = start();
+    await template();
+    await createPool();
+    await settled();
+    await first.stop();
+    const [orphan] = members();
+    const place = placeOf(orphan as Sandbox);
+    await world.user.patch(sandboxes, place, { type: "merge", body: { metadata: { ownerReferences: null } } });
+    const holder = await world.user.create(sandboxTemplates, templateOf({}, { name: "holder" }));
+    let hasRaced = false;
+    world.server.onRequest = ({ verb, resource }) => {
+      if (verb !== "patch" || resource.plural !== "sandboxes" || hasRaced) return undefined;
+      hasRaced = true;
+      void takeBy(orphan as Sandbox, holder.metadata.uid ?? "");
+      return { delayMs: 10 };
+    };
+    start();
+    await settled();
+    expect(hasRaced).toBe(true);
+    expect(world.server.read(sandboxes, place)?.metadata.ownerReferences).toMatchObject([{ kind: "SandboxClaim" }]);
+    expect(members()).toHaveLength(3);
+  });
+
   test("puts the launch type on a member that lost it", async () => {
     start();
     await template();
@@ -272,6 +296,19 @@ describe("the SandboxWarmPool controller", () => {
     await createPool();
     await settled();
     expect([created(), members().length]).toEqual([3, 3]);
+  });
+
+  test("9.10 #129 creates that failed are no members that left: their retry waits for no delay", async () => {
+    let refused = 0;
+    world.server.onRequest = ({ verb, resource }) =>
+      verb === "create" && resource.plural === "sandboxes" && refused++ === 1
+        ? { refuse: { reason: "InternalError" } }
+        : undefined;
+    start({ replenishDelayMs: 600_000 });
+    await template();
+    await createPool();
+    await settled();
+    expect(members()).toHaveLength(3);
   });
 
   test("9.10 #129 a create whose answer was lost is found, not repeated", async () => {
