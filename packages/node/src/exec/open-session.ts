@@ -11,7 +11,10 @@ export interface OpenSession {
 
 export const sessionFile = "session.json";
 
-/** Ends a command and, where they are processes of this machine, everything it has started. */
+/**
+ * Ends a command and everything it has started: what runs on this machine for certain, what runs in a sandbox as far as
+ * the runtime tells.
+ */
 export async function endSession(machine: Machine, own: OpenSession, folder: string): Promise<void> {
   await runtimeNamed(machine, own.runtime).endExec(own.container, folder);
   await killCgroup(machine.cgroups, own.cgroup);

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,9 +77,12 @@ describe("Pods under gVisor", () => {
       { code: 0 },
     ]);
 
-    const left = await exec(["sleep", "4242"]);
-    left.kill();
-    await left.exit;
+    for (const tty of [false, true]) {
+      const left = await exec(["sh", "-c", "echo up; sleep 4242; echo done"], tty);
+      await once(left.stdout, "data");
+      left.kill();
+      await left.exit;
+    }
     expect(await box.shell("commands", "cat /proc/*/cmdline | tr '\\0' ' ' | grep -c 'sleep 424[2]'")).toBe("0");
     await box.remove("commands");
   });

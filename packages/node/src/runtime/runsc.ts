@@ -2,11 +2,13 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { OciProcess, OciSpec } from "../oci/spec.ts";
 import { namesIn } from "../system/folders.ts";
+import { tryCommand } from "../system/run-command.ts";
 import type { ExecArguments, ExecCommand, OciRuntime, RuntimeCommand } from "./oci-runtime.ts";
 import { runDetached } from "./run-detached.ts";
 import type { RuntimeProgram } from "./runc.ts";
 import { callRuntime, isGone } from "./runtime-call.ts";
 import { dialSandbox } from "./sandbox-dial.ts";
+import { descendantsOf, parseProcesses } from "./sandbox-processes.ts";
 
 /**
  * The Pod's own layer is what must survive, so writes go there and not to a file of the sandbox's. The root belongs to
@@ -79,7 +81,11 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
     execCommand: (request) => execCommand(command, request),
     endExec: async (id, folder) => {
       const pid = await readFile(join(folder, innerPid), "utf8").catch(() => "");
-      if (/^\d+$/.test(pid)) await callRuntime(command, ["kill", "--pid", pid, id, "SIGKILL"], isGone);
+      if (!/^\d+$/.test(pid)) return;
+      const { stdout } = await tryCommand(program, [...globalArgs, "ps", id]);
+      for (const one of [pid, ...descendantsOf(Number(pid), parseProcesses(stdout)).map(String)]) {
+        await callRuntime(command, ["kill", "--pid", one, id, "SIGKILL"], isGone);
+      }
     },
     dial: (id, port) => dialSandbox(command, { id, port, folder: root }),
   };
