@@ -1,6 +1,7 @@
 import { type Change, followResource, type KubeError, type KubeObject } from "@agent-sandbox/kube";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource } from "../client/discovery.ts";
+import { podTrouble } from "../client/pod-trouble.ts";
 import {
   meets,
   parseDuration,
@@ -39,7 +40,10 @@ export async function wait(target: string, options: WaitOptions): Promise<void> 
     if (seen.verdict === "met") return console.log(`${shown} condition met`);
     last = seen.why ?? last;
   }
-  throw new CommandError(`timed out waiting for the condition on ${shown}: ${last}`);
+  const trouble = resource.kind === "Sandbox" ? await podTrouble(connection, name) : undefined;
+  throw new CommandError(
+    `timed out waiting for the condition on ${shown}: ${[last, trouble].filter(Boolean).join("; ")}`,
+  );
 }
 
 /** What trying again cannot mend ends the command. */
