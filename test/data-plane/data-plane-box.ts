@@ -128,5 +128,5 @@ export class DataPlaneBox implements AsyncDisposable {
 }
 
 function expectSuccess({ code, stdout, stderr }: Outcome): void {
-  if (code !== 0) throw new Error(`${stdout}${stderr}`);
+  if (code !== 0) throw new Error(`The command line ended with ${code}: ${stdout}${stderr}`);
 }

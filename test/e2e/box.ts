@@ -65,12 +65,20 @@ export class Box implements AsyncDisposable {
   }
 }
 
+/** Longer than any command is told to wait for something: it says itself what did not come. */
+const patienceMs = 90_000;
+
 export function execute(file: string, words: readonly string[], stdin: string): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = execFile(file, words, { cwd: root, timeout: 60_000, encoding: "utf8" }, (error, stdout, stderr) => {
-      const code = typeof error?.code === "number" ? error.code : error ? -1 : 0;
-      resolve({ code, stdout, stderr });
-    });
+    const child = execFile(
+      file,
+      words,
+      { cwd: root, timeout: patienceMs, encoding: "utf8" },
+      (error, stdout, stderr) => {
+        const code = typeof error?.code === "number" ? error.code : error ? -1 : 0;
+        resolve({ code, stdout, stderr });
+      },
+    );
     child.stdin?.on("error", () => undefined).end(stdin);
   });
 }
