@@ -44,8 +44,8 @@ export function enumsIn(source: string): Enums {
     if (values === undefined || definition === "") continue;
     const ofItems = indent?.length === 10;
     if (ofItems && part !== "Items") continue;
-    enums[definition] ??= {};
-    enums[definition][field] = { values: JSON.parse(`[${values}]`) as string[], ofItems };
+    const fields = (enums[definition] ??= {});
+    fields[field] = { values: JSON.parse(`[${values}]`) as string[], ofItems };
   }
   return enums;
 }

@@ -55,7 +55,7 @@ async function check(): Promise<void> {
     const committed = await readFile(path, "utf8").catch(() => undefined);
     if (committed === content) continue;
     const state = committed === undefined ? "is missing" : "differs from what the sources give";
-    console.error(`${relative(root, path)} ${state}: run "npm run generate" and commit the result`);
+    console.error(`${relative(root, path)} ${state}: run "make generate" and commit the result`);
     process.exitCode = 1;
   }
 }
