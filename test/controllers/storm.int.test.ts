@@ -11,6 +11,7 @@ import { StormWorld } from "./storm-world.ts";
  */
 const isLong = process.env["STORM"] === "long";
 const [claims, kills] = isLong ? [1000, 100] : [120, 15];
+const hostileClaims = isLong ? 1000 : 40;
 const people = 16;
 const timeout = isLong ? 3_600_000 : 180_000;
 const flags = ["--enable-webhook=false"];
@@ -109,11 +110,11 @@ async function writesThrough(
   const stop = new AbortController();
   world.proxy.hostility = harm;
   const keeping = keepManager(world, stop.signal);
-  const most = harm === undefined ? claims : maxRounds * claims;
-  let lives = claims;
+  const most = harm === undefined ? hostileClaims : maxRounds * hostileClaims;
+  let lives = hostileClaims;
   await world.live(lives, people);
   while (world.proxy.harm.size < kindsOfHarm && lives < most) {
-    lives += claims;
+    lives += hostileClaims;
     await world.live(lives, people);
   }
   world.proxy.hostility = undefined;
