@@ -7,7 +7,7 @@ import { StormWorld } from "./storm-world.ts";
 
 /**
  * STORM=long is the whole storm: 1,000 claims, 100 kills at random, one after each write of a life that is also suspended and
- * resumed, tens of minutes. Otherwise as much as fits in a minute.
+ * resumed, some minutes. Otherwise as much as fits in a minute.
  */
 const isLong = process.env["STORM"] === "long";
 const [claims, kills] = isLong ? [1000, 100] : [120, 15];
