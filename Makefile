@@ -78,11 +78,13 @@ test-differential: setup-test ## The same requests to the embedded and to a real
 test-clients: setup-test ## client-go, Python, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
 
-.PHONY: test-api-fuzz test-api-crash test-node-kill
+.PHONY: test-api-fuzz test-api-crash test-controllers-storm test-node-kill
 test-api-fuzz: setup-test ## Ten minutes of nonsense for the embedded API server
 	@$(NODE) test/fuzz/main.ts --seconds 600
 test-api-crash: setup-test ## 200 rounds of kill -9 in a storm of writes
 	@CRASH_ROUNDS=200 vitest run --project apiserver crash-storm
+test-controllers-storm: setup-test ## 1,000 claims and 100 kills of the manager, and a hostile API server at full size
+	@STORM=long vitest run --project controllers test/controllers/storm
 test-node-kill: setup-test ## Fifty kills of the box while twenty Pods come and go (needs root)
 	@KILLS=50 vitest run --project e2e node-kill
 

@@ -52,3 +52,9 @@ test.for(Object.entries(examples))("%s", ([format, { good, bad }]) => {
   expect(good.filter((value) => !isOfFormat(format, value))).toEqual([]);
   expect(bad.filter((value) => isOfFormat(format, value))).toEqual([]);
 });
+
+test.for(Object.keys(examples))("%s: what is long is gone through once, not again and again", (format) => {
+  const parts = [":", "1", "a.", "0:", "1s", "@", "<", "=", "/", "-", "AAAA"];
+  const good = parts.filter((text) => isOfFormat(format, `${text.repeat(200_000)}!`));
+  expect(good).toEqual(format === "made-up" ? parts : format === "uri" ? ["/"] : []);
+});

@@ -69,8 +69,11 @@ function isIpv4(value: string): boolean {
   return parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) <= 255);
 }
 
+/** `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255` */
+const longestIpv6 = 45;
+
 function isIpv6(value: string): boolean {
-  if (!/^[0-9a-fA-F:]*:[0-9a-fA-F:.]*$/.test(value)) return false;
+  if (value.length > longestIpv6 || !value.includes(":") || !/^[0-9a-fA-F:.]*$/.test(value)) return false;
   const [head = "", tail, ...more] = value.split("::");
   if (more.length > 0) return false;
   const groups = [head, ...(tail === undefined ? [] : [tail])].flatMap((half) => (half === "" ? [] : half.split(":")));

@@ -58,5 +58,8 @@ const nameMatches = (names: readonly string[], wanted: string): boolean => names
 /** `*` is a wildcard at the end of a pattern only. */
 export function urlCovers(pattern: string, path: string): boolean {
   if (pattern === path) return true;
-  return pattern.endsWith("*") && path.startsWith(pattern.replace(/\*+$/, ""));
+  if (!pattern.endsWith("*")) return false;
+  let end = pattern.length;
+  while (pattern[end - 1] === "*") end -= 1;
+  return path.startsWith(pattern.slice(0, end));
 }

@@ -1,6 +1,6 @@
 import type { FieldError } from "../api-error.ts";
 import { type JsonObject, stringAt } from "../api-object.ts";
-import { invalidValue, notSupported, required, typeError } from "./field-problems.ts";
+import { invalidValue, notSupported, required } from "./field-problems.ts";
 import { labelProblems, portNameProblems } from "./names.ts";
 
 /** Rules that several kinds have about single fields. Types have been checked before. */
@@ -44,8 +44,4 @@ export function notNegative(owner: JsonObject, key: string, path: string): Field
   const value = owner[key];
   if (value === undefined || (typeof value === "number" && value >= 0)) return [];
   return [invalidValue(`${path}.${key}`, value, "must be greater than or equal to 0")];
-}
-
-export function listOrNothing(value: unknown, field: string): FieldError[] {
-  return value === undefined || Array.isArray(value) ? [] : [typeError(field, value, "array")];
 }

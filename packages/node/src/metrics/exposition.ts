@@ -12,8 +12,6 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-export const expositionType = "text/plain; version=0.0.4; charset=utf-8";
-
 /** Prometheus' text format. A family without samples says nothing. */
 export function exposition(families: readonly Family[]): string {
   return families

@@ -23,6 +23,12 @@ describe("expand()", () => {
   });
 });
 
+test("expand() goes through openings without an end once", () => {
+  const text = "$(".repeat(500_000);
+  expect(expand(text, new Map())).toBe(text);
+  expect(expand(`${text})$(A)`, new Map([["A", "1"]]))).toBe(`${text})1`);
+});
+
 describe("environmentFor()", () => {
   const pod: Pod = {
     metadata: { name: "p", namespace: "n", uid: "u", labels: { app: "web" } },

@@ -78,9 +78,25 @@ function missing(isSecret: boolean, name: string): NodeError {
 
 /** `$(NAME)` becomes the variable's value, `$$(NAME)` the text `$(NAME)`; an unknown name stays as it is written. */
 export function expand(text: string, environment: Environment): string {
-  return text.replaceAll(/\$(\$|\(([^)]*)\))/g, (whole, mark: string, name: string | undefined) =>
-    mark === "$" ? "$" : (environment.get(name ?? "") ?? whole),
-  );
+  let result = "";
+  let from = 0;
+  let close = 0;
+  for (let mark = text.indexOf("$"); mark >= 0; mark = text.indexOf("$", from)) {
+    result += text.slice(from, mark);
+    from = mark + 1;
+    if (text[from] === "$") from += 1;
+    else if (text[from] === "(") {
+      // Looked for once where there is none: the text may be long, and full of openings.
+      if (close >= 0 && close < from) close = text.indexOf(")", from);
+      if (close >= 0) {
+        result += environment.get(text.slice(from + 1, close)) ?? text.slice(mark, close + 1);
+        from = close + 1;
+        continue;
+      }
+    }
+    result += "$";
+  }
+  return result + text.slice(from);
 }
 
 export function hostnameOf(pod: Pod): string {

@@ -1,4 +1,4 @@
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasCode, messageOf, NodeError } from "../errors.ts";
 
@@ -31,10 +31,6 @@ export async function readJson(path: string): Promise<unknown> {
     if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
     throw new NodeError("NodeSetup", `Cannot read "${path}": ${messageOf(error)}`, { cause: error });
   }
-}
-
-export async function removeFile(path: string): Promise<void> {
-  await rm(path, { force: true });
 }
 
 /** Waits until a file, and that it is there, are on the disk. */

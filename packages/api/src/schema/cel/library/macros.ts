@@ -189,9 +189,6 @@ function optionalMacro(isFlat: boolean): (call: Call) => object {
   });
 }
 
-/** Names of macros, for who must know which calls are loops. */
-export const loopNames: ReadonlySet<string> = new Set(loops.map(({ signature }) => signature.replace(/\(.*/, "")));
-
 export function registerMacros(environment: Environment): void {
   for (const loop of loops) environment.registerFunction(`list.${loop.signature}`, loopMacro(loop));
   environment.registerFunction("optional.optMap(ast, ast): optional", optionalMacro(false));
