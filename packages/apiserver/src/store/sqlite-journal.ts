@@ -5,10 +5,10 @@ import type { Compaction, Journal, JournalRow } from "./journal.ts";
 import { storeFormat } from "./read-journal.ts";
 
 /**
- * A write-ahead log about this long is folded into the main file even when the store never rests: some tens of
- * milliseconds once in a thousand commits.
+ * A write-ahead log about this long is folded into the main file even when the store never rests. Nothing else is done
+ * meanwhile: ten milliseconds or so now and then, where a log four times as long would take up to forty.
  */
-const maxLogBytes = 16 * 1024 * 1024;
+const maxLogBytes = 4 * 1024 * 1024;
 /** What a commit writes beside its rows: the pages above them. */
 const commitBytes = 3 * 4096;
 
