@@ -12,16 +12,27 @@ import { imagesInUse } from "./in-use.ts";
  * a newer one takes nothing away from the Pods that have the one before. It may be built anew while the node runs.
  */
 export function sandboxdImage(layout: Layout, program: string): () => Promise<Image> {
-  let opened: { readonly mark: string; readonly image: Image } | undefined;
+  // Pods that come together wait for one copy: two at once would take away each other's.
+  let opened: { readonly mark: string; readonly image: Promise<Image> } | undefined;
   return async () => {
     const { ino, size, mtimeMs } = await stat(program).catch((error: unknown) => {
       const hint = hasCode(error, "ENOENT") ? `there is no "${program}"; run "make build"` : messageOf(error);
       throw new NodeError("ErrImagePull", `Cannot use the image "${sandboxdImageName}": ${hint}`, { cause: error });
     });
     const mark = `${ino} ${size} ${mtimeMs}`;
-    if (opened?.mark !== mark) opened = { mark, image: await openImage(layout, program) };
-    return opened.image;
+    if (opened?.mark !== mark) opened = { mark, image: openAfter(opened?.image, layout, program) };
+    const current = opened;
+    return await current.image.catch((error: unknown) => {
+      if (opened === current) opened = undefined;
+      throw error;
+    });
   };
+}
+
+/** One after the other; one that failed is tried again by whoever asks next. */
+async function openAfter(before: Promise<Image> | undefined, layout: Layout, program: string): Promise<Image> {
+  await before?.catch(() => undefined);
+  return await openImage(layout, program);
 }
 
 async function openImage(layout: Layout, program: string): Promise<Image> {
