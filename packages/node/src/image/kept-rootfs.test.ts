@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Layout, layoutOf, podPaths } from "../layout.ts";
 import { imagesInUse } from "./in-use.ts";
-import { keepRootfsAnnotation, keptPaths, keptValue, sweepKept, takeKept } from "./kept-rootfs.ts";
+import { keptPaths, sweepKept, takeKept } from "./kept-rootfs.ts";
 
 let layout: Layout;
 let dataDir: string;
@@ -55,20 +55,5 @@ describe("a kept layer", () => {
     expect(await sweepKept({ layout, sandboxes: async () => undefined })).toEqual([]);
     expect(await sweepKept({ layout, sandboxes: async () => new Set(["exists"]) })).toEqual(["gone"]);
     expect((await readdir(join(layout.dataDir, "kept"))).toSorted()).toEqual(["exists", "held"]);
-  });
-});
-
-describe("keptValue()", () => {
-  test.for([
-    ["no annotations", undefined, undefined],
-    ["another annotation", { other: "x" }, undefined],
-    ["an empty value", { [keepRootfsAnnotation]: "" }, undefined],
-    ["a UID", { [keepRootfsAnnotation]: "0123-abc" }, "0123-abc"],
-  ] as const)("%s", ([, annotations, expected]) => {
-    expect(keptValue(annotations)).toBe(expected);
-  });
-
-  test.for(["../../etc", "a/b", ".", "x".repeat(65)])("refuses %s", (value) => {
-    expect(() => keptValue({ [keepRootfsAnnotation]: value })).toThrow("is no UID");
   });
 });

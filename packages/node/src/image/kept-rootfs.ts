@@ -1,11 +1,15 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
-import { isSafeUid, type Layout, podPaths } from "../layout.ts";
+import { type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
+import { removeTree } from "../system/remove-tree.ts";
 
-/** On a Pod: its writable layer is kept when it goes, for the next Pod with the same value, a Sandbox's UID. */
+/**
+ * On a Pod: its writable layer is kept when it goes, for the next Pod of the Sandbox with this UID. It is only honoured on
+ * a Pod which that Sandbox controls: see `keptForOf`.
+ */
 export const keepRootfsAnnotation = "agents.x-k8s.io/keep-rootfs";
 
 /** What is written beside a kept layer. */
@@ -35,14 +39,6 @@ export function keptPaths(layout: Layout, value: string, container: string): Kep
   return { dir, upper: join(dir, "upper"), work: join(dir, "work") };
 }
 
-/** The value of the annotation, which becomes part of a path. */
-export function keptValue(annotations: Readonly<Record<string, string>> | undefined): string | undefined {
-  const value = annotations?.[keepRootfsAnnotation];
-  if (value === undefined || value === "") return undefined;
-  if (isSafeUid(value)) return value;
-  throw new NodeError("CreateContainerConfigError", `Cannot keep the root filesystem: "${value}" is no UID`);
-}
-
 export async function readKept(paths: KeptPaths): Promise<KeptLayer | undefined> {
   return (await readJson(join(paths.dir, keptFile))) as KeptLayer | undefined;
 }
@@ -57,7 +53,7 @@ export async function takeKept(layout: Layout, paths: KeptPaths, wanted: KeptLay
     if (await exists(layout, before.holder)) {
       throw new NodeError("SandboxError", `Cannot take the kept root filesystem: Pod ${before.holder} still has it`);
     }
-    if (before.reference !== wanted.reference) await rm(paths.dir, { recursive: true, force: true });
+    if (before.reference !== wanted.reference) await removeTree(paths.dir);
   }
   await mkdir(paths.dir, { recursive: true, mode: 0o700 });
   await writeJson(join(paths.dir, keptFile), wanted, { durable: true });
@@ -78,7 +74,7 @@ export async function sweepKept({ layout, sandboxes }: KeptSweep): Promise<strin
   const abandoned: string[] = [];
   for (const value of kept) {
     if (existing.has(value) || (await isHeld(layout, value))) continue;
-    await rm(join(keptFolder(layout), value), { recursive: true, force: true });
+    await removeTree(join(keptFolder(layout), value));
     abandoned.push(value);
   }
   return abandoned;

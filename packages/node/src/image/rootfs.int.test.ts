@@ -1,9 +1,10 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sandboxes } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openNodeImages } from "../machine-setup.ts";
-import { isReady } from "../testing/test-api.ts";
+import { isReady, keepingMetadata, namespace } from "../testing/test-api.ts";
 import { isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
 import { file, type TestImage, writeTestArchive } from "../testing/test-image.ts";
 
@@ -84,7 +85,13 @@ describe("Pods of images that were loaded", () => {
   test.for(["runc", "gvisor"])(
     "the next Pod of a Sandbox finds the files of the one before under %s",
     async (runtime) => {
-      const metadata = { annotations: { "agents.x-k8s.io/keep-rootfs": `sandbox-${runtime}` } };
+      const sandbox = await box.api.client.create(sandboxes, {
+        apiVersion: "agents.x-k8s.io/v1beta1",
+        kind: "Sandbox",
+        metadata: { namespace, name: "kept" },
+        spec: { podTemplate: { spec: { containers: [] } } },
+      });
+      const metadata = keepingMetadata(sandbox);
       const container = { name: "main", image: "busybox:test", command: ["/bin/sh", "-c", "sleep 1000"] };
       const spec = { runtimeClassName: runtime, containers: [{ ...container, securityContext: { runAsUser: 0 } }] };
       await box.create("kept", { metadata, spec });
@@ -100,6 +107,13 @@ describe("Pods of images that were loaded", () => {
         "ls: /mine: No such file or directory\nfrom below",
       );
       await Promise.all([box.remove("kept", 0), box.remove("other", 0)]);
+      // The same words on a Pod that the Sandbox does not run.
+      await box.create("thief", { metadata, spec });
+      await box.api.until("thief", isReady);
+      expect(await box.shell("thief", "ls /mine 2>&1")).toBe("ls: /mine: No such file or directory");
+      expect(box.events("thief").join()).toContain("KeepRootfsIgnored");
+      await box.remove("thief", 0);
+      await box.api.client.delete(sandboxes, { namespace, name: "kept" });
     },
   );
 });

@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
-import type { Container, Pod } from "@agent-sandbox/api";
+import type { Container } from "@agent-sandbox/api";
 import type { ContainerPaths, Layout } from "../layout.ts";
 import { mountOverlay, mountsUnder } from "../system/mounts.ts";
 import type { Image, ImageStore } from "./image-store.ts";
-import { keptPaths, keptValue, readKept, takeKept } from "./kept-rootfs.ts";
+import { keptPaths, readKept, takeKept } from "./kept-rootfs.ts";
 
 /** Where a container's writes go. */
 export interface WritableLayer {
@@ -31,11 +31,10 @@ export async function mountNewRootfs(
  */
 export async function imageFor(
   { images, layout }: { readonly images: ImageStore; readonly layout: Layout },
-  pod: Pod,
+  keptFor: string,
   { name, image: reference = "" }: Container,
 ): Promise<Image> {
-  const value = keptValue(pod.metadata?.annotations);
-  const kept = value === undefined ? undefined : await readKept(keptPaths(layout, value, name));
+  const kept = keptFor === "" ? undefined : await readKept(keptPaths(layout, keptFor, name));
   const below = kept?.reference === reference ? await images.byId(kept.image) : undefined;
   return below ?? images.resolve(reference);
 }
@@ -43,13 +42,12 @@ export async function imageFor(
 /** Where a container writes: within its Pod's folder, or where it is kept for the next Pod of the same Sandbox. */
 export async function writableLayer(
   layout: Layout,
-  pod: Pod,
+  { keptFor, holder }: { readonly keptFor: string; readonly holder: string },
   { name, image: reference = "" }: Container,
   { image, own }: { readonly image: Image; readonly own: WritableLayer },
 ): Promise<WritableLayer> {
-  const value = keptValue(pod.metadata?.annotations);
-  if (value === undefined) return own;
-  const paths = keptPaths(layout, value, name);
-  await takeKept(layout, paths, { reference, image: image.id, holder: pod.metadata?.uid ?? "" });
+  if (keptFor === "") return own;
+  const paths = keptPaths(layout, keptFor, name);
+  await takeKept(layout, paths, { reference, image: image.id, holder });
   return paths;
 }

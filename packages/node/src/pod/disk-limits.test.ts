@@ -15,9 +15,9 @@ const pod: Pod = {
   },
 };
 const at = "/data/node/pods/u-1";
-const excess = (usage: Record<string, number>, annotations = {}): string | undefined =>
+const excess = (usage: Record<string, number>, keptFor?: string): string | undefined =>
   excessOf(
-    diskLimitsOf({ ...pod, metadata: { uid: "u-1", annotations } }, layout, 10_000),
+    diskLimitsOf({ ...pod, metadata: { uid: "u-1" } }, { layout, keptFor }, 10_000),
     new Map(Object.entries(usage)),
   )?.message;
 
@@ -41,7 +41,9 @@ test.for([
 });
 
 test("what is kept for the next Pod counts where it is kept", () => {
-  const kept = { "agents.x-k8s.io/keep-rootfs": "s-1" };
   const usage = { "/data/node/kept/s-1/main/upper": 2000 };
-  expect([excess(usage), excess(usage, kept)]).toEqual([undefined, expect.stringContaining("Container main exceeded")]);
+  expect([excess(usage), excess(usage, "s-1")]).toEqual([
+    undefined,
+    expect.stringContaining("Container main exceeded"),
+  ]);
 });

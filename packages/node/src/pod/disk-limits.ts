@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Pod, PodSpec } from "@agent-sandbox/api";
-import { keptPaths, keptValue } from "../image/kept-rootfs.ts";
+import { keptPaths } from "../image/kept-rootfs.ts";
 import { containerPaths, type Layout, podPaths } from "../layout.ts";
 import { amountOf } from "../oci/quantity.ts";
 import { membersOf } from "./members.ts";
@@ -17,40 +17,46 @@ export interface DiskLimit {
   readonly verdict: Problem;
 }
 
+/** Where a Pod's files are. */
+export interface DiskPlace {
+  readonly layout: Layout;
+  /** As in the Pod's record. */
+  readonly keptFor?: string | undefined;
+}
+
 /** Where a container writes: its layer, its logs and its last words. */
-export function pathsOfContainer(pod: Pod, layout: Layout, container: string): string[] {
+export function pathsOfContainer(pod: Pod, { layout, keptFor = "" }: DiskPlace, container: string): string[] {
   const { upper, logs, messages } = containerPaths(layout, pod.metadata?.uid ?? "", container);
-  const value = keptValue(pod.metadata?.annotations);
-  return [value === undefined ? upper : keptPaths(layout, value, container).upper, logs, messages];
+  return [keptFor === "" ? upper : keptPaths(layout, keptFor, container).upper, logs, messages];
 }
 
 /** All that a Pod has on the disk, but for what outlives it: its containers' writes and its volumes. */
-export function pathsOfPod(pod: Pod, layout: Layout): string[] {
+export function pathsOfPod(pod: Pod, place: DiskPlace): string[] {
   return [
-    ...membersOf(pod).flatMap(({ container }) => pathsOfContainer(pod, layout, container.name)),
-    ...emptyDirsOf(pod).map(({ name }) => volumePath(pod, layout, name)),
+    ...membersOf(pod).flatMap(({ container }) => pathsOfContainer(pod, place, container.name)),
+    ...emptyDirsOf(pod).map(({ name }) => volumePath(pod, place.layout, name)),
   ];
 }
 
 /** Everything that is limited of a Pod: single volumes, single containers, and all of it together. */
-export function diskLimitsOf(pod: Pod, layout: Layout, podBytes: number): DiskLimit[] {
+export function diskLimitsOf(pod: Pod, place: DiskPlace, podBytes: number): DiskLimit[] {
   return [
     ...emptyDirsOf(pod).flatMap(({ name, emptyDir }) =>
       limit(
-        [volumePath(pod, layout, name)],
+        [volumePath(pod, place.layout, name)],
         emptyDir?.sizeLimit,
         `Usage of EmptyDir volume "${name}" exceeds the limit`,
       ),
     ),
     ...membersOf(pod).flatMap(({ container: { name, resources } }) =>
       limit(
-        pathsOfContainer(pod, layout, name),
+        pathsOfContainer(pod, place, name),
         resources?.limits?.["ephemeral-storage"],
         `Container ${name} exceeded its local ephemeral storage limit`,
       ),
     ),
     ...limit(
-      pathsOfPod(pod, layout),
+      pathsOfPod(pod, place),
       String(podBytes),
       "Pod ephemeral local storage usage exceeds the limit of this node",
     ),

@@ -6,6 +6,7 @@ import {
   type ClaimedVolume,
   claimedVolumesOf,
   type DiskLimit,
+  type DiskPlace,
   diskLimitsOf,
   excessOf,
   overfull,
@@ -38,6 +39,8 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
   /** The volumes of claims by Pod, and those that were told to be too full. */
   #claims: ReadonlyMap<string, readonly ClaimedVolume[]> = new Map();
   #overfull: ReadonlySet<string> = new Set();
+  /** The Sandbox whose files a Pod writes to, by the Pod's UID. */
+  #keptFor: ReadonlyMap<string, string | undefined> = new Map();
   /** By path, as it was last counted. */
   #usage: ReadonlyMap<string, number> = new Map();
   #looking: Promise<void> = Promise.resolve();
@@ -54,11 +57,11 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
   }
 
   ofPod(uid: string): number {
-    return this.#sum(uid, (pod) => pathsOfPod(pod, this.#options.machine.layout));
+    return this.#sum(uid, (pod) => pathsOfPod(pod, this.#placeOf(uid)));
   }
 
   ofContainer(uid: string, container: string): number {
-    return this.#sum(uid, (pod) => pathsOfContainer(pod, this.#options.machine.layout, container));
+    return this.#sum(uid, (pod) => pathsOfContainer(pod, this.#placeOf(uid), container));
   }
 
   claimsOf(uid: string): readonly (ClaimedVolume & { readonly usedBytes: number })[] {
@@ -69,6 +72,10 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     this.#stopped = true;
     this.#timer?.[Symbol.dispose]();
     await this.#looking;
+  }
+
+  #placeOf(uid: string): DiskPlace {
+    return { layout: this.#options.machine.layout, keptFor: this.#keptFor.get(uid) };
   }
 
   #sum(uid: string, pathsOf: (pod: Pod) => string[]): number {
@@ -122,13 +129,19 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     const { machine, podOf } = this.#options;
     const found = new Map<string, DiskLimit[]>();
     const claims = new Map<string, ClaimedVolume[]>();
+    const keptFor = new Map<string, string | undefined>();
     for (const [uid, record] of await machine.records.list()) {
       const pod = podOf(uid);
       if (pod === undefined || record === undefined || !record.prepared || record.released) continue;
-      found.set(uid, diskLimitsOf(pod, machine.layout, machine.defaults.diskBytes));
+      found.set(
+        uid,
+        diskLimitsOf(pod, { layout: machine.layout, keptFor: record.keptFor }, machine.defaults.diskBytes),
+      );
+      keptFor.set(uid, record.keptFor);
       claims.set(uid, claimedVolumesOf(record));
     }
     this.#claims = claims;
+    this.#keptFor = keptFor;
     return found;
   }
 }

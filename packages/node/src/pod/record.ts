@@ -104,6 +104,11 @@ export interface PodRecord {
   readonly name: string;
   readonly address: string;
   readonly startTime: number;
+  /**
+   * The Sandbox whose kept root filesystem this Pod uses, as the API showed it when the Pod was set up; empty for none.
+   * Records of earlier versions do not say.
+   */
+  readonly keptFor?: string;
   /** Whom commands and readers of logs get when they name no container. */
   readonly defaultContainer?: string;
   /** Set once network and folders are complete. */

@@ -10,6 +10,7 @@ import { mountsUnder, unmount } from "../system/mounts.ts";
 import { endProcess, endsSoon } from "../system/processes.ts";
 import { mountVolumes } from "../volume/mount-volumes.ts";
 import type { SourceSnapshot } from "../volume/sources.ts";
+import { controllingSandbox, keptForSandbox } from "./controlling-sandbox.ts";
 import type { Effects } from "./effects.ts";
 import { etcFiles } from "./etc-files.ts";
 import type { Machine } from "./machine.ts";
@@ -23,7 +24,7 @@ export async function setUp(effects: Effects, pod: Pod, before: PodRecord | unde
   const { machine, sources } = effects;
   const { records, network } = machine;
   await sources.refresh(pod);
-  const record = before ?? newRecord(machine, pod);
+  const record = before ?? (await newRecord(effects, pod));
   try {
     if (before === undefined) await records.create(record);
   } catch (error) {
@@ -39,25 +40,24 @@ export async function setUp(effects: Effects, pod: Pod, before: PodRecord | unde
   await records.write({ ...record, ...(await filling), prepared: true });
 }
 
-function newRecord({ network, now }: Machine, pod: Pod): PodRecord {
+async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
+  const { network, now } = effects.machine;
   const { uid = "", namespace = "", name = "" } = pod.metadata ?? {};
+  const sandbox = await controllingSandbox(effects.client, pod);
   const first = pod.spec?.containers[0]?.name;
   return {
     version: 1,
     uid,
     namespace,
     name,
-    address: network.pool.take(ownerOf(pod)),
+    address: network.pool.take(sandbox),
     startTime: now(),
+    keptFor: keptForSandbox(effects, pod, sandbox),
     ...(first !== undefined && { defaultContainer: first }),
     prepared: false,
     containers: {},
   };
 }
-
-/** Whoever the Pod is made for keeps its address from one Pod to the next. */
-const ownerOf = ({ metadata }: Pod): string | undefined =>
-  metadata?.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 
 async function writeEtc(machine: Machine, pod: Pod, record: PodRecord): Promise<void> {
   const { etc } = podPaths(machine.layout, record.uid);

@@ -11,6 +11,7 @@ import type { ContainerRole, OciRuntime } from "../runtime/oci-runtime.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
+import { keptForOf } from "./controlling-sandbox.ts";
 import { type BundleContent, createContainer, nextAttempt, startCreated } from "./create-container.ts";
 import { withoutTracing } from "./debug-rights.ts";
 import type { Effects } from "./effects.ts";
@@ -33,7 +34,8 @@ export async function startContainer(
   const { machine, tasks } = effects;
   const runtime = runtimeOf(pod, record, machine.defaultRuntime);
   const member = startable(effects, pod, { name, runtime });
-  const image = await imageFor(machine, pod, member.container);
+  const keptFor = record.keptFor ?? (await keptForOf(effects, pod));
+  const image = await imageFor(machine, keptFor, member.container);
   const before = record.containers[name];
   const isSame = before?.attempt === attempt && before.ended === undefined;
   const { stopSignal } = { ...image.config, ...member.container.lifecycle };
@@ -50,7 +52,7 @@ export async function startContainer(
   if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record.uid, name);
   const isBegun = isSame && before.image === image.id && (before.run !== undefined || before.runtime === runtime);
   const kept = isBegun ? before : nextAttempt(before, attempt, fixed);
-  const run = kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image }));
+  const run = kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image, keptFor }));
   await startCreated({ machine, record, name, kept }, run);
   tasks.forget(record.uid, pullTask(name));
   effects.tell(pod, { reason: "Started", text: `Started container ${name}`, container: name });
@@ -120,13 +122,14 @@ interface Start {
   readonly kept: Parameters<typeof createContainer>[0]["kept"];
   readonly again: boolean;
   readonly image: Image;
+  readonly keptFor: string;
 }
 
-async function create(effects: Effects, { pod, record, member, kept, again, image }: Start) {
+async function create(effects: Effects, { pod, record, member, kept, again, image, keptFor }: Start) {
   const { machine } = effects;
   const { name } = member.container;
   const own = containerPaths(machine.layout, record.uid, name);
-  const layer = await writableLayer(machine.layout, pod, member.container, { image, own });
+  const layer = await writableLayer(machine.layout, { keptFor, holder: record.uid }, member.container, { image, own });
   const role = roleIn(pod, member, runtimeNamed(machine, kept.runtime));
   const run = await createContainer({
     machine,
@@ -146,7 +149,7 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
 
 async function contentOf(
   { machine, hostAddress, sources }: Effects,
-  { pod, record, member, kept, image }: Omit<Start, "again">,
+  { pod, record, member, kept, image }: Omit<Start, "again" | "keptFor">,
   paths: ContainerPaths,
 ): Promise<BundleContent> {
   const { container } = member;

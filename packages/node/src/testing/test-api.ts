@@ -1,4 +1,4 @@
-import type { Pod, PodSpec } from "@agent-sandbox/api";
+import { type Pod, type PodSpec, type Sandbox, sandboxes } from "@agent-sandbox/api";
 import { type Client, createClient, kubeEvents, type Transport } from "@agent-sandbox/kube";
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import {
@@ -48,6 +48,7 @@ export function openTestApi(): TestApi {
       endpointSlices,
       namespaces,
       networkPolicies,
+      { ...sandboxes, status: true },
     ],
   });
   const client = createClient(withTokens(server));
@@ -93,6 +94,14 @@ function withTokens(server: MemoryApiServer): Transport {
       const token = `${account} ${spec.audiences.join(",")} ${spec.boundObjectRef.name} ${(count += 1)}`;
       return Promise.resolve({ status: 201, headers: {}, body: { spec, status: { token, expirationTimestamp } } });
     },
+  };
+}
+
+/** What the Sandbox controller writes on the Pod of a Sandbox whose root filesystem is kept. */
+export function keepingMetadata({ metadata: { name = "", uid = "" } }: Sandbox): NonNullable<Pod["metadata"]> {
+  return {
+    annotations: { "agents.x-k8s.io/keep-rootfs": uid },
+    ownerReferences: [{ apiVersion: sandboxes.apiVersion, kind: sandboxes.kind, name, uid, controller: true }],
   };
 }
 
