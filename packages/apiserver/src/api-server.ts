@@ -37,7 +37,7 @@ import { StreamEndpoint } from "./streams/stream-endpoint.ts";
 import type { KeyAndCertificate } from "./tls/certificate.ts";
 import { type ClientRequest, issueClientCertificate } from "./tls/client-identity.ts";
 import { serverIdentity } from "./tls/server-identity.ts";
-import { type ApiContext, objectsOf } from "./verbs/context.ts";
+import { type ApiContext, decidedObjects } from "./verbs/context.ts";
 
 export interface ApiServerOptions {
   /** Where everything is kept. When absent, nothing outlives the process. */
@@ -158,7 +158,7 @@ class EmbeddedApiServer implements ApiServer {
     setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
     const registry = new Registry([...builtinDefinitions, ...reviewDefinitions, ...sandboxDefinitions]);
-    const addresses = new ServiceAddresses(() => objectsOf(store, "services"));
+    const addresses = new ServiceAddresses(() => decidedObjects(store, "services"));
     this.#adminToken = adminToken(dataDir);
     const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, options: parts.access });
     const closing = this.#closing.signal;

@@ -22,4 +22,5 @@ export {
 } from "./owner-reference.ts";
 export { compareQuantities, parseQuantity, type Quantity } from "./quantity.ts";
 export { semanticEqual } from "./semantic-equal.ts";
+export { serviceRange } from "./service-range.ts";
 export { compareTimes, formatMicroTime, formatNanoTime, formatTime, type Instant, parseTime } from "./time.ts";

@@ -1,8 +1,9 @@
 import type { FieldError } from "../api-error.ts";
-import { isJsonObject, type JsonObject, objectsAt, stringAt } from "../api-object.ts";
+import { isJsonObject, type JsonObject, objectsAt } from "../api-object.ts";
 import type { Strategy } from "./definition.ts";
 import { invalidValue, notSupported, required } from "./field-problems.ts";
-import { oneOf, portOrNameProblems } from "./field-rules.ts";
+import { oneOf, portOrNameProblems, portProblems } from "./field-rules.ts";
+import { blocksIn, ipBlockProblems } from "./ip-block.ts";
 import { labelSelectorProblems } from "./label-selector.ts";
 
 export const networkPolicyStrategy: Strategy = {
@@ -12,13 +13,14 @@ export const networkPolicyStrategy: Strategy = {
     const sends = Array.isArray(spec["egress"]) && spec["egress"].length > 0;
     return { ...policy, spec: { ...spec, policyTypes: sends ? ["Ingress", "Egress"] : ["Ingress"] } };
   },
-  validate: (policy) => {
+  validate: (policy, old) => {
     const spec = policy["spec"];
     if (!isJsonObject(spec)) return [required("spec")];
+    const known = blocksIn(old?.["spec"]);
     return [
       ...labelSelectorProblems(spec["podSelector"], "spec.podSelector"),
-      ...ruleProblems(spec, "ingress", "from"),
-      ...ruleProblems(spec, "egress", "to"),
+      ...ruleProblems(spec, "ingress", "from", known),
+      ...ruleProblems(spec, "egress", "to", known),
       ...typeProblems(spec["policyTypes"]),
     ];
   },
@@ -35,12 +37,17 @@ function typeProblems(types: unknown): FieldError[] {
   );
 }
 
-function ruleProblems(spec: JsonObject, rules: "ingress" | "egress", peers: "from" | "to"): FieldError[] {
+function ruleProblems(
+  spec: JsonObject,
+  rules: "ingress" | "egress",
+  peers: "from" | "to",
+  known: ReadonlySet<unknown>,
+): FieldError[] {
   return objectsAt(spec, rules).flatMap((rule, at) => {
     const path = `spec.${rules}[${at}]`;
     return [
       ...objectsAt(rule, "ports").flatMap((port, portAt) => onePortProblems(port, `${path}.ports[${portAt}]`)),
-      ...objectsAt(rule, peers).flatMap((peer, peerAt) => peerProblems(peer, `${path}.${peers}[${peerAt}]`)),
+      ...objectsAt(rule, peers).flatMap((peer, peerAt) => peerProblems(peer, `${path}.${peers}[${peerAt}]`, known)),
     ];
   });
 }
@@ -49,20 +56,33 @@ function onePortProblems(port: JsonObject, path: string): FieldError[] {
   return [
     ...oneOf(port, "protocol", path, ["SCTP", "TCP", "UDP"]),
     ...(port["port"] === undefined ? [] : portOrNameProblems(`${path}.port`, port["port"])),
+    ...endPortProblems(port, `${path}.endPort`),
   ];
 }
 
-function peerProblems(peer: JsonObject, path: string): FieldError[] {
+function endPortProblems({ port, endPort }: JsonObject, field: string): FieldError[] {
+  if (endPort === undefined) return [];
+  if (port === undefined) return [invalidValue(field, endPort, "may not be specified when `port` is not specified")];
+  if (typeof port !== "number") {
+    return [invalidValue(field, endPort, "may not be specified when `port` is non-numeric")];
+  }
+  return [
+    // The value named is `port`: so does kube-apiserver.
+    ...(Number(endPort) < port ? [invalidValue(field, port, "must be greater than or equal to `port`")] : []),
+    ...portProblems(field, endPort),
+  ];
+}
+
+function peerProblems(peer: JsonObject, path: string, known: ReadonlySet<unknown>): FieldError[] {
   const { ipBlock } = peer;
   const selectors = ["podSelector", "namespaceSelector"].filter((key) => peer[key] !== undefined);
   const selects = selectors.length > 0;
   const problems = selectors.flatMap((key) => labelSelectorProblems(peer[key], `${path}.${key}`));
   if (!isJsonObject(ipBlock)) return selects ? problems : [required(path, "must specify a peer")];
-  const cidr = stringAt(ipBlock, "cidr") ?? "";
   return [
     ...problems,
     ...(selects ? [{ ...forbiddenPeer, field: path }] : []),
-    ...(cidr === "" ? [required(`${path}.ipBlock.cidr`)] : cidrProblems(cidr, `${path}.ipBlock.cidr`)),
+    ...ipBlockProblems(ipBlock, `${path}.ipBlock`, known),
   ];
 }
 
@@ -70,10 +90,3 @@ const forbiddenPeer: Omit<FieldError, "field"> = {
   reason: "FieldValueForbidden",
   message: "Forbidden: may not specify both ipBlock and another peer",
 };
-
-function cidrProblems(cidr: string, field: string): FieldError[] {
-  const [address = "", bits = "", ...more] = cidr.split("/");
-  const most = address.includes(":") ? 128 : 32;
-  const fine = more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most && /^[\da-fA-F:.]+$/.test(address);
-  return fine ? [] : [invalidValue(field, cidr, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")];
-}

@@ -94,6 +94,13 @@ export class LogStore implements Store {
     return this.#objects.get(resource)?.list(prefix) ?? [];
   }
 
+  *staged(resource: string): Generator<ApiObject> {
+    const prefix = stagedKey(resource, "");
+    for (const [key, { stored }] of this.#staged) {
+      if (stored !== undefined && key.startsWith(prefix)) yield stored.object;
+    }
+  }
+
   listAt(resource: string, revision: number, prefix = ""): readonly Stored[] | undefined {
     const later = this.#history(resource).after(revision);
     if (later === undefined) return undefined;

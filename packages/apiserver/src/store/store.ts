@@ -49,6 +49,8 @@ export interface Store extends View {
   list(resource: string, prefix?: string): Iterable<Stored>;
   /** The same as of an earlier revision; `undefined` when the history no longer reaches back to it. */
   listAt(resource: string, revision: number, prefix?: string): readonly Stored[] | undefined;
+  /** Objects of a resource whose writes are decided but not yet saved. */
+  staged(resource: string): Iterable<ApiObject>;
   /**
    * Runs `decide` at once, with the next revision and a view that includes writes still on their way to the disk.
    * Settles when the write, and all the view showed, is durable. What `decide` throws rejects, and nothing changes.

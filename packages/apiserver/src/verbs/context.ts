@@ -39,3 +39,9 @@ export function admissionContext({ clock, nodeName, addresses, registry, store }
 export function* objectsOf(store: Store, resource: string): Generator<ApiObject> {
   for (const { object } of store.list(resource)) yield object;
 }
+
+/** The saved objects and those that are about to be saved: what must be unique is compared with all of them. */
+export function* decidedObjects(store: Store, resource: string): Generator<ApiObject> {
+  yield* objectsOf(store, resource);
+  yield* store.staged(resource);
+}

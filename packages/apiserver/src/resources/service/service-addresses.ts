@@ -1,7 +1,8 @@
+import { serviceRange } from "@agent-sandbox/api";
 import { type ApiObject, objectsAt, stringAt, valueAt } from "../../api-object.ts";
 
-/** Where the addresses of Services come from: `10.96.0.0/16`, less the first and the last address. */
-const network = "10.96.";
+/** The first half of every address in `serviceRange`. The first and the last address of the range are not given. */
+const network = serviceRange.replace(/0\.0\/16$/, "");
 const addresses = 2 ** 16;
 const ports = { first: 30_000, count: 2768 };
 /** What was given lately may not be saved yet: it is not given again. Far more than can be on its way at once. */
@@ -18,12 +19,22 @@ export class ServiceAddresses {
 
   /** An address that is free; `undefined` when there is none. */
   address(): string | undefined {
-    const taken = new Set([...this.#services()].map((service) => stringAt(service, "spec", "clusterIP")));
+    const taken = this.#clusterIPs();
     return this.#pick(
       addresses - 2,
       (at) => addressAt(at + 1),
       (address) => taken.has(address),
     );
+  }
+
+  /** Why a Service cannot have the IPv4 address that it names, in kube-apiserver's words. */
+  addressProblem(address: string): string | undefined {
+    if (!isServiceAddress(address)) return "the provided network does not match the current range";
+    return this.#clusterIPs().has(address) ? "provided IP is already allocated" : undefined;
+  }
+
+  #clusterIPs(): Set<string | undefined> {
+    return new Set([...this.#services()].map((service) => stringAt(service, "spec", "clusterIP")));
   }
 
   /** Why a Service cannot have the port that it names, if it cannot. */
@@ -72,3 +83,9 @@ export class ServiceAddresses {
 }
 
 const addressAt = (at: number): string => `${network}${at >> 8}.${at & 255}`;
+
+function isServiceAddress(address: string): boolean {
+  const parts = address.split(".").map(Number);
+  const at = (parts[2] ?? 0) * 256 + (parts[3] ?? 0);
+  return address.startsWith(network) && address === addressAt(at) && at > 0 && at < addresses - 1;
+}

@@ -5,6 +5,7 @@ import { invalidValue } from "../field-problems.ts";
 import { withoutFormerType } from "./changed-type.ts";
 import type { ServiceAddresses } from "./service-addresses.ts";
 import { validateService } from "./service-validation.ts";
+import { wantedAddressProblems } from "./wanted-address.ts";
 
 export const serviceStrategy: Strategy = {
   setDefaults: (service) => withSpec(service, setSpecDefaults),
@@ -72,6 +73,8 @@ function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "add
     if (spec["type"] === "ExternalName") return spec;
     const clusterIP = spec["clusterIP"] || (Array.isArray(spec["clusterIPs"]) ? spec["clusterIPs"][0] : "");
     const address = typeof clusterIP === "string" && clusterIP !== "" ? clusterIP : free(service, addresses);
+    const problems = wantedAddressProblems({ spec, address, before: addressBefore(old) }, addresses);
+    if (problems.length > 0) throw invalid("Service", subjectOf(service), problems);
     // Without an address and a selector, whoever fills in the endpoints says which families there are.
     const open = address === "None" && spec["selector"] === undefined;
     return {
@@ -84,6 +87,10 @@ function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "add
     };
   });
 }
+
+/** A Service without an address of its own does not keep one that somebody wrote into it. */
+const addressBefore = (old: ApiObject | undefined): string | undefined =>
+  stringAt(old, "spec", "type") === "ExternalName" ? undefined : stringAt(old, "spec", "clusterIP");
 
 function free(service: ApiObject, addresses: ServiceAddresses): string {
   const address = addresses.address();

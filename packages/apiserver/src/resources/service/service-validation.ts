@@ -67,8 +67,10 @@ function typeProblems(spec: JsonObject, headless: boolean): FieldError[] {
   if (type !== "ExternalName") return [];
   const why = "may not be set for ExternalName services";
   const name = (stringAt(spec, "externalName") ?? "").replace(/\.$/, "");
+  const addressed = spec["clusterIPs"] !== undefined || (stringAt(spec, "clusterIP") ?? "") !== "";
   return [
-    ...["clusterIPs", "ipFamilies", "ipFamilyPolicy"].flatMap((key) =>
+    ...(addressed ? [forbidden("spec.clusterIPs", why)] : []),
+    ...["ipFamilies", "ipFamilyPolicy"].flatMap((key) =>
       spec[key] === undefined ? [] : [forbidden(`spec.${key}`, why)],
     ),
     ...(name === ""
