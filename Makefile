@@ -31,9 +31,12 @@ build: setup ## Build dist/agent-sandbox, sandboxd and gVisor's runsc
 	@$(NODE) scripts/build.ts --all
 	@packages/node/gvisor/build.sh dist
 
-.PHONY: gvisor
+.PHONY: gvisor runc
 gvisor: setup ## Build gVisor's runsc of today (two minutes the first time); the box prefers it
 	@packages/node/gvisor/build.sh dist
+runc: setup ## Build a current runc (one minute the first time); the box prefers it to the machine's
+	@scripts/setup.sh cgo
+	@packages/node/runc/build.sh dist
 
 .PHONY: generate manifests
 generate: manifests ## Regenerate everything that is generated

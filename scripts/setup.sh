@@ -4,6 +4,7 @@
 #
 #   scripts/setup.sh run     what the box needs
 #   scripts/setup.sh test    that, and what the test suites need
+#   scripts/setup.sh cgo     what compiling runc needs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -60,6 +61,19 @@ install_venv() {
   DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends python3-venv >/dev/null
 }
 
+# runc is the only program here with C in it. Its headers have no command of their own.
+install_cgo() {
+  install_debian '
+gcc|gcc|compiles the part of runc that is written in C
+pkg-config|pkg-config|finds libseccomp for the build of runc
+'
+  [ -e /usr/include/stdlib.h ] && pkg-config --exists libseccomp && return 0
+  [ "$(id -u)" = 0 ] || fail "not root, so cannot install libseccomp-dev. Run: sudo apt-get install --no-install-recommends libc6-dev libseccomp-dev"
+  say "installing with apt-get: libc6-dev libseccomp-dev (headers for the build of runc)"
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends libc6-dev libseccomp-dev >/dev/null
+}
+
 install_npm() {
   command -v npm >/dev/null || fail "npm is missing: install Node.js 20 or newer with npm, then run again"
   local stamp=node_modules/.installed-from want
@@ -73,6 +87,7 @@ install_npm() {
 
 case "${1:-}" in
   run) install_debian "$run_tools"; install_npm ;;
-  test) install_debian "$run_tools$test_tools"; install_venv; install_npm ;;
-  *) fail "usage: scripts/setup.sh run|test" ;;
+  test) install_debian "$run_tools$test_tools"; install_venv; install_cgo; install_npm ;;
+  cgo) install_cgo ;;
+  *) fail "usage: scripts/setup.sh run|test|cgo" ;;
 esac

@@ -127,6 +127,7 @@ export const checks: readonly Suite[] = [
 export const builds: readonly Suite[] = [
   step("kubernetes build", "bash", "test/kube-apiserver/build.sh"),
   step("gVisor build", "bash", "packages/node/gvisor/build.sh", "dist"),
+  step("runc build", "bash", "packages/node/runc/build.sh", "dist"),
 ];
 
 // The longest first: it is what the whole run waits for.

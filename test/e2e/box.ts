@@ -21,7 +21,7 @@ export function buildCommandLine(): void {
 /** Why the box cannot run here, or undefined. */
 export function whyNoBox(): string | undefined {
   if (process.getuid?.() !== 0) return "needs root, to make network namespaces and containers";
-  const missing = ["runc", "conmon", "ip"].filter((tool) => spawnSync("which", [tool]).status !== 0);
+  const missing = ["conmon", "ip", "nft"].filter((tool) => spawnSync("which", [tool]).status !== 0);
   return missing.length > 0 ? `needs ${missing.join(", ")} on the PATH` : undefined;
 }
 

@@ -1,9 +1,8 @@
-import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { messageOf, NodeError } from "../errors.ts";
 import { findProgram } from "../system/find-program.ts";
+import { builtProgram, programName } from "./built-program.ts";
 import type { OciRuntime, RuntimeRegistration } from "./oci-runtime.ts";
 import { type Trial, type TrialPlace, tryRuntime } from "./probe.ts";
 import { type RuntimeProgram, runcRuntime } from "./runc.ts";
@@ -29,16 +28,11 @@ export interface RuntimeOptions extends TrialPlace {
   readonly tryFirst?: boolean | undefined;
 }
 
-/** A gVisor of our own: beside the bundled program, or where `make build` puts it for who runs the sources. */
-const ownRunsc = ["..", "../../../../dist"].map((folder) =>
-  fileURLToPath(new URL(`${folder}/runsc-linux-${process.arch === "arm64" ? "arm64" : "amd64"}`, import.meta.url)),
-);
-
-/** In the order in which they are preferred. */
+/** In the order in which they are preferred. What the project has built is preferred to the machine's program. */
 function builtIn(): readonly RuntimeRegistration[] {
   return [
-    { name: "gvisor", program: ownRunsc.find((path) => existsSync(path)) ?? "runsc" },
-    { name: "runc", program: "runc" },
+    { name: "gvisor", program: builtProgram("runsc") ?? "runsc" },
+    { name: "runc", program: builtProgram("runc") ?? "runc" },
   ];
 }
 
@@ -103,7 +97,7 @@ async function openRuntime(
 
 /** The ways in which a program may be used here; the last works wherever one of them does. */
 async function variantsOf({ kind }: RuntimeRegistration, program: RuntimeProgram): Promise<OciRuntime[]> {
-  const isRunsc = (kind ?? (basename(program.program).startsWith("runsc") ? "runsc" : "runc")) === "runsc";
+  const isRunsc = (kind ?? (programName(program.program).startsWith("runsc") ? "runsc" : "runc")) === "runsc";
   if (!isRunsc) return [runcRuntime(program)];
   return [runscRuntime(program), runscRuntime({ ...program, unshare: await findProgram("unshare") })];
 }

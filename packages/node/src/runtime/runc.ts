@@ -1,5 +1,6 @@
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { namesIn } from "../system/folders.ts";
+import { programName } from "./built-program.ts";
 import type { OciRuntime } from "./oci-runtime.ts";
 import { startingAtOnce } from "./run-detached.ts";
 import { alreadyRuns, callRuntime, isGone } from "./runtime-call.ts";
@@ -19,7 +20,7 @@ const detaching: readonly string[] = ["runc", "crun"];
 export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciRuntime {
   const globalArgs = [`--root=${root}`, ...args];
   const command = { program, args: globalArgs };
-  const startsAtOnce = detaching.includes(basename(program));
+  const startsAtOnce = detaching.includes(programName(program));
   return {
     name,
     kind: "runc",

@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { programName } from "./built-program.ts";
 import type { Runtimes } from "./open-runtimes.ts";
 
 /** Why code that nobody trusts would run on this machine's own kernel. */
@@ -15,7 +15,7 @@ export function sharedKernel(
   runtimes: Pick<Runtimes, "present" | "absent" | "flawed" | "default">,
 ): SharedKernel | undefined {
   const { present, absent, flawed, default: name } = runtimes;
-  if (!withoutOwnKernel.has(basename(present.get(name)?.program ?? ""))) return undefined;
+  if (!withoutOwnKernel.has(programName(present.get(name)?.program ?? ""))) return undefined;
   const said = `Pods that name no runtime share this machine's kernel (runtime "${name}"), which untrusted code should not`;
   const [missing, flaw] = [absent.get("gvisor"), flawed.get("gvisor")];
   if (missing !== undefined)

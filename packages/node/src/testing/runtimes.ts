@@ -1,3 +1,4 @@
+import { builtProgram } from "../runtime/built-program.ts";
 import { findProgram } from "../system/find-program.ts";
 import { whyNoPods } from "./needs.ts";
 
@@ -5,7 +6,7 @@ const reason = await whyNoPods();
 if (reason !== undefined) console.warn(`skipped: ${reason}`);
 export const cannotRun: boolean = reason !== undefined;
 
-const hasGvisor = await findProgram("runsc").then(
+const hasGvisor = await findProgram(builtProgram("runsc") ?? "runsc").then(
   () => true,
   () => false,
 );
