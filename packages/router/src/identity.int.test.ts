@@ -45,6 +45,30 @@ test("never answers for a tenant from an address that has gone to another, altho
   expect(counts.get("b=b")?.length).toBeGreaterThan(0);
 });
 
+test("sends nothing to a Pod of another namespace that names the Sandbox as its controller", async () => {
+  const received: string[] = [];
+  const record = (tenant: string) =>
+    cluster.serve(
+      ({ headers }, response) => {
+        received.push(tenant, String(headers["x-sandbox-token"]));
+        response.end(tenant);
+      },
+      { port: 8888 },
+    );
+  const [attacker, victim] = [await record("attacker"), await record("victim")];
+  const sandbox = await cluster.sandbox("named-by-others", { spec: { runtime: "Injected" } });
+  await cluster.runtimeToken(sandbox, "runtime-token");
+  const elsewhere = { ...sandbox, metadata: { ...sandbox.metadata, namespace: "attacker" } };
+  const router = await cluster.router({ holdMs: 100 });
+  const get = (): ReturnType<typeof ask> => ask(router, "/", toSandbox("named-by-others", 8888));
+  // The attacker's Pod is there first, and alone.
+  await cluster.pod(elsewhere, attacker.ip);
+  expect((await get()).headers["x-sandbox-reason"]).toBe("SandboxStarting");
+  await cluster.pod(sandbox, victim.ip);
+  await expect.poll(async () => (await get()).text).toBe("victim");
+  expect(new Set(received)).toEqual(new Set(["victim", "runtime-token"]));
+});
+
 test("ends the connections of a pod with the pod", async () => {
   const served = await cluster.serve(() => undefined);
   const sandbox = await cluster.sandbox("short-lived");

@@ -39,9 +39,16 @@ export function trimPod(pod: Pod): Pod {
 
 const sandboxUid = ({ metadata }: Sandbox): readonly string[] => (metadata.uid === undefined ? [] : [metadata.uid]);
 
-const ownerUid = (pod: Pod): readonly string[] => {
+/**
+ * Pods are found by the namespace and UID of their Sandbox. The owner reference is text that everybody who may create Pods
+ * can write: a Pod in another namespace that names a Sandbox's UID is not that Sandbox's Pod.
+ */
+const ownerIn = (namespace: string | undefined, uid: string): string => `${namespace}/${uid}`;
+
+const ownerOf = (pod: Pod): readonly string[] => {
   const owner = controllerOf(pod);
-  return owner !== undefined && refersToKind(owner, { group: coreGroup, kind: "Sandbox" }) ? [owner.uid] : [];
+  const isOwned = owner !== undefined && refersToKind(owner, { group: coreGroup, kind: "Sandbox" });
+  return isOwned ? [ownerIn(pod.metadata?.namespace, owner.uid)] : [];
 };
 
 /** A live read may tell before the watch does; ten thousand pods that go within one lag of the watch are not expected. */
@@ -67,7 +74,7 @@ export class Directory implements ClusterView, Disposable {
     const podScope = { ...scope, labelSelector: sandboxNameHashLabel };
     this.#pods = informers.get(pods, isShared ? podScope : { ...podScope, trim: trimPod });
     this.#byUid = this.#sandboxes.index("router-uid", sandboxUid);
-    this.#byOwner = this.#pods.index("router-owner", ownerUid);
+    this.#byOwner = this.#pods.index("router-owner", ownerOf);
     for (const informer of [this.#sandboxes, this.#claims, this.#pods]) {
       if (informer !== undefined) this.#subscriptions.use(informer.subscribe(() => void (this.#version += 1)));
     }
@@ -107,8 +114,8 @@ export class Directory implements ClusterView, Disposable {
     return this.#claims?.get(keyOf({ namespace, name }));
   }
 
-  podsOf(uid: string): readonly Pod[] {
-    const owned = this.#byOwner.get(uid);
+  podsOf({ metadata: { namespace, uid = "" } }: Sandbox): readonly Pod[] {
+    const owned = this.#byOwner.get(ownerIn(namespace, uid));
     return this.#gone.size === 0 ? owned : owned.filter(({ metadata }) => !this.#gone.has(metadata?.uid ?? ""));
   }
 

@@ -53,7 +53,7 @@ function view(sandboxes: Sandbox[], pods: Pod[] = [], claims: SandboxClaim[] = [
       sandboxes.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
     sandboxByUid: (uid) => sandboxes.find(({ metadata }) => metadata.uid === uid),
     claim: (_, name) => claims.find(({ metadata }) => metadata.name === name),
-    podsOf: (uid) => (uid === "s1" ? pods : []),
+    podsOf: ({ metadata: { uid } }) => (uid === "s1" ? pods : []),
   };
 }
 
@@ -98,6 +98,11 @@ describe("the state of a sandbox", () => {
       "an old pod beside a new one",
       view([sandbox()], [pod({}, { deletionTimestamp: "2026-01-01T00:00:00Z" }), pod({}, { uid: "p2" })]),
       "ready p2 10.0.0.1:80",
+    ],
+    [
+      "a pod whose status names the machine, a link or a name",
+      view([sandbox()], [pod({ podIP: "169.254.169.254", podIPs: [{ ip: "0.0.0.0" }, { ip: "localhost" }] })]),
+      "starting",
     ],
     ["a pod that failed", view([sandbox()], [pod({ phase: "Failed", conditions: [] })]), "SandboxFinished"],
     [

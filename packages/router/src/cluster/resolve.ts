@@ -11,7 +11,7 @@ import {
   type SandboxClaim,
   warmPoolSandboxLabel,
 } from "@agent-sandbox/api";
-import { normaliseIp } from "../route/pod-ip.ts";
+import { mayBePodIp, normaliseIp } from "../route/pod-ip.ts";
 import type { Route } from "../route/route.ts";
 import type { RouterReason } from "../router-error.ts";
 import { podTrouble, sandboxTrouble, type Trouble } from "./pod-trouble.ts";
@@ -22,8 +22,8 @@ export interface ClusterView {
   sandbox(namespace: string, name: string): Sandbox | undefined;
   sandboxByUid(uid: string): Sandbox | undefined;
   claim(namespace: string, name: string): SandboxClaim | undefined;
-  /** The pods this Sandbox controls, without those known to be gone. */
-  podsOf(sandboxUid: string): readonly Pod[];
+  /** The Pods of the Sandbox's own namespace that it controls, without those known to be gone. */
+  podsOf(sandbox: Sandbox): readonly Pod[];
 }
 
 /** How an asleep sandbox is brought back: by newer activity, or by writing its operating mode as well. */
@@ -97,7 +97,7 @@ function resolveSandbox(sandbox: Sandbox, route: Route, view: ClusterView): Reso
     const mayWake = blueprintChoices(spec).resumePolicy === "OnTraffic";
     return mayWake ? { state: "asleep", sandbox, by: "activity" } : suspended(sandbox, route);
   }
-  const pods = view.podsOf(metadata.uid ?? "");
+  const pods = view.podsOf(sandbox);
   const ready = pods.find((pod) => isAlive(pod) && isConditionTrue(pod.status?.conditions, "Ready"));
   const target = ready && targetOf(sandbox, ready, route);
   if (target !== undefined) return { state: "ready", sandbox, target };
@@ -127,7 +127,7 @@ function isIdle({ metadata, status }: Sandbox): boolean {
 
 function targetOf(sandbox: Sandbox, pod: Pod, route: Route): Target | undefined {
   const { uid, name, namespace = route.namespace } = pod.metadata ?? {};
-  const addresses = addressesOf(pod);
+  const addresses = addressesOf(pod).filter(mayBePodIp);
   const ip = addresses.find((address) => normaliseIp(address) === route.podIp) ?? addresses[0];
   if (uid === undefined || name === undefined || ip === undefined) return undefined;
   return { sandbox, podUid: uid, podName: name, namespace, ip, port: route.port };

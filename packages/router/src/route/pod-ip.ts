@@ -28,6 +28,11 @@ export function normaliseIp(text: string): string | undefined {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
+/** Whether a Pod can have this address: whatever its status says, the router connects to no other. */
+export function mayBePodIp(text: string): boolean {
+  return parsePodIp(text, { allowLoopback: true }) !== undefined;
+}
+
 /** The address a caller gave for a pod, normalised; undefined when it is none a pod may have. */
 export function parsePodIp(text: string, { allowLoopback }: { readonly allowLoopback: boolean }): string | undefined {
   const address = normaliseIp(text);
