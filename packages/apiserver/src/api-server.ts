@@ -17,6 +17,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { EventExpiry } from "./gc/event-expiry.ts";
 import { GarbageCollector } from "./gc/garbage-collector.ts";
 import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
+import { Ownership } from "./gc/ownership.ts";
 import { type Caller, HttpsServer } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
 import { type Logger, silentLogger } from "./logger.ts";
@@ -162,7 +163,7 @@ class EmbeddedApiServer implements ApiServer {
     this.#adminToken = adminToken(dataDir);
     const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, options: parts.access });
     const closing = this.#closing.signal;
-    const set = { nodeName, podStreams, bookmarkMs };
+    const set = { nodeName, podStreams, bookmarkMs, ownership: new Ownership() };
     const metrics = new RequestMetrics(registry);
     this.#context = { ...set, store, clock, logger, registry, addresses, access, audit, metrics, closing };
     this.#streams = new StreamEndpoint(parts);

@@ -8,6 +8,7 @@ import { type Attributes, attributesOf } from "./attributes.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 import { refuseEscalation } from "./escalation.ts";
 import { forbiddenRequest } from "./forbidden.ts";
+import { type OwnerCheck, refuseOwners } from "./owner-guard.ts";
 import type { RbacIndex } from "./rbac-index.ts";
 
 /** Everything that says who somebody is and what they may do. */
@@ -60,13 +61,17 @@ function requireAllowed(
   if (!decision.allowed) throw forbiddenRequest(identity, attributes, decision.reason);
 }
 
+/** Where the owners that an object names are looked up. */
+export type OwnersView = Pick<OwnerCheck, "registry" | "store" | "ownership">;
+
 /**
- * The check of what a request is about to write: it gives nobody more than its writer has, and a change that would
- * create needs the right to create.
+ * The check of what a request is about to write: it gives nobody more than its writer has, claims no owner that the writer
+ * may not speak for, and a change that would create needs the right to create.
  */
 export function writeGuard(
   access: AccessControl,
   { identity, method, url }: AccessRequest,
+  owners: OwnersView,
 ): (object: ApiObject, old: ApiObject | undefined) => void {
   return (object, old) => {
     if (isSuperuser(identity)) return;
@@ -77,5 +82,7 @@ export function writeGuard(
     }
     const { authorizer, index } = access;
     refuseEscalation({ authorizer, index, identity, attributes }, object, old);
+    const { registry, store, ownership } = owners;
+    refuseOwners({ registry, store, ownership, authorizer, identity, attributes }, object, old);
   };
 }

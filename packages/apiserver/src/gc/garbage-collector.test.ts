@@ -168,3 +168,28 @@ describe("namespace deletion", () => {
     ]);
   });
 });
+
+describe("references from another namespace", () => {
+  const elsewhere = "/api/v1/namespaces/elsewhere/configmaps";
+  const held = { finalizers: ["example.com/held"] };
+
+  test("do not hold up a deletion that waits for dependents", async () => {
+    await using api = await TestApi.start();
+    await api.create("/api/v1/namespaces", { metadata: { name: "elsewhere" } });
+    const owner = await api.create(configMaps, configMap("owner"));
+    await api.create(elsewhere, configMap("forged", { ...ownedBy(owner), ...held }));
+    await api.send("DELETE", `${configMaps}/owner?propagationPolicy=Foreground`);
+    await api.gone(configMaps, "owner");
+    expect((await api.get(`${elsewhere}/forged`)).metadata).toHaveProperty("deletionTimestamp");
+  });
+
+  test("are not touched when the owner leaves its dependents behind", async () => {
+    await using api = await TestApi.start();
+    await api.create("/api/v1/namespaces", { metadata: { name: "elsewhere" } });
+    const owner = await api.create(configMaps, configMap("owner"));
+    await api.create(elsewhere, configMap("forged", { ...ownedBy(owner), ...held }));
+    await api.send("DELETE", `${configMaps}/owner?propagationPolicy=Orphan`);
+    await api.gone(configMaps, "owner");
+    expect((await api.get(`${elsewhere}/forged`)).metadata).toHaveProperty("ownerReferences");
+  });
+});

@@ -10,7 +10,7 @@ import { foregroundFinalizer, orphanFinalizer, remove } from "../verbs/delete.ts
 import type { DeleteOptions } from "../verbs/delete-options.ts";
 import { modify } from "../verbs/modify.ts";
 import { ownWrite } from "../verbs/write-options.ts";
-import { idText, type ObjectId, Ownership, ownersOf, parseId } from "./ownership.ts";
+import { idText, type ObjectId, type Ownership, ownersOf, parseId } from "./ownership.ts";
 import { WorkSet } from "./work-set.ts";
 
 /** Objects read between two looks at what else there is to do: about two milliseconds. */
@@ -22,7 +22,7 @@ const surveyedAtOnce = 100;
  */
 export class GarbageCollector {
   readonly #context: ApiContext;
-  readonly #ownership = new Ownership();
+  readonly #ownership: Ownership;
   readonly #work: WorkSet;
   readonly #logger: Logger;
   #unsubscribe: () => void = () => undefined;
@@ -31,6 +31,7 @@ export class GarbageCollector {
 
   constructor(context: ApiContext, logger: Logger) {
     this.#context = context;
+    this.#ownership = context.ownership;
     this.#logger = logger;
     this.#work = new WorkSet((item) => this.#look(parseId(item)), logger);
   }
@@ -65,22 +66,24 @@ export class GarbageCollector {
       }
       await setImmediate();
     }
+    if (!this.#stopped) this.#ownership.complete();
   }
 
   #notice(changes: readonly ResourceChange[]): void {
-    const gone: ApiObject[] = [];
+    const gone: { readonly object: ApiObject; readonly key: string }[] = [];
     for (const { resource, change } of changes) {
       const { stored, previous, key } = change;
       if (stored === undefined) {
         const { object } = previous ?? {};
         this.#ownership.remove(object?.metadata.uid ?? "");
-        if (object !== undefined) gone.push(object);
+        if (object !== undefined) gone.push({ object, key });
       } else if (this.#ownership.add(resource, stored.object) && isInteresting(stored.object)) {
         this.#work.add(idText({ resource, key }));
       }
     }
-    for (const object of gone) {
-      for (const dependent of this.#ownership.dependents(object.metadata.uid ?? "")) this.#work.add(idText(dependent));
+    for (const { object, key } of gone) {
+      const { uid = "" } = object.metadata;
+      for (const dependent of this.#ownership.dependents(uid, key)) this.#work.add(idText(dependent));
       this.#lookAtOwners(object);
     }
   }
@@ -135,7 +138,7 @@ export class GarbageCollector {
   /** Does for a deleted owner what its finalizers ask for. */
   async #finish(id: ObjectId, object: ApiObject): Promise<void> {
     const { finalizers = [], uid = "" } = object.metadata;
-    const dependents = this.#ownership.dependents(uid);
+    const dependents = this.#ownership.dependents(uid, id.key);
     if (finalizers.includes(orphanFinalizer)) {
       await Promise.all(dependents.map((dependent) => this.#disown(dependent, uid)));
       return this.#rewrite(id, object, { finalizers: finalizers.filter((each) => each !== orphanFinalizer) });

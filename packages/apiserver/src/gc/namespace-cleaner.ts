@@ -10,6 +10,8 @@ import { isGone } from "../verbs/delete-rules.ts";
 import { WorkSet } from "./work-set.ts";
 
 const namespaces = "namespaces";
+/** Deletions under way at once: a large namespace must not fill the queue of writes that everybody shares. */
+const concurrency = 256;
 
 /** Empties namespaces that are being deleted, and lets them go when nothing is left in them. */
 export class NamespaceCleaner {
@@ -50,7 +52,10 @@ export class NamespaceCleaner {
     const contents = registry.definitions.flatMap((definition) => this.#contents(definition, name));
     if (contents.length === 0) return this.#release(name);
     const doomed = contents.filter(({ object }) => object.metadata.deletionTimestamp === undefined);
-    await Promise.all(doomed.map(({ definition, object }) => this.#remove(definition, object)));
+    for (let at = 0; at < doomed.length; at += concurrency) {
+      const batch = doomed.slice(at, at + concurrency);
+      await Promise.all(batch.map(({ definition, object }) => this.#remove(definition, object)));
+    }
   }
 
   #contents(

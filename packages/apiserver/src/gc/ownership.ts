@@ -23,6 +23,16 @@ interface Known extends ObjectId {
 export class Ownership {
   readonly #objects = new Map<string, Known>();
   readonly #dependents = new Map<string, Set<string>>();
+  #isComplete = false;
+
+  /** Whether everything that is stored was added. Before that, a UID that is not found may still exist. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  complete(): void {
+    this.#isComplete = true;
+  }
 
   /** Whether it is news. Most changes of an object leave alone whom it belongs to and whether it is to go. */
   add(resource: string, object: ApiObject): boolean {
@@ -49,8 +59,14 @@ export class Ownership {
     return this.#objects.get(uid);
   }
 
-  dependents(uid: string): ObjectId[] {
-    return [...(this.#dependents.get(uid) ?? [])].map(parseId);
+  /**
+   * Objects that name this UID as an owner and that the owner can have: those of its own namespace, or all when it is
+   * cluster-scoped. A reference from another namespace is a mistake or forged, and counts for nothing.
+   */
+  dependents(uid: string, ownerKey: string): ObjectId[] {
+    const slash = ownerKey.indexOf("/");
+    const prefix = slash < 0 ? "" : ownerKey.slice(0, slash + 1);
+    return [...(this.#dependents.get(uid) ?? [])].map(parseId).filter(({ key }) => key.startsWith(prefix));
   }
 
   #remove(uid: string, known: Known): void {

@@ -252,5 +252,9 @@ function read(context: ApiContext, target: ObjectTarget): ApiObject {
 
 function writeOptions({ context, request, query }: ReplyContext): WriteOptions {
   const { duplicateFields } = request;
-  return { ...parseWriteOptions(query, request), refuse: writeGuard(context.access, request), duplicateFields };
+  return {
+    ...parseWriteOptions(query, request),
+    refuse: writeGuard(context.access, request, context),
+    duplicateFields,
+  };
 }

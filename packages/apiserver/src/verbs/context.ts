@@ -3,6 +3,7 @@ import type { ApiObject } from "../api-object.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { AccessControl } from "../authorization/access-control.ts";
 import type { Clock } from "../clock.ts";
+import type { Ownership } from "../gc/ownership.ts";
 import type { Logger } from "../logger.ts";
 import type { RequestMetrics } from "../metrics/request-metrics.ts";
 import type { AdmissionContext } from "../resources/definition.ts";
@@ -16,6 +17,8 @@ export interface ApiContext {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly addresses: ServiceAddresses;
+  /** Which objects there are by UID, kept by the garbage collector. */
+  readonly ownership: Ownership;
   readonly access: AccessControl;
   /** Hears of every request, when it is switched on. */
   readonly audit: AuditLog | undefined;
