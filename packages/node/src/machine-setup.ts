@@ -2,8 +2,8 @@ import { mkdir, readFile, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { NodeError } from "./errors.ts";
-import { openHostImage } from "./image/host-image.ts";
-import { hostImageName, type Image, sandboxdImageName } from "./image/image-store.ts";
+import { hostImage } from "./image/host-image.ts";
+import { hostImageName, sandboxdImageName } from "./image/image-store.ts";
 import { type ImageOptions, type Images, openImages } from "./image/open-images.ts";
 import { sandboxdImage } from "./image/sandboxd-image.ts";
 import { type Layout, layoutOf, podPaths } from "./layout.ts";
@@ -61,7 +61,7 @@ export async function openNodeImages(
     ...options.images,
     layout,
     builtIn: {
-      [hostImageName]: once(() => openHostImage(layout)),
+      [hostImageName]: hostImage(layout, options.now ?? Date.now),
       [sandboxdImageName]: sandboxdImage(layout, options.sandboxd ?? settings.sandboxd ?? builtSandboxd),
     },
     ...(options.now && { now: options.now }),
@@ -130,16 +130,4 @@ async function makeFolders(layout: Layout): Promise<void> {
   for (const folder of [layout.dataDir, layout.podsDir, layout.exitsDir, layout.imagesDir, layout.runDir]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   }
-}
-
-/** Done when first asked for; done anew after a failure. */
-function once(open: () => Promise<Image>): () => Promise<Image> {
-  let opened: Promise<Image> | undefined;
-  return () => {
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
-    return opened;
-  };
 }

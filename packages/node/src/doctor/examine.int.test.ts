@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { settingsPath } from "../settings.ts";
 import { mountsUnder } from "../system/mounts.ts";
 import { examineMachine, type Finding } from "./examine.ts";
+import { whyNoMapping } from "./examine-owners.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -27,6 +28,7 @@ test("a machine that runs these tests has all that is needed, and nothing is lef
   expect(chosen).toHaveLength(1);
   expect(stateOf(findings, "isolation")).toBe(chosen[0]?.name === "runtime runc" ? "lacking" : "ok");
   expect(stateOf(findings, "sizes of claims")).toMatch(/ok|lacking/);
+  expect(stateOf(findings, "private files")).toMatch(/ok|lacking/);
   expect(existsSync(dataDir)).toBe(false);
   expect(await mountsUnder(folder)).toEqual([]);
 });
@@ -64,4 +66,9 @@ test("a folder that cannot be made is told as what is missing", async () => {
     detail: expect.stringContaining('Cannot make folder "/proc/none'),
     remedy: expect.stringContaining("--data-dir"),
   });
+});
+
+test("a filesystem that cannot translate owners is named", async () => {
+  expect(await whyNoMapping("/proc", folder)).toContain('Cannot map the owners of "/proc"');
+  expect(await mountsUnder(folder)).toEqual([]);
 });

@@ -12,6 +12,7 @@ import { makeFolder } from "../system/make-folder.ts";
 import { mountOverlay, mountsUnder, unmount } from "../system/mounts.ts";
 import { limitFolder } from "../system/project-quota.ts";
 import { tryCommand } from "../system/run-command.ts";
+import { whyNoMapping } from "./examine-owners.ts";
 
 /** One thing the box needs, or can use, and how it stands on this machine. */
 export interface Finding {
@@ -147,6 +148,7 @@ async function examineFolder(folder: string, parent: string): Promise<Promise<Fi
   return [
     finding("overlayfs", await examineOverlay(folder, parent)),
     finding("sizes of claims", await examineSizes(folder)),
+    finding("private files", await examinePrivacy(folder)),
   ];
 }
 
@@ -174,6 +176,15 @@ async function examineOverlay(folder: string, parent: string): Promise<Verdict> 
   } catch (error) {
     return missing(messageOf(error), "choose a --data-dir on a filesystem such as ext4 or xfs");
   }
+}
+
+async function examinePrivacy(folder: string): Promise<Verdict> {
+  const problem = await whyNoMapping("/usr", folder);
+  if (problem === undefined) return ok("of the machine's /usr cannot be read in sandboxes of the image host");
+  return lacking(
+    `of the machine's /usr are searched for and hidden when a Pod starts; later ones can be read: ${problem}`,
+    "use a kernel of 5.12 or later, with /usr on a filesystem such as ext4, xfs or btrfs",
+  );
 }
 
 const quotaRemedy =

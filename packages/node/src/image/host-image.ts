@@ -26,29 +26,59 @@ const environment: ReadonlyMap<string, string> = new Map([
  */
 const administration: readonly string[] = ["/usr/etc", "/usr/local/etc"];
 
+/** How long a search for private files holds where the kernel does not keep them private. */
+const searchHoldsMs = 10_000;
+
 /**
- * The built-in image: the machine's own programs, read-only, under a root folder of ours. They are taken for public but
- * for the administrator's configuration and for whatever other users of the machine may not read: root inside a
- * sandbox has root's id, so the permission alone would not stop it. Earlier forms of the image that no Pod uses go.
+ * The built-in image: the machine's own programs, read-only, under a root folder of ours. A sandbox sees what any user
+ * of the machine without rights may see, except the administrator's configuration. Where the kernel cannot enforce
+ * that for root, which a sandbox under runc may have, private files are searched for and hidden, again for later Pods.
  */
-export async function openHostImage(layout: Layout): Promise<Image> {
-  const [layer, mounts] = await Promise.all([
+export function hostImage(layout: Layout, now: () => number): () => Promise<Image> {
+  let opened: { readonly result: Promise<Opened>; readonly at: number } | undefined;
+  return async () => {
+    const known = opened;
+    const before = await known?.result.catch(() => undefined);
+    if (known !== undefined && before !== undefined) {
+      if (!before.isSearched || now() - known.at < searchHoldsMs) return before.image;
+    }
+    if (opened === known) opened = { result: openHostImage(layout), at: now() };
+    return (await (opened as NonNullable<typeof opened>).result).image;
+  };
+}
+
+interface Opened {
+  readonly image: Image;
+  /** Private files were searched for; those that come later can be read until the next search. */
+  readonly isSearched: boolean;
+}
+
+/** Earlier forms of the image that no Pod uses are removed. */
+async function openHostImage(layout: Layout): Promise<Opened> {
+  const [layer, views] = await Promise.all([
     planSkeleton().then((entries) => writeSkeleton(layout.imagesDir, entries)),
-    programFolders().then((folders) => Promise.all(folders.map((folder) => mountFolder(layout, folder)))),
+    programFolders().then((folders) => Promise.all(folders.map((folder) => showFolder(layout, folder)))),
   ]);
   await removeOthers(layout.imagesDir, new Set([...(await imagesInUse(layout)), basename(layer)]));
-  return {
+  const mounts = views.map(({ mount }) => mount);
+  const image: Image = {
     id: basename(layer),
     layers: [layer],
     config: { command: defaultCommand, environment, workingDir: "/", mounts },
   };
+  return { image, isSearched: views.some(({ isSearched }) => isSearched) };
 }
 
-async function mountFolder(layout: Layout, path: string): Promise<OciMount> {
-  // Of the box's own files not all are there yet that nobody may read.
-  const hidden = [...administration, dirname(layout.dataDir), ...(await findPrivate(path))];
-  const source = await mountHostView(layout, { path, hidden: hidden.filter((one) => one.startsWith(`${path}/`)) });
-  return { destination: path, type: "bind", source, options: ["rbind", "rro", "nosuid", "nodev"] };
+async function showFolder(layout: Layout, path: string): Promise<{ mount: OciMount; isSearched: boolean }> {
+  const hidden = [...administration, dirname(layout.dataDir)].filter((one) => one.startsWith(`${path}/`));
+  const view = await mountHostView(layout, { path, hidden, withoutOwners: true }).catch(() => undefined);
+  const source = view ?? (await mountSearched(layout, path, hidden));
+  const options = ["rbind", "rro", "nosuid", "nodev"];
+  return { mount: { destination: path, type: "bind", source, options }, isSearched: view === undefined };
+}
+
+async function mountSearched(layout: Layout, path: string, hidden: readonly string[]): Promise<string> {
+  return mountHostView(layout, { path, hidden: [...hidden, ...(await findPrivate(path))], withoutOwners: false });
 }
 
 async function removeOthers(imagesDir: string, inUse: ReadonlySet<string>): Promise<void> {
@@ -63,8 +93,11 @@ async function programFolders(): Promise<string[]> {
   return folders.filter((_, index) => found[index]?.isDirectory());
 }
 
-async function findPrivate(folder: string): Promise<string[]> {
-  const conditions = ["(", "-type", "f", "-o", "-type", "d", ")", "!", "-perm", "-o+r", "-print0", "-prune"];
+/** Files that others may not read, and folders that others may not list or enter. */
+export async function findPrivate(folder: string): Promise<string[]> {
+  const files = ["-type", "f", "!", "-perm", "-o+r"];
+  const folders = ["-type", "d", "!", "-perm", "-o+rx"];
+  const conditions = ["(", ...files, "-o", ...folders, ")", "-print0", "-prune"];
   const found = await runCommand("find", [folder, "-xdev", ...conditions], { timeoutMs: 120_000 });
   return found.split("\0").filter(Boolean);
 }

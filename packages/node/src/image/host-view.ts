@@ -3,13 +3,20 @@ import { chmod, chown, lstat, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Layout } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
+import { mountMapped } from "../system/mount-tree.ts";
 import { mountReadOnlyLayers, mountsUnder, unmount } from "../system/mounts.ts";
+import { noOwners, openUserNamespace } from "../system/user-namespace.ts";
 import { hide, hideContent } from "./overlay-marks.ts";
 
-/** A folder of the machine, and what of it nobody in a sandbox may see: paths below it. */
+/** A folder of the machine, and what of it nobody in a sandbox may see: paths below it, which need not exist yet. */
 export interface HostFolder {
   readonly path: string;
   readonly hidden: readonly string[];
+  /**
+   * Shows all files as nobody's, so that only the permissions of others count, for root too: what is private, or is made
+   * private later, cannot be read. Throws where the kernel or the filesystem cannot do it.
+   */
+  readonly withoutOwners: boolean;
 }
 
 /**
@@ -27,25 +34,51 @@ export async function mountHostView(layout: Layout, folder: HostFolder): Promise
   await mkdir(target, { recursive: true, mode: 0o700 });
   await copyAttributes(folder.path, marks);
   for (const hidden of folder.hidden) await cover(folder.path, marks, hidden);
-  await mountReadOnlyLayers(target, [marks, folder.path]);
+  if (folder.withoutOwners) await mountWithoutOwners(target, marks, { path: folder.path, at: join(own, "folder") });
+  else await mountReadOnlyLayers(target, [marks, folder.path]);
   await removeOthers(layout, name, own);
   return target;
+}
+
+/** The overlay keeps the translated mount; its place in the tree is only needed to name it. */
+async function mountWithoutOwners(
+  target: string,
+  marks: string,
+  { path, at }: { readonly path: string; readonly at: string },
+): Promise<void> {
+  await mkdir(at, { mode: 0o700 });
+  await using namespace = await openUserNamespace({ ids: noOwners });
+  mountMapped({ source: path, target: at, userNamespace: namespace.fd });
+  try {
+    await mountReadOnlyLayers(target, [marks, at]);
+  } finally {
+    await unmount([at]);
+  }
 }
 
 function viewsFolder(layout: Layout): string {
   return join(layout.runDir, "host");
 }
 
-/** A file is gone, a folder is empty. */
+/** A file is gone, a folder is empty, and what does not exist stays away when it is made later. */
 async function cover(root: string, marks: string, hidden: string): Promise<void> {
-  const found = await lstat(hidden).catch(() => undefined);
-  if (found === undefined || !hidden.startsWith(`${root}/`)) return;
-  const path = join(marks, hidden.slice(root.length));
-  await makeParents(root, marks, dirname(hidden));
-  if (found.isDirectory()) {
+  if (!hidden.startsWith(`${root}/`)) return;
+  const first = await firstMissing(root, hidden);
+  const found = first === undefined ? await lstat(hidden) : undefined;
+  const path = join(marks, (first ?? hidden).slice(root.length));
+  await makeParents(root, marks, dirname(first ?? hidden));
+  if (found?.isDirectory()) {
     await copyAttributes(hidden, path);
     hideContent(path);
   } else if ((await lstat(path).catch(() => undefined)) === undefined) hide(path);
+}
+
+/** The uppermost folder on the way to a path, or the path itself, that does not exist. */
+async function firstMissing(root: string, path: string): Promise<string | undefined> {
+  if (path === root) return undefined;
+  const above = await firstMissing(root, dirname(path));
+  if (above !== undefined) return above;
+  return (await lstat(path).catch(() => undefined)) === undefined ? path : undefined;
 }
 
 /** The folders on the way show through, with the attributes of the upper one. */

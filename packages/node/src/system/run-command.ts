@@ -17,6 +17,7 @@ const packageByProgram: Readonly<Record<string, string>> = {
   rm: "coreutils",
   skopeo: "skopeo",
   prlimit: "util-linux",
+  setpriv: "util-linux",
   unshare: "util-linux",
   nsenter: "util-linux",
 };
