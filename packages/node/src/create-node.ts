@@ -23,7 +23,7 @@ import type { StreamOptions } from "./streams/find-container.ts";
 import { Logs } from "./streams/logs.ts";
 import { PortForward } from "./streams/port-forward.ts";
 import { sweep } from "./sweep.ts";
-import { removeCgroup } from "./system/cgroups.ts";
+import { killCgroup, removeCgroup } from "./system/cgroups.ts";
 import { lockInstance } from "./system/instance-lock.ts";
 import { mountsUnder, unmount } from "./system/mounts.ts";
 
@@ -98,7 +98,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   return {
     podStreams,
     ready,
-    warnings: sharedKernel === undefined ? [] : [sharedKernel.message],
+    warnings: [...(sharedKernel === undefined ? [] : [sharedKernel.message]), ...machine.budgetProblems],
     stop,
     teardown: async () => {
       await stop();
@@ -139,6 +139,7 @@ export async function removeNode(options: MachineOptions): Promise<void> {
 
 async function removeShared({ layout, network, cgroups }: Machine): Promise<void> {
   await network.remove();
+  await killCgroup(cgroups, layout.helperCgroup);
   await removeCgroup(cgroups, layout.cgroupParent);
   // gVisor keeps an empty network namespace there.
   await unmount(await mountsUnder(layout.runDir));

@@ -18,11 +18,16 @@ export interface Layout {
   /** What must not outlive a reboot: the state of the runtimes. */
   readonly runDir: string;
   readonly cgroupParent: string;
+  /** For processes outside the sandboxes that work for them: monitors, runtimes, pulls. */
+  readonly helperCgroup: string;
   readonly bridge: string;
   readonly netnsPrefix: string;
   readonly vethPrefix: string;
   readonly firewallTable: string;
 }
+
+/** No Pod's UID. */
+export const helperGroup = "_helpers";
 
 export function layoutOf(dataDir: string): Layout {
   const data = join(resolve(dataDir), "node");
@@ -36,6 +41,7 @@ export function layoutOf(dataDir: string): Layout {
     networkFile: join(data, "network.json"),
     runDir: `/run/agent-sandbox-${id}`,
     cgroupParent: `/agent-sandbox-${id}`,
+    helperCgroup: `/agent-sandbox-${id}/${helperGroup}`,
     bridge: `asb${id}`,
     netnsPrefix: `asb-${id}-`,
     // An interface name has at most 15 characters; four are left for the address.

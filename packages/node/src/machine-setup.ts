@@ -1,6 +1,7 @@
 import { mkdir, readFile, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
+import { type Budget, defaultBudget, readMachineSize } from "./budget.ts";
 import { NodeError } from "./errors.ts";
 import { hostImage } from "./image/host-image.ts";
 import { hostImageName, sandboxdImageName } from "./image/image-store.ts";
@@ -19,8 +20,10 @@ import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { openRuntimes } from "./runtime/open-runtimes.ts";
 import { sharedKernel } from "./runtime/shared-kernel.ts";
 import { readSettings } from "./settings.ts";
-import { detectCgroups } from "./system/cgroups.ts";
+import { type Cgroups, detectCgroups } from "./system/cgroups.ts";
+import { makeCountingCgroup } from "./system/enter-cgroup.ts";
 import { findProgram } from "./system/find-program.ts";
+import { limitCgroup } from "./system/limit-cgroup.ts";
 
 export interface MachineOptions {
   /** Everything the node keeps lies in its `node` folder. */
@@ -36,6 +39,8 @@ export interface MachineOptions {
   /** The program that the built-in image "sandboxd" holds. Default: where `make build` puts it. */
   readonly sandboxd?: string;
   readonly defaults?: Partial<ResourceDefaults>;
+  /** What all sandboxes may use together. */
+  readonly budget?: Partial<Budget>;
   readonly allow?: Partial<Allowances>;
   /** How many Pods the Node object says it has room for. Default 250. */
   readonly podCapacity?: number;
@@ -89,6 +94,7 @@ export async function openMachine(
     // A missing program is told now, and not by the first Pod that needs it.
     Promise.all(["conmon", "ip", "nsenter", "nft", "mount", "umount", "find"].map((name) => findProgram(name))),
   ]);
+  const budget = { ...(await budgetOf(layout.dataDir)), ...settings.budget, ...options.budget };
   const records = podRecords(layout);
   const network = await openPodNetwork({ layout, subnet: options.subnet ?? settings.subnet });
   const known = [...(await records.list()).values()].filter((record) => record !== undefined);
@@ -105,6 +111,9 @@ export async function openMachine(
     sharedKernel: sharedKernel(runtimes),
     images: await openNodeImages(options),
     defaults: { ...resourceDefaults, ...settings.defaults, ...options.defaults },
+    budget,
+    budgetProblems: await limitSandboxes(cgroups, layout, budget),
+    bounds: { swapAccounting: cgroups.swapAccounting, memoryBytes: budget.memoryBytes, pids: budget.pids },
     rules: {
       runtimes: [...runtimes.present.keys()],
       defaultRuntime: runtimes.default,
@@ -119,6 +128,17 @@ export async function openMachine(
     diskCheckMs: options.diskCheckMs ?? 10_000,
     now: options.now ?? Date.now,
   };
+}
+
+async function limitSandboxes(cgroups: Cgroups, layout: Layout, budget: Budget): Promise<string[]> {
+  const problems = await limitCgroup(cgroups, layout.cgroupParent, budget);
+  await makeCountingCgroup(cgroups, layout.helperCgroup);
+  return problems.map((problem) => `The budget of all sandboxes is not enforced: ${problem}`);
+}
+
+async function budgetOf(folder: string): Promise<Budget> {
+  const { blocks, bsize, files } = await statfs(folder);
+  return defaultBudget(await readMachineSize({ diskBytes: blocks * bsize, inodes: files }));
 }
 
 async function capacityOf(folder: string): Promise<NodeCapacity> {

@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import type { Budget } from "./budget.ts";
 import { NodeError } from "./errors.ts";
 import type { ImageOptions } from "./image/open-images.ts";
 import { parseSubnet } from "./network/subnet.ts";
@@ -18,6 +19,8 @@ export interface NodeSettings {
   readonly allow?: Partial<Allowances>;
   /** The limits of containers whose Pods name none. */
   readonly defaults?: Partial<ResourceDefaults>;
+  /** What all sandboxes may use together. */
+  readonly budget?: Partial<Budget>;
   /** Of the Pods' addresses. */
   readonly subnet?: string;
   /** How many Pods there may be. */
@@ -51,6 +54,7 @@ const rule: Rule = object({
   sandboxd: matching(/^\/[^\0]+$/, "an absolute path"),
   allow: object({ privileged: oneOf(true, false), hostPaths: list(folder, 100) }),
   defaults: object({ memoryBytes: count, pids: count, diskBytes: count }),
+  budget: object({ memoryBytes: count, pids: count, diskFreeBytes: bytes, inodesFree: bytes }),
   subnet: satisfying(
     (value) => typeof value === "string" && parseSubnet(value) !== undefined,
     'a network such as "10.1.0.0/16"',

@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { endAbandonedExecs } from "./exec/abandoned.ts";
-import { containerId, parseContainerId, podPaths } from "./layout.ts";
+import { containerId, helperGroup, parseContainerId, podPaths } from "./layout.ts";
 import type { Machine } from "./pod/machine.ts";
 import type { PodRecord } from "./pod/record.ts";
 import { findMonitors } from "./runtime/monitor.ts";
@@ -52,7 +52,7 @@ async function sweepContainers(machine: Machine, known: Known): Promise<void> {
 
 async function sweepCgroups({ cgroups, layout }: Machine, known: Known): Promise<void> {
   for (const uid of await childCgroups(cgroups, layout.cgroupParent)) {
-    if (known.has(uid)) continue;
+    if (known.has(uid) || uid === helperGroup) continue;
     await killCgroup(cgroups, `${layout.cgroupParent}/${uid}`);
     await removeCgroup(cgroups, `${layout.cgroupParent}/${uid}`);
   }

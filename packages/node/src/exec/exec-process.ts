@@ -15,6 +15,7 @@ export interface AttachedCommand {
 
 /** A running command line. `kill` ends the runtime's own process only. */
 export interface AttachedProcess extends ExecSession {
+  readonly pid: number;
   /** Settles when the process is gone, read or unread. */
   readonly ended: Promise<void>;
 }
@@ -29,6 +30,7 @@ export function attachPipes({ program, args, stdin }: AttachedCommand): Attached
   const [input, stdout, stderr] = started.stdio as readonly [Socket | undefined, Socket, Socket];
   const closed = started.ended.then(({ code, signal }) => ({ code: code ?? killedCode, ...(signal && { signal }) }));
   return {
+    pid: started.pid,
     stdin: input ?? closedInput(),
     stdout,
     stderr,
@@ -58,6 +60,7 @@ export function attachTerminal({ program, args, stdin }: AttachedCommand): Attac
   });
   const stderr = Readable.from([]);
   return {
+    pid: terminal.pid,
     stdin: stdin ? terminalInput(terminal) : closedInput(),
     stdout,
     stderr,

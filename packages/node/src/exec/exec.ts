@@ -7,6 +7,7 @@ import { containerId, containerPaths, podPaths } from "../layout.ts";
 import { type Machine, runtimeNamed } from "../pod/machine.ts";
 import type { ContainerRecord } from "../pod/record.ts";
 import { makeCgroup, removeCgroup } from "../system/cgroups.ts";
+import { enterCgroup } from "../system/enter-cgroup.ts";
 import { attachPipes, attachTerminal } from "./exec-process.ts";
 import { endSession, type OpenSession, sessionFile } from "./open-session.ts";
 import { startFailure } from "./start-failure.ts";
@@ -82,6 +83,7 @@ export class Exec implements PodStreams, AsyncDisposable {
     });
     const attached = (request.tty ? attachTerminal : attachPipes)({ ...command, stdin: request.stdin });
     const session = this.#track(attached, own, folder);
+    await enterCgroup(machine.cgroups, machine.layout.helperCgroup, attached.pid);
     return { session, failure: await startFailure(attached, command.pidFile) };
   }
 

@@ -1,7 +1,8 @@
-import { existsSync, watch } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { runtimeMessage } from "../runtime/runtime-message.ts";
+import { watchFolder } from "../system/watch-folder.ts";
 import type { AttachedProcess } from "./exec-process.ts";
 
 /**
@@ -13,10 +14,9 @@ export async function startFailure(attached: AttachedProcess, pidFile: string): 
   const look = (): void => {
     if (existsSync(pidFile)) resolve();
   };
-  const watcher = watch(dirname(pidFile), look);
+  using _watch = watchFolder(dirname(pidFile), look);
   look();
   await Promise.race([appeared, attached.ended]);
-  watcher.close();
   if (existsSync(pidFile)) return undefined;
   const said = await Promise.all([text(attached.stdout), text(attached.stderr)]);
   return runtimeMessage(said.join("")) || "the runtime gave no reason";

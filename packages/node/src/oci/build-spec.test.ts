@@ -30,7 +30,11 @@ function input(container: Partial<Container> = {}, spec: Partial<Pod["spec"]> = 
     mounts: [{ destination: "/work", type: "bind", source: "/data/volumes/scratch", options: ["rbind"] }],
     annotations: { role: "alone" },
     machine,
-    resources: resourcesFor(main, { memoryBytes: 1000, pids: 7, diskBytes: 1 }, false),
+    resources: resourcesFor(
+      main,
+      { memoryBytes: 1000, pids: 7, diskBytes: 1 },
+      { swapAccounting: false, memoryBytes: 1e9, pids: 99 },
+    ),
   };
 }
 
@@ -47,6 +51,7 @@ describe("buildSpec()", () => {
         cwd: "/root",
         capabilities: { bounding: defaultCapabilities, effective: defaultCapabilities, permitted: defaultCapabilities },
         noNewPrivileges: true,
+        oomScoreAdj: 1000,
       },
       root: { path: "/data/rootfs", readonly: false },
       hostname: "p",

@@ -1,6 +1,7 @@
 import type { Container, Pod } from "@agent-sandbox/api";
 import { capabilitiesFor } from "./capabilities.ts";
 import { type Environment, expand, hostnameOf } from "./environment.ts";
+import { sandboxOomScore } from "./oom-score.ts";
 import { type SeccompMachine, seccompProfile } from "./seccomp.ts";
 import type { OciMount, OciNamespace, OciProcess, OciResources, OciSpec } from "./spec.ts";
 
@@ -102,6 +103,7 @@ function processFor({ container, image, environment, user, machine }: BundleInpu
     cwd: container.workingDir || image.workingDir,
     capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
     noNewPrivileges: !isPrivileged && securityContext?.allowPrivilegeEscalation !== true,
+    oomScoreAdj: sandboxOomScore,
   };
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { podResources, resourcesFor } from "./resources.ts";
 
 const defaults = { memoryBytes: 1000, pids: 7, diskBytes: 1 };
+const bounds = (swapAccounting: boolean) => ({ swapAccounting, memoryBytes: 2_000_000, pids: 100 });
 const devices = [{ allow: false, access: "rwm" }];
 
 describe("resourcesFor()", () => {
@@ -30,8 +31,20 @@ describe("resourcesFor()", () => {
       true,
       { memory: { limit: 1000, swap: 1000 }, cpu: { shares: 2, quota: 1000, period: 100_000 } },
     ],
+    [
+      "a limit above the budget of all sandboxes is the budget",
+      { limits: { memory: "100000Ti" } },
+      true,
+      { memory: { limit: 2_000_000, swap: 2_000_000 }, cpu: { shares: 2 } },
+    ],
+    [
+      "a limit of nothing is the default",
+      { limits: { memory: "0" } },
+      false,
+      { memory: { limit: 1000 }, cpu: { shares: 2 } },
+    ],
   ] as const)("%s", ([, resources, swap, expected]) => {
-    expect(resourcesFor({ name: "c", resources }, defaults, swap)).toEqual({
+    expect(resourcesFor({ name: "c", resources }, defaults, bounds(swap))).toEqual({
       devices,
       pids: { limit: 7 },
       ...expected,
@@ -50,7 +63,7 @@ describe("podResources()", () => {
       initContainers: [sidecar, container("50", "1")],
       containers: [container("20", "1"), container("5", "1")],
     };
-    expect(podResources({ spec }, defaults, true)).toEqual({
+    expect(podResources({ spec }, defaults, bounds(true))).toEqual({
       devices,
       memory: { limit: 50, swap: 50 },
       cpu: { shares: 3072, quota: 300_000, period: 100_000 },
@@ -58,9 +71,20 @@ describe("podResources()", () => {
     });
   });
 
+  test("all containers together get no more than the budget of all sandboxes", () => {
+    const spec = { containers: Array.from({ length: 50 }, () => container("1500000")) };
+    expect(podResources({ spec }, defaults, bounds(false))).toMatchObject({
+      memory: { limit: 2_000_000 },
+      pids: { limit: 100 },
+    });
+  });
+
   test("has no limit of processor time when one container has none", () => {
     const spec = { containers: [container("20", "1"), container("5")] };
-    expect(podResources({ spec }, defaults, false)).toMatchObject({ memory: { limit: 25 }, cpu: { shares: 1026 } });
-    expect(podResources({ spec }, defaults, false).cpu).not.toHaveProperty("quota");
+    expect(podResources({ spec }, defaults, bounds(false))).toMatchObject({
+      memory: { limit: 25 },
+      cpu: { shares: 1026 },
+    });
+    expect(podResources({ spec }, defaults, bounds(false)).cpu).not.toHaveProperty("quota");
   });
 });

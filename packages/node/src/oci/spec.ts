@@ -22,6 +22,7 @@ export interface OciProcess {
   readonly cwd: string;
   readonly capabilities: Readonly<Record<"bounding" | "effective" | "permitted", readonly string[]>>;
   readonly noNewPrivileges: boolean;
+  readonly oomScoreAdj: number;
 }
 
 export interface OciMount {

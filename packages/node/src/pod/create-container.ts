@@ -8,6 +8,7 @@ import { type BundleInput, buildSpec } from "../oci/build-spec.ts";
 import { createMonitored, endMonitor } from "../runtime/monitor.ts";
 import { type ContainerRole, type OciRuntime, roleAnnotations } from "../runtime/oci-runtime.ts";
 import { allThrough } from "../system/all-through.ts";
+import { enterCgroup } from "../system/enter-cgroup.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
@@ -54,7 +55,10 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const { role } = creation;
   const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir: layout.exitsDir, io: kept.io });
   const monitorPid = Number(await readFile(paths.monitorPidFile, "utf8"));
-  const [process, monitor] = await Promise.all([markOf(pid), markOf(monitorPid)]);
+  // In a sandbox that others share, the process that stands for the container is one of the runtime, outside the sandbox.
+  const helpers = role === "member" && runtime.sharesSandbox ? [monitorPid, pid] : [monitorPid];
+  const entering = helpers.map((one) => enterCgroup(machine.cgroups, layout.helperCgroup, one));
+  const [process, monitor] = await Promise.all([markOf(pid), markOf(monitorPid), ...entering]);
   const run: Run = { process, monitor, startedAt: now(), started: runtime.startsAtOnce };
   await writeContainer(machine, record, name, withRun(kept, run));
   return run;

@@ -50,7 +50,7 @@ export async function startHolder(effects: Effects, pod: Pod, record: PodRecord,
           namespaces: aloneNamespaces(netnsPath),
           mounts: [],
           // Where the whole Pod is one sandbox, its limits are this container's.
-          resources: podResources(pod, machine.defaults, machine.cgroups.swapAccounting),
+          resources: podResources(pod, machine.defaults, machine.bounds),
         }),
     }));
   await startCreated({ machine, record, name: holderName, kept }, run);

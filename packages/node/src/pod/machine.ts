@@ -1,9 +1,10 @@
+import type { Budget } from "../budget.ts";
 import { NodeError } from "../errors.ts";
 import type { Images } from "../image/open-images.ts";
 import type { Layout } from "../layout.ts";
 import type { PodNetwork } from "../network/pod-network.ts";
 import type { NodeCapacity } from "../oci/downward.ts";
-import type { ResourceDefaults } from "../oci/resources.ts";
+import type { ResourceBounds, ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
 import type { Cgroups } from "../system/cgroups.ts";
@@ -22,6 +23,11 @@ export interface Machine {
   readonly sharedKernel: SharedKernel | undefined;
   readonly cgroups: Cgroups;
   readonly defaults: ResourceDefaults;
+  /** What all sandboxes may use together. */
+  readonly budget: Budget;
+  /** What of the budget this machine cannot enforce, in words for the operator. */
+  readonly budgetProblems: readonly string[];
+  readonly bounds: ResourceBounds;
   /** What Pods may ask for here. */
   readonly rules: NodeRules;
   readonly capacity: NodeCapacity;

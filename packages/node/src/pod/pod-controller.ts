@@ -1,4 +1,3 @@
-import { watch } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import type { Pod, PodStatus } from "@agent-sandbox/api";
 import {
@@ -20,6 +19,7 @@ import { parseContainerId } from "../layout.ts";
 import type { DiskUsage } from "../metrics/pod-usage.ts";
 import { Probes } from "../probe/probes.ts";
 import { pods } from "../resources.ts";
+import { watchFolder } from "../system/watch-folder.ts";
 import { referencesOf } from "../volume/references.ts";
 import { Sources } from "../volume/sources.ts";
 import type { Action, Observed } from "./decide.ts";
@@ -131,11 +131,12 @@ export class PodController implements AsyncDisposable {
     const trigger = watching(this.#pods, uidsOf);
     this.#cleanup.use(trigger.connect((uid, priority) => this.#runner.add(uid, { priority })));
     // Before the first look at the records: an end in between is seen by one or the other.
-    const exits = watch(machine.layout.exitsDir, (_, name) => {
-      const ended = name === null ? undefined : parseContainerId(name);
+    const exits = watchFolder(machine.layout.exitsDir, (name) => {
+      if (name === undefined) return this.#lookAtAll();
+      const ended = parseContainerId(name);
       if (ended !== undefined) this.#runner.add(ended.uid);
     });
-    this.#cleanup.defer(() => exits.close());
+    this.#cleanup.use(exits);
     await this.#pods.synced;
     await this.#addRecorded();
     this.#keepLooking();
@@ -150,9 +151,13 @@ export class PodController implements AsyncDisposable {
   #keepLooking(): void {
     if (this.#cleanup.disposed) return;
     this.#timer = systemScheduler.schedule(lookAgainMs, () => {
-      this.#addRecorded().catch((error: unknown) => this.#options.log.warn({ error }, "records not read"));
+      this.#lookAtAll();
       this.#keepLooking();
     });
+  }
+
+  #lookAtAll(): void {
+    this.#addRecorded().catch((error: unknown) => this.#options.log.warn({ error }, "records not read"));
   }
 
   async #reconcile(uid: string, pass: Pass): Promise<Result> {

@@ -172,7 +172,7 @@ async function contentOf(
     namespaces: joinsFirst(pod, member, runtimeNamed(machine, kept.runtime))
       ? namespaces.filter(({ type, path }) => type !== "pid" || path === undefined)
       : namespaces,
-    resources: resourcesFor(container, machine.defaults, machine.cgroups.swapAccounting),
+    resources: resourcesFor(container, machine.defaults, machine.bounds),
     mounts: [
       ...(await volumeMounts({ container, volumes: record.volumes ?? {}, environment, subPaths: paths.subPaths })),
       await messageMount(container.terminationMessagePath, messagePath(paths, kept.attempt)),

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { sandboxOomScore } from "../oci/oom-score.ts";
 import type { OciProcess, OciSpec } from "../oci/spec.ts";
 import { namesIn } from "../system/folders.ts";
 import { tryCommand } from "../system/run-command.ts";
@@ -22,11 +23,14 @@ const options: readonly string[] = ["--overlay2=none", "--file-access=exclusive"
  */
 const hideSysctls = "mount -t tmpfs -o ro,size=4k none /proc/sys/net || exit\n";
 
+/** runsc sets the score of its own processes, but the processes in which it runs the sandbox's code inherit the shell's. */
+const raiseScore = `echo ${sandboxOomScore} >/proc/self/oom_score_adj`;
+
 /**
  * Creates and starts a container in a sandbox that is there. The machine has no process for it: one that waits for its
  * end stands for it, and ends with its code. `$1` is the number of words before the verb.
  */
-const createMember = `
+const createMember = `${raiseScore}
 count=$1; shift
 "$@" || exit
 for id; do :; done
@@ -56,10 +60,18 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
   const words = [program, ...globalArgs];
   const scripted = (script: string): RuntimeCommand =>
     unshare === undefined
-      ? { program: "/bin/sh", args: ["-c", script, "sh", ...words] }
+      ? { program: "/bin/sh", args: ["-c", `${raiseScore}\n${script}`, "sh", ...words] }
       : {
           program: unshare,
-          args: ["--mount", "--propagation=slave", "sh", "-c", `${hideSysctls}${script}`, "sh", ...words],
+          args: [
+            "--mount",
+            "--propagation=slave",
+            "sh",
+            "-c",
+            `${raiseScore}\n${hideSysctls}${script}`,
+            "sh",
+            ...words,
+          ],
         };
   return {
     name,

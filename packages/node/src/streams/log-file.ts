@@ -1,7 +1,8 @@
-import { type FSWatcher, type Stats, watch } from "node:fs";
+import type { Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasCode } from "../errors.ts";
+import { watchFolder } from "../system/watch-folder.ts";
 
 export interface FollowOptions {
   /** Whether more may still be written. */
@@ -110,7 +111,7 @@ class LogReader implements AsyncDisposable {
 
 /** Tells that something has changed in one of some folders since it was last asked. */
 class Changes implements Disposable {
-  readonly #watchers: readonly FSWatcher[];
+  readonly #watchers: readonly Disposable[];
   #changed = false;
   #wake: (() => void) | undefined;
 
@@ -119,7 +120,7 @@ class Changes implements Disposable {
       this.#changed = true;
       this.#wake?.();
     };
-    this.#watchers = folders.map((folder) => watch(folder, notice).on("error", notice));
+    this.#watchers = folders.map((folder) => watchFolder(folder, notice));
     signal.addEventListener("abort", notice, { once: true });
     if (signal.aborted) notice();
   }
@@ -134,7 +135,7 @@ class Changes implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const watcher of this.#watchers) watcher.close();
+    for (const watcher of this.#watchers) watcher[Symbol.dispose]();
   }
 }
 
