@@ -51,7 +51,7 @@ check: setup ## Format, lint, types, layers, generated files, unit tests: under 
 format: setup ## Rewrite the sources in the house format
 	@biome check --write .
 
-.PHONY: test test-unit test-kube test-api test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-kubernetes test-differential test-clients
+.PHONY: test test-unit test-kube test-api test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-security test-kubernetes test-differential test-clients
 test: setup-test ## Install what is missing and run every suite; what passed and is unchanged only with FRESH=1
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -72,6 +72,8 @@ test-data-plane: test-sandboxd test-router ## The daemon and the router, alone a
 	@$(NODE) scripts/test.ts data-plane
 test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
+test-security: setup-test ## Tenants, sandboxes, callers, images and local users attack a box and each other (needs root)
+	@$(NODE) scripts/test.ts security
 
 test-kubernetes: setup-test ## Our CRDs and conversion on a real kube-apiserver (built on first use)
 	@$(NODE) scripts/test.ts kubernetes
@@ -81,7 +83,7 @@ test-differential: setup-test ## The same requests to the embedded and to a real
 test-clients: setup-test ## client-go, Python, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
 
-.PHONY: test-api-fuzz test-api-crash test-controllers-storm test-node-kill
+.PHONY: test-api-fuzz test-api-crash test-controllers-storm test-node-kill test-security-long
 test-api-fuzz: setup-test ## Ten minutes of nonsense for the embedded API server
 	@$(NODE) test/fuzz/main.ts --seconds 600
 test-api-crash: setup-test ## 200 rounds of kill -9 in a storm of writes
@@ -90,6 +92,8 @@ test-controllers-storm: setup-test ## 1,000 claims and 100 kills of the manager,
 	@STORM=long vitest run --project controllers test/controllers/storm
 test-node-kill: setup-test ## Fifty kills of the box while twenty Pods come and go (needs root)
 	@KILLS=50 vitest run --project e2e node-kill
+test-security-long: setup-test ## The security suite with ten minutes of the random attacker (needs root)
+	@SECURITY=long vitest run --project security
 
 .PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node
 bench: bench-kube bench-api bench-controllers bench-data-plane bench-node ## Run every benchmark and rewrite bench/RESULTS.md

@@ -33,6 +33,17 @@ export default defineConfig({
       integration("router", ["packages/router/src/**/*.int.test.ts", "test/router/**/*.int.test.ts"]),
       integration("e2e", ["test/e2e/**/*.int.test.ts"]),
       integration("data-plane", ["test/data-plane/**/*.int.test.ts"]),
+      {
+        resolve,
+        ssr,
+        test: {
+          ...integration("security", ["test/security/**/*.int.test.ts"]).test,
+          // All files attack one box, each from a process of its own that enters the network of the box's machine.
+          globalSetup: ["test/security/global-setup.ts"],
+          pool: "forks" as const,
+          maxWorkers: 2,
+        },
+      },
       integration("kubernetes", ["test/kube-apiserver/**/*.int.test.ts"]),
       integration("differential", ["test/differential/**/*.int.test.ts"]),
       integration("clients", ["test/clients/**/*.test.ts"]),

@@ -134,6 +134,7 @@ export const builds: readonly Suite[] = [
 const vitestProjects: readonly Suite[] = [
   "differential",
   "node",
+  "security",
   "unit",
   "apiserver",
   "controllers",

@@ -1,0 +1,155 @@
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { BoxOnMachine } from "./box-on-machine.ts";
+
+/** What the machine is like: one line of text for each thing that only the machine's administrator may change. */
+export type Snapshot = ReadonlyMap<string, string>;
+
+/**
+ * Looks at everything of the machine that no tenant may change: files, kernel settings, firewall, links and routes, mounts, processes,
+ * listening sockets, devices, control groups. What belongs to Pods is left out.
+ * Call it in the network of the machine (`enterWorld` has done so).
+ */
+export async function snapshot(box: BoxOnMachine): Promise<Snapshot> {
+  const { pid } = box.machine;
+  const texts = await Promise.all([firewall(box), links(box), listeners(box)]);
+  return new Map([
+    ...[...watchedFolders, box.machine.sentinel].flatMap(filesBelow),
+    ...kernelSettings("/proc/sys"),
+    ...controlGroups(),
+    ...devices(),
+    ...processes(box),
+    ["mounts", mounts(pid, box.dataDir)],
+    ...texts,
+  ]);
+}
+
+/** What is different: `sys kernel/core_pattern: "core" became "|/tmp/x"`. */
+export function changes(before: Snapshot, after: Snapshot): string[] {
+  const keys = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return keys
+    .filter((key) => before.get(key) !== after.get(key))
+    .map((key) => `${key}: ${shown(before.get(key))} became ${shown(after.get(key))}`);
+}
+
+const shown = (text: string | undefined): string =>
+  text === undefined ? "nothing" : JSON.stringify(text.slice(0, 2000));
+
+/** Small, and where an attacker would plant something. */
+const watchedFolders = ["/etc", "/root", "/usr/local", "/boot", "/opt", "/srv", "/var/spool/cron"];
+const mostFiles = 20_000;
+
+function filesBelow(folder: string): [string, string][] {
+  const found: [string, string][] = [];
+  const waiting = [folder];
+  for (let path = waiting.pop(); path !== undefined && found.length < mostFiles; path = waiting.pop()) {
+    const stat = tryTo(() => lstatSync(path));
+    if (stat === undefined) continue;
+    if (stat.isDirectory() && !/\/(?:\.cache|node_modules|\.npm|go)$/.test(path)) {
+      waiting.push(...(tryTo(() => readdirSync(path)) ?? []).map((name) => join(path, name)));
+    }
+    // A folder's times change when a temporary file comes and goes; its entries are compared one by one.
+    const times = stat.isDirectory() ? "" : ` ${stat.size} ${stat.mtimeMs}`;
+    found.push([`file ${path}`, `${stat.mode.toString(8)} ${stat.uid}:${stat.gid}${times}`]);
+  }
+  return found;
+}
+
+/** Settings that change by themselves, and those of the links of Pods. */
+const restless =
+  /^(?:kernel\/(?:ns_last_pid|random|pty\/nr|sched_domain|perf_event|tainted)|fs\/(?:dentry-state|inode-nr|inode-state|file-nr|aio-nr|quota|binfmt_misc)|fs\/dentry|net\/netfilter\/nf_conntrack_(?:count|buckets)|net\/ipv[46]\/(?:conf|neigh)\/(?:asb|asv|veth)|dev\/cdrom|vm\/(?:stat_refresh|compact_memory|drop_caches)|sunrpc)/;
+
+function kernelSettings(root: string): [string, string][] {
+  const found: [string, string][] = [];
+  const waiting = [""];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (restless.test(path)) continue;
+    const full = join(root, path);
+    const stat = tryTo(() => lstatSync(full));
+    if (stat?.isDirectory()) waiting.push(...(tryTo(() => readdirSync(full)) ?? []).map((name) => join(path, name)));
+    // What can only be written has no value to compare.
+    else if (stat !== undefined && (stat.mode & 0o400) !== 0) {
+      found.push([`setting ${path}`, tryTo(() => readFileSync(full, "utf8")) ?? "unreadable"]);
+    }
+  }
+  return found;
+}
+
+async function firewall(box: BoxOnMachine): Promise<[string, string]> {
+  const { stdout } = await box.machine.run("nft", "list", "ruleset");
+  const tables = stdout.split(/^(?=table )/m).filter((table) => !/^table \w+ agent_sandbox_/.test(table));
+  return ["firewall of others", tables.join("")];
+}
+
+async function links(box: BoxOnMachine): Promise<[string, string]> {
+  const outputs = await Promise.all(
+    [["-o", "addr"], ["route", "show", "table", "all"], ["rule"]].map(async (words) => {
+      const { stdout } = await box.machine.run("ip", ...words);
+      return stdout.split("\n").filter((line) => !/\basv[0-9a-f]|\basb[0-9a-f]/.test(line));
+    }),
+  );
+  return ["links, addresses and routes", outputs.flat().sort().join("\n")];
+}
+
+async function listeners(box: BoxOnMachine): Promise<[string, string]> {
+  const { stdout } = await box.machine.run("ss", "-lntuH");
+  const addresses = stdout.split("\n").map((line) => line.trim().split(/\s+/));
+  const lines = addresses.map(([protocol, , , , address]) => `${protocol} ${address}`);
+  return ["listening sockets", [...new Set(lines)].sort().join("\n")];
+}
+
+function mounts(pid: number, dataDir: string): string {
+  const lines = readFileSync(`/proc/${pid}/mountinfo`, "utf8").trim().split("\n");
+  const places = lines.map((line) => line.split(" ")).map((words) => `${words[4]} from ${words[3]} ${words[5]}`);
+  return places
+    .filter((place) => !place.startsWith(dataDir) && !/^\/run\/(?:netns\/)?a(?:sb|gent-sandbox)-/.test(place))
+    .join("\n");
+}
+
+function controlGroups(): [string, string][] {
+  const found: [string, string][] = [];
+  for (const controller of tryTo(() => readdirSync("/sys/fs/cgroup")) ?? []) {
+    for (const file of ["release_agent", "notify_on_release", "cgroup.clone_children", "cgroup.subtree_control"]) {
+      const path = join("/sys/fs/cgroup", controller, file);
+      const value = tryTo(() => readFileSync(path, "utf8"));
+      if (value !== undefined) found.push([`control group ${path}`, value]);
+    }
+  }
+  return found;
+}
+
+function devices(): [string, string][] {
+  const names = readdirSync("/dev").filter((name) => !/^(?:pts|shm|mqueue|fd|std|pty|tty|vcs|loop)/.test(name));
+  return names.map((name): [string, string] => {
+    const stat = lstatSync(join("/dev", name));
+    return [`device /dev/${name}`, `${stat.mode.toString(8)} ${stat.uid}:${stat.gid} ${stat.rdev}`];
+  });
+}
+
+/** The box is the same process, and programs on the machine outside of Pods are only those that the box starts. */
+function processes(box: BoxOnMachine): [string, string][] {
+  const start = (pid: number): string =>
+    readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\)/, "").split(" ")[20] ?? "";
+  const network = readlinkSync(`/proc/${box.machine.pid}/ns/net`);
+  const strangers = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => tryTo(() => readlinkSync(`/proc/${pid}/ns/net`)) === network)
+    .map((pid) => tryTo(() => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "")
+    .filter((name) => name !== "" && !programsOfTheBox.test(name));
+  return [
+    ["the box", `${box.pid()} since ${start(box.pid())}`],
+    ["other programs in the machine's network", [...new Set(strangers)].sort().join(" ")],
+  ];
+}
+
+/** Its own, those it starts, and those of the tests. */
+const programsOfTheBox =
+  /^(?:node|vitest|conmon|runc|runsc|exe|skopeo|nft|ip|tar|du|rm|cp|setpriv|nsenter|unshare|sleep|python3|sh|ss|mount|umount|nsdial|MainThread|libuv|agent-sandbox)/;
+
+function tryTo<T>(what: () => T): T | undefined {
+  try {
+    return what();
+  } catch {
+    return undefined;
+  }
+}
