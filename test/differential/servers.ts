@@ -47,10 +47,10 @@ const controllers = [
 ];
 
 /**
- * What they add to objects is for a cluster's scheduler, node lifecycle and volume controllers, which run neither here nor
+ * What they add to objects is for a cluster's scheduler and node lifecycle controller, which run neither here nor
  * in the box.
  */
-const notOfTheBox = ["DefaultTolerationSeconds", "Priority", "TaintNodesByCondition", "StorageObjectInUseProtection"];
+const notOfTheBox = ["DefaultTolerationSeconds", "Priority", "TaintNodesByCondition"];
 
 /** kube-apiserver with our CRDs and conversion webhook, and our embedded API server, both on loopback. */
 export async function startServers(): Promise<ServerPair> {

@@ -19,6 +19,7 @@ import type { Machine } from "./pod/machine.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import { tearDown } from "./pod/sandbox.ts";
 import { ClaimBinder } from "./storage/claim-binder.ts";
+import { VolumeProtection } from "./storage/volume-protection.ts";
 import type { StreamOptions } from "./streams/find-container.ts";
 import { Logs } from "./streams/logs.ts";
 import { PortForward } from "./streams/port-forward.ts";
@@ -87,7 +88,8 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const { gateway } = machine.network.pool;
   starting.use(await NameServer.start({ address: gateway, lookUp: (name) => rules.lookUp(name), log }));
   starting.use(new Housekeeping({ client, machine, log }));
-  starting.use(new ClaimBinder({ client, layout: machine.layout, events, log }));
+  starting.use(new ClaimBinder({ client, layout: machine.layout, records: machine.records, events, log }));
+  starting.use(new VolumeProtection({ client, log }));
   starting.use(new EndpointWriter({ client, nodeName, log }));
   const ready = Promise.all([registration.ready, controller.ready, rules.ready]).then(() => undefined);
   // Nobody has to wait for it.

@@ -13,6 +13,20 @@ const claim = (name: string, more: object = {}, annotations: object = {}): objec
   spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...more },
 });
 
+test("claims and volumes are created with the finalizer that keeps them while they are in use", async () => {
+  await using api = await TestApi.start();
+  const finalizersOf = async (path: string, body: object): Promise<unknown> =>
+    (await api.create(path, body)).metadata.finalizers;
+  const own = { metadata: { name: "own", finalizers: ["a/b", "kubernetes.io/pvc-protection"] } };
+  expect(await finalizersOf(claims, claim("new"))).toEqual(["kubernetes.io/pvc-protection"]);
+  expect(await finalizersOf(claims, { ...claim("x"), ...own })).toEqual(["a/b", "kubernetes.io/pvc-protection"]);
+  const volume = {
+    metadata: { name: "volume", finalizers: ["a/b"] },
+    spec: { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" }, hostPath: { path: "/x" } },
+  };
+  expect(await finalizersOf("/api/v1/persistentvolumes", volume)).toEqual(["a/b", "kubernetes.io/pv-protection"]);
+});
+
 test("a claim that names no class gets the newest of the default ones", async () => {
   await using api = await TestApi.start();
   const classOf = async (body: object): Promise<unknown> => (await api.create(claims, body)).spec?.["storageClassName"];

@@ -1,6 +1,6 @@
 import { compareQuantities } from "@agent-sandbox/api";
 import type { FieldError } from "../api-error.ts";
-import { type ApiObject, isJsonObject, type JsonObject, stringAt, valueAt } from "../api-object.ts";
+import { type ApiObject, isJsonObject, type JsonObject, stringAt, valueAt, withMetadata } from "../api-object.ts";
 import { timestamp } from "../clock.ts";
 import { equalJson } from "../json.ts";
 import type { AdmissionContext, Strategy } from "./definition.ts";
@@ -11,13 +11,22 @@ import { subdomainProblems } from "./names.ts";
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
 export const volumeClaimStrategy: Strategy = {
-  prepareCreate: (claim, { list }) => ({ ...withStorageClass(claim, list), status: { phase: "Pending" } }),
+  prepareCreate: (claim, { list }) => ({
+    ...withFinalizer(withStorageClass(claim, list), "kubernetes.io/pvc-protection"),
+    status: { phase: "Pending" },
+  }),
   validate: (claim, old) => {
     const spec = claim["spec"];
     if (!isJsonObject(spec)) return [required("spec")];
     return [...specProblems(spec), ...(old === undefined ? [] : changeProblems(claim, spec, old))];
   },
 };
+
+/** As the admission plugin StorageObjectInUseProtection does: a controller of the node removes it when nothing uses the object. */
+function withFinalizer(object: ApiObject, finalizer: string): ApiObject {
+  const { finalizers = [] } = object.metadata;
+  return finalizers.includes(finalizer) ? object : withMetadata(object, { finalizers: [...finalizers, finalizer] });
+}
 
 /** Until 1.6 the class was in an annotation, which still counts. */
 const olderClass = "volume.beta.kubernetes.io/storage-class";
@@ -112,7 +121,7 @@ function fixedPart(spec: JsonObject, old: JsonObject, bound: boolean): unknown {
 
 export const persistentVolumeStrategy: Strategy = {
   prepareCreate: (volume, { nowMs }) => ({
-    ...volume,
+    ...withFinalizer(volume, "kubernetes.io/pv-protection"),
     status: { phase: "Pending", lastPhaseTransitionTime: timestamp(nowMs) },
   }),
   prepareStatus: (volume, old, { nowMs }) => {

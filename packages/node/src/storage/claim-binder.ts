@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import type { PersistentVolumeClaim } from "@agent-sandbox/api";
 import {
   type Client,
@@ -14,8 +14,11 @@ import {
 } from "@agent-sandbox/kube";
 import type { Layout } from "../layout.ts";
 import { amountOf } from "../oci/quantity.ts";
+import type { PodRecords } from "../pod/record.ts";
 import { persistentVolumes, pods, storageClasses, volumeClaims } from "../resources.ts";
 import { limitFolder } from "../system/project-quota.ts";
+import { removeTree } from "../system/remove-tree.ts";
+import { claimsOf, runningUserOf } from "./claim-users.ts";
 import { type ClaimAction, decideClaim } from "./decide-claim.ts";
 import {
   claimFolder,
@@ -26,10 +29,13 @@ import {
   volumeFor,
   volumeNameOf,
 } from "./local-volume.ts";
+import { claimProtection, protectionPatch } from "./protection.ts";
 
 export interface ClaimBinderOptions {
   readonly client: Client;
   readonly layout: Layout;
+  /** Of the Pods this node runs. */
+  readonly records: Pick<PodRecords, "list">;
   readonly log: Logger;
   readonly events?: Pick<EventRecorder, "record">;
 }
@@ -48,6 +54,8 @@ export class ClaimBinder implements AsyncDisposable {
     const claims = informers.get(volumeClaims);
     const volumes = informers.get(persistentVolumes);
     const byClaim = volumes.index("claim", claimKeysOf);
+    const allPods = informers.get(pods);
+    const users = allPods.index("claim", claimsOf);
     const controller = this.#owned.use(
       Controller.start({
         name: "claim-binder",
@@ -55,11 +63,17 @@ export class ClaimBinder implements AsyncDisposable {
         fence: new Fence({ informers }),
         workers: 4,
         primary: claims,
-        triggers: [watching(volumes, claimKeysOf)],
+        triggers: [watching(volumes, claimKeysOf), watching(allPods, claimsOf)],
         log,
         reconcile: async (key, pass) => {
           const state = { claim: claims.get(key), volumes: byClaim.get(key) };
-          for (const action of decideClaim(state)) await this.#perform(pass.client, key, state.claim, action);
+          let isHeld = false;
+          for (const action of decideClaim(state)) {
+            // The Pod's end is an event that wakes this key.
+            if (action.do === "let-go" && users.get(key).length > 0) continue;
+            isHeld = (await this.#perform(pass.client, key, state.claim, action)) === "held" || isHeld;
+          }
+          return isHeld ? { requeueAfterMs: heldMs } : undefined;
         },
       }),
     );
@@ -91,9 +105,11 @@ export class ClaimBinder implements AsyncDisposable {
     key: string,
     claim: PersistentVolumeClaim | undefined,
     action: ClaimAction,
-  ): Promise<void> {
+  ): Promise<"held" | undefined> {
     if (action.do === "reclaim") return this.#reclaim(client, key, action.volume);
-    if (claim === undefined) return;
+    if (claim === undefined) return undefined;
+    if (action.do === "let-go") return this.#letGo(client, key, claim);
+    if (action.do === "protect") return protect(client, claim, "add");
     if (action.do === "provision") return this.#provision(client, claim);
     if (action.do === "bind") return this.#bind(client, claim);
     this.#options.events?.record(volumeClaims, claim, {
@@ -102,9 +118,10 @@ export class ClaimBinder implements AsyncDisposable {
       action: "Provisioning",
       text: `Cannot make a volume: ${action.why}`,
     });
+    return undefined;
   }
 
-  async #provision(client: Client, claim: PersistentVolumeClaim): Promise<void> {
+  async #provision(client: Client, claim: PersistentVolumeClaim): Promise<undefined> {
     const { layout } = this.#options;
     const folder = claimFolder(layout, claim.metadata?.uid ?? "");
     // Any user of a sandbox may write to it, as to an empty folder of its own.
@@ -123,28 +140,50 @@ export class ClaimBinder implements AsyncDisposable {
   }
 
   /** A claim that has grown may hold more from then on. */
-  async #bind(client: Client, claim: PersistentVolumeClaim): Promise<void> {
+  async #bind(client: Client, claim: PersistentVolumeClaim): Promise<undefined> {
     const folder = claimFolder(this.#options.layout, claim.metadata?.uid ?? "");
     if (existsSync(folder)) limitFolder(folder, amountOf(requested(claim)) ?? 0);
     await bind(client, claim);
   }
 
-  /** Not while a Pod uses it, whose claim may have been deleted under it. */
-  async #reclaim(client: Client, key: string, volume: PersistentVolume): Promise<void> {
-    const uid = volume.spec?.claimRef?.uid ?? "";
-    const { namespace = "", name } = parseKey(key);
+  /** The claim is kept while a Pod that exists uses it, or one that is deleted and still runs. */
+  async #letGo(client: Client, key: string, claim: PersistentVolumeClaim): Promise<"held" | undefined> {
+    const { namespace = "", uid = "" } = claim.metadata ?? {};
+    const folder = claimFolder(this.#options.layout, uid);
+    if ((await runningUserOf(this.#options.records, { folder, namespace })) !== undefined) return "held";
+    // Live: the cache may not have seen a new Pod yet.
     const { items } = await client.list(pods, { namespace });
-    const user = items.find(({ spec, status }) => {
-      const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
-      return !ended && spec?.volumes?.some((one) => one.persistentVolumeClaim?.claimName === name);
-    });
-    if (user !== undefined)
-      throw new Error(`Cannot reclaim volume of claim "${key}": Pod "${user.metadata?.name}" uses it`);
-    await rm(claimFolder(this.#options.layout, uid), { recursive: true, force: true });
-    await client.delete(persistentVolumes, { name: volume.metadata?.name ?? "" }).catch((error: unknown) => {
-      if (!isReason(error, "NotFound")) throw error;
-    });
+    return items.some((pod) => claimsOf(pod).includes(key)) ? "held" : protect(client, claim, "remove");
   }
+
+  /**
+   * Not while a Pod runs with it: users may remove the claim's finalizer themselves. A Pod that begins later finds no
+   * claim, and waits.
+   */
+  async #reclaim(client: Client, key: string, volume: PersistentVolume): Promise<"held" | undefined> {
+    const { layout, records } = this.#options;
+    const folder = claimFolder(layout, volume.spec?.claimRef?.uid ?? "");
+    const { namespace = "" } = parseKey(key);
+    if ((await runningUserOf(records, { folder, namespace })) !== undefined) return "held";
+    await removeTree(folder);
+    const name = { name: volume.metadata?.name ?? "" };
+    try {
+      const released = { type: "merge", body: { status: { phase: "Released" } } } as const;
+      await client.patch(persistentVolumes, name, released, { subresource: "status" });
+      await client.delete(persistentVolumes, name);
+    } catch (error) {
+      if (!isReason(error, "NotFound")) throw error;
+    }
+    return undefined;
+  }
+}
+
+/** How soon to look again for the end of a Pod that is gone from the API: no event tells it. */
+const heldMs = 1000;
+
+async function protect(client: Client, claim: PersistentVolumeClaim, change: "add" | "remove"): Promise<undefined> {
+  const { namespace = "", name = "" } = claim.metadata ?? {};
+  await client.patch(volumeClaims, { namespace, name }, protectionPatch(claim, claimProtection, change));
 }
 
 async function bind(client: Client, claim: PersistentVolumeClaim): Promise<void> {
@@ -162,8 +201,10 @@ async function bind(client: Client, claim: PersistentVolumeClaim): Promise<void>
   await client.patch(volumeClaims, key, merge({ metadata: { uid }, status }), { subresource: "status" });
 }
 
+/** Of volumes made here: their names come from their claims' UIDs, and so do their folders. */
 function claimKeysOf({ spec, metadata }: PersistentVolume): string[] {
-  const { namespace, name } = spec?.claimRef ?? {};
-  const made = metadata?.annotations?.["pv.kubernetes.io/provisioned-by"] === provisioner;
-  return made && namespace !== undefined && name !== undefined ? [`${namespace}/${name}`] : [];
+  const { namespace, name, uid = "" } = spec?.claimRef ?? {};
+  const isProvisioned = metadata?.annotations?.["pv.kubernetes.io/provisioned-by"] === provisioner;
+  const isMadeHere = isProvisioned && metadata.name === volumeNameOf(uid);
+  return isMadeHere && namespace !== undefined && name !== undefined ? [`${namespace}/${name}`] : [];
 }

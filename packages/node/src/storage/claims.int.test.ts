@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { PersistentVolumeClaim, PodSpec } from "@agent-sandbox/api";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -59,6 +60,57 @@ test.skipIf(cannotRun)("what a Pod writes to a claim is there for the next, unti
   const volume = { name: `pvc-${metadata?.uid}` };
   await expect.poll(() => server.read(persistentVolumes, volume), { timeout: 30_000 }).toBeUndefined();
   expect(existsSync(folder)).toBe(false);
+});
+
+test.skipIf(cannotRun)("a claim that is deleted stays while a Pod uses it, and goes with the Pod", async () => {
+  const { client, server } = box.api;
+  const { metadata } = await client.create(volumeClaims, claimed("busy"));
+  const folder = claimFolder(layoutOf(box.dataDir), metadata?.uid ?? "");
+  await box.create("user", script("echo mine > /v/file; sleep infinity", "busy"));
+  await expect.poll(() => existsSync(join(folder, "file")), soon).toBe(true);
+  await client.delete(volumeClaims, { namespace, name: "busy" });
+  const going = server.read(volumeClaims, { namespace, name: "busy" });
+  expect(going?.metadata).toMatchObject({
+    deletionTimestamp: expect.any(String),
+    finalizers: ["kubernetes.io/pvc-protection"],
+  });
+  expect(await box.shell("user", "cat /v/file")).toBe("mine");
+  await box.remove("user", 0);
+  await expect.poll(() => server.read(volumeClaims, { namespace, name: "busy" }), soon).toBeUndefined();
+  await expect.poll(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` }), soon).toBeUndefined();
+  expect(existsSync(folder)).toBe(false);
+});
+
+test.skipIf(cannotRun)("a claim whose finalizer the tenant removes keeps its files while a Pod runs", async () => {
+  const { client, server } = box.api;
+  const { metadata } = await client.create(volumeClaims, claimed("forced"));
+  const folder = claimFolder(layoutOf(box.dataDir), metadata?.uid ?? "");
+  await box.create("holder", script("echo mine > /v/file; sleep infinity", "forced"));
+  await expect.poll(() => existsSync(join(folder, "file")), soon).toBe(true);
+  await client.delete(volumeClaims, { namespace, name: "forced" });
+  const key = { namespace, name: "forced" };
+  await client.patch(volumeClaims, key, { type: "merge", body: { metadata: { finalizers: [] } } });
+  await expect.poll(() => server.read(volumeClaims, key), soon).toBeUndefined();
+  // A claim of the same name is another one.
+  await client.create(volumeClaims, claimed("forced"));
+  await expect.poll(() => server.read(volumeClaims, key)?.status?.phase, soon).toBe("Bound");
+  expect(await box.shell("holder", "cat /v/file")).toBe("mine");
+  await box.remove("holder", 0);
+  await expect.poll(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` }), soon).toBeUndefined();
+  expect(existsSync(folder)).toBe(false);
+});
+
+test.skipIf(cannotRun)("a claim that names another claim's volume gets nothing of it", async () => {
+  const { client, server } = box.api;
+  const { metadata } = await client.create(volumeClaims, claimed("victim"));
+  const volumeName = `pvc-${metadata?.uid}`;
+  await expect.poll(() => server.read(persistentVolumes, { name: volumeName })?.status?.phase, soon).toBe("Bound");
+  const thief = claimed("thief");
+  await client.create(volumeClaims, { ...thief, spec: { ...thief.spec, volumeName } });
+  await box.create("thief", script("ls /v", "thief"));
+  await expect.poll(() => box.events("thief").join("\n"), soon).toContain('claim "thief" is not bound yet');
+  await box.remove("thief", 0);
+  expect(server.read(persistentVolumes, { name: volumeName })?.spec?.claimRef?.name).toBe("victim");
 });
 
 test.skipIf(cannotRun)("a Pod waits for its claim", async () => {

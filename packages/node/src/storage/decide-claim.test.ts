@@ -3,12 +3,13 @@ import { describe, expect, test } from "vitest";
 import { layoutOf } from "../layout.ts";
 import { type ClaimAction, decideClaim } from "./decide-claim.ts";
 import { claimFolder, type PersistentVolume, volumeFor } from "./local-volume.ts";
+import { claimProtection } from "./protection.ts";
 
 const layout = layoutOf("/data");
 
 function claim(uid: string, spec: object = {}, status?: object): PersistentVolumeClaim {
   return {
-    metadata: { namespace: "n", name: "c", uid },
+    metadata: { namespace: "n", name: "c", uid, finalizers: [claimProtection] },
     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
     ...(status && { status }),
   };
@@ -22,6 +23,15 @@ const volume = (uid: string, more: Partial<PersistentVolume> = {}): PersistentVo
 
 const bound = (uid: string, spec: object = {}): PersistentVolumeClaim =>
   claim(uid, { volumeName: `pvc-${uid}`, ...spec }, { phase: "Bound", capacity: { storage: "1Gi" } });
+
+const without = (given: PersistentVolumeClaim): PersistentVolumeClaim => ({
+  ...given,
+  metadata: { ...given.metadata, finalizers: [] },
+});
+const going = (given: PersistentVolumeClaim): PersistentVolumeClaim => ({
+  ...given,
+  metadata: { ...given.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },
+});
 
 const what = (actions: readonly ClaimAction[]): string[] => actions.map((action) => action.do);
 
@@ -43,6 +53,12 @@ describe("decideClaim()", () => {
     ],
     ["a volume goes with its claim", undefined, [volume("a")], ["reclaim"]],
     ["a claim of the same name does not inherit", claim("b"), [volume("a")], ["reclaim", "provision", "bind"]],
+    ["a claim whose finalizer was removed gets it back", without(bound("a")), [volume("a")], ["protect"]],
+    ["so does one of another class", without(claim("a", { storageClassName: "fast" })), [], ["protect"]],
+    ["a claim that is deleted keeps its volume until it is gone", going(bound("a")), [volume("a")], ["let-go"]],
+    ["a claim that is deleted gets no volume", going(claim("a")), [], ["let-go"]],
+    ["a claim that others keep waits for them", going(without(bound("a"))), [volume("a")], []],
+    ["another tenant's volume by name", claim("a", { volumeName: "pvc-victim" }), [], []],
     ["a device is refused", claim("a", { volumeMode: "Block" }), [], ["refuse"]],
     ["a copy is refused", claim("a", { dataSource: { kind: "PersistentVolumeClaim", name: "x" } }), [], ["refuse"]],
   ] as const)("%s", (_name, given, volumes, expected) => {

@@ -1,6 +1,7 @@
 import type { PersistentVolumeClaim } from "@agent-sandbox/api";
 import { compareQuantities } from "@agent-sandbox/api";
 import { localClass, type PersistentVolume, type Quantities, requested, volumeNameOf } from "./local-volume.ts";
+import { claimProtection, protectionOf } from "./protection.ts";
 
 export interface ClaimState {
   /** The claim of the key; `undefined` when there is none, or none any more. */
@@ -16,6 +17,10 @@ export type ClaimAction =
   | { readonly do: "bind"; readonly volume: PersistentVolume | undefined }
   /** Drop a volume whose claim is gone, and what is in it. */
   | { readonly do: "reclaim"; readonly volume: PersistentVolume }
+  /** Put the finalizer back that keeps a claim while a Pod uses it. */
+  | { readonly do: "protect" }
+  /** Let a claim go that is being deleted, once no Pod uses it. */
+  | { readonly do: "let-go" }
   /** Tell why nothing comes of the claim. */
   | { readonly do: "refuse"; readonly why: string };
 
@@ -26,7 +31,12 @@ export function decideClaim({ claim, volumes }: ClaimState): ClaimAction[] {
     ({ spec }) => spec?.claimRef?.uid !== uid && spec?.persistentVolumeReclaimPolicy !== "Retain",
   );
   const reclaims = left.map((volume): ClaimAction => ({ do: "reclaim", volume }));
-  if (claim === undefined || uid === undefined || !isOurs(claim)) return reclaims;
+  if (claim === undefined || uid === undefined) return reclaims;
+  const protection = protectionOf(claim, claimProtection);
+  if (protection === "remove") return [...reclaims, { do: "let-go" }];
+  if (claim.metadata?.deletionTimestamp !== undefined) return reclaims;
+  if (protection === "add") reclaims.push({ do: "protect" });
+  if (!isOurs(claim)) return reclaims;
   const why = refusal(claim);
   if (why !== undefined) return [...reclaims, { do: "refuse", why }];
   const own = volumes.find(({ spec }) => spec?.claimRef?.uid === uid);

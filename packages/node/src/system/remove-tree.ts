@@ -1,9 +1,14 @@
+import { mountsUnder } from "./mounts.ts";
 import { runCommand } from "./run-command.ts";
 
 /**
- * Removes a folder with all it holds. What containers wrote may be nested deeper than any path is long, which Node's own
- * removal cannot follow; and nothing that is still mounted below is touched.
+ * Removes a folder with all it holds; one that does not exist is fine. Containers wrote what is in it, and one may still be
+ * changing it: `rm` opens each folder through the descriptor of the one above and follows no link, where Node's own removal goes
+ * by path. What is nested deeper than any path is long goes as well. Fails when something is mounted below: what is mounted may be
+ * a volume on the same filesystem, which `--one-file-system` would not spare.
  */
 export async function removeTree(path: string): Promise<void> {
+  const [mounted] = await mountsUnder(path);
+  if (mounted !== undefined) throw new Error(`Cannot remove "${path}": "${mounted}" is still mounted`);
   await runCommand("rm", ["--recursive", "--force", "--one-file-system", "--", path], { timeoutMs: 600_000 });
 }
