@@ -27,6 +27,7 @@ import { sweep } from "./sweep.ts";
 import { killCgroup, removeCgroup } from "./system/cgroups.ts";
 import { lockInstance } from "./system/instance-lock.ts";
 import { mountsUnder, unmount } from "./system/mounts.ts";
+import { removeTree } from "./system/remove-tree.ts";
 
 export interface NodeOptions extends MachineOptions {
   readonly client: Client;
@@ -146,5 +147,6 @@ async function removeShared({ layout, network, cgroups }: Machine): Promise<void
   // gVisor keeps an empty network namespace there.
   await unmount(await mountsUnder(layout.runDir));
   await rm(layout.runDir, { recursive: true, force: true });
-  await rm(layout.dataDir, { recursive: true, force: true });
+  await unmount(await mountsUnder(layout.dataDir));
+  await removeTree(layout.dataDir);
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { arch, release } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import { allThrough } from "../system/all-through.ts";
 import { enterCgroup } from "../system/enter-cgroup.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
+import { removeTree } from "../system/remove-tree.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
 import { holderName } from "./members.ts";
 import type { ContainerRecord, PodRecord, ProcessMark, Run } from "./record.ts";
@@ -93,7 +95,9 @@ async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: O
 /** With it go the marks of the run before. */
 async function clearBundle(paths: ContainerPaths, attempt: number): Promise<void> {
   await unmount(await mountsUnder(paths.subPaths));
-  await Promise.all([paths.bundle, paths.subPaths].map((folder) => rm(folder, { recursive: true, force: true })));
+  // Not by Node's own removal: should one still be mounted, it would remove what is in the volume.
+  if (existsSync(paths.subPaths)) await removeTree(paths.subPaths);
+  await rm(paths.bundle, { recursive: true, force: true });
   // What the run before said stays for those who want to know why it ended.
   await rm(logPath(paths, attempt - 2), { force: true });
   await rm(messagePath(paths, attempt - 2), { force: true });
