@@ -39,6 +39,7 @@ import type { KeyAndCertificate } from "./tls/certificate.ts";
 import { type ClientRequest, issueClientCertificate } from "./tls/client-identity.ts";
 import { serverIdentity } from "./tls/server-identity.ts";
 import { type ApiContext, decidedObjects } from "./verbs/context.ts";
+import { defaultNamespaceLimits, type NamespaceLimits } from "./verbs/namespace-limits.ts";
 
 export interface ApiServerOptions {
   /** Where everything is kept. When absent, nothing outlives the process. */
@@ -61,6 +62,8 @@ export interface ApiServerOptions {
   readonly access?: AccessOptions | undefined;
   /** Default: no audit log. */
   readonly audit?: AuditOptions | undefined;
+  /** How much tenants may store. Default: see `defaultNamespaceLimits`. */
+  readonly limits?: Partial<NamespaceLimits> | undefined;
 }
 
 export interface ListenOptions {
@@ -116,7 +119,8 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   try {
     const audit = await AuditLog.open(options.audit, { logger, clock });
     const access = options.access ?? {};
-    const parts = { store, dataDir, nodeName, podStreams, logger, clock, bookmarkMs, access, audit };
+    const limits = { ...defaultNamespaceLimits(), ...options.limits };
+    const parts = { store, dataDir, nodeName, podStreams, logger, clock, bookmarkMs, access, audit, limits };
     server = new EmbeddedApiServer(parts);
     await server.installOwnDefinitions();
     await createNamespaces(server.transport);
@@ -140,6 +144,7 @@ interface Parts {
   readonly bookmarkMs: number;
   readonly access: AccessOptions;
   readonly audit: AuditLog | undefined;
+  readonly limits: NamespaceLimits;
 }
 
 class EmbeddedApiServer implements ApiServer {
@@ -154,7 +159,7 @@ class EmbeddedApiServer implements ApiServer {
   #closed: Promise<void> | undefined;
 
   constructor(parts: Parts) {
-    const { store, clock, logger, nodeName, podStreams, bookmarkMs, dataDir, audit } = parts;
+    const { store, clock, logger, nodeName, podStreams, bookmarkMs, dataDir, audit, limits } = parts;
     // Every watch listens: their number says nothing about a leak.
     setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
@@ -163,7 +168,7 @@ class EmbeddedApiServer implements ApiServer {
     this.#adminToken = adminToken(dataDir);
     const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, options: parts.access });
     const closing = this.#closing.signal;
-    const set = { nodeName, podStreams, bookmarkMs, ownership: new Ownership() };
+    const set = { nodeName, podStreams, bookmarkMs, limits, ownership: new Ownership() };
     const metrics = new RequestMetrics(registry);
     this.#context = { ...set, store, clock, logger, registry, addresses, access, audit, metrics, closing };
     this.#streams = new StreamEndpoint(parts);

@@ -20,6 +20,7 @@ import { create } from "../verbs/create.ts";
 import { remove } from "../verbs/delete.ts";
 import { deleteCollection } from "../verbs/delete-collection.ts";
 import { parseDeleteOptions } from "../verbs/delete-options.ts";
+import { limitsFor } from "../verbs/namespace-limits.ts";
 import { applyType, parsePatch, patch } from "../verbs/patch.ts";
 import { getScale, patchScale, updateScale } from "../verbs/scale.ts";
 import { update } from "../verbs/update.ts";
@@ -251,10 +252,11 @@ function read(context: ApiContext, target: ObjectTarget): ApiObject {
 }
 
 function writeOptions({ context, request, query }: ReplyContext): WriteOptions {
-  const { duplicateFields } = request;
+  const { duplicateFields, identity, method } = request;
   return {
     ...parseWriteOptions(query, request),
     refuse: writeGuard(context.access, request, context),
+    limits: limitsFor(context.limits, identity, { creates: method === "POST" }),
     duplicateFields,
   };
 }

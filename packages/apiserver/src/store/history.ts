@@ -1,17 +1,19 @@
+import { getHeapStatistics } from "node:v8";
 import type { Change } from "./store.ts";
 
 export interface HistoryBounds {
   /** Changes kept for each resource. */
   readonly maxChanges: number;
   readonly maxAgeMs: number;
-  /** Of the JSON of those changes, in characters. Default: 64 MiB. */
+  /** Of the JSON of those changes, in characters. Default: 64 MiB, or less with a heap below 4 GiB. */
   readonly maxLength?: number;
 }
 
 /** As long as etcd keeps revisions under kube-apiserver; the rest caps what a storm of writes can hold in memory. */
 export const defaultHistoryBounds: HistoryBounds = { maxChanges: 8192, maxAgeMs: 5 * 60_000 };
 
-const defaultMaxLength = 64 * 1024 * 1024;
+/** A dozen kinds can be written by tenants: with a small heap, their histories together must leave room for the rest. */
+const defaultMaxLength = Math.min(64 * 1024 * 1024, getHeapStatistics().heap_size_limit / 64);
 
 /** A slack of an eighth keeps the cost per change constant. */
 const withSlack = (bound: number): number => bound + (bound >>> 3);

@@ -7,10 +7,11 @@ import { sharedJson } from "../shared-values.ts";
 import { defaultHistoryBounds, History, type HistoryBounds } from "./history.ts";
 import { HouseKeeper } from "./house-keeper.ts";
 import type { Journal, JournalRow } from "./journal.ts";
+import { NamespaceUsage } from "./namespace-usage.ts";
 import { Objects } from "./objects.ts";
 import type { Replayed } from "./replay.ts";
 import { Saved } from "./saved.ts";
-import type { Change, Decided, ResourceChange, Store, Stored, View, Write } from "./store.ts";
+import type { Change, Decided, ResourceChange, Store, Stored, UsageCheck, View, Write } from "./store.ts";
 
 export interface LogStoreOptions {
   readonly journal: Journal;
@@ -52,6 +53,8 @@ export class LogStore implements Store {
   readonly #onClosed: (() => void) | undefined;
   readonly #objects: Map<string, Objects>;
   readonly #histories: Map<string, History>;
+  /** Writes that are not saved yet are counted, too. */
+  readonly #usage: NamespaceUsage;
   readonly #floor: number;
   readonly #listeners = new Set<{ resource: string | undefined; wake: (changes: readonly ResourceChange[]) => void }>();
   /** The newest decision on each key that is not saved yet. */
@@ -70,6 +73,7 @@ export class LogStore implements Store {
     this.#onClosed = options.onClosed;
     this.#objects = options.state.objects;
     this.#histories = options.state.histories;
+    this.#usage = new NamespaceUsage(this.#objects.values());
     this.#floor = options.state.floor;
     this.#revision = options.state.revision;
     this.#nextRevision = this.#revision + 1;
@@ -139,15 +143,17 @@ export class LogStore implements Store {
       });
     }
     const view: View = { get: (resource, key) => this.#newest(resource, key) };
-    let decided: Decided<T>;
+    let entry: Queued["entry"];
+    let result: T;
     try {
-      decided = decide(view, this.#nextRevision);
+      const decided = decide(view, this.#nextRevision);
+      entry = decided.write && this.#stage(decided.write);
+      ({ result } = decided);
     } catch (error) {
       await this.#safe(undefined);
       throw error;
     }
-    const { write, result } = decided;
-    await this.#safe(write === undefined ? undefined : this.#stage(write));
+    await this.#safe(entry);
     return result;
   }
 
@@ -182,13 +188,15 @@ export class LogStore implements Store {
     return staged === undefined ? this.get(resource, key) : staged.stored;
   }
 
-  #stage({ resource, key, object }: Write): ResourceChange & { row: JournalRow } {
+  #stage({ resource, key, object, checkUsage }: Write): ResourceChange & { row: JournalRow } {
     const revision = this.#nextRevision;
     const atMs = this.#clock.now();
     const previous = this.#newest(resource, key);
     const json = object === undefined ? undefined : serialise(object, key);
     const stored = object === undefined || json === undefined ? undefined : Saved.of(object, { revision, key, json });
+    if (checkUsage !== undefined) this.#check(checkUsage, { key, previous, stored });
     const change: Change = { revision, atMs, key, stored, previous };
+    this.#usage.change(key, previous, stored);
     this.#nextRevision += 1;
     this.#staged.set(stagedKey(resource, key), change);
     return {
@@ -196,6 +204,13 @@ export class LogStore implements Store {
       change,
       row: { revision, resource, key, previous: previous?.revision, atMs, object: json },
     };
+  }
+
+  #check(check: UsageCheck, { key, previous, stored }: Pick<Change, "key" | "previous" | "stored">): void {
+    const before = this.#usage.after(key, undefined, undefined);
+    const after = this.#usage.after(key, previous, stored);
+    if (before === undefined || after === undefined) return;
+    check({ before, after, totalBytes: this.#usage.bytes + after.bytes - before.bytes });
   }
 
   #commitQueued(): void {
@@ -219,6 +234,9 @@ export class LogStore implements Store {
   #failAll(batch: readonly Queued[], cause: unknown): void {
     const failed = [...batch, ...this.#queue.splice(0)];
     this.#staged.clear();
+    for (const { entry } of failed) {
+      if (entry !== undefined) this.#usage.change(entry.change.key, entry.change.stored, entry.change.previous);
+    }
     const why = cause instanceof Error ? cause.message : String(cause);
     this.#logger.error({ err: cause, writes: failed.length }, "writes could not be saved");
     const error = new ApiError("InternalError", `Cannot save the object: ${why}`, { cause });

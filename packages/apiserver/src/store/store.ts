@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { ApiObject } from "../api-object.ts";
+import type { Usage } from "./namespace-usage.ts";
 
 /** An object as it was saved at one revision. */
 export interface Stored {
@@ -29,7 +30,16 @@ export interface Write {
   readonly resource: string;
   readonly key: string;
   readonly object: ApiObject | undefined;
+  /** Asked before the write is accepted, when it is one in a namespace. */
+  readonly checkUsage?: UsageCheck | undefined;
 }
+
+/** Refuses, by throwing, a change of what a namespace stores. `totalBytes`: what all namespaces would store. */
+export type UsageCheck = (change: {
+  readonly before: Usage;
+  readonly after: Usage;
+  readonly totalBytes: number;
+}) => void;
 
 export interface Decided<T> {
   readonly write?: Write | undefined;

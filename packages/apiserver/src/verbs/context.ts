@@ -10,6 +10,7 @@ import type { AdmissionContext } from "../resources/definition.ts";
 import type { Registry } from "../resources/registry.ts";
 import type { ServiceAddresses } from "../resources/service/service-addresses.ts";
 import type { Store } from "../store/store.ts";
+import type { NamespaceLimits } from "./namespace-limits.ts";
 
 /** What every verb works with. */
 export interface ApiContext {
@@ -25,6 +26,8 @@ export interface ApiContext {
   /** Counts every request. */
   readonly metrics: RequestMetrics;
   readonly logger: Logger;
+  /** How much tenants may store. */
+  readonly limits: NamespaceLimits;
   readonly nodeName: string | undefined;
   readonly podStreams: PodStreams | undefined;
   /** How often a watch that has nothing to say shows life, and how far the server is. */

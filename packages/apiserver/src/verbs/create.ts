@@ -9,6 +9,7 @@ import { withSharedSpec } from "../shared-values.ts";
 import type { Decided, View } from "../store/store.ts";
 import { type ApiContext, admissionContext } from "./context.ts";
 import { decodeObject, withName } from "./decode.ts";
+import { usageCheck } from "./namespace-limits.ts";
 import { recordOwner } from "./record-owner.ts";
 import type { WriteOptions } from "./write-options.ts";
 
@@ -68,9 +69,9 @@ export function decideCreation(call: CreationCall): Decided<Written> {
   const key = storeKey(namespace, name);
   if (view.get(definition.id, key) !== undefined) throw alreadyExists(subjectOf(target, name));
   const result = { object: toVersion(definition, object, version), warnings, created: true };
-  return creation.dryRun
-    ? { result: withoutRevision(result) }
-    : { write: { resource: definition.id, key, object }, result };
+  if (creation.dryRun) return { result: withoutRevision(result) };
+  const checkUsage = usageCheck(creation.limits, subjectOf(target, name));
+  return { write: { resource: definition.id, key, object, checkUsage }, result };
 }
 
 function prepare(context: ApiContext, target: Target, shaped: ApiObject, creation: Creation): ApiObject {

@@ -11,6 +11,7 @@ import type { Decided, Stored, View } from "../store/store.ts";
 import { type ApiContext, admissionContext } from "./context.ts";
 import type { Written } from "./create.ts";
 import { isGone } from "./delete-rules.ts";
+import { usageCheck } from "./namespace-limits.ts";
 import { recordOwner } from "./record-owner.ts";
 import type { WriteOptions } from "./write-options.ts";
 
@@ -61,7 +62,9 @@ export function decideModification(call: ModificationCall): Decided<Written> {
   const object = modification.dryRun ? next : stamped(next, revision);
   const result = { object: toVersion(definition, object, version), warnings, created: false };
   if (modification.dryRun) return { result };
-  return { write: { resource: definition.id, key, object: isGone(definition, object) ? undefined : object }, result };
+  const checkUsage = usageCheck(modification.limits, subjectOf(target, target.name));
+  const kept = isGone(definition, object) ? undefined : object;
+  return { write: { resource: definition.id, key, object: kept, checkUsage }, result };
 }
 
 function checkPreconditions(

@@ -4,6 +4,7 @@ import { managerName, maxManagerBytes } from "../apply/manager-name.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Query } from "../request/query.ts";
 import { invalidValue, notSupported, tooLong } from "../resources/field-problems.ts";
+import type { NamespaceLimits } from "./namespace-limits.ts";
 
 export interface WriteOptions {
   readonly dryRun: boolean;
@@ -14,6 +15,8 @@ export interface WriteOptions {
   readonly manager?: string;
   /** Refuses, by throwing, what the writer may not write although the request is allowed. */
   refuse?(object: ApiObject, old: ApiObject | undefined): void;
+  /** How much the namespace may store. Default: any amount. */
+  readonly limits?: NamespaceLimits | undefined;
 }
 
 /** Who the server's own writes are recorded for. */
