@@ -34,7 +34,7 @@ export class DataPlaneBox implements AsyncDisposable {
   async up(): Promise<void> {
     const { port } = this.router;
     const listen = ["--listen", `127.0.0.1:${this.#api}`, "--router-listen", `127.0.0.1:${port}`];
-    expectSuccess(await this.box.run("up", ...listen));
+    expectSuccess(await this.box.run("up", ...listen, "--allow-runtime", "runc"));
   }
 
   /** What a power failure does to the API server, the controllers, the node and the router. */

@@ -44,7 +44,8 @@ export class Box implements AsyncDisposable {
   }
 
   up(...more: string[]): Promise<Outcome> {
-    return this.run("up", "--listen", this.listen, "--router-listen", "127.0.0.1:0", ...more);
+    const listen = ["--listen", this.listen, "--router-listen", "127.0.0.1:0"];
+    return this.run("up", ...listen, "--allow-runtime", "runc", ...more);
   }
 
   pid(): number {

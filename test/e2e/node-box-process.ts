@@ -15,9 +15,13 @@ export class BoxProcess {
 
   constructor(dataDir: string, listen: string) {
     const addresses = ["--listen", listen, "--router-listen", "127.0.0.1:0"];
-    this.#child = spawn(program, ["--data-dir", dataDir, "up", "--foreground", ...addresses], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    this.#child = spawn(
+      program,
+      ["--data-dir", dataDir, "up", "--foreground", ...addresses, "--allow-runtime", "runc"],
+      {
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
     this.#ended = once(this.#child, "exit");
     this.serving = this.#readLog();
     // Most are killed before they serve.

@@ -39,6 +39,11 @@ withFolder(program.command("up"))
   .option("--allow-privileged", "let Pods have privileged containers, which are root on this machine in all but name")
   .option("--allow-host-path <folder>", "let Pods mount this folder of the machine; may be repeated", appended)
   .option("--runtime <name=program>", "another OCI runtime, such as Kata's; may be repeated", appended)
+  .option(
+    "--allow-runtime <name>",
+    "let Pods use this runtime too, such as runc beside gVisor; may be repeated",
+    appended,
+  )
   .option("--default-runtime <name>", "for Pods that name none (default: gVisor where it works, else runc)")
   .addHelpText("after", "\nWhat holds for every start is settled in config.json in the data folder, under node.")
   .action(async (_options, command) => (await import("./commands/up.ts")).up(command.optsWithGlobals()));

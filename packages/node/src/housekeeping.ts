@@ -36,7 +36,7 @@ export class Housekeeping implements AsyncDisposable {
   async #run(): Promise<void> {
     const { client, machine, log } = this.#options;
     const tasks: Readonly<Record<string, () => Promise<unknown>>> = {
-      "runtime classes": () => syncRuntimeClasses(client, [...machine.runtimes.keys()]),
+      "runtime classes": () => syncRuntimeClasses(client, machine.rules),
       "kept root filesystems": async () => {
         const removed = await sweepKept({ layout: machine.layout, sandboxes: () => sandboxUids(client) });
         if (removed.length > 0) log.info({ sandboxes: removed }, "kept root filesystems removed");

@@ -34,6 +34,8 @@ export interface MachineOptions {
   readonly runtimes?: readonly RuntimeRegistration[];
   /** For Pods that name no runtimeClassName. Default: gVisor when it works here, else runc. */
   readonly defaultRuntime?: string;
+  /** What Pods may use besides what the settings, or their default, allow. */
+  readonly allowedRuntimes?: readonly string[];
   /** How registries are reached, and how much of the disk images may take. */
   readonly images?: Pick<ImageOptions, "registries" | "limits">;
   /** The program that the built-in image "sandboxd" holds. Default: where `make build` puts it. */
@@ -87,7 +89,11 @@ export async function openMachine(
       runDir: layout.runDir,
       cgroupParent: layout.cgroupParent,
       registrations: [...(settings.runtimes ?? []), ...(options.runtimes ?? [])],
-      defaultRuntime: options.defaultRuntime ?? settings.defaultRuntime,
+      policy: {
+        allowed: settings.allowedRuntimes,
+        alsoAllowed: options.allowedRuntimes,
+        defaultRuntime: options.defaultRuntime ?? settings.defaultRuntime,
+      },
       tryFirst: tryRuntimes,
     }),
     detectCgroups(),
@@ -115,7 +121,8 @@ export async function openMachine(
     budgetProblems: await limitSandboxes(cgroups, layout, budget),
     bounds: { swapAccounting: cgroups.swapAccounting, memoryBytes: budget.memoryBytes, pids: budget.pids },
     rules: {
-      runtimes: [...runtimes.present.keys()],
+      runtimes: runtimes.usable,
+      allowedRuntimes: runtimes.allowed,
       defaultRuntime: runtimes.default,
       ownUsers: [...runtimes.present.values()].filter((one) => one.sharesSandbox).map(({ name }) => name),
       allow: { privileged: false, hostPaths: [], ...settings.allow, ...options.allow },

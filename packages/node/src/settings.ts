@@ -13,6 +13,8 @@ import { readJson } from "./system/json-file.ts";
 export interface NodeSettings {
   readonly runtimes?: readonly RuntimeRegistration[];
   readonly defaultRuntime?: string;
+  /** What Pods may use, unless the annotation of their Namespace says otherwise. */
+  readonly allowedRuntimes?: readonly string[];
   readonly images?: Pick<ImageOptions, "registries" | "limits">;
   readonly sandboxd?: string;
   /** What Pods may ask for that others on this machine are not safe from. */
@@ -38,8 +40,18 @@ const folder = satisfying(
 const percent = satisfying((value) => Number(value) > 0 && Number(value) <= 100, "a number from 1 to 100");
 
 const rule: Rule = object({
-  runtimes: list(object({ name, program: word, args: list(word, 100), kind: oneOf("runc", "runsc") }), 20),
+  runtimes: list(
+    object({
+      name,
+      program: word,
+      args: list(word, 100),
+      kind: oneOf("runc", "runsc"),
+      allowVulnerable: oneOf(true, false),
+    }),
+    20,
+  ),
   defaultRuntime: name,
+  allowedRuntimes: list(name, 20),
   images: object({
     registries: list(object({ name: word, mirrors: list(word, 20), insecure: oneOf(true, false) }), 100),
     limits: object({

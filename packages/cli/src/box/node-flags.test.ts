@@ -12,14 +12,16 @@ test("flags become settings, and words again", () => {
     allowHostPath: ["/srv", "/mnt/data"],
     runtime: ["kata=/opt/kata/bin/kata-runtime"],
     defaultRuntime: "kata",
+    allowRuntime: ["runc", "crun"],
   };
   expect(settingsOf(flags)).toEqual({
     allow: { privileged: true, hostPaths: ["/srv", "/mnt/data"] },
     runtimes: [{ name: "kata", program: "/opt/kata/bin/kata-runtime" }],
     defaultRuntime: "kata",
+    allowedRuntimes: ["runc", "crun"],
   });
   expect(wordsOf(flags).join(" ")).toBe(
-    "--allow-privileged --allow-host-path /srv --allow-host-path /mnt/data --runtime kata=/opt/kata/bin/kata-runtime --default-runtime kata",
+    "--allow-privileged --allow-host-path /srv --allow-host-path /mnt/data --runtime kata=/opt/kata/bin/kata-runtime --default-runtime kata --allow-runtime runc --allow-runtime crun",
   );
 });
 
@@ -29,6 +31,7 @@ test.for([
   [{ runtime: ["=x"] }, 'Cannot register runtime "=x"'],
   [{ runtime: ["Kata!=/bin/kata"] }, "options.runtimes[0].name"],
   [{ defaultRuntime: "a b" }, "options.defaultRuntime"],
+  [{ allowRuntime: ["runc,gvisor"] }, "options.allowedRuntimes[0]"],
 ] as const)("refuses %j", ([flags, message]) => {
   expect(() => settingsOf(flags)).toThrow(message);
 });

@@ -8,11 +8,12 @@ export interface NodeFlags {
   /** Each `name=program`. */
   readonly runtime?: readonly string[];
   readonly defaultRuntime?: string;
+  readonly allowRuntime?: readonly string[];
 }
 
 /** The flags as settings of the node. A flag that makes no sense is refused before anything is started. */
 export function settingsOf(flags: NodeFlags): NodeSettings {
-  const { allowPrivileged, allowHostPath, runtime, defaultRuntime } = flags;
+  const { allowPrivileged, allowHostPath, runtime, defaultRuntime, allowRuntime } = flags;
   const allow = {
     ...(allowPrivileged !== undefined && { privileged: allowPrivileged }),
     ...(allowHostPath !== undefined && { hostPaths: allowHostPath }),
@@ -21,18 +22,20 @@ export function settingsOf(flags: NodeFlags): NodeSettings {
     ...(Object.keys(allow).length > 0 && { allow }),
     ...(runtime !== undefined && { runtimes: runtime.map(parseRuntime) }),
     ...(defaultRuntime !== undefined && { defaultRuntime }),
+    ...(allowRuntime !== undefined && { allowedRuntimes: allowRuntime }),
   };
   return checkSettings(settings, "Cannot start the box: its options");
 }
 
 /** The same flags as words, for the process in the background. */
 export function wordsOf(flags: NodeFlags): string[] {
-  const { allowPrivileged, allowHostPath = [], runtime = [], defaultRuntime } = flags;
+  const { allowPrivileged, allowHostPath = [], runtime = [], defaultRuntime, allowRuntime = [] } = flags;
   return [
     ...(allowPrivileged === true ? ["--allow-privileged"] : []),
     ...allowHostPath.flatMap((folder) => ["--allow-host-path", folder]),
     ...runtime.flatMap((one) => ["--runtime", one]),
     ...(defaultRuntime === undefined ? [] : ["--default-runtime", defaultRuntime]),
+    ...allowRuntime.flatMap((name) => ["--allow-runtime", name]),
   ];
 }
 

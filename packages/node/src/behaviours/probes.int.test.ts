@@ -214,7 +214,12 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await box.node.stop();
     const seen: boolean[] = [];
     box.api.server.onChange(() => seen.push(isReady(box.api.read("steady"))));
-    await using node = await createNode({ client: box.api.client, nodeName, dataDir: box.dataDir });
+    await using node = await createNode({
+      client: box.api.client,
+      nodeName,
+      dataDir: box.dataDir,
+      allowedRuntimes: ["runc"],
+    });
     await node.ready;
     await box.create("after", { spec: { runtimeClassName } });
     await box.api.until("after", isReady);

@@ -3,7 +3,7 @@ import { release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../errors.ts";
 import { layoutOf } from "../layout.ts";
-import { openRuntimes } from "../runtime/open-runtimes.ts";
+import { openRuntimes, type Runtimes } from "../runtime/open-runtimes.ts";
 import { sharedKernel } from "../runtime/shared-kernel.ts";
 import { type NodeSettings, readSettings } from "../settings.ts";
 import { detectCgroups, removeCgroup } from "../system/cgroups.ts";
@@ -75,10 +75,11 @@ async function examineProgram({ name, package: from, why, needed }: Program): Pr
   }
 }
 
-const packageByRuntime: Readonly<Record<string, string>> = { gvisor: "runsc", runc: "runc" };
-
-/** Where one that is better can be had. */
-const newer: Readonly<Record<string, string>> = { gvisor: '"make gvisor" compiles a newer one, in about two minutes' };
+/** How to get one that works. */
+const buildOf: Readonly<Record<string, string>> = {
+  gvisor: '"make gvisor" builds a current one',
+  runc: '"make runc" builds a current one; with gVisor there is no need for it',
+};
 
 const ownKernel =
   "make gVisor work, or have Pods name a runtimeClassName with a kernel of its own; until then run only code you trust";
@@ -96,25 +97,25 @@ async function examineRuntimes(settings: NodeSettings, isRoot: boolean): Promise
   const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
   const cgroupParent = `/agent-sandbox-doctor-${process.pid}`;
   try {
-    const { runtimes, defaultRuntime } = settings;
+    const { runtimes, defaultRuntime, allowedRuntimes: allowed } = settings;
     const found = await openRuntimes({
       runDir,
       cgroupParent,
       registrations: runtimes,
-      defaultRuntime,
+      policy: { allowed, defaultRuntime },
       tryFirst: isRoot,
     });
     const present = [...found.present.values()].map(async ({ name, program }): Promise<Finding> => {
       const version = (await tryCommand(program, ["--version"])).stdout.split("\n")[0] ?? "";
       const flaw = found.flawed.get(name);
-      const works = flaw ?? (isRoot ? "works" : "not tried without root");
-      const text = `${name === found.default ? "the default; " : ""}${version} (${program}): ${works}`;
-      return { name: `runtime ${name}`, ...(flaw === undefined ? ok(text) : lacking(text, newer[name])) };
+      const works = flaw ?? found.absent.get(name) ?? (isRoot ? "works" : "not tried without root");
+      const text = `${standingOf(name, found)}; ${version} (${program}): ${works}`;
+      const isFine = flaw === undefined && !found.absent.has(name);
+      return { name: `runtime ${name}`, ...(isFine ? ok(text) : lacking(text, buildOf[name])) };
     });
-    const absent = [...found.absent].map(([name, why]): Finding => {
-      const from = /not found/.test(why) ? packageByRuntime[name] : undefined;
-      return { name: `runtime ${name}`, ...lacking(why, from === undefined ? undefined : install(from)) };
-    });
+    const absent = [...found.absent]
+      .filter(([name]) => !found.present.has(name))
+      .map(([name, why]): Finding => ({ name: `runtime ${name}`, ...lacking(why, buildOf[name]) }));
     const risk = sharedKernel(found);
     const isolation =
       risk === undefined
@@ -122,12 +123,18 @@ async function examineRuntimes(settings: NodeSettings, isRoot: boolean): Promise
         : lacking(risk.message, ownKernel);
     return [...(await Promise.all(present)), ...absent, { name: "isolation", ...isolation }];
   } catch (error) {
-    return await finding("runtime", missing(messageOf(error), install("runsc runc")));
+    return await finding("runtime", missing(messageOf(error), buildOf["gvisor"] ?? ""));
   } finally {
     if (isRoot) await removeTrialGroups(cgroupParent);
     await unmount(await mountsUnder(runDir));
     await rm(runDir, { recursive: true, force: true });
   }
+}
+
+/** What Pods may do with a runtime where their Namespace does not say otherwise. */
+function standingOf(name: string, found: Runtimes): string {
+  if (name === found.default) return "the default";
+  return found.allowed.includes(name) ? "allowed" : "allowed only where a Namespace names it";
 }
 
 /** A machine without control groups has a finding of its own. */

@@ -59,6 +59,7 @@ const seen = (pod: Pod | undefined, record?: PodRecord, main?: Life): Observed =
   hostAddress: "192.0.2.1",
   rules: {
     runtimes: ["runc"],
+    allowedRuntimes: ["runc"],
     defaultRuntime: "runc",
     ownUsers: [],
     allow: { privileged: false, hostPaths: [] },

@@ -70,7 +70,7 @@ export function decide(seen: Observed, now: number): Decision {
   if (pod.metadata?.deletionTimestamp !== undefined) return decideDeletion(pod, seen, now);
   if (isOver(pod.status?.phase)) return { actions: record === undefined || record.released ? [] : [{ do: "release" }] };
 
-  const problem = unsupportedField(pod, seen.rules);
+  const problem = unsupportedField(pod, seen.rules, record);
   if (problem !== undefined) return { actions: [], problem, status: podStatus({ ...seen, pod, problem }, now) };
   if (record === undefined) return { actions: [{ do: "set-up" }] };
   const verdict = dueVerdict(pod, record, seen, now);

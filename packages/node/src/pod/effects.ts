@@ -2,6 +2,7 @@ import type { Pod } from "@agent-sandbox/api";
 import type { Client, ContainerPlace } from "@agent-sandbox/kube";
 import type { Sources } from "../volume/sources.ts";
 import type { Machine } from "./machine.ts";
+import type { NodeRules } from "./observed.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** News about a Pod, in the words `kubectl describe` shows. */
@@ -20,6 +21,8 @@ export type CommandResult = { readonly code: number; readonly output: string };
 /** What the actions on a Pod work with. */
 export interface Effects {
   readonly machine: Machine;
+  /** What the Pod may ask for. */
+  readonly rules: NodeRules;
   readonly client: Client;
   readonly hostAddress: string;
   readonly tasks: Tasks;

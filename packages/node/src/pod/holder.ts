@@ -23,10 +23,10 @@ const nobody = { uid: 65_534, gid: 65_534, groups: [] };
  * whole Pod: it does nothing, takes in orphaned processes, and ends with the Pod.
  */
 export async function startHolder(effects: Effects, pod: Pod, record: PodRecord, attempt: number): Promise<void> {
-  const { machine } = effects;
+  const { machine, rules } = effects;
   const image = await machine.images.resolve(hostImageName);
   const before = record.containers[holderName];
-  const runtime = runtimeOf(pod, record, machine.defaultRuntime);
+  const runtime = runtimeOf(pod, record, rules.defaultRuntime);
   const again = before?.attempt === attempt && before.ended === undefined;
   const kept = again ? before : nextAttempt(before, attempt, { runtime, image: image.id });
   const { netnsPath } = podPaths(machine.layout, record.uid);

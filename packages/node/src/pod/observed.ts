@@ -29,8 +29,10 @@ export interface Allowances {
 }
 
 export interface NodeRules {
-  /** What `runtimeClassName` may name. */
+  /** What works on this machine, in the order of preference. */
   readonly runtimes: readonly string[];
+  /** Those of them that a Pod may use. */
+  readonly allowedRuntimes: readonly string[];
   /** For Pods that name none. */
   readonly defaultRuntime: string;
   /** The runtimes among them under which no user of a container is one of the machine's. */

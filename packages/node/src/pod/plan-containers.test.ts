@@ -44,6 +44,7 @@ function next({ spec, containers = {}, more = {}, record = {} }: Case, now = 100
       hostAddress: "192.0.2.1",
       rules: {
         runtimes: ["runc"],
+        allowedRuntimes: ["runc"],
         defaultRuntime: "runc",
         ownUsers: [],
         allow: { privileged: false, hostPaths: [] },

@@ -18,7 +18,7 @@ import {
 import { parseContainerId } from "../layout.ts";
 import type { DiskUsage } from "../metrics/pod-usage.ts";
 import { Probes } from "../probe/probes.ts";
-import { pods } from "../resources.ts";
+import { namespaces, pods } from "../resources.ts";
 import { watchFolder } from "../system/watch-folder.ts";
 import { referencesOf } from "../volume/references.ts";
 import { Sources } from "../volume/sources.ts";
@@ -28,8 +28,12 @@ import type { Effects, PodNote } from "./effects.ts";
 import { observeLives } from "./lives.ts";
 import type { Machine } from "./machine.ts";
 import { fieldPathOf, memberNamed } from "./members.ts";
+import { rulesIn } from "./namespace-rules.ts";
+import type { NodeRules } from "./observed.ts";
 import { perform } from "./perform.ts";
+import { runtimesSoFar } from "./pod-runtime.ts";
 import { reconcile } from "./reconcile.ts";
+import type { PodRecord } from "./record.ts";
 import { sourcesVersion } from "./sandbox.ts";
 import { Tasks } from "./tasks.ts";
 
@@ -66,6 +70,8 @@ export class PodController implements AsyncDisposable {
   readonly #pods: Informer<Pod>;
   readonly #byUid: Index<Pod>;
   readonly #bySource: Index<Pod>;
+  readonly #byNamespace: Index<Pod>;
+  readonly #namespaces: Informer;
   readonly #runner: Runner;
   readonly #events: EventRecorder;
   readonly #tasks: Tasks;
@@ -82,6 +88,8 @@ export class PodController implements AsyncDisposable {
     this.#pods = this.#informers.get(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
     this.#byUid = this.#pods.index("uid", uidsOf);
     this.#bySource = this.#pods.index("source", sourcesOf);
+    this.#byNamespace = this.#pods.index("namespace", ({ metadata }) => [metadata?.namespace ?? ""]);
+    this.#namespaces = this.#informers.get(namespaces);
     const fence = this.#cleanup.use(new Fence({ informers: this.#informers }));
     this.#events = this.#cleanup.use(
       new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log, normalAfterMs }),
@@ -130,6 +138,11 @@ export class PodController implements AsyncDisposable {
     const { machine } = this.#options;
     const trigger = watching(this.#pods, uidsOf);
     this.#cleanup.use(trigger.connect((uid, priority) => this.#runner.add(uid, { priority })));
+    // What a Namespace allows may change: its Pods are judged again.
+    const changed = watching(this.#namespaces, ({ metadata }) =>
+      this.#byNamespace.get(metadata?.name ?? "").flatMap(uidsOf),
+    );
+    this.#cleanup.use(changed.connect((uid, priority) => this.#runner.add(uid, { priority })));
     // Before the first look at the records: an end in between is seen by one or the other.
     const exits = watchFolder(machine.layout.exitsDir, (name) => {
       if (name === undefined) return this.#lookAtAll();
@@ -137,7 +150,7 @@ export class PodController implements AsyncDisposable {
       if (ended !== undefined) this.#runner.add(ended.uid);
     });
     this.#cleanup.use(exits);
-    await this.#pods.synced;
+    await Promise.all([this.#pods.synced, this.#namespaces.synced]);
     await this.#addRecorded();
     this.#keepLooking();
     this.#runner.start();
@@ -189,7 +202,7 @@ export class PodController implements AsyncDisposable {
       pod,
       record,
       hostAddress,
-      rules: machine.rules,
+      rules: await this.#rulesFor(pod, record),
       lives: record === undefined ? {} : await observeLives(machine.layout, record),
       health: this.#probes.look(pod, record, uid),
       tasks: this.#tasks.of(uid),
@@ -197,6 +210,23 @@ export class PodController implements AsyncDisposable {
         pod === undefined || record === undefined ? "" : sourcesVersion(machine, this.#sources.snapshot(pod)),
       excess: this.#disk.excessOf(uid),
     };
+  }
+
+  /**
+   * The cache may be older than the Namespace's annotation that the Pod was created under, so a Pod that has not run yet is
+   * judged by what the API server says now.
+   */
+  async #rulesFor(pod: Pod | undefined, record: PodRecord | undefined): Promise<NodeRules> {
+    const { client, machine } = this.#options;
+    const name = pod?.metadata?.namespace;
+    if (name === undefined) return machine.rules;
+    if (record !== undefined && runtimesSoFar(record).length > 0)
+      return rulesIn(machine.rules, this.#namespaces.get(name));
+    const namespace = await client.get(namespaces, { name }).catch((error: unknown) => {
+      if (isReason(error, "NotFound")) return undefined;
+      throw error;
+    });
+    return rulesIn(machine.rules, namespace);
   }
 
   #tell(pod: Pod, { type = "Normal", reason, action = reason, text, container }: PodNote): void {
@@ -214,17 +244,17 @@ export class PodController implements AsyncDisposable {
     } = seen.pod?.metadata ?? {};
     log.info({ pod: `${namespace}/${name}`, ...summary(action) }, "pod changes");
     if (action.do !== "delete-from-api") {
-      await perform(this.#effects(client), action, seen);
+      await perform(this.#effects(client, seen), action, seen);
       if (action.do === "tear-down") this.#tasks.forget(seen.record?.uid ?? "");
       return;
     }
     await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
   }
 
-  #effects(client: Client): Effects {
+  #effects(client: Client, { rules }: Observed): Effects {
     const { machine, hostAddress, run } = this.#options;
     const tell = (pod: Pod, note: PodNote): void => this.#tell(pod, note);
-    return { machine, client, hostAddress, tasks: this.#tasks, sources: this.#sources, run, tell };
+    return { machine, rules, client, hostAddress, tasks: this.#tasks, sources: this.#sources, run, tell };
   }
 
   async #report(pod: Pod, status: PodStatus, client: Client): Promise<void> {

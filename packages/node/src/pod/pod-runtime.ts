@@ -10,3 +10,10 @@ export function runtimeOf(pod: Pod, record: Pick<PodRecord, "containers">, defau
   const live = Object.values(record.containers).find(isLive);
   return live?.runtime ?? pod.spec?.runtimeClassName ?? defaultRuntime;
 }
+
+/** The runtimes that containers of a Pod have run with. */
+export function runtimesSoFar({ containers }: Pick<PodRecord, "containers">): readonly string[] {
+  return Object.values(containers).flatMap(({ run, ended, last, runtime }) =>
+    (run ?? ended ?? last) === undefined ? [] : [runtime],
+  );
+}

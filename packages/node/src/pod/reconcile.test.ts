@@ -15,6 +15,7 @@ const pod: Pod = {
 };
 const rules: NodeRules = {
   runtimes: ["runc"],
+  allowedRuntimes: ["runc"],
   defaultRuntime: "runc",
   ownUsers: ["gvisor"],
   allow: { privileged: false, hostPaths: [] },

@@ -9,13 +9,13 @@ import type { Problem } from "./status.ts";
 
 /** Writes down why a container could not be started, tells people, and lets the next try begin from the start. */
 export async function recordFailure(
-  { machine, tasks, tell }: Effects,
+  { machine, rules, tasks, tell }: Effects,
   pod: Pod,
   record: PodRecord,
   { container, problem }: { readonly container: string; readonly problem: Problem },
 ): Promise<void> {
   const before = record.containers[container];
-  const runtime = runtimeOf(pod, record, machine.defaultRuntime);
+  const runtime = runtimeOf(pod, record, rules.defaultRuntime);
   const failure: Failure = { ...problem, at: machine.now(), tries: (before?.failure?.tries ?? 0) + 1 };
   await writeContainer(machine, record, container, { ...(before ?? { attempt: 0, runtime }), failure });
   tasks.forget(record.uid, pullTask(container));

@@ -31,8 +31,8 @@ export async function startContainer(
   record: PodRecord,
   { name, attempt }: { readonly name: string; readonly attempt: number },
 ): Promise<void> {
-  const { machine, tasks } = effects;
-  const runtime = runtimeOf(pod, record, machine.defaultRuntime);
+  const { machine, rules, tasks } = effects;
+  const runtime = runtimeOf(pod, record, rules.defaultRuntime);
   const member = startable(effects, pod, { name, runtime });
   const keptFor = record.keptFor ?? (await keptForOf(effects, pod));
   const image = await imageFor(machine, keptFor, member.container);
@@ -60,11 +60,10 @@ export async function startContainer(
 
 /** The container as it may run here, or an error that says why it may not. */
 function startable(
-  { machine, tell }: Effects,
+  { rules, tell }: Effects,
   pod: Pod,
   { name, runtime }: { readonly name: string; readonly runtime: string },
 ): Member {
-  const { rules } = machine;
   const found = memberNamed(pod, name);
   const problem = found?.role === "ephemeral" ? unsupportedEphemeral(pod, name, rules) : undefined;
   if (found === undefined || problem !== undefined) {

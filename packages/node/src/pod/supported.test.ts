@@ -16,6 +16,7 @@ function podOf(spec: Fields, container: Fields = {}, uid = "5f1c2d3e-0000-4000-8
 
 const rules: NodeRules = {
   runtimes: ["runc", "gvisor"],
+  allowedRuntimes: ["runc", "gvisor"],
   defaultRuntime: "runc",
   ownUsers: ["gvisor"],
   allow: { privileged: false, hostPaths: [] },

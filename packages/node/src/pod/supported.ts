@@ -3,7 +3,10 @@ import { isSafeUid } from "../layout.ts";
 import { kindOf, volumeKinds } from "../volume/kinds.ts";
 import { containerRule, flag, id, label, off, seccompRule } from "./container-rules.ts";
 import { anything, list, matching, object, oneOf, type Refusal, type Rule, refuse, satisfying } from "./field-rules.ts";
+import { allowedRuntimesAnnotation } from "./namespace-rules.ts";
 import type { NodeRules } from "./observed.ts";
+import { runtimeOf, runtimesSoFar } from "./pod-runtime.ts";
+import type { PodRecord } from "./record.ts";
 import type { Problem } from "./status.ts";
 
 const ipAddress = matching(/^[0-9a-fA-F.:]{2,45}$/, "an IP address");
@@ -36,7 +39,7 @@ const settledElsewhere: Readonly<Record<string, Rule>> = Object.fromEntries(
   ].flatMap((line) => line.split(" ").map((name) => [name, anything])),
 );
 
-function specRule({ runtimes, allow }: NodeRules, ownKernel: boolean): Rule {
+function specRule({ allow }: NodeRules, ownKernel: boolean): Rule {
   const container = containerRule(allow, { tracing: ownKernel });
   return object({
     ...settledElsewhere,
@@ -60,7 +63,8 @@ function specRule({ runtimes, allow }: NodeRules, ownKernel: boolean): Rule {
     hostname: label,
     os: object({ name: oneOf("linux") }),
     restartPolicy: oneOf("Always", "OnFailure", "Never"),
-    runtimeClassName: oneOf(...runtimes),
+    // See `runtimeProblem`.
+    runtimeClassName: anything,
     securityContext: object({
       runAsUser: id,
       runAsGroup: id,
@@ -83,14 +87,37 @@ function specRule({ runtimes, allow }: NodeRules, ownKernel: boolean): Rule {
   });
 }
 
-/** Why this node cannot run a Pod as it is written, or undefined. The first field in question is named by its path. */
-export function unsupportedField(pod: Pod, rules: NodeRules): Problem | undefined {
+/**
+ * Why this node cannot run a Pod as it is written, or undefined. The first field in question is named by its path. A Pod that
+ * has already run keeps its runtime, whatever is allowed by now.
+ */
+export function unsupportedField(
+  pod: Pod,
+  rules: NodeRules,
+  record?: Pick<PodRecord, "containers">,
+): Problem | undefined {
   const refusal = isSafeUid(pod.metadata?.uid ?? "")
-    ? (specRule(rules, hasOwnKernel(wantedRuntime(pod, rules), rules))(pod.spec ?? {}, "spec") ??
+    ? (runtimeProblem(pod, rules, record ?? { containers: {} }) ??
+      specRule(rules, hasOwnKernel(wantedRuntime(pod, rules), rules))(pod.spec ?? {}, "spec") ??
       usersProblem(pod, rules) ??
       inconsistency(pod))
     : refuse("metadata.uid", "is not a UID");
   return refusal === undefined ? undefined : { reason: "CreateContainerConfigError", message: wording(pod, refusal) };
+}
+
+function runtimeProblem(pod: Pod, rules: NodeRules, record: Pick<PodRecord, "containers">): Refusal | undefined {
+  const { runtimes, allowedRuntimes, defaultRuntime } = rules;
+  const runtime = runtimeOf(pod, record, defaultRuntime);
+  if (allowedRuntimes.includes(runtime) || runtimesSoFar(record).includes(runtime)) return undefined;
+  const path = "spec.runtimeClassName";
+  if (!runtimes.includes(runtime)) return oneOf(...allowedRuntimes)(runtime, path);
+  const namespace = pod.metadata?.namespace ?? "";
+  const allowed = allowedRuntimes.length > 0 ? allowedRuntimes.join(", ") : "none of this machine";
+  return refuse(
+    path,
+    `runtime "${runtime}" is not allowed in namespace "${namespace}"; allowed: ${allowed}. The operator of the box can ` +
+      `allow it with the annotation ${allowedRuntimesAnnotation} of the Namespace, or for all with node.allowedRuntimes in config.json`,
+  );
 }
 
 function wantedRuntime({ spec }: Pod, { defaultRuntime }: NodeRules): string {

@@ -10,6 +10,8 @@ export interface RuntimeRegistration {
   readonly args?: readonly string[];
   /** Whose command line it has. Default: runsc's for a program of that name, else runc's. */
   readonly kind?: RuntimeKind;
+  /** Use it although its version has known vulnerabilities. Default false. */
+  readonly allowVulnerable?: boolean;
 }
 
 /** `runc`: crun, youki and Kata's too. `runsc`: gVisor. */

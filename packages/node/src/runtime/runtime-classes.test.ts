@@ -14,8 +14,23 @@ test("the classes are those of this machine, and what others wrote stays", async
       .map(({ metadata, handler }) => `${metadata?.name}=${handler}`)
       .toSorted();
 
-  await syncRuntimeClasses(client, ["gvisor", "runc"]);
+  await syncRuntimeClasses(client, { runtimes: ["gvisor", "runc"], allowedRuntimes: ["gvisor"] });
   expect(handlers()).toEqual(["gvisor=gvisor", "runc=another", "theirs=kata"]);
-  await syncRuntimeClasses(client, ["runc"]);
+  await syncRuntimeClasses(client, { runtimes: ["runc"], allowedRuntimes: ["runc"] });
   expect(handlers()).toEqual(["runc=another", "theirs=kata"]);
+});
+
+test("each class says where its runtime is allowed, also after that has changed", async () => {
+  const server = new MemoryApiServer({ resources: [runtimeClasses] });
+  const client = createClient(server);
+  // As the API server creates it before the node has looked at the machine.
+  await client.create(runtimeClasses, { metadata: { name: "runc" }, handler: "runc" });
+  const allowedIn = (name: string): string | undefined =>
+    server.read(runtimeClasses, { name })?.metadata?.annotations?.["agents.x-k8s.io/allowed-in"];
+
+  await syncRuntimeClasses(client, { runtimes: ["gvisor", "runc"], allowedRuntimes: ["gvisor"] });
+  expect(allowedIn("gvisor")).toBe("all namespaces without an annotation of their own");
+  expect(allowedIn("runc")).toBe("namespaces whose annotation agents.x-k8s.io/allowed-runtimes names it");
+  await syncRuntimeClasses(client, { runtimes: ["gvisor", "runc"], allowedRuntimes: ["gvisor", "runc"] });
+  expect(allowedIn("runc")).toBe("all namespaces without an annotation of their own");
 });

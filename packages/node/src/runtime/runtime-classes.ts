@@ -1,4 +1,5 @@
 import { type Client, isReason, type KubeObject, type Resource } from "@agent-sandbox/kube";
+import { allowedRuntimesAnnotation } from "../pod/namespace-rules.ts";
 
 export interface RuntimeClass extends KubeObject {
   readonly handler: string;
@@ -11,20 +12,41 @@ export const runtimeClasses: Resource<RuntimeClass> = {
   namespaced: false,
 };
 
+/** Where Pods may use the runtime: for people who list the classes. The node does not read it. */
+const allowedInAnnotation = "agents.x-k8s.io/allowed-in";
+
+export interface OfferedRuntimes {
+  /** What works on this machine. */
+  readonly runtimes: readonly string[];
+  /** Those of them that Pods may use where the Namespace does not say otherwise. */
+  readonly allowedRuntimes: readonly string[];
+}
+
 const mark = { "app.kubernetes.io/managed-by": "agent-sandbox-node" };
 
 /**
- * Makes the RuntimeClasses of the API tell what works on this machine: those that are missing are created, and of those
- * this node has created the ones whose runtime is gone are deleted. What others have written is left alone.
+ * Makes the RuntimeClasses of the API say what works on this machine and where it is allowed: those that are missing are
+ * created, and of those this node has created the ones whose runtime is gone are deleted. Classes of others with another
+ * handler are left alone.
  */
-export async function syncRuntimeClasses(client: Client, names: readonly string[]): Promise<void> {
+export async function syncRuntimeClasses(client: Client, offered: OfferedRuntimes): Promise<void> {
+  const { runtimes: names } = offered;
   const { items } = await client.list(runtimeClasses);
-  const existing = new Set(items.map(({ metadata }) => metadata?.name ?? ""));
+  const existing = new Map(items.map((item) => [item.metadata?.name ?? "", item]));
   for (const name of names) {
-    if (existing.has(name)) continue;
-    const { apiVersion, kind } = runtimeClasses;
-    const wanted: RuntimeClass = { apiVersion, kind, metadata: { name, labels: mark }, handler: name };
-    await client.create(runtimeClasses, wanted).catch(unless("AlreadyExists"));
+    const annotations = { [allowedInAnnotation]: allowedIn(name, offered) };
+    const found = existing.get(name);
+    if (found === undefined) {
+      const { apiVersion, kind } = runtimeClasses;
+      const wanted: RuntimeClass = { apiVersion, kind, metadata: { name, labels: mark, annotations }, handler: name };
+      await client.create(runtimeClasses, wanted).catch(unless("AlreadyExists"));
+    } else if (
+      found.handler === name &&
+      found.metadata?.annotations?.[allowedInAnnotation] !== annotations[allowedInAnnotation]
+    ) {
+      const patch = { type: "merge", body: { metadata: { annotations } } } as const;
+      await client.patch(runtimeClasses, { name }, patch).catch(unless("NotFound"));
+    }
   }
   for (const { metadata } of items) {
     const { name = "", uid = "", labels = {} } = metadata ?? {};
@@ -32,6 +54,12 @@ export async function syncRuntimeClasses(client: Client, names: readonly string[
     if (!isOurs || names.includes(name)) continue;
     await client.delete(runtimeClasses, { name }, { preconditions: { uid } }).catch(unless("NotFound", "Conflict"));
   }
+}
+
+function allowedIn(name: string, { allowedRuntimes }: OfferedRuntimes): string {
+  return allowedRuntimes.includes(name)
+    ? "all namespaces without an annotation of their own"
+    : `namespaces whose annotation ${allowedRuntimesAnnotation} names it`;
 }
 
 function unless(...reasons: Parameters<typeof isReason>[1][]): (error: unknown) => undefined {

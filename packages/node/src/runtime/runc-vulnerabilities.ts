@@ -1,0 +1,48 @@
+/**
+ * Why a version of runc must not run untrusted code, or undefined. Given is what `runc --version` prints; the text of another
+ * program is not judged. Distributions may repair an old version without changing its number: an operator who knows that
+ * says so with `allowVulnerable` in the runtime's registration.
+ */
+export function runcVulnerability(printed: string): string | undefined {
+  const [, text] = /^runc version (\S*)/.exec(printed) ?? [];
+  if (text === undefined) return undefined;
+  const version = parse(text);
+  if (version === undefined) return `its version "${text}" is unknown, so nobody can say which vulnerabilities it has`;
+  const found = advisories.filter(({ fixedIn }) => !isFixed(version, fixedIn)).map(({ name }) => name);
+  return found.length === 0 ? undefined : `runc ${text} has known vulnerabilities (${found.join(", ")})`;
+}
+
+/** Major, minor, patch, release candidate; a release is later than all its candidates. */
+type Version = readonly [number, number, number, number];
+
+const release = Number.POSITIVE_INFINITY;
+
+/** The first version with the fix in each series that got one. Later series have it from their start, earlier ones never. */
+const advisories: readonly { readonly name: string; readonly fixedIn: readonly Version[] }[] = [
+  { name: "CVE-2024-21626", fixedIn: [[1, 1, 12, release]] },
+  ...["CVE-2025-31133", "CVE-2025-52565", "CVE-2025-52881"].map((name) => ({
+    name,
+    fixedIn: [
+      [1, 2, 8, release],
+      [1, 3, 3, release],
+      [1, 4, 0, 3],
+    ] as const,
+  })),
+];
+
+function parse(text: string): Version | undefined {
+  const [, major, minor, patch, candidate] = /^(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-rc\.?(\d{1,4}))?/.exec(text) ?? [];
+  if (major === undefined) return undefined;
+  return [Number(major), Number(minor), Number(patch), candidate === undefined ? release : Number(candidate)];
+}
+
+function isFixed(version: Version, fixedIn: readonly Version[]): boolean {
+  const sameSeries = fixedIn.find((fix) => fix[0] === version[0] && fix[1] === version[1]);
+  if (sameSeries !== undefined) return !isBefore(version, sameSeries);
+  return fixedIn.every((fix) => isBefore(fix, version));
+}
+
+function isBefore(one: Version, other: Version): boolean {
+  const at = one.findIndex((part, index) => part !== other[index]);
+  return at >= 0 && (one[at] ?? 0) < (other[at] ?? 0);
+}
