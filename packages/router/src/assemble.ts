@@ -177,7 +177,7 @@ function assembleAuth(options: RouterOptions, directory: Directory, stack: Async
     return found === "pending" ? undefined : found;
   };
   const [domain] = domainsOf(options);
-  return { authorizer, office, logins: new Logins({ office, authorizer, sandboxOf, domain, date }) };
+  return { authorizer, office, logins: new Logins({ keys, authorizer, sandboxOf, domain, date }) };
 }
 
 /** The signing keys as they are at the moment. A file that has become useless changes nothing. */

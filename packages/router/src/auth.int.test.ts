@@ -233,10 +233,13 @@ describe("a scoped token", () => {
   });
 });
 
+/** What a browser sends when somebody opens an address. */
+const opened = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+
 describe("a browser", () => {
   const host = (): string => `${pod.port}-box-a.default.localhost:${router.address?.port}`;
   const browse = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
-    ask(router, path, { headers: { host: host(), ...headers } });
+    ask(router, path, { headers: { host: host(), ...opened, ...headers } });
   const login = async (): Promise<URL> => {
     const body = JSON.stringify({ ports: [pod.port] });
     const headers = { host: `router.example:${router.address?.port}`, Authorization: "Bearer alice-token" };
@@ -254,7 +257,7 @@ describe("a browser", () => {
     const first = await browse(`${url.pathname}${url.search}&to=%2Fapp`);
     const [cookie = ""] = first.headers["set-cookie"] ?? [];
     expect([first.status, first.headers.location]).toEqual([303, "/app"]);
-    expect(cookie).toMatch(/^agent-sandbox-session=v2\..*; Path=\/; Max-Age=28800; HttpOnly; SameSite=Lax$/);
+    expect(cookie).toMatch(/^agent-sandbox-session=s1\..*; Path=\/; Max-Age=28800; HttpOnly; SameSite=Lax$/);
     const [session = ""] = cookie.split(";");
     expect((await browse("/")).status).toBe(401);
     const page = await browse("/", { cookie: `theme=dark; ${session}` });
@@ -262,16 +265,16 @@ describe("a browser", () => {
     const second = await browse(`${url.pathname}${url.search}`);
     expect(second.status).toBe(401);
     // Another port is another host, and the token says so too.
-    expect((await ask(router, "/", { headers: { host: `1-box-a.default.localhost`, cookie: session } })).status).toBe(
-      401,
-    );
-    expect(
-      (await ask(router, "/", { headers: { host: `${pod.port}-box-b.default.localhost`, cookie: session } })).status,
-    ).toBe(401);
+    const elsewhere = async (other: string): Promise<number> =>
+      (await ask(router, "/", { headers: { ...opened, host: other, cookie: session } })).status;
+    expect(await elsewhere("1-box-a.default.localhost")).toBe(401);
+    expect(await elsewhere(`${pod.port}-box-b.default.localhost`)).toBe(401);
     // Neither a header nor a path makes a cookie count.
-    expect((await ask(router, "/", toSandbox("box-a", pod.port, { cookie: session }))).status).toBe(401);
+    expect((await ask(router, "/", toSandbox("box-a", pod.port, { ...opened, cookie: session }))).status).toBe(401);
+    const path = `/sandboxes/default/box-a/${pod.port}/`;
+    expect((await ask(router, path, { headers: { ...opened, cookie: session } })).status).toBe(401);
     // The session is no bearer token.
-    expect((await as(session.split("=")[1])).status).toBe(403);
+    expect((await as(session.split("=")[1])).status).toBe(401);
   });
 
   test("does not go by its cookie when a neighbour's page asks", async () => {
@@ -285,8 +288,25 @@ describe("a browser", () => {
     expect(await ask({ origin: neighbour })).toBe(401);
     expect(await ask({ origin: "null" })).toBe(401);
     expect(await ask({ "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" })).toBe(401);
+    expect(await ask({ "sec-fetch-site": "same-site", "sec-fetch-dest": "iframe" })).toBe(401);
     expect(await ask({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" })).toBe(200);
     expect(await ask({ origin: own, "sec-fetch-site": "same-origin" })).toBe(200);
+  });
+
+  test.for([
+    ["in a frame", { "sec-fetch-dest": "iframe" }, 403],
+    ["by a script", { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "empty" }, 403],
+    ["as an image", { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" }, 403],
+  ] as const)("does not log in %s", async ([, headers, expected]) => {
+    const url = await login();
+    expect((await browse(`${url.pathname}${url.search}`, headers)).status).toBe(expected);
+    expect((await browse(`${url.pathname}${url.search}`)).status).toBe(303);
+  });
+
+  test("is told why a session would not work without Sec-Fetch-Site", async () => {
+    const url = await login();
+    const { status, text } = await ask(router, `${url.pathname}${url.search}`, { headers: { host: host() } });
+    expect([status, text]).toEqual([400, expect.stringContaining("HTTPS")]);
   });
 
   test("is led nowhere else by a link", async () => {

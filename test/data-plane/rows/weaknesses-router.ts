@@ -179,16 +179,17 @@ export const routerWeaknesses = {
     });
     const url = new URL(jsonOf<{ url: string }>(offer).url);
     expect(url.host).toBe(host);
+    const opened = { host, "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
     const target = `${url.pathname}${url.search}&to=%2Fapp`;
-    const first = await ask(router, target, { headers: { host } });
+    const first = await ask(router, target, { headers: opened });
     expect([first.status, first.headers.location]).toEqual([303, "/app"]);
     const [session = ""] = first.headers["set-cookie"]?.[0]?.split(";") ?? [];
-    const page = await ask(router, "/app", { headers: { host, cookie: `${session}; theme=dark` } });
+    const page = await ask(router, "/app", { headers: { ...opened, cookie: `${session}; theme=dark` } });
     const { headers } = jsonOf<Arrived>(page);
     expect([page.status, Object.fromEntries(headers)["cookie"]]).toEqual([200, "theme=dark"]);
-    expect((await ask(router, target, { headers: { host } })).status).toBe(401);
-    expect((await ask(router, "/app", { headers: { host } })).status).toBe(401);
-    const elsewhere = { host: `1-${name}.default.localhost:${router.port}`, cookie: session };
+    expect((await ask(router, target, { headers: opened })).status).toBe(401);
+    expect((await ask(router, "/app", { headers: opened })).status).toBe(401);
+    const elsewhere = { ...opened, host: `1-${name}.default.localhost:${router.port}`, cookie: session };
     expect((await ask(router, "/app", { headers: elsewhere })).status).toBe(401);
   },
 } satisfies Record<string, Run>;

@@ -1,9 +1,12 @@
+import type { Grant } from "./grant.ts";
+
 /** Who asks, once it is known. */
 export interface Caller {
   /** Limits are counted under this. Never a secret. */
   readonly id: string;
-  /** Whom the API server is asked about; absent when a scoped token already says what is allowed. */
-  readonly user?: User;
+  /** By what credential. A scoped token gives no right to mint others. */
+  readonly by: "none" | "scoped token" | "token" | "certificate";
+  readonly grant: Grant;
 }
 
 export interface User {
@@ -11,6 +14,13 @@ export interface User {
   readonly uid?: string;
   readonly groups?: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The user of a client certificate that was verified, and when it expires. */
+export interface VerifiedCertificate {
+  readonly user: User;
+  /** Milliseconds since 1970. */
+  readonly untilMs: number;
 }
 
 /** `Bearer <token>`: the scheme in any case, one space, the token trimmed; an empty one counts as none. */

@@ -1,5 +1,12 @@
 import type { PeerCertificate } from "node:tls";
-import type { User } from "./caller.ts";
+import type { User, VerifiedCertificate } from "./caller.ts";
+
+/** The user of a certificate that the connection verified. A connection may last longer than the certificate. */
+export function verifiedCertificate(certificate: Partial<PeerCertificate>): VerifiedCertificate | undefined {
+  const user = certificateUser(certificate);
+  const untilMs = Date.parse(certificate.valid_to ?? "");
+  return user === undefined || Number.isNaN(untilMs) ? undefined : { user, untilMs };
+}
 
 /**
  * Who a verified client certificate stands for: the first SPIFFE URI, else the first DNS name, else the common name; the

@@ -1,18 +1,21 @@
+import { randomBytes } from "node:crypto";
 import type { Sandbox } from "@agent-sandbox/api";
 import type { Route } from "../route/route.ts";
 import { forbidden, RouterError, unauthenticated } from "../router-error.ts";
 import type { Authorizer } from "./authorizer.ts";
-import { BoundedCache } from "./bounded-cache.ts";
+import type { Caller } from "./caller.ts";
+import { type Grant, grantExpiry } from "./grant.ts";
+import type { Keyring } from "./keyring.ts";
+import { longestSealed, type SessionUse, sealSession } from "./sealed-session.ts";
 import { formatSessionCookie } from "./session-cookie.ts";
-import type { TokenOffice } from "./token-office.ts";
-import { tokenCovers } from "./token-scope.ts";
+import { UsedCodes } from "./used-codes.ts";
 
 /** On a sandbox's own host name this path is the router's. */
 export const loginPath = "/.agent-sandbox/login";
 
 export interface LoginsOptions {
-  readonly office: TokenOffice;
   readonly authorizer: Authorizer;
+  readonly keys: () => Keyring | undefined;
   readonly sandboxOf: (route: Route) => Sandbox | undefined;
   /** The domain of sandboxes' host names; without one there is nothing a browser could open. */
   readonly domain: string | undefined;
@@ -22,50 +25,81 @@ export interface LoginsOptions {
 export interface LoginRequest {
   readonly route: Route;
   readonly sandbox: Sandbox;
+  readonly caller: Caller;
   readonly isSecure: boolean;
   /** The Host the request came to: its port is the one browsers reach the router by. */
   readonly host: string | undefined;
 }
 
+interface Sealed {
+  readonly text: string;
+  readonly lifetimeSeconds: number;
+  readonly expiresAt: string;
+}
+
 const codeSeconds = 60;
 const sessionSeconds = 8 * 3600;
-/** More logins than this within a minute are turned away by their age rather than by memory. */
-const mostUsedCodes = 10_000;
 
-/** Gives browsers a session with one port of one sandbox, through a link that works once. */
+/**
+ * Gives browsers a session with one port of one sandbox, through a link that works once. Link and session contain the
+ * caller's credential, encrypted: they end when it ends, and open no more than it opens.
+ */
 export class Logins {
   readonly #options: LoginsOptions;
-  readonly #used = new BoundedCache<true>(mostUsedCodes);
+  readonly #used = new UsedCodes();
 
   constructor(options: LoginsOptions) {
     this.#options = options;
   }
 
-  offer({ route, sandbox, isSecure, host = "" }: LoginRequest): { readonly url: string; readonly expiresAt: string } {
-    const { domain, office } = this.#options;
+  offer(request: LoginRequest): { readonly url: string; readonly expiresAt: string } {
+    const { route, sandbox, caller, isSecure, host = "" } = request;
+    const { domain } = this.#options;
     if (domain === undefined) throw new RouterError("InvalidRequest", "The router has no domain for sandboxes.");
-    const wanted = { ports: [route.port], lifetimeSeconds: codeSeconds };
-    const { token, expiresAt } = office.mint(sandbox, route, wanted, "login");
+    const code = this.#seal({ route, sandbox, grant: caller.grant }, "login", codeSeconds);
     const [port = ""] = /:\d+$/.exec(host) ?? [];
     const origin = `${isSecure ? "https" : "http"}://${route.port}-${route.name}.${route.namespace}.${domain}${port}`;
-    return { url: `${origin}${loginPath}?code=${token}`, expiresAt };
+    return { url: `${origin}${loginPath}?code=${code.text}`, expiresAt: code.expiresAt };
   }
 
   /** Takes the code in the link and gives the cookie for it. */
-  redeem(route: Route, isSecure: boolean): { readonly cookie: string; readonly to: string } {
-    const { authorizer, office, sandboxOf, date } = this.#options;
+  async redeem(
+    route: Route,
+    { isSecure, peer }: { readonly isSecure: boolean; readonly peer: string },
+  ): Promise<{ readonly cookie: string; readonly to: string }> {
+    const { authorizer, sandboxOf, date } = this.#options;
     const query = new URLSearchParams(route.target.slice(loginPath.length));
-    const token = authorizer.verify(query.get("code") ?? "");
-    const id = token?.claims.id;
-    if (token === undefined || id === undefined) throw unauthenticated();
+    const code = authorizer.open(query.get("code") ?? "", "login");
+    if (code === undefined) throw unauthenticated();
     const sandbox = sandboxOf(route);
-    if (sandbox === undefined || !tokenCovers({ token, use: "login", route, sandbox })) throw forbidden();
-    if (this.#used.get(id, date()) !== undefined) throw unauthenticated();
-    this.#used.set(id, true, token.claims.exp * 1000);
-    const wanted = { ports: [route.port], lifetimeSeconds: sessionSeconds };
-    const session = office.mint(sandbox, route, wanted, "session");
-    const cookie = formatSessionCookie({ token: session.token, maxAgeSeconds: sessionSeconds, secure: isSecure });
-    return { cookie, to: ownPath(query.get("to")) };
+    if (sandbox === undefined) throw forbidden();
+    const credentials = { bearer: undefined, certificate: undefined, sessions: [], peer };
+    await authorizer.redeem(code, "login", { credentials, route, sandbox });
+    this.#used.use(code.claims, date() / 1000);
+    const session = this.#seal({ route, sandbox, grant: code.grant }, "session", sessionSeconds);
+    const { text: token, lifetimeSeconds: maxAgeSeconds } = session;
+    return { cookie: formatSessionCookie({ token, maxAgeSeconds, secure: isSecure }), to: ownPath(query.get("to")) };
+  }
+
+  #seal(
+    { route, sandbox, grant }: { readonly route: Route; readonly sandbox: Sandbox; readonly grant: Grant },
+    use: SessionUse,
+    mostSeconds: number,
+  ): Sealed {
+    const { date, keys } = this.#options;
+    const [key] = keys() ?? [];
+    const { uid } = sandbox.metadata;
+    if (key === undefined || uid === undefined) throw new RouterError("Forbidden", "Scoped tokens are not enabled.");
+    const iat = date() / 1000;
+    const exp = Math.floor(Math.min(iat + mostSeconds, grantExpiry(grant)));
+    const id = randomBytes(9).toString("base64url");
+    const claims = { ns: route.namespace, name: route.name, uid, ports: [route.port], iat, exp, id, use };
+    const text = sealSession({ claims, grant }, use, key);
+    if (text.length > longestSealed) {
+      throw new RouterError("InvalidRequest", "The credential is too long for a browser session: use a scoped token.");
+    }
+    const lifetimeSeconds = Math.max(0, exp - Math.floor(iat));
+    return { text, lifetimeSeconds, expiresAt: new Date(exp * 1000).toISOString() };
   }
 }
 

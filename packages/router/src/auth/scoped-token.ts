@@ -14,7 +14,7 @@ export interface TokenClaims {
   /** Seconds since 1970, with milliseconds: a revocation falls before or after it. */
   readonly iat?: number;
   readonly id?: string;
-  /** `access` to a sandbox, a one-time `login`, or the `session` that a login opens. */
+  /** `access` for a token; a one-time `login` and the `session` it opens are encrypted (`sealed-session.ts`). */
   readonly use?: TokenUse;
 }
 
@@ -39,9 +39,9 @@ export function mintV2(claims: TokenClaims, key: SigningKey): string {
   return `v2.${key.id}.${payload}.${sign(key, "v2", payload).toString("base64url")}`;
 }
 
-/** Whether a bearer token is one of these at all; others belong to the API server. */
+/** Whether a bearer token is the router's own; others belong to the API server. A session (`s1`) opens nothing as one. */
 export function looksScoped(token: string): boolean {
-  return /^v[12]\./.test(token);
+  return /^(?:v[12]|s1)\./.test(token);
 }
 
 // A token has a few hundred bytes; what is longer is not worth a hash.

@@ -1,5 +1,7 @@
-/** The cookie that carries a browser's session. Neither sent to a sandbox nor taken from one. */
-export const sessionCookie = "agent-sandbox-session";
+/** Names a browser's session. Such cookies are neither sent to a sandbox nor taken from one. */
+export const sessionName = "agent-sandbox-session";
+/** Browsers take this name only over HTTPS and only for the host itself, so that no neighbour can set it. */
+const hostOnlyName = `__Host-${sessionName}`;
 
 export interface SessionCookie {
   readonly token: string;
@@ -11,31 +13,27 @@ export interface SessionCookie {
 /** Host-only: no `Domain`, so that no other sandbox's host name gets it. */
 export function formatSessionCookie({ token, maxAgeSeconds, secure }: SessionCookie): string {
   const attributes = ["Path=/", `Max-Age=${maxAgeSeconds}`, "HttpOnly", "SameSite=Lax", ...(secure ? ["Secure"] : [])];
-  return `${sessionCookie}=${token}; ${attributes.join("; ")}`;
+  return `${secure ? hostOnlyName : sessionName}=${token}; ${attributes.join("; ")}`;
 }
 
-/** Whether a `Set-Cookie` of a sandbox would replace the session. */
-export function setsSession(setCookie: string): boolean {
-  return setCookie.trimStart().startsWith(`${sessionCookie}=`);
+/** Undefined when a cookie of this name is not a session. */
+export function sessionCookieOf(name: string): { readonly isHostOnly: boolean } | undefined {
+  if (name === hostOnlyName) return { isHostOnly: true };
+  return name === sessionName ? { isHostOnly: false } : undefined;
 }
 
-export interface BrowserRequest {
-  readonly method: string;
-  readonly origin: string | undefined;
-  readonly fetchSite: string | undefined;
-  readonly fetchMode: string | undefined;
-  readonly ownOrigin: string;
-  readonly isUpgrade: boolean;
+/** Whether a cookie of this name could be taken for a session by any reader. Names are compared without case here. */
+export function resemblesSession(name: string): boolean {
+  const lower = name.toLowerCase();
+  return lower === sessionName || lower === hostOnlyName.toLowerCase();
 }
 
-/**
- * Whether a cookie may speak for this request. Sandboxes are neighbours under one domain, and a browser sends the cookie
- * with what a neighbour's page asks for: only the sandbox's own pages, and a person who follows a link, may use it.
- */
-export function cookieMayCount(request: BrowserRequest): boolean {
-  const { method, origin, ownOrigin, fetchSite, fetchMode, isUpgrade } = request;
-  if (origin !== undefined && origin !== ownOrigin) return false;
-  const isNavigation = fetchMode === "navigate" && (method === "GET" || method === "HEAD") && !isUpgrade;
-  if (fetchSite === undefined || fetchSite === "same-origin" || fetchSite === "none") return true;
-  return isNavigation;
+/** Browsers trim spaces and tabs around cookies and nothing else (RFC 6265, 5.2). */
+export function trimCookie(text: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && isBlank(text.charCodeAt(from))) from += 1;
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
+  return text.slice(from, to);
 }
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;

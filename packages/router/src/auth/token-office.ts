@@ -5,7 +5,7 @@ import type { Route } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
 import type { Keyring } from "./keyring.ts";
 import type { MintRequest } from "./mint-request.ts";
-import { mintV2, type TokenUse } from "./scoped-token.ts";
+import { mintV2 } from "./scoped-token.ts";
 import { tokensNotBeforeAnnotation } from "./token-scope.ts";
 
 export interface TokenOfficeOptions {
@@ -30,7 +30,7 @@ export class TokenOffice {
   }
 
   /** A token for the Sandbox as it is now: not for a later one of the same name. */
-  mint(sandbox: Sandbox, route: Route, { ports, lifetimeSeconds }: MintRequest, use: TokenUse = "access"): Minted {
+  mint(sandbox: Sandbox, route: Route, { ports, lifetimeSeconds }: MintRequest): Minted {
     const [key] = this.#options.keys() ?? [];
     const { uid } = sandbox.metadata;
     if (key === undefined || uid === undefined) throw new RouterError("Forbidden", "Scoped tokens are not enabled.");
@@ -38,7 +38,7 @@ export class TokenOffice {
     const exp = Math.floor(now / 1000) + lifetimeSeconds;
     const id = randomBytes(9).toString("base64url");
     const scope = { ns: route.namespace, name: route.name, uid, ...(ports === undefined ? {} : { ports }) };
-    const token = mintV2({ ...scope, id, iat: now / 1000, exp, use }, key);
+    const token = mintV2({ ...scope, id, iat: now / 1000, exp, use: "access" }, key);
     return { token, id, expiresAt: new Date(exp * 1000).toISOString() };
   }
 

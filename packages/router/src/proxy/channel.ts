@@ -1,13 +1,13 @@
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { User } from "../auth/caller.ts";
-import { certificateUser } from "../auth/certificate-user.ts";
+import type { VerifiedCertificate } from "../auth/caller.ts";
+import { verifiedCertificate } from "../auth/certificate-user.ts";
 
 /** What the connection tells about every request that comes over it. */
 export interface Channel {
   readonly peer: string;
   readonly isSecure: boolean;
-  readonly certificate: User | undefined;
+  readonly certificate: VerifiedCertificate | undefined;
 }
 
 const known = new WeakMap<Socket, Channel>();
@@ -17,7 +17,7 @@ export function channelOf(socket: Socket): Channel {
   if (before !== undefined) return before;
   const peer = (socket.remoteAddress ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
   const isSecure = socket instanceof TLSSocket;
-  const certificate = isSecure && socket.authorized ? certificateUser(socket.getPeerCertificate()) : undefined;
+  const certificate = isSecure && socket.authorized ? verifiedCertificate(socket.getPeerCertificate()) : undefined;
   const channel = { peer, isSecure, certificate };
   known.set(socket, channel);
   return channel;

@@ -1,9 +1,9 @@
 import type { Sandbox } from "@agent-sandbox/api";
 import { keyOf } from "@agent-sandbox/kube";
 import type { ActivityTracker } from "../activity/activity-tracker.ts";
-import type { Authorizer } from "../auth/authorizer.ts";
-import { bearerToken, type Caller, type User } from "../auth/caller.ts";
-import { cookieMayCount } from "../auth/session-cookie.ts";
+import type { Authorizer, Credentials } from "../auth/authorizer.ts";
+import { bearerToken, type Caller, type VerifiedCertificate } from "../auth/caller.ts";
+import { certificateMayCount, cookieMayCount } from "../auth/page-request.ts";
 import type { Directory } from "../cluster/directory.ts";
 import { findSandbox } from "../cluster/resolve.ts";
 import type { Target } from "../cluster/target.ts";
@@ -27,8 +27,7 @@ export interface Knock {
   readonly rawHeaders: readonly string[];
   readonly peer: string;
   readonly isSecure: boolean;
-  /** From a client certificate that was verified. */
-  readonly certificate: User | undefined;
+  readonly certificate: VerifiedCertificate | undefined;
   readonly isUpgrade: boolean;
   /** RFC 9112, 3.2: from this version on a request without a Host is none. */
   readonly needsHost: boolean;
@@ -210,20 +209,24 @@ export class FrontDoor {
   }
 }
 
-function credentialsOf({ head, host, knock, proxyAuthorization }: Reading, route: Route) {
+function credentialsOf({ head, host = "", knock, proxyAuthorization }: Reading, route: Route): Credentials {
   const { method, isSecure, isUpgrade, peer, certificate } = knock;
-  const { origin, fetchSite, fetchMode } = head;
-  const ownOrigin = `${isSecure ? "https" : "http"}://${host?.toLowerCase() ?? ""}`;
-  // Below one host name the pages of all sandboxes are one origin: a cookie could not tell them apart.
-  const isOwnHost = route.by === "host";
-  const counts =
-    head.sessions.length > 0 &&
-    isOwnHost &&
-    cookieMayCount({ method, origin, fetchSite, fetchMode, ownOrigin, isUpgrade });
+  const { origin, fetchSite, fetchMode, fetchDest } = head;
   // One that is the router's alone counts alone: the other may be on its way to the sandbox.
   const bearer = bearerToken(head.ownAuthorization ?? proxyAuthorization ?? head.authorization);
-  return { bearer, sessions: counts ? head.sessions : [], certificate, peer };
+  if (head.sessions.length === 0 && certificate === undefined)
+    return { bearer, sessions: noSessions, certificate, peer };
+  const isOwnHost = route.by === "host";
+  const said = { method, origin, fetchSite, fetchMode, fetchDest, isSecure, isUpgrade, isOwnHost };
+  const page = { ...said, host: host.toLowerCase() };
+  const counts = head.sessions.length > 0 && cookieMayCount(page);
+  // Over TLS only a cookie that no neighbour can have set.
+  const sessions = head.sessions.filter(({ isHostOnly }) => isHostOnly === isSecure).map(({ value }) => value);
+  const mayUse = certificate !== undefined && certificateMayCount(page);
+  return { bearer, sessions: counts ? sessions : noSessions, certificate: mayUse ? certificate : undefined, peer };
 }
+
+const noSessions: readonly string[] = [];
 
 function readInto(visit: Visit, knock: Knock): RequestHead {
   const head = readHead(knock.rawHeaders);

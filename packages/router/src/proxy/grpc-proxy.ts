@@ -1,6 +1,7 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { Observer } from "../observe/observer.ts";
 import type { Visit } from "../observe/visit.ts";
+import type { Route } from "../route/route.ts";
 import { asRouterError, RouterError } from "../router-error.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
@@ -60,7 +61,7 @@ export class GrpcProxy {
     };
     await relayAnswer(stream, answer, {
       cancellation,
-      name: guest.route.name,
+      route: guest.route,
       onHead: (status) => {
         look(status);
         visit.status = status;
@@ -77,7 +78,7 @@ export class GrpcProxy {
 
 interface AnswerOptions {
   readonly cancellation: Cancellation;
-  readonly name: string;
+  readonly route: Route;
   /** May throw what is to be told instead of the answer. */
   readonly onHead: (status: number) => void;
   /** May throw as well. */
@@ -87,13 +88,13 @@ interface AnswerOptions {
 
 /** What a sandbox says must not be able to do more than fail its own call: whatever Node makes of it is caught here. */
 function relayAnswer(stream: ClientHttp2Stream, answer: Http2Answer, options: AnswerOptions): Promise<void> {
-  const { cancellation, name, onHead, onTrailers, onBytes } = options;
+  const { cancellation, route, onHead, onTrailers, onBytes } = options;
   return new Promise((resolve, reject) => {
     let trailers: OutgoingHttpHeaders = {};
     const fail = (cause: unknown): void => {
       stream.removeAllListeners("data").removeAllListeners("end");
       stream.close(constants.NGHTTP2_CANCEL);
-      reject(cancellation.reason ?? (cause instanceof Misdirected ? cause : lost(name, cause)));
+      reject(cancellation.reason ?? (cause instanceof Misdirected ? cause : lost(route.name, cause)));
     };
     stream.on("response", (headers) => {
       try {
@@ -101,7 +102,7 @@ function relayAnswer(stream: ClientHttp2Stream, answer: Http2Answer, options: An
         onHead(status);
         // An answer without a body has its trailers in its head.
         onTrailers(headers);
-        answer.beginWithTrailers({ ...answerHeaders(headers), ":status": status });
+        answer.beginWithTrailers({ ...answerHeaders(headers, route), ":status": status });
       } catch (error) {
         fail(error);
       }
@@ -114,7 +115,7 @@ function relayAnswer(stream: ClientHttp2Stream, answer: Http2Answer, options: An
     stream.on("trailers", (headers: IncomingHttpHeaders) => {
       try {
         onTrailers(headers);
-        trailers = answerHeaders(headers);
+        trailers = answerHeaders(headers, route);
       } catch (error) {
         trailers = grpcTrailers(asRouterError(error));
       }
@@ -133,9 +134,9 @@ const lost = (name: string, cause: unknown): RouterError =>
   new RouterError("BadUpstream", `The connection to the backend sandbox was lost: ${name}`, { cause });
 
 /** The headers of a sandbox's answer that go to the caller. */
-function answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+function answerHeaders(headers: IncomingHttpHeaders, route: Route): OutgoingHttpHeaders {
   const flat = Object.entries(headers).flatMap(([name, value = []]) =>
     name.startsWith(":") ? [] : [value].flat().flatMap((one) => [name, one]),
   );
-  return forHttp2(responseHead(flat));
+  return forHttp2(responseHead(flat, { route }));
 }

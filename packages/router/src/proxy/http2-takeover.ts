@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Http2ServerRequest } from "node:http2";
+import type { Route } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Channel } from "./channel.ts";
@@ -33,16 +34,16 @@ export function http2Takeover({ request, channel, backlog }: Http2Connect): Take
     line: stream,
     early: Buffer.alloc(0),
     answer: new Http2Answer(stream, { backlog }),
-    accept: (agreed) => {
-      stream.respond({ ":status": 200, ...(isTunnel ? {} : forHttp2(agreement(agreed, key))) });
+    accept: (agreed, route) => {
+      stream.respond({ ":status": 200, ...(isTunnel ? {} : forHttp2(agreement(agreed, key, route))) });
       return 200;
     },
   };
 }
 
 /** The sandbox's agreement without what only HTTP/1.1 needs. Throws when it does not answer the router's key. */
-function agreement(rawHeaders: readonly string[], key: string): string[] {
-  const headers = responseHead(rawHeaders);
+function agreement(rawHeaders: readonly string[], key: string, route: Route): string[] {
+  const headers = responseHead(rawHeaders, { route });
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === acceptHeader);
   if (at < 0 || headers[at + 1] !== acceptOf(key)) {
     throw new RouterError("BadUpstream", "The sandbox switched to something that is no WebSocket.");

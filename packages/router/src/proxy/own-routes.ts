@@ -3,7 +3,7 @@ import { type MintRequest, readMintRequest } from "../auth/mint-request.ts";
 import type { TokenOffice } from "../auth/token-office.ts";
 import type { Visit } from "../observe/visit.ts";
 import { defaultPort, isDnsLabel, type Route, routeErrors } from "../route/route.ts";
-import { RouterError } from "../router-error.ts";
+import { forbidden, RouterError } from "../router-error.ts";
 import { type Answer, answerWhole } from "./answer.ts";
 import { CallerGone } from "./cancellation.ts";
 import type { FrontDoor, Reading } from "./front-door.ts";
@@ -64,8 +64,8 @@ export class OwnRoutes {
     const { method } = reading.knock;
     if (method !== "POST" && method !== "DELETE") throw notAllowed(method);
     const { caller, sandbox } = await door.authorize(reading, route, own.visit);
-    // A token must not beget tokens: it would outlive itself.
-    if (caller.id.startsWith("token:")) throw new RouterError("Forbidden", "forbidden");
+    // A token that could mint others would outlive itself.
+    if (caller.by === "scoped token") throw forbidden();
     if (sandbox === undefined) throw notFound(route);
     if (method === "DELETE") return send(own, 200, await office.revoke(sandbox));
     return send(own, 201, office.mint(sandbox, route, await this.#wanted(own)));
@@ -77,9 +77,9 @@ export class OwnRoutes {
     if (method !== "POST") throw notAllowed(method);
     const wanted = await this.#wanted(own);
     const port = wanted.ports?.[0] ?? defaultPort;
-    const { sandbox } = await door.authorize(reading, { ...route, port }, own.visit);
+    const { caller, sandbox } = await door.authorize(reading, { ...route, port }, own.visit);
     if (sandbox === undefined) throw notFound(route);
-    const request: LoginRequest = { route: { ...route, port }, sandbox, isSecure, host: reading.host };
+    const request: LoginRequest = { route: { ...route, port }, sandbox, caller, isSecure, host: reading.host };
     return send(own, 201, logins.offer(request));
   }
 
@@ -90,15 +90,25 @@ export class OwnRoutes {
   }
 
   async #login(reading: Reading, route: Route, { answer, visit }: OwnRequest): Promise<void> {
-    const { method, isSecure } = reading.knock;
+    const { method, isSecure, peer } = reading.knock;
     if (method !== "GET") throw notAllowed(method);
     visit.by = route.by;
     visit.sandbox = route.name;
-    const { cookie, to } = this.#options.logins.redeem(route, isSecure);
+    refuseHidden(reading);
+    const { cookie, to } = await this.#options.logins.redeem(route, { isSecure, peer });
     visit.status = 303;
     const headers = ["location", to, "set-cookie", cookie, "cache-control", "no-store"];
     answerWhole(answer, { status: 303, headers: [...headers, "referrer-policy", "no-referrer"] });
   }
+}
+
+/** A link is for a window that a person looks at: no page opens it in a frame or a script. */
+function refuseHidden({ head: { fetchSite, fetchMode, fetchDest } }: Reading): void {
+  if (fetchSite === undefined) {
+    const message = "Browser sessions need HTTPS or a name below localhost: there was no Sec-Fetch-Site header.";
+    throw new RouterError("InvalidRequest", message);
+  }
+  if (fetchMode !== "navigate" || fetchDest !== "document") throw forbidden();
 }
 
 function send({ answer, visit }: OwnRequest, status: number, value: object): void {
@@ -117,7 +127,7 @@ async function readJson(body: RequestBody | undefined, withinMs: number): Promis
   try {
     return bytes.length === 0 ? {} : JSON.parse(bytes.toString("utf8"));
   } catch {
-    throw new RouterError("InvalidRequest", "The request body is no JSON.");
+    throw new RouterError("InvalidRequest", "The request body is not valid JSON.");
   }
 }
 

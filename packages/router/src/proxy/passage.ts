@@ -140,7 +140,7 @@ export class Passage implements Timed, RelayWatcher {
     const { method, answer, cancellation, body } = this.#incoming;
     const { reading, route } = this.#guest;
     const headers = observer.trace(this.#visit, made);
-    const relay = new Relay(connection, { answer, cancellation, name: route.name }, this);
+    const relay = new Relay(connection, { answer, cancellation, route }, this);
     relay.run({
       method,
       path: route.target,

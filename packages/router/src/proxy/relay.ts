@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { ResponseHeadText } from "../http1/parse-head.ts";
 import type { ResponseHandler, UpstreamConnection, UpstreamRequest } from "../http1/upstream-connection.ts";
+import type { Route } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
 import type { Answer, AnswerBody } from "./answer.ts";
 import { CallerGone, type Cancellation } from "./cancellation.ts";
@@ -11,7 +12,7 @@ export interface RelayOptions {
   readonly answer: Answer;
   readonly cancellation: Cancellation;
   /** The sandbox, as the caller named it. */
-  readonly name: string;
+  readonly route: Route;
   /** Told instead of an answer when the sandbox switches protocols. Absent: it may not. */
   readonly onUpgrade?: (head: ResponseHeadText, socket: Socket) => void;
 }
@@ -59,7 +60,7 @@ export class Relay implements ResponseHandler {
   onHead({ status, message, rawHeaders }: ResponseHeadText, body: AnswerBody): void {
     this.#watcher.onHead(status);
     this.#watcher.onBytes(0);
-    this.#options.answer.begin({ status, message, headers: responseHead(rawHeaders), body });
+    this.#options.answer.begin({ status, message, headers: responseHead(rawHeaders, this.#options), body });
   }
 
   onData(chunk: Buffer): void {
@@ -90,12 +91,12 @@ export class Relay implements ResponseHandler {
   }
 
   #answerTo(error: Error): Error {
-    const { cancellation, name } = this.#options;
+    const { cancellation, route } = this.#options;
     if (cancellation.reason !== undefined) return cancellation.reason;
     if (error instanceof RouterError) return error;
     if (error instanceof BodyTooLong) return new RouterError("BodyTooLarge", "The request body is too large.");
     if (error instanceof BodyCutOff) return new CallerGone();
-    const message = `The connection to the backend sandbox was lost: ${name}`;
+    const message = `The connection to the backend sandbox was lost: ${route.name}`;
     return new RouterError("BadUpstream", message, { cause: error });
   }
 }

@@ -47,7 +47,10 @@ describe("readHead()", () => {
 
   test("keeps the session to itself and passes the other cookies on", () => {
     const head = read("Cookie", "a=1; agent-sandbox-session=s=1; b=2", "Cookie", "agent-sandbox-session=s2");
-    expect(head.sessions).toEqual(["s=1", "s2"]);
+    expect(head.sessions).toEqual([
+      { isHostOnly: false, value: "s=1" },
+      { isHostOnly: false, value: "s2" },
+    ]);
     expect(head.pass).toEqual(["Cookie", "a=1; b=2"]);
   });
 

@@ -1,4 +1,4 @@
-import { sessionCookie } from "../auth/session-cookie.ts";
+import { sessionCookieOf, sessionName, trimCookie } from "../auth/session-cookie.ts";
 import { hopByHop } from "../http1/hop-by-hop.ts";
 import { tokens } from "../http1/transport-headers.ts";
 import type { RouteHeaders } from "../route/find-route.ts";
@@ -14,11 +14,12 @@ export interface RequestHead {
   readonly ownAuthorization: string | undefined;
   readonly proxyAuthorization: string | undefined;
   readonly forwardAuthorization: boolean;
-  /** The values of the session cookie; several when someone set one for a whole domain. */
-  readonly sessions: readonly string[];
+  /** The session cookies by name and value; several when someone set one for a whole domain. */
+  readonly sessions: readonly SessionValue[];
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
   readonly fetchMode: string | undefined;
+  readonly fetchDest: string | undefined;
   readonly requestId: string | undefined;
   readonly userAgent: string | undefined;
   readonly contentType: string | undefined;
@@ -29,10 +30,16 @@ export interface RequestHead {
   readonly bytes: number;
 }
 
+export interface SessionValue {
+  /** Whether only HTTPS can have set it, for this host alone (`__Host-`). */
+  readonly isHostOnly: boolean;
+  readonly value: string;
+}
+
 type Singles = Record<Single, string | undefined>;
 
 interface Reading extends Singles {
-  sessions: string[];
+  sessions: SessionValue[];
   sawHost: boolean;
   connection: string[];
   hasChunks: boolean;
@@ -58,6 +65,7 @@ const singles = {
   origin: "origin",
   "sec-fetch-site": "fetchSite",
   "sec-fetch-mode": "fetchMode",
+  "sec-fetch-dest": "fetchDest",
   "x-request-id": "requestId",
   "user-agent": "userAgent",
   "content-type": "contentType",
@@ -76,23 +84,17 @@ const passedOn: ReadonlySet<string> = new Set([
   "origin",
   "sec-fetch-site",
   "sec-fetch-mode",
+  "sec-fetch-dest",
   "x-request-id",
   "user-agent",
   "content-type",
 ]);
 
 /** What is not passed on: that, and what the router sets itself so that nobody else can. */
-const dropped: ReadonlySet<string> = new Set([
-  ...hopByHop,
-  "expect",
-  "forwarded",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-forwarded-port",
-  "x-forwarded-server",
-  "x-real-ip",
-]);
+const dropped: ReadonlySet<string> = new Set([...hopByHop, "expect", "forwarded", "x-real-ip"]);
+
+/** Of all these only the router's own go to a sandbox. */
+const ownPrefixes: readonly string[] = ["x-sandbox-", "x-forwarded-"];
 
 /** Reads the headers in one pass. `rawHeaders` has names and values in turn, as they came. */
 export function readHead(rawHeaders: readonly string[]): RequestHead | { readonly error: string } {
@@ -172,20 +174,23 @@ function readSpecial(reading: Reading, name: string, { lower, value }: { lower: 
 function isOurs(lower: string): boolean {
   const first = lower.charCodeAt(0);
   if (first === 0x3a) return true;
-  return first === 0x78 && lower.replaceAll("_", "-").startsWith("x-sandbox-");
+  if (first !== 0x78) return false;
+  const dashed = lower.replaceAll("_", "-");
+  return ownPrefixes.some((prefix) => dashed.startsWith(prefix)) || dropped.has(dashed);
 }
 
 /** The session is a credential for the router: the sandbox never sees it. */
 function passCookies(reading: Reading, name: string, value: string): void {
-  if (!value.includes(sessionCookie)) {
+  if (!value.includes(sessionName)) {
     reading.pass.push(name, value);
     return;
   }
   const kept: string[] = [];
   for (const pair of value.split(";")) {
     const [key = "", ...rest] = pair.split("=");
-    if (key.trim() === sessionCookie) reading.sessions.push(rest.join("=").trim());
-    else kept.push(pair.trim());
+    const session = sessionCookieOf(trimCookie(key));
+    if (session === undefined) kept.push(trimCookie(pair));
+    else reading.sessions.push({ ...session, value: trimCookie(rest.join("=")) });
   }
   if (kept.length > 0) reading.pass.push(name, kept.join("; "));
 }
@@ -205,6 +210,7 @@ function headOf(reading: Reading): RequestHead {
     origin: reading.origin,
     fetchSite: reading.fetchSite,
     fetchMode: reading.fetchMode,
+    fetchDest: reading.fetchDest,
     requestId: reading.requestId,
     userAgent: reading.userAgent,
     contentType: reading.contentType,

@@ -1,19 +1,23 @@
-import { setsSession } from "../auth/session-cookie.ts";
 import { hopByHop } from "../http1/hop-by-hop.ts";
 import { tokens } from "../http1/transport-headers.ts";
+import type { Route } from "../route/route.ts";
+import { sharedHostHeaders, siteHeader, siteHeaders } from "./site-headers.ts";
 
 const dropped: ReadonlySet<string> = new Set(hopByHop);
+const judged: ReadonlySet<string> = new Set(siteHeaders);
 
 /** Nearly all headers are none of those that matter: their length tells that before anything is compared. */
-const ownLengths: ReadonlySet<number> = new Set([...dropped, "set-cookie"].map(({ length }) => length));
+const ownLengths: ReadonlySet<number> = new Set([...dropped, ...judged].map(({ length }) => length));
 
 export interface ResponseHeadOptions {
+  /** How the request named the sandbox: what an answer may set depends on whose host name it came under. */
+  readonly route: Route;
   /** An answer that switches protocols keeps the two headers that say so. */
   readonly isUpgrade?: boolean;
 }
 
 /** The headers of a sandbox's answer that go to the caller, names and values in turn, as the sandbox wrote them. */
-export function responseHead(raw: readonly string[], { isUpgrade = false }: ResponseHeadOptions = {}): string[] {
+export function responseHead(raw: readonly string[], { route, isUpgrade = false }: ResponseHeadOptions): string[] {
   const pass: string[] = [];
   let named: string[] | undefined;
   for (let index = 0; index < raw.length; index += 2) {
@@ -27,15 +31,18 @@ export function responseHead(raw: readonly string[], { isUpgrade = false }: Resp
     if (lower === "connection") named = [...(named ?? []), ...tokens(value)];
     const isSwitch = isUpgrade && (lower === "connection" || lower === "upgrade");
     if (dropped.has(lower) && !isSwitch) continue;
-    if (lower === "set-cookie" && setsSession(value)) continue;
-    pass.push(name, value);
+    const kept = judged.has(lower) ? siteHeader(lower, value, route) : value;
+    if (kept !== undefined) pass.push(name, kept);
   }
-  return named === undefined || isUpgrade ? pass : withoutNamed(pass, named);
+  const own = named === undefined || isUpgrade ? pass : withoutNamed(pass, named);
+  if (route.by === "path" && !isUpgrade) own.push(...sharedHostHeaders);
+  return own;
 }
 
 /** The same as an object, for HTTP/2: names are in lower case and a repeated header is a list. */
 export function forHttp2(flat: readonly string[]): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = {};
+  // A header may be called `constructor`: nothing must be there before it.
+  const headers = Object.create(null) as Record<string, string | string[]>;
   for (let index = 0; index < flat.length; index += 2) {
     const name = (flat[index] as string).toLowerCase();
     const value = flat[index + 1] as string;

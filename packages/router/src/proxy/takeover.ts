@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { Route } from "../route/route.ts";
 import type { Answer } from "./answer.ts";
 import type { Channel } from "./channel.ts";
 
@@ -22,5 +23,5 @@ export interface Takeover {
    * Tells the caller that the line is its own; `headers` are those with which the sandbox agreed, names and values in turn.
    * Gives the status it told. Throws before anything was told when the sandbox's agreement is none.
    */
-  accept(headers: readonly string[]): number;
+  accept(headers: readonly string[], route: Route): number;
 }

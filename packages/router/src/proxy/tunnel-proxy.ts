@@ -43,7 +43,7 @@ export class TunnelProxy {
         cancellation,
         open: (found) => this.#options.dial(found, cancellation.signal),
       });
-      visit.status = takeover.accept([]);
+      visit.status = takeover.accept([], reading.route);
       await this.#join(line, connection, { early, target, visit });
     } catch (error) {
       const refusal = observer.failed(visit, error);

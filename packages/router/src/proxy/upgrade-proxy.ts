@@ -108,7 +108,7 @@ export class UpgradeProxy {
     try {
       const headers = observer.trace(visit, await door.headersFor(guest.reading, target, visit.requestId));
       const agreed = await this.#ask(guest, caller, { target, connection, headers, onAnswer });
-      if (agreed !== undefined) await this.#join(caller, agreed, target.podUid);
+      if (agreed !== undefined) await this.#join(guest, caller, { ...agreed, podUid: target.podUid });
     } catch (error) {
       if (error instanceof Misdirected) pool.discard(target);
       throw error;
@@ -130,7 +130,7 @@ export class UpgradeProxy {
     };
     const relay = new Relay(
       connection,
-      { answer: takeover.answer, cancellation, name: route.name, onUpgrade },
+      { answer: takeover.answer, cancellation, route, onUpgrade },
       {
         onHead: (status) => {
           this.#options.door.answered(target, status);
@@ -150,17 +150,21 @@ export class UpgradeProxy {
     return promise;
   }
 
-  async #join({ takeover, early, visit, cancellation }: Caller, agreed: Agreed, podUid: string): Promise<void> {
+  async #join(
+    { route }: Guest,
+    { takeover, early, visit, cancellation }: Caller,
+    agreed: Agreed & { readonly podUid: string },
+  ): Promise<void> {
     try {
       cancellation.throwIfCancelled();
-      visit.status = takeover.accept(agreed.head.rawHeaders);
+      visit.status = takeover.accept(agreed.head.rawHeaders, route);
     } catch (error) {
       agreed.socket.destroy();
       throw error;
     }
     agreed.socket.write(early.release());
     await this.#options.splices.join(takeover.line, agreed.socket, {
-      podUid,
+      podUid: agreed.podUid,
       isWebSocket: isWebSocket(takeover),
       onBytes: (count) => {
         visit.bytesOut += count;
