@@ -84,7 +84,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
     new PodController({ machine, client, nodeName, hostAddress, run, log, workers: options.workers ?? 8 }),
   );
   const rules = starting.use(
-    new NetworkRules({ client, network: machine.network, layout: machine.layout, nodeName, log }),
+    new NetworkRules({ client, network: machine.network, layout: machine.layout, nodeName, log, events }),
   );
   const { gateway } = machine.network.pool;
   starting.use(await NameServer.start({ address: gateway, lookUp: (name) => rules.lookUp(name), log }));

@@ -21,6 +21,11 @@ describe("chooseSubnet()", () => {
     ["too wide", "172.16.0.0/12", 'Cannot use subnet "172.16.0.0/12": an IPv4 network between /16 and /29 is needed'],
     ["too narrow", "172.16.0.0/30", 'Cannot use subnet "172.16.0.0/30": an IPv4 network between /16 and /29 is needed'],
     ["no network", "10.0.0.0/x", 'Cannot use subnet "10.0.0.0/x": an IPv4 network between /16 and /29 is needed'],
+    [
+      "the Services'",
+      "10.96.128.0/20",
+      'Cannot use subnet "10.96.128.0/20": the addresses of Services are in 10.96.0.0/16',
+    ],
     ["IPv6", "fd00::/64", 'Cannot use subnet "fd00::/64": an IPv4 network between /16 and /29 is needed'],
   ] as const)("refuses one that is %s", ([, wanted, message]) => {
     expect(() => choose(wanted, "192.168.0.0/16")).toThrow(message);

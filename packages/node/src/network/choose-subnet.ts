@@ -1,3 +1,4 @@
+import { serviceRange } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import { formatSubnet, overlap, parseSubnet, type Subnet } from "./subnet.ts";
 
@@ -32,6 +33,10 @@ function checked(wanted: string, inUse: readonly Subnet[]): Subnet {
       "NodeSetup",
       `Cannot use subnet "${wanted}": an IPv4 network between /${widest} and /29 is needed`,
     );
+  }
+  const services = parseSubnet(serviceRange);
+  if (services !== undefined && overlap(subnet, services)) {
+    throw new NodeError("NodeSetup", `Cannot use subnet "${wanted}": the addresses of Services are in ${serviceRange}`);
   }
   const other = inUse.find((used) => overlap(subnet, used));
   if (other !== undefined) {

@@ -1,6 +1,8 @@
-import type { AddressBlock, Allowance, PodPolicy, PortRange } from "./policy.ts";
+import { serviceRange } from "@agent-sandbox/api";
+import { chainTexts } from "./firewall-chains.ts";
+import type { PodPolicy } from "./policy.ts";
+import { formatAddresses, type Range } from "./ranges.ts";
 import type { ServiceDoor } from "./services.ts";
-import { parseSubnet } from "./subnet.ts";
 
 export interface FirewallPlace {
   readonly table: string;
@@ -11,11 +13,14 @@ export interface FirewallPlace {
   /** How the machine's ends of the Pods' links are called; the rest of a name says whose it is. */
   readonly linkPrefix: string;
   readonly linkOf: (address: string) => string;
+  readonly hardwareOf: (address: string) => string;
 }
 
 export interface FirewallContent {
   readonly policies: readonly PodPolicy[];
   readonly doors: readonly ServiceDoor[];
+  /** Networks within `serviceRange` that the machine has routes to: its own packets there are not redirected. */
+  readonly routed: readonly Range[];
 }
 
 /** Reached from a machine in a cloud, it gives away the machine's own credentials. */
@@ -26,8 +31,9 @@ const translatedMark = "0x0a5b0000";
 
 /**
  * The whole firewall as one transaction of `nft`: our own table is made anew, those of others are neither read nor
- * changed. Pods that are not in the list, because they are new or gone, neither send nor receive. The machine itself
- * reaches every Pod, as a node does; a Pod reaches nothing of the machine but its name service.
+ * changed. Pods that are not in the list, because they are new or gone, neither send nor receive. The machine's root
+ * reaches every Pod, as a node does, and its other users reach none; a Pod reaches nothing of the machine but its name
+ * service. Only numbers, and names of our own, become text: nothing that a tenant wrote.
  */
 export function firewall(place: FirewallPlace, content: FirewallContent): string {
   const { table } = place;
@@ -35,7 +41,7 @@ export function firewall(place: FirewallPlace, content: FirewallContent): string
 table inet ${table} {
 ${podSets(content.policies)}
 ${filterChains(place)}
-${translationChains(place, content.doors)}
+${translationChains(place, content)}
 }
 ${anew("bridge", table)}
 table bridge ${table} {
@@ -49,23 +55,16 @@ const anew = (family: string, table: string): string => `table ${family} ${table
 
 /** Who is on the network, and where to look up what each may do. */
 function podSets(policies: readonly PodPolicy[]): string {
-  const tenants = [...new Set(policies.map(({ namespace }) => namespace))];
-  const ownTenant = ({ namespace }: PodPolicy): string => `jump tenant_${tenants.indexOf(namespace)}`;
-  const ingress = policies.map((one) => verdict("ingress", one, ownTenant(one)));
-  const egress = policies.map((one) => verdict("egress", one, "continue"));
+  const tenants = [...Map.groupBy(policies, ({ namespace }) => namespace)];
+  const indexes = new Map(tenants.map(([namespace], at) => [namespace, at]));
+  const ingress = chainTexts("ingress", policies, ({ namespace }) => `jump tenant_${indexes.get(namespace)}`);
+  const egress = chainTexts("egress", policies, () => "continue");
   return [
-    ...tenants.map((tenant, at) =>
-      tenantRules(
-        at,
-        policies.filter(({ namespace }) => namespace === tenant),
-      ),
-    ),
-    ...policies.flatMap((policy) => [
-      ...chainOf("ingress", policy.address, policy.ingress),
-      ...chainOf("egress", policy.address, policy.egress),
-    ]),
-    `  map ingress_of { type ipv4_addr : verdict; ${elements(ingress)} }`,
-    `  map egress_of { type ipv4_addr : verdict; ${elements(egress)} }`,
+    ...tenants.map(([, members], at) => tenantRules(at, members)),
+    ...ingress.chains,
+    ...egress.chains,
+    `  map ingress_of { type ipv4_addr : verdict; ${elements(ingress.verdicts)} }`,
+    `  map egress_of { type ipv4_addr : verdict; ${elements(egress.verdicts)} }`,
     `  set pods { type ipv4_addr; ${elements(policies.map(({ address }) => address))} }`,
   ].join("\n");
 }
@@ -73,7 +72,9 @@ function podSets(policies: readonly PodPolicy[]): string {
 const filterChains = ({ bridge, gateway }: FirewallPlace): string => `  chain input {
     type filter hook input priority -5; policy accept;
     iifname != "${bridge}" accept
+    icmp type redirect drop
     ct state established,related accept
+    ip saddr != @pods drop
     ip daddr ${gateway} udp dport 53 accept
     ip daddr ${gateway} tcp dport 53 accept
     drop
@@ -84,33 +85,34 @@ const filterChains = ({ bridge, gateway }: FirewallPlace): string => `  chain in
     ct state established,related accept
     iifname "${bridge}" ip saddr != @pods drop
     iifname "${bridge}" meta nfproto != ipv4 drop
-    iifname "${bridge}" ip daddr ${metadataNetwork} drop
+    iifname "${bridge}" ip daddr { ${metadataNetwork}, ${serviceRange} } drop
     iifname "${bridge}" ip saddr vmap @egress_of
     iifname != "${bridge}" oifname "${bridge}" drop
     oifname "${bridge}" ip daddr != @pods drop
     oifname "${bridge}" ip daddr vmap @ingress_of
+  }
+  chain local {
+    type filter hook output priority 0; policy accept;
+    oifname "${bridge}" meta skuid != 0 drop
   }`;
 
 const translationChains = (
   { bridge, subnet }: FirewallPlace,
-  doors: readonly ServiceDoor[],
-): string => `  chain services {
-${doors
-  .flatMap(doorRules)
-  .map((rule) => `    ${rule}`)
-  .join("\n")}
-  }
+  { doors, routed }: FirewallContent,
+): string => `${doors.map(doorChain).join("\n")}
+  map doors { type ipv4_addr . inet_proto . inet_service : verdict; ${elements(doors.map(doorElement))} }
   chain marks {
     type filter hook prerouting priority -150; policy accept;
     iifname "${bridge}" ct mark ${translatedMark} meta mark set ct mark
   }
   chain prerouting {
     type nat hook prerouting priority -100; policy accept;
-    iifname "${bridge}" jump services
+    iifname "${bridge}" ip daddr . meta l4proto . th dport vmap @doors
   }
   chain output {
     type nat hook output priority -100; policy accept;
-    jump services
+${routed.length === 0 ? "" : `    ip daddr { ${routed.map(formatAddresses).join(", ")} } accept\n`}    meta skuid != 0 accept
+    ip daddr . meta l4proto . th dport vmap @doors
   }
   chain postrouting {
     type nat hook postrouting priority 100; policy accept;
@@ -118,18 +120,18 @@ ${doors
   }`;
 
 /**
- * A Pod speaks for its own address only, and to the machine only. But where the machine lets bridges call the rules for IP,
- * as it does for Docker and Kubernetes, what a Pod sends to a Service goes straight to the Pod behind it: such packets
- * carry a mark, and have been through the same rules.
+ * A Pod speaks for its own address only, both of IP and of the link, and to the machine only. But where the machine lets
+ * bridges call the rules for IP, as it does for Docker and Kubernetes, what a Pod sends to a Service goes straight to the
+ * Pod behind it: such packets carry a mark, and have been through the same rules.
  */
-function linkChains({ linkPrefix, linkOf }: FirewallPlace, policies: readonly PodPolicy[]): string {
-  const owners = policies.map(({ address }) => `"${linkOf(address)}" . ${address}`);
-  return `  set owners { type ifname . ipv4_addr; ${elements(owners)} }
+function linkChains({ linkPrefix, linkOf, hardwareOf }: FirewallPlace, policies: readonly PodPolicy[]): string {
+  const owners = policies.map(({ address }) => `"${linkOf(address)}" . ${hardwareOf(address)} . ${address}`);
+  return `  set owners { type ifname . ether_addr . ipv4_addr; ${elements(owners)} }
   chain prerouting {
     type filter hook prerouting priority 0; policy accept;
     iifname != "${linkPrefix}*" accept
-    ether type ip iifname . ip saddr @owners accept
-    ether type arp iifname . arp saddr ip @owners accept
+    ether type ip iifname . ether saddr . ip saddr @owners accept
+    ether type arp iifname . ether saddr . arp saddr ip @owners iifname . arp saddr ether . arp saddr ip @owners accept
     drop
   }
   chain forward {
@@ -138,18 +140,21 @@ function linkChains({ linkPrefix, linkOf }: FirewallPlace, policies: readonly Po
   }`;
 }
 
+const doorElement = ({ address, protocol, port }: ServiceDoor, at: number): string =>
+  `${address} . ${protocol} . ${port} : jump door_${at}`;
+
 /**
  * Each new connection goes to one of the Pods behind the door, by chance: the first of them takes one in as many as there
  * are, the next one in those that are left, and so on. Without any it is dropped.
  */
-function doorRules({ address, protocol, port, targets }: ServiceDoor): string[] {
-  const match = `ip daddr ${address} ${protocol} dport ${port}`;
-  if (targets.length === 0) return [`${match} drop`];
-  return targets.map((target, at) => {
-    const left = targets.length - at;
+function doorChain({ protocol, targets }: ServiceDoor, at: number): string {
+  const rules = targets.map((target, index) => {
+    const left = targets.length - index;
     const chance = left === 1 ? "" : `numgen random mod ${left} 0 `;
-    return `${match} ${chance}meta mark set ${translatedMark} ct mark set ${translatedMark} dnat ip to ${target.address}:${target.port}`;
+    return `meta l4proto ${protocol} ${chance}meta mark set ${translatedMark} ct mark set ${translatedMark} dnat ip to ${target.address}:${target.port}`;
   });
+  const all = rules.length === 0 ? ["drop"] : rules;
+  return `  chain door_${at} {\n${all.map((rule) => `    ${rule}`).join("\n")}\n  }`;
 }
 
 const elements = (all: readonly string[]): string => (all.length === 0 ? "" : `elements = { ${all.join(", ")} };`);
@@ -161,39 +166,4 @@ function tenantRules(index: number, members: readonly PodPolicy[]): string {
     ip saddr @members_${index} return
     drop
   }`;
-}
-
-type Direction = "ingress" | "egress";
-
-const nameOf = (direction: Direction, address: string): string => `${direction}_${address.replaceAll(".", "_")}`;
-
-function verdict(direction: Direction, policy: PodPolicy, otherwise: string): string {
-  const does = policy[direction] === undefined ? otherwise : `jump ${nameOf(direction, policy.address)}`;
-  return `${policy.address} : ${does}`;
-}
-
-/** Comes back for what is allowed, and drops the rest. */
-function chainOf(direction: Direction, address: string, allowances: readonly Allowance[] | undefined): string[] {
-  if (allowances === undefined) return [];
-  const rules = allowances.flatMap((one) => rulesOf(direction, one)).map((rule) => `    ${rule}return`);
-  return [`  chain ${nameOf(direction, address)} {\n${[...rules, "    drop"].join("\n")}\n  }`];
-}
-
-function rulesOf(direction: Direction, { blocks, ports }: Allowance): string[] {
-  const addresses = blocks?.flatMap((block) => addressMatch(direction, block)) ?? [""];
-  const matches = ports?.map(portMatch) ?? [""];
-  return addresses.flatMap((address) => matches.map((port) => `${address}${port}`));
-}
-
-/** Blocks of IPv6 are for networks that Pods here are not on. */
-function addressMatch(direction: Direction, { cidr, except }: AddressBlock): string[] {
-  if (parseSubnet(cidr) === undefined) return [];
-  const side = direction === "ingress" ? "ip saddr" : "ip daddr";
-  const holes = except.filter((hole) => parseSubnet(hole) !== undefined);
-  return [`${side} ${cidr} ${holes.length === 0 ? "" : `${side} != { ${holes.join(", ")} } `}`];
-}
-
-function portMatch({ protocol, from, to = from }: PortRange): string {
-  if (from === undefined) return `meta l4proto ${protocol} `;
-  return `${protocol} dport ${from === to ? from : `${from}-${to}`} `;
 }

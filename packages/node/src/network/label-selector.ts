@@ -31,3 +31,10 @@ export function selects(selector: LabelSelector | undefined, labels: Labels): bo
     }
   });
 }
+
+const operators = ["In", "NotIn", "Exists", "DoesNotExist"];
+
+/** Whether `selects` knows everything a selector asks for. */
+export function isUnderstood({ matchExpressions = [] }: LabelSelector): boolean {
+  return matchExpressions.every(({ operator }) => operators.includes(operator));
+}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { addressesOf } from "./names.ts";
-import { doorsOf, type ServingPod } from "./services.ts";
+import type { ServingPod } from "./services.ts";
 
 const pod = (name: string, address: string, more: Partial<ServingPod> = {}): ServingPod => ({
   namespace: "n",
@@ -50,10 +50,4 @@ test.each([
   ["", undefined],
 ])("%s is at %j", (name, addresses) => {
   expect(addressesOf(name, { pods, services })).toEqual(addresses);
-});
-
-test("a Service with an address has a door to each ready Pod behind it", () => {
-  expect(doorsOf(services, pods)).toEqual([
-    { address: "10.96.0.7", protocol: "tcp", port: 80, targets: [{ address: "10.0.0.2", port: 8080 }] },
-  ]);
 });

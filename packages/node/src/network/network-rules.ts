@@ -1,6 +1,7 @@
 import type { NetworkPolicy, Pod, Service } from "@agent-sandbox/api";
 import {
   type Client,
+  type EventRecorder,
   type Informer,
   Informers,
   type Logger,
@@ -9,10 +10,13 @@ import {
 } from "@agent-sandbox/kube";
 import type { Layout } from "../layout.ts";
 import { namespaces, networkPolicies, pods, services } from "../resources.ts";
-import { firewall } from "./firewall.ts";
+import { enforceRules, withoutOf } from "./enforce-rules.ts";
+import type { FirewallContent } from "./firewall.ts";
+import { routedServiceAddresses } from "./machine-networks.ts";
 import { addressesOf } from "./names.ts";
 import type { PodNetwork } from "./pod-network.ts";
 import { policiesOf } from "./policy.ts";
+import { type Problem, ProblemReport } from "./problem-report.ts";
 import { doorsOf, type ServingPod } from "./services.ts";
 import { servingPods } from "./serving-pods.ts";
 
@@ -22,10 +26,16 @@ export interface NetworkRulesOptions {
   readonly layout: Layout;
   readonly nodeName: string;
   readonly log: Logger;
+  /** Hears of policies and Services that cannot be enforced as they are written. */
+  readonly events: Pick<EventRecorder, "record">;
   readonly scheduler?: Scheduler;
 }
 
 const retryMs = 1000;
+/** How soon a new route of the machine is noticed. */
+const routesMs = 30_000;
+/** Passes that take longer are followed by a pause as long as they took: at least half of the time is for others. */
+const longPassMs = 100;
 
 interface Caches {
   readonly pods: Informer<Pod>;
@@ -34,21 +44,31 @@ interface Caches {
   readonly namespaces: Informer;
 }
 
+interface Wanted {
+  readonly content: FirewallContent;
+  readonly problems: readonly Problem[];
+}
+
 /** Keeps the firewall as the Pods, Services and NetworkPolicies of the API say, and knows their names. */
 export class NetworkRules implements AsyncDisposable {
   readonly #options: NetworkRulesOptions;
   readonly #caches: Caches;
   readonly #owned = new AsyncDisposableStack();
+  readonly #report: ProblemReport;
   #enforced = "";
+  /** Namespaces whose rules `nft` refused, with those rules: they are not tried again unchanged. */
+  #refused = new Map<string, string>();
   #working: Promise<void> | undefined;
   #isStale = false;
   #timer: Disposable | undefined;
+  #routesTimer: Disposable | undefined;
   /** Settles when the rules have been those of the API for the first time. */
   readonly ready: Promise<void>;
 
   constructor(options: NetworkRulesOptions) {
     this.#options = options;
     const { client, log, network, nodeName } = options;
+    this.#report = new ProblemReport(options.events);
     const informers = this.#owned.use(new Informers({ client, log }));
     this.#caches = {
       pods: informers.get(pods, { fieldSelector: `spec.nodeName=${nodeName}` }),
@@ -62,11 +82,13 @@ export class NetworkRules implements AsyncDisposable {
     this.ready = Promise.all(all.map(({ synced }) => synced)).then(() => this.#renew());
     // Who waits for it is told; nobody has to.
     this.ready.catch(() => undefined);
+    this.#watchRoutes();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#options.network.onAttached = () => undefined;
     this.#timer?.[Symbol.dispose]();
+    this.#routesTimer?.[Symbol.dispose]();
     await this.#owned.disposeAsync();
     await this.#working;
   }
@@ -74,6 +96,14 @@ export class NetworkRules implements AsyncDisposable {
   /** See `addressesOf`. */
   lookUp(name: string): readonly string[] | undefined {
     return addressesOf(name, { pods: this.#pods(), services: this.#caches.services.list() });
+  }
+
+  #watchRoutes(): void {
+    const { scheduler = systemScheduler } = this.#options;
+    this.#routesTimer = scheduler.schedule(routesMs, () => {
+      void this.#renew();
+      this.#watchRoutes();
+    });
   }
 
   /** One at a time; what changes meanwhile is done right after, all of it together. */
@@ -86,35 +116,84 @@ export class NetworkRules implements AsyncDisposable {
   }
 
   async #work(): Promise<void> {
-    const { log, scheduler = systemScheduler, network } = this.#options;
+    const { log } = this.#options;
     while (this.#isStale && Object.values(this.#caches).every(({ hasSynced }) => hasSynced)) {
       this.#isStale = false;
-      const rules = this.#rules();
-      if (rules === this.#enforced) continue;
+      const begun = performance.now();
       try {
-        await network.enforce(rules);
-        this.#enforced = rules;
+        await this.#pass();
       } catch (error) {
         log.warn({ err: error }, "network rules could not be renewed");
-        this.#timer?.[Symbol.dispose]();
-        this.#timer = scheduler.schedule(retryMs, () => void this.#renew());
+        this.#renewAfter(retryMs);
+        return;
+      }
+      const took = performance.now() - begun;
+      if (took > longPassMs && this.#isStale) {
+        this.#renewAfter(took);
         return;
       }
     }
   }
 
-  #rules(): string {
+  #renewAfter(delayMs: number): void {
+    const { scheduler = systemScheduler } = this.#options;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = scheduler.schedule(delayMs, () => void this.#renew());
+  }
+
+  async #pass(): Promise<void> {
+    const { network, log } = this.#options;
+    const { content, problems } = this.#wanted();
+    const known = [...this.#refused].filter(([name, text]) => network.rulesText(ownOf(content, name)) === text);
+    const refused = known.map(([name]) => name);
+    const tried = withoutOf(content, refused);
+    const text = network.rulesText(tried);
+    if (text !== this.#enforced) {
+      const found = await enforceRules(tried, network);
+      this.#enforced = text;
+      for (const name of found) log.warn({ namespace: name }, "nft refused the network rules of a namespace");
+      this.#refused = new Map(
+        [...refused, ...found].map((name) => [name, network.rulesText(ownOf(content, name))] as const),
+      );
+    }
+    this.#report.report([...problems, ...this.#refusals()]);
+  }
+
+  #wanted(): Wanted {
     const { policies, services: all, namespaces: spaces } = this.#caches;
+    const { place } = this.#options.network;
     const networked = this.#pods();
     const labels = new Map(spaces.list().map(({ metadata }) => [metadata?.name ?? "", metadata?.labels ?? {}]));
-    return firewall(this.#options.network.place, {
-      policies: policiesOf({ pods: networked, policies: policies.list(), namespaces: labels }),
-      doors: doorsOf(all.list(), networked),
-    });
+    const judged = policiesOf({ pods: networked, policies: policies.list(), namespaces: labels });
+    const served = doorsOf(all.list(), networked, place.subnet);
+    return {
+      content: { policies: judged.policies, doors: served.doors, routed: routedServiceAddresses(place.bridge) },
+      problems: [
+        ...judged.problems.map(({ policy, text }) => ({ resource: networkPolicies, object: policy, text })),
+        ...served.problems.map(({ service, text }) => ({ resource: services, object: service, text })),
+      ],
+    };
+  }
+
+  #refusals(): Problem[] {
+    const text = "The firewall refused the rules of the namespace: its Pods neither send nor receive";
+    return this.#caches.policies
+      .list()
+      .filter(({ metadata }) => this.#refused.has(metadata?.namespace ?? ""))
+      .map((object) => ({ resource: networkPolicies, object, text }));
   }
 
   #pods(): ServingPod[] {
     const { network, layout } = this.#options;
     return servingPods(this.#caches.pods.list(), (uid) => network.attached.get(`${layout.netnsPrefix}${uid}`));
   }
+}
+
+/** The part of the rules that comes from one namespace. */
+function ownOf({ policies, doors }: FirewallContent, name: string): FirewallContent {
+  return {
+    policies: policies.filter(({ namespace }) => namespace === name),
+    doors: doors.filter(({ namespace }) => namespace === name),
+    routed: [],
+  };
 }

@@ -92,5 +92,5 @@ export class PodLinks {
 const pathOf = (netns: string): string => `/run/netns/${netns}`;
 
 /** The same for the same address: the machine would look for a Sandbox's next Pod where its last one was. */
-const hardwareOf = (address: string): string =>
+export const hardwareOf = (address: string): string =>
   ["02", "a5", ...address.split(".").map((part) => Number(part).toString(16).padStart(2, "0"))].join(":");

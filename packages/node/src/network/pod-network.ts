@@ -8,8 +8,9 @@ import { readJson, writeJson } from "../system/json-file.ts";
 import { runCommand, tryCommand } from "../system/run-command.ts";
 import { AddressPool } from "./address-pool.ts";
 import { chooseSubnet } from "./choose-subnet.ts";
-import { type FirewallPlace, firewall } from "./firewall.ts";
-import { PodLinks } from "./pod-links.ts";
+import { connectionBounds, connectionLimits, limitsTable, namespaceMarks } from "./connection-limits.ts";
+import { type FirewallContent, type FirewallPlace, firewall } from "./firewall.ts";
+import { hardwareOf, PodLinks } from "./pod-links.ts";
 import { runIp } from "./run-ip.ts";
 import { formatSubnet, parseSubnet, type Subnet } from "./subnet.ts";
 
@@ -24,8 +25,14 @@ export interface PodNetwork {
   adopt(netns: string, address: string): void;
   /** Is told when a Pod was attached. */
   onAttached: () => void;
-  /** Puts rules in the place of those there are, all at once. */
-  enforce(rules: string): Promise<void>;
+  /** The rules as `nft` reads them. */
+  rulesText(content: FirewallContent): string;
+  /** Puts rules in the place of those there are, all at once; fails when `nft` refuses them, and changes nothing then. */
+  enforce(content: FirewallContent): Promise<void>;
+  /** Whether `nft` would take these rules. */
+  accepts(content: FirewallContent): Promise<boolean>;
+  /** Why the number of Pods' connections is not limited, if the kernel cannot. */
+  readonly unlimited: string | undefined;
   /**
    * Makes the network namespace and joins it to the bridge. What a crash left half done is made anew; who asks while it is
    * being made waits for the same.
@@ -64,8 +71,12 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     gateway: pool.gateway,
     linkPrefix: layout.vethPrefix,
     linkOf: interfaceOf,
+    hardwareOf,
   };
-  await guard(place);
+  const unlimited = await limitConnections(place);
+  const rulesText = (content: FirewallContent): string =>
+    `${firewall(place, content)}${unlimited === undefined ? namespaceMarks(place, content.policies) : ""}`;
+  await guard(place, rulesText);
   const links = new PodLinks({
     bridge: layout.bridge,
     gateway: pool.gateway,
@@ -85,7 +96,10 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
       links.adopt(netns, address);
     },
     onAttached: () => undefined,
-    enforce,
+    unlimited,
+    rulesText,
+    enforce: (content) => enforce(rulesText(content)),
+    accepts: (content) => accepts(rulesText(content)),
     interfaceOf,
     isAttached: (netns, address) => links.isAttached(netns, address),
     attach: (netns, address) => links.attach(netns, address),
@@ -99,6 +113,7 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
       await tryCommand("ip", ["link", "del", layout.bridge]);
       await tryCommand("nft", ["delete", "table", "inet", layout.firewallTable]);
       await tryCommand("nft", ["delete", "table", "bridge", layout.firewallTable]);
+      await tryCommand("nft", ["delete", "table", "inet", limitsTable(layout.firewallTable)]);
       await stopForwarding(layout);
     },
   };
@@ -126,9 +141,23 @@ async function openHomes({ dataDir }: Layout, pool: AddressPool): Promise<{ save
 }
 
 /** Rules that are there are for Pods that run: they hold until new ones are made. */
-async function guard(place: FirewallPlace): Promise<void> {
+async function guard({ table }: FirewallPlace, text: (content: FirewallContent) => string): Promise<void> {
   const tables = await runCommand("nft", ["list", "tables"]);
-  if (!tables.includes(place.table)) await enforce(firewall(place, { policies: [], doors: [] }));
+  const isThere = tables.split("\n").includes(`table bridge ${table}`);
+  if (!isThere) await enforce(text({ policies: [], doors: [], routed: [] }));
+}
+
+/** Counting starts at zero with each start of the node. Returns why connections cannot be counted, if they cannot. */
+async function limitConnections(place: FirewallPlace): Promise<string | undefined> {
+  const size = Number(await readFile("/proc/sys/net/netfilter/nf_conntrack_max", "utf8").catch(() => "0"));
+  const { code, stderr } = await tryCommand("nft", ["-f", "-"], {
+    input: connectionLimits(place, connectionBounds(size)),
+  });
+  return code === 0 ? undefined : stderr.trim() || `nft ended with exit code ${code}`;
+}
+
+async function accepts(rules: string): Promise<boolean> {
+  return (await tryCommand("nft", ["--check", "-f", "-"], { input: rules })).code === 0;
 }
 
 async function enforce(rules: string): Promise<void> {
@@ -174,6 +203,9 @@ async function makeBridge(layout: Layout, gateway: string, prefix: number): Prom
   await startForwarding(layout);
   // A Pod reaches others by way of the machine alone: nobody tells it of a shorter way that it cannot go.
   await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/send_redirects`, "0");
+  await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/accept_redirects`, "0");
+  // Pods ask for the gateway only: whether the machine has some other address is not theirs to know.
+  await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/arp_ignore`, "1");
   // Pods have IPv4 only; without this the machine would answer them on its link-local IPv6 address as well.
   await writeFile(`/proc/sys/net/ipv6/conf/${bridge}/disable_ipv6`, "1").catch((error: unknown) => {
     if (!hasCode(error, "ENOENT")) throw error;

@@ -1,5 +1,6 @@
 import type { Pod } from "@agent-sandbox/api";
 import { hostnameOf } from "../oci/environment.ts";
+import { isPort } from "./policy-ports.ts";
 import type { ServingPod } from "./services.ts";
 
 /** The Pods that are on the network, as its rules and its name service see them. */
@@ -26,6 +27,8 @@ export function servingPods(pods: Iterable<Pod>, addressOf: (uid: string) => str
 function namedPorts({ spec }: Pod): Map<string, number> {
   const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].flatMap(({ ports = [] }) => ports);
   return new Map(
-    all.flatMap(({ name, containerPort }) => (name === undefined ? [] : [[name, containerPort] as const])),
+    all.flatMap(({ name, containerPort }) =>
+      name !== undefined && isPort(containerPort) ? [[name, containerPort] as const] : [],
+    ),
   );
 }

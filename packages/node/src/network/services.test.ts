@@ -1,0 +1,105 @@
+import type { Service } from "@agent-sandbox/api";
+import { describe, expect, test } from "vitest";
+import { doorsOf, type ServingPod } from "./services.ts";
+
+const pod: ServingPod = {
+  namespace: "a",
+  name: "web",
+  labels: { app: "web" },
+  address: "10.200.0.2",
+  ports: new Map([["http", 8080]]),
+  ready: true,
+  hostname: "web",
+  subdomain: "",
+};
+
+const service = (clusterIP: string, given: object = {}, metadata: object = {}): Service => ({
+  metadata: { namespace: "a", name: "s", ...metadata },
+  spec: { clusterIP, selector: { app: "web" }, ports: [{ port: 80, targetPort: "http" }], ...given },
+});
+
+const doors = (...services: Service[]): unknown => {
+  const view = doorsOf(services, [pod], "10.200.0.0/20");
+  return [view.doors, view.problems.map(({ text }) => text)];
+};
+
+const door = (address: string, given: object = {}): object => ({
+  namespace: "a",
+  address,
+  protocol: "tcp",
+  port: 80,
+  targets: [{ address: "10.200.0.2", port: 8080 }],
+  ...given,
+});
+
+describe("doorsOf()", () => {
+  test("makes a door for each port of a Service with an address of the range", () => {
+    expect(doors(service("10.96.0.7"))).toEqual([[door("10.96.0.7")], []]);
+  });
+
+  test.for([
+    "10.200.0.2",
+    "10.200.0.1",
+    "127.0.0.1",
+    "169.254.169.254",
+    "198.51.100.7",
+    "0.0.0.0",
+    "255.255.255.255",
+    "10.96.0.7 tcp dport 1 accept",
+    "10.96.0.0/16",
+    "fd00::1",
+    "10.97.0.1",
+  ])("makes none for %s, which is not in the range of Services", (address) => {
+    expect(doors(service(address))).toEqual([
+      [],
+      [`The cluster IP "${address}" is not in 10.96.0.0/16: nothing is redirected`],
+    ]);
+  });
+
+  test("makes none for an address of the Pods' network, even if that is in the range of Services", () => {
+    const view = doorsOf([service("10.96.0.7")], [pod], "10.96.0.0/20");
+    expect(view.doors).toEqual([]);
+    expect(view.problems[0]?.text).toBe(`The cluster IP "10.96.0.7" is in the Pods' network: nothing is redirected`);
+  });
+
+  test("gives an address to the oldest of the Services that claim it", () => {
+    const old = service("10.96.0.7", {}, { namespace: "z", creationTimestamp: "2026-01-01T00:00:00Z" });
+    const young = service("10.96.0.7", {}, { namespace: "a", creationTimestamp: "2026-01-02T00:00:00Z" });
+    for (const order of [
+      [old, young],
+      [young, old],
+    ]) {
+      const view = doorsOf(order, [{ ...pod, namespace: "z" }, pod], "10.200.0.0/20");
+      expect(view.doors.map(({ namespace }) => namespace)).toEqual(["z"]);
+      expect(view.problems.map(({ service: { metadata } }) => metadata?.namespace)).toEqual(["a"]);
+    }
+  });
+
+  test.for([
+    ["externalIPs", { externalIPs: ["198.51.100.7"] }, [door("10.96.0.7")]],
+    ["loadBalancerIP", { type: "LoadBalancer", loadBalancerIP: "198.51.100.7" }, [door("10.96.0.7")]],
+    [
+      "node ports",
+      { type: "NodePort", ports: [{ port: 80, nodePort: 30_001, targetPort: "http" }] },
+      [door("10.96.0.7")],
+    ],
+    ["an external name", { type: "ExternalName", externalName: "db.other.svc.cluster.local" }, []],
+    ["a protocol that is none", { ports: [{ protocol: "ICMP", port: 80 }] }, []],
+    ["a port that is none", { ports: [{ port: 0 }] }, []],
+    ["a target that is no port", { ports: [{ port: 80, targetPort: 70_000 }] }, [door("10.96.0.7", { targets: [] })]],
+    ["no selector", { selector: {} }, [door("10.96.0.7", { targets: [] })]],
+  ] as const)("makes nothing more of %s", ([, given, expected]) => {
+    expect(doors(service("10.96.0.7", given))).toEqual([expected, []]);
+  });
+
+  test("bounds the rules that the Services of one namespace need", () => {
+    const ports = Array.from({ length: 1500 }, (_, at) => ({ port: at + 1, targetPort: 8080 }));
+    const many = [1, 2, 3].map((at) =>
+      service(`10.96.0.${at}`, { ports }, { name: `s${at}`, creationTimestamp: `2026-01-0${at}T00:00:00Z` }),
+    );
+    const other = service("10.96.1.1", {}, { namespace: "b", creationTimestamp: "2026-01-09T00:00:00Z" });
+    const view = doorsOf([...many, other], [pod], "10.200.0.0/20");
+    expect(view.doors).toHaveLength(1501);
+    expect(view.problems.map(({ service: { metadata } }) => metadata?.name)).toEqual(["s2", "s3"]);
+  });
+});
