@@ -30,24 +30,29 @@ function capability({ tracing }: { readonly tracing: boolean }): Rule {
     `a capability a sandbox may have here (${names.map((name) => name.slice(4)).join(", ")})`,
   );
 }
-/** The sandbox's own file systems of the kernel must not be covered, nor its root. */
+/** A path within a sandbox that can be told apart from others as a text. */
+const isOwnPath = (value: unknown): value is string =>
+  typeof value === "string" &&
+  value.length < 4096 &&
+  /^\/[^\0:]+$/.test(value) &&
+  !value.split("/").some((name) => name === "." || name === "..");
+
 const mountPath: Rule = satisfying(
-  (value) =>
-    typeof value === "string" &&
-    /^\/[^\0:]+$/.test(value) &&
-    !/(^|\/)\.\.?(\/|$)/.test(value) &&
-    !/^\/+(dev|proc|sys)?(\/|$)/.test(value),
-  'an absolute path outside "/dev", "/proc" and "/sys"',
+  (value) => isOwnPath(value) && !/^\/+(dev|proc|sys)?(\/|$)/.test(value.replace(/^\/+dev\/+shm(?=\/|$)/, "/shm")),
+  'an absolute path outside "/dev" (but for "/dev/shm"), "/proc" and "/sys"',
 );
 const subPath = satisfying(
   (value) => typeof value === "string" && !/^\/|\0/.test(value) && !value.split("/").includes(".."),
   'a relative path without ".."',
 );
-const messageFile = satisfying(
-  (value) =>
-    typeof value === "string" && /^\/[^\0:]+$/.test(value) && !/(^|\/)\.\.?(\/|$)|^\/+(proc|sys)(\/|$)/.test(value),
-  'an absolute path outside "/proc" and "/sys"',
-);
+/** Runtimes make devices and links under these names, and rely on what they find there. */
+const deviceNames =
+  "console core fd full kmsg kvm mem mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero".split(" ");
+const messageFile = satisfying((value) => {
+  if (!isOwnPath(value) || /^\/+(proc|sys)?(\/|$)/.test(value)) return false;
+  const [, device] = /^\/+dev(?:\/+([^/]*))?/.exec(value) ?? [undefined, "file"];
+  return device !== undefined && device !== "" && !deviceNames.includes(device);
+}, 'an absolute path outside "/proc", "/sys" and the devices of "/dev"');
 
 const ownField = satisfying((path) => downwardField(String(path)) !== undefined, "a field of the downward API");
 const keyOf = object({ name: objectName, key: objectKey, optional: flag });

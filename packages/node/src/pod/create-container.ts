@@ -15,6 +15,7 @@ import { processStart } from "../system/processes.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
 import { holderName } from "./members.ts";
+import { placeMounts } from "./place-mounts.ts";
 import type { ContainerRecord, PodRecord, ProcessMark, Run } from "./record.ts";
 
 export interface Creation {
@@ -88,7 +89,7 @@ async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: O
   const folders = [paths.bundle, paths.logs, paths.messages];
   await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
   await (isNew ? mountNewRootfs : mountRootfs)(image, paths, layer);
-  const spec = specFor(creation, paths, await creation.content(paths));
+  const spec = placeMounts(specFor(creation, paths, await creation.content(paths)));
   await writeFile(join(paths.bundle, "config.json"), JSON.stringify(runtime.adaptSpec(spec)));
 }
 

@@ -174,7 +174,9 @@ describe("unsupportedField() refuses, and names the field", () => {
     ["readinessProbe.tcpSocket.port", { readinessProbe: { tcpSocket: { port: 70_000 } } }],
     ["startupProbe.periodSeconds", { startupProbe: { periodSeconds: -1 } }],
     ["lifecycle.stopSignal", { lifecycle: { stopSignal: "USR1; x" } }],
-    ["terminationMessagePath", { terminationMessagePath: "/proc/self/x" }],
+    ...["/proc/self/x", "/", "/dev", "/dev/", "/dev/null", "//dev//ptmx", "/dev/fd/1", "/sys/x", "/a/../proc/x"].map(
+      (path) => ["terminationMessagePath", { terminationMessagePath: path }] as const,
+    ),
     [
       "volumeMounts[0].mountPropagation",
       { volumeMounts: [{ name: "missing", mountPath: "/x", mountPropagation: "Bidirectional" }] },
@@ -184,9 +186,20 @@ describe("unsupportedField() refuses, and names the field", () => {
     ["volumeDevices", { volumeDevices: [{ name: "d", devicePath: "/dev/sda" }] }],
     ["volumeMounts[0].name", { volumeMounts: [{ name: "missing", mountPath: "/x" }] }],
     ["volumeMounts[0].subPath", { volumeMounts: [{ name: "missing", mountPath: "/x", subPath: "../.." }] }],
-    ...["/", "//", "/proc", "/proc/sys", "//dev", "/sys/fs/cgroup", "relative", "/a/../proc", "/a:b"].map(
-      (mountPath) => ["volumeMounts[0].mountPath", { volumeMounts: [{ name: "missing", mountPath }] }] as const,
-    ),
+    ...[
+      "/",
+      "//",
+      "/proc",
+      "/proc/sys",
+      "//dev",
+      "/sys/fs/cgroup",
+      "relative",
+      "/a/../proc",
+      "/a:b",
+      "/dev/null",
+      "/dev/shmx",
+      "/dev/shm/../null",
+    ].map((mountPath) => ["volumeMounts[0].mountPath", { volumeMounts: [{ name: "missing", mountPath }] }] as const),
   ] as const)("spec.containers[0].%s", ([path, container]) => {
     expect(refusal(podOf({}, container as Fields))?.startsWith(`spec.containers[0].${path}: `)).toBe(true);
   });

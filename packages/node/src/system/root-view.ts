@@ -1,0 +1,148 @@
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readlinkSync } from "node:fs";
+import { hasCode } from "../errors.ts";
+
+/** Names a file without opening its content; Node has no word for it. The same on all of Linux' architectures. */
+const pathOnly = 0o10_000_000;
+/** As the kernel has it. */
+const mostLinks = 40;
+const mostFolders = 128;
+
+/** What a path of a root folder leads to when nothing is there: it is made, or taken as it is written. */
+export type Missing = "make folder" | "make file" | "as written";
+
+export interface Cover {
+  /** The folder or file of the machine that is shown; undefined for a filesystem that the runtime makes. */
+  readonly source: string | undefined;
+  readonly readOnly: boolean;
+}
+
+interface Place extends Cover {
+  readonly path: string;
+  /** Undefined where nothing can be looked up: in filesystems of the runtime, and below what does not exist. */
+  readonly descriptor: number | undefined;
+}
+
+/**
+ * A root folder as its container will see it, with what has been mounted over it so far. Containers write to the root folder
+ * and to volumes, so paths are walked step by step through descriptors: a link leads somewhere below the root, as it will for
+ * the container, and never to the machine's own files. Node's calls are used without waiting: each looks up one name.
+ */
+export class RootView {
+  readonly #root: string;
+  readonly #covers = new Map<string, Cover>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Puts something over a path that `resolve` returned. */
+  cover(path: string, cover: Cover): void {
+    for (const below of this.#covers.keys()) if (below.startsWith(`${path}/`)) this.#covers.delete(below);
+    this.#covers.set(path, cover);
+  }
+
+  /** Where a path leads: the same place, by a path without links. */
+  resolve(path: string, missing: Missing): string {
+    using walk = new Walk({ source: this.#root, readOnly: false }, this.#covers);
+    const rest = namesOf(path);
+    for (let links = 0; rest.length > 0; ) {
+      const name = rest.pop() as string;
+      const target = walk.enter(name, rest.length > 0 && missing === "make file" ? "make folder" : missing);
+      if (target === undefined) continue;
+      links += 1;
+      if (links > mostLinks) throw new Error(`"${path}" leads through more than ${mostLinks} links`);
+      if (target.startsWith("/")) walk.toRoot();
+      rest.push(...namesOf(target));
+    }
+    return walk.path;
+  }
+}
+
+/** The last name first. */
+function namesOf(path: string): string[] {
+  return path
+    .split("/")
+    .filter((name) => name !== "" && name !== ".")
+    .toReversed();
+}
+
+class Walk implements Disposable {
+  readonly #covers: ReadonlyMap<string, Cover>;
+  readonly #places: Place[];
+
+  constructor(root: Cover, covers: ReadonlyMap<string, Cover>) {
+    this.#covers = covers;
+    this.#places = [placeOf("/", root)];
+  }
+
+  get path(): string {
+    return this.#here.path;
+  }
+
+  get #here(): Place {
+    return this.#places.at(-1) as Place;
+  }
+
+  /** Goes one step; returns the target where the name is a link, and stays. */
+  enter(name: string, missing: Missing): string | undefined {
+    if (name === "..") {
+      if (this.#places.length > 1) this.#leave();
+      return undefined;
+    }
+    if (this.#places.length > mostFolders) throw new Error(`"${this.path}" is more than ${mostFolders} folders deep`);
+    const { path: above, ...here } = this.#here;
+    const path = `${above === "/" ? "" : above}/${name}`;
+    const cover = this.#covers.get(path);
+    if (cover !== undefined) this.#places.push(placeOf(path, cover));
+    else if (here.descriptor === undefined) this.#places.push({ ...here, path });
+    else {
+      const descriptor = open(here.descriptor, { name, path, missing, readOnly: here.readOnly });
+      if (descriptor !== undefined && fstatSync(descriptor).isSymbolicLink()) {
+        closeSync(descriptor);
+        return readlinkSync(`/proc/self/fd/${here.descriptor}/${name}`);
+      }
+      this.#places.push({ ...here, path, descriptor });
+    }
+    return undefined;
+  }
+
+  toRoot(): void {
+    while (this.#places.length > 1) this.#leave();
+  }
+
+  [Symbol.dispose](): void {
+    while (this.#places.length > 0) this.#leave();
+  }
+
+  #leave(): void {
+    const { descriptor } = this.#places.pop() ?? {};
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function placeOf(path: string, cover: Cover): Place {
+  return { ...cover, path, descriptor: cover.source === undefined ? undefined : openSync(cover.source, pathOnly) };
+}
+
+interface Step {
+  readonly name: string;
+  readonly path: string;
+  readonly missing: Missing;
+  readonly readOnly: boolean;
+}
+
+function open(folder: number, { name, path, missing, readOnly }: Step): number | undefined {
+  const at = `/proc/self/fd/${folder}/${name}`;
+  const flags = pathOnly | constants.O_NOFOLLOW;
+  try {
+    return openSync(at, flags);
+  } catch (error) {
+    if (hasCode(error, "ENOTDIR")) throw new Error(`"${path}" is below a file`, { cause: error });
+    if (!hasCode(error, "ENOENT")) throw error;
+  }
+  if (missing === "as written") return undefined;
+  if (readOnly) throw new Error(`"${path}" does not exist in a read-only volume`);
+  if (missing === "make folder") mkdirSync(at, { mode: 0o755 });
+  else closeSync(openSync(at, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW, 0o644));
+  return openSync(at, flags);
+}
