@@ -23,7 +23,7 @@ export class BoxOnMachine {
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
     writeFileSync(join(this.dataDir, "config.json"), JSON.stringify(settings), { mode: 0o600 });
     const listen = ["--listen", `127.0.0.1:${this.apiPort}`, "--router-listen", `127.0.0.1:${this.routerPort}`];
-    expectSuccess(await this.run("up", ...listen, ...(await this.#allowRuntimes())));
+    expectSuccess(await this.run("up", ...listen, "--allow-runtime", "runc"));
   }
 
   run(...words: string[]): Promise<Outcome> {
@@ -43,11 +43,6 @@ export class BoxOnMachine {
     const { clusters, users } = parse(readFileSync(join(this.dataDir, "kubeconfig"), "utf8")) as Kubeconfig;
     const { server = "", "certificate-authority-data": ca = "" } = clusters[0]?.cluster ?? {};
     return { server, ca: Buffer.from(ca, "base64").toString("utf8"), token: users[0]?.user.token ?? "" };
-  }
-
-  async #allowRuntimes(): Promise<string[]> {
-    const { stdout } = await this.run("up", "--help");
-    return stdout.includes("--allow-runtime") ? ["--allow-runtime", "gvisor", "--allow-runtime", "runc"] : [];
   }
 }
 

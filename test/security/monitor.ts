@@ -24,28 +24,39 @@ export async function snapshot(box: BoxOnMachine): Promise<Snapshot> {
   ]);
 }
 
-/** What is different: `sys kernel/core_pattern: "core" became "|/tmp/x"`. */
+/** What is different: `setting kernel/panic: "0" became "1"`, or the lines that came and went. */
 export function changes(before: Snapshot, after: Snapshot): string[] {
   const keys = [...new Set([...before.keys(), ...after.keys()])].sort();
   return keys
     .filter((key) => before.get(key) !== after.get(key))
-    .map((key) => `${key}: ${shown(before.get(key))} became ${shown(after.get(key))}`);
+    .map((key) => `${key}: ${difference(before.get(key), after.get(key))}`);
+}
+
+function difference(before: string | undefined, after: string | undefined): string {
+  const hasLines = [before, after].every((text) => text?.trim().includes("\n"));
+  if (before === undefined || after === undefined || !hasLines) return `${shown(before)} became ${shown(after)}`;
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  const gone = old.filter((line) => !now.includes(line)).map((line) => `without ${shown(line)}`);
+  const come = now.filter((line) => !old.includes(line)).map((line) => `with ${shown(line)}`);
+  return [...gone, ...come].join(", ") || "lines in another order";
 }
 
 const shown = (text: string | undefined): string =>
-  text === undefined ? "nothing" : JSON.stringify(text.slice(0, 2000));
+  text === undefined ? "nothing" : JSON.stringify(text.trim().slice(0, 300));
 
 /** Small, and where an attacker would plant something. */
 const watchedFolders = ["/etc", "/root", "/usr/local", "/boot", "/opt", "/srv", "/var/spool/cron"];
 const mostFiles = 20_000;
+/** Caches, which change by themselves, and the folders of tests that run on the real machine at the same time. */
+const unwatched = /\/(?:\.cache|node_modules|\.npm|go|[\w-]+-int-\w{6})$/;
 
 function filesBelow(folder: string): [string, string][] {
   const found: [string, string][] = [];
   const waiting = [folder];
   for (let path = waiting.pop(); path !== undefined && found.length < mostFiles; path = waiting.pop()) {
     const stat = tryTo(() => lstatSync(path));
-    if (stat === undefined) continue;
-    if (stat.isDirectory() && !/\/(?:\.cache|node_modules|\.npm|go)$/.test(path)) {
+    if (stat === undefined || unwatched.test(path)) continue;
+    if (stat.isDirectory()) {
       waiting.push(...(tryTo(() => readdirSync(path)) ?? []).map((name) => join(path, name)));
     }
     // A folder's times change when a temporary file comes and goes; its entries are compared one by one.

@@ -94,18 +94,25 @@ export function administrator(box: BoxOnMachine): Tenant {
   return new Tenant({ ...box.access(), namespace: "default", router: { host: "127.0.0.1", port: box.routerPort } });
 }
 
-/** A namespace, and in it a service account with the role `edit` there: all that a tenant has. */
+/** Where the accounts of all tenants are: no tenant can delete its own, or another's. */
+const accountsNamespace = "tenants";
+
+/** A namespace, and a service account with the role `edit` there: all that a tenant has. */
 export async function makeTenant(admin: Tenant, name: string): Promise<TenantAccount> {
   const { client, account } = admin;
+  await client.create(namespaces, { metadata: { name: accountsNamespace } }).catch(unlessExists);
   await client.create(namespaces, { metadata: { name } });
-  const metadata = { name, namespace: name };
-  await client.create(accounts, { metadata });
+  await client.create(accounts, { metadata: { name, namespace: accountsNamespace } });
   await client.create(bindings, {
-    metadata,
+    metadata: { name, namespace: name },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" },
-    subjects: [{ kind: "ServiceAccount", name, namespace: name }],
+    subjects: [{ kind: "ServiceAccount", name, namespace: accountsNamespace }],
   });
-  return { ...account, namespace: name, token: await tokenOf(admin, name, name) };
+  return { ...account, namespace: name, token: await tokenOf(admin, accountsNamespace, name) };
+}
+
+function unlessExists(error: unknown): void {
+  if ((error as { reason?: string }).reason !== "AlreadyExists") throw error;
 }
 
 /** A token of a service account, made by whoever `by` is. */

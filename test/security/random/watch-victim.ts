@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { changes, snapshot } from "../monitor.ts";
+import type { World } from "../world.ts";
+
+/** What somebody saw go wrong, in a sentence. */
+export type Report = (violation: string) => void;
+
+/** The victim's callers: one request after the other through the router, each of which must be answered with the secret. */
+export async function keepCalling({ alice }: World, signal: AbortSignal, report: Report): Promise<number> {
+  let calls = 0;
+  while (!signal.aborted) {
+    const answer = await alice
+      .ask("web", 8000, "/diary")
+      .then(({ status, text }) => `${status} ${text.trim()}`, String);
+    if (answer !== `200 ${alice.secret}`) report(`a caller of the victim got "${answer}"`);
+    calls++;
+    await sleep(100);
+  }
+  return calls;
+}
+
+/** Looks at the victim and at the machine again and again. */
+export async function keepLooking(world: World, signal: AbortSignal, report: Report): Promise<number> {
+  const before = await snapshot(world.box);
+  let looks = 0;
+  for (let isLast = false; !isLast; looks++) {
+    isLast = signal.aborted;
+    for (const harm of await world.alice.harm()) report(`the victim: ${harm}`);
+    for (const change of changes(before, await snapshot(world.box))) report(`the machine: ${change}`);
+    if (!isLast) await sleep(1000);
+  }
+  return looks;
+}
+
+/** The victim goes on working: new Pods start and new policies take effect. */
+export async function keepWorking({ alice }: World, signal: AbortSignal, report: Report): Promise<number> {
+  let rounds = 0;
+  do {
+    await alice.startsPodsAndPolicies().catch((error: unknown) => report(`the victim cannot work: ${String(error)}`));
+    rounds++;
+    await sleep(3000);
+  } while (!signal.aborted);
+  return rounds;
+}
