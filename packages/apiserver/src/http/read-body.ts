@@ -30,8 +30,7 @@ export async function readBody(request: IncomingMessage): Promise<RequestBody> {
       const body = parseJson(text);
       return strict.test(request.url ?? "") ? { body, duplicateFields: duplicateFields(text) } : { body };
     }
-    const { parseYaml } = await import("./yaml.ts");
-    return { body: parseYaml(text) };
+    return { body: await parseYamlOrJson(text) };
   } catch (error) {
     if (error instanceof ApiError) return { body: undefined, bodyProblem: error };
     throw error;
@@ -105,6 +104,19 @@ async function parseProtobuf(bytes: Buffer): Promise<unknown> {
   throw decoded.unknownKind === true ? new ApiError("UnsupportedMediaType", message) : badRequest(message);
 }
 
+/** JSON is YAML, too, and what most clients send as such: kubectl applies in it. */
+async function parseYamlOrJson(text: string): Promise<unknown> {
+  if (text.startsWith("{")) {
+    try {
+      return checked(JSON.parse(text));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+  }
+  const { parseYaml } = await import("./yaml.ts");
+  return parseYaml(text);
+}
+
 function parseJson(text: string): unknown {
   let parsed: unknown;
   try {
@@ -112,6 +124,10 @@ function parseJson(text: string): unknown {
   } catch (error) {
     throw badRequest(`Cannot read the body: ${error instanceof Error ? error.message : "it is not JSON"}`);
   }
+  return checked(parsed);
+}
+
+function checked(parsed: unknown): unknown {
   const problem = parsedProblem(parsed);
   if (problem !== undefined) throw bodyError(problem);
   return parsed;

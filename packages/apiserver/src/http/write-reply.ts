@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { WatchEvent } from "@agent-sandbox/kube";
+import { ApiError } from "../api-error.ts";
 import type { ObjectReply, Reply, TextReply, WatchReply } from "../request/api-request.ts";
 import { jsonText } from "../store/saved.ts";
 import { acceptedFormat } from "./accepted-format.ts";
@@ -16,18 +17,34 @@ export async function writeReply(response: ServerResponse, reply: Reply, stalled
     // Without its end, a client knows that something is missing.
     return pipeline(reply.body, response).catch(() => void response.destroy());
   }
-  const { type, text } = await written(reply, acceptedFormat(response.req.headers.accept));
+  const { type, text, status = reply.status } = await written(reply, acceptedFormat(response.req.headers.accept));
   const length = Buffer.byteLength(text);
-  response.writeHead(reply.status, {
+  response.writeHead(status, {
     "content-type": type,
     "cache-control": "no-cache, private",
     ...reply.headers,
     "content-length": length,
   });
   // A byte for each character: copied as it is, which is faster than being looked through once more.
-  if (typeof text === "string" && length === text.length) response.end(text, "latin1");
+  const encoding = length === text.length ? "latin1" : "utf8";
+  if (length > sliceLength) return writeSlices(response, bytesOf(text, encoding), stalledMs);
+  if (typeof text === "string") response.end(text, encoding);
   else response.end(text);
   if (length > chunkLength && !response.writableFinished) cutOffStalled(response, stalledMs);
+}
+
+const bytesOf = (text: string | Uint8Array, encoding: BufferEncoding): Uint8Array =>
+  typeof text === "string" ? Buffer.from(text, encoding) : text;
+
+/** What is encrypted at once; nothing else is served meanwhile. */
+const sliceLength = 1024 * 1024;
+
+/** As fast as the client takes it, and with room for other requests between two slices. */
+async function writeSlices(response: ServerResponse, bytes: Uint8Array, stalledMs: number): Promise<void> {
+  for (let at = 0; at < bytes.length && !response.destroyed; at += sliceLength) {
+    if (!response.write(bytes.subarray(at, at + sliceLength))) await drained(response, stalledMs);
+  }
+  response.end();
 }
 
 /** A large answer waits in memory until it is taken. */
@@ -40,14 +57,22 @@ function cutOffStalled(response: ServerResponse, stalledMs: number): void {
   response.once("close", () => clearInterval(timer));
 }
 
-async function written(
-  reply: ObjectReply | TextReply,
-  format: "json" | "yaml",
-): Promise<{ readonly type: string; readonly text: string | Uint8Array }> {
+async function written(reply: ObjectReply | TextReply, format: "json" | "yaml"): Promise<Written> {
   if (reply.kind === "text") return { type: "text/plain; charset=utf-8", text: reply.text };
-  if (format === "json") return { type: "application/json", text: reply.json ?? jsonText(reply.body) };
-  const { toYaml } = await import("./yaml.ts");
-  return { type: "application/yaml", text: toYaml(reply.body) };
+  const json = (): string => reply.json ?? jsonText(reply.body);
+  if (format === "json") return { type: "application/json", text: json() };
+  const { toYaml, maxWrittenYamlLength } = await import("./yaml.ts");
+  if (json().length <= maxWrittenYamlLength) return { type: "application/yaml", text: toYaml(reply.body) };
+  const why = `the answer is larger than ${maxWrittenYamlLength} bytes, which is not written as YAML: accept application/json`;
+  const error = new ApiError("NotAcceptable", why);
+  return { type: "application/json", text: JSON.stringify(error.toStatus()), status: error.code };
+}
+
+interface Written {
+  readonly type: string;
+  readonly text: string | Uint8Array;
+  /** When it is not the reply's. */
+  readonly status?: number;
 }
 
 /** Small events travel together; with one large event, this is the most that waits for a client. */

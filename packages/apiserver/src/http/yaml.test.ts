@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseYaml, toYaml } from "./yaml.ts";
+import { maxYamlLength, parseYaml, toYaml } from "./yaml.ts";
 
 describe("parseYaml()", () => {
   test.for([
@@ -21,12 +21,20 @@ describe("parseYaml()", () => {
     ["a: .inf", "BadRequest"],
     ['"__proto__": 1', "BadRequest"],
     [`${"[".repeat(101)}${"]".repeat(101)}`, "Invalid"],
+    ["a: 1\nb:\n  c: 1\n  c: 2", "BadRequest"],
+    [`a: ${"x".repeat(maxYamlLength)}`, "RequestEntityTooLarge"],
     [
       `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [${"*a,".repeat(9)}]\nc: &c [${"*b,".repeat(9)}]\nd: [${"*c,".repeat(9)}]`,
       "BadRequest",
     ],
   ] as const)("refuses %j", ([text, reason]) => {
     expect(() => parseYaml(text)).toThrow(expect.objectContaining({ reason }));
+  });
+
+  // By comparing each key with all others, this would keep the server from everything else for minutes.
+  test("reads a map of as many keys as fit", () => {
+    const keys = Array.from({ length: 12_000 }, (_, at) => `k${at}`);
+    expect(Object.keys(parseYaml(`{${keys.map((key) => `${key}: v`).join(",")}}`) as object)).toEqual(keys);
   });
 
   test("reads what toYaml() writes", () => {

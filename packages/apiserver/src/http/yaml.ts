@@ -1,20 +1,53 @@
-import { parseDocument, type ScalarTag, stringify, type Tags } from "yaml";
-import { badRequest } from "../api-error.ts";
+import { isScalar, parseDocument, type ScalarTag, stringify, type Tags, visit, type YAMLMap } from "yaml";
+import { ApiError, badRequest } from "../api-error.ts";
 import { bodyError, copyJson } from "../json.ts";
+
+/**
+ * YAML takes a hundred times as long to read and write as JSON does, and nothing else is served meanwhile. Clients that
+ * handle much of it send and take JSON: kubectl always does.
+ */
+export const maxYamlLength: number = 128 * 1024;
+export const maxWrittenYamlLength: number = 1024 * 1024;
 
 /** Reads YAML as Kubernetes does. Aliases may not be used to make much out of little. */
 export function parseYaml(text: string): unknown {
+  if (text.length > maxYamlLength) {
+    const why = `Request entity is too large: limit is ${maxYamlLength} bytes of YAML; send JSON`;
+    throw new ApiError("RequestEntityTooLarge", why);
+  }
   const document = parseDocument(text, {
     schema: "yaml-1.1",
     customTags: kubernetesTags,
     merge: true,
     logLevel: "error",
+    // The library compares each key with all others: ten thousand keys would take seconds.
+    uniqueKeys: false,
+    // And would show the place of every error.
+    prettyErrors: false,
   });
   const [problem] = document.errors;
-  if (problem !== undefined) throw badRequest(`Cannot read the body: ${problem.message}`);
+  if (problem !== undefined)
+    throw badRequest(`Cannot read the body: ${problem.message} at ${placeOf(text, problem.pos[0])}`);
+  visit(document, { Map: (_, map) => refuseRepeatedKeys(map) });
   const copied = copyJson(valueOf(document));
   if ("problem" in copied) throw bodyError(copied.problem);
   return copied.value;
+}
+
+function placeOf(text: string, offset: number): string {
+  const before = text.slice(0, offset);
+  const start = before.lastIndexOf("\n") + 1;
+  return `line ${before.split("\n").length}, column ${offset - start + 1}`;
+}
+
+function refuseRepeatedKeys(map: YAMLMap): void {
+  const seen = new Set<string>();
+  for (const { key } of map.items) {
+    const name = isScalar(key) ? String(key.value) : undefined;
+    if (name === undefined || name === "<<") continue;
+    if (seen.has(name)) throw badRequest(`Cannot read the body: Map keys must be unique: ${JSON.stringify(name)}`);
+    seen.add(name);
+  }
 }
 
 function valueOf(document: ReturnType<typeof parseDocument>): unknown {
