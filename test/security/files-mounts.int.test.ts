@@ -1,0 +1,120 @@
+import type { Pod } from "@agent-sandbox/api";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { changes, type Snapshot, snapshot } from "./monitor.ts";
+import type { Runtime, Tenant } from "./tenant.ts";
+import { noWorld } from "./why-no-world.ts";
+import { enterWorld, type World } from "./world.ts";
+
+type Container = NonNullable<Pod["spec"]>["containers"][number];
+
+interface Attack {
+  /** What the first run does before it ends. A later run that starts prints what it finds. */
+  readonly prepare: string;
+  readonly container: Partial<Container>;
+  /** What the node says in place of the second start. */
+  readonly refusal: RegExp;
+}
+
+const scratch = (mountPath: string, name = "scratch") => ({ name, mountPath });
+/** Read by whoever opens `/dev/null` for writing where the attack succeeds: a setting of the Pod's own network. */
+const bait = "/proc/sys/net/ipv4/ip_default_ttl";
+
+const attacks: Readonly<Record<string, Attack>> = {
+  "a volume for /x/dev, where /x becomes a link to /": {
+    prepare: `mv /x /y && ln -s / /x && ln -s ${bait} /y/dev/null`,
+    container: { volumeMounts: [scratch("/x/dev")] },
+    refusal: /Cannot mount at "\/x\/dev": .* leads to "\/dev"/,
+  },
+  "a volume for /x/sys, where /x becomes a link to /proc": {
+    prepare: "mv /x /y && ln -s /proc /x",
+    container: { volumeMounts: [scratch("/x/sys")] },
+    refusal: /leads to "\/proc\/sys"/,
+  },
+  "a volume in a volume that a container fills with links": {
+    prepare: "ln -s / /v/root",
+    container: { volumeMounts: [scratch("/v"), scratch("/v/root/dev", "second")] },
+    // The first run made it a folder: the link needs a name of its own.
+    refusal: /leads to "\/dev"/,
+  },
+  "the Pod's own files in /etc, which becomes a link to /proc/self": {
+    prepare: "mv /etc /etc2 && ln -s /proc/self /etc",
+    container: {},
+    refusal: /Cannot mount at "\/etc\/hosts": .* leads to "\/proc\/self\/hosts"/,
+  },
+  "the file for last words, whose folder becomes a link to /proc": {
+    prepare: "mv /words /words2 && ln -s /proc/self /words",
+    container: { terminationMessagePath: "/words/comm" },
+    refusal: /leads to "\/proc\/self\/comm"/,
+  },
+  "a working directory that becomes a link to an open file of the runtime": {
+    prepare: "cd / && rmdir /w && ln -s /proc/self/fd/7 /w",
+    container: { workingDir: "/w" },
+    refusal: /Cannot use working directory "\/w"/,
+  },
+};
+
+describe.skipIf(noWorld)("mounts in a root filesystem that the tenant wrote", () => {
+  let world: World;
+  let mallory: Tenant;
+  let before: Snapshot;
+  beforeAll(async () => {
+    world = await enterWorld();
+    mallory = await world.tenant();
+    before = await snapshot(world.box);
+  });
+  afterAll(async () => {
+    await mallory?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  /** The first run prepares and ends; the container is then created again over what it wrote. */
+  async function attack(name: string, runtime: Runtime, { prepare, container }: Attack): Promise<string> {
+    const script = `if [ -e /once/done ]; then ls -l /dev /proc/self; sleep infinity; fi; touch /once/done; ${prepare}; exit 1`;
+    const volumeMounts = [...(container.volumeMounts ?? []), scratch("/once", "once")];
+    const main = { name: "main", image: "host", command: ["sh", "-c", script], ...container, volumeMounts };
+    const volumes = ["scratch", "second", "once"].map((each) => ({ name: each, emptyDir: {} }));
+    await mallory.createPod(name, { runtime, spec: { containers: [main], volumes } });
+    const pod = await mallory.podUntil(name, ({ status }) => {
+      const state = status?.containerStatuses?.[0]?.state;
+      return state?.waiting?.reason === "CreateContainerConfigError" || isSecondRun(status);
+    });
+    await mallory.removePod(name);
+    return pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? "the container started again";
+  }
+
+  describe.for(["gvisor", "runc"] as const)("with %s", (runtime) => {
+    test.for(Object.keys(attacks))("%s", async (what, { skip }) => {
+      if (!world.runtimes.includes(runtime)) skip();
+      const one = attacks[what] as Attack;
+      const name = `mount-${runtime}-${Object.keys(attacks).indexOf(what)}`;
+      expect(await attack(name, runtime, one)).toMatch(one.refusal);
+    });
+  });
+
+  test("nothing on the machine has changed, and the victim has noticed nothing", async () => {
+    expect(changes(before, await snapshot(world.box))).toEqual([]);
+    expect(await world.alice.harm()).toEqual([]);
+  });
+
+  test("an image's own links still lead mounts to their place", async () => {
+    const main = {
+      name: "main",
+      image: "host",
+      command: ["sh", "-c", "touch /run/here/file /dev/shm/own; exec sleep infinity"],
+      volumeMounts: [scratch("/var/run/here"), scratch("/dev/shm", "second")],
+    };
+    const volumes = ["scratch", "second"].map((each) => ({ name: each, emptyDir: {} }));
+    for (const runtime of world.runtimes) {
+      await mallory.runPod(`links-${runtime}`, { runtime, spec: { containers: [main], volumes } });
+      expect(await mallory.shell(`links-${runtime}`, "ls /var/run/here /dev/shm")).toBe(
+        "/dev/shm:\nown\n\n/var/run/here:\nfile",
+      );
+      await mallory.removePod(`links-${runtime}`);
+    }
+  });
+});
+
+function isSecondRun(status: Pod["status"]): boolean {
+  const [main] = status?.containerStatuses ?? [];
+  return (main?.restartCount ?? 0) > 0 && main?.state?.running !== undefined;
+}

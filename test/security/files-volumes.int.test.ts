@@ -1,0 +1,176 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Resource } from "@agent-sandbox/kube";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { changes, type Snapshot, snapshot } from "./monitor.ts";
+import type { Tenant } from "./tenant.ts";
+import { until } from "./until.ts";
+import { claims } from "./victim.ts";
+import { noWorld } from "./why-no-world.ts";
+import { enterWorld, type World } from "./world.ts";
+
+const volumes: Resource = {
+  apiVersion: "v1",
+  kind: "PersistentVolume",
+  plural: "persistentvolumes",
+  namespaced: false,
+};
+const wanted = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "10Mi" } } };
+
+/** Puts links to a folder of the machine in the place of folders, as fast as it can. */
+const swap = (target: string): string => `
+import os
+for name in range(40):
+    os.makedirs(f"/v/{name}/deep", exist_ok=True)
+    for file in range(20): open(f"/v/{name}/private{file or ''}", "w")
+while True:
+    for name in range(40):
+        try:
+            os.rename(f"/v/{name}", "/v/aside")
+            os.symlink("${target}", f"/v/{name}")
+            os.unlink(f"/v/{name}")
+            os.rename("/v/aside", f"/v/{name}")
+        except OSError: pass
+`;
+
+describe.skipIf(noWorld)("volumes of tenants", () => {
+  let world: World;
+  let mallory: Tenant;
+  let before: Snapshot;
+  beforeAll(async () => {
+    world = await enterWorld();
+    mallory = await world.tenant();
+    before = await snapshot(world.box);
+  });
+  afterAll(async () => {
+    await mallory?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const main = (script: string) => ({
+    name: "main",
+    image: "host",
+    command: ["sh", "-c", script],
+    volumeMounts: [{ name: "v", mountPath: "/v" }],
+  });
+  const podWith = (claimName: string, script = "exec sleep infinity") => ({
+    containers: [main(script)],
+    volumes: [{ name: "v", persistentVolumeClaim: { claimName } }],
+  });
+
+  test.for(["gvisor", "runc"] as const)(
+    "a volume is reclaimed while its last container under %s replaces folders by links to the machine",
+    async (runtime, { skip }) => {
+      if (!world.runtimes.includes(runtime)) skip();
+      const { metadata } = await mallory.create(claims, `race-${runtime}`, { spec: wanted });
+      const folder = join(world.box.dataDir, "node/volumes", metadata?.uid ?? "");
+      const script = `exec python3 -c '${swap(world.machine.sentinel).replaceAll("'", `'"'"'`)}'`;
+      await mallory.runPod(runtime, { runtime, spec: podWith(`race-${runtime}`, script) });
+      await until(() => (existsSync(join(folder, "39")) ? true : undefined));
+      const key = { namespace: mallory.namespace, name: `race-${runtime}` };
+      await mallory.client.delete(claims, key);
+      // A tenant need not wait for the finalizer.
+      await mallory.client.patch(claims, key, { type: "merge", body: { metadata: { finalizers: null } } });
+      expect(existsSync(join(folder, "39")) || existsSync(join(folder, "aside"))).toBe(true);
+      await mallory.removePod(runtime);
+      await until(() => (existsSync(folder) ? undefined : true));
+      expect(await readdir(world.machine.sentinel)).toEqual(["private"]);
+    },
+  );
+
+  test("a claim that is deleted keeps its files while a Pod uses them", async () => {
+    await mallory.create(claims, "busy", { spec: wanted });
+    await mallory.runPod("busy", { spec: podWith("busy") });
+    await mallory.shell("busy", "echo mine >/v/file");
+    const key = { namespace: mallory.namespace, name: "busy" };
+    await mallory.client.delete(claims, key);
+    const { metadata } = await mallory.client.get(claims, key);
+    expect(metadata).toMatchObject({ finalizers: ["kubernetes.io/pvc-protection"], deletionTimestamp: /./ });
+    expect(await mallory.shell("busy", "cat /v/file")).toBe("mine");
+    await mallory.removePod("busy");
+    await until(() =>
+      mallory.client.get(claims, key).then(
+        () => undefined,
+        () => true,
+      ),
+    );
+  });
+
+  test("a claim that names the victim's volume is never bound to it", async () => {
+    const volumeName = `pvc-${world.alice.record.uids["ledger"]}`;
+    await mallory.create(claims, "stolen", { spec: { ...wanted, volumeName } });
+    await mallory.createPod("stolen", { spec: podWith("stolen") });
+    await until(async () => ((await mallory.events("stolen")).join().includes("is not bound yet") ? true : undefined));
+    const { status, spec } = await mallory.client.get(claims, { namespace: mallory.namespace, name: "stolen" });
+    expect([status?.phase, spec?.volumeName]).toEqual(["Pending", volumeName]);
+    const volume = await world.admin.client.get(volumes, { name: volumeName });
+    expect(volume).toMatchObject({
+      spec: { claimRef: { namespace: "alice", name: "ledger" } },
+      status: { phase: "Bound" },
+    });
+    await mallory.removePod("stolen");
+  });
+
+  test("the status of a claim, PersistentVolumes and StorageClasses are not a tenant's to write", async () => {
+    const own = `/api/v1/namespaces/${mallory.namespace}/persistentvolumeclaims`;
+    const body = { status: { phase: "Bound" } };
+    const merge = { "content-type": "application/merge-patch+json" };
+    const victims = `/api/v1/persistentvolumes/pvc-${world.alice.record.uids["ledger"]}`;
+    const hostPath = { metadata: { name: "etc" }, spec: { hostPath: { path: "/etc" }, capacity: { storage: "1Gi" } } };
+    const asked = await Promise.all([
+      mallory.request("PATCH", `${own}/stolen/status`, body, merge),
+      mallory.request("POST", "/api/v1/persistentvolumes", hostPath),
+      mallory.request("PATCH", victims, { spec: { claimRef: null } }, merge),
+      mallory.request("DELETE", victims),
+      mallory.request("POST", "/apis/storage.k8s.io/v1/storageclasses", { metadata: { name: "x" }, provisioner: "x" }),
+    ]);
+    expect(asked.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403]);
+  });
+
+  test("a folder of the machine is not mounted", async () => {
+    const spec = { containers: [main("ls /v")], volumes: [{ name: "v", hostPath: { path: "/" } }] };
+    await mallory.createPod("host-path", { spec });
+    const { status } = await mallory.podUntil(
+      "host-path",
+      ({ status: seen }) =>
+        /./.test(seen?.message ?? "") ||
+        seen?.phase === "Failed" ||
+        seen?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerConfigError",
+    );
+    expect(JSON.stringify(status)).toContain("is not allowed by this node's configuration");
+    await mallory.removePod("host-path");
+  });
+
+  test.for([
+    ["a path of a ConfigMap's key", { configMap: { name: "c", items: [{ key: "k", path: "../../etc/x" }] } }],
+    ["an absolute path", { configMap: { name: "c", items: [{ key: "k", path: "/etc/x" }] } }],
+    [
+      "a path of the downward API",
+      { downwardAPI: { items: [{ path: "a/../../x", fieldRef: { fieldPath: "metadata.name" } }] } },
+    ],
+    ["a path of a token", { projected: { sources: [{ serviceAccountToken: { path: "../x" } }] } }],
+    ["a mode beyond the file's", { configMap: { name: "c", defaultMode: 0o4755 } }],
+  ] as const)("a volume with %s out of it is refused", async ([, source]) => {
+    const spec = { containers: [main("true")], volumes: [{ name: "v", ...source }] };
+    await expect(mallory.createPod("outside", { spec: spec as object })).rejects.toMatchObject({ status: 422 });
+  });
+
+  test.for([
+    ["hostAliases address", { hostAliases: [{ ip: "1.2.3.4\n9.9.9.9 web", hostnames: ["a"] }] }],
+    ["hostAliases name", { hostAliases: [{ ip: "1.2.3.4", hostnames: ["a\n9.9.9.9 web"] }] }],
+    ["name server", { dnsConfig: { nameservers: ["1.1.1.1\nsearch evil"] } }],
+    ["search path", { dnsConfig: { searches: ["a\nnameserver 1.1.1.1"] } }],
+    ["host name", { hostname: "a\nb" }],
+    ["subdomain", { subdomain: "a\nb" }],
+  ] as const)("a %s with a second line is refused", async ([, part]) => {
+    await expect(
+      mallory.createPod("lines", { spec: { containers: [{ name: "main", image: "host" }], ...part } as object }),
+    ).rejects.toMatchObject({ status: 422 });
+  });
+
+  test("nothing on the machine has changed, and the victim has noticed nothing", async () => {
+    expect(changes(before, await snapshot(world.box))).toEqual([]);
+    expect(await world.alice.harm()).toEqual([]);
+  });
+});
