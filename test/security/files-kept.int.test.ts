@@ -42,7 +42,7 @@ describe.skipIf(noWorld)("kept root filesystems and addresses", () => {
     const annotations = { [keepRootfs]: victimUid };
     for (const name of ["web", "mine"]) {
       const metadata = { ownerReferences: [{ ...reference, name }], annotations };
-      await expect(mallory.createPod("forged", { metadata })).rejects.toMatchObject({ status: 403 });
+      await expect(mallory.createPod("forged", { metadata })).rejects.toMatchObject({ code: 403 });
     }
     expect(await world.alice.harm()).toEqual([]);
   });

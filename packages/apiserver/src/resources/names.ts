@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import type { ResourceDefinition } from "./definition.ts";
 
 const labelFormat = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const searchFormat = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
 const subdomainFormat = `${labelFormat}(\\.${labelFormat})*`;
 const serviceFormat = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const qualifiedFormat = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
@@ -10,6 +11,7 @@ const configKeyFormat = "[-._a-zA-Z0-9]+";
 
 const whole = (format: string): RegExp => new RegExp(`^${format}$`);
 const labelPattern = whole(labelFormat);
+const searchPattern = whole(searchFormat);
 const servicePattern = whole(serviceFormat);
 const qualifiedPattern = whole(qualifiedFormat);
 const configKeyPattern = whole(configKeyFormat);
@@ -58,6 +60,14 @@ export function subdomainProblems(text: string): string[] {
   return fits
     ? tooLong(text, maxSubdomain)
     : [...tooLong(text, maxSubdomain), mismatch(rule, subdomainFormat, ["example.com"])];
+}
+
+/** Names that a resolver tries: like a subdomain, with underscores. */
+export function searchPathProblems(text: string): string[] {
+  const rule = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and ${alphanumericEnds}`;
+  const fits = text.split(".").every((part) => searchPattern.test(part));
+  const format = `${searchFormat}(\\.${searchFormat})*`;
+  return [...tooLong(text, maxSubdomain), ...(fits ? [] : [mismatch(rule, format, ["example.com"])])];
 }
 
 function serviceNameProblems(text: string): string[] {

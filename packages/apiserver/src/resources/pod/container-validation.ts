@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, objectsAt, stringAt, valueAt } from "../
 import { duplicate, forbidden, invalidValue, notFound, required } from "../field-problems.ts";
 import { labelField, oneOf, portProblems, requiredText } from "../field-rules.ts";
 import { portNameProblems, qualifiedNameProblems } from "../names.ts";
+import { descendingProblems } from "./payload-validation.ts";
 import { securityProblems } from "./placement-validation.ts";
 import { handlerProblems, probeProblems } from "./probe-validation.ts";
 
@@ -98,17 +99,17 @@ function mountProblems(container: JsonObject, path: string, volumes: ReadonlySet
       ...(volumes.has(String(name)) ? [] : [notFound(`${where}.name`, name)]),
       ...requiredText(mount, "mountPath", where),
       ...(repeated ? [invalidValue(`${where}.mountPath`, mountPath, "must be unique")] : []),
-      ...subPathProblems(mount["subPath"], `${path}.subPath`),
+      ...descendingProblems(mount["subPath"], `${path}.subPath`),
+      ...subPathExprProblems(mount, `${path}.subPathExpr`),
     ];
   });
 }
 
-/** A path inside the volume may not lead out of it. */
-export function subPathProblems(subPath: unknown, field: string): FieldError[] {
-  if (typeof subPath !== "string") return [];
+function subPathExprProblems({ subPath = "", subPathExpr = "" }: JsonObject, field: string): FieldError[] {
+  const isTwice = subPath !== "" && subPathExpr !== "";
   return [
-    ...(subPath.startsWith("/") ? [invalidValue(field, subPath, "must be a relative path")] : []),
-    ...(subPath.split("/").includes("..") ? [invalidValue(field, subPath, "must not contain '..'")] : []),
+    ...(isTwice ? [invalidValue(field, subPathExpr, "subPathExpr and subPath are mutually exclusive")] : []),
+    ...descendingProblems(subPathExpr, field),
   ];
 }
 

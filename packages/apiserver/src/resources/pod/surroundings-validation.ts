@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-ob
 import { invalidValue, required } from "../field-problems.ts";
 import { oneOf } from "../field-rules.ts";
 import { ipProblems } from "../ip-address.ts";
-import { qualifiedNameProblems } from "../names.ts";
+import { qualifiedNameProblems, searchPathProblems, subdomainProblems } from "../names.ts";
 
 /** The rules about what a Pod finds around itself: names, the host's ports, other Pods. */
 export function surroundingsProblems(spec: JsonObject): FieldError[] {
@@ -12,9 +12,7 @@ export function surroundingsProblems(spec: JsonObject): FieldError[] {
     ...dnsProblems(spec),
     ...gateProblems(spec),
     ...spreadProblems(spec),
-    ...objectsAt(spec, "hostAliases").flatMap((alias, at) =>
-      ipProblems(stringAt(alias, "ip") ?? "", `spec.hostAliases[${at}].ip`),
-    ),
+    ...objectsAt(spec, "hostAliases").flatMap((alias, at) => aliasProblems(alias, `spec.hostAliases[${at}]`)),
   ];
 }
 
@@ -33,8 +31,57 @@ function sharedPortProblems(spec: JsonObject): FieldError[] {
   );
 }
 
+/** They become lines of the Pod's `/etc/hosts`. */
+function aliasProblems(alias: JsonObject, path: string): FieldError[] {
+  return [
+    ...ipProblems(stringAt(alias, "ip") ?? "", `${path}.ip`),
+    ...textsAt(alias, "hostnames").flatMap((name, at) =>
+      subdomainProblems(name).map((problem) => invalidValue(`${path}.hostnames[${at}]`, name, problem)),
+    ),
+  ];
+}
+
+function textsAt(owner: JsonObject, key: string): string[] {
+  const list = owner[key];
+  return Array.isArray(list) ? list.map(String) : [];
+}
+
+const mostServers = 3;
+const mostSearches = 32;
+const mostSearchCharacters = 2048;
+
+/** They become lines of the Pod's `/etc/resolv.conf`. */
+function resolverProblems(config: JsonObject, path: string): FieldError[] {
+  const [servers, searches] = [textsAt(config, "nameservers"), textsAt(config, "searches")];
+  const tooMany = (field: string, list: string[], rule: string): FieldError =>
+    invalidValue(`${path}.${field}`, list, `must not have more than ${rule}`);
+  return [
+    ...(servers.length > mostServers ? [tooMany("nameservers", servers, `${mostServers} nameservers`)] : []),
+    ...servers.flatMap((server, at) => ipProblems(server, `${path}.nameservers[${at}]`)),
+    ...(searches.length > mostSearches ? [tooMany("searches", searches, `${mostSearches} search paths`)] : []),
+    ...(searches.join(" ").length > mostSearchCharacters
+      ? [tooMany("searches", searches, `${mostSearchCharacters} characters (including spaces) in the search list`)]
+      : []),
+    ...searches.flatMap((search, at) => searchProblems(search, `${path}.searches[${at}]`)),
+    ...objectsAt(config, "options").flatMap(({ name = "" }, at) =>
+      name === "" ? [required(`${path}.options[${at}]`, "must not be empty")] : [],
+    ),
+  ];
+}
+
+function searchProblems(search: string, field: string): FieldError[] {
+  if (search === ".") return [];
+  const name = search.replace(/\.$/, "");
+  return searchPathProblems(name).map((problem) => invalidValue(field, name, problem));
+}
+
 function dnsProblems({ dnsPolicy, dnsConfig }: JsonObject): FieldError[] {
-  if (dnsPolicy !== "None") return [];
+  const missing = dnsPolicy === "None" ? serverProblems(dnsConfig) : [];
+  if (missing.length > 0 || !isJsonObject(dnsConfig)) return missing;
+  return resolverProblems(dnsConfig, "spec.dnsConfig");
+}
+
+function serverProblems(dnsConfig: unknown): FieldError[] {
   const policy = "when `dnsPolicy` is None";
   if (!isJsonObject(dnsConfig)) return [required("spec.dnsConfig", `must provide \`dnsConfig\` ${policy}`)];
   const servers = dnsConfig["nameservers"];

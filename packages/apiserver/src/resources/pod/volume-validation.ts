@@ -2,6 +2,7 @@ import type { FieldError } from "../../api-error.ts";
 import { isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
 import { duplicate, forbidden, invalidValue, required } from "../field-problems.ts";
 import { labelField, optionalOneOf, requiredText } from "../field-rules.ts";
+import { modeProblems, payloadProblems } from "./payload-validation.ts";
 
 /** The names of the Pod's volumes that containers can mount, and what is wrong with the volumes. */
 export function volumeProblems(spec: JsonObject): { names: Set<string>; problems: FieldError[] } {
@@ -49,13 +50,9 @@ function sourceProblems(volume: JsonObject, path: string): FieldError[] {
     ...more,
     ...(field === undefined ? [] : requiredText(value, field, `${path}.${source}`)),
     ...modeProblems(value["defaultMode"], `${path}.${source}.defaultMode`),
+    ...payloadProblems(source, value, `${path}.${source}`),
     ...(source === "hostPath" ? hostPathProblems(value, `${path}.hostPath`) : []),
   ];
-}
-
-function modeProblems(mode: unknown, field: string): FieldError[] {
-  if (typeof mode !== "number" || (mode >= 0 && mode <= 0o777)) return [];
-  return [invalidValue(field, mode, "must be a number between 0 and 0777 (octal), both inclusive")];
 }
 
 function hostPathProblems(hostPath: JsonObject, path: string): FieldError[] {
