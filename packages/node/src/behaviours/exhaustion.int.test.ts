@@ -1,21 +1,16 @@
-import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { layoutOf, podPaths } from "../layout.ts";
 import { detectCgroups } from "../system/cgroups.ts";
 import { isReady } from "../testing/test-api.ts";
 import { openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
-import { attempts } from "./attempts.ts";
 
 const canary = "canary-of-the-box-0b5c1d";
-/** Half of it at a time: what looks for it must not find itself. */
-const writeCanary = `printf %s canary-of- >/secret; printf %s the-box-0b5c1d >>/secret; exec sleep 31337`;
+const writeCanary = `printf %s ${canary} >/secret; exec sleep 31337`;
 
-describe.for(["runc", "gvisor"] as const)("a sandbox under %s cannot be left", (runtime) => {
+describe.for(["runc", "gvisor"] as const)("a sandbox under %s takes no more than its share", (runtime) => {
   let box: TestBox;
-  let otherPid: number;
 
   beforeAll(async () => {
     box = await openTestBox({
@@ -23,14 +18,10 @@ describe.for(["runc", "gvisor"] as const)("a sandbox under %s cannot be left", (
       defaults: { pids: 300, diskBytes: 50_000_000 },
       diskCheckMs: 500,
     });
-    await writeFile(join(box.dataDir, "canary"), canary);
     await box.create("other", {
       spec: { containers: [{ name: "main", image: "host", command: ["sh", "-c", writeCanary] }] },
     });
-    await box.create("jail", {});
-    const [other] = await Promise.all([box.api.until("other", isReady), box.api.until("jail", isReady)]);
-    const record = join(box.dataDir, "node/pods", other.metadata?.uid ?? "", "pod.json");
-    otherPid = JSON.parse(await readFile(record, "utf8")).containers.main.run.process.pid;
+    await box.api.until("other", isReady);
   });
   afterAll(() => box?.[Symbol.asyncDispose]());
 
@@ -41,33 +32,6 @@ describe.for(["runc", "gvisor"] as const)("a sandbox under %s cannot be left", (
     );
     expect(statusOf(box.api.read("other"))?.restartCount).toBe(0);
   };
-
-  test("by reading, mounting, loading, writing, looking or sending", async () => {
-    const before = await machineState();
-    const tried = attempts({ dataDir: box.dataDir, canary, otherPid }).filter(
-      ({ only }) => only === undefined || only === runtime,
-    );
-    const results: { name: string; said: string }[] = [];
-    for (const { name, script } of tried) results.push({ name, said: await box.shell("jail", script) });
-    expect(results).toEqual(tried.map(({ name, expected }) => ({ name, said: expect.stringMatching(expected) })));
-    expect(await machineState()).toEqual(before);
-    await expectOthersWell();
-  });
-
-  test("to the machine's ports, to another Pod's, or to the address where clouds keep their secrets", async () => {
-    const jail = box.api.read("jail");
-    const gateway = (jail?.status?.podIP ?? "").replace(/\.\d+$/, ".1");
-    await using listener = createServer().listen(0, "0.0.0.0");
-    await once(listener, "listening");
-    const { port } = listener.address() as { port: number };
-    const targets = [gateway, jail?.status?.hostIP, box.api.read("other")?.status?.podIP, "169.254.169.254"];
-    const script = `
-import socket
-for host in ${JSON.stringify(targets)}:
-    try: socket.create_connection((host, ${port}), 0.5); print("reached", host)
-    except OSError: pass`;
-    expect(await box.shell("jail", `python3 -c '${script}'`)).toBe("");
-  });
 
   test("by processes without end", async () => {
     const script =
@@ -119,21 +83,6 @@ for host in ${JSON.stringify(targets)}:
     await box.remove("hoarder", 0);
   });
 });
-
-/** What of the machine a sandbox that got out would have changed. A kernel without modules has not all of it. */
-async function machineState(): Promise<Record<string, string>> {
-  const files = [
-    "sys/kernel/core_pattern",
-    "sys/kernel/panic",
-    "sys/kernel/modprobe",
-    "sys/fs/suid_dumpable",
-    "modules",
-  ];
-  const values = await Promise.all(files.map((file) => readFile(`/proc/${file}`, "utf8").catch(() => "")));
-  // A module's line also counts who uses it, which changes by itself.
-  const names = (text: string): string => text.replaceAll(/^(\S+) .*$/gm, "$1");
-  return Object.fromEntries(files.map((file, index) => [file, names(values[index] ?? "")]));
-}
 
 /** Waits until a Pod's control group has refused a process, or the Pod has died of it. */
 async function outcome(box: TestBox, uid: string): Promise<"at its limit" | "dead"> {

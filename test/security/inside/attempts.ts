@@ -26,10 +26,14 @@ import socket
 try: socket.socket(socket.${family}, socket.${kind}, 0 if "${family}" == "AF_PACKET" else 1); print("worked")
 except OSError: print("refused")`);
 
+/** Prints the files that can be opened for writing. Nothing is written: the attempt is harmless where it succeeds. */
+const openable = (files: string): string =>
+  `for file in ${files}; do [ -e $file ] && (: >>$file) 2>/dev/null && echo $file; done; true`;
+
 const refused = /^refused$/;
 const nothing = /^$/;
 
-/** What is the machine's and not the sandbox's. `canary` is in the box's data folder and in the other Pod. */
+/** What is the machine's and not the sandbox's. `canary` is in files of another Pod and in a volume. */
 export interface Prey {
   readonly dataDir: string;
   readonly canary: string;
@@ -56,7 +60,7 @@ function toRead({ dataDir, canary }: Prey): readonly Attempt[] {
     },
     {
       name: "the box's data and tokens",
-      script: `for root in ${roots}; do cat $root${dataDir}/canary 2>/dev/null; [ -e $root${dataDir} ] && echo there; done`,
+      script: `for root in ${roots}; do cat $root${dataDir}/kubeconfig 2>/dev/null; [ -e $root${dataDir} ] && echo there; done`,
       expected: nothing,
     },
     {
@@ -66,7 +70,8 @@ function toRead({ dataDir, canary }: Prey): readonly Attempt[] {
     },
     {
       name: "files of other Pods and of the box, wherever they may be",
-      script: `grep -rslF ${canary} / --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=dev`,
+      // Half of it at a time: what looks for it must not find itself.
+      script: `grep -rsl ${canary.slice(0, -1)}[${canary.slice(-1)}] / --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=dev`,
       expected: nothing,
     },
     {
@@ -90,7 +95,8 @@ const toChangeTheKernel: readonly Attempt[] = [
   },
   {
     name: "a mount of the machine's disk",
-    script: "mknod /tmp/disk b 254 0 2>/dev/null && mount /tmp/disk /mnt 2>/dev/null && echo worked || echo refused",
+    script:
+      "mknod /tmp/disk b 254 0 2>/dev/null && mount -o ro /tmp/disk /mnt 2>/dev/null && echo worked || echo refused",
     expected: refused,
   },
   {
@@ -110,30 +116,28 @@ const toChangeTheKernel: readonly Attempt[] = [
   },
   {
     name: "the machine's clock",
-    script: "date -s 2000-01-01 >/dev/null 2>&1 && echo worked || echo refused",
+    script: "date -s @$(date +%s) >/dev/null 2>&1 && echo worked || echo refused",
     expected: refused,
   },
   {
     name: "the kernel's settings",
-    script: `for file in kernel/core_pattern kernel/panic kernel/modprobe vm/drop_caches fs/suid_dumpable; do
-  echo '|/tmp/evil' 2>/dev/null >/proc/sys/$file && echo $file; done; true`,
+    script: openable(
+      "/proc/sys/kernel/core_pattern /proc/sys/kernel/panic /proc/sys/kernel/modprobe /proc/sys/vm/drop_caches",
+    ),
     expected: nothing,
   },
-  {
-    name: "the kernel's emergency key",
-    script: "echo c 2>/dev/null >/proc/sysrq-trigger && echo worked; true",
-    expected: nothing,
-  },
+  { name: "the kernel's emergency key", script: openable("/proc/sysrq-trigger"), expected: nothing, only: "runc" },
   {
     name: "devices and helpers through /sys",
-    script: `for file in /sys/kernel/uevent_helper /sys/power/state /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/release_agent; do
-  [ -e $file ] && echo /tmp/evil 2>/dev/null >$file && echo $file; done; true`,
+    script: openable(
+      "/sys/kernel/uevent_helper /sys/power/state /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/release_agent",
+    ),
     expected: nothing,
   },
   {
     name: "control groups",
     script: `for folder in /sys/fs/cgroup /sys/fs/cgroup/*; do
-  [ -e $folder/cgroup.procs ] && mkdir $folder/evil 2>/dev/null && echo $folder; done; true`,
+  [ -e $folder/cgroup.procs ] && mkdir $folder/evil 2>/dev/null && echo $folder && rmdir $folder/evil; done; true`,
     expected: nothing,
     only: "runc",
   },
@@ -149,7 +153,7 @@ function toReachOthers({ otherPid }: Prey): readonly Attempt[] {
     },
     {
       name: "processes of the machine and of other Pods",
-      script: `cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -aoE 'conmo[n]|3133[7]|agent-sandbox-nod[e]'; true`,
+      script: `cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -aoE 'conmo[n]|http.serve[r]|agent-sandbox-nod[e]'; true`,
       expected: nothing,
     },
     {
