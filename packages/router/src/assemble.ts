@@ -25,6 +25,7 @@ import { LimitedUse } from "./proxy/limits.ts";
 import { OwnRoutes } from "./proxy/own-routes.ts";
 import { Pathfinder } from "./proxy/pathfinder.ts";
 import { PodIdentity } from "./proxy/pod-identity.ts";
+import { Rechecks } from "./proxy/rechecks.ts";
 import { RuntimeTokens } from "./proxy/runtime-tokens.ts";
 import { Splices } from "./proxy/splices.ts";
 import { TunnelProxy } from "./proxy/tunnel-proxy.ts";
@@ -79,6 +80,7 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
     pathfinder: cluster.pathfinder,
     activity: cluster.activity,
     runtimeTokens: ways.runtimeTokens,
+    rechecks: stack.use(new Rechecks(options.recheckMs)),
     metrics,
   });
   const { pool, dial, splices } = ways;

@@ -55,6 +55,8 @@ export interface RouterOptions {
    */
   readonly hosts?: readonly string[];
   readonly auth?: AuthOptions;
+  /** How often the right to open requests and connections is checked again. Default 30 s. */
+  readonly recheckMs?: number;
   readonly allowLoopbackPodIp?: boolean;
   /** How long a request may stand still. Default 180 s. */
   readonly timeoutMs?: number;
@@ -90,10 +92,16 @@ export const defaultMaxHeaderBytes: number = 64 * 1024;
 /** A thousand callers that stand still, at the 256 KiB that each may hold. */
 export const defaultMaxQueuedBytes: number = 256 * 2 ** 20;
 
-/** 2,000 requests at a time into one sandbox is what a pool of agents does at its worst; a caller gets half of that. */
-export const defaultLimits: Limits = { perSandbox: 2000, perCaller: 1000, connectionsPerCaller: 1000 };
+/**
+ * 2,000 requests at a time into one sandbox is what a pool of agents does at its worst; a caller gets half of that. A
+ * namespace that is alone gets half of all: as many as there may be connections.
+ */
+export const defaultLimits: Limits = { perSandbox: 2000, perCaller: 1000, connectionsPerCaller: 1000, inAll: 40_000 };
 
-/** 64 MiB hold a thousand uploads that wait, at the 64 KiB each that the parser reads ahead. */
-export const defaultWaiting: WaitingRoomLimits = { perSandbox: 1000, inAll: 10_000, bytesInAll: 64 * 2 ** 20 };
+/**
+ * 64 MiB hold a thousand uploads that wait, at the 64 KiB each that the parser reads ahead. A namespace that is alone gets half
+ * of all.
+ */
+export const defaultWaiting: WaitingRoomLimits = { perSandbox: 1000, inAll: 10_000, bytesInAll: 128 * 2 ** 20 };
 
 export const defaultRetries: RetryOptions = { most: 3, firstDelayMs: 200, longestDelayMs: 800, startingMs: 15_000 };

@@ -1,9 +1,12 @@
+import { once } from "node:events";
+import { get as httpGet, type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sandboxes } from "@agent-sandbox/api";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Keyring, type SigningKey, signingKey } from "./auth/keyring.ts";
 import { mintV1 } from "./auth/scoped-token.ts";
-import { type Answer, ask, type Served, TestCluster } from "./cluster.test.support.ts";
+import { type Answer, ask, endless, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
 import type { Router } from "./start-router.ts";
 
 /** A session is worth no more than the credential it was made from, and ends with it. */
@@ -129,6 +132,33 @@ test("several cookies of the name do not keep the good one from counting", async
   await sleep(1000);
   const bad = ["agent-sandbox-session=", "agent-sandbox-session=s1.x.y", expired];
   expect((await browse("/", [...bad, good].join("; "))).status).toBe(200);
+});
+
+test("what is open ends soon after the credential, and goes on as long as that is good", async () => {
+  const stream = await cluster.serve((_, response) => void endless(response), { ip: pod.ip });
+  stream.server.on("upgrade", (_, socket) => {
+    socket.resume().on("error", () => undefined);
+    socket.on("end", () => socket.destroy());
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  });
+  const strict = await cluster.router({ auth: { keys: [key] }, recheckMs: 50 });
+  const exp = Math.floor(Date.now() / 1000) + 2;
+  const tokens = [exp, exp + 3600].map((at) => mintV1({ ns: "default", name: "box", exp: at }, key));
+  const opened = tokens.map(async (token) => {
+    const { headers } = toSandbox("box", stream.port, { Authorization: `Bearer ${token}` });
+    const to = { ...strict.address, headers, agent: false } as const;
+    const [download] = (await once(httpGet(to), "response")) as [IncomingMessage];
+    const sent = request({ ...to, method: "CONNECT", path: `box.default.localhost:${stream.port}` }).end();
+    const [, tunnel] = (await once(sent, "connect")) as [IncomingMessage, Socket];
+    const upgrade = { ...headers, Connection: "Upgrade", Upgrade: "websocket" };
+    const switched = once(httpGet({ ...to, headers: upgrade }), "upgrade");
+    const [, socket] = (await switched) as [IncomingMessage, Socket];
+    return [download, tunnel, socket].map((open) => open.resume().on("error", () => undefined));
+  });
+  const [short = [], long = []] = await Promise.all(opened);
+  await expect.poll(() => short.map(({ destroyed }) => destroyed), { timeout: 5000 }).toEqual([true, true, true]);
+  expect([Date.now() >= exp * 1000, ...long.map(({ destroyed }) => destroyed)]).toEqual([true, false, false, false]);
+  for (const open of long) open.destroy();
 });
 
 test("a session ends when tokens are revoked, and when its key is taken out", async () => {

@@ -2,6 +2,7 @@ import { blueprintChoices, findCondition, parseTime, type Sandbox } from "@agent
 import type { Index, Logger, Scheduler } from "@agent-sandbox/kube";
 import { objectKey } from "@agent-sandbox/kube";
 import type { Directory } from "../cluster/directory.ts";
+import { FairShare } from "../fair-share.ts";
 import type { RuntimeTokens } from "../proxy/runtime-tokens.ts";
 import type { UpstreamPool } from "../proxy/upstream-pool.ts";
 import type { Route } from "../route/route.ts";
@@ -22,7 +23,10 @@ export interface RuntimeWatchOptions {
 
 /** The shortest idle window is ten seconds; its last quarter must not be slept through. */
 const sweepMs = 1000;
-const mostAtATime = 16;
+/** Shared by the namespaces: runtimes that never answer must not keep those of others from being asked. */
+const mostAtATime = 64;
+/** After a runtime gave no answer. The last quarter of the shortest idle window is longer. */
+const afterFailureMs = 2000;
 const runtimePort = 8080;
 
 /** Sandboxes that go idle and can be asked whether they really are. */
@@ -36,6 +40,9 @@ export class RuntimeWatch implements Disposable {
   readonly #options: RuntimeWatchOptions;
   readonly #askable: Index<Sandbox>;
   readonly #asking = new Set<string>();
+  readonly #share = new FairShare(mostAtATime);
+  /** When a runtime that gave no answer may be asked again, by UID. */
+  readonly #retryAtMs = new Map<string, number>();
   #timer: Disposable;
 
   constructor(options: RuntimeWatchOptions) {
@@ -57,16 +64,16 @@ export class RuntimeWatch implements Disposable {
 
   #sweep(): void {
     const now = this.#options.scheduler.date();
+    for (const [uid, atMs] of this.#retryAtMs) if (atMs <= now) this.#retryAtMs.delete(uid);
     for (const sandbox of this.#askable.get("askable")) {
-      if (this.#asking.size >= mostAtATime) return;
-      if (this.#isDue(sandbox, now)) void this.#ask(sandbox);
+      if (this.#share.has(sandbox.metadata.namespace ?? "") && this.#isDue(sandbox, now)) void this.#ask(sandbox);
     }
   }
 
   #isDue(sandbox: Sandbox, now: number): boolean {
     const { uid = "" } = sandbox.metadata;
     const windowMs = idleWindowMs(sandbox);
-    if (windowMs === undefined || this.#asking.has(uid)) return false;
+    if (windowMs === undefined || this.#asking.has(uid) || this.#retryAtMs.has(uid)) return false;
     const ready = findCondition(sandbox.status?.conditions, "Ready");
     const since = parseTime(ready?.lastTransitionTime ?? "");
     const readyMs = ready?.status !== "True" || "error" in since ? undefined : since.epochMs;
@@ -83,14 +90,17 @@ export class RuntimeWatch implements Disposable {
     const target = gate.ready(route);
     if (target === undefined) return;
     this.#asking.add(uid);
+    this.#share.take(namespace);
     try {
       const headers = await runtimeTokens.headersFor(sandbox);
       const connection = pool.take(target) ?? (await pool.open(target));
       if (await askRuntime(connection, route.target, headers)) activity.touch(sandbox);
     } catch (error) {
+      this.#retryAtMs.set(uid, this.#options.scheduler.date() + afterFailureMs);
       log.debug({ sandbox: objectKey(sandbox), err: error }, "runtime not asked");
     } finally {
       this.#asking.delete(uid);
+      this.#share.giveBack(namespace);
     }
   }
 }

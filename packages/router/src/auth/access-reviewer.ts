@@ -2,8 +2,8 @@ import { coreGroup, sandboxes } from "@agent-sandbox/api";
 import type { Client } from "@agent-sandbox/kube";
 import { subjectAccessReviews } from "../cluster/resources.ts";
 import { BoundedCache } from "./bounded-cache.ts";
-import type { User } from "./caller.ts";
-import { mostQuestions, Questions } from "./questions.ts";
+import { tenantOf, type User } from "./caller.ts";
+import { Questions } from "./questions.ts";
 
 export interface AccessReviewerOptions {
   readonly client: Client;
@@ -23,7 +23,7 @@ export class AccessReviewer {
   readonly #known: BoundedCache<boolean>;
   /** Apart from the others: whoever makes up names must not push out those of sandboxes. */
   readonly #refused: BoundedCache<boolean>;
-  readonly #questions = new Questions<boolean>(mostQuestions);
+  readonly #questions = new Questions<boolean>();
 
   constructor(options: AccessReviewerOptions) {
     this.#options = options;
@@ -37,7 +37,7 @@ export class AccessReviewer {
     const { now, ttlMs } = this.#options;
     const known = this.#known.get(key, now()) ?? this.#refused.get(key, now());
     if (known !== undefined) return known;
-    const allowed = await this.#questions.ask(key, () => this.#ask(user, namespace, name));
+    const allowed = await this.#questions.ask(key, tenantOf(user), () => this.#ask(user, namespace, name));
     (allowed ? this.#known : this.#refused).set(key, allowed, now() + ttlMs);
     return allowed;
   }

@@ -120,7 +120,7 @@ export class Authorizer {
   }
 
   async #reviewed(request: AccessRequest, bearer: string): Promise<Caller> {
-    const user = await this.#options.tokens?.userOf(bearer).catch(unavailable);
+    const user = await this.#options.tokens?.userOf(bearer, request.credentials.peer).catch(unavailable);
     if (user === undefined) throw unauthenticated();
     return this.#allowed(request, user, { by: "token", grant: { bearer } });
   }
@@ -166,7 +166,7 @@ export class Authorizer {
 const nobody = (peer: string): Caller => ({ id: `address:${peer}`, by: "none", grant: {} });
 
 /** Whether it is known that the credential is not enough, as opposed to not being able to tell. */
-export function isRefusal(error: unknown): boolean {
+export function isRefusal(error: unknown): error is RouterError {
   return error instanceof RouterError && (error.reason === "Unauthenticated" || error.reason === "Forbidden");
 }
 

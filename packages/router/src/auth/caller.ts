@@ -16,6 +16,12 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
+/** Whose share of the router a user's requests count towards. A tenant may have any number of accounts in a namespace. */
+export function tenantOf({ username }: User): string {
+  const [, namespace] = /^system:serviceaccount:([^:]+):/.exec(username) ?? [];
+  return namespace === undefined ? `user ${username}` : `namespace ${namespace}`;
+}
+
 /** The user of a client certificate that was verified, and when it expires. */
 export interface VerifiedCertificate {
   readonly user: User;

@@ -2,6 +2,7 @@ import type { Client } from "@agent-sandbox/kube";
 import { describe, expect, test } from "vitest";
 import type { SubjectAccessReview, TokenReview } from "../cluster/resources.ts";
 import { AccessReviewer } from "./access-reviewer.ts";
+import { tenantOf } from "./caller.ts";
 import { reviewedUser, TokenReviewer } from "./token-reviewer.ts";
 
 /** An API server that answers creates with what the test says, when the test says. */
@@ -29,22 +30,23 @@ describe("TokenReviewer", () => {
     const clock = { now: 0 };
     const { client, asked } = answering(users);
     const tokens = reviewer(client, clock);
-    const found = await Promise.all([1, 2, 3].map(() => tokens.userOf("user-a")));
+    const found = await Promise.all([1, 2, 3].map(() => tokens.userOf("user-a", "10.0.0.1")));
     expect([found.map((user) => user?.username), asked.length]).toEqual([["user-a", "user-a", "user-a"], 1]);
     clock.now = 999;
-    await tokens.userOf("user-a");
+    await tokens.userOf("user-a", "10.0.0.1");
     clock.now = 1000;
-    await tokens.userOf("user-a");
+    await tokens.userOf("user-a", "10.0.0.1");
     expect(asked).toHaveLength(2);
   });
 
   test("remembers a refusal, and made-up tokens push no user out", async () => {
     const { client, asked } = answering(users);
     const tokens = reviewer(client, { now: 0 });
-    await tokens.userOf("user-a");
-    for (let index = 0; index < 10; index += 1) expect(await tokens.userOf(`made-up-${index}`)).toBeUndefined();
-    await tokens.userOf("made-up-9");
-    await tokens.userOf("user-a");
+    await tokens.userOf("user-a", "10.0.0.1");
+    for (let index = 0; index < 10; index += 1)
+      expect(await tokens.userOf(`made-up-${index}`, "10.0.0.1")).toBeUndefined();
+    await tokens.userOf("made-up-9", "10.0.0.1");
+    await tokens.userOf("user-a", "10.0.0.1");
     expect(asked).toHaveLength(11);
   });
 
@@ -54,7 +56,7 @@ describe("TokenReviewer", () => {
     const tokens = reviewer(client, clock);
     for (const now of [0, 999, 1000]) {
       clock.now = now;
-      await expect(tokens.userOf("user-a")).rejects.toThrow("Cannot review the token");
+      await expect(tokens.userOf("user-a", "10.0.0.1")).rejects.toThrow("Cannot review the token");
     }
     expect(asked).toHaveLength(2);
   });
@@ -62,10 +64,34 @@ describe("TokenReviewer", () => {
   test("asks no more than so many questions at a time", async () => {
     const { client, asked } = answering(() => new Promise(() => undefined));
     const tokens = reviewer(client, { now: 0 });
-    for (let index = 0; index < 256; index += 1) void tokens.userOf(`user-${index}`);
-    await expect(tokens.userOf("one-more")).rejects.toThrow("256 questions are under way");
+    for (let index = 0; index < 256; index += 1) void tokens.userOf(`user-${index}`, "10.0.0.1");
+    await expect(tokens.userOf("one-more", "10.0.0.1")).rejects.toThrow("too many questions are under way");
     expect(asked).toHaveLength(256);
   });
+
+  test("made-up tokens from one address keep nobody else from being asked about, and no token that was good before", async () => {
+    const clock = { now: 0 };
+    let isHanging = false;
+    const { client, asked } = answering((object) => (isHanging ? new Promise(() => undefined) : users(object)));
+    const tokens = reviewer(client, clock);
+    await tokens.userOf("user-a", "10.0.0.1");
+    clock.now = 1000;
+    isHanging = true;
+    for (let index = 0; index < 300; index += 1) tokens.userOf(`made-up-${index}`, "10.0.0.1").catch(() => undefined);
+    const before = asked.length;
+    void tokens.userOf("user-a", "10.0.0.1");
+    void tokens.userOf("user-b", "10.0.0.2");
+    expect(asked.length - before).toBe(2);
+  });
+});
+
+test.for([
+  ["system:serviceaccount:team:a", "namespace team"],
+  ["system:serviceaccount:team:b", "namespace team"],
+  ["system:serviceaccount:", "user system:serviceaccount:"],
+  ["alice", "user alice"],
+] as const)("the share of %s is that of %s", ([username, expected]) => {
+  expect(tenantOf({ username })).toBe(expected);
 });
 
 test.for<[string, TokenReview["status"], string[], string | undefined]>([
@@ -109,8 +135,10 @@ describe("AccessReviewer", () => {
     const { client, asked } = answering(() => new Promise(() => undefined));
     const access = new AccessReviewer({ client, ttlMs: 1000, cacheSize: 10, now: () => 0 });
     for (let index = 0; index < 256; index += 1) void access.mayConnect({ username: "a" }, "n", `made-up-${index}`);
-    await expect(access.mayConnect({ username: "a" }, "n", "box")).rejects.toThrow("256 questions are under way");
+    await expect(access.mayConnect({ username: "a" }, "n", "box")).rejects.toThrow("too many questions are under way");
     expect(asked).toHaveLength(256);
+    void access.mayConnect({ username: "b" }, "n", "box");
+    expect(asked).toHaveLength(257);
   });
 
   test("remembers who may, however many names are made up", async () => {

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { Client } from "@agent-sandbox/kube";
 import { type TokenReview, tokenReviews } from "../cluster/resources.ts";
 import { BoundedCache } from "./bounded-cache.ts";
-import type { User } from "./caller.ts";
-import { mostQuestions, Questions } from "./questions.ts";
+import { tenantOf, type User } from "./caller.ts";
+import { Questions } from "./questions.ts";
 
 export interface TokenReviewerOptions {
   readonly client: Client;
@@ -17,6 +17,7 @@ export interface TokenReviewerOptions {
 /** One call to the API server may take this long. */
 const callLimitMs = 3000;
 const failureMs = 1000;
+const knownTokenMs = 3_600_000;
 
 type Verdict = { readonly user: User } | { readonly user: undefined } | { readonly failure: unknown };
 
@@ -26,22 +27,25 @@ export class TokenReviewer {
   readonly #known: BoundedCache<Verdict>;
   /** Apart from the others: whoever makes up tokens must not push out those of users. */
   readonly #refused: BoundedCache<Verdict>;
-  readonly #questions = new Questions<Verdict>(mostQuestions);
+  /** Tokens that were good not long ago do not queue with new ones, which anybody can make up. */
+  readonly #tenants: BoundedCache<string>;
+  readonly #questions = new Questions<Verdict>();
 
   constructor(options: TokenReviewerOptions) {
     this.#options = options;
     this.#known = new BoundedCache(options.cacheSize);
     this.#refused = new BoundedCache(options.cacheSize);
+    this.#tenants = new BoundedCache(options.cacheSize);
   }
 
-  /** Undefined: nobody's. Throws when the API server cannot be asked. */
-  async userOf(token: string): Promise<User | undefined> {
+  /** Undefined: nobody's. Throws when the API server cannot be asked. `peer` is the address it came from. */
+  async userOf(token: string, peer: string): Promise<User | undefined> {
     const key = createHash("sha256").update(token).digest("base64");
     const now = this.#options.now();
     const verdict =
       this.#known.get(key, now) ??
       this.#refused.get(key, now) ??
-      (await this.#questions.ask(key, () => this.#ask(key, token)));
+      (await this.#questions.ask(key, this.#tenants.get(key, now) ?? `address ${peer}`, () => this.#ask(key, token)));
     if ("failure" in verdict) throw new Error("Cannot review the token", { cause: verdict.failure });
     return verdict.user;
   }
@@ -49,8 +53,13 @@ export class TokenReviewer {
   async #ask(key: string, token: string): Promise<Verdict> {
     const { now, ttlMs } = this.#options;
     const verdict = await this.#review(token);
-    const isUser = "user" in verdict && verdict.user !== undefined;
-    (isUser ? this.#known : this.#refused).set(key, verdict, now() + ("failure" in verdict ? failureMs : ttlMs));
+    const user = "user" in verdict ? verdict.user : undefined;
+    if (user !== undefined) this.#tenants.set(key, tenantOf(user), now() + knownTokenMs);
+    (user === undefined ? this.#refused : this.#known).set(
+      key,
+      verdict,
+      now() + ("failure" in verdict ? failureMs : ttlMs),
+    );
     return verdict;
   }
 

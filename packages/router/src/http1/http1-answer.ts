@@ -44,6 +44,10 @@ export class Http1Answer implements Answer {
     if (!this.hasBegun) this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n", "latin1");
   }
 
+  assign(namespace: string): void {
+    this.#options.backlog.assign(this.#socket, namespace);
+  }
+
   begin({ status, message = STATUS_CODES[status] ?? "", headers, body }: AnswerHead): void {
     this.hasBegun = true;
     let text = `HTTP/1.1 ${status} ${message}\r\n`;

@@ -19,10 +19,18 @@ export interface Visit {
 /** A caller that hung up before there was an answer. */
 export const callerGoneStatus = 499;
 
-/** Without the query, which may hold secrets. */
+/** A log line must not be as long as a caller wants. */
+const longestLogged = 1024;
+
+export function clip(text: string): string {
+  return text.length > longestLogged ? `${text.slice(0, longestLogged)}…` : text;
+}
+
+/** Without the query and without a user in the authority: both may hold secrets. */
 export function pathOf(url: string): string {
   const end = url.indexOf("?");
-  return end < 0 ? url : url.slice(0, end);
+  const path = end < 0 ? url : url.slice(0, end);
+  return clip(path.startsWith("/") ? path : path.replace(/^[^@]*@/, ""));
 }
 
 let counter = 0;

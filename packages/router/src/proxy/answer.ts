@@ -20,6 +20,8 @@ export interface Answer {
   readonly hasBegun: boolean;
   /** Told when there is room again. */
   onDrain: (() => void) | undefined;
+  /** What is queued for it counts towards this namespace from now on. */
+  assign(namespace: string): void;
   begin(head: AnswerHead): void;
   /** False when so much is queued that the rest should wait for `onDrain`. */
   write(chunk: Buffer): boolean;

@@ -61,3 +61,15 @@ test("what a line takes at once is nobody's burden", () => {
   const line = write(backlog, new Line(), 5);
   expect([backlog.bytes, line.destroyed]).toEqual([0, false]);
 });
+
+test("breaks off the lines of the namespace that holds most, although another's line is older", () => {
+  const backlog = new Backlog(100);
+  const of = (namespace: string): Line => {
+    const line = new Line();
+    backlog.assign(line, namespace);
+    return write(backlog, line, 30);
+  };
+  const victim = of("victim");
+  const greedy = Array.from({ length: 10 }, () => of("greedy"));
+  expect([victim.destroyed, greedy.filter(({ destroyed }) => !destroyed).length]).toEqual([false, 2]);
+});

@@ -3,14 +3,16 @@ import { breakOff } from "./line.ts";
 
 /**
  * What is queued for those who do not read it, over all lines. Each line has a limit of its own; when all of them together
- * hold more than this, the line that has stood still for longest is broken off, so that no number of callers can take the
- * memory of all others. Who reads, however slowly, is younger than who does not.
+ * hold more than this, one is broken off: of the namespace that holds most, the line that has stood still for longest. So
+ * no number of callers can take the memory of all others. Who reads, however slowly, is younger than who does not.
  */
 export class Backlog {
   readonly #mostBytes: number;
   /** What each line held when last looked at, in the order in which they came to a stand. */
-  readonly #held = new Map<Duplex, number>();
+  readonly #held = new Map<Duplex, Held>();
+  readonly #byNamespace = new Map<string, number>();
   readonly #known = new WeakSet<Duplex>();
+  readonly #namespaces = new WeakMap<Duplex, string>();
   #bytes = 0;
 
   constructor(mostBytes: number) {
@@ -21,17 +23,37 @@ export class Backlog {
     return this.#bytes;
   }
 
+  /** What is written to the line from now on is for a sandbox of this namespace, or from one. */
+  assign(line: Duplex, namespace: string): void {
+    this.#namespaces.set(line, namespace);
+  }
+
   /** To be told of each line that something was written to. */
   wrote(line: Duplex): void {
     if (!line.writableNeedDrain) return;
     this.#follow(line);
-    this.#bytes += line.writableLength - (this.#held.get(line) ?? 0);
-    this.#held.set(line, line.writableLength);
-    for (const [oldest] of this.#held) {
-      if (this.#bytes <= this.#mostBytes) return;
-      this.#release(oldest);
-      breakOff(oldest);
+    const namespace = this.#namespaces.get(line) ?? "";
+    const before = this.#held.get(line);
+    this.#count(before?.namespace ?? namespace, -(before?.bytes ?? 0));
+    this.#count(namespace, line.writableLength);
+    this.#held.set(line, { namespace, bytes: line.writableLength });
+    while (this.#bytes > this.#mostBytes) {
+      const stalled = this.#oldestOf(this.#greediest());
+      if (stalled === undefined) return;
+      this.#release(stalled);
+      breakOff(stalled);
     }
+  }
+
+  #greediest(): string {
+    let [most, found] = [-1, ""];
+    for (const [namespace, bytes] of this.#byNamespace) if (bytes > most) [most, found] = [bytes, namespace];
+    return found;
+  }
+
+  #oldestOf(namespace: string): Duplex | undefined {
+    for (const [line, held] of this.#held) if (held.namespace === namespace) return line;
+    return undefined;
   }
 
   #follow(line: Duplex): void {
@@ -43,7 +65,21 @@ export class Backlog {
   }
 
   #release(line: Duplex): void {
-    this.#bytes -= this.#held.get(line) ?? 0;
+    const held = this.#held.get(line);
+    if (held === undefined) return;
+    this.#count(held.namespace, -held.bytes);
     this.#held.delete(line);
   }
+
+  #count(namespace: string, bytes: number): void {
+    this.#bytes += bytes;
+    const left = (this.#byNamespace.get(namespace) ?? 0) + bytes;
+    if (left > 0) this.#byNamespace.set(namespace, left);
+    else this.#byNamespace.delete(namespace);
+  }
+}
+
+interface Held {
+  readonly namespace: string;
+  readonly bytes: number;
 }

@@ -8,15 +8,17 @@ import type { Directory } from "../cluster/directory.ts";
 import { findSandbox } from "../cluster/resolve.ts";
 import type { Target } from "../cluster/target.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { requestIdOf, type Visit } from "../observe/visit.ts";
+import { clip, requestIdOf, type Visit } from "../observe/visit.ts";
 import { findRoute, type RouteOptions } from "../route/find-route.ts";
 import { splitAuthority, splitTarget } from "../route/request-target.ts";
 import { parsePort, type Route, routeErrors } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
 import { readAheadBytes } from "../wake/waiting-room.ts";
+import type { Cancellation } from "./cancellation.ts";
 import type { LimitedUse } from "./limits.ts";
 import { Misdirected, misdirectedStatus } from "./misdirected.ts";
 import type { Pathfinder, Reached, ReachOptions } from "./pathfinder.ts";
+import type { Check, Rechecks } from "./rechecks.ts";
 import { type RequestHead, readHead } from "./request-head.ts";
 import { isRuntimePort, needsRuntimeToken, type RuntimeTokens } from "./runtime-tokens.ts";
 
@@ -68,6 +70,7 @@ export interface FrontDoorOptions {
   readonly pathfinder: Pathfinder;
   readonly activity: ActivityTracker;
   readonly runtimeTokens: RuntimeTokens;
+  readonly rechecks: Rechecks;
   readonly metrics: Metrics;
 }
 
@@ -115,9 +118,7 @@ export class FrontDoor {
     if (!directory.hasSynced) {
       throw new RouterError("NotSynced", "The router does not know the sandboxes yet.", { retryAfterSeconds: 1 });
     }
-    const ready = this.#options.pathfinder.ready(route);
-    const found = ready === undefined ? findSandbox(route, directory) : ready.sandbox;
-    const sandbox = found === "pending" ? undefined : found;
+    const sandbox = this.#sandboxOf(route);
     visit.by = route.by;
     visit.sandbox = route.name;
     if (sandbox !== undefined) visit.namespace = route.namespace;
@@ -137,6 +138,12 @@ export class FrontDoor {
     }
   }
 
+  #sandboxOf(route: Route): Sandbox | undefined {
+    const ready = this.#options.pathfinder.ready(route);
+    const found = ready === undefined ? findSandbox(route, this.#options.directory) : ready.sandbox;
+    return found === "pending" ? undefined : found;
+  }
+
   /** Lets a request in, or throws the answer. */
   admit(reading: Reading, route: Route, visit: Visit): Guest | Promise<Guest> {
     const verdict = this.authorize(reading, route, visit);
@@ -144,10 +151,19 @@ export class FrontDoor {
       const sandboxUid = sandbox?.metadata.uid;
       // What has no Sandbox yet is counted under its name.
       const key = sandboxUid ?? keyOf(route);
-      const place = this.#options.limits.enter(key, caller.id, { isLong: reading.knock.isUpgrade });
+      const { isUpgrade: isLong } = reading.knock;
+      const place = this.#options.limits.enter({ namespace: route.namespace, sandbox: key, caller: caller.id, isLong });
       return { reading, route, sandboxUid, [Symbol.dispose]: () => place[Symbol.dispose]() };
     };
     return verdict instanceof Promise ? verdict.then(enter) : enter(verdict);
+  }
+
+  /** Cancels the request when its caller loses the right to reach the sandbox, until disposed. */
+  guard({ reading, route }: Guest, cancellation: Cancellation): Disposable {
+    const { authorizer, rechecks } = this.#options;
+    const check: Check = () =>
+      authorizer.authorize({ credentials: credentialsOf(reading, route), route, sandbox: this.#sandboxOf(route) });
+    return rechecks.watch(check, cancellation);
   }
 
   /** Where the request goes, if that needs no waiting. */
@@ -232,7 +248,7 @@ function readInto(visit: Visit, knock: Knock): RequestHead {
   const head = readHead(knock.rawHeaders);
   visit.requestId = requestIdOf("error" in head ? undefined : head.requestId);
   if ("error" in head) throw new RouterError("InvalidRequest", head.error);
-  visit.userAgent = head.userAgent;
+  visit.userAgent = head.userAgent === undefined ? undefined : clip(head.userAgent);
   return head;
 }
 

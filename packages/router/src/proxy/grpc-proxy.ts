@@ -33,11 +33,13 @@ export class GrpcProxy {
     const { door, sessions, observer } = this.#options;
     if (http2 === undefined) throw new Error("Cannot pass on a gRPC call: it did not come by HTTP/2");
     const { request, answer } = http2;
+    using _guard = door.guard(guest, cancellation);
     const { target, connection: session } = await door.connect(guest, visit, {
       cancellation,
       open: (found) => sessions.get(found),
     });
     using _use = door.using(target);
+    answer.assign(target.namespace);
     const headers = observer.trace(visit, await door.headersFor(guest.reading, target, visit.requestId));
     cancellation.throwIfCancelled();
     const stream = session.request({

@@ -29,6 +29,10 @@ export class Http2Answer implements Answer {
     return this.#stream.headersSent;
   }
 
+  assign(namespace: string): void {
+    this.#options.backlog.assign(this.#stream, namespace);
+  }
+
   begin({ status, headers }: AnswerHead): void {
     if (this.#isGone) return;
     this.#stream.respond({ ...forHttp2(headers), ":status": status }, noDate);

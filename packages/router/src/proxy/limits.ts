@@ -1,3 +1,4 @@
+import { FairShare } from "../fair-share.ts";
 import { RouterError } from "../router-error.ts";
 
 export interface Limits {
@@ -6,6 +7,17 @@ export interface Limits {
   readonly perCaller: number;
   /** Upgraded and tunnelled connections at a time. 0: no limit. */
   readonly connectionsPerCaller: number;
+  /** Requests and connections at a time, shared by the namespaces of their sandboxes. 0: no limit. */
+  readonly inAll: number;
+}
+
+/** What a request is counted under. */
+export interface Use {
+  readonly namespace: string;
+  readonly sandbox: string;
+  readonly caller: string;
+  /** Upgraded and tunnelled connections. */
+  readonly isLong: boolean;
 }
 
 /** How many are under way for one key. */
@@ -20,13 +32,15 @@ export class LimitedUse {
   readonly #sandboxes = new Map<string, Count>();
   readonly #callers = new Map<string, Count>();
   readonly #connections = new Map<string, Count>();
+  readonly #namespaces: FairShare;
 
   constructor(limits: Limits) {
     this.#limits = limits;
+    this.#namespaces = new FairShare(limits.inAll);
   }
 
   /** Throws when there is too much already. Disposing gives the place back. */
-  enter(sandboxUid: string, callerId: string, { isLong }: { readonly isLong: boolean }): Disposable {
+  enter({ namespace, sandbox: sandboxUid, caller: callerId, isLong }: Use): Disposable {
     const { perSandbox, perCaller, connectionsPerCaller } = this.#limits;
     const caller = this.#callers.get(callerId);
     if (isFull(caller, perCaller)) {
@@ -43,6 +57,10 @@ export class LimitedUse {
       const message = `Too many concurrent requests for the sandbox (limit: ${perSandbox}).`;
       throw new RouterError("SandboxLimit", message, { retryAfterSeconds: 1 });
     }
+    if (!this.#namespaces.take(namespace)) {
+      const message = "Too many concurrent requests for the sandboxes of the namespace.";
+      throw new RouterError("SandboxLimit", message, { retryAfterSeconds: 1 });
+    }
     const entered = {
       caller: enter(this.#callers, caller, callerId),
       sandbox: enter(this.#sandboxes, sandbox, sandboxUid),
@@ -50,6 +68,7 @@ export class LimitedUse {
     };
     return {
       [Symbol.dispose]: () => {
+        this.#namespaces.giveBack(namespace);
         leave(this.#callers, entered.caller);
         leave(this.#sandboxes, entered.sandbox);
         if (entered.connections !== undefined) leave(this.#connections, entered.connections);

@@ -41,6 +41,7 @@ export class Passage implements Timed, RelayWatcher {
   #target: Target | undefined;
   #connection: UpstreamConnection | undefined;
   #use: Disposable | undefined;
+  #guard: Disposable | undefined;
   #isRepeated = false;
   #isDone = false;
 
@@ -63,6 +64,7 @@ export class Passage implements Timed, RelayWatcher {
     try {
       refuseLongBody(this.#guest.reading.head.contentLength, maxBodyBytes);
       deadlines.watch(this);
+      this.#guard = door.guard(this.#guest, this.#incoming.cancellation);
       const target = door.ready(this.#guest);
       const connection = target && pool.take(target);
       if (target === undefined || connection === undefined) void this.#wait();
@@ -94,6 +96,7 @@ export class Passage implements Timed, RelayWatcher {
     if (this.#isDone || this.#repeats(error)) return;
     this.#isDone = true;
     this.#options.deadlines.forget(this);
+    this.#guard?.[Symbol.dispose]();
     this.#use?.[Symbol.dispose]();
     if (error !== undefined) this.#connection?.destroy();
     this.#guest[Symbol.dispose]();
@@ -130,6 +133,7 @@ export class Passage implements Timed, RelayWatcher {
     this.#target = target;
     this.#connection = connection;
     this.#use = door.using(target);
+    this.#incoming.answer.assign(target.namespace);
     const made = door.headersFor(this.#guest.reading, target, this.#visit.requestId);
     if (!(made instanceof Promise)) return this.#send(connection, made);
     made.then((headers) => this.#send(connection, headers)).catch((error: unknown) => this.onDone(error));

@@ -1,7 +1,7 @@
 import { blueprintChoices, type Sandbox, type Secret } from "@agent-sandbox/api";
 import { type Client, isReason } from "@agent-sandbox/kube";
 import { BoundedCache } from "../auth/bounded-cache.ts";
-import { mostQuestions, Questions } from "../auth/questions.ts";
+import { Questions } from "../auth/questions.ts";
 import { secrets } from "../cluster/resources.ts";
 import { RouterError } from "../router-error.ts";
 
@@ -34,7 +34,7 @@ export function needsRuntimeToken(sandbox: Sandbox, port: number): boolean {
 export class RuntimeTokens {
   readonly #options: RuntimeTokensOptions;
   readonly #known: BoundedCache<string>;
-  readonly #questions = new Questions<string | undefined>(mostQuestions);
+  readonly #questions = new Questions<string | undefined>();
 
   constructor(options: RuntimeTokensOptions) {
     this.#options = options;
@@ -58,7 +58,7 @@ export class RuntimeTokens {
     const uid = sandbox.metadata.uid ?? "";
     const known = this.#known.get(uid, this.#options.now());
     if (known !== undefined) return known;
-    const token = await this.#questions.ask(uid, () => this.#read(sandbox));
+    const token = await this.#questions.ask(uid, sandbox.metadata.namespace ?? "", () => this.#read(sandbox));
     if (token !== undefined) this.#known.set(uid, token, this.#options.now() + keptMs);
     return token;
   }

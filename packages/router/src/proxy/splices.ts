@@ -4,6 +4,7 @@ import { Splice, type SpliceOptions } from "./splice.ts";
 
 export interface JoinOptions extends Omit<SpliceOptions, "backlog"> {
   readonly podUid: string;
+  readonly namespace: string;
 }
 
 /** All connections that have been joined, so that they can be ended with their pod or with the router. */
@@ -23,7 +24,8 @@ export class Splices {
   }
 
   /** Settles when the joined connection has ended. */
-  async join(caller: Duplex, sandbox: Duplex, { podUid, ...options }: JoinOptions): Promise<void> {
+  async join(caller: Duplex, sandbox: Duplex, { podUid, namespace, ...options }: JoinOptions): Promise<void> {
+    for (const line of [caller, sandbox]) this.#backlog.assign(line, namespace);
     const splice = new Splice(caller, sandbox, { ...options, backlog: this.#backlog });
     const siblings = this.#byPod.get(podUid) ?? new Set();
     this.#byPod.set(podUid, siblings.add(splice));

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Target } from "../cluster/target.ts";
 import type { Observer } from "../observe/observer.ts";
-import type { Visit } from "../observe/visit.ts";
+import { pathOf, type Visit } from "../observe/visit.ts";
 import type { Route } from "../route/route.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
 import { EarlyBytes } from "./early-bytes.ts";
@@ -31,7 +31,7 @@ export class TunnelProxy {
   async handleConnect(takeover: Takeover): Promise<void> {
     const { door, observer } = this.#options;
     const { url, rawHeaders, channel, line, early: head, answer } = takeover;
-    const visit = observer.begin("CONNECT", url, channel.peer);
+    const visit = observer.begin("CONNECT", pathOf(url), channel.peer);
     const { early, cancellation } = attend(line, head);
     try {
       const reading = door.readTunnel(
@@ -39,11 +39,14 @@ export class TunnelProxy {
         visit,
       );
       using guest = await door.admit(reading, reading.route, visit);
+      using _guard = door.guard(guest, cancellation);
       const { target, connection } = await door.connect(guest, visit, {
         cancellation,
         open: (found) => this.#options.dial(found, cancellation.signal),
       });
+      cancellation.throwIfCancelled();
       visit.status = takeover.accept([], reading.route);
+      cancellation.onCancel = () => breakOff(line);
       await this.#join(line, connection, { early, target, visit });
     } catch (error) {
       const refusal = observer.failed(visit, error);
@@ -84,6 +87,7 @@ export class TunnelProxy {
     if (said.length > 0) sandbox.write(said);
     await this.#options.splices.join(line, sandbox, {
       podUid: target.podUid,
+      namespace: target.namespace,
       onBytes: (count) => {
         visit.bytesOut += count;
       },

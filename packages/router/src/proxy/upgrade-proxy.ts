@@ -9,6 +9,7 @@ import { RouterError } from "../router-error.ts";
 import { CallerGone, Cancellation } from "./cancellation.ts";
 import { EarlyBytes } from "./early-bytes.ts";
 import type { FrontDoor, Guest } from "./front-door.ts";
+import { breakOff } from "./line.ts";
 import { Misdirected } from "./misdirected.ts";
 import { Relay } from "./relay.ts";
 import { requestTimeoutMs, timedOut } from "./request-timeout.ts";
@@ -73,6 +74,7 @@ export class UpgradeProxy {
       const { route } = reading;
       if (route === undefined) throw new RouterError("InvalidRequest", routeErrors.missingId);
       using guest = await door.admit(reading, route, visit);
+      using _guard = door.guard(guest, cancellation);
       await this.#pass(guest, caller);
     } catch (error) {
       this.#fail(error, caller);
@@ -162,9 +164,11 @@ export class UpgradeProxy {
       agreed.socket.destroy();
       throw error;
     }
+    cancellation.onCancel = () => breakOff(takeover.line);
     agreed.socket.write(early.release());
     await this.#options.splices.join(takeover.line, agreed.socket, {
       podUid: agreed.podUid,
+      namespace: route.namespace,
       isWebSocket: isWebSocket(takeover),
       onBytes: (count) => {
         visit.bytesOut += count;

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { type Target, targetKey } from "../cluster/target.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
+import { FairShare } from "../fair-share.ts";
 import { UpstreamConnection } from "../http1/upstream-connection.ts";
 import type { Backlog } from "./backlog.ts";
 
@@ -8,6 +9,7 @@ export interface UpstreamPoolOptions {
   readonly dial: (target: Target, signal?: AbortSignal) => Promise<Socket>;
   /** Unused connections kept for one port of a pod. */
   readonly idlePerTarget: number;
+  /** Shared by the namespaces. */
   readonly idleInAll: number;
   readonly maxHeaderBytes: number;
   readonly backlog: Backlog;
@@ -22,11 +24,12 @@ export class UpstreamPool implements Disposable {
   readonly #idle = new Map<string, Member[]>();
   readonly #byPod = new Map<string, Set<Member>>();
   readonly #deadlines = new Deadlines(sweepMs);
-  #idleCount = 0;
+  readonly #share: FairShare;
   #closed = false;
 
   constructor(options: UpstreamPoolOptions) {
     this.#options = options;
+    this.#share = new FairShare(options.idleInAll);
   }
 
   get size(): number {
@@ -40,7 +43,7 @@ export class UpstreamPool implements Disposable {
     const key = targetKey(target);
     const free = this.#idle.get(key);
     for (let next = free?.pop(); next !== undefined; next = free?.pop()) {
-      this.#idleCount -= 1;
+      this.#share.giveBack(next.namespace);
       next.deadlineMs = Number.POSITIVE_INFINITY;
       if (free?.length === 0) this.#idle.delete(key);
       if (next.connection.isOpen) return next.connection;
@@ -52,6 +55,7 @@ export class UpstreamPool implements Disposable {
   /** A new connection. Throws a `DialError`, after which nothing has been sent. */
   async open(target: Target, signal?: AbortSignal): Promise<UpstreamConnection> {
     const socket = await this.#options.dial(target, signal);
+    this.#options.backlog.assign(socket, target.namespace);
     const connection: UpstreamConnection = new UpstreamConnection(socket, {
       host: `${target.ip.includes(":") ? `[${target.ip}]` : target.ip}:${target.port}`,
       maxHeaderBytes: this.#options.maxHeaderBytes,
@@ -62,6 +66,7 @@ export class UpstreamPool implements Disposable {
     const member: Member = {
       key: targetKey(target),
       podUid: target.podUid,
+      namespace: target.namespace,
       connection,
       deadlineMs: Number.POSITIVE_INFINITY,
       onDeadline: () => connection.destroy(),
@@ -90,15 +95,14 @@ export class UpstreamPool implements Disposable {
 
   #free(member: Member, idleMs: number): void {
     const free = this.#idle.get(member.key) ?? [];
-    const hasRoom = free.length < this.#options.idlePerTarget && this.#idleCount < this.#options.idleInAll;
-    if (this.#closed || !hasRoom) {
+    const mayStay = !this.#closed && free.length < this.#options.idlePerTarget;
+    if (!mayStay || !this.#share.take(member.namespace)) {
       member.connection.destroy();
       return;
     }
     member.deadlineMs = this.#deadlines.after(idleMs);
     free.push(member);
     this.#idle.set(member.key, free);
-    this.#idleCount += 1;
   }
 
   #forget(member: Member): void {
@@ -110,7 +114,7 @@ export class UpstreamPool implements Disposable {
     const place = free?.indexOf(member) ?? -1;
     if (free === undefined || place < 0) return;
     free.splice(place, 1);
-    this.#idleCount -= 1;
+    this.#share.giveBack(member.namespace);
     if (free.length === 0) this.#idle.delete(member.key);
   }
 }
@@ -118,6 +122,7 @@ export class UpstreamPool implements Disposable {
 interface Member extends Timed {
   readonly key: string;
   readonly podUid: string;
+  readonly namespace: string;
   readonly connection: UpstreamConnection;
   deadlineMs: number;
 }

@@ -61,7 +61,7 @@ export class Gate {
     const now = this.look(route);
     if (now.state === "ready") return now.target;
     if (now.state === "closed") throw new RouterError(now.reason, now.message, retryLater(now));
-    using _place = this.#options.room.enter(keyOf(route), hold.bytes);
+    using _place = this.#options.room.enter(route, hold.bytes);
     return await this.#hold(route, hold.signal());
   }
 

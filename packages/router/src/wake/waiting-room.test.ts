@@ -1,27 +1,31 @@
 import { expect, test } from "vitest";
-import { type Held, refuseWaiter, WaitingRoom, type WaitingRoomLimits } from "./waiting-room.ts";
+import { WaitingRoom, type WaitingRoomLimits } from "./waiting-room.ts";
 
-const limits: WaitingRoomLimits = { perSandbox: 2, inAll: 5, bytesInAll: 100 };
-
-test.for<[string, Held, number, boolean]>([
-  ["an empty room", { count: 0, bytes: 0, ofSandbox: 0 }, 10, true],
-  ["the last place for a sandbox", { count: 1, bytes: 0, ofSandbox: 1 }, 10, true],
-  ["no place for a sandbox", { count: 2, bytes: 0, ofSandbox: 2 }, 10, false],
-  ["the last place in all", { count: 4, bytes: 0, ofSandbox: 0 }, 10, true],
-  ["no place in all", { count: 5, bytes: 0, ofSandbox: 0 }, 10, false],
-  ["the last byte", { count: 1, bytes: 90, ofSandbox: 0 }, 10, true],
-  ["a byte too many", { count: 1, bytes: 91, ofSandbox: 0 }, 10, false],
-])("%s", ([, held, bytes, expected]) => {
-  expect(refuseWaiter(held, bytes, limits) === undefined).toBe(expected);
-});
+const limits: WaitingRoomLimits = { perSandbox: 2, inAll: 10, bytesInAll: 200 };
+const in_ = (namespace: string, name = "a") => ({ namespace, name });
 
 test("gives places back, and forgets sandboxes nobody waits for", () => {
   const room = new WaitingRoom(limits);
-  const places = [room.enter("a", 30), room.enter("a", 30)];
-  expect(() => room.enter("a", 1)).toThrow("2 requests wait for this sandbox already");
-  expect(() => room.enter("b", 41)).toThrow("too many bytes");
+  const places = [room.enter(in_("n"), 30), room.enter(in_("n"), 30)];
+  expect(() => room.enter(in_("n"), 1)).toThrow("2 requests wait for this sandbox already");
+  expect(() => room.enter(in_("n", "b"), 90)).toThrow("too many bytes");
   for (const place of places) place[Symbol.dispose]();
   expect(room.count).toBe(0);
-  room.enter("b", 100)[Symbol.dispose]();
+  room.enter(in_("n", "b"), 200)[Symbol.dispose]();
   expect(room.count).toBe(0);
+});
+
+test("the requests of one namespace leave room for those of another", () => {
+  const room = new WaitingRoom({ perSandbox: 100, inAll: 10, bytesInAll: 1000 });
+  const flood = (): unknown => room.enter(in_("greedy"), 1);
+  for (let turn = 0; turn < 5; turn += 1) flood();
+  expect(flood).toThrow("the namespace has its share");
+  expect(() => room.enter(in_("other"), 1)).not.toThrow();
+});
+
+test("the bytes of one namespace leave room for those of another", () => {
+  const room = new WaitingRoom({ perSandbox: 100, inAll: 100, bytesInAll: 100 });
+  room.enter(in_("greedy"), 50);
+  expect(() => room.enter(in_("greedy"), 1)).toThrow("too many bytes");
+  expect(() => room.enter(in_("other"), 50)).not.toThrow();
 });

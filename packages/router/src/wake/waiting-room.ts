@@ -1,24 +1,15 @@
+import { keyOf } from "@agent-sandbox/kube";
+import { FairShare } from "../fair-share.ts";
 import { RouterError } from "../router-error.ts";
 
-/** How much may wait for sandboxes to come up. What a held request sends stays with its sender. */
+/**
+ * How much may wait for sandboxes to come up. What a held request sends stays with its sender. Namespaces share what there
+ * is in all.
+ */
 export interface WaitingRoomLimits {
   readonly perSandbox: number;
   readonly inAll: number;
   readonly bytesInAll: number;
-}
-
-export interface Held {
-  readonly count: number;
-  readonly bytes: number;
-  readonly ofSandbox: number;
-}
-
-/** Why one more may not wait; undefined when it may. */
-export function refuseWaiter(held: Held, bytes: number, limits: WaitingRoomLimits): string | undefined {
-  if (held.ofSandbox >= limits.perSandbox) return `${limits.perSandbox} requests wait for this sandbox already`;
-  if (held.count >= limits.inAll) return `${limits.inAll} requests wait for sandboxes already`;
-  if (held.bytes + bytes > limits.bytesInAll) return "the requests that wait for sandboxes hold too many bytes";
-  return undefined;
 }
 
 /** What an unread body costs while it is held: the parser reads ahead until its buffer is full, then stops the socket. */
@@ -28,33 +19,46 @@ export const readAheadBytes: number = 64 * 1024;
 export class WaitingRoom {
   readonly #limits: WaitingRoomLimits;
   readonly #bySandbox = new Map<string, number>();
-  #count = 0;
-  #bytes = 0;
+  readonly #requests: FairShare;
+  readonly #bytes: FairShare;
 
   constructor(limits: WaitingRoomLimits) {
     this.#limits = limits;
+    this.#requests = new FairShare(limits.inAll);
+    this.#bytes = new FairShare(limits.bytesInAll);
   }
 
   get count(): number {
-    return this.#count;
+    return this.#requests.taken;
   }
 
   /** Throws when there is no room. The place is free again when disposed. */
-  enter(key: string, bytes: number): Disposable {
+  enter(sandbox: { readonly namespace: string; readonly name: string }, bytes: number): Disposable {
+    const { namespace } = sandbox;
+    const key = keyOf(sandbox);
     const ofSandbox = this.#bySandbox.get(key) ?? 0;
-    const refusal = refuseWaiter({ count: this.#count, bytes: this.#bytes, ofSandbox }, bytes, this.#limits);
+    const refusal = this.#refusal(namespace, ofSandbox, bytes);
     if (refusal !== undefined) {
       throw new RouterError("WaitingRoomFull", `Too many requests are waiting: ${refusal}`, { retryAfterSeconds: 1 });
     }
-    this.#count += 1;
-    this.#bytes += bytes;
+    this.#requests.take(namespace);
+    this.#bytes.take(namespace, bytes);
     this.#bySandbox.set(key, ofSandbox + 1);
-    return { [Symbol.dispose]: () => this.#leave(key, bytes) };
+    return { [Symbol.dispose]: () => this.#leave(namespace, key, bytes) };
   }
 
-  #leave(key: string, bytes: number): void {
-    this.#count -= 1;
-    this.#bytes -= bytes;
+  /** Why one more may not wait; undefined when it may. */
+  #refusal(namespace: string, ofSandbox: number, bytes: number): string | undefined {
+    const { perSandbox } = this.#limits;
+    if (ofSandbox >= perSandbox) return `${perSandbox} requests wait for this sandbox already`;
+    if (!this.#requests.has(namespace)) return "the namespace has its share of the requests that may wait";
+    if (!this.#bytes.has(namespace, bytes)) return "the requests of the namespace that wait hold too many bytes";
+    return undefined;
+  }
+
+  #leave(namespace: string, key: string, bytes: number): void {
+    this.#requests.giveBack(namespace);
+    this.#bytes.giveBack(namespace, bytes);
     const left = (this.#bySandbox.get(key) ?? 0) - 1;
     if (left > 0) this.#bySandbox.set(key, left);
     else this.#bySandbox.delete(key);
