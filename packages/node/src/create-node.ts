@@ -79,15 +79,15 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
     disk: () => controller.disk,
   });
   const run: Effects["run"] = (place, command, signal) => runInContainer(podStreams, place, command, signal);
+  const dial: Effects["dial"] = (place, port) => podStreams.portForward({ ...place, port });
   const { address: hostAddress } = facts;
   const controller = starting.use(
-    new PodController({ machine, client, nodeName, hostAddress, run, log, workers: options.workers ?? 8 }),
+    new PodController({ machine, client, nodeName, hostAddress, run, dial, log, workers: options.workers ?? 8 }),
   );
   const rules = starting.use(
     new NetworkRules({ client, network: machine.network, layout: machine.layout, nodeName, log, events }),
   );
-  const { gateway } = machine.network.pool;
-  starting.use(await NameServer.start({ address: gateway, lookUp: (name) => rules.lookUp(name), log }));
+  starting.use(await NameServer.start({ address: machine.network.pool.gateway, names: rules, log }));
   starting.use(new Housekeeping({ client, machine, log }));
   starting.use(new ClaimBinder({ client, layout: machine.layout, records: machine.records, events, log }));
   starting.use(new VolumeProtection({ client, log }));

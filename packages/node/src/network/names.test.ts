@@ -1,5 +1,6 @@
+import type { Service } from "@agent-sandbox/api";
 import { expect, test } from "vitest";
-import { addressesOf } from "./names.ts";
+import { podsNamed } from "./names.ts";
 import type { ServingPod } from "./services.ts";
 
 const pod = (name: string, address: string, more: Partial<ServingPod> = {}): ServingPod => ({
@@ -14,7 +15,7 @@ const pod = (name: string, address: string, more: Partial<ServingPod> = {}): Ser
   ...more,
 });
 
-const service = (name: string, spec: object): object => ({
+const service = (name: string, spec: object): Service => ({
   metadata: { namespace: "n", name },
   spec: { selector: { app: "web" }, ports: [{ port: 80, targetPort: "http" }], ...spec },
 });
@@ -49,5 +50,12 @@ test.each([
   ["example.org", undefined],
   ["", undefined],
 ])("%s is at %j", (name, addresses) => {
-  expect(addressesOf(name, { pods, services })).toEqual(addresses);
+  const view = {
+    pods,
+    services: new Map(services.map((each) => [`${each.metadata?.namespace}/${each.metadata?.name}`, each])),
+  };
+  const found = podsNamed(name, view);
+  expect(found && (found.address === undefined ? found.pods.map(({ address }) => address) : [found.address])).toEqual(
+    addresses,
+  );
 });

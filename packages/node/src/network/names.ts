@@ -1,37 +1,47 @@
 import type { Service } from "@agent-sandbox/api";
-import { podsBehind, type ServingPod } from "./services.ts";
+import { clusterIpOf, isServiceAddress, podsBehind, type ServingPod } from "./services.ts";
 
 export interface NameView {
   readonly pods: readonly ServingPod[];
-  readonly services: readonly Service[];
+  /** By `namespace/name`. */
+  readonly services: ReadonlyMap<string, Service>;
+}
+
+/** What stands behind a name of the cluster. */
+export interface Named {
+  readonly namespace: string;
+  readonly pods: readonly ServingPod[];
+  /** The address to answer with, where it is not those of the Pods. */
+  readonly address?: string;
 }
 
 const cluster = "cluster.local";
 
 /**
- * The addresses of a name inside the cluster: of a Service, of a Pod behind a headless one, or of the Pod of a Sandbox,
- * which has the Sandbox's name. Empty when there is no such name; `undefined` for names that are not the cluster's.
+ * A name inside the cluster: of a Service, of a Pod behind a headless one, or of the Pod of a Sandbox, which has the
+ * Sandbox's name. Without Pods and address when there is no such name; `undefined` for names that are not the cluster's.
+ * A Service of type ExternalName has no addresses: its author does not decide what others find under a name.
  */
-export function addressesOf(name: string, view: NameView): readonly string[] | undefined {
+export function podsNamed(name: string, view: NameView): Named | undefined {
   const labels = name.toLowerCase().replace(/\.$/, "").split(".");
   if (labels.slice(-2).join(".") !== cluster) return undefined;
-  if (labels.at(-3) !== "svc") return [];
+  const nobody = { namespace: "", pods: [] };
+  if (labels.at(-3) !== "svc") return nobody;
   const [namespace = "", first = "", host, ...more] = labels.slice(0, -3).toReversed();
-  if (first === "" || more.length > 0) return [];
-  if (host !== undefined) return hostOf(host, first, namespace, view);
-  const service = view.services.find(({ metadata }) => metadata?.name === first && metadata.namespace === namespace);
-  if (service !== undefined) return serviceAddresses(service, view);
-  return view.pods.filter((pod) => pod.name === first && pod.namespace === namespace).map(({ address }) => address);
+  if (first === "" || more.length > 0) return nobody;
+  const near = view.pods.filter((pod) => pod.namespace === namespace);
+  // A Pod that says it is a host of that Service's.
+  if (host !== undefined) {
+    return { namespace, pods: near.filter((pod) => pod.subdomain === first && pod.hostname === host) };
+  }
+  const service = view.services.get(`${namespace}/${first}`);
+  if (service === undefined) return { namespace, pods: near.filter((pod) => pod.name === first) };
+  return serviceNamed(service, namespace, near);
 }
 
-function serviceAddresses(service: Service, { pods }: NameView): string[] {
-  const own = service.spec?.clusterIP ?? "";
-  return own === "" || own === "None" ? podsBehind(service, pods).map(({ address }) => address) : [own];
-}
-
-/** A Pod that says it is a host of that Service's. */
-function hostOf(host: string, service: string, namespace: string, { pods }: NameView): string[] {
-  return pods
-    .filter((pod) => pod.namespace === namespace && pod.subdomain === service && pod.hostname === host)
-    .map(({ address }) => address);
+function serviceNamed(service: Service, namespace: string, near: readonly ServingPod[]): Named {
+  const pods = podsBehind(service, near);
+  const address = clusterIpOf(service);
+  if (address === undefined) return { namespace, pods };
+  return isServiceAddress(address) ? { namespace, pods, address } : { namespace, pods: [] };
 }

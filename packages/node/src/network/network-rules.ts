@@ -5,6 +5,7 @@ import {
   type Informer,
   Informers,
   type Logger,
+  objectKey,
   type Scheduler,
   systemScheduler,
 } from "@agent-sandbox/kube";
@@ -13,9 +14,9 @@ import { namespaces, networkPolicies, pods, services } from "../resources.ts";
 import { enforceRules, withoutOf } from "./enforce-rules.ts";
 import type { FirewallContent } from "./firewall.ts";
 import { routedServiceAddresses } from "./machine-networks.ts";
-import { addressesOf } from "./names.ts";
+import { answerFor, type NameAccess, type NameAnswer } from "./name-access.ts";
 import type { PodNetwork } from "./pod-network.ts";
-import { policiesOf } from "./policy.ts";
+import { type PodPolicy, policiesOf } from "./policy.ts";
 import { type Problem, ProblemReport } from "./problem-report.ts";
 import { doorsOf, type ServingPod } from "./services.ts";
 import { servingPods } from "./serving-pods.ts";
@@ -56,6 +57,9 @@ export class NetworkRules implements AsyncDisposable {
   readonly #owned = new AsyncDisposableStack();
   readonly #report: ProblemReport;
   #enforced = "";
+  /** The policies in force, by the Pods' addresses. */
+  #policies: ReadonlyMap<string, PodPolicy> = new Map();
+  #names: NameAccess | undefined;
   /** Namespaces whose rules `nft` refused, with those rules: they are not tried again unchanged. */
   #refused = new Map<string, string>();
   #working: Promise<void> | undefined;
@@ -93,9 +97,28 @@ export class NetworkRules implements AsyncDisposable {
     await this.#working;
   }
 
-  /** See `addressesOf`. */
-  lookUp(name: string): readonly string[] | undefined {
-    return addressesOf(name, { pods: this.#pods(), services: this.#caches.services.list() });
+  /** See `answerFor`. */
+  lookUp(from: string, name: string): NameAnswer {
+    return answerFor(from, name, this.#access());
+  }
+
+  /** The namespace of the Pod at an address. */
+  namespaceOf(address: string): string | undefined {
+    return this.#access().podsAt.get(address)?.namespace;
+  }
+
+  /** Looked through once for all questions until something changes. */
+  #access(): NameAccess {
+    if (this.#names !== undefined) return this.#names;
+    const all = this.#pods();
+    this.#names = {
+      pods: all,
+      podsAt: new Map(all.map((pod) => [pod.address, pod])),
+      services: new Map(this.#caches.services.list().map((service) => [objectKey(service), service])),
+      policies: this.#policies,
+      subnet: this.#options.network.place.subnet,
+    };
+    return this.#names;
   }
 
   #watchRoutes(): void {
@@ -109,6 +132,7 @@ export class NetworkRules implements AsyncDisposable {
   /** One at a time; what changes meanwhile is done right after, all of it together. */
   #renew(): Promise<void> {
     this.#isStale = true;
+    this.#names = undefined;
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
     });
@@ -155,6 +179,9 @@ export class NetworkRules implements AsyncDisposable {
       this.#refused = new Map(
         [...refused, ...found].map((name) => [name, network.rulesText(ownOf(content, name))] as const),
       );
+      const inForce = withoutOf(tried, found).policies;
+      this.#policies = new Map(inForce.map((policy) => [policy.address, policy]));
+      this.#names = undefined;
     }
     this.#report.report([...problems, ...this.#refusals()]);
   }

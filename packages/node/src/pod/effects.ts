@@ -1,5 +1,6 @@
+import type { Duplex } from "node:stream";
 import type { Pod } from "@agent-sandbox/api";
-import type { Client, ContainerPlace } from "@agent-sandbox/kube";
+import type { Client, ContainerPlace, PodPlace } from "@agent-sandbox/kube";
 import type { Sources } from "../volume/sources.ts";
 import type { Machine } from "./machine.ts";
 import type { NodeRules } from "./observed.ts";
@@ -28,6 +29,8 @@ export interface Effects {
   readonly tasks: Tasks;
   readonly sources: Sources;
   readonly tell: (pod: Pod, note: PodNote) => void;
+  /** Connects to a port of a Pod from its inside, as `port-forward` does. */
+  readonly dial: (place: PodPlace, port: number) => Promise<Duplex>;
   /** Runs a command in a running container to its end; its output is cut. */
   readonly run: (place: ContainerPlace, command: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
 }

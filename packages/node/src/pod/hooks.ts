@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Container, Pod } from "@agent-sandbox/api";
 import { messageOf, NodeError } from "../errors.ts";
 import { httpGet } from "../probe/http-get.ts";
+import { podConnection } from "../probe/pod-connection.ts";
 import { portNumber } from "../probe/port-number.ts";
 import type { Effects } from "./effects.ts";
 import { memberNamed } from "./members.ts";
@@ -52,9 +53,10 @@ async function handle(
     if (code !== 0) throw new NodeError("RunContainerError", `command ended with exit code ${code}: ${output.trim()}`);
   } else if (request !== undefined) {
     const port = portNumber(request.port, container);
-    const host = request.host || record.address;
+    const place = { namespace: record.namespace, pod: record.name };
+    const target = { address: record.address, dial: (to: number) => effects.dial(place, to) };
     const timeout = AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]);
-    const { status } = await httpGet({ ...request, host, port }, timeout);
+    const { status } = await httpGet({ ...request, port }, podConnection(request.host, target), timeout);
     if (status >= 400) throw new NodeError("RunContainerError", `HTTP answer with status ${status}`);
   }
 }

@@ -44,6 +44,7 @@ export interface PodControllerOptions {
   readonly hostAddress: string;
   /** Runs a command in a running container. */
   readonly run: Effects["run"];
+  readonly dial: Effects["dial"];
   readonly log: Logger;
   /** Pods worked on at the same time. */
   readonly workers: number;
@@ -107,9 +108,9 @@ export class PodController implements AsyncDisposable {
     );
     const look = (uid: string): void => this.#runner.add(uid);
     this.#tasks = this.#cleanup.use(new Tasks(look));
-    const { run, machine } = options;
+    const { run, dial, machine } = options;
     const tell = (pod: Pod, note: PodNote): void => this.#tell(pod, note);
-    this.#probes = this.#cleanup.use(new Probes({ now: machine.now, run, tell, onChange: look }));
+    this.#probes = this.#cleanup.use(new Probes({ now: machine.now, run, dial, tell, onChange: look }));
     const onChange = (key: string): void => {
       for (const { metadata } of this.#bySource.get(key)) look(metadata?.uid ?? "");
     };
@@ -252,9 +253,9 @@ export class PodController implements AsyncDisposable {
   }
 
   #effects(client: Client, { rules }: Observed): Effects {
-    const { machine, hostAddress, run } = this.#options;
+    const { machine, hostAddress, run, dial } = this.#options;
     const tell = (pod: Pod, note: PodNote): void => this.#tell(pod, note);
-    return { machine, rules, client, hostAddress, tasks: this.#tasks, sources: this.#sources, run, tell };
+    return { machine, rules, client, hostAddress, tasks: this.#tasks, sources: this.#sources, run, dial, tell };
   }
 
   async #report(pod: Pod, status: PodStatus, client: Client): Promise<void> {

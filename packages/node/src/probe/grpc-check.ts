@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from "node:http2";
+import type { PodConnection } from "./pod-connection.ts";
 
 const serving = 1;
 const statusNames: Readonly<Record<number, string>> = {
@@ -11,8 +12,9 @@ const statusNames: Readonly<Record<number, string>> = {
 const answerLimit = 64 * 1024;
 
 /** Asks `grpc.health.v1.Health/Check`; fails unless the service says that it serves. */
-export async function grpcCheck(host: string, port: number, service: string, signal: AbortSignal): Promise<void> {
-  const session = connect(`http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+export async function grpcCheck(pod: PodConnection, port: number, service: string, signal: AbortSignal): Promise<void> {
+  const socket = await pod.connect(port, signal);
+  const session = connect(`http://${pod.host}:${port}`, { createConnection: () => socket });
   const failed = new Promise<never>((_, reject) => {
     session.once("error", reject);
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
@@ -23,6 +25,7 @@ export async function grpcCheck(host: string, port: number, service: string, sig
     if (status !== serving) throw new Error(`service unhealthy (responded with "${statusNames[status] ?? status}")`);
   } finally {
     session.destroy();
+    socket.destroy();
   }
 }
 

@@ -1,8 +1,9 @@
 import { type IncomingMessage, request as plainRequest } from "node:http";
-import { request as secureRequest } from "node:https";
+import type { Duplex } from "node:stream";
+import { connect as encrypt } from "node:tls";
+import type { PodConnection } from "./pod-connection.ts";
 
 export interface HttpGet {
-  readonly host: string;
   readonly port: number;
   readonly path?: string;
   readonly scheme?: string;
@@ -17,39 +18,66 @@ export interface HttpAnswer {
 
 const mostRedirects = 10;
 const bodyLimit = 10 * 1024;
+const headerLimit = 16 * 1024;
 
-/** Asks a container over HTTP. Certificates are not checked: they are for names, and this is an address. */
-export async function httpGet(wanted: HttpGet, signal: AbortSignal): Promise<HttpAnswer> {
-  const scheme = wanted.scheme?.toLowerCase() === "https" ? "https" : "http";
-  const host = wanted.host.includes(":") ? `[${wanted.host}]` : wanted.host;
-  let url = new URL(wanted.path ?? "/", `${scheme}://${host}:${wanted.port}`);
+/** Asks a Pod over HTTP. Certificates are not checked: they are for names, and this is an address. */
+export async function httpGet(wanted: HttpGet, pod: PodConnection, signal: AbortSignal): Promise<HttpAnswer> {
+  let url = firstUrl(wanted, pod.host);
   for (let redirects = 0; ; redirects++) {
-    const answer = await ask(url, wanted, signal);
-    const location = answer.headers.location;
-    const status = answer.statusCode ?? 0;
-    const next = status >= 300 && status < 400 && location !== undefined ? parseUrl(location, url) : undefined;
-    // To ask another host is not what the Pod's author meant; being sent there counts as an answer.
-    if (next?.hostname !== url.hostname || redirects === mostRedirects)
-      return { status, body: await beginning(answer) };
-    answer.destroy();
-    url = next;
+    const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+    const socket = await pod.connect(port, signal);
+    try {
+      const answer = await ask(url, socket, wanted, signal);
+      const next = redirectOf(answer, url);
+      if (next === undefined || redirects === mostRedirects) {
+        return { status: answer.statusCode ?? 0, body: await beginning(answer) };
+      }
+      url = next;
+    } finally {
+      socket.destroy();
+    }
   }
 }
 
-function parseUrl(location: string, base: URL): URL | undefined {
-  return URL.canParse(location, base) ? new URL(location, base) : undefined;
+/** The path is only a path: `//other/` does not name a host. */
+function firstUrl({ path = "/", scheme, port }: HttpGet, host: string): URL {
+  const origin = `${scheme?.toLowerCase() === "https" ? "https" : "http"}://${host}:${port}`;
+  return new URL(`${origin}${path.startsWith("/") ? "" : "/"}${path}`);
 }
 
-function ask(url: URL, { httpHeaders = [] }: HttpGet, signal: AbortSignal): Promise<IncomingMessage> {
-  const headers: Record<string, string[]> = { "User-Agent": ["kube-probe/1.35"], Accept: ["*/*"] };
+/** To ask another host is not what the Pod's author meant; being sent there counts as an answer. */
+function redirectOf({ statusCode = 0, headers }: IncomingMessage, from: URL): URL | undefined {
+  const { location } = headers;
+  if (statusCode < 300 || statusCode >= 400 || location === undefined || !URL.canParse(location, from))
+    return undefined;
+  const next = new URL(location, from);
+  const isHttp = next.protocol === "http:" || next.protocol === "https:";
+  return isHttp && next.hostname === from.hostname ? next : undefined;
+}
+
+function ask(url: URL, socket: Duplex, { httpHeaders = [] }: HttpGet, signal: AbortSignal): Promise<IncomingMessage> {
+  const headers: Record<string, string[]> = { "User-Agent": ["kube-probe/1.35"], Accept: ["*/*"], Host: [url.host] };
   for (const { name, value } of httpHeaders) {
     const known = Object.keys(headers).find((one) => one.toLowerCase() === name.toLowerCase());
     if (known !== undefined && !httpHeaders.some((one) => one.name === known)) delete headers[known];
     headers[name] = [...(headers[name] ?? []), value];
   }
+  const plain = Object.fromEntries(
+    Object.entries(headers).map(([name, values]) => [name, values.length === 1 ? (values[0] ?? "") : values]),
+  );
+  const connection = url.protocol === "https:" ? encrypt({ socket, rejectUnauthorized: false }) : socket;
   return new Promise((resolve, reject) => {
-    const options = { headers, signal, agent: false, rejectUnauthorized: false } as const;
-    const request = url.protocol === "https:" ? secureRequest(url, options) : plainRequest(url, options);
+    connection.once("error", reject);
+    const path = `${url.pathname}${url.search}`;
+    const request = plainRequest({
+      // With an agent, even `false`, Node would connect by itself.
+      createConnection: () => connection,
+      path,
+      headers: plain,
+      signal,
+      setHost: false,
+      maxHeaderSize: headerLimit,
+    });
     request.once("response", resolve).once("error", reject).end();
   });
 }

@@ -1,7 +1,8 @@
+import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container, Pod } from "@agent-sandbox/api";
 import { containerId } from "../layout.ts";
-import type { CommandResult, PodNote } from "../pod/effects.ts";
+import type { CommandResult, Effects, PodNote } from "../pod/effects.ts";
 import { membersOf } from "../pod/members.ts";
 import type { Health } from "../pod/observed.ts";
 import { isLive } from "../pod/plan-stop.ts";
@@ -22,6 +23,7 @@ import { runProbe } from "./run-probe.ts";
 export interface ProbesOptions {
   readonly now: () => number;
   readonly run: (place: ProbePlace, command: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
+  readonly dial: Effects["dial"];
   readonly tell: (pod: Pod, note: PodNote) => void;
   /** A verdict has changed. */
   readonly onChange: (uid: string) => void;
@@ -35,8 +37,12 @@ export interface ProbePlace {
 
 type Result = "success" | "failure" | "unknown";
 
-/** A probe by a command costs a process of the runtime; all at once they would take the machine from the containers. */
+/**
+ * A probe by a command costs a process of the runtime; all at once they would take the machine from the containers. One namespace
+ * has at most a quarter of the places.
+ */
 const mostAtOnce = 32;
+const mostOfOne = 8;
 
 interface Watched {
   readonly states: Partial<Record<ProbeKind, ProbeState>>;
@@ -58,7 +64,7 @@ interface Subject {
  */
 export class Probes implements Disposable {
   readonly #options: ProbesOptions;
-  readonly #gate = new Gate(mostAtOnce);
+  readonly #gate = new Gate(mostAtOnce, mostOfOne);
   /** By Pod, then by the id of a run. */
   readonly #watched = new Map<string, Map<string, Watched>>();
 
@@ -127,9 +133,10 @@ export class Probes implements Disposable {
     const run = (command: readonly string[], until: AbortSignal): Promise<CommandResult> =>
       this.#options.run(place, command, until);
     try {
-      const failure = await this.#gate.run(() => {
+      const dial = (port: number): Promise<Duplex> => this.#options.dial(place, port);
+      const failure = await this.#gate.run(record.namespace, () => {
         const until = AbortSignal.any([signal, AbortSignal.timeout(settingsOf(probe).timeoutMs)]);
-        return runProbe(probe, { container, address: record.address, run }, until);
+        return runProbe(probe, { container, address: record.address, run, dial }, until);
       });
       if (failure !== undefined && !signal.aborted) this.#tellFailure(kind, failure, subject);
       return failure === undefined ? "success" : "failure";

@@ -4,13 +4,12 @@ import { messageOf } from "../errors.ts";
 import type { CommandResult } from "../pod/effects.ts";
 import { grpcCheck } from "./grpc-check.ts";
 import { httpGet } from "./http-get.ts";
+import { type PodTarget, podConnection } from "./pod-connection.ts";
 import { portNumber } from "./port-number.ts";
 import type { Probe } from "./probe-state.ts";
-import { tcpConnect } from "./tcp-connect.ts";
 
-export interface ProbeTarget {
+export interface ProbeTarget extends PodTarget {
   readonly container: Container;
-  readonly address: string;
   readonly run: (command: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
 }
 
@@ -31,20 +30,24 @@ export async function runProbe(probe: Probe, target: ProbeTarget, signal: AbortS
 
 async function ask(
   { exec, httpGet: http, tcpSocket, grpc }: Probe,
-  { container, address, run }: ProbeTarget,
+  target: ProbeTarget,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const { container, run } = target;
   if (exec !== undefined) {
     const { code, output } = await run(exec.command ?? [], signal);
     return code === 0 ? undefined : output.trim() || `command ended with exit code ${code}`;
   }
   if (http !== undefined) {
     const port = portNumber(http.port, container);
-    const { status } = await httpGet({ ...http, host: http.host || address, port }, signal);
+    const { status } = await httpGet({ ...http, port }, podConnection(http.host, target), signal);
     return status >= 200 && status < 400 ? undefined : `HTTP probe failed with statuscode: ${status}`;
   }
-  if (tcpSocket !== undefined)
-    await tcpConnect(tcpSocket.host || address, portNumber(tcpSocket.port, container), signal);
-  if (grpc !== undefined) await grpcCheck(address, grpc.port, grpc.service ?? "", signal);
+  if (tcpSocket !== undefined) {
+    const port = portNumber(tcpSocket.port, container);
+    const socket = await podConnection(tcpSocket.host, target).connect(port, signal);
+    socket.destroy();
+  }
+  if (grpc !== undefined) await grpcCheck(podConnection("", target), grpc.port, grpc.service ?? "", signal);
   return undefined;
 }

@@ -9,12 +9,14 @@ import { NetnsDialer } from "./netns-dialer.ts";
 
 /** One for each Pod that somebody forwards ports of right now; each is a process of some 40 MB. */
 const mostDialers = 64;
+/** What the Pods of one namespace may have of them. */
+const mostOfOne = 16;
 const connectTimeoutMs = 5000;
 
 /** Connects to the ports of Pods. */
 export class PortForward implements AsyncDisposable {
   readonly #options: StreamOptions;
-  readonly #dialers = new Map<string, NetnsDialer>();
+  readonly #dialers = new Map<string, { readonly dialer: NetnsDialer; readonly namespace: string }>();
 
   constructor(options: StreamOptions) {
     this.#options = options;
@@ -28,7 +30,7 @@ export class PortForward implements AsyncDisposable {
       throw new KubeError("BadRequest", `Cannot forward a port of Pod "${name}": it is over`);
     }
     try {
-      return await (this.#dialInside(record, port) ?? this.#dialer(record.uid).dial(port));
+      return await (this.#dialInside(record, port) ?? this.#dialer(record).dial(port));
     } catch (error) {
       if (error instanceof KubeError) throw error;
       // What listens on all addresses can be reached from outside as well, if the runtime knows no way in.
@@ -40,7 +42,7 @@ export class PortForward implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#dialers.values()].map((dialer) => dialer[Symbol.asyncDispose]()));
+    await Promise.all([...this.#dialers.values()].map(({ dialer }) => dialer[Symbol.asyncDispose]()));
   }
 
   /** Where the network is the sandbox's own, the network namespace is empty. */
@@ -52,20 +54,22 @@ export class PortForward implements AsyncDisposable {
     return undefined;
   }
 
-  #dialer(uid: string): NetnsDialer {
-    const open = this.#dialers.get(uid);
+  #dialer({ uid, namespace }: PodRecord): NetnsDialer {
+    const open = this.#dialers.get(uid)?.dialer;
     if (open?.isOpen) return open;
-    if (this.#dialers.size >= mostDialers) {
-      throw new KubeError("TooManyRequests", `Cannot forward ports of more than ${mostDialers} Pods at a time`);
+    const own = [...this.#dialers.values()].filter((each) => each.namespace === namespace).length;
+    if (this.#dialers.size >= mostDialers || own >= mostOfOne) {
+      const most = `${mostDialers} Pods at a time, or of ${mostOfOne} in one namespace`;
+      throw new KubeError("TooManyRequests", `Cannot forward ports of more than ${most}`);
     }
     const dialer = new NetnsDialer(podPaths(this.#options.machine.layout, uid).netnsPath);
-    this.#dialers.set(uid, dialer);
+    this.#dialers.set(uid, { dialer, namespace });
     void dialer.ended.then(() => this.#forget(uid, dialer));
     return dialer;
   }
 
   #forget(uid: string, dialer: NetnsDialer): void {
-    if (this.#dialers.get(uid) === dialer) this.#dialers.delete(uid);
+    if (this.#dialers.get(uid)?.dialer === dialer) this.#dialers.delete(uid);
   }
 }
 

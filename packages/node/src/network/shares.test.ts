@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { Rate, Shares } from "./shares.ts";
+
+test("a Pod and a namespace have no more than their part", () => {
+  const shares = new Shares({ total: 10, namespace: 4, pod: 2 });
+  const taken = ["p1", "p1", "p1", "p2", "p2", "p3"].map((pod) => shares.take("a", pod) !== undefined);
+  expect(taken).toEqual([true, true, false, true, true, false]);
+});
+
+test("a namespace that has nothing gets a place when all are taken", () => {
+  const shares = new Shares({ total: 2, namespace: 2, pod: 2 });
+  const first = shares.take("a", "p");
+  shares.take("a", "p");
+  expect([shares.take("b", "q"), shares.take("b", "q")].map((given) => given !== undefined)).toEqual([true, false]);
+  first?.();
+  first?.();
+  expect(shares.take("b", "q")).toBeUndefined();
+});
+
+test("a namespace asks so many times a second, and others are not affected", () => {
+  let now = 0;
+  const rate = new Rate(10, () => now);
+  const asked = (namespace: string, times: number): number =>
+    Array.from({ length: times }, () => rate.allows(namespace)).filter(Boolean).length;
+  expect(asked("a", 100)).toBe(20);
+  expect(asked("b", 5)).toBe(5);
+  now = 1000;
+  expect(asked("a", 100)).toBe(10);
+});

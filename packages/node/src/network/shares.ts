@@ -1,0 +1,69 @@
+export interface ShareBounds {
+  readonly total: number;
+  readonly namespace: number;
+  readonly pod: number;
+}
+
+/**
+ * Places of something that all Pods share. A Pod and a namespace have at most their part; a namespace that has none always gets
+ * one, even when all places are taken, so that nobody can keep others out.
+ */
+export class Shares {
+  readonly #bounds: ShareBounds;
+  readonly #taken = new Map<string, number>();
+  #total = 0;
+
+  constructor(bounds: ShareBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Takes a place and returns how to give it back; `undefined` when there is none for this Pod. */
+  take(namespace: string, pod: string): (() => void) | undefined {
+    const [ofNamespace, ofPod] = [`namespace ${namespace}`, `pod ${pod}`];
+    const own = this.#taken.get(ofNamespace) ?? 0;
+    const { total, namespace: most, pod: mostOfPod } = this.#bounds;
+    const isFirst = own === 0;
+    if (!isFirst && (this.#total >= total || own >= most || (this.#taken.get(ofPod) ?? 0) >= mostOfPod))
+      return undefined;
+    this.#count(1, ofNamespace, ofPod);
+    let isTaken = true;
+    return () => {
+      if (isTaken) this.#count(-1, ofNamespace, ofPod);
+      isTaken = false;
+    };
+  }
+
+  #count(by: 1 | -1, ...keys: string[]): void {
+    this.#total += by;
+    for (const key of keys) {
+      const left = (this.#taken.get(key) ?? 0) + by;
+      if (left === 0) this.#taken.delete(key);
+      else this.#taken.set(key, left);
+    }
+  }
+}
+
+/** So many questions a second for each namespace, and a burst of twice as many. */
+export class Rate {
+  readonly #perSecond: number;
+  readonly #now: () => number;
+  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+
+  constructor(perSecond: number, now: () => number = () => performance.now()) {
+    this.#perSecond = perSecond;
+    this.#now = now;
+  }
+
+  allows(namespace: string): boolean {
+    const now = this.#now();
+    const burst = 2 * this.#perSecond;
+    const { tokens, at } = this.#buckets.get(namespace) ?? { tokens: burst, at: now };
+    const left = Math.min(burst, tokens + ((now - at) / 1000) * this.#perSecond) - 1;
+    if (this.#buckets.size >= mostBuckets && !this.#buckets.has(namespace)) this.#buckets.clear();
+    this.#buckets.set(namespace, { tokens: Math.max(0, left), at: now });
+    return left >= 0;
+  }
+}
+
+/** Far more namespaces than have Pods at a time. */
+const mostBuckets = 10_000;
