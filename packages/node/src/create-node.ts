@@ -4,6 +4,7 @@ import { Exec } from "./exec/exec.ts";
 import { runInContainer } from "./exec/run-in-container.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { hostImageName } from "./image/image-store.ts";
+import { removePullNetns } from "./image/pull-network.ts";
 import { layoutOf } from "./layout.ts";
 import { type MachineOptions, openMachine } from "./machine-setup.ts";
 import { nodeMetrics } from "./metrics/node-metrics.ts";
@@ -55,6 +56,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   await using starting = new AsyncDisposableStack();
   starting.use(await lockInstance(layoutOf(options.dataDir)));
   const machine = await openMachine(options);
+  starting.use(machine.pulls);
   // The image takes a second to look through /usr: not in the first Pod's time. A failure is told by the Pod.
   const image = machine.images.resolve(hostImageName).then(nothing, nothing);
   starting.defer(() => image);
@@ -142,6 +144,7 @@ export async function removeNode(options: MachineOptions): Promise<void> {
 
 async function removeShared({ layout, network, cgroups }: Machine): Promise<void> {
   await network.remove();
+  await removePullNetns(layout);
   await killCgroup(cgroups, layout.helperCgroup);
   await removeCgroup(cgroups, layout.cgroupParent);
   // gVisor keeps an empty network namespace there.

@@ -6,6 +6,7 @@ import { NodeError } from "./errors.ts";
 import { hostImage } from "./image/host-image.ts";
 import { hostImageName, sandboxdImageName } from "./image/image-store.ts";
 import { type ImageOptions, type Images, openImages } from "./image/open-images.ts";
+import { IsolatedPulls } from "./image/pull-network.ts";
 import { sandboxdImage } from "./image/sandboxd-image.ts";
 import { type Layout, layoutOf, podPaths } from "./layout.ts";
 import { openPodNetwork } from "./network/pod-network.ts";
@@ -21,7 +22,7 @@ import { openRuntimes } from "./runtime/open-runtimes.ts";
 import { sharedKernel } from "./runtime/shared-kernel.ts";
 import { readSettings } from "./settings.ts";
 import { type Cgroups, detectCgroups } from "./system/cgroups.ts";
-import { makeCountingCgroup } from "./system/enter-cgroup.ts";
+import { countingFolders, makeCountingCgroup } from "./system/enter-cgroup.ts";
 import { findProgram } from "./system/find-program.ts";
 import { limitCgroup } from "./system/limit-cgroup.ts";
 
@@ -60,12 +61,14 @@ const builtSandboxd = fileURLToPath(new URL(`../../../dist/sandboxd-linux-${goAr
 /** The images of a data folder, for its node and for commands beside it. */
 export async function openNodeImages(
   options: Pick<MachineOptions, "dataDir" | "images" | "sandboxd" | "now">,
+  forPods: Pick<ImageOptions, "network" | "cgroups" | "reserve"> = {},
 ): Promise<Images> {
   const layout = layoutOf(options.dataDir);
   const settings = await readSettings(options.dataDir);
   return openImages({
     ...settings.images,
     ...options.images,
+    ...forPods,
     layout,
     builtIn: {
       [hostImageName]: hostImage(layout, options.now ?? Date.now),
@@ -115,7 +118,7 @@ export async function openMachine(
     runtimes: runtimes.present,
     defaultRuntime: runtimes.default,
     sharedKernel: sharedKernel(runtimes),
-    images: await openNodeImages(options),
+    ...(await openPulls(options, { layout, cgroups, budget })),
     defaults: { ...resourceDefaults, ...settings.defaults, ...options.defaults },
     budget,
     budgetProblems: await limitSandboxes(cgroups, layout, budget),
@@ -135,6 +138,17 @@ export async function openMachine(
     diskCheckMs: options.diskCheckMs ?? 10_000,
     now: options.now ?? Date.now,
   };
+}
+
+/** The images for Pods, and the network they are pulled through. */
+async function openPulls(
+  options: MachineOptions,
+  { layout, cgroups, budget }: Pick<Machine, "layout" | "cgroups" | "budget">,
+): Promise<Pick<Machine, "pulls" | "images">> {
+  const settings = await readSettings(options.dataDir);
+  const pulls = new IsolatedPulls(layout, { ...settings.images, ...options.images }.registries ?? []);
+  const folders = countingFolders(cgroups, layout.helperCgroup);
+  return { pulls, images: await openNodeImages(options, { network: pulls, cgroups: folders, reserve: budget }) };
 }
 
 async function limitSandboxes(cgroups: Cgroups, layout: Layout, budget: Budget): Promise<string[]> {

@@ -1,11 +1,11 @@
-import { rm, stat, statfs } from "node:fs/promises";
+import { rm, rmdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 import { namesIn } from "../system/folders.ts";
 import { chooseGarbage, type GarbageLimits } from "./garbage.ts";
 import type { StoredImage } from "./image-index.ts";
 import type { ListedImage, Removed } from "./image-store.ts";
-import { blobsFolder, type StoreParts } from "./import-image.ts";
+import type { StoreParts } from "./import-image.ts";
 import { imagesInUse } from "./in-use.ts";
 import { canonicalName, parseReference } from "./reference.ts";
 
@@ -91,7 +91,12 @@ async function clean(parts: StoreParts, images: readonly StoredImage[]): Promise
   const layers = new Set(images.flatMap(({ description }) => description.diffIds));
   await parts.layers.removeAllBut(layers);
   const needed = new Set([...(await parts.layers.blobs()), ...images.map(({ id }) => id.slice("sha256:".length))]);
-  const folder = join(blobsFolder(parts), "sha256");
+  const all = join(parts.layout.imagesDir, "blobs");
+  for (const access of await namesIn(all)) await cleanBlobs(parts, join(all, access), needed);
+}
+
+async function cleanBlobs(parts: StoreParts, blobs: string, needed: ReadonlySet<string>): Promise<void> {
+  const folder = join(blobs, "sha256");
   for (const name of await namesIn(folder)) {
     const path = join(folder, name);
     const found = await stat(path).catch(() => undefined);
@@ -99,4 +104,6 @@ async function clean(parts: StoreParts, images: readonly StoredImage[]): Promise
     if (found === undefined || needed.has(name)) continue;
     if (isPlaceholder || parts.now() - found.mtimeMs > blobAgeMs) await rm(path, { force: true });
   }
+  // Only when it is empty.
+  for (const one of [folder, blobs]) await rmdir(one).catch(() => undefined);
 }

@@ -4,6 +4,7 @@ import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
 import { takeLock } from "../system/socket-lock.ts";
+import type { AccessKey } from "./access.ts";
 import type { ImageDescription } from "./manifest.ts";
 
 /** An image in the store. */
@@ -14,6 +15,8 @@ export interface StoredImage {
   readonly names: readonly string[];
   /** As its registries know it: `docker.io/library/debian@sha256:…`. */
   readonly digests: readonly string[];
+  /** Who may use it; absent in what older versions have written. */
+  readonly access?: readonly AccessKey[];
   readonly description: ImageDescription;
   /** Unpacked, its layers together. */
   readonly sizeBytes: number;
@@ -67,6 +70,9 @@ export interface IndexChange<T> {
   readonly result: T;
 }
 
+/** Whoever is forgotten has to ask the registry again. */
+const mostAccess = 200;
+
 /** Adds an image, or its names to the same one. A name it takes is another's no more. */
 export function withImage(images: readonly StoredImage[], image: StoredImage): StoredImage[] {
   const others = images
@@ -77,6 +83,7 @@ export function withImage(images: readonly StoredImage[], image: StoredImage): S
     ...image,
     names: [...new Set([...(before?.names ?? []), ...image.names])],
     digests: [...new Set([...(before?.digests ?? []), ...image.digests])],
+    access: [...new Set([...(before?.access ?? []), ...(image.access ?? [])])].slice(-mostAccess),
     createdAt: before?.createdAt ?? image.createdAt,
   };
   return [...others, merged];

@@ -17,6 +17,8 @@ export interface ResolveOptions {
   readonly policy?: PullPolicy | undefined;
   /** For the registry. Default: none. */
   readonly logins?: RegistryLogins | undefined;
+  /** Whose turn it is when many wait. */
+  readonly namespace?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -26,7 +28,7 @@ export interface ImageStore {
    * `ErrImageNeverPull`, `InvalidImageName`.
    */
   resolve(name: string, options?: ResolveOptions): Promise<Image>;
-  /** One that is here, whatever its names stand for by now. */
+  /** One that is here, whatever its names stand for by now. Only for who was given that id by `resolve`: nothing is checked. */
   byId(id: string): Promise<Image | undefined>;
 }
 

@@ -4,10 +4,16 @@ import { arch } from "node:os";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
+import type { FairGate } from "../system/fair-gate.ts";
+import type { AccessKey } from "./access.ts";
+import { checkRoom, type DiskReserve, withinRoom } from "./disk-room.ts";
 import { type ImageIndex, type StoredImage, withImage } from "./image-index.ts";
 import type { Layers } from "./layers.ts";
 import { hexOf, type ImageDescription, type Manifest, parseImageDescription, parseManifest } from "./manifest.ts";
-import { skopeo } from "./skopeo.ts";
+import type { PullNetwork } from "./pull-network.ts";
+import type { SessionLimits } from "./pull-session.ts";
+import type { RegistrySettings } from "./registries.ts";
+import { type Confinement, skopeo } from "./skopeo.ts";
 import { UnpackBudget, type UnpackLimits } from "./unpack-layer.ts";
 
 /** The parts of a store. */
@@ -17,6 +23,13 @@ export interface StoreParts {
   readonly layers: Layers;
   readonly limits: UnpackLimits;
   readonly registriesFile?: string | undefined;
+  readonly registries: readonly RegistrySettings[];
+  readonly network: PullNetwork | undefined;
+  /** Folders of control groups that programs are counted for. */
+  readonly cgroups: readonly string[];
+  readonly reserve: DiskReserve;
+  readonly pace: Pick<SessionLimits, "spanMs" | "leastBytes">;
+  readonly unpacking: FairGate;
   readonly now: () => number;
 }
 
@@ -26,6 +39,10 @@ export interface ImportRequest {
   readonly sourceArgs: readonly string[];
   readonly names: readonly string[];
   readonly digests: readonly string[];
+  /** Who may use it. What others have fetched is not used for them: they have to be given every layer themselves. */
+  readonly access: AccessKey;
+  readonly namespace?: string | undefined;
+  readonly confinement?: Confinement | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -47,22 +64,29 @@ export async function openStaging({ layout }: Pick<StoreParts, "layout">): Promi
 export async function importImage(parts: StoreParts, request: ImportRequest): Promise<StoredImage> {
   await using staging = await openStaging(parts);
   const layoutFolder = join(staging.path, "layout");
+  const blobs = blobsFolder(parts, request.access);
   const copy = ["copy", "--quiet", "--dest-oci-accept-uncompressed-layers", ...request.sourceArgs];
-  await skopeo([...copy, `--dest-shared-blob-dir=${blobsFolder(parts)}`, request.source, `oci:${layoutFolder}:image`], {
-    fileBytes: parts.limits.imageBytes,
-    temporary: staging.path,
-    registriesFile: parts.registriesFile,
-    signal: request.signal,
-  });
-  const manifest = await readManifest(parts, layoutFolder);
-  const text = await readDocument(parts, manifest.config.digest);
+  const args = [...copy, `--dest-shared-blob-dir=${blobs}`, request.source, `oci:${layoutFolder}:image`];
+  await withinRoom(staging.path, parts.reserve, (full) =>
+    skopeo(args, {
+      fileBytes: parts.limits.imageBytes,
+      temporary: staging.path,
+      registriesFile: parts.registriesFile,
+      confinement: { cgroups: parts.cgroups, ...request.confinement },
+      signal: AbortSignal.any([full, ...(request.signal ? [request.signal] : [])]),
+    }),
+  );
+  const manifest = await readManifest(parts, blobs, layoutFolder);
+  const text = await readDocument(blobs, manifest.config.digest);
   const description = parseImageDescription(text);
   checkArchitecture(description);
-  const sizeBytes = await unpackAll(parts, manifest, description);
+  const unpack = (): Promise<number> => unpackAll(parts, blobs, manifest, description);
+  const sizeBytes = await parts.unpacking.run(request.namespace ?? "", unpack, request.signal);
   const image: StoredImage = {
     id: `sha256:${manifest.config.digest}`,
     names: request.names,
     digests: request.digests,
+    access: [request.access],
     description,
     sizeBytes,
     createdAt: parts.now(),
@@ -70,24 +94,25 @@ export async function importImage(parts: StoreParts, request: ImportRequest): Pr
   return record(parts, image);
 }
 
-export function blobsFolder({ layout }: Pick<StoreParts, "layout">): string {
-  return join(layout.imagesDir, "blobs");
+/** Blobs are kept apart by who has shown that they may read them. */
+export function blobsFolder({ layout }: Pick<StoreParts, "layout">, access: AccessKey): string {
+  return join(layout.imagesDir, "blobs", access);
 }
 
-export function blobPath(parts: Pick<StoreParts, "layout">, hex: string): string {
-  return join(blobsFolder(parts), "sha256", hex);
+function blobPath(blobs: string, hex: string): string {
+  return join(blobs, "sha256", hex);
 }
 
-async function readManifest(parts: StoreParts, layoutFolder: string): Promise<Manifest> {
+async function readManifest(parts: StoreParts, blobs: string, layoutFolder: string): Promise<Manifest> {
   const listed = JSON.parse(await readFile(join(layoutFolder, "index.json"), "utf8")) as {
     manifests?: readonly { digest?: string }[];
   };
-  return parseManifest(await readDocument(parts, hexOf(listed.manifests?.[0]?.digest ?? "")), parts.limits);
+  return parseManifest(await readDocument(blobs, hexOf(listed.manifests?.[0]?.digest ?? "")), parts.limits);
 }
 
 /** What has the wrong digest is thrown away, so that it is fetched again. */
-async function readDocument(parts: StoreParts, hex: string): Promise<string> {
-  const path = blobPath(parts, hex);
+async function readDocument(blobs: string, hex: string): Promise<string> {
+  const path = blobPath(blobs, hex);
   const { size } = await stat(path);
   const content = size > documentLimit ? undefined : await readFile(path);
   if (content === undefined || createHash("sha256").update(content).digest("hex") !== hex) {
@@ -110,15 +135,20 @@ function checkArchitecture({ architecture }: ImageDescription): void {
   }
 }
 
-async function unpackAll(parts: StoreParts, manifest: Manifest, { diffIds }: ImageDescription): Promise<number> {
+async function unpackAll(
+  parts: StoreParts,
+  blobs: string,
+  manifest: Manifest,
+  { diffIds }: ImageDescription,
+): Promise<number> {
   if (diffIds.length !== manifest.layers.length) {
     const message = `Cannot use the image: its manifest has ${manifest.layers.length} layers, its configuration ${diffIds.length}`;
     throw new NodeError("ErrImagePull", message);
   }
-  const budget = new UnpackBudget(parts.limits);
+  const budget = new UnpackBudget(parts.limits, () => checkRoom(parts.layout.imagesDir, parts.reserve));
   let total = 0;
   for (const [index, { digest }] of manifest.layers.entries()) {
-    const path = blobPath(parts, digest);
+    const path = blobPath(blobs, digest);
     try {
       total += await parts.layers.add(diffIds[index] ?? "", { path, digest }, budget);
     } catch (error) {

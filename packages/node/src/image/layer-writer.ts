@@ -11,17 +11,21 @@ import {
   lutimesSync,
   mkdirSync,
   openSync,
+  rmdirSync,
   rmSync,
   type Stats,
   symlinkSync,
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Header } from "tar-stream";
 import { hasCode, NodeError } from "../errors.ts";
 import { readEntry, type TarEntry } from "./layer-entry.ts";
 import { hide, hideContent } from "./overlay-marks.ts";
 
+/** Some ten milliseconds of work. */
+const pauseEvery = 200;
 const permissionBits = 0o7777;
 const newFile = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
 
@@ -36,12 +40,14 @@ export class LayerWriter {
   readonly #folders = new Set<string>([""]);
   readonly #whiteouts = new Set<string>();
   readonly #opaque = new Set<string>();
+  #written = 0;
 
   constructor(root: string) {
     this.#root = root;
   }
 
   async write(stream: TarEntry): Promise<void> {
+    await this.#pause();
     const { header } = stream;
     const read = readEntry(header);
     if ("error" in read) throw refused(read.error);
@@ -77,18 +83,26 @@ export class LayerWriter {
   }
 
   /** What the layer hides of those below it, but not what it brings itself. */
-  end(): void {
+  async end(): Promise<void> {
     for (const path of this.#opaque) {
+      await this.#pause();
       this.#makeParents(path);
       this.#makeFolder(path);
       hideContent(join(this.#root, path));
     }
     for (const path of this.#whiteouts) {
+      await this.#pause();
       this.#makeParents(path);
       const found = look(join(this.#root, path));
       if (found === undefined) hide(join(this.#root, path));
       else if (found.isDirectory()) hideContent(join(this.#root, path));
     }
+  }
+
+  /** Lets others have their turn now and then: there may be a million. */
+  async #pause(): Promise<void> {
+    this.#written += 1;
+    if (this.#written % pauseEvery === 0) await setImmediate();
   }
 
   #makeParents(path: string): void {
@@ -113,14 +127,21 @@ export class LayerWriter {
     this.#folders.add(path);
   }
 
-  /** A later entry takes the place of an earlier one of its name. */
+  /**
+   * A later entry takes the place of an earlier one of its name. Not that of a folder with something in it: no image needs
+   * that, and removing a million files here would hold up everything else.
+   */
   #clear(path: string): void {
     const found = look(join(this.#root, path));
     if (found === undefined) return;
-    rmSync(join(this.#root, path), { recursive: true });
-    for (const folder of this.#folders) {
-      if (folder === path || folder.startsWith(`${path}/`)) this.#folders.delete(folder);
+    if (!found.isDirectory()) return rmSync(join(this.#root, path));
+    try {
+      rmdirSync(join(this.#root, path));
+    } catch (error) {
+      if (!hasCode(error, "ENOTEMPTY", "EEXIST")) throw error;
+      throw refused(`the archive has "${path}" in the place of a folder that is not empty`);
     }
+    this.#folders.delete(path);
   }
 
   #link(target: string, path: string): void {

@@ -5,7 +5,7 @@ import { hasCode, NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
-import { type UnpackBudget, unpackLayer } from "./unpack-layer.ts";
+import { hashLayer, type UnpackBudget, unpackLayer } from "./unpack-layer.ts";
 
 interface LayerRecord {
   /** The digests of the compressed forms it was unpacked from. */
@@ -14,6 +14,12 @@ interface LayerRecord {
 }
 
 const mostBlobs = 16;
+
+/** A layer as it was fetched: the file, and the digest it was verified by. */
+export interface LayerBlob {
+  readonly path: string;
+  readonly digest: string;
+}
 
 /**
  * Unpacked layers, each once, in folders named after the digest of what they were unpacked from. A folder appears
@@ -33,10 +39,10 @@ export class Layers {
   }
 
   /** Unpacks a blob unless its layer is there. Fails, and leaves nothing, when it is not what the image says. */
-  async add(diffId: string, blob: { path: string; digest: string }, budget: UnpackBudget): Promise<number> {
+  async add(diffId: string, blob: LayerBlob, budget: UnpackBudget): Promise<number> {
     const there = await this.#read(diffId);
     if (there !== undefined) {
-      if (!there.blobs.includes(blob.digest)) await this.#remember(diffId, there, blob.digest);
+      if (!there.blobs.includes(blob.digest)) await this.#compare(diffId, there, blob, budget);
       return there.sizeBytes;
     }
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
@@ -45,10 +51,7 @@ export class Layers {
       await mkdir(temporary, { mode: 0o755 });
       await chmod(temporary, 0o755);
       const unpacked = await unpackLayer(blob.path, temporary, budget);
-      if (unpacked.diffId !== diffId) {
-        const message = `Cannot use layer sha256:${blob.digest}: it unpacks to ${unpacked.diffId}, and the image names ${diffId}`;
-        throw new NodeError("ErrImagePull", message);
-      }
+      if (unpacked.diffId !== diffId) throw otherLayer(blob, unpacked.diffId, diffId);
       await rename(temporary, this.#pathOf(diffId)).catch(async (error: unknown) => {
         // Without a record it is the rest of an interrupted removal, else somebody was quicker with the same.
         if (!hasCode(error, "ENOTEMPTY", "EEXIST")) throw error;
@@ -126,9 +129,19 @@ export class Layers {
     return (await readJson(this.#recordOf(diffId))) as LayerRecord | undefined;
   }
 
-  /** The same layer may be compressed in several ways. */
-  async #remember(diffId: string, { blobs, sizeBytes }: LayerRecord, blob: string): Promise<void> {
-    const record: LayerRecord = { blobs: [...blobs, blob].slice(-mostBlobs), sizeBytes };
+  /**
+   * The same layer may be compressed in several ways. A blob that only claims to be the layer would give whoever knows its
+   * digest what others have fetched.
+   */
+  async #compare(
+    diffId: string,
+    { blobs, sizeBytes }: LayerRecord,
+    blob: LayerBlob,
+    budget: UnpackBudget,
+  ): Promise<void> {
+    const unpacked = await hashLayer(blob.path, budget);
+    if (unpacked.diffId !== diffId) throw otherLayer(blob, unpacked.diffId, diffId);
+    const record: LayerRecord = { blobs: [...blobs, blob.digest].slice(-mostBlobs), sizeBytes };
     await writeJson(this.#recordOf(diffId), record);
   }
 
@@ -139,4 +152,9 @@ export class Layers {
   #recordOf(diffId: string): string {
     return join(this.#folder, `${diffId}.json`);
   }
+}
+
+function otherLayer({ digest }: LayerBlob, found: string, wanted: string): NodeError {
+  const message = `Cannot use layer sha256:${digest}: it unpacks to ${found}, and the image names ${wanted}`;
+  return new NodeError("ErrImagePull", message);
 }

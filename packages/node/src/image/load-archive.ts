@@ -1,6 +1,7 @@
 import { symlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { messageOf, NodeError } from "../errors.ts";
+import { anyone } from "./access.ts";
 import { readArchive } from "./archive.ts";
 import type { StoredImage } from "./image-index.ts";
 import { importImage, openStaging, type StoreParts } from "./import-image.ts";
@@ -20,7 +21,13 @@ export async function loadArchive(parts: StoreParts, file: string, name?: string
   for (const { source, names } of archived) {
     const wanted = name === undefined ? names : [name];
     try {
-      const request = { source: source(link), sourceArgs: [], names: wanted.map(completeName), digests: [] };
+      const request = {
+        source: source(link),
+        sourceArgs: [],
+        names: wanted.map(completeName),
+        digests: [],
+        access: anyone,
+      };
       loaded.push(await importImage(parts, request));
     } catch (error) {
       throw new NodeError("ErrImagePull", `Cannot load "${file}": ${messageOf(error)}`, { cause: error });

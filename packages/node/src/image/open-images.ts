@@ -2,7 +2,10 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
+import { FairGate } from "../system/fair-gate.ts";
 import { namesIn } from "../system/folders.ts";
+import { accessKey, anyone, loginsFor, mayUse } from "./access.ts";
+import type { DiskReserve } from "./disk-room.ts";
 import { type GarbageLimits, garbageLimits } from "./garbage.ts";
 import { collectGarbage, findImage, listImages, pruneImages, removeImage } from "./image-admin.ts";
 import { ImageIndex, type StoredImage } from "./image-index.ts";
@@ -11,8 +14,11 @@ import type { StoreParts } from "./import-image.ts";
 import { Layers } from "./layers.ts";
 import { loadArchive } from "./load-archive.ts";
 import { pullImage } from "./pull-image.ts";
+import type { PullNetwork } from "./pull-network.ts";
+import type { SessionLimits } from "./pull-session.ts";
 import { canonicalName, parseReference, type Reference } from "./reference.ts";
 import { type RegistrySettings, writeRegistries } from "./registries.ts";
+import { SharedPulls } from "./shared-pulls.ts";
 import { configOf } from "./stored-config.ts";
 import type { UnpackLimits } from "./unpack-layer.ts";
 
@@ -22,14 +28,24 @@ export interface ImageOptions {
   readonly builtIn?: Readonly<Record<string, () => Promise<Image>>>;
   readonly registries?: readonly RegistrySettings[] | undefined;
   readonly limits?: Partial<UnpackLimits & GarbageLimits> | undefined;
+  /** Keeps pulls for Pods apart from the machine's network. Without it they use that, as commands of the operator do. */
+  readonly network?: PullNetwork | undefined;
+  /** Folders of control groups that programs are counted for. */
+  readonly cgroups?: readonly string[] | undefined;
+  /** What has to stay free on the disk. Default: nothing. */
+  readonly reserve?: DiskReserve | undefined;
+  /** How slow a registry may be. Default: 1 MiB a minute. */
+  readonly pace?: Pick<SessionLimits, "spanMs" | "leastBytes"> | undefined;
   readonly now?: () => number;
 }
 
 /** 32 GiB and two million files: several times what the largest images in use have. */
 const unpackLimits: UnpackLimits = { imageBytes: 32 * 2 ** 30, imageEntries: 2_000_000 };
 
-/** Pulls at the same time; more would only share the same line and disk. */
-const mostPulls = 3;
+/** Images unpacked at the same time, of all namespaces and of one. */
+const unpacking = { total: 2, perKey: 1 };
+/** 1 MiB a minute: a line a hundred times slower than usual. */
+const pace = { spanMs: 60_000, leastBytes: 2 ** 20 };
 
 export interface Images extends ImageStore, ImageAdmin {
   /** Removes images as far as the limits demand, and what interrupted work has left. */
@@ -47,9 +63,15 @@ export async function openImages(options: ImageOptions): Promise<Images> {
     layers: new Layers(layout),
     limits,
     registriesFile,
+    registries: options.registries ?? [],
+    network: options.network,
+    cgroups: options.cgroups ?? [],
+    reserve: options.reserve ?? { diskFreeBytes: 0, inodesFree: 0 },
+    pace: options.pace ?? pace,
+    unpacking: new FairGate(unpacking),
     now,
   };
-  const pulls = new SharedPulls(parts);
+  const pulls = new SharedPulls((reference, request) => pullImage(parts, reference, request));
   return {
     resolve: async (name, request = {}) => {
       const open = Object.hasOwn(builtIn, name) ? builtIn[name] : undefined;
@@ -61,7 +83,8 @@ export async function openImages(options: ImageOptions): Promise<Images> {
       return found && toImage(parts, found);
     },
     list: () => listImages(parts),
-    pull: (name, request = {}) => pulls.pull(referenceOf(name), request),
+    // What the operator fetches is for everybody.
+    pull: (name, request = {}) => pulls.pull(referenceOf(name), { ...request, access: anyone }),
     load: (file, name) => loadArchive(parts, file, name),
     remove: (nameOrId) => removeImage(parts, nameOrId),
     prune: (which) => pruneImages(parts, which),
@@ -73,16 +96,21 @@ export async function openImages(options: ImageOptions): Promise<Images> {
 }
 
 async function findOrPull(
-  { index }: StoreParts,
+  { index, registries }: StoreParts,
   pulls: SharedPulls,
   reference: Reference,
-  { policy = "IfNotPresent", logins, signal }: ResolveOptions,
+  { policy = "IfNotPresent", logins = {}, namespace, signal }: ResolveOptions,
 ): Promise<StoredImage> {
   const name = canonicalName(reference);
+  const own = loginsFor(reference, logins, registries);
   const here = findImage(await index.list(), name);
-  if (here !== undefined && policy !== "Always") return here;
-  if (policy !== "Never") return pulls.pull(reference, { logins, signal });
-  throw new NodeError("ErrImageNeverPull", `Cannot use image "${name}": it is not here, and its policy is Never`);
+  const isUsable = here !== undefined && mayUse(here, accessKey(own));
+  if (isUsable && policy !== "Always") return here;
+  // Pulled by somebody with other logins: the registry decides about these, and fetches nothing when the image is the same.
+  if (policy !== "Never") return pulls.pull(reference, { logins: own, namespace, signal });
+  const why =
+    here === undefined ? "it is not here" : "it is here, but was pulled with a login that this Pod does not have";
+  throw new NodeError("ErrImageNeverPull", `Cannot use image "${name}": ${why}, and its policy is Never`);
 }
 
 async function toImage({ layers, now }: StoreParts, { id, description }: StoredImage): Promise<Image> {
@@ -98,44 +126,6 @@ function referenceOf(name: string): Reference {
   const parsed = parseReference(name);
   if ("error" in parsed) throw new NodeError("InvalidImageName", parsed.error);
   return parsed.reference;
-}
-
-/** One pull for all who want the same image with the same logins, and not too many at a time. */
-class SharedPulls {
-  readonly #parts: StoreParts;
-  readonly #running = new Map<string, Promise<StoredImage>>();
-  readonly #waiting: (() => void)[] = [];
-  #busy = 0;
-
-  constructor(parts: StoreParts) {
-    this.#parts = parts;
-  }
-
-  async pull(reference: Reference, request: Pick<ResolveOptions, "logins" | "signal">): Promise<StoredImage> {
-    const key = JSON.stringify([canonicalName(reference), request.logins ?? {}]);
-    const running = this.#running.get(key);
-    // Somebody else's pull may be given up; then it is our turn.
-    if (running !== undefined) return running.catch(() => this.pull(reference, request));
-    const pull = this.#inTurn(() => pullImage(this.#parts, reference, request));
-    this.#running.set(key, pull);
-    try {
-      return await pull;
-    } finally {
-      this.#running.delete(key);
-    }
-  }
-
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#busy >= mostPulls) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#busy++;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#busy--;
-      else next();
-    }
-  }
 }
 
 /** What processes that are gone left half done. */

@@ -1,8 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import type { Container } from "@agent-sandbox/api";
+import { NodeError } from "../errors.ts";
 import type { ContainerPaths, Layout } from "../layout.ts";
 import { mountOverlay, mountsUnder } from "../system/mounts.ts";
-import type { Image, ImageStore } from "./image-store.ts";
+import { builtInImages, type Image, type ImageStore } from "./image-store.ts";
 import { keptPaths, readKept, takeKept } from "./kept-rootfs.ts";
 
 /** Where a container's writes go. */
@@ -26,17 +27,22 @@ export async function mountNewRootfs(
 }
 
 /**
- * The image a container is made of. A Pod that takes up a kept root filesystem gets the image below it, whatever the
- * name stands for by now, as long as it is the same name.
+ * The image a container is made of: the one that was found for this Pod, by its id, because what its name stands for may
+ * change, and may be another for somebody with other logins. A Pod that takes up a kept root filesystem gets the image below
+ * it, as long as it is of the same name.
  */
 export async function imageFor(
   { images, layout }: { readonly images: ImageStore; readonly layout: Layout },
-  keptFor: string,
+  { keptFor, found }: { readonly keptFor: string; readonly found: string | undefined },
   { name, image: reference = "" }: Container,
 ): Promise<Image> {
   const kept = keptFor === "" ? undefined : await readKept(keptPaths(layout, keptFor, name));
   const below = kept?.reference === reference ? await images.byId(kept.image) : undefined;
-  return below ?? images.resolve(reference);
+  if (below !== undefined) return below;
+  if (builtInImages.includes(reference)) return images.resolve(reference);
+  const image = found === undefined ? undefined : await images.byId(found);
+  if (image !== undefined) return image;
+  throw new NodeError("ErrImagePull", `Cannot use image "${reference}": it was removed after it was pulled`);
 }
 
 /** Where a container writes: within its Pod's folder, or where it is kept for the next Pod of the same Sandbox. */

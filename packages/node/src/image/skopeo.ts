@@ -1,7 +1,17 @@
 import { spawn } from "node:child_process";
 import { NodeError } from "../errors.ts";
+import { sandboxOomScore } from "../oci/oom-score.ts";
 import { runtimeMessage } from "../runtime/runtime-message.ts";
 import { cannotRun } from "../system/run-command.ts";
+
+/** How a program is run that works for a tenant. */
+export interface Confinement {
+  /** Goes before the program: enters a network namespace. */
+  readonly enter?: readonly string[] | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Folders of control groups that it is counted for. */
+  readonly cgroups?: readonly string[] | undefined;
+}
 
 export interface SkopeoOptions {
   /** No file it writes gets longer: a registry that never stops sending must not fill the disk. */
@@ -10,6 +20,7 @@ export interface SkopeoOptions {
   readonly temporary: string;
   /** Mirrors and registries without TLS. */
   readonly registriesFile?: string | undefined;
+  readonly confinement?: Confinement | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -19,6 +30,7 @@ const timeout = "30m";
 /** Runs skopeo to its end and gives what it printed; its complaint otherwise. */
 export async function skopeo(args: readonly string[], options: SkopeoOptions): Promise<Buffer> {
   const words = [
+    "prlimit",
     `--fsize=${options.fileBytes}`,
     "skopeo",
     "--insecure-policy",
@@ -27,9 +39,10 @@ export async function skopeo(args: readonly string[], options: SkopeoOptions): P
     ...(options.registriesFile === undefined ? [] : [`--registries-conf=${options.registriesFile}`]),
     ...args,
   ];
-  const { code, stdout, stderr } = await run("prlimit", words, options.signal);
+  const { code, stdout, stderr } = await run(words, options.confinement ?? {}, options.signal);
   if (code === 0) return stdout;
-  if (/skopeo.*No such file/.test(stderr)) throw cannotRun("skopeo", Object.assign(new Error(), { code: "ENOENT" }));
+  const missing = /(skopeo|prlimit|nsenter).*(?:No such file|not found)/.exec(stderr)?.[1];
+  if (missing !== undefined) throw cannotRun(missing, Object.assign(new Error(), { code: "ENOENT" }));
   throw new NodeError("ErrImagePull", reasonOf(stderr) || `skopeo ended with ${code}`);
 }
 
@@ -39,11 +52,36 @@ interface Ended {
   readonly stderr: string;
 }
 
-function run(program: string, args: readonly string[], signal: AbortSignal | undefined): Promise<Ended> {
+/** Its arguments are the control groups, an empty word, and the program. */
+const confine = `
+while [ -n "$1" ]; do echo $$ >"$1/cgroup.procs"; shift; done
+shift
+echo ${sandboxOomScore} >/proc/self/oom_score_adj
+exec "$@"
+`;
+
+/** What skopeo needs of our environment: where certificates are, and the machine's proxy when it has none of ours. */
+const passedOn = ["PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+const proxies = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
+
+function run(words: readonly string[], confinement: Confinement, signal: AbortSignal | undefined): Promise<Ended> {
+  const { enter = [], env: own, cgroups = [] } = confinement;
+  const names = own === undefined ? [...passedOn, ...proxies] : passedOn;
+  const env = {
+    ...Object.fromEntries(names.map((name) => [name, process.env[name]])),
+    ...own,
+    // A home of nobody's: the machine's own logins are not for Pods.
+    HOME: "/nonexistent",
+    XDG_RUNTIME_DIR: "/nonexistent",
+  };
+  const args = ["-c", confine, "sh", ...cgroups, "", ...enter, ...words];
   const { promise, resolve, reject } = Promise.withResolvers<Ended>();
-  // A home of nobody's: the machine's own logins are not for Pods.
-  const env = { ...process.env, HOME: "/nonexistent", XDG_RUNTIME_DIR: "/nonexistent" };
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], env, ...(signal && { signal }) });
+  const child = spawn("/bin/sh", args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env,
+    killSignal: "SIGKILL",
+    ...(signal && { signal }),
+  });
   const [out, said]: [Buffer[], Buffer[]] = [[], []];
   for (const [stream, into] of [
     [child.stdout, out],
@@ -55,7 +93,7 @@ function run(program: string, args: readonly string[], signal: AbortSignal | und
       if (length <= outputLimit) into.push(chunk);
     });
   }
-  child.on("error", (error) => reject(signal?.aborted ? error : cannotRun(program, error)));
+  child.on("error", (error) => reject(signal?.aborted ? error : cannotRun("sh", error)));
   child.on("close", (code) =>
     resolve({ code, stdout: Buffer.concat(out), stderr: Buffer.concat(said).toString("utf8") }),
   );

@@ -16,6 +16,8 @@ export interface Machine {
   readonly layout: Layout;
   readonly records: PodRecords;
   readonly images: Images;
+  /** The network that images for Pods are pulled through. */
+  readonly pulls: AsyncDisposable;
   readonly network: PodNetwork;
   readonly runtimes: ReadonlyMap<string, OciRuntime>;
   readonly defaultRuntime: string;

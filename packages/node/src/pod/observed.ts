@@ -17,7 +17,7 @@ export interface Health {
 
 export type TaskState =
   | { readonly state: "running" }
-  | { readonly state: "done" }
+  | { readonly state: "done"; readonly result?: string }
   | { readonly state: "failed"; readonly reason: string; readonly message: string };
 
 /** What the operator of this node lets Pods ask for. */

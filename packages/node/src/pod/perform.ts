@@ -11,6 +11,7 @@ import { recordFailure } from "./record-failure.ts";
 import { release, setUp, syncVolumes, tearDown } from "./sandbox.ts";
 import { startContainer } from "./start-container.ts";
 import { beginStop, recordExit, signalContainer } from "./stop-container.ts";
+import { volumeImages } from "./volume-images.ts";
 
 /** Carries out one action on the machine; what concerns the API is the caller's. */
 export async function perform(
@@ -20,10 +21,14 @@ export async function perform(
 ): Promise<void> {
   const { machine } = effects;
   switch (action.do) {
-    case "set-up":
-      return setUp(effects, podOf(seen), seen.record);
-    case "sync-volumes":
-      return syncVolumes(effects, podOf(seen), recordOf(seen));
+    case "set-up": {
+      const images = await volumeImages(effects, podOf(seen), seen.record);
+      return images && setUp(effects, podOf(seen), { before: seen.record, images });
+    }
+    case "sync-volumes": {
+      const images = await volumeImages(effects, podOf(seen), seen.record);
+      return images && syncVolumes(effects, podOf(seen), { record: recordOf(seen), images });
+    }
     case "start-holder":
       return startHolder(effects, podOf(seen), recordOf(seen), action.attempt);
     case "pull-image":

@@ -199,6 +199,7 @@ export class PodController implements AsyncDisposable {
     const { machine, hostAddress } = this.#options;
     const [pod] = this.#byUid.get(uid);
     const record = await machine.records.read(uid);
+    if (pod === undefined && record === undefined) this.#tasks.forget(uid);
     return {
       pod,
       record,

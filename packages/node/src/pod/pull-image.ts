@@ -2,7 +2,7 @@ import type { Pod } from "@agent-sandbox/api";
 import type { Client } from "@agent-sandbox/kube";
 import { isReason } from "@agent-sandbox/kube";
 import { loginsFrom, type RegistryLogins } from "../image/credentials.ts";
-import { hostImageName, type PullPolicy, sandboxdImageName } from "../image/image-store.ts";
+import { builtInImages, type Image, type PullPolicy, type ResolveOptions } from "../image/image-store.ts";
 import { secrets } from "../resources.ts";
 import type { Effects, PodNote } from "./effects.ts";
 import type { Machine } from "./machine.ts";
@@ -12,34 +12,54 @@ import type { PodRecord } from "./record.ts";
 
 /** Makes a container's image ready beside the passes: it may have a long way to come. */
 export async function pullImage(effects: Effects, pod: Pod, { uid }: PodRecord, name: string): Promise<void> {
-  const { machine, tasks, tell, client } = effects;
   const { image = "", imagePullPolicy } = memberNamed(pod, name)?.container ?? {};
-  const policy = imagePullPolicy as PullPolicy | undefined;
-  await tasks.begin(uid, pullTask(name), async (signal) => {
-    if ((policy !== "Always" || builtIn.includes(image)) && (await isPresent(machine, image))) {
-      return tell(pod, pulled(name, `Container image "${image}" already present on machine`));
-    }
-    const since = machine.now();
-    if (policy !== "Never") tell(pod, { reason: "Pulling", text: `Pulling image "${image}"`, container: name });
-    await machine.images.resolve(image, { policy, logins: await loginsFor(client, pod), signal });
-    tell(pod, pulled(name, `Successfully pulled image "${image}" in ${machine.now() - since}ms`));
-  });
+  const wanted = { image, policy: imagePullPolicy as PullPolicy | undefined, container: name };
+  await effects.tasks.begin(uid, pullTask(name), (signal) => makeReady(effects, pod, wanted, signal));
 }
 
-/** They come with the node: there is nowhere to pull them from. */
-const builtIn: readonly string[] = [hostImageName, sandboxdImageName];
+/** The id of the image that a pull which is done has found. */
+export function pulledImage({ tasks }: Pick<Effects, "tasks">, uid: string, task: string): string | undefined {
+  const state = tasks.of(uid)[task];
+  return state?.state === "done" ? state.result : undefined;
+}
 
-const pulled = (container: string, text: string): PodNote => ({ reason: "Pulled", text, container });
+export interface WantedImage {
+  readonly image: string;
+  readonly policy: PullPolicy | undefined;
+  /** Absent for a volume. */
+  readonly container?: string;
+}
 
-function isPresent({ images }: Machine, image: string): Promise<boolean> {
-  return images.resolve(image, { policy: "Never" }).then(
-    () => true,
-    () => false,
-  );
+/** Finds or pulls an image for a Pod, with the Pod's own logins. Returns its id. */
+export async function makeReady(
+  { machine, tell, client }: Effects,
+  pod: Pod,
+  { image, policy, container }: WantedImage,
+  signal: AbortSignal,
+): Promise<string> {
+  const own = container === undefined ? {} : { container };
+  const pulled = (text: string): PodNote => ({ reason: "Pulled", text, ...own });
+  const options = { logins: await loginsOf(client, pod), namespace: pod.metadata?.namespace, signal };
+  // They come with the node: there is nowhere to pull them from.
+  const isHere =
+    policy !== "Always" || builtInImages.includes(image) ? await findHere(machine, image, options) : undefined;
+  if (isHere !== undefined) {
+    tell(pod, pulled(`Container image "${image}" already present on machine`));
+    return isHere.id;
+  }
+  const since = machine.now();
+  if (policy !== "Never") tell(pod, { reason: "Pulling", text: `Pulling image "${image}"`, ...own });
+  const { id } = await machine.images.resolve(image, { ...options, policy });
+  tell(pod, pulled(`Successfully pulled image "${image}" in ${machine.now() - since}ms`));
+  return id;
+}
+
+function findHere({ images }: Machine, image: string, options: ResolveOptions): Promise<Image | undefined> {
+  return images.resolve(image, { ...options, policy: "Never" }).catch(() => undefined);
 }
 
 /** A Secret that is missing is no reason not to try: as with the kubelet, the registry decides. */
-async function loginsFor(client: Client, { metadata, spec }: Pod): Promise<RegistryLogins> {
+async function loginsOf(client: Client, { metadata, spec }: Pod): Promise<RegistryLogins> {
   const namespace = metadata?.namespace ?? "";
   const names = (spec?.imagePullSecrets ?? []).flatMap(({ name }) => name ?? []);
   const found = await Promise.all(

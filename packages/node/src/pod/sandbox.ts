@@ -20,7 +20,11 @@ import type { PodRecord } from "./record.ts";
  * What a Pod's containers need before they can start: an address, files and volumes. The network is begun here, and waited
  * for where the first container needs it.
  */
-export async function setUp(effects: Effects, pod: Pod, before: PodRecord | undefined): Promise<void> {
+export async function setUp(
+  effects: Effects,
+  pod: Pod,
+  { before, images }: { readonly before: PodRecord | undefined; readonly images: VolumeImages },
+): Promise<void> {
   const { machine, sources } = effects;
   const { records, network } = machine;
   await sources.refresh(pod);
@@ -35,7 +39,7 @@ export async function setUp(effects: Effects, pod: Pod, before: PodRecord | unde
   if (before === undefined) effects.tell(pod, { reason: "Scheduled", text });
   // Whoever waits for it is told what went wrong.
   network.attach(podPaths(machine.layout, record.uid).netns, record.address).catch(() => undefined);
-  const filling = fillVolumes(effects, pod, record);
+  const filling = fillVolumes(effects, pod, record, images);
   await allThrough([writeEtc(machine, pod, record), filling]);
   await records.write({ ...record, ...(await filling), prepared: true });
 }
@@ -70,11 +74,15 @@ async function writeEtc(machine: Machine, pod: Pod, record: PodRecord): Promise<
 }
 
 /** Brings a running Pod's volumes up to what they are filled from. */
-export async function syncVolumes(effects: Effects, pod: Pod, record: PodRecord): Promise<void> {
+export async function syncVolumes(
+  effects: Effects,
+  pod: Pod,
+  { record, images }: { readonly record: PodRecord; readonly images: VolumeImages },
+): Promise<void> {
   const { machine } = effects;
   const { refreshVolumesAt: _old, ...kept } = record;
   try {
-    await machine.records.write({ ...kept, ...(await fillVolumes(effects, pod, record)) });
+    await machine.records.write({ ...kept, ...(await fillVolumes(effects, pod, record, images)) });
   } catch (error) {
     // Containers of a machine that has just started must not begin without what they are to find.
     if (!record.sourcesVersion?.startsWith(machine.bootId)) throw error;
@@ -87,13 +95,30 @@ export async function syncVolumes(effects: Effects, pod: Pod, record: PodRecord)
 /** Running containers go on with what they have when something they are shown is gone. */
 const retryVolumesMs = 10_000;
 
+/** The ids of the images that volumes show, by volume. */
+type VolumeImages = Readonly<Record<string, string>>;
+
 type Filled = Pick<PodRecord, "volumes" | "sourcesVersion" | "refreshVolumesAt">;
 
-async function fillVolumes(effects: Effects, pod: Pod, { uid, address, prepared }: PodRecord): Promise<Filled> {
+async function fillVolumes(
+  effects: Effects,
+  pod: Pod,
+  { uid, address, prepared }: PodRecord,
+  images: VolumeImages,
+): Promise<Filled> {
   const { machine, client, hostAddress, sources } = effects;
   const snapshot = sources.snapshot(pod);
   const isNew = !prepared;
-  const mounted = await mountVolumes(uid, { machine, client, pod, address, hostAddress, sources: snapshot, isNew });
+  const mounted = await mountVolumes(uid, {
+    machine,
+    client,
+    pod,
+    address,
+    hostAddress,
+    sources: snapshot,
+    isNew,
+    images,
+  });
   return { ...mounted, sourcesVersion: sourcesVersion(machine, snapshot) };
 }
 

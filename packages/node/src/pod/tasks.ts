@@ -29,16 +29,16 @@ export class Tasks implements AsyncDisposable {
     return Object.fromEntries(tasks.map(([name, { state }]) => [name, state]));
   }
 
-  /** Begins what is not begun, and waits for it for a moment. */
-  async begin(uid: string, name: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  /** Begins what is not begun, and waits for it for a moment. What the work returns is kept with its state. */
+  async begin(uid: string, name: string, work: (signal: AbortSignal) => Promise<string | void>): Promise<void> {
     const tasks = this.#byPod.get(uid) ?? new Map<string, Task>();
     this.#byPod.set(uid, tasks);
     if (tasks.has(name)) return;
     const stop = new AbortController();
     const run = async (): Promise<void> => {
       try {
-        await work(stop.signal);
-        task.state = { state: "done" };
+        const result = (await work(stop.signal)) ?? undefined;
+        task.state = { state: "done", ...(result !== undefined && { result }) };
       } catch (error) {
         const reason = error instanceof NodeError ? error.reason : "Error";
         task.state = { state: "failed", reason, message: messageOf(error) };

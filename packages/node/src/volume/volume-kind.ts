@@ -20,6 +20,8 @@ export interface VolumeContext {
   readonly isNew: boolean;
   /** The ConfigMaps and Secrets the Pod names. */
   readonly sources: SourceSnapshot;
+  /** The ids of the images that volumes show, by volume. They are here. */
+  readonly images: Readonly<Record<string, string>>;
 }
 
 export interface MountedVolume extends VolumePlace {

@@ -1,0 +1,59 @@
+import { statfs } from "node:fs/promises";
+import { NodeError } from "../errors.ts";
+
+/** What has to stay free on the disk of the images. */
+export interface DiskReserve {
+  readonly diskFreeBytes: number;
+  readonly inodesFree: number;
+}
+
+export interface DiskSpace {
+  readonly freeBytes: number;
+  /** Infinite on a filesystem that makes inodes as it needs them. */
+  readonly freeInodes: number;
+}
+
+export async function diskSpace(folder: string): Promise<DiskSpace> {
+  const { bavail, bsize, files, ffree } = await statfs(folder);
+  return { freeBytes: bavail * bsize, freeInodes: files === 0 ? Number.POSITIVE_INFINITY : ffree };
+}
+
+/** What the disk is short of, or undefined. */
+export function shortage({ freeBytes, freeInodes }: DiskSpace, reserve: DiskReserve): "bytes" | "inodes" | undefined {
+  if (freeBytes < reserve.diskFreeBytes) return "bytes";
+  return freeInodes < reserve.inodesFree ? "inodes" : undefined;
+}
+
+/** Fails when the disk is down to its reserve: what is fetched or unpacked now would take it from everybody. */
+export async function checkRoom(folder: string, reserve: DiskReserve): Promise<void> {
+  const short = shortage(await diskSpace(folder), reserve);
+  if (short === undefined) return;
+  const kept = short === "bytes" ? `${reserve.diskFreeBytes} bytes` : `${reserve.inodesFree} inodes`;
+  throw new NodeError(
+    "ErrImagePull",
+    `Cannot store the image: this node keeps ${kept} of its disk free, and has no more`,
+  );
+}
+
+const checkEveryMs = 1000;
+
+/** Does work that fills the disk, and ends it when the disk is down to its reserve. */
+export async function withinRoom<T>(
+  folder: string,
+  reserve: DiskReserve,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  await checkRoom(folder, reserve);
+  const stop = new AbortController();
+  const timer = setInterval(() => {
+    checkRoom(folder, reserve).catch((error: unknown) => stop.abort(error));
+  }, checkEveryMs);
+  try {
+    return await work(stop.signal);
+  } catch (error) {
+    stop.signal.throwIfAborted();
+    throw error;
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,117 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { connect, createServer, isIPv4, type Server } from "node:net";
+import type { Layout } from "../layout.ts";
+import { runIp } from "../network/run-ip.ts";
+import { listenInNetns } from "../system/listen-in-netns.ts";
+import { tryCommand } from "../system/run-command.ts";
+import { pullProxy } from "./pull-proxy.ts";
+import { PullSession, type SessionLimits } from "./pull-session.ts";
+import { operatorHosts, pullTargets } from "./pull-targets.ts";
+import type { RegistrySettings } from "./registries.ts";
+import { upstreamProxy } from "./upstream-proxy.ts";
+
+/** A pull under way, and how its program is run. */
+export interface OpenPull extends Disposable {
+  /** Goes before the program and its arguments. */
+  readonly enter: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Aborted when the registry sends too much or too slowly. */
+  readonly signal: AbortSignal;
+}
+
+export interface PullNetwork extends AsyncDisposable {
+  open(limits: SessionLimits): Promise<OpenPull>;
+}
+
+export function pullNetns({ id }: Pick<Layout, "id">): string {
+  return `asbpull-${id}`;
+}
+
+/**
+ * Programs that pull images run in a network namespace with nothing but a loopback interface. All they reach there is our
+ * proxy, and for a registry that the operator runs on the machine's own loopback a door to its port. So whatever a
+ * registry refers them to, by a redirect, a realm or the address of a layer, is judged like the registry itself.
+ */
+export class IsolatedPulls implements PullNetwork {
+  readonly #netns: string;
+  readonly #registries: readonly RegistrySettings[];
+  readonly #sessions = new Map<string, PullSession>();
+  readonly #servers: Server[] = [];
+  #started: Promise<number> | undefined;
+
+  constructor(layout: Layout, registries: readonly RegistrySettings[]) {
+    this.#netns = pullNetns(layout);
+    this.#registries = registries;
+  }
+
+  async open(limits: SessionLimits): Promise<OpenPull> {
+    this.#started ??= this.#start().catch((error: unknown) => {
+      this.#started = undefined;
+      throw error;
+    });
+    const port = await this.#started;
+    const session = new PullSession(limits, () => this.#sessions.delete(session.id));
+    this.#sessions.set(session.id, session);
+    const proxy = `http://${session.id}:x@127.0.0.1:${port}`;
+    return {
+      enter: ["nsenter", `--net=/run/netns/${this.#netns}`, "--"],
+      env: { HTTPS_PROXY: proxy, HTTP_PROXY: proxy, NO_PROXY: "" },
+      signal: session.signal,
+      [Symbol.dispose]: () => session[Symbol.dispose](),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const session of this.#sessions.values()) session[Symbol.dispose]();
+    await this.#started?.catch(() => undefined);
+    for (const server of this.#servers) server.close();
+  }
+
+  async #start(): Promise<number> {
+    const path = `/run/netns/${this.#netns}`;
+    if (!existsSync(path)) await runIp([`netns add ${this.#netns}`]);
+    await runIp(["link set lo up"], this.#netns);
+    for (const door of loopbackDoors(this.#registries)) {
+      const server = createServer((socket) => {
+        const remote = connect({ host: door.address, port: door.port });
+        remote.on("error", () => socket.destroy());
+        socket.on("error", () => remote.destroy());
+        socket.pipe(remote).pipe(socket);
+      });
+      await this.#listen(server, listenInNetns(path, door.address, door.port));
+    }
+    const upstream = upstreamProxy(process.env);
+    const proxy = pullProxy({
+      find: pullTargets(this.#registries, { unresolved: upstream === undefined ? "refuse" : "pass" }),
+      sessionOf: (id) => this.#sessions.get(id),
+      upstream,
+    });
+    return this.#listen(proxy, listenInNetns(path, "127.0.0.1", 0));
+  }
+
+  async #listen(server: Server, fd: number): Promise<number> {
+    server.listen({ fd });
+    await once(server, "listening");
+    server.unref();
+    this.#servers.push(server);
+    return (server.address() as { port: number }).port;
+  }
+}
+
+export async function removePullNetns(layout: Pick<Layout, "id">): Promise<void> {
+  await tryCommand("ip", ["netns", "del", pullNetns(layout)]);
+}
+
+/** Programs written in Go reach loopback addresses without a proxy. */
+export function loopbackDoors(registries: readonly RegistrySettings[]): { address: string; port: number }[] {
+  const found = operatorHosts(registries).flatMap((text) => {
+    const colon = text.lastIndexOf(":");
+    const host = text.slice(0, colon) === "localhost" ? "127.0.0.1" : text.slice(0, colon);
+    return isIPv4(host) && host.startsWith("127.") ? [`${host}:${text.slice(colon + 1)}`] : [];
+  });
+  return [...new Set(found)].map((text) => {
+    const [address = "", port] = text.split(":");
+    return { address, port: Number(port) };
+  });
+}

@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect, type Socket } from "node:net";
+import type { Target } from "./pull-targets.ts";
+
+/** The HTTP proxy that this machine uses to reach others, from the usual variables. */
+export interface UpstreamProxy {
+  readonly url: URL;
+  /** Hosts, or ends of their names, that are reached without it. */
+  readonly except: readonly string[];
+}
+
+export function upstreamProxy(env: Readonly<Record<string, string | undefined>>): UpstreamProxy | undefined {
+  const text = env["HTTPS_PROXY"] || env["https_proxy"];
+  if (!text) return undefined;
+  const url = URL.parse(text.includes("://") ? text : `http://${text}`);
+  if (url === null || url.protocol !== "http:") return undefined;
+  const except = (env["NO_PROXY"] || env["no_proxy"] || "").split(",").map((one) => one.trim().replace(/^\*?\./, ""));
+  return { url, except: except.filter((one) => one !== "") };
+}
+
+export function usesProxy({ except }: UpstreamProxy, host: string): boolean {
+  return !except.some((one) => one === "*" || host === one || host.endsWith(`.${one}`));
+}
+
+const connectTimeoutMs = 10_000;
+
+/** A connection to a port, through the proxy if there is one. */
+export async function connectTo({ host, port }: Target, proxy: UpstreamProxy | undefined): Promise<Socket> {
+  const signal = AbortSignal.timeout(connectTimeoutMs);
+  if (proxy !== undefined) return tunnel(proxy.url, `${host.includes(":") ? `[${host}]` : host}:${port}`, signal);
+  const socket = connect({ host, port });
+  try {
+    await once(socket, "connect", { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+async function tunnel({ hostname, port, username, password }: URL, path: string, signal: AbortSignal): Promise<Socket> {
+  const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
+  const headers = { host: path, ...(username !== "" && { "proxy-authorization": `Basic ${login}` }) };
+  const asked = request({ host: hostname, port: port || 80, method: "CONNECT", path, headers, signal }).end();
+  const [answer, socket] = (await once(asked, "connect", { signal })) as [{ statusCode?: number }, Socket];
+  if (answer.statusCode === 200) return socket;
+  socket.destroy();
+  throw new Error(`the proxy answered ${answer.statusCode}`);
+}

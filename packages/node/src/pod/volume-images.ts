@@ -1,0 +1,46 @@
+import type { Pod } from "@agent-sandbox/api";
+import { NodeError } from "../errors.ts";
+import type { PullPolicy } from "../image/image-store.ts";
+import type { Effects } from "./effects.ts";
+import { makeReady, pulledImage } from "./pull-image.ts";
+import type { PodRecord } from "./record.ts";
+
+/** A volume that shows an image. */
+interface ShownImage {
+  readonly name: string;
+  readonly image?: { readonly reference?: string; readonly pullPolicy?: PullPolicy };
+}
+
+const taskOf = (volume: string): string => `pull-volume:${volume}`;
+
+/**
+ * The ids of the images that a Pod's volumes show, by volume. They are pulled beside the passes, with the Pod's own logins;
+ * undefined while that goes on. Fails when one cannot be pulled, and tries again the next time. A volume that is there
+ * keeps its image, whatever the name stands for by now.
+ */
+export async function volumeImages(
+  effects: Effects,
+  pod: Pod,
+  record: PodRecord | undefined,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  const { tasks } = effects;
+  const uid = pod.metadata?.uid ?? "";
+  const wanted = ((pod.spec?.volumes ?? []) as readonly ShownImage[]).filter(({ image }) => image);
+  const images: Record<string, string> = {};
+  for (const { name, image: source } of wanted) {
+    const task = taskOf(name);
+    const begin = (signal: AbortSignal): Promise<string> =>
+      makeReady(effects, pod, { image: source?.reference ?? "", policy: source?.pullPolicy }, signal);
+    const shown = record?.volumes?.[name]?.image;
+    if (shown === undefined) await tasks.begin(uid, task, begin);
+    const state = tasks.of(uid)[task];
+    if (state?.state === "failed") {
+      tasks.forget(uid, task);
+      const message = `MountVolume.SetUp failed for volume "${name}" : ${state.message}`;
+      throw new NodeError(state.reason === "ErrImagePull" ? "ErrImagePull" : "FailedMount", message);
+    }
+    const id = shown ?? pulledImage(effects, uid, task);
+    if (id !== undefined) images[name] = id;
+  }
+  return Object.keys(images).length === wanted.length ? images : undefined;
+}

@@ -1,0 +1,79 @@
+export interface FairGateOptions {
+  /** Works at the same time. */
+  readonly total: number;
+  /** Works of one key at the same time. Less than the total, so that no key can hold all places. */
+  readonly perKey: number;
+}
+
+/**
+ * Lets a bounded number of works run at the same time, by key. When a place becomes free it goes to the key that has
+ * waited longest since its last turn, so a key with a thousand works waiting delays another key by one work at most.
+ */
+export class FairGate {
+  readonly #options: FairGateOptions;
+  /** Works that wait, by key, in the order in which the keys get their turns. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #running = new Map<string, number>();
+  #busy = 0;
+
+  constructor(options: FairGateOptions) {
+    this.#options = options;
+  }
+
+  /** Waits for a place, unless the signal is aborted first, and then does the work. */
+  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#hasPlace(key)) this.#enter(key);
+    else await this.#turn(key, signal);
+    try {
+      return await work();
+    } finally {
+      this.#leave(key);
+    }
+  }
+
+  #hasPlace(key: string): boolean {
+    return this.#busy < this.#options.total && (this.#running.get(key) ?? 0) < this.#options.perKey;
+  }
+
+  #enter(key: string): void {
+    this.#busy += 1;
+    this.#running.set(key, (this.#running.get(key) ?? 0) + 1);
+  }
+
+  #turn(key: string, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const queue = this.#waiting.get(key) ?? [];
+    this.#waiting.set(key, queue);
+    const enter = (): void => {
+      signal?.removeEventListener("abort", giveUp);
+      resolve();
+    };
+    const giveUp = (): void => {
+      queue.splice(queue.indexOf(enter), 1);
+      if (queue.length === 0 && this.#waiting.get(key) === queue) this.#waiting.delete(key);
+      reject(signal?.reason as Error);
+    };
+    queue.push(enter);
+    signal?.addEventListener("abort", giveUp, { once: true });
+    return promise;
+  }
+
+  #leave(key: string): void {
+    this.#busy -= 1;
+    const left = (this.#running.get(key) ?? 1) - 1;
+    if (left === 0) this.#running.delete(key);
+    else this.#running.set(key, left);
+    for (const [next, queue] of this.#waiting) {
+      if (!this.#hasPlace(next)) continue;
+      const enter = queue.shift();
+      this.#waiting.delete(next);
+      // Behind all others, until its next turn.
+      if (queue.length > 0) this.#waiting.set(next, queue);
+      if (enter === undefined) continue;
+      this.#enter(next);
+      enter();
+      return;
+    }
+  }
+}
