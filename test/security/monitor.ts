@@ -113,7 +113,7 @@ function mounts(pid: number, dataDir: string): string {
   const lines = readFileSync(`/proc/${pid}/mountinfo`, "utf8").trim().split("\n");
   const places = lines.map((line) => line.split(" ")).map((words) => `${words[4]} from ${words[3]} ${words[5]}`);
   return places
-    .filter((place) => !place.startsWith(dataDir) && !/^\/run\/(?:netns\/)?a(?:sb|gent-sandbox)-/.test(place))
+    .filter((place) => !place.startsWith(dataDir) && !/^\/run\/(?:netns\/|agent-sandbox-)/.test(place))
     .join("\n");
 }
 

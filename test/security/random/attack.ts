@@ -69,12 +69,17 @@ export async function attack(world: World, tenant: Tenant, { seed, seconds }: At
   return { actions, statuses, calls, looks, rounds, violations };
 }
 
+/** kube-apiserver answers 500 as well when an object cannot be converted because of what its author wrote into it. */
+const failedConversion = '"message":"Cannot convert ';
+
 function judge({ what, isForbidden, isStream }: Action, { status, text }: Outcome, secret: string): string[] {
   const isSuccess = status >= 200 && status < 300;
   return [
     ...(text.includes(secret) ? [`the attacker saw the victim's secret: ${what}`] : []),
     ...(isForbidden && isSuccess ? [`the attacker was allowed (${status}): ${what}`] : []),
-    ...(!isStream && status >= 500 ? [`the API server failed (${status} ${text.slice(0, 300)}): ${what}`] : []),
+    ...(!isStream && status >= 500 && !text.includes(failedConversion)
+      ? [`the API server failed (${status} ${text.slice(0, 300)}): ${what}`]
+      : []),
     ...(!isStream && status === 0 ? [`the API server did not answer (${text.slice(0, 300)}): ${what}`] : []),
   ];
 }

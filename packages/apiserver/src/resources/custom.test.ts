@@ -45,6 +45,18 @@ describe("the platform's own kinds", () => {
     watching.stop();
   });
 
+  test("take no annotation that would make lists in the other version fail", async () => {
+    const unreadable = { "api.agents.x-k8s.io/v1alpha1-sandbox-state": "not JSON" };
+    const hostile = { ...sandbox("hostile"), metadata: { name: "hostile", annotations: unreadable } };
+    const answer = await api.send("POST", sandboxes, hostile);
+    expect(answer).toMatchObject({ status: 422, body: { message: expect.stringContaining("it is not valid JSON") } });
+    await api.create(sandboxes, sandbox("hostile"));
+    expect(await api.merge(`${sandboxes}/hostile`, { metadata: { annotations: unreadable } })).toMatchObject({
+      status: 422,
+    });
+    expect(await api.send("GET", alpha)).toMatchObject({ status: 200 });
+  });
+
   test("warn about the old version", async () => {
     const { headers } = await api.send("GET", alpha);
     expect(headers["warning"]).toMatch(/^299 - "agents.x-k8s.io\/v1alpha1 Sandbox is deprecated/);

@@ -1,6 +1,6 @@
 import { type CustomResourceDefinition, convert } from "@agent-sandbox/api";
 import { crds } from "@agent-sandbox/api/crds";
-import { ApiError } from "../api-error.ts";
+import { ApiError, type FieldError } from "../api-error.ts";
 import { type ApiObject, valueAt } from "../api-object.ts";
 import { customAgeColumn, customColumn } from "../table/custom-columns.ts";
 import { compileJsonPath } from "../table/json-path.ts";
@@ -18,7 +18,30 @@ const sandboxStrategy: Strategy = {
     if ("error" in converted) throw new ApiError("InternalError", converted.error);
     return converted.object as unknown as ApiObject;
   },
+  validate: stateProblems,
 };
+
+const statePrefix = "api.agents.x-k8s.io/";
+
+/**
+ * The annotations in which one version keeps what another cannot say must be readable when they are written. Otherwise every list
+ * in the other version fails, for all namespaces, because of one author's object. Unchanged ones are left alone, so that an old
+ * object can still be changed and deleted.
+ */
+function stateProblems(object: ApiObject, old: ApiObject | undefined): readonly FieldError[] {
+  const state = statesOf(object);
+  if (state === "" || state === statesOf(old)) return [];
+  const other = object.apiVersion.replace(/v1(?:alpha1|beta1)$/, (version) =>
+    version === "v1beta1" ? "v1alpha1" : "v1beta1",
+  );
+  const converted = convert(object, other);
+  return "error" in converted ? [invalidValue("metadata.annotations", state.slice(0, 200), converted.error)] : [];
+}
+
+function statesOf(object: ApiObject | undefined): string {
+  const states = Object.entries(object?.metadata.annotations ?? {}).filter(([key]) => key.startsWith(statePrefix));
+  return states.length === 0 ? "" : JSON.stringify(states);
+}
 
 /** The platform's own kinds, as their CustomResourceDefinitions describe them. */
 export const sandboxDefinitions: readonly ResourceDefinition[] = crds.map((crd) => defineCustom(crd, sandboxStrategy));
@@ -51,7 +74,11 @@ export function defineCustom(
     returnsDeleted: false,
     statusTakesMetadata: false,
     finalizerRule: "any",
-    strategy: { selectableFields: selectableFields(spec.versions), ...scaleRules(versions[0]?.scale), ...strategy },
+    strategy: {
+      selectableFields: selectableFields(spec.versions),
+      ...strategy,
+      ...bothRules(scaleRules(versions[0]?.scale), strategy),
+    },
   };
 }
 
@@ -86,6 +113,13 @@ function scaleRules(scale: ScalePaths | undefined): Strategy {
         if (replicas <= maxReplicas) return [];
         return [invalidValue(path, replicas, `should be less than or equal to ${maxReplicas}`)];
       }),
+  };
+}
+
+function bothRules(first: Strategy, second: Strategy): Strategy {
+  if (first.validate === undefined && second.validate === undefined) return {};
+  return {
+    validate: (...given) => [...(first.validate?.(...given) ?? []), ...(second.validate?.(...given) ?? [])],
   };
 }
 
