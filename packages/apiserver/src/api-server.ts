@@ -18,6 +18,7 @@ import { EventExpiry } from "./gc/event-expiry.ts";
 import { GarbageCollector } from "./gc/garbage-collector.ts";
 import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
 import { Ownership } from "./gc/ownership.ts";
+import type { ShareLimits } from "./http/fair-shares.ts";
 import { type Caller, HttpsServer } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
 import { type Logger, silentLogger } from "./logger.ts";
@@ -62,6 +63,8 @@ export interface ApiServerOptions {
   readonly access?: AccessOptions | undefined;
   /** Default: no audit log. */
   readonly audit?: AuditOptions | undefined;
+  /** What one user may have under way over HTTPS. Default: see `defaultShares`. */
+  readonly shares?: ShareLimits | undefined;
   /** How much tenants may store. Default: see `defaultNamespaceLimits`. */
   readonly limits?: Partial<NamespaceLimits> | undefined;
 }
@@ -120,7 +123,19 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     const audit = await AuditLog.open(options.audit, { logger, clock });
     const access = options.access ?? {};
     const limits = { ...defaultNamespaceLimits(), ...options.limits };
-    const parts = { store, dataDir, nodeName, podStreams, logger, clock, bookmarkMs, access, audit, limits };
+    const parts = {
+      store,
+      dataDir,
+      nodeName,
+      podStreams,
+      logger,
+      clock,
+      bookmarkMs,
+      access,
+      audit,
+      limits,
+      shares: options.shares,
+    };
     server = new EmbeddedApiServer(parts);
     await server.installOwnDefinitions();
     await createNamespaces(server.transport);
@@ -145,6 +160,7 @@ interface Parts {
   readonly access: AccessOptions;
   readonly audit: AuditLog | undefined;
   readonly limits: NamespaceLimits;
+  readonly shares: ShareLimits | undefined;
 }
 
 class EmbeddedApiServer implements ApiServer {
@@ -199,7 +215,7 @@ class EmbeddedApiServer implements ApiServer {
 
   async listen({ host = "127.0.0.1", port = 0 }: ListenOptions = {}): Promise<Listening> {
     if (this.#https !== undefined) throw new Error("Cannot listen: the server listens already");
-    const { dataDir, logger, clock } = this.#parts;
+    const { dataDir, logger, clock, shares } = this.#parts;
     const token = this.#adminToken;
     const { authority, ...own } = serverIdentity({ folder: dataDir, names: serverNames(host), nowMs: clock.now() });
     this.#https = new HttpsServer({
@@ -207,6 +223,7 @@ class EmbeddedApiServer implements ApiServer {
       authority: authority.certificate,
       authenticator: this.#context.access.authenticator,
       logger,
+      shares,
       handle: (request) => handle(this.#context, request),
       passOn: (request, caller) => {
         this.#admit(request, caller, { as: admit, code: 200 });

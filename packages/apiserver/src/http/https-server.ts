@@ -11,6 +11,7 @@ import { asksToImpersonate, readWireImpersonation } from "../auth/impersonation.
 import type { Logger } from "../logger.ts";
 import type { ApiRequest, Reply } from "../request/api-request.ts";
 import { failure } from "../request/replies.ts";
+import { FairShares, type Seat, type ShareLimits } from "./fair-shares.ts";
 import { readBody } from "./read-body.ts";
 import { writeReply } from "./write-reply.ts";
 
@@ -23,6 +24,8 @@ export interface HttpsServerOptions {
   readonly logger: Logger;
   /** Default: ten seconds to say what is wanted, a minute to say it all, a minute without taking any of the answer. */
   readonly timeouts?: Timeouts;
+  /** What one user may have under way. Default: see `defaultShares`. */
+  readonly shares?: ShareLimits | undefined;
   handle(request: ApiRequest): Promise<Reply>;
   /** Passes an authenticated request on as it comes; `undefined` when it is one to be answered here. */
   passOn?(request: IncomingMessage, caller: Caller): ((response: ServerResponse) => Promise<void>) | undefined;
@@ -66,6 +69,7 @@ export class HttpsServer {
   readonly #server: Server;
   readonly #options: HttpsServerOptions;
   readonly #stalledMs: number;
+  readonly #shares: FairShares;
   /** Connections that speak another protocol now: the server itself forgets about them. */
   readonly #upgraded = new Set<Socket>();
 
@@ -73,6 +77,7 @@ export class HttpsServer {
     this.#options = options;
     const { headersMs, requestMs, stalledMs } = options.timeouts ?? defaultTimeouts;
     this.#stalledMs = stalledMs;
+    this.#shares = new FairShares(options.shares);
     this.#server = createServer({
       key: options.key,
       cert: options.certificate,
@@ -134,7 +139,7 @@ export class HttpsServer {
     };
     try {
       if (isProxied(request)) await this.#passOn(request, response);
-      else await writeReply(response, await this.#reply(request, signal), this.#stalledMs);
+      else await this.#answer(request, response, signal);
     } catch (error) {
       if (response.destroyed) return;
       this.#options.logger.error({ err: error, method: request.method, path: pathOf(request) }, "request failed");
@@ -148,38 +153,52 @@ export class HttpsServer {
     }
   }
 
-  async #reply(request: IncomingMessage, signal: () => AbortSignal): Promise<Reply> {
+  async #answer(request: IncomingMessage, response: ServerResponse, signal: () => AbortSignal): Promise<void> {
+    let seat: Seat | undefined;
     try {
       const identity = this.#authenticate(request);
-      const method = request.method ?? "";
-      if (!methods.includes(method)) throw methodNotAllowed();
-      const { body, bodyProblem, duplicateFields } = await readBody(request);
-      const headers = request.headers as ApiRequest["headers"];
-      const reply = await this.#options.handle({
-        method: method as Method,
-        url: request.url ?? "/",
-        headers,
-        body,
-        bodyProblem,
-        duplicateFields,
-        identity,
-        impersonate: impersonated(request),
-        sourceAddress: request.socket.remoteAddress,
-        get signal() {
-          return signal();
-        },
-      });
-      return withRest(request, reply);
+      seat = await this.#shares.enter(identity);
+      if (response.destroyed) return;
+      const reply = await this.#reply(request, { identity, seat, signal });
+      if (reply.kind === "watch") seat.become("watches");
+      if (reply.kind === "stream") becomeStream(seat, reply);
+      if (reply.kind === "object" && (reply.length ?? 0) > largeLength) await seat.alone();
+      await writeReply(response, withRest(request, reply), this.#stalledMs);
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      return withRest(request, failure(error));
+      if (!(error instanceof ApiError) || response.headersSent) throw error;
+      await writeReply(response, withRest(request, failure(error)), this.#stalledMs);
+    } finally {
+      seat?.leave();
     }
   }
 
+  async #reply(request: IncomingMessage, { identity, seat, signal }: Seated): Promise<Reply> {
+    const method = request.method ?? "";
+    if (!methods.includes(method)) throw methodNotAllowed();
+    const { body, bodyProblem, duplicateFields } = await readBody(request, () => seat.turn());
+    const headers = request.headers as ApiRequest["headers"];
+    return this.#options.handle({
+      method: method as Method,
+      url: request.url ?? "/",
+      headers,
+      body,
+      bodyProblem,
+      duplicateFields,
+      identity,
+      impersonate: impersonated(request),
+      sourceAddress: request.socket.remoteAddress,
+      get signal() {
+        return signal();
+      },
+    });
+  }
+
   async #passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let close: (() => void) | undefined;
     try {
       const identity = this.#authenticate(request);
       const impersonate = impersonated(request);
+      close = this.#shares.open(identity, "streams");
       const pass = this.#options.passOn?.(request, { identity, impersonate });
       if (pass === undefined) throw pathNotFound();
       await pass(response);
@@ -187,6 +206,8 @@ export class HttpsServer {
       if (!(error instanceof ApiError)) throw error;
       const reply = failure(error);
       await writeReply(response, { ...reply, headers: { ...reply.headers, connection: "close" } }, this.#stalledMs);
+    } finally {
+      close?.();
     }
   }
 
@@ -206,11 +227,31 @@ export class HttpsServer {
     try {
       const identity = this.#authenticate(request);
       const impersonate = impersonated(request);
+      socket.once("close", this.#shares.open(identity, "streams"));
       this.#options.upgrade(request, socket, { head, identity, impersonate });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       refuseUpgrade(socket, error);
     }
+  }
+}
+
+/** Answers of this size and more are in memory until they are sent. */
+const largeLength = 4 * 1024 * 1024;
+
+interface Seated {
+  readonly identity: Identity;
+  readonly seat: Seat;
+  readonly signal: () => AbortSignal;
+}
+
+/** What cannot be had has to be ended: its source may be a process or a file. */
+function becomeStream(seat: Seat, { body }: Extract<Reply, { kind: "stream" }>): void {
+  try {
+    seat.become("streams");
+  } catch (error) {
+    body.destroy();
+    throw error;
   }
 }
 

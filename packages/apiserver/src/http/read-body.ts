@@ -18,10 +18,14 @@ export interface RequestBody {
   readonly duplicateFields?: readonly string[];
 }
 
-/** Reads and parses the body of a request. */
-export async function readBody(request: IncomingMessage): Promise<RequestBody> {
+/** Reads and parses the body of a request. `turn` is waited for when it is there, before it is parsed. */
+export async function readBody(
+  request: IncomingMessage,
+  turn: () => Promise<void> | undefined = () => undefined,
+): Promise<RequestBody> {
   try {
     const bytes = await readBytes(request);
+    await turn();
     if (bytes.length === 0) return { body: undefined };
     const format = formatOf(request.headers["content-type"]);
     if (format === "protobuf") return { body: await parseProtobuf(bytes) };

@@ -27,34 +27,31 @@ export async function writeReply(response: ServerResponse, reply: Reply, stalled
   });
   // A byte for each character: copied as it is, which is faster than being looked through once more.
   const encoding = length === text.length ? "latin1" : "utf8";
-  if (length > sliceLength) return writeSlices(response, bytesOf(text, encoding), stalledMs);
+  if (length > chunkLength) return writeSlices(response, { text, encoding }, stalledMs);
   if (typeof text === "string") response.end(text, encoding);
   else response.end(text);
-  if (length > chunkLength && !response.writableFinished) cutOffStalled(response, stalledMs);
 }
-
-const bytesOf = (text: string | Uint8Array, encoding: BufferEncoding): Uint8Array =>
-  typeof text === "string" ? Buffer.from(text, encoding) : text;
 
 /** What is encrypted at once; nothing else is served meanwhile. */
 const sliceLength = 1024 * 1024;
 
-/** As fast as the client takes it, and with room for other requests between two slices. */
-async function writeSlices(response: ServerResponse, bytes: Uint8Array, stalledMs: number): Promise<void> {
-  for (let at = 0; at < bytes.length && !response.destroyed; at += sliceLength) {
-    if (!response.write(bytes.subarray(at, at + sliceLength))) await drained(response, stalledMs);
-  }
-  response.end();
+interface Sent {
+  readonly text: string | Uint8Array;
+  readonly encoding: BufferEncoding;
 }
 
-/** A large answer waits in memory until it is taken. */
-function cutOffStalled(response: ServerResponse, stalledMs: number): void {
-  let taken = response.socket?.bytesWritten;
-  const timer = setInterval(() => {
-    if (response.socket?.bytesWritten === taken) response.destroy();
-    taken = response.socket?.bytesWritten;
-  }, stalledMs).unref();
-  response.once("close", () => clearInterval(timer));
+/** As fast as the client takes it, and with room for other requests between two slices. */
+async function writeSlices(response: ServerResponse, { text, encoding }: Sent, stalledMs: number): Promise<void> {
+  // A text of more than a byte for each character cannot be cut anywhere.
+  const sent = typeof text === "string" && encoding === "utf8" ? Buffer.from(text) : text;
+  for (let at = 0; at < sent.length && !response.destroyed; at += sliceLength) {
+    const hasRoom =
+      typeof sent === "string"
+        ? response.write(sent.slice(at, at + sliceLength), encoding)
+        : response.write(sent.subarray(at, at + sliceLength));
+    if (!hasRoom) await drained(response, stalledMs);
+  }
+  response.end();
 }
 
 async function written(reply: ObjectReply | TextReply, format: "json" | "yaml"): Promise<Written> {

@@ -30,6 +30,8 @@ export interface ObjectReply {
   readonly body: unknown;
   /** The body as JSON, where that is there already. */
   readonly json?: string;
+  /** About how long the JSON is, where that is known before it is made. */
+  readonly length?: number;
 }
 
 export interface TextReply {

@@ -96,6 +96,7 @@ function plainList(target: Target, listed: Listed): ObjectReply {
     get body() {
       return { ...list, items: listed.items };
     },
+    length: stored.reduce((sum, { json }) => sum + json.length, 0),
     get json() {
       return savedListText(list, stored, target) ?? JSON.stringify({ ...list, items: listed.items });
     },
