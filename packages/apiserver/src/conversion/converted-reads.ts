@@ -19,7 +19,7 @@ function asStored(target: Target): Target {
 export async function listConverted(context: ApiContext, target: Target, query: Query): Promise<Listed> {
   const { converter } = target.definition;
   if (converter === undefined) return list(context, target, query);
-  const { items, metadata } = list(context, asStored(target), query);
+  const { items, metadata } = await list(context, asStored(target), query);
   return { items: await converter.convert(items, target.version.apiVersion, true), metadata };
 }
 

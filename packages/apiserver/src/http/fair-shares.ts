@@ -58,7 +58,7 @@ export class FairShares {
   readonly #limits: ShareLimits;
   readonly #flows = new Map<string, Flow>();
   readonly #busy = new Set<Flow>();
-  #tick: NodeJS.Immediate | undefined;
+  #isTicking = false;
 
   constructor(limits: ShareLimits = defaultShares) {
     this.#limits = limits;
@@ -137,7 +137,8 @@ export class FairShares {
     if (flow.hasTurn) return new Promise((resolve) => flow.turns.push(resolve));
     flow.hasTurn = true;
     this.#busy.add(flow);
-    this.#tick ??= setImmediate(() => this.#nextTurn());
+    if (!this.#isTicking) setImmediate(() => this.#nextTurn());
+    this.#isTicking = true;
     return undefined;
   }
 
@@ -151,7 +152,8 @@ export class FairShares {
       flow.hasTurn = false;
       this.#busy.delete(flow);
     }
-    this.#tick = this.#busy.size === 0 ? undefined : setImmediate(() => this.#nextTurn());
+    this.#isTicking = this.#busy.size > 0;
+    if (this.#isTicking) setImmediate(() => this.#nextTurn());
   }
 
   #flow(name: string): Flow {

@@ -11,9 +11,14 @@ interface ListLike {
   readonly metadata: object;
 }
 
-export function partialList({ items, metadata }: ListLike, apiVersion: string): object {
+interface PartialList {
+  readonly items: readonly ApiObject[];
+}
+
+export function partialList({ items, metadata }: ListLike, apiVersion: string): PartialList {
   const partial = items.map((item) => partialObject(item, apiVersion));
-  return { kind: "PartialObjectMetadataList", apiVersion, metadata, items: partial };
+  const list = { kind: "PartialObjectMetadataList", apiVersion, metadata, items: partial };
+  return list;
 }
 
 export async function* partialEvents(

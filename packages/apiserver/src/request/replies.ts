@@ -8,6 +8,7 @@ import type { Stored } from "../store/store.ts";
 import { renderList, renderObject, renderWatch } from "../table/render.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { Deleted } from "../verbs/delete.ts";
+import { Pacer } from "../verbs/pacer.ts";
 import type { ApiRequest, ObjectReply, Reply, WatchReply } from "./api-request.ts";
 import type { Representation } from "./negotiation.ts";
 import { partialEvents, partialList, partialObject } from "./partial-metadata.ts";
@@ -63,18 +64,43 @@ export function shownReply(
   }
 }
 
-export function listReply(call: NegotiatedContext, target: Target, listed: Listed): ObjectReply {
+export async function listReply(call: NegotiatedContext, target: Target, listed: Listed): Promise<ObjectReply> {
   const { context, query, representation } = call;
   switch (representation.as) {
     case "Object":
       return plainList(target, listed);
-    case "Table":
-      return objectReply(200, renderList(target, listed, { query, representation, nowMs: context.clock.now() }));
-    case "PartialObjectMetadataList":
-      return objectReply(200, partialList(listed, representation.apiVersion));
+    case "Table": {
+      const options = { query, representation, nowMs: context.clock.now() };
+      const parts = await eachPart(target, listed, (part) => renderList(target, part, options));
+      return objectReply(200, { ...parts[0], rows: parts.flatMap(({ rows }) => rows) });
+    }
+    case "PartialObjectMetadataList": {
+      const parts = await eachPart(target, listed, (part) => partialList(part, representation.apiVersion));
+      return objectReply(200, { ...parts[0], items: parts.flatMap(({ items }) => items) });
+    }
     default:
       throw misfit(representation.as, `the requested object is a list (${target.definition.kind}List)`);
   }
+}
+
+/** Does something with a list, a part at a time: what was stored is only read from its JSON here, and others are served meanwhile. */
+async function eachPart<T>(target: Target, listed: Listed, show: (part: Listed) => T): Promise<T[]> {
+  const { stored, metadata } = listed;
+  if (stored === undefined || stored.length === 0) return [show(listed)];
+  const { definition, version } = target;
+  const pacer = new Pacer();
+  const shown: T[] = [];
+  let items: ApiObject[] = [];
+  for (const saved of stored) {
+    const pause = pacer.next(saved.json.length);
+    if (pause !== undefined) {
+      shown.push(show({ items, metadata }));
+      items = [];
+      await pause;
+    }
+    items.push(toVersion(definition, saved.object, version));
+  }
+  return [...shown, show({ items, metadata })];
 }
 
 function misfit(asked: string, why: string): ApiError {

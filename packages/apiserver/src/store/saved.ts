@@ -31,6 +31,7 @@ export class Saved implements Stored {
     saved: { readonly revision: number; readonly key: string; readonly json: string },
   ): Saved {
     const made = new Saved(saved);
+    made.#labels = object.metadata.labels ?? noLabels;
     made.#hold(guarded(object));
     return made;
   }

@@ -20,7 +20,12 @@ interface ListLike {
   readonly metadata: object;
 }
 
-export function renderList(target: Target, { items, metadata }: ListLike, options: RenderOptions): object {
+/** What is known of a table here; the rest is only for its readers. */
+interface Table {
+  readonly rows: readonly object[];
+}
+
+export function renderList(target: Target, { items, metadata }: ListLike, options: RenderOptions): Table {
   return tableOf(target, items, { ...options, metadata });
 }
 
@@ -46,7 +51,7 @@ export async function* renderWatch(
   }
 }
 
-function tableOf(target: Target, items: readonly ApiObject[], options: RenderOptions & { metadata: object }): object {
+function tableOf(target: Target, items: readonly ApiObject[], options: RenderOptions & { metadata: object }): Table {
   const { columns } = target.version;
   const shown = columns.some(({ isName }) => isName === true) ? columns : [nameColumn, ...columns];
   const { apiVersion } = options.representation;
@@ -55,7 +60,7 @@ function tableOf(target: Target, items: readonly ApiObject[], options: RenderOpt
     if (include === "None") return null;
     return include === "Object" ? object : partialObject(object, apiVersion);
   };
-  return {
+  const table = {
     kind: "Table",
     apiVersion,
     metadata: options.metadata,
@@ -65,6 +70,7 @@ function tableOf(target: Target, items: readonly ApiObject[], options: RenderOpt
       object: included(object),
     })),
   };
+  return table;
 }
 
 const nameColumn: Column = {

@@ -7,6 +7,7 @@ import type { Store, Stored } from "../store/store.ts";
 import type { ApiContext } from "./context.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
 import { type ListOptions, parseListOptions } from "./list-options.ts";
+import { Pacer } from "./pacer.ts";
 import { parseSelection, type Selection } from "./selection.ts";
 
 export interface ListResult {
@@ -20,8 +21,8 @@ export interface ListResult {
   };
 }
 
-/** Lists as of one revision; the pages of one list all show that revision. */
-export function list(context: ApiContext, target: Target, query: Query): ListResult {
+/** Lists as of one revision; the pages of one list all show that revision. Others are served while it selects. */
+export async function list(context: ApiContext, target: Target, query: Query): Promise<ListResult> {
   const { store } = context;
   const selection = parseSelection(query, target.definition);
   const options = parseListOptions(query, "list");
@@ -33,7 +34,7 @@ export function list(context: ApiContext, target: Target, query: Query): ListRes
   const revision = start?.revision ?? listRevision(store, options);
   const prefix = target.namespace === undefined ? "" : `${target.namespace}/`;
   const found = storedAt(store, { resource: target.definition.id, revision, prefix, paging: start !== undefined });
-  const page = takePage(found, { after: start?.after, limit, selection });
+  const page = await takePage([...found], { after: start?.after, limit, selection });
   const metadata = {
     resourceVersion: String(revision),
     ...(page.last === undefined ? {} : { continue: encodeContinue({ revision, after: page.last }) }),
@@ -109,12 +110,17 @@ interface Page {
   readonly remaining?: number;
 }
 
-function takePage(found: Iterable<Stored>, { after, limit, selection }: PageOptions): Page {
+async function takePage(found: readonly Stored[], { after, limit, selection }: PageOptions): Promise<Page> {
   const items: Stored[] = [];
+  const pacer = new Pacer();
   let more = 0;
   for (const stored of found) {
     if (after !== undefined && stored.key <= after) continue;
-    if (!selection.everything && !selection.matches(stored)) continue;
+    if (!selection.everything) {
+      const pause = selection.readsObjects ? pacer.next(stored.json.length) : undefined;
+      if (pause !== undefined) await pause;
+      if (!selection.matches(stored)) continue;
+    }
     if (limit > 0 && items.length === limit) {
       more += 1;
       if (!selection.everything) break;

@@ -1,5 +1,4 @@
 import { badRequest } from "../api-error.ts";
-import type { ApiObject } from "../api-object.ts";
 import type { Query } from "../request/query.ts";
 import type { ResourceDefinition } from "../resources/definition.ts";
 import { type FieldSelector, parseFieldSelector } from "../selectors/field-selector.ts";
@@ -9,6 +8,8 @@ import type { Stored } from "../store/store.ts";
 /** The selectors of a list, a watch or a deletion of many, over stored objects. */
 export interface Selection {
   readonly everything: boolean;
+  /** Whether objects must be read from their JSON to be matched. */
+  readonly readsObjects: boolean;
   matches(stored: Stored): boolean;
 }
 
@@ -17,9 +18,10 @@ export function parseSelection(query: Query, definition: ResourceDefinition): Se
   const fields = fieldSelector(query.text("fieldSelector"), definition);
   return {
     everything: labels === undefined && fields === undefined,
+    readsObjects: labels !== undefined || (fields?.fields ?? []).some((field) => !isInKey(field)),
     matches: (stored) =>
       (labels === undefined || labels(stored.labels)) &&
-      (fields === undefined || fields.matches(fieldValues(stored.object, fields, definition))),
+      (fields === undefined || fields.matches(fieldValues(stored, fields, definition))),
   };
 }
 
@@ -46,16 +48,15 @@ function fieldSelector(text: string | undefined, definition: ResourceDefinition)
   return parsed.selector;
 }
 
-function fieldValues(
-  object: ApiObject,
-  selector: FieldSelector,
-  definition: ResourceDefinition,
-): Record<string, string> {
+const isInKey = (field: string): boolean => field === "metadata.name" || field === "metadata.namespace";
+
+function fieldValues(stored: Stored, selector: FieldSelector, definition: ResourceDefinition): Record<string, string> {
+  const slash = stored.key.indexOf("/");
   const values: Record<string, string> = {};
   for (const field of selector.fields) {
-    if (field === "metadata.name") values[field] = object.metadata.name ?? "";
-    else if (field === "metadata.namespace") values[field] = object.metadata.namespace ?? "";
-    else values[field] = definition.strategy.selectableFields?.[field]?.(object) ?? "";
+    if (field === "metadata.name") values[field] = stored.key.slice(slash + 1);
+    else if (field === "metadata.namespace") values[field] = stored.key.slice(0, Math.max(slash, 0));
+    else values[field] = definition.strategy.selectableFields?.[field]?.(stored.object) ?? "";
   }
   return values;
 }

@@ -15,6 +15,8 @@ import { Waker } from "./waker.ts";
 const batchSize = 250;
 /** kube-apiserver ends watches after a random 30 to 60 minutes when the client names no time. */
 const defaultTimeoutSeconds = 45 * 60;
+/** How long a client may take to read what was there at the start. It is kept in memory until then, however it changed since. */
+const initialMs = 60_000;
 /** Longest timer Node can hold, about 24 days. */
 const maxTimeoutSeconds = 2 ** 31 / 1000 - 1;
 
@@ -70,7 +72,12 @@ class WatchSession {
     using waker = new Waker(this.#store, this.#target.definition.id, [this.#context.closing, signal]);
     using open = this.#context.metrics.watch(this.#target);
     waker.at("deadline", this.#timeoutMs);
+    const initialUntil = performance.now() + initialMs;
     for (const events of this.#initialEvents()) {
+      if (performance.now() > initialUntil) {
+        yield [this.#fellBehind()];
+        return;
+      }
       open.sent(events.length);
       yield events;
     }
