@@ -27,6 +27,19 @@ test("claims and volumes are created with the finalizer that keeps them while th
   expect(await finalizersOf("/api/v1/persistentvolumes", volume)).toEqual(["a/b", "kubernetes.io/pv-protection"]);
 });
 
+test("a claim that is deleted is shown as Terminating until its finalizer is removed", async () => {
+  await using api = await TestApi.start();
+  await api.create(claims, claim("going"));
+  await api.send("DELETE", `${claims}/going`);
+  const accept = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
+  const { body } = await api.send("GET", claims, undefined, accept);
+  const [row] = (body as unknown as { rows: { cells: unknown[] }[] }).rows;
+  expect(row?.cells.slice(0, 2)).toEqual(["going", "Terminating"]);
+  const merge = { "content-type": "application/merge-patch+json" };
+  await api.send("PATCH", `${claims}/going`, { metadata: { finalizers: null } }, merge);
+  expect((await api.send("GET", `${claims}/going`)).status).toBe(404);
+});
+
 test("a claim that names no class gets the newest of the default ones", async () => {
   await using api = await TestApi.start();
   const classOf = async (body: object): Promise<unknown> => (await api.create(claims, body)).spec?.["storageClassName"];

@@ -1,6 +1,6 @@
 import { type ApiObject, valueAt } from "../api-object.ts";
 import type { Column } from "../resources/definition.ts";
-import { ageColumn, at, createdColumn, keysOf, orEmpty, pairs, text } from "./column.ts";
+import { ageColumn, at, createdColumn, keysOf, orEmpty, pairs, terminatingOr, text } from "./column.ts";
 import { endpointAddresses, sliceEndpoints, slicePorts } from "./endpoint-columns.ts";
 import { eventColumns } from "./event-columns.ts";
 import { nodeColumns } from "./node-columns.ts";
@@ -37,7 +37,7 @@ export const builtinColumns: { readonly [plural: string]: readonly Column[] | un
   ],
   nodes: nodeColumns,
   persistentvolumeclaims: [
-    text("Status", at("status", "phase")),
+    text("Status", terminatingOr(at("status", "phase"))),
     text("Volume", orEmpty("spec", "volumeName")),
     text("Capacity", orEmpty("status", "capacity", "storage")),
     text("Access Modes", (claim) => accessModes(valueAt(claim, "status", "accessModes"))),
@@ -50,7 +50,7 @@ export const builtinColumns: { readonly [plural: string]: readonly Column[] | un
     text("Capacity", orEmpty("spec", "capacity", "storage")),
     text("Access Modes", (volume) => accessModes(valueAt(volume, "spec", "accessModes"))),
     text("Reclaim Policy", orEmpty("spec", "persistentVolumeReclaimPolicy")),
-    text("Status", orEmpty("status", "phase")),
+    text("Status", terminatingOr(orEmpty("status", "phase"))),
     text("Claim", claimOf),
     text("StorageClass", orEmpty("spec", "storageClassName")),
     text("VolumeAttributesClass", attributesClass),

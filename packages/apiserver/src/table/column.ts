@@ -21,6 +21,12 @@ export const orEmpty =
   (object) =>
     stringAt(object, ...path) ?? "";
 
+/** The cell, but for an object that is being deleted. */
+export const terminatingOr =
+  (cell: Cell): Cell =>
+  (object, nowMs) =>
+    object.metadata.deletionTimestamp === undefined ? cell(object, nowMs) : "Terminating";
+
 export const ageColumn: Column = text("Age", ({ metadata }, nowMs) => ageOf(metadata.creationTimestamp, nowMs));
 
 /** Of the oldest kind of table, which shows no age. */

@@ -221,7 +221,7 @@ describe.skipIf(cannotRun)("volumes", () => {
         "escape",
         (one) => one?.status?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerConfigError",
       );
-      expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.message).toContain('"escape" leads out of the volume');
+      expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.message).toContain('"escape" leads out of its folder');
       await box.remove("escape");
     });
 

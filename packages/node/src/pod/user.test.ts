@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { userOf } from "./user.ts";
 
 const accounts = {
-  passwd: "root:x:0:0:root:/root:/bin/sh\nweb:x:33:34::/:/bin/sh\nbroken line\n",
+  passwd:
+    "root:x:0:0:root:/root:/bin/sh\nweb:x:33:34::/:/bin/sh\nbroken line\nodd:x:abc:0::/:\nhuge:x:4294967296:0::/:\nblank:x::0::/:\n",
   group: "root:x:0:\nweb:x:34:\nlogs:x:90:web,other\n",
 };
 type Security = NonNullable<NonNullable<Pod["spec"]>["securityContext"]>;
@@ -42,6 +43,10 @@ test.for([
 test.for([
   ["root where it is forbidden", undefined, { runAsNonRoot: true }, "image will run as root"],
   ["a user the image has not", "nobody", {}, 'Cannot run as user "nobody"'],
+  ["an id that is no number, which a runtime would take for root", "odd", { runAsNonRoot: true }, "it is not an id"],
+  ["an id beyond what the kernel has", "huge", { runAsNonRoot: true }, "it is not an id"],
+  ["an account without an id", "blank", {}, "it is not an id"],
+  ["a number beyond what the kernel has", "4294967296", {}, "it is not an id"],
   ["a group the image has not", "web:nobody", {}, 'Cannot run as group "nobody"'],
 ] as const)("refuses %s", ([, image, shared, message]) => {
   expect(() => of(image, shared)).toThrow(message);

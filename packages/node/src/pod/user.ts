@@ -37,23 +37,30 @@ export function userOf(pod: Pod, container: Container, imageUser: string | undef
 
 function findAccount(wanted: string, { passwd }: Accounts): { name?: string; uid: number; gid: number } {
   for (const [name, , uid, gid] of rows(passwd)) {
-    if (name === wanted || uid === wanted) return { ...(name && { name }), uid: Number(uid), gid: Number(gid) };
+    if (name === wanted || uid === wanted) return { ...(name && { name }), uid: idOf(uid), gid: idOf(gid) };
   }
-  if (/^\d+$/.test(wanted)) return { uid: Number(wanted), gid: 0 };
+  if (/^\d+$/.test(wanted)) return { uid: idOf(wanted), gid: 0 };
   throw new NodeError("CreateContainerConfigError", `Cannot run as user "${wanted}": the image has none of that name`);
 }
 
 function groupId(wanted: string | undefined, { group }: Accounts): number | undefined {
   if (!wanted) return undefined;
   const row = rows(group).find(([name, , id]) => name === wanted || id === wanted);
-  if (row !== undefined) return Number(row[2]);
-  if (/^\d+$/.test(wanted)) return Number(wanted);
+  if (row !== undefined) return idOf(row[2]);
+  if (/^\d+$/.test(wanted)) return idOf(wanted);
   throw new NodeError("CreateContainerConfigError", `Cannot run as group "${wanted}": the image has none of that name`);
 }
 
 function memberships(name: string | undefined, { group }: Accounts): number[] {
   if (name === undefined) return [];
-  return rows(group).flatMap(([, , id, members = ""]) => (members.split(",").includes(name) ? [Number(id)] : []));
+  return rows(group).flatMap(([, , id, members = ""]) => (members.split(",").includes(name) ? [idOf(id)] : []));
+}
+
+/** What is no id would reach the runtime as nothing, and nothing is root. */
+function idOf(text: string | undefined): number {
+  const id = /^\d{1,10}$/.test(text ?? "") ? Number(text) : Number.POSITIVE_INFINITY;
+  if (id < 2 ** 31) return id;
+  throw new NodeError("CreateContainerConfigError", `Cannot run as user or group "${text}": it is not an id`);
 }
 
 function rows(text: string): string[][] {
@@ -69,10 +76,12 @@ export async function readAccounts(rootfs: string): Promise<Accounts> {
 async function readBeneath(rootfs: string, path: string): Promise<string> {
   try {
     await using found = await openBeneath(rootfs, path);
-    const { size } = await found.stat();
-    if (!(await found.stat()).isFile() || size > fileLimit) return "";
+    const facts = await found.stat();
+    if (!facts.isFile() || facts.size > fileLimit) return "";
     await using file = await open(`/proc/self/fd/${found.fd}`);
-    return await file.readFile("utf8");
+    // It may grow meanwhile.
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(facts.size), 0, facts.size, 0);
+    return buffer.toString("utf8", 0, bytesRead);
   } catch {
     return "";
   }

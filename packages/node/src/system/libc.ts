@@ -22,7 +22,15 @@ export interface MountOptions {
   readonly data?: string;
 }
 
-export const mountFlags = { readOnly: 1, noSetuid: 2, noDevices: 4, remount: 32, bind: 4096 } as const;
+export const mountFlags = {
+  readOnly: 1,
+  noSetuid: 2,
+  noDevices: 4,
+  remount: 32,
+  bind: 4096,
+  recursive: 16_384,
+  private: 262_144,
+} as const;
 
 /** Numbers of the kernel's, the same on all architectures this runs on. */
 const sockets = {

@@ -20,7 +20,7 @@ export function parseMountPoints(mountinfo: string): string[] {
     );
 }
 
-const { readOnly, noSetuid, noDevices, remount, bind } = mountFlags;
+const { readOnly, noSetuid, noDevices, remount, bind, recursive } = mountFlags;
 /** What stands for a source where there is none; `mount` shows it to people. */
 const ourName = "agent-sandbox";
 
@@ -54,6 +54,12 @@ export async function mountTmpfs(
 /** Mounts what an open descriptor of this process stands for, whatever has become of the path it was opened by. */
 export async function bindDescriptor(descriptor: number, target: string): Promise<void> {
   libc().mount(`/proc/self/fd/${descriptor}`, target, { flags: bind });
+}
+
+/** The same with what is mounted below. It is made private: else its end would end the machine's own mounts, too. */
+export async function bindTree(descriptor: number, target: string): Promise<void> {
+  libc().mount(`/proc/self/fd/${descriptor}`, target, { flags: bind | recursive });
+  libc().mount(ourName, target, { flags: mountFlags.private | recursive });
 }
 
 /**

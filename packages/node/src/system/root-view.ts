@@ -29,10 +29,16 @@ interface Place extends Cover {
  */
 export class RootView {
   readonly #root: string;
+  readonly #links: "beneath" | "inside";
   readonly #covers = new Map<string, Cover>();
 
-  constructor(root: string) {
+  /**
+   * `beneath`: the container will have this folder for its root, so a link to `/etc` leads to the folder's own `etc`.
+   * `inside`: the machine shows the folder elsewhere, so a link that leads out of it is an error.
+   */
+  constructor(root: string, links: "beneath" | "inside" = "beneath") {
     this.#root = root;
+    this.#links = links;
   }
 
   /** Puts something over a path that `resolve` returned. */
@@ -47,14 +53,28 @@ export class RootView {
     const rest = namesOf(path);
     for (let links = 0; rest.length > 0; ) {
       const name = rest.pop() as string;
-      const target = walk.enter(name, rest.length > 0 && missing === "make file" ? "make folder" : missing);
-      if (target === undefined) continue;
+      if (name === ".." && walk.path === "/" && this.#links === "inside") throw this.#outside(path);
+      const found = walk.enter(name, rest.length > 0 && missing === "make file" ? "make folder" : missing);
+      if (found === undefined) continue;
+      const target = this.#links === "inside" ? this.#targetInside(found, path) : found;
       links += 1;
       if (links > mostLinks) throw new Error(`"${path}" leads through more than ${mostLinks} links`);
       if (target.startsWith("/")) walk.toRoot();
       rest.push(...namesOf(target));
     }
     return walk.path;
+  }
+
+  /** A link may name the folder itself by its path on the machine. */
+  #targetInside(target: string, path: string): string {
+    if (!target.startsWith("/")) return target;
+    if (!target.startsWith(`${this.#root}/`)) throw this.#outside(path);
+    return target.slice(this.#root.length);
+  }
+
+  /** The same whether or not anything is there: the machine's files are nobody's business. */
+  #outside(path: string): Error {
+    return new Error(`"${path}" leads out of its folder`);
   }
 }
 

@@ -1,28 +1,41 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, readdir } from "node:fs/promises";
+import { type FileHandle, open, opendir } from "node:fs/promises";
 
 /** For a folder: its group may do everything, and what is made in it later belongs to the group, too. */
 const folderBits = 0o2070;
 const fileBits = 0o060;
 
+/** Each level is a descriptor of this process, which serves all Pods. No program nests folders this deep. */
+const mostLevels = 200;
+/** A walk of this many takes about a minute. */
+const mostEntries = 1_000_000;
+
+interface Progress {
+  readonly group: number;
+  entries: number;
+}
+
 /**
  * Gives a folder with all it holds to a group. Somebody may be changing it at the same time, so every step goes through
- * a descriptor and none follows a link. Only files and folders are touched.
+ * a descriptor and none follows a link. Only files and folders are touched. Fails when there is too much of it.
  */
 export async function giveToGroup(root: string, group: number): Promise<void> {
   await using folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  await giveFolder(folder, group);
+  await giveFolder(folder, { group, entries: 0 }, 1);
 }
 
-async function giveFolder(folder: FileHandle, group: number): Promise<void> {
+async function giveFolder(folder: FileHandle, progress: Progress, level: number): Promise<void> {
+  if (level > mostLevels) throw new Error(`fsGroup: the volume is more than ${mostLevels} folders deep`);
+  const { group } = progress;
   await giveOne(folder, group, folderBits);
-  const path = `/proc/self/fd/${folder.fd}`;
-  for (const entry of await readdir(path, { withFileTypes: true })) {
+  for await (const entry of await opendir(`/proc/self/fd/${folder.fd}`)) {
+    progress.entries += 1;
+    if (progress.entries > mostEntries) throw new Error(`fsGroup: the volume holds more than ${mostEntries} files`);
     if (!entry.isFile() && !entry.isDirectory()) continue;
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-    await using child = await open(`${path}/${entry.name}`, flags);
+    await using child = await open(`/proc/self/fd/${folder.fd}/${entry.name}`, flags);
     const found = await child.stat();
-    if (found.isDirectory()) await giveFolder(child, group);
+    if (found.isDirectory()) await giveFolder(child, progress, level + 1);
     else if (found.isFile()) await giveOne(child, group, fileBits);
   }
 }

@@ -1,7 +1,10 @@
-import { mkdir, realpath, stat, writeFile } from "node:fs/promises";
-import { normalize } from "node:path";
+import { mkdir, realpath, writeFile } from "node:fs/promises";
+import { dirname, normalize } from "node:path";
 import { messageOf, NodeError } from "../errors.ts";
 import { matching, object, oneOf, refuse } from "../pod/field-rules.ts";
+import { openBeneath } from "../system/beneath.ts";
+import { bindTree, mountsUnder } from "../system/mounts.ts";
+import { RootView } from "../system/root-view.ts";
 import type { VolumeKind } from "./volume-kind.ts";
 
 const absolute = matching(/^\/[^\0]*$/, "an absolute path");
@@ -18,33 +21,49 @@ export const hostPath: VolumeKind = {
         type: oneOf("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket"),
       })(value, path);
     },
-  mount: async ({ hostPath: wanted }, { machine }) => {
-    const path = normalize(wanted?.path ?? "");
-    const checkAllowed = (real: string): void => {
-      const { hostPaths } = machine.rules.allow;
-      if (hostPaths.some((allowed) => isWithin(real, allowed))) return;
-      throw new Error("it is not below a folder this node's configuration allows");
-    };
+  mount: async ({ hostPath: wanted }, { machine, folder }) => {
+    const path = normalize(wanted?.path ?? "").replace(/(?<=.)\/$/, "");
     try {
-      checkAllowed(path);
-      if (wanted?.type === "DirectoryOrCreate") await mkdir(path, { recursive: true, mode: 0o755 });
-      if (wanted?.type === "FileOrCreate") await writeFile(path, "", { flag: "a", mode: 0o644 });
-      // Links are followed before the judgement: an allowed folder must not be a door to another.
-      const real = await realpath(path);
-      checkAllowed(real);
-      const found = await stat(real);
-      const kind = found.isDirectory() ? "Directory" : found.isFile() ? "File" : found.isSocket() ? "Socket" : "other";
-      const type = wanted?.type?.replace("OrCreate", "") || kind;
-      if (type !== kind) throw new Error(`it is no ${type}`);
-      return { path: real };
+      if (!(await mountsUnder(folder)).includes(folder)) {
+        await showPath(path, { type: wanted?.type ?? "", allowed: machine.rules.allow.hostPaths, folder });
+      }
+      return { path: folder };
     } catch (error) {
       throw new NodeError("FailedMount", `hostPath "${path}": ${messageOf(error)}`, { cause: error });
     }
   },
 };
 
-/** A folder may be written with a slash at its end; the root has nothing but one. */
+interface Wanted {
+  readonly type: string;
+  readonly allowed: readonly string[];
+  readonly folder: string;
+}
+
+/**
+ * Mounts what lies at a path now. Pods that may write to an allowed folder can put links there, so only links that stay inside
+ * are followed, what is missing is made through descriptors, and what was looked at is what is mounted.
+ */
+async function showPath(path: string, { type, allowed, folder }: Wanted): Promise<void> {
+  const root = allowed.map((one) => one.replace(/(?<=.)\/+$/, "")).find((one) => isWithin(path, one));
+  if (root === undefined) throw new Error("it is not below a folder this node's configuration allows");
+  const real = await realpath(root);
+  const missing =
+    type === "DirectoryOrCreate" ? "make folder" : type === "FileOrCreate" ? "make file" : ("as written" as const);
+  const inside = new RootView(real, "inside").resolve(path.slice(root.length), missing);
+  await using handle = await openBeneath(real, inside);
+  const found = await handle.stat();
+  const kind = found.isDirectory() ? "Directory" : found.isFile() ? "File" : found.isSocket() ? "Socket" : "other";
+  const asked = type.replace("OrCreate", "") || kind;
+  if (asked !== kind) throw new Error(`it is no ${asked}`);
+  if (found.isDirectory()) await mkdir(folder, { recursive: true, mode: 0o700 });
+  else {
+    await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+    await writeFile(folder, "", { flag: "a", mode: 0o600 });
+  }
+  await bindTree(handle.fd, folder);
+}
+
 function isWithin(path: string, folder: string): boolean {
-  const bare = folder.replace(/\/+$/, "");
-  return path === bare || path.startsWith(`${bare}/`);
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
 }

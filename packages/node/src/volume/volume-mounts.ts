@@ -1,5 +1,5 @@
-import { mkdir, realpath, stat, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Container } from "@agent-sandbox/api";
 import { messageOf, NodeError } from "../errors.ts";
 import { type Environment, expand } from "../oci/environment.ts";
@@ -7,6 +7,7 @@ import type { OciMount } from "../oci/spec.ts";
 import type { VolumePlace } from "../pod/record.ts";
 import { openBeneath } from "../system/beneath.ts";
 import { bindDescriptor, mountsUnder } from "../system/mounts.ts";
+import { RootView } from "../system/root-view.ts";
 
 type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
 
@@ -47,16 +48,14 @@ async function sourceOf(mount: VolumeMount, place: VolumePlace, index: number, i
 
 /**
  * What lies at a path of a volume now, and nothing else: containers may write to the volume, so links in it are followed
- * only as far as they stay inside, and the way that was found is then walked without following any.
+ * only as far as they stay inside, and the path that was found is then walked without following any.
  */
 async function bindSubPath(volume: string, subPath: string, target: string): Promise<string> {
   if (subPath.startsWith("/") || subPath.split("/").includes("..") || subPath.includes("\0")) {
     throw new Error(`"${subPath}" is not a path below the volume`);
   }
-  const [root, real] = [await realpath(volume), await realpath(join(volume, subPath)).catch(() => undefined)];
-  const inside = real === undefined ? subPath : relative(root, real);
-  if (inside.startsWith("..")) throw new Error(`"${subPath}" leads out of the volume`);
-  await using handle = await openBeneath(root, inside, { makeMode: 0o755 });
+  const inside = new RootView(volume, "inside").resolve(subPath, "as written");
+  await using handle = await openBeneath(volume, inside, { makeMode: 0o755 });
   const isFolder = (await handle.stat()).isDirectory();
   if ((await mountsUnder(target)).includes(target)) return target;
   await mkdir(isFolder ? target : join(target, ".."), { recursive: true, mode: 0o700 });
