@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { outside } from "./machine.ts";
+import type { Tenant } from "./tenant.ts";
+import { Victim } from "./victim.ts";
+import { noWorld } from "./why-no-world.ts";
+import { enterWorld, type World } from "./world.ts";
+
+/** A program that prints which of these it can connect to. */
+const connecting = (...aims: readonly (readonly [string, number])[]): string => `
+import socket, sys, threading
+def aim(host, port):
+    try: socket.create_connection((host, port), 2); sys.stdout.write(f"reached {host} {port}\\n")
+    except OSError: pass
+for each in [${aims.map(([host, port]) => `("${host}", ${port})`).join(", ")}]: threading.Thread(target=aim, args=each).start()`;
+
+describe.skipIf(noWorld)("packets that a sandbox sends", () => {
+  let world: World;
+  let mallory: Tenant;
+  beforeAll(async () => {
+    world = await enterWorld();
+    mallory = await world.tenant();
+    await Promise.all(world.runtimes.map((runtime) => mallory.runPod(runtime, { runtime })));
+  });
+  afterAll(async () => {
+    await Promise.all((world?.runtimes ?? []).map((runtime) => mallory?.removePod(runtime)));
+    await mallory?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  test("reach neither the victim, nor the cloud's credentials, nor the machine", async () => {
+    const gateway = await mallory.shell(world.runtimes[0] ?? "", "sed -n 's/^nameserver //p' /etc/resolv.conf");
+    const { apiPort, routerPort } = world.box;
+    const aims: [string, number][] = [
+      [world.alice.record.pods["web"]?.address ?? "", Victim.port],
+      [world.alice.record.pods["friend"]?.address ?? "", Victim.port],
+      [outside.linkLocal, 80],
+      ...[gateway, outside.machine].flatMap((host): [string, number][] => [
+        [host, apiPort],
+        [host, routerPort],
+        [host, 22],
+      ]),
+      ["10.96.255.1", 80],
+      ["::1", apiPort],
+    ];
+    for (const runtime of world.runtimes) {
+      const program = connecting(...aims, [outside.public, 80]);
+      expect([runtime, await mallory.shell(runtime, `python3 -c '${program}'`)]).toEqual([
+        runtime,
+        `reached ${outside.public} 80`,
+      ]);
+    }
+    expect(world.machine.received().filter(({ address }) => address === outside.linkLocal)).toEqual([]);
+  });
+
+  test("with the victim's hardware address or IP address do not take over the victim's traffic", async () => {
+    if (!world.runtimes.includes("runc")) return;
+    await mallory.runPod("raw", { runtime: "runc" });
+    const own = (await mallory.pod("raw")).status?.podIP ?? "";
+    const victim = world.alice.record.pods["web"]?.address ?? "";
+    // As a program in the Pod's network with all rights there, whatever the runtime would let a container do.
+    const program = `
+import socket, struct, time
+raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+raw.bind(("eth0", 0))
+own_ip, victim_ip = socket.inet_aton("${own}"), socket.inet_aton("${victim}")
+own, victim = bytes([2, 0xA5]) + own_ip, bytes([2, 0xA5]) + victim_ip
+every = bytes([255] * 6)
+def arp(ether, sender, address): return every + ether + struct.pack(">HHHBBH", 0x806, 1, 0x800, 6, 4, 1) + sender + address + bytes(6) + address
+def ip(ether, address): return every + ether + struct.pack(">H", 0x800) + struct.pack(">BBHHHBBH", 0x45, 0, 20, 0, 0, 64, 253, 0) + address + address
+frames = [arp(victim, own, own_ip), arp(victim, victim, own_ip), arp(own, own, victim_ip), arp(victim, victim, victim_ip), ip(victim, own_ip), ip(victim, victim_ip), ip(own, victim_ip)]
+end = time.time() + 6
+seen = 0
+raw.settimeout(0.02)
+print("sending", flush=True)
+while time.time() < end:
+    for frame in frames: raw.send(frame)
+    try: seen += raw.recv(2048).count(b"diary")
+    except OSError: pass
+print("seen", seen)`;
+    const names = (await world.machine.run("ls", "/run/netns")).stdout.split("\n");
+    const { uid = "none" } = (await mallory.pod("raw")).metadata ?? {};
+    const netns = names.find((name) => name.endsWith(uid)) ?? "";
+    const attack = world.machine.run("nsenter", `--net=/run/netns/${netns}`, "/usr/bin/python3", "-c", program);
+    const harms: string[] = [];
+    for (let round = 0; round < 3; round += 1) harms.push(...(await world.alice.harm()));
+    expect(harms).toEqual([]);
+    expect(await attack).toMatchObject({ stdout: "sending\nseen 0\n", stderr: "" });
+    await mallory.removePod("raw");
+  });
+
+  test("are limited in number: one Pod cannot fill the machine's table of connections", async () => {
+    const flood = `python3 -c '
+import socket
+sender = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(200)]
+for round in range(60):
+    for port, each in enumerate(sender): each.sendto(b"x", ("${outside.public}", 1024 + round * 200 + port))
+print("sent 12000")'`;
+    const [runtime = "runc"] = world.runtimes;
+    const count = async (): Promise<number> =>
+      Number((await world.machine.run("cat", "/proc/sys/net/netfilter/nf_conntrack_count")).stdout);
+    const before = await count();
+    expect(await mallory.shell(runtime, flood)).toBe("sent 12000");
+    const after = await count();
+    expect(after - before).toBeGreaterThan(1000);
+    expect(after - before).toBeLessThan(6000);
+    expect(await world.alice.harm()).toEqual([]);
+  });
+
+  test("of a local user of the machine do not reach Pods or Services, and root's do", async () => {
+    const { address = "" } = world.alice.record.pods["web"] ?? {};
+    const { body } = await world.alice.request("GET", `/api/v1/namespaces/${world.alice.namespace}/services/web`);
+    const { clusterIP } = (body as { spec: { clusterIP: string } }).spec;
+    const program = connecting([address, Victim.port], [clusterIP, Victim.port], [outside.public, 80]);
+    const reached = ({ stdout }: { stdout: string }): string[] => stdout.split("\n").filter(Boolean).toSorted();
+    const others = `reached ${outside.public} 80`;
+    const pods = [`reached ${address} ${Victim.port}`, `reached ${clusterIP} ${Victim.port}`].toSorted();
+    expect(reached(await world.machine.run("python3", "-c", program))).toEqual([...pods, others]);
+    expect(await world.machine.runAsNobody("/usr/bin/python3", "-c", program)).toMatchObject({ stdout: `${others}\n` });
+  });
+
+  test("a local user reads no file of the box and connects to none of its sockets", async () => {
+    const folders = [world.box.dataDir, "/run/agent-sandbox-*"].join(" ");
+    const { stdout } = await world.machine.runAsNobody(
+      "sh",
+      "-c",
+      `for each in ${folders}; do find $each -mindepth 1 \\( -readable -o -writable \\) -not -type l 2>/dev/null; done`,
+    );
+    expect(stdout.split("\n").filter(Boolean)).toEqual([]);
+    for (const file of ["kubeconfig", "box.log", "box.json", "config.json"]) {
+      expect((await world.machine.runAsNobody("cat", `${world.box.dataDir}/${file}`)).code).not.toBe(0);
+    }
+    const abstract = await world.machine.run("sh", "-c", "grep -c '@.*agent-sandbox' /proc/net/unix || true");
+    expect(abstract.stdout.trim()).toMatch(/^\d+$/);
+  });
+});
