@@ -2,7 +2,8 @@ import { sandboxes } from "@agent-sandbox/api";
 import { type Client, isReason, type Logger, systemScheduler } from "@agent-sandbox/kube";
 import { sweepKept } from "./image/kept-rootfs.ts";
 import type { Machine } from "./pod/machine.ts";
-import { syncRuntimeClasses } from "./runtime/runtime-classes.ts";
+import { type OfferedRuntimes, syncRuntimeClasses } from "./runtime/runtime-classes.ts";
+import { kernelOf } from "./runtime/shared-kernel.ts";
 
 const everyMs = 5 * 60_000;
 
@@ -36,7 +37,7 @@ export class Housekeeping implements AsyncDisposable {
   async #run(): Promise<void> {
     const { client, machine, log } = this.#options;
     const tasks: Readonly<Record<string, () => Promise<unknown>>> = {
-      "runtime classes": () => syncRuntimeClasses(client, machine.rules),
+      "runtime classes": () => syncRuntimeClasses(client, offeredBy(machine)),
       "kept root filesystems": async () => {
         const removed = await sweepKept({ layout: machine.layout, sandboxes: () => sandboxUids(client) });
         if (removed.length > 0) log.info({ sandboxes: removed }, "kept root filesystems removed");
@@ -72,4 +73,12 @@ async function sandboxUids(client: Client): Promise<ReadonlySet<string> | undefi
     if (isReason(error, "NotFound")) return undefined;
     throw error;
   }
+}
+
+function offeredBy({ rules, runtimes }: Machine): OfferedRuntimes {
+  const kernels = [...runtimes.values()].flatMap((runtime) => {
+    const kernel = kernelOf(runtime);
+    return kernel === undefined ? [] : ([[runtime.name, kernel]] as const);
+  });
+  return { ...rules, kernels: new Map(kernels) };
 }

@@ -3,7 +3,13 @@ export interface Table {
   readonly columnDefinitions: readonly { readonly name: string; readonly priority?: number }[];
   readonly rows: readonly {
     readonly cells: readonly unknown[];
-    readonly object?: { readonly metadata?: { readonly namespace?: string } };
+    readonly object?: {
+      readonly metadata?: {
+        readonly namespace?: string;
+        readonly name?: string;
+        readonly annotations?: Readonly<Record<string, string>>;
+      };
+    };
   }[];
 }
 

@@ -1,13 +1,49 @@
+import { sandboxes } from "@agent-sandbox/api";
 import { examineMachine, type Finding } from "@agent-sandbox/node";
-import { dataDirFrom } from "../box/box-paths.ts";
-import type { GlobalOptions } from "../client/connect.ts";
+import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
+import { findRunningBox } from "../box/running-box.ts";
+import { connect, type GlobalOptions } from "../client/connect.ts";
+import { describeRuntime, type Kernels, readKernels, readPods } from "../client/pod-runtimes.ts";
+import { countRuntimes, type RunningSandbox, runningSandboxes } from "../client/running-sandboxes.ts";
 import { formatTable } from "../client/table.ts";
 
-/** Says what of the machine the box can use, what is missing and how to get it. Exits with 1 when it cannot run. */
+/**
+ * Says what of the machine the box can use, what is missing and how to get it, and what the sandboxes of a running box run with.
+ * Exits with 1 when the box cannot run.
+ */
 export async function doctor(options: GlobalOptions): Promise<void> {
-  const findings = await examineMachine(dataDirFrom(options.dataDir, process.env));
+  const dataDir = dataDirFrom(options.dataDir, process.env);
+  const findings = await examineMachine(dataDir);
   console.log(report(findings));
+  if (process.getuid?.() === 0 && findRunningBox(boxPaths(dataDir)) !== undefined)
+    console.log(await describeSandboxes({ dataDir }));
   if (findings.some(({ state }) => state === "missing")) process.exitCode = 1;
+}
+
+async function describeSandboxes(options: GlobalOptions): Promise<string> {
+  await using connection = await connect(options);
+  const { client, transport } = connection;
+  const [{ items }, pods, kernels] = await Promise.all([
+    client.list(sandboxes),
+    readPods(transport, undefined),
+    readKernels(transport),
+  ]);
+  return reportSandboxes(runningSandboxes(items, pods ?? []), kernels);
+}
+
+/** More are counted, not listed. */
+const mostListed = 100;
+
+export function reportSandboxes(running: readonly RunningSandbox[], kernels: Kernels): string {
+  if (running.length === 0) return "\nNo sandbox runs.";
+  const table = formatTable({
+    columnDefinitions: [{ name: "Namespace" }, { name: "Sandbox" }, { name: "Runtime" }],
+    rows: running.slice(0, mostListed).map(({ namespace, name, runtime }) => ({
+      cells: [namespace, name, describeRuntime(runtime, kernels)],
+    })),
+  });
+  const more = running.length > mostListed ? [`and ${running.length - mostListed} more`] : [];
+  return ["", table, ...more, "", `Running: ${countRuntimes(running, kernels)}`].join("\n");
 }
 
 export function report(findings: readonly Finding[]): string {

@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
-import { connect, type GlobalOptions } from "../client/connect.ts";
+import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, fetchJson, resolveResource, type ServedResource } from "../client/discovery.ts";
+import { hasRuntime, readKernels, readPods, withRuntimes } from "../client/pod-runtimes.ts";
 import { formatTable, type Table } from "../client/table.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -26,12 +27,29 @@ export async function get(type: string, names: readonly string[], options: GetOp
     if (index > 0) console.log();
     const paths = pathsOf(resource, wanted.names, { ...options, namespace: connection.namespace });
     if (output === "" || output === "wide") {
-      const tables = await Promise.all(paths.map((path) => fetchJson(connection.transport, path, tableType)));
-      printTables(tables as Table[], { wide: output === "wide", namespaces: allNamespaces && resource.namespaced });
+      const found = await Promise.all(paths.map((path) => fetchJson(connection.transport, path, tableType)));
+      const wide = output === "wide";
+      const tables = wide ? await widened(found as Table[], resource, connection, allNamespaces) : (found as Table[]);
+      printTables(tables, { wide, namespaces: allNamespaces && resource.namespaced });
     } else {
       printObjects(await Promise.all(paths.map((path) => fetchJson(connection.transport, path))), output, resource);
     }
   }
+}
+
+/** With the runtime of each Pod or Sandbox, for users who may list Pods. */
+async function widened(
+  tables: readonly Table[],
+  resource: ServedResource,
+  { transport, namespace }: Connection,
+  allNamespaces: boolean,
+): Promise<readonly Table[]> {
+  if (!hasRuntime(resource)) return tables;
+  const [pods, kernels] = await Promise.all([
+    readPods(transport, allNamespaces ? undefined : namespace),
+    readKernels(transport),
+  ]);
+  return pods === undefined ? tables : tables.map((table) => withRuntimes(table, pods, kernels));
 }
 
 /** `pods`, `pods a b`, `pod/a`, or several types at once, whose objects cannot be named. */

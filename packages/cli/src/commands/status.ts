@@ -2,6 +2,8 @@ import { sandboxes } from "@agent-sandbox/api";
 import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
 import { findRunningBox } from "../box/running-box.ts";
 import { connect, type GlobalOptions } from "../client/connect.ts";
+import { readKernels, readPods } from "../client/pod-runtimes.ts";
+import { countRuntimes, runningSandboxes } from "../client/running-sandboxes.ts";
 
 export async function status(options: GlobalOptions): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
@@ -22,4 +24,6 @@ export async function status(options: GlobalOptions): Promise<void> {
   console.log(`  kubeconfig  ${paths.kubeconfig}`);
   console.log(`  log         ${paths.log}`);
   console.log(`  sandboxes   ${items.length}, ${ready.length} ready`);
+  const running = runningSandboxes(items, (await readPods(connection.transport, undefined)) ?? []);
+  console.log(`  runtimes    ${countRuntimes(running, await readKernels(connection.transport))}`);
 }

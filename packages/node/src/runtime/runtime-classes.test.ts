@@ -28,7 +28,10 @@ test("each class says where its runtime is allowed, also after that has changed"
   const allowedIn = (name: string): string | undefined =>
     server.read(runtimeClasses, { name })?.metadata?.annotations?.["agents.x-k8s.io/allowed-in"];
 
-  await syncRuntimeClasses(client, { runtimes: ["gvisor", "runc"], allowedRuntimes: ["gvisor"] });
+  const kernels = new Map([["runc", "shared"]] as const);
+  await syncRuntimeClasses(client, { runtimes: ["gvisor", "runc"], allowedRuntimes: ["gvisor"], kernels });
+  const annotations = server.read(runtimeClasses, { name: "runc" })?.metadata?.annotations;
+  expect(annotations?.["agents.x-k8s.io/kernel"]).toBe("shared");
   expect(allowedIn("gvisor")).toBe("all namespaces without an annotation of their own");
   expect(allowedIn("runc")).toBe("namespaces whose annotation agents.x-k8s.io/allowed-runtimes names it");
   await syncRuntimeClasses(client, { runtimes: ["gvisor", "runc"], allowedRuntimes: ["gvisor", "runc"] });

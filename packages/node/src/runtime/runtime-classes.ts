@@ -1,5 +1,6 @@
 import { type Client, isReason, type KubeObject, type Resource } from "@agent-sandbox/kube";
 import { allowedRuntimesAnnotation } from "../pod/namespace-rules.ts";
+import type { Kernel } from "./shared-kernel.ts";
 
 export interface RuntimeClass extends KubeObject {
   readonly handler: string;
@@ -15,11 +16,15 @@ export const runtimeClasses: Resource<RuntimeClass> = {
 /** Where Pods may use the runtime: for people who list the classes. The node does not read it. */
 const allowedInAnnotation = "agents.x-k8s.io/allowed-in";
 
+/** Whether containers of the runtime have a kernel of their `own` or `shared` with the machine. Absent when not known. */
+const kernelAnnotation = "agents.x-k8s.io/kernel";
+
 export interface OfferedRuntimes {
   /** What works on this machine. */
   readonly runtimes: readonly string[];
   /** Those of them that Pods may use where the Namespace does not say otherwise. */
   readonly allowedRuntimes: readonly string[];
+  readonly kernels?: ReadonlyMap<string, Kernel>;
 }
 
 const mark = { "app.kubernetes.io/managed-by": "agent-sandbox-node" };
@@ -34,16 +39,17 @@ export async function syncRuntimeClasses(client: Client, offered: OfferedRuntime
   const { items } = await client.list(runtimeClasses);
   const existing = new Map(items.map((item) => [item.metadata?.name ?? "", item]));
   for (const name of names) {
-    const annotations = { [allowedInAnnotation]: allowedIn(name, offered) };
+    const kernel = offered.kernels?.get(name);
+    const annotations = {
+      [allowedInAnnotation]: allowedIn(name, offered),
+      ...(kernel !== undefined && { [kernelAnnotation]: kernel }),
+    };
     const found = existing.get(name);
     if (found === undefined) {
       const { apiVersion, kind } = runtimeClasses;
       const wanted: RuntimeClass = { apiVersion, kind, metadata: { name, labels: mark, annotations }, handler: name };
       await client.create(runtimeClasses, wanted).catch(unless("AlreadyExists"));
-    } else if (
-      found.handler === name &&
-      found.metadata?.annotations?.[allowedInAnnotation] !== annotations[allowedInAnnotation]
-    ) {
+    } else if (found.handler === name && !says(found, annotations)) {
       const patch = { type: "merge", body: { metadata: { annotations } } } as const;
       await client.patch(runtimeClasses, { name }, patch).catch(unless("NotFound"));
     }
@@ -54,6 +60,10 @@ export async function syncRuntimeClasses(client: Client, offered: OfferedRuntime
     if (!isOurs || names.includes(name)) continue;
     await client.delete(runtimeClasses, { name }, { preconditions: { uid } }).catch(unless("NotFound", "Conflict"));
   }
+}
+
+function says({ metadata }: RuntimeClass, annotations: Readonly<Record<string, string>>): boolean {
+  return Object.entries(annotations).every(([key, value]) => metadata?.annotations?.[key] === value);
 }
 
 function allowedIn(name: string, { allowedRuntimes }: OfferedRuntimes): string {

@@ -1,4 +1,5 @@
 import { programName } from "./built-program.ts";
+import type { OciRuntime } from "./oci-runtime.ts";
 import type { Runtimes } from "./open-runtimes.ts";
 
 /** Why code that nobody trusts would run on this machine's own kernel. */
@@ -9,6 +10,14 @@ export interface SharedKernel {
 
 /** Their containers are processes of this machine. Of a runtime that is not among them nothing is said. */
 const withoutOwnKernel: ReadonlySet<string> = new Set(["runc", "crun", "youki"]);
+
+export type Kernel = "own" | "shared";
+
+/** Whose kernel the containers of a runtime have; undefined when the program is not known. */
+export function kernelOf({ kind, program }: Pick<OciRuntime, "kind" | "program">): Kernel | undefined {
+  if (kind === "runsc") return "own";
+  return withoutOwnKernel.has(programName(program)) ? "shared" : undefined;
+}
 
 /** What an operator must know when Pods that name no runtime share the kernel; undefined when they do not. */
 export function sharedKernel(

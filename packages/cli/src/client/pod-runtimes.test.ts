@@ -1,0 +1,65 @@
+import type { Pod } from "@agent-sandbox/api";
+import type { Transport } from "@agent-sandbox/kube";
+import { expect, test } from "vitest";
+import { readKernels, runtimeOf, withRuntimes } from "./pod-runtimes.ts";
+import { formatTable } from "./table.ts";
+
+const podOf = (name: string, containerID: string, runtimeClassName?: string, running = true): Pod =>
+  ({
+    metadata: { namespace: "n", name },
+    spec: { containers: [], ...(runtimeClassName !== undefined && { runtimeClassName }) },
+    status: {
+      containerStatuses: [{ name: "main", containerID, state: running ? { running: {} } : { terminated: {} } }],
+    },
+  }) as unknown as Pod;
+
+const answering = (status: number, body: object): Transport =>
+  ({ send: async () => ({ status, headers: {}, body }) }) as unknown as Transport;
+
+test.for<[string, Pod, string | undefined]>([
+  ["the runtime that its node names", podOf("a", "gvisor://x"), "gvisor"],
+  ["nothing when no container runs", podOf("a", "runc://x", undefined, false), undefined],
+  ["nothing before it has a status", { metadata: { name: "a" } }, undefined],
+  ["its class in a cluster", podOf("a", "containerd://x", "kata"), "kata"],
+  ["what a cluster runs without a class", podOf("a", "containerd://x"), "containerd"],
+])("a Pod runs with %s", ([, pod, expected]) => {
+  expect(runtimeOf(pod)).toBe(expected);
+});
+
+test("a wide table marks what shares the kernel of the machine", () => {
+  const row = (name: string, annotations = {}) => ({
+    cells: [name],
+    object: { metadata: { namespace: "n", name, annotations } },
+  });
+  const rows = [row("safe"), row("old"), row("asleep"), row("taken", { "agents.x-k8s.io/pod-name": "pool-1" })];
+  const pods = [podOf("safe", "gvisor://1"), podOf("old", "debian-runc://2"), podOf("pool-1", "runc://3")];
+  const kernels = new Map([
+    ["gvisor", "own"],
+    ["debian-runc", "shared"],
+    ["runc", "shared"],
+  ]);
+  const table = withRuntimes({ columnDefinitions: [{ name: "Name" }], rows }, pods, kernels);
+  expect(formatTable(table, { wide: true }).split("\n")).toEqual([
+    "NAME     RUNTIME",
+    "safe     gvisor",
+    "old      debian-runc (shared kernel)",
+    "asleep   <none>",
+    "taken    runc (shared kernel)",
+  ]);
+  expect(formatTable(table).split("\n")[0]).toBe("NAME");
+});
+
+test("the node says which runtimes share the kernel; who may not ask goes by the usual names", async () => {
+  const items = [
+    { metadata: { name: "debian-runc", annotations: { "agents.x-k8s.io/kernel": "shared" } } },
+    { metadata: { name: "kata" } },
+  ];
+  expect([...(await readKernels(answering(200, { items })))]).toEqual([
+    ["debian-runc", "shared"],
+    ["kata", ""],
+  ]);
+  expect([...(await readKernels(answering(403, { message: "no" })))]).toEqual([
+    ["gvisor", "own"],
+    ["runc", "shared"],
+  ]);
+});
