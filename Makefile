@@ -1,6 +1,6 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin:/sbin
+export PATH := $(CURDIR)/node_modules/.bin:$(CURDIR)/.cache/toolchain/go/bin:$(PATH):/usr/sbin:/sbin
 MAKEFLAGS += --no-print-directory
 
 NODE := node --conditions=source --disable-warning=ExperimentalWarning
@@ -9,16 +9,23 @@ NODE := node --conditions=source --disable-warning=ExperimentalWarning
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2 }' Makefile
 
-.PHONY: setup setup-test
-setup:
+# What sandboxes run with by default: gvisor or runc.
+RUNTIME ?= gvisor
+$(if $(filter $(RUNTIME),gvisor runc),,$(error RUNTIME is "$(RUNTIME)"; it can be gvisor or runc))
+
+.PHONY: setup setup-gvisor setup-runc setup-test
+setup setup-gvisor:
 	@scripts/setup.sh run
+setup-runc:
+	@scripts/setup.sh runc
 setup-test:
 	@scripts/setup.sh test
 
 .PHONY: up down
-up: setup ## Install what is missing, start the box, run code in a first sandbox
+up: setup-$(RUNTIME) ## Install what is missing, build gVisor, start the box, run code in a first sandbox (RUNTIME=runc: without gVisor)
 	@$(NODE) scripts/build.ts
-	@dist/agent-sandbox up
+	@packages/node/$(RUNTIME)/build.sh dist
+	@dist/agent-sandbox up $(if $(filter runc,$(RUNTIME)),--default-runtime runc)
 	@dist/agent-sandbox apply -f examples/first-sandbox.yaml
 	@dist/agent-sandbox wait sandbox/my-sandbox --for=condition=Ready --timeout=60s
 	@dist/agent-sandbox exec my-sandbox -- sh -c 'echo "Hello from $$(hostname): $$(uname -sr), process $$$$, $$(ls / | wc -l) entries in /"'
@@ -27,15 +34,15 @@ down: setup ## Stop the box; its sandboxes keep running
 	@dist/agent-sandbox down
 
 .PHONY: build
-build: setup ## Build dist/agent-sandbox, sandboxd and gVisor's runsc
+build: setup-runc ## Build dist/agent-sandbox, sandboxd, gVisor's runsc and runc
 	@$(NODE) scripts/build.ts --all
 	@packages/node/gvisor/build.sh dist
+	@packages/node/runc/build.sh dist
 
 .PHONY: gvisor runc
-gvisor: setup ## Build gVisor's runsc of today (two minutes the first time); the box prefers it
+gvisor: setup ## Build a current gVisor; the box prefers it to the machine's
 	@packages/node/gvisor/build.sh dist
-runc: setup ## Build a current runc (one minute the first time); the box prefers it to the machine's
-	@scripts/setup.sh cgo
+runc: setup-runc ## Build a current runc; the box prefers it to the machine's
 	@packages/node/runc/build.sh dist
 
 .PHONY: generate manifests
@@ -83,7 +90,7 @@ test-differential: setup-test ## The same requests to the embedded and to a real
 test-clients: setup-test ## client-go, Python, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
 
-.PHONY: test-api-fuzz test-api-crash test-controllers-storm test-node-kill test-security-long
+.PHONY: test-api-fuzz test-api-crash test-controllers-storm test-node-kill test-fresh test-security-long
 test-api-fuzz: setup-test ## Ten minutes of nonsense for the embedded API server
 	@$(NODE) test/fuzz/main.ts --seconds 600
 test-api-crash: setup-test ## 200 rounds of kill -9 in a storm of writes
@@ -92,6 +99,9 @@ test-controllers-storm: setup-test ## 1,000 claims and 100 kills of the manager,
 	@STORM=long vitest run --project controllers test/controllers/storm
 test-node-kill: setup-test ## Fifty kills of the box while twenty Pods come and go (needs root)
 	@KILLS=50 vitest run --project e2e node-kill
+test-fresh: ## `make up` in a new Debian 12 with its own nodejs and npm, and how long it takes (needs root)
+	@scripts/setup.sh fresh
+	@test/fresh/debian.sh $(RUNTIME)
 test-security-long: setup-test ## The security suite with ten minutes of the random attacker (needs root)
 	@SECURITY=long vitest run --project security
 

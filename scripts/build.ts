@@ -63,12 +63,15 @@ chmodSync(`${root}/dist/agent-sandbox`, 0o755);
 const ownArchitecture = process.arch === "arm64" ? "arm64" : "amd64";
 const architectures = process.argv.includes("--all") ? ["amd64", "arm64"] : [ownArchitecture];
 
+/** The Go that `scripts/setup.sh` installs where the machine has none is preferred. */
+const path = `${root}/.cache/toolchain/go/bin:${process.env["PATH"] ?? ""}`;
+
 /** The daemon inside sandboxes: one static file for each kind of machine, quick when nothing changed. */
 for (const architecture of architectures) {
   const output = `${root}/dist/sandboxd-linux-${architecture}`;
   execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-o", output, "./cmd/sandboxd"], {
     cwd: `${root}/sandboxd`,
     stdio: "inherit",
-    env: { ...process.env, CGO_ENABLED: "0", GOOS: "linux", GOARCH: architecture },
+    env: { ...process.env, PATH: path, CGO_ENABLED: "0", GOOS: "linux", GOARCH: architecture },
   });
 }

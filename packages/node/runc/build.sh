@@ -7,8 +7,11 @@ set -euo pipefail
 target=$(mkdir -p "$1" && cd "$1" && pwd)
 cd "$(dirname "$0")"
 
-architecture=$(go env GOARCH)
+case "$(uname -m)" in
+  aarch64) architecture=arm64 ;;
+  *) architecture=amd64 ;;
+esac
 # The tag libpathrs stays off: it needs a Rust library that Debian does not have. runc then uses the same checks written in Go.
-CGO_ENABLED=1 go build -mod=readonly -trimpath -buildmode=pie -tags "seccomp urfave_cli_no_docs netgo osusergo" \
-  -ldflags "-s -w -linkmode external -extldflags -static-pie" \
-  -o "$target/runc-linux-$architecture" github.com/opencontainers/runc
+CGO_ENABLED=1 ../../../scripts/go-build.sh runc github.com/opencontainers/runc "$target/runc-linux-$architecture" \
+  -buildmode=pie -tags "seccomp,urfave_cli_no_docs,netgo,osusergo" \
+  -ldflags "-s -w -linkmode external -extldflags -static-pie"
