@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { bootstrapRoles } from "./bootstrap-roles.ts";
+
+const reading = ["get", "list", "watch"];
+/** What decides about isolation, and belongs to the operator: a Namespace says which runtimes its Pods may use. */
+const operators = ["namespaces", "namespaces/status", "namespaces/finalize", "runtimeclasses", "nodes", "*"];
+
+test.for(["view", "edit", "admin"])("the role %s of a namespace does not write what the operator decides", (role) => {
+  const levels = ["view", "edit", "admin"];
+  const included = levels.slice(0, levels.indexOf(role) + 1).map((level) => `system:aggregate-to-${level}`);
+  const rules = bootstrapRoles.filter(({ name }) => included.includes(name)).flatMap((one) => one.rules);
+  expect(rules.length).toBeGreaterThan(5);
+  const writing = rules.filter(({ verbs }) => verbs.some((verb) => !reading.includes(verb)));
+  expect(writing.flatMap(({ resources = [] }) => resources).filter((one) => operators.includes(one))).toEqual([]);
+});
