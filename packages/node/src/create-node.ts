@@ -62,7 +62,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   starting.defer(() => image);
   await sweep(machine);
   const facts = await machineFacts(machine, nodeName);
-  const { now, sharedKernel } = machine;
+  const { now } = machine;
   const events = starting.use(new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }));
   const registration = starting.use(
     new Registration({
@@ -103,7 +103,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   return {
     podStreams,
     ready,
-    warnings: [...(sharedKernel === undefined ? [] : [sharedKernel.message]), ...machine.budgetProblems],
+    warnings: warningsOf(machine),
     stop,
     teardown: async () => {
       await stop();
@@ -114,6 +114,15 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
 }
 
 const nothing = (): void => undefined;
+
+function warningsOf({ sharedKernel, budgetProblems, network }: Machine): string[] {
+  const { unlimited } = network;
+  return [
+    ...(sharedKernel === undefined ? [] : [sharedKernel.message]),
+    ...budgetProblems,
+    ...(unlimited === undefined ? [] : [`the number of Pods' connections is not limited: ${unlimited}`]),
+  ];
+}
 
 function openStreams(
   owner: AsyncDisposableStack,

@@ -12,6 +12,7 @@ import { makeFolder } from "../system/make-folder.ts";
 import { mountOverlay, mountsUnder, unmount } from "../system/mounts.ts";
 import { limitFolder } from "../system/project-quota.ts";
 import { tryCommand } from "../system/run-command.ts";
+import { examineNetwork } from "./examine-network.ts";
 import { whyNoMapping } from "./examine-owners.ts";
 
 /** One thing the box needs, or can use, and how it stands on this machine. */
@@ -36,6 +37,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
     finding("control groups", await examineCgroups()),
     finding("user namespaces", await examineUserNamespaces()),
     finding("disk", await examineDisk(dataDir)),
+    examineNetwork(isRoot),
   ]);
   return findings.flat();
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import type { FirewallPlace } from "./firewall.ts";
 import type { PodPolicy } from "./policy.ts";
 
@@ -19,13 +20,21 @@ export function connectionBounds(tableSize: number): ConnectionBounds {
   };
 }
 
+/** How many connections the kernel can follow. */
+export async function tableSize(): Promise<number> {
+  return Number(await readFile("/proc/sys/net/netfilter/nf_conntrack_max", "utf8").catch(() => "0"));
+}
+
 export const limitsTable = (table: string): string => `${table}_limits`;
 
 /**
  * A table of its own, because it counts: `firewall` makes its table anew on every change. Connections above the bounds are
  * dropped before the kernel keeps them.
  */
-export function connectionLimits({ table, bridge }: FirewallPlace, bounds: ConnectionBounds): string {
+export function connectionLimits(
+  { table, bridge }: Pick<FirewallPlace, "table" | "bridge">,
+  bounds: ConnectionBounds,
+): string {
   const name = limitsTable(table);
   return `table inet ${name}
 delete table inet ${name}

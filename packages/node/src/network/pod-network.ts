@@ -8,7 +8,7 @@ import { readJson, writeJson } from "../system/json-file.ts";
 import { runCommand, tryCommand } from "../system/run-command.ts";
 import { AddressPool } from "./address-pool.ts";
 import { chooseSubnet } from "./choose-subnet.ts";
-import { connectionBounds, connectionLimits, limitsTable, namespaceMarks } from "./connection-limits.ts";
+import { connectionBounds, connectionLimits, limitsTable, namespaceMarks, tableSize } from "./connection-limits.ts";
 import { type FirewallContent, type FirewallPlace, firewall } from "./firewall.ts";
 import { hardwareOf, PodLinks } from "./pod-links.ts";
 import { runIp } from "./run-ip.ts";
@@ -149,10 +149,8 @@ async function guard({ table }: FirewallPlace, text: (content: FirewallContent) 
 
 /** Counting starts at zero with each start of the node. Returns why connections cannot be counted, if they cannot. */
 async function limitConnections(place: FirewallPlace): Promise<string | undefined> {
-  const size = Number(await readFile("/proc/sys/net/netfilter/nf_conntrack_max", "utf8").catch(() => "0"));
-  const { code, stderr } = await tryCommand("nft", ["-f", "-"], {
-    input: connectionLimits(place, connectionBounds(size)),
-  });
+  const input = connectionLimits(place, connectionBounds(await tableSize()));
+  const { code, stderr } = await tryCommand("nft", ["-f", "-"], { input });
   return code === 0 ? undefined : stderr.trim() || `nft ended with exit code ${code}`;
 }
 
