@@ -41,7 +41,8 @@ export default defineConfig({
           // All files attack one box, each from a process of its own that enters the network of the box's machine.
           globalSetup: ["test/security/global-setup.ts"],
           pool: "forks" as const,
-          maxWorkers: 2,
+          // Most of an attack is waiting: three at a time keep two processors busy.
+          maxWorkers: 3,
         },
       },
       integration("kubernetes", ["test/kube-apiserver/**/*.int.test.ts"]),
