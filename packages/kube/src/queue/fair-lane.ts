@@ -24,9 +24,13 @@ export class FairLane {
     return { group, link: group.keys.push(key) };
   }
 
-  shift(): string | undefined {
-    const group = this.#turns.shift();
-    if (group === undefined) return undefined;
+  /** The next key, of a namespace that is not full. */
+  shift(isFull: (namespace: string) => boolean = () => false): string | undefined {
+    let turn = this.#turns.first;
+    while (turn !== undefined && isFull(turn.value.namespace)) turn = turn.after;
+    if (turn === undefined) return undefined;
+    this.#turns.remove(turn);
+    const group = turn.value;
     const key = group.keys.shift();
     if (group.keys.first === undefined) this.#groups.delete(group.namespace);
     else group.turn = this.#turns.push(group);

@@ -93,9 +93,9 @@ export class WorkQueue {
     else this.#plan(entry, { priority, dueAt });
   }
 
-  /** The next key, now this caller's alone until `finish`. */
-  take(): string | undefined {
-    const key = this.#lanes.live.shift() ?? this.#lanes.background.shift();
+  /** The next key of a namespace that is not full, now this caller's alone until `finish`. */
+  take(isFull?: (namespace: string) => boolean): string | undefined {
+    const key = this.#lanes.live.shift(isFull) ?? this.#lanes.background.shift(isFull);
     if (key === undefined) return undefined;
     const entry = this.#entries.get(key) as Entry;
     entry.place = undefined;

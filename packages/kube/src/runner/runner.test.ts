@@ -306,4 +306,20 @@ describe("Runner.stop()", () => {
       "key-9 at 150",
     ]);
   });
+
+  test("a namespace whose passes take long leaves workers for another", async () => {
+    const ends = Promise.withResolvers<void>();
+    const slow = (): Reconcile => (key) => (key.startsWith("slow/") ? ends.promise : Promise.resolve());
+    const { clock, runner, passes } = openRig(slow, { workers: 4, workersPerNamespace: 3 });
+    runner.start();
+    for (let key = 0; key < 100; key += 1) runner.add(`slow/${key}`);
+    await clock.advance(0);
+    for (let key = 0; key < 3; key += 1) runner.add(`quick/${key}`);
+    await clock.advance(0);
+    const begun = passes.map((one) => one.split(" ")[0]);
+    expect(begun).toEqual(["slow/0", "slow/1", "slow/2", "quick/0", "quick/1", "quick/2"]);
+    ends.resolve();
+    await clock.advance(0);
+    expect(passes).toHaveLength(103);
+  });
 });

@@ -6,6 +6,7 @@ import type { Backoff } from "../queue/backoff.ts";
 import type { RightOfWay } from "../queue/right-of-way.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import { type AddOptions, type Outcome, type QueueMetrics, WorkQueue } from "../queue/work-queue.ts";
+import { parseKey } from "../resource.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { TerminalError } from "./terminal-error.ts";
 
@@ -37,6 +38,8 @@ export interface RunnerOptions {
   readonly fence: Fence;
   /** Keys worked on at the same time. Default 1. */
   readonly workers?: number;
+  /** Keys of one namespace worked on at the same time. Default: as many as there are workers. */
+  readonly workersPerNamespace?: number;
   /** Told how many keys are ready or being worked on: they go before those of others. */
   readonly goesFirst?: Pick<RightOfWay, "tell">;
   /** Works with fewer workers while others go first. */
@@ -68,6 +71,7 @@ export class Runner implements AsyncDisposable {
   #state: "new" | "started" | "stopping" = "new";
   #waiters = 0;
   #busy = 0;
+  readonly #busyByNamespace = new Map<string, number>();
   #onIdle: (() => void) | undefined;
 
   constructor(options: RunnerOptions) {
@@ -121,11 +125,27 @@ export class Runner implements AsyncDisposable {
   #takeKeys(): void {
     const { workers = 1, givesWay } = this.#options;
     while (this.#state === "started" && this.#busy < (givesWay?.limit(workers) ?? workers)) {
-      const key = this.#caughtUp.shift() ?? (this.#waiters < mostWaiting ? this.#queue.take() : undefined);
+      const key = this.#takeCaughtUp() ?? (this.#waiters < mostWaiting ? this.#queue.take(this.#isFull) : undefined);
       if (key === undefined) return;
       if (this.#options.fence.isCaughtUp(this.#scope(key))) void this.#work(key);
       else void this.#wait(key);
     }
+  }
+
+  #takeCaughtUp(): string | undefined {
+    const index = this.#caughtUp.findIndex((key) => !this.#isFull(namespaceOf(key)));
+    return index < 0 ? undefined : this.#caughtUp.splice(index, 1)[0];
+  }
+
+  readonly #isFull = (namespace: string): boolean =>
+    (this.#busyByNamespace.get(namespace) ?? 0) >= (this.#options.workersPerNamespace ?? Number.POSITIVE_INFINITY);
+
+  #count(key: string, change: 1 | -1): void {
+    const namespace = namespaceOf(key);
+    const now = (this.#busyByNamespace.get(namespace) ?? 0) + change;
+    if (now === 0) this.#busyByNamespace.delete(namespace);
+    else this.#busyByNamespace.set(namespace, now);
+    this.#setBusy(this.#busy + change);
   }
 
   async #wait(key: string): Promise<void> {
@@ -141,12 +161,12 @@ export class Runner implements AsyncDisposable {
   }
 
   async #work(key: string): Promise<void> {
-    this.#setBusy(this.#busy + 1);
+    this.#count(key, 1);
     const startedAt = this.#scheduler.now();
     const outcome = await this.#attempt(key);
     this.#options.metrics?.reconciled?.(outcome.result, this.#scheduler.now() - startedAt);
     this.#queue.finish(key, outcome);
-    this.#setBusy(this.#busy - 1);
+    this.#count(key, -1);
     if (this.#busy === 0) this.#onIdle?.();
     this.#pump();
   }
@@ -199,5 +219,7 @@ export class Runner implements AsyncDisposable {
     return fenceScope(this.#options.name, key);
   }
 }
+
+const namespaceOf = (key: string): string => parseKey(key).namespace ?? "";
 
 type Explained = Outcome & { readonly result: Parameters<NonNullable<RunnerMetrics["reconciled"]>>[0] };

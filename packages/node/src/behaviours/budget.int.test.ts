@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { layoutOf } from "../layout.ts";
 import { detectCgroups } from "../system/cgroups.ts";
 import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { hasPhase, openTestBox, type TestBox } from "../testing/test-box.ts";
+import { hasPhase, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
 
 const budget = { memoryBytes: 3 * 2 ** 30, pids: 3000 };
 
@@ -55,6 +55,21 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the budget of all sandboxes, wi
     const limits = await Promise.all(inside.map(limitOf));
     // gVisor has one sandbox for the whole Pod, and limits that one alone.
     expect(runtimeClassName === "runc" ? Math.max(...limits) : Math.min(...limits)).toBe(budget.memoryBytes);
+  });
+});
+
+describe.skipIf(cannotRun)("a disk that is down to its reserve", () => {
+  test("takes no new Pods, and says so", async () => {
+    await using box = await openTestBox({ budget: { diskFreeBytes: Number.MAX_SAFE_INTEGER }, diskCheckMs: 20 });
+    // Until the first look at the disk Pods start as usual.
+    for (let index = 0; ; index++) {
+      await box.create(`late-${index}`, {});
+      const pod = await box.api.until(`late-${index}`, (one) => statusOf(one)?.state !== undefined);
+      const { waiting } = statusOf(pod)?.state ?? {};
+      if (!waiting?.message?.includes("DiskPressure")) continue;
+      expect(pod.status?.phase).toBe("Pending");
+      return;
+    }
   });
 });
 

@@ -8,12 +8,13 @@ import { type Machine, runtimeNamed } from "../pod/machine.ts";
 import type { ContainerRecord } from "../pod/record.ts";
 import { makeCgroup, removeCgroup } from "../system/cgroups.ts";
 import { enterCgroup } from "../system/enter-cgroup.ts";
+import { Shares } from "../system/shares.ts";
 import { attachPipes, attachTerminal } from "./exec-process.ts";
 import { endSession, type OpenSession, sessionFile } from "./open-session.ts";
 import { startFailure } from "./start-failure.ts";
 
-/** Commands at the same time on the whole node; each costs a process of the runtime. */
-const mostSessions = 500;
+/** Commands at the same time on the whole node, shared by namespace; each costs a process of the runtime. */
+const mostSessions = 1000;
 
 export interface ExecOptions {
   readonly machine: Machine;
@@ -35,6 +36,7 @@ interface Target {
 export class Exec implements PodStreams, AsyncDisposable {
   readonly #options: ExecOptions;
   readonly #open = new Set<ExecSession>();
+  readonly #shares = new Shares(mostSessions);
 
   constructor(options: ExecOptions) {
     this.#options = options;
@@ -42,12 +44,18 @@ export class Exec implements PodStreams, AsyncDisposable {
 
   async exec(request: ExecRequest): Promise<ExecSession> {
     const name = `${request.namespace}/${request.pod}`;
-    if (this.#open.size >= mostSessions) {
-      throw new KubeError("TooManyRequests", `Cannot exec into Pod "${name}": ${mostSessions} sessions are open`);
-    }
     const target = await this.#target(request, name);
+    const place = this.#shares.take(request.namespace);
+    if (place === undefined) {
+      const why = `namespace "${request.namespace}" has its share of ${this.#shares.mostOf(request.namespace)} sessions open`;
+      throw new KubeError("TooManyRequests", `Cannot exec into Pod "${name}": ${why}`);
+    }
     try {
-      const { session, failure } = await this.#start(request, target);
+      const { session, failure } = await this.#start(request, target).catch((error: unknown) => {
+        place[Symbol.dispose]();
+        throw error;
+      });
+      void session.exit.catch(() => undefined).then(() => place[Symbol.dispose]());
       if (failure === undefined) return session;
       throw new KubeError("BadRequest", `Cannot run "${request.command[0]}" in Pod "${name}": ${failure}`);
     } catch (error) {

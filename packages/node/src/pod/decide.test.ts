@@ -413,6 +413,19 @@ describe("decide(): what to report", () => {
     });
   });
 
+  test("a new one waits while the disk is down to its reserve; one that has begun goes on", () => {
+    const pressure = { reason: "ContainerCreating", message: "The node had condition: [DiskPressure]. " };
+    const waiting = decide({ ...seen(podOf()), pressure }, now);
+    expect(waiting).toMatchObject({
+      actions: [],
+      problem: pressure,
+      status: { phase: "Pending", containerStatuses: [{ state: { waiting: pressure } }] },
+    });
+    expect(waiting.wakeAt).toBeGreaterThan(now);
+    const begun = seen(podOf(), recordOf(running), alive);
+    expect(decide({ ...begun, pressure }, now)).toEqual(decide(begun, now));
+  });
+
   test("a condition keeps the time of its last change, and others' conditions stay", () => {
     const earlier = "2025-12-31T00:00:00Z";
     const status = {

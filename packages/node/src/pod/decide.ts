@@ -26,6 +26,8 @@ export interface Observed {
   readonly sourcesVersion: string;
   /** The Pod takes more of the machine than it may. */
   readonly excess?: Problem | undefined;
+  /** Why a Pod that has not begun has to wait. */
+  readonly pressure?: Problem | undefined;
 }
 
 /** Each action can be carried out on its own and repeated safely. */
@@ -59,6 +61,8 @@ export interface Decision {
 const defaultGraceSeconds = 30;
 /** Who takes what is everybody's does not get long to take more. */
 const evictionGraceMs = 1000;
+/** Room comes back when something is removed, which no event tells. */
+const pressureRetryMs = 5000;
 /** The exit code of a process that was killed: the best guess about one whose end nobody saw. */
 const unknownExitCode = 137;
 
@@ -72,6 +76,10 @@ export function decide(seen: Observed, now: number): Decision {
 
   const problem = unsupportedField(pod, seen.rules, record);
   if (problem !== undefined) return { actions: [], problem, status: podStatus({ ...seen, pod, problem }, now) };
+  if (record === undefined && seen.pressure !== undefined) {
+    const waiting = { ...seen, pod, problem: seen.pressure };
+    return { actions: [], problem: seen.pressure, status: podStatus(waiting, now), wakeAt: now + pressureRetryMs };
+  }
   if (record === undefined) return { actions: [{ do: "set-up" }] };
   const verdict = dueVerdict(pod, record, seen, now);
   if (verdict !== undefined) return { actions: [{ do: "record-verdict", verdict }] };

@@ -1,7 +1,9 @@
 import type { Pod } from "@agent-sandbox/api";
 import { type Logger, systemScheduler } from "@agent-sandbox/kube";
+import { diskSpace, shortage } from "../image/disk-room.ts";
 import type { DiskUsage } from "../metrics/pod-usage.ts";
-import { tryCommand } from "../system/run-command.ts";
+import { FairGate } from "../system/fair-gate.ts";
+import { countDisk } from "./count-disk.ts";
 import {
   type ClaimedVolume,
   claimedVolumesOf,
@@ -13,9 +15,12 @@ import {
   pathsOfContainer,
   pathsOfPod,
 } from "./disk-limits.ts";
+import { choosePod, evictionFor, type PodDisk, type Shortage, waitFor } from "./disk-pressure.ts";
 import type { PodNote } from "./effects.ts";
 import type { Machine } from "./machine.ts";
 import type { Problem } from "./status.ts";
+
+type Limits = ReadonlyMap<string, readonly DiskLimit[]>;
 
 export interface DiskWatchOptions {
   readonly machine: Machine;
@@ -26,12 +31,13 @@ export interface DiskWatchOptions {
   readonly log: Logger;
 }
 
-/** A tree that takes longer to count is not counted; its Pod is caught by what the next look gets to see. */
-const countWithinMs = 60_000;
+/** Pods counted at the same time, of all namespaces and of one. */
+const counting = { total: 2, perKey: 1 };
 
 /**
- * Counts what Pods have on the disk, all with one command, and says which have too much. The kernel has no limit on
- * folders that works on every filesystem, so between two looks a Pod may exceed its limit.
+ * Counts what Pods have on the disk, each by itself, and says which have too much; when the disk is down to its reserve, also
+ * which has most. The kernel has no limit on folders that works on every filesystem, so between two looks a Pod may exceed
+ * its limit.
  */
 export class DiskWatch implements DiskUsage, AsyncDisposable {
   readonly #options: DiskWatchOptions;
@@ -42,7 +48,9 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
   /** The Sandbox whose files a Pod writes to, by the Pod's UID. */
   #keptFor: ReadonlyMap<string, string | undefined> = new Map();
   /** By path, as it was last counted. */
-  #usage: ReadonlyMap<string, number> = new Map();
+  readonly #usage = new Map<string, number>();
+  readonly #gate = new FairGate(counting);
+  #shortage: Shortage | undefined;
   #looking: Promise<void> = Promise.resolve();
   #timer: Disposable | undefined;
   #stopped = false;
@@ -54,6 +62,11 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
 
   excessOf(uid: string): Problem | undefined {
     return this.#excess.get(uid);
+  }
+
+  /** Why new Pods have to wait, or undefined. */
+  get pressure(): Problem | undefined {
+    return this.#shortage === undefined ? undefined : waitFor(this.#shortage);
   }
 
   ofPod(uid: string): number {
@@ -95,18 +108,56 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
 
   async #look(): Promise<void> {
     const limits = await this.#limits();
-    const claimed = [...this.#claims.values()].flat().map(({ path }) => path);
-    const paths = new Set([...[...limits.values()].flatMap((list) => list.flatMap((one) => one.paths)), ...claimed]);
-    const usage = paths.size === 0 ? new Map<string, number>() : await countBytes([...paths]);
-    this.#usage = usage;
-    this.#tellOverfull();
     for (const uid of this.#excess.keys()) if (!limits.has(uid)) this.#excess.delete(uid);
-    for (const [uid, list] of limits) {
-      const verdict = excessOf(list, usage);
-      if (verdict === undefined || this.#excess.has(uid)) continue;
-      this.#excess.set(uid, verdict);
-      this.#options.onExcess(uid);
-    }
+    await this.#checkReserve(limits);
+    const known = new Set([...limits.keys()].flatMap((uid) => this.#pathsOf(uid, limits)));
+    for (const path of this.#usage.keys()) if (!known.has(path)) this.#usage.delete(path);
+    await Promise.all([...limits].map(([uid, list]) => this.#countPod(uid, list, limits)));
+    this.#tellOverfull();
+  }
+
+  /** A Pod that cannot be counted keeps its last figures. */
+  async #countPod(uid: string, list: readonly DiskLimit[], limits: Limits): Promise<void> {
+    const paths = this.#pathsOf(uid, limits);
+    if (paths.length === 0 || this.#stopped) return;
+    const found = await this.#gate.run(this.#namespaceOf(uid), () => countDisk(paths));
+    if (found === undefined) return this.#options.log.warn({ pod: uid }, "disk usage of a Pod not counted");
+    for (const path of paths) this.#usage.set(path, found.get(path) ?? 0);
+    const verdict = excessOf(list, this.#usage);
+    if (verdict !== undefined) this.#exceeds(uid, verdict);
+  }
+
+  #exceeds(uid: string, verdict: Problem): void {
+    if (this.#excess.has(uid)) return;
+    this.#excess.set(uid, verdict);
+    this.#options.onExcess(uid);
+  }
+
+  /** One eviction for each look: what it frees shows at the next one. */
+  async #checkReserve(limits: Limits): Promise<void> {
+    const { machine } = this.#options;
+    const short = shortage(await diskSpace(machine.layout.dataDir), machine.budget);
+    this.#shortage = short;
+    if (short === undefined) return;
+    const count = async (uid: string): Promise<PodDisk> => {
+      const found = await countDisk(this.#pathsOf(uid, limits), short);
+      return { uid, used: found && [...found.values()].reduce((sum, one) => sum + one, 0) };
+    };
+    const candidates = [...limits.keys()].filter((uid) => !this.#excess.has(uid));
+    const counted = await Promise.all(
+      candidates.map((uid) => this.#gate.run(this.#namespaceOf(uid), () => count(uid))),
+    );
+    const chosen = choosePod(counted, short, machine.budget);
+    if (chosen !== undefined) this.#exceeds(chosen.uid, evictionFor(short, chosen));
+  }
+
+  #pathsOf(uid: string, limits: Limits): string[] {
+    const limited = (limits.get(uid) ?? []).flatMap(({ paths }) => paths);
+    return [...new Set([...limited, ...(this.#claims.get(uid) ?? []).map(({ path }) => path)])];
+  }
+
+  #namespaceOf(uid: string): string {
+    return this.#options.podOf(uid)?.metadata?.namespace ?? "";
   }
 
   /** Once for each time that a claim has become too full. */
@@ -144,16 +195,4 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     this.#keptFor = keptFor;
     return found;
   }
-}
-
-/** By path; what is not there has nothing. Mounts below a path are not counted. */
-async function countBytes(paths: readonly string[]): Promise<Map<string, number>> {
-  const args = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=1", "--null", "--files0-from=-"];
-  const { stdout } = await tryCommand("nice", args, { input: paths.join("\0"), timeoutMs: countWithinMs });
-  return new Map(
-    stdout.split("\0").flatMap((line): [string, number][] => {
-      const tab = line.indexOf("\t");
-      return tab < 0 ? [] : [[line.slice(tab + 1), Number(line.slice(0, tab))]];
-    }),
-  );
 }

@@ -10,6 +10,8 @@ import {
   isReason,
   type Logger,
   type Pass,
+  type Priority,
+  parseKey,
   type Result,
   Runner,
   systemScheduler,
@@ -80,6 +82,8 @@ export class PodController implements AsyncDisposable {
   readonly #sources: Sources;
   readonly #disk: DiskWatch;
   readonly #cleanup = new AsyncDisposableStack();
+  /** The queue's keys by UID. */
+  readonly #keys = new Map<string, string>();
   #timer: Disposable | undefined;
 
   constructor(options: PodControllerOptions) {
@@ -98,15 +102,17 @@ export class PodController implements AsyncDisposable {
     this.#runner = this.#cleanup.use(
       new Runner({
         name: "node",
-        reconcile: (uid, pass) => this.#reconcile(uid, pass),
+        reconcile: (key, pass) => this.#reconcile(parseKey(key).name, pass),
         client,
         fence,
         workers,
+        // Starts and ends can take long: those of one namespace leave a worker for another.
+        workersPerNamespace: Math.max(1, workers - 2),
         backoff,
         log,
       }),
     );
-    const look = (uid: string): void => this.#runner.add(uid);
+    const look = (uid: string): void => this.#add(uid);
     this.#tasks = this.#cleanup.use(new Tasks(look));
     const { run, dial, machine } = options;
     const tell = (pod: Pod, note: PodNote): void => this.#tell(pod, note);
@@ -138,7 +144,7 @@ export class PodController implements AsyncDisposable {
   async #start(): Promise<void> {
     const { machine } = this.#options;
     const trigger = watching(this.#pods, uidsOf);
-    this.#cleanup.use(trigger.connect((uid, priority) => this.#runner.add(uid, { priority })));
+    this.#cleanup.use(trigger.connect((uid, priority) => this.#add(uid, priority)));
     // What a Namespace allows may change: its Pods are judged again.
     const changed = watching(this.#namespaces, ({ metadata }) =>
       this.#byNamespace.get(metadata?.name ?? "").flatMap(uidsOf),
@@ -148,7 +154,7 @@ export class PodController implements AsyncDisposable {
     const exits = watchFolder(machine.layout.exitsDir, (name) => {
       if (name === undefined) return this.#lookAtAll();
       const ended = parseContainerId(name);
-      if (ended !== undefined) this.#runner.add(ended.uid);
+      if (ended !== undefined) this.#add(ended.uid);
     });
     this.#cleanup.use(exits);
     await Promise.all([this.#pods.synced, this.#namespaces.synced]);
@@ -158,8 +164,18 @@ export class PodController implements AsyncDisposable {
   }
 
   async #addRecorded(): Promise<void> {
-    for (const uid of (await this.#options.machine.records.list()).keys())
-      this.#runner.add(uid, { priority: "background" });
+    for (const [uid, record] of await this.#options.machine.records.list()) {
+      if (record !== undefined && !this.#keys.has(uid)) this.#keys.set(uid, `${record.namespace}/${uid}`);
+      this.#add(uid, "background");
+    }
+  }
+
+  /** The queue's key has the namespace in front, so that namespaces take turns. It stays the same while anything is left. */
+  #add(uid: string, priority: Priority = "live"): void {
+    const namespace = this.#byUid.get(uid)[0]?.metadata?.namespace;
+    const key = this.#keys.get(uid) ?? (namespace === undefined ? uid : `${namespace}/${uid}`);
+    this.#keys.set(uid, key);
+    this.#runner.add(key, { priority });
   }
 
   #keepLooking(): void {
@@ -199,7 +215,10 @@ export class PodController implements AsyncDisposable {
     const { machine, hostAddress } = this.#options;
     const [pod] = this.#byUid.get(uid);
     const record = await machine.records.read(uid);
-    if (pod === undefined && record === undefined) this.#tasks.forget(uid);
+    if (pod === undefined && record === undefined) {
+      this.#tasks.forget(uid);
+      this.#keys.delete(uid);
+    }
     return {
       pod,
       record,
@@ -211,6 +230,7 @@ export class PodController implements AsyncDisposable {
       sourcesVersion:
         pod === undefined || record === undefined ? "" : sourcesVersion(machine, this.#sources.snapshot(pod)),
       excess: this.#disk.excessOf(uid),
+      pressure: this.#disk.pressure,
     };
   }
 

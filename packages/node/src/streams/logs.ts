@@ -2,19 +2,21 @@ import { once } from "node:events";
 import { PassThrough, type Readable } from "node:stream";
 import { type AttachRequest, type ExecSession, KubeError, type LogRequest } from "@agent-sandbox/kube";
 import { containerPaths, logPath, podPaths } from "../layout.ts";
+import { Shares } from "../system/shares.ts";
 import { noInput, openInput, resizeTerminal } from "./attach-input.ts";
 import { type FoundContainer, findContainer, type StreamOptions } from "./find-container.ts";
 import { type FollowOptions, type LogFileOptions, readLogFile } from "./log-file.ts";
 import { type LogEntry, parseLogLine } from "./log-line.ts";
 import { LogOutput } from "./log-output.ts";
 
-/** Readers at the same time on the whole node; a follower costs a file and two watches. */
-const mostReaders = 500;
+/** Readers at the same time on the whole node, shared by namespace; a follower costs a file and two watches. */
+const mostReaders = 1000;
 
 /** Reads what containers have written, from the logs their monitors keep. */
 export class Logs implements Disposable {
   readonly #options: StreamOptions;
   readonly #readers = new Set<AbortController>();
+  readonly #shares = new Shares(mostReaders);
 
   constructor(options: StreamOptions) {
     this.#options = options;
@@ -30,7 +32,8 @@ export class Logs implements Disposable {
     const follow = request.follow && !request.previous ? { follow: this.#follow(found) } : {};
     const output = new LogOutput(request);
     const out = new PassThrough();
-    this.#read({ path: this.#path(found, attempt), ...follow }, [out], async (item) => {
+    const { namespace } = request;
+    this.#read({ namespace, path: this.#path(found, attempt), ...follow }, [out], async (item) => {
       const bytes = item === "caught-up" ? output.caughtUp() : output.add(item);
       if (bytes.length > 0) await written(out, bytes);
       return !output.isFull;
@@ -55,11 +58,15 @@ export class Logs implements Disposable {
     const outputs = { stdout: new PassThrough(), stderr: new PassThrough() };
     const path = this.#path(found, found.kept.attempt);
     const follow = this.#follow(found);
-    const { stop, done } = this.#read({ path, from: "end", follow }, Object.values(outputs), async (item) => {
-      begun.resolve();
-      if (item !== "caught-up") await written(outputs[item.stream], textOf(item));
-      return true;
-    });
+    const { stop, done } = this.#read(
+      { namespace: request.namespace, path, from: "end", follow },
+      Object.values(outputs),
+      async (item) => {
+        begun.resolve();
+        if (item !== "caught-up") await written(outputs[item.stream], textOf(item));
+        return true;
+      },
+    );
     // The answer to what is sent must not come before somebody listens.
     await Promise.race([begun.promise, done]);
     const input = request.stdin ? openInput(bundle) : noInput();
@@ -86,11 +93,15 @@ export class Logs implements Disposable {
 
   /** Passes on what a log says until it ends, nobody wants more, or every output is closed. */
   #read(
-    source: Omit<LogFileOptions, "signal">,
+    { namespace, ...source }: Omit<LogFileOptions, "signal"> & { readonly namespace: string },
     outputs: readonly PassThrough[],
     take: (item: LogEntry | "caught-up") => Promise<boolean>,
   ): { stop: () => void; done: Promise<void> } {
-    if (this.#readers.size >= mostReaders) throw new KubeError("TooManyRequests", `${mostReaders} logs are being read`);
+    const place = this.#shares.take(namespace);
+    if (place === undefined) {
+      const share = this.#shares.mostOf(namespace);
+      throw new KubeError("TooManyRequests", `Namespace "${namespace}" reads its share of ${share} logs already`);
+    }
     const stopping = new AbortController();
     const stop = (): void => stopping.abort();
     this.#readers.add(stopping);
@@ -106,6 +117,7 @@ export class Logs implements Disposable {
         for (const output of outputs) output.destroy(error as Error);
       } finally {
         this.#readers.delete(stopping);
+        place[Symbol.dispose]();
       }
     };
     return { stop, done: run() };
