@@ -2,8 +2,8 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
+import { takeLock } from "../system/file-lock.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
-import { takeLock } from "../system/socket-lock.ts";
 import type { AccessKey } from "./access.ts";
 import type { ImageDescription } from "./manifest.ts";
 
@@ -32,11 +32,9 @@ const patienceMs = 60_000;
  */
 export class ImageIndex {
   readonly #path: string;
-  readonly #layout: Layout;
   #read: { readonly mark: string; readonly images: readonly StoredImage[] } | undefined;
 
   constructor(layout: Layout) {
-    this.#layout = layout;
     this.#path = join(layout.imagesDir, "index.json");
   }
 
@@ -54,7 +52,7 @@ export class ImageIndex {
 
   /** Nobody else changes the store, or removes anything from it, until the change is made. */
   async change<T>(decide: (images: readonly StoredImage[]) => Promise<IndexChange<T>>): Promise<T> {
-    await using lock = await takeLock(`images-${this.#layout.id}`, patienceMs);
+    await using lock = await takeLock(`${this.#path}.lock`, patienceMs);
     if (lock === undefined) {
       throw new NodeError("NodeSetup", `Cannot change "${this.#path}": another process has held it for a minute`);
     }

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { text } from "node:stream/consumers";
 import type { NetworkPolicy, PodSpec } from "@agent-sandbox/api";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { namespaces, networkPolicies, pods, services } from "../resources.ts";
@@ -23,10 +25,17 @@ async function makeOutside(): Promise<void> {
     `netns add ${outsideName}`,
     `link add ${host} type veth peer name eth0 netns ${outsideName}`,
     `addr add 198.18.77.1/30 dev ${host}`,
+    // Part of the range of Services is somebody's own network.
+    `addr add 10.96.77.1/30 dev ${host}`,
     `link set ${host} up`,
   ];
   await runCommand("ip", ["-batch", "-"], { input: `${lines.join("\n")}\n` });
-  const inner = [`addr add ${outside}/30 dev eth0`, "link set eth0 up", "link set lo up"];
+  const inner = [
+    `addr add ${outside}/30 dev eth0`,
+    "addr add 10.96.77.2/30 dev eth0",
+    "link set eth0 up",
+    "link set lo up",
+  ];
   await runCommand("ip", ["-n", outsideName, "-batch", "-"], { input: `${inner.join("\n")}\n` });
   const program = serve.replaceAll("\\n", "\n");
   server = spawn("ip", ["netns", "exec", outsideName, "python3", "-c", program], {
@@ -77,6 +86,12 @@ try: print(socket.create_connection(('${host}',${port}),1).recv(99).decode())
 except OSError as error: print('no')"`,
   );
 
+/** What somebody says to the machine itself. */
+async function answer(host: string, port: number): Promise<string> {
+  const socket = connect({ host, port });
+  return text(socket).catch(() => "no");
+}
+
 /** Rules follow the API, a moment later. */
 const patience = { timeout: 20_000, interval: 100 };
 
@@ -122,6 +137,40 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the network of Pods with %s", (
     await expect.poll(() => reach(a, clusterIP, 80), patience).toBe(addressOfA);
     expect(await reach(a, "front", 80)).toBe(addressOfA);
     await box.api.client.delete(services, { namespace, name: "front" });
+  });
+
+  test("a Service with an address of somebody else redirects nothing", async () => {
+    const local = createServer((socket) => socket.end("machine")).listen(0, "127.0.0.1");
+    await once(local, "listening");
+    const { port } = local.address() as AddressInfo;
+    const ports = [8000, port].map((each) => ({ name: `p${each}`, port: each, targetPort: 8000 }));
+    const foreign = [addressOfB, "127.0.0.1", outside, "198.18.77.1"];
+    for (const [at, clusterIP] of foreign.entries()) {
+      const spec = { clusterIP, selector: { app: "a" }, ports };
+      await box.api.client.create(services, { metadata: { namespace, name: `foreign-${at}` }, spec });
+    }
+    for (const [at] of foreign.entries()) {
+      await expect
+        .poll(() => box.events(`foreign-${at}`), patience)
+        .toContainEqual(expect.stringContaining("nothing is redirected"));
+    }
+    expect(await answer("127.0.0.1", port)).toBe("machine");
+    expect(await answer(outside, 8000)).toBe("198.18.77.1");
+    expect(await reach(a, addressOfB)).toBe(addressOfA);
+    for (const [at] of foreign.entries()) await box.api.client.delete(services, { namespace, name: `foreign-${at}` });
+    local.close();
+  });
+
+  test("the machine reaches its own network in the range of Services, and Pods reach the Service", async () => {
+    const clusterIP = "10.96.77.2";
+    await box.api.client.create(services, {
+      metadata: { namespace, name: "shadow" },
+      spec: { clusterIP, selector: { app: "b" }, ports: [{ port: 8000 }] },
+    });
+    await expect.poll(() => reach(a, clusterIP), patience).toBe(addressOfA);
+    expect(await answer(clusterIP, 8000)).toBe("10.96.77.1");
+    await box.api.client.delete(services, { namespace, name: "shadow" });
+    await expect.poll(() => reach(a, clusterIP), patience).toBe("no");
   });
 
   test("a policy keeps out whom it does not name, but not the machine", async () => {

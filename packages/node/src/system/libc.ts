@@ -12,6 +12,8 @@ export interface Libc {
   /** Sends one message. False when there is no room for it now. */
   sendPacket(descriptor: number, message: Uint8Array): boolean;
   closeSocket(descriptor: number): void;
+  /** Locks an open file for this process alone, until it is closed. False when somebody else has locked it. */
+  lockFile(descriptor: number): boolean;
 }
 
 export interface MountOptions {
@@ -42,6 +44,8 @@ const sockets = {
   reading: 0,
 } as const;
 const tryAgain = 11;
+/** For one holder, without waiting. */
+const exclusiveLock = 2 | 4;
 
 const characterDevice = 0o020_000;
 let loaded: Libc | undefined;
@@ -66,6 +70,7 @@ function load(): Libc {
   const shutdown = library.func("int shutdown(int socket, int how)");
   const send = library.func("long send(int socket, const void *message, size_t length, int flags)");
   const close = library.func("int close(int descriptor)");
+  const flock = library.func("int flock(int descriptor, int operation)");
   return {
     connectPackets: (path) => {
       const descriptor = Number(open(sockets.unix, sockets.packets | sockets.closeOnExec | sockets.nonBlocking, 0));
@@ -86,6 +91,11 @@ function load(): Libc {
       if (sent < 0 && koffi.errno() === tryAgain) return false;
       if (sent < 0) check(sent, "send to a socket");
       return true;
+    },
+    lockFile: (descriptor) => {
+      const result = Number(flock(descriptor, exclusiveLock));
+      if (result !== 0 && koffi.errno() !== tryAgain) check(result, "lock a file");
+      return result === 0;
     },
     closeSocket: (descriptor) => check(close(descriptor), "close a socket"),
     mount: (source, target, { type, flags, data }) =>
