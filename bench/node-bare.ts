@@ -1,7 +1,7 @@
 /**
  * The other arm: the same OCI runtimes, called as a person would. The bundle is that of a Pod of the box (the same seccomp
  * profile, capabilities, limits, mounts and namespaces), over a root filesystem of its own from the same layers, mounted
- * once. Only the network differs: an empty namespace that the runtime makes itself.
+ * once. Two things differ: the network is an empty namespace that the runtime makes itself, and there is no user namespace.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -43,11 +43,13 @@ export class BareRuntimes implements AsyncDisposable {
     for (const path of [rootfs, join(folder, "upper"), join(folder, "work")]) mkdirSync(path, { recursive: true });
     for (const name of ["etc", "containers/main/messages"])
       cpSync(join(pod, name), join(folder, name), { recursive: true });
-    const lower = [lowerOf(join(pod, container, "rootfs"))];
+    const record = JSON.parse(readFileSync(join(pod, "pod.json"), "utf8"));
+    const lower = [join(pod, "../../images", record.containers.main.image)];
     await mountOverlay(rootfs, { lower, upper: join(folder, "upper"), work: join(folder, "work") });
     const text = readFileSync(join(pod, container, "bundle/config.json"), "utf8").replaceAll(pod, folder);
     const { present } = await openRuntimes({ runDir: join(folder, "run"), cgroupParent: cgroup });
-    return new BareRuntimes(folder, JSON.parse(text) as OciSpec, present);
+    const spec = JSON.parse(text) as OciSpec;
+    return new BareRuntimes(folder, { ...spec, root: { ...spec.root, path: rootfs } }, present);
   }
 
   /** `runc run`, to its end. */
@@ -110,7 +112,8 @@ export class BareRuntimes implements AsyncDisposable {
     this.#count += 1;
     const id = `bare-${this.#count}`;
     const bundle = join(this.#folder, id);
-    const namespaces = this.#spec.linux.namespaces.map(({ type }) => ({ type }));
+    const others = this.#spec.linux.namespaces.filter(({ type }) => type !== "user");
+    const namespaces = others.map(({ type }) => ({ type }));
     const linux = { ...this.#spec.linux, namespaces, cgroupsPath: this.cgroupOf(id) };
     const process = { ...this.#spec.process, args: command };
     const runtime = this.#runtime(name);
@@ -120,13 +123,4 @@ export class BareRuntimes implements AsyncDisposable {
     const { program, args } = runtime.runCommand;
     return { program, args: [...args, "run", "--bundle", bundle], id };
   }
-}
-
-function lowerOf(rootfs: string): string {
-  const line = readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .find((one) => one.split(" ")[4] === rootfs);
-  const lower = /lowerdir=([^,:]+)/.exec(line ?? "")?.[1];
-  if (lower === undefined) throw new Error(`Cannot measure: no overlay at "${rootfs}"`);
-  return lower;
 }

@@ -57,6 +57,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   starting.use(await lockInstance(layoutOf(options.dataDir)));
   const machine = await openMachine(options);
   starting.use(machine.pulls);
+  starting.use(machine.users);
   // The image takes a second to look through /usr: not in the first Pod's time. A failure is told by the Pod.
   const image = machine.images.resolve(hostImageName).then(nothing, nothing);
   starting.defer(() => image);

@@ -59,12 +59,17 @@ export interface PodPaths {
   readonly execs: string;
   readonly netns: string;
   readonly netnsPath: string;
+  /** What must not outlive a reboot. For a Pod with users of its own, whose root may pass it. */
+  readonly run: string;
+  /** Where the Pod's user namespace is mounted, if it has one. */
+  readonly users: string;
   readonly cgroup: string;
 }
 
 export function podPaths(layout: Layout, uid: string): PodPaths {
   const dir = join(layout.podsDir, uid);
   const netns = `${layout.netnsPrefix}${uid}`;
+  const run = join(layout.runDir, "pods", uid);
   return {
     dir,
     record: join(dir, "pod.json"),
@@ -73,6 +78,8 @@ export function podPaths(layout: Layout, uid: string): PodPaths {
     execs: join(dir, "execs"),
     netns,
     netnsPath: `/run/netns/${netns}`,
+    run,
+    users: join(run, "users"),
     cgroup: `${layout.cgroupParent}/${uid}`,
   };
 }
@@ -108,6 +115,11 @@ export function containerPaths(layout: Layout, uid: string, container: string): 
     messages: join(dir, "messages"),
     subPaths: join(dir, "subpaths"),
   };
+}
+
+/** Where the root folder of a container is mounted whose Pod has users of its own: its own root has to get there. */
+export function mappedRootfs(layout: Layout, uid: string, container: string): string {
+  return join(podPaths(layout, uid).run, `root-${container}`);
 }
 
 /** Where conmon writes what one run of a container says. */

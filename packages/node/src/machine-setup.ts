@@ -15,16 +15,18 @@ import type { NodeCapacity } from "./oci/downward.ts";
 import { type ResourceDefaults, resourceDefaults } from "./oci/resources.ts";
 import { type BackoffPolicy, kubeletBackoff } from "./pod/backoff.ts";
 import type { Machine } from "./pod/machine.ts";
-import type { Allowances } from "./pod/observed.ts";
+import type { Allowances, NodeRules } from "./pod/observed.ts";
 import { podRecords } from "./pod/record.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
-import { openRuntimes } from "./runtime/open-runtimes.ts";
+import { openRuntimes, type Runtimes } from "./runtime/open-runtimes.ts";
 import { sharedKernel } from "./runtime/shared-kernel.ts";
 import { readSettings } from "./settings.ts";
 import { type Cgroups, detectCgroups } from "./system/cgroups.ts";
 import { countingFolders, makeCountingCgroup } from "./system/enter-cgroup.ts";
 import { findProgram } from "./system/find-program.ts";
 import { limitCgroup } from "./system/limit-cgroup.ts";
+import { PodUsers } from "./users/pod-users.ts";
+import { canHaveUsers, tryUsers } from "./users/try-users.ts";
 
 export interface MachineOptions {
   /** Everything the node keeps lies in its `node` folder. */
@@ -105,15 +107,18 @@ export async function openMachine(
   ]);
   const budget = { ...(await budgetOf(layout.dataDir)), ...settings.budget, ...options.budget };
   const records = podRecords(layout);
-  const network = await openPodNetwork({ layout, subnet: options.subnet ?? settings.subnet });
-  const known = [...(await records.list()).values()].filter((record) => record !== undefined);
-  for (const { uid, address, released } of known) {
-    if (!released) network.adopt(podPaths(layout, uid).netns, address);
-  }
+  const [network, withUsers] = await Promise.all([
+    openPodNetwork({ layout, subnet: options.subnet ?? settings.subnet }),
+    tryRuntimes ? runtimesWithUsers(runtimes, layout) : [],
+  ]);
+  const users = new PodUsers(layout);
+  await adoptPods({ layout, records, network, users });
+  if (withUsers.length > 0) users.keepSpare();
   return {
     layout,
     records,
     network,
+    users,
     cgroups,
     runtimes: runtimes.present,
     defaultRuntime: runtimes.default,
@@ -124,11 +129,8 @@ export async function openMachine(
     budgetProblems: await limitSandboxes(cgroups, layout, budget),
     bounds: { swapAccounting: cgroups.swapAccounting, memoryBytes: budget.memoryBytes, pids: budget.pids },
     rules: {
-      runtimes: runtimes.usable,
-      allowedRuntimes: runtimes.allowed,
-      defaultRuntime: runtimes.default,
-      ownUsers: [...runtimes.present.values()].filter((one) => one.sharesSandbox).map(({ name }) => name),
-      allow: { privileged: false, hostPaths: [], ...settings.allow, ...options.allow },
+      ...runtimeRules(runtimes, withUsers),
+      allow: { privileged: false, hostPaths: [], hostUsers: false, ...settings.allow, ...options.allow },
       backoff: options.backoff ?? kubeletBackoff,
     },
     podCapacity: options.podCapacity ?? settings.podCapacity ?? 250,
@@ -149,6 +151,38 @@ async function openPulls(
   const pulls = new IsolatedPulls(layout, { ...settings.images, ...options.images }.registries ?? []);
   const folders = countingFolders(cgroups, layout.helperCgroup);
   return { pulls, images: await openNodeImages(options, { network: pulls, cgroups: folders, reserve: budget }) };
+}
+
+function runtimeRules(runtimes: Runtimes, withUsers: readonly string[]): Omit<NodeRules, "allow" | "backoff"> {
+  const ownKernels = [...runtimes.present.values()].filter((one) => one.sharesSandbox).map(({ name }) => name);
+  return {
+    runtimes: runtimes.usable,
+    allowedRuntimes: runtimes.allowed,
+    defaultRuntime: runtimes.default,
+    ownUsers: [...ownKernels, ...withUsers],
+    ownKernels,
+  };
+}
+
+/** The addresses and ids of Pods that an earlier process had are taken. */
+async function adoptPods({
+  layout,
+  records,
+  network,
+  users,
+}: Pick<Machine, "layout" | "records" | "network" | "users">): Promise<void> {
+  for (const record of (await records.list()).values()) {
+    if (record === undefined || record.released) continue;
+    network.adopt(podPaths(layout, record.uid).netns, record.address);
+    if (record.ids !== undefined) users.adopt(record.ids);
+  }
+}
+
+/** Of those that share the machine's kernel. */
+async function runtimesWithUsers({ present, usable }: Runtimes, layout: Layout): Promise<string[]> {
+  const candidates = [...present.values()].filter((one) => canHaveUsers(one) && usable.includes(one.name));
+  const problems = await Promise.all(candidates.map((one) => tryUsers(one, layout)));
+  return candidates.filter((_, index) => problems[index] === undefined).map(({ name }) => name);
 }
 
 async function limitSandboxes(cgroups: Cgroups, layout: Layout, budget: Budget): Promise<string[]> {

@@ -64,7 +64,7 @@ const rule: Rule = object({
     }),
   }),
   sandboxd: matching(/^\/[^\0]+$/, "an absolute path"),
-  allow: object({ privileged: oneOf(true, false), hostPaths: list(folder, 100) }),
+  allow: object({ privileged: oneOf(true, false), hostPaths: list(folder, 100), hostUsers: oneOf(true, false) }),
   defaults: object({ memoryBytes: count, pids: count, diskBytes: count }),
   budget: object({ memoryBytes: count, pids: count, diskFreeBytes: bytes, inodesFree: bytes }),
   subnet: satisfying(

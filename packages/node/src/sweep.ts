@@ -7,6 +7,7 @@ import type { PodRecord } from "./pod/record.ts";
 import { findMonitors } from "./runtime/monitor.ts";
 import { trialPrefix } from "./runtime/probe.ts";
 import { childCgroups, killCgroup, removeCgroup } from "./system/cgroups.ts";
+import { namesIn } from "./system/folders.ts";
 import { mountsUnder, unmount } from "./system/mounts.ts";
 import { signalProcess } from "./system/processes.ts";
 
@@ -29,6 +30,8 @@ export async function sweep(machine: Machine): Promise<void> {
       await machine.records.remove(uid);
     } else await endAbandonedExecs(machine, uid);
   }
+  const running = await namesIn(join(machine.layout.runDir, "pods"));
+  for (const uid of running) if (!known.has(uid)) await machine.users.remove(uid);
   await sweepExits(machine, known);
   await sweepTrials(machine);
 }
@@ -76,6 +79,11 @@ async function sweepExits({ layout }: Machine, known: Known): Promise<void> {
 
 /** Their containers and control groups went with those of Pods. */
 async function sweepTrials({ layout }: Machine): Promise<void> {
-  const left = (await readdir(layout.runDir)).filter((name) => name.startsWith(trialPrefix));
-  for (const name of left) await rm(join(layout.runDir, name), { recursive: true, force: true });
+  for (const folder of [layout.runDir, layout.dataDir]) {
+    const left = (await readdir(folder)).filter((name) => name.startsWith(trialPrefix));
+    for (const name of left) {
+      await unmount(await mountsUnder(join(folder, name)));
+      await rm(join(folder, name), { recursive: true, force: true });
+    }
+  }
 }

@@ -2,18 +2,18 @@ import { mkdir, mkdtemp, readFile, rm, statfs } from "node:fs/promises";
 import { release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../errors.ts";
-import { layoutOf } from "../layout.ts";
 import { openRuntimes, type Runtimes } from "../runtime/open-runtimes.ts";
 import { sharedKernel } from "../runtime/shared-kernel.ts";
 import { type NodeSettings, readSettings } from "../settings.ts";
 import { detectCgroups, removeCgroup } from "../system/cgroups.ts";
 import { findProgram } from "../system/find-program.ts";
-import { makeFolder } from "../system/make-folder.ts";
 import { mountOverlay, mountsUnder, unmount } from "../system/mounts.ts";
 import { limitFolder } from "../system/project-quota.ts";
 import { tryCommand } from "../system/run-command.ts";
 import { examineNetwork } from "./examine-network.ts";
 import { whyNoMapping } from "./examine-owners.ts";
+import { examineUsers } from "./examine-users.ts";
+import { inScratch } from "./scratch.ts";
 
 /** One thing the box needs, or can use, and how it stands on this machine. */
 export interface Finding {
@@ -39,7 +39,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
     finding("disk", await examineDisk(dataDir)),
     examineNetwork(isRoot),
   ]);
-  return findings.flat();
+  return [...findings.flat(), ...(isRoot ? await examineUsers(dataDir) : [])];
 }
 
 type Verdict = Omit<Finding, "name">;
@@ -159,18 +159,6 @@ async function examineFolder(folder: string, parent: string): Promise<Promise<Fi
     finding("sizes of claims", await examineSizes(folder)),
     finding("private files", await examinePrivacy(folder)),
   ];
-}
-
-/** In a folder where the box keeps its files, because filesystems differ. It is gone afterwards, with those made for it. */
-async function inScratch<T>(dataDir: string, look: (folder: string, parent: string) => Promise<T>): Promise<T> {
-  const { dataDir: parent } = layoutOf(dataDir);
-  const isNew = await makeFolder(parent);
-  const folder = await mkdtemp(join(parent, "doctor-"));
-  try {
-    return await look(folder, parent);
-  } finally {
-    await rm(isNew ?? folder, { recursive: true, force: true });
-  }
 }
 
 async function examineOverlay(folder: string, parent: string): Promise<Verdict> {

@@ -1,10 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import type { Container } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
-import type { ContainerPaths, Layout } from "../layout.ts";
+import type { Layout } from "../layout.ts";
 import { mountOverlay, mountsUnder } from "../system/mounts.ts";
+import type { OpenUsers } from "../users/pod-users.ts";
 import { builtInImages, type Image, type ImageStore } from "./image-store.ts";
 import { keptPaths, readKept, takeKept } from "./kept-rootfs.ts";
+import { mountMappedLayers } from "./mapped-layers.ts";
 
 /** Where a container's writes go. */
 export interface WritableLayer {
@@ -12,18 +14,24 @@ export interface WritableLayer {
   readonly work: string;
 }
 
-/** Joins an image's layers with the container's own, where that has not been done before. */
-export async function mountRootfs(image: Image, paths: ContainerPaths, layer: WritableLayer): Promise<void> {
-  if (!(await mountsUnder(paths.rootfs)).includes(paths.rootfs)) await mountNewRootfs(image, paths, layer);
+export interface RootfsPlace {
+  readonly layout: Layout;
+  readonly rootfs: string;
+  readonly layer: WritableLayer;
+  /** Whose files they are, for a Pod with users of its own. */
+  readonly users?: OpenUsers | undefined;
 }
 
-export async function mountNewRootfs(
-  image: Image,
-  { rootfs }: ContainerPaths,
-  { upper, work }: WritableLayer,
-): Promise<void> {
+/** Joins an image's layers with the container's own, where that has not been done before. */
+export async function mountRootfs(image: Image, place: RootfsPlace): Promise<void> {
+  if (!(await mountsUnder(place.rootfs)).includes(place.rootfs)) await mountNewRootfs(image, place);
+}
+
+export async function mountNewRootfs(image: Image, { layout, rootfs, layer, users }: RootfsPlace): Promise<void> {
+  const { upper, work } = layer;
   await Promise.all([upper, work, rootfs].map((folder) => mkdir(folder, { recursive: true, mode: 0o755 })));
-  await mountOverlay(rootfs, { lower: image.layers, upper, work });
+  if (users === undefined) await mountOverlay(rootfs, { lower: image.layers, upper, work });
+  else await mountMappedLayers(rootfs, image.layers, { layout, users, writable: layer });
 }
 
 /**

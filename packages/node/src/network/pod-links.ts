@@ -35,8 +35,8 @@ export class PodLinks {
   }
 
   /** What a crash left half done is made anew. Who asks while it is being made waits for the same. */
-  attach(netns: string, address: string): Promise<void> {
-    const under = this.#attaching.get(netns) ?? this.#attach(netns, address);
+  attach(netns: string, address: string, make?: () => Promise<void>): Promise<void> {
+    const under = this.#attaching.get(netns) ?? this.#attach(netns, address, make);
     this.#attaching.set(netns, under);
     return under;
   }
@@ -46,14 +46,15 @@ export class PodLinks {
     await this.#detach(netns, address);
   }
 
-  async #attach(netns: string, address: string): Promise<void> {
+  async #attach(netns: string, address: string, make: (() => Promise<void>) | undefined): Promise<void> {
     const { interfaceOf, onAttaching, onAttached } = this.#options;
     try {
       if (existsSync(pathOf(netns)) || existsSync(`/sys/class/net/${interfaceOf(address)}`)) {
         await this.#detach(netns, address);
       }
       await onAttaching();
-      await this.#link(netns, address);
+      await make?.();
+      await this.#link(netns, address, make !== undefined);
     } finally {
       this.#attaching.delete(netns);
     }
@@ -68,11 +69,11 @@ export class PodLinks {
     this.#attached.delete(netns);
   }
 
-  async #link(netns: string, address: string): Promise<void> {
+  async #link(netns: string, address: string, isMade: boolean): Promise<void> {
     const { bridge, gateway, interfaceOf } = this.#options;
     const name = interfaceOf(address);
     await runIp([
-      `netns add ${netns}`,
+      ...(isMade ? [] : [`netns add ${netns}`]),
       `link add ${name} type veth peer name eth0 address ${hardwareOf(address)} netns ${netns}`,
       `link set ${name} master ${bridge} up`,
     ]);

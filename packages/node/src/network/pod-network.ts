@@ -35,9 +35,9 @@ export interface PodNetwork {
   readonly unlimited: string | undefined;
   /**
    * Makes the network namespace and joins it to the bridge. What a crash left half done is made anew; who asks while it is
-   * being made waits for the same.
+   * being made waits for the same. `make` makes the namespace where it is not to be the machine's own.
    */
-  attach(netns: string, address: string): Promise<void>;
+  attach(netns: string, address: string, make?: () => Promise<void>): Promise<void>;
   isAttached(netns: string, address: string): boolean;
   detach(netns: string, address: string | undefined): Promise<void>;
   /** Names of everything on the machine that carries this node's mark. */
@@ -102,7 +102,7 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     accepts: (content) => accepts(rulesText(content)),
     interfaceOf,
     isAttached: (netns, address) => links.isAttached(netns, address),
-    attach: (netns, address) => links.attach(netns, address),
+    attach: (netns, address, make) => links.attach(netns, address, make),
     detach: (netns, address) => links.detach(netns, address),
     found: async () => ({
       namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),

@@ -40,6 +40,8 @@ export interface BundleInput {
     readonly capabilities: readonly string[];
   };
   readonly resources: OciResources;
+  /** The highest id of a Pod with users of its own. Default: the kernel's. */
+  readonly highestId?: number;
 }
 
 /** Pod in, bundle out: does no I/O. The Pod must have passed `unsupportedField`. */
@@ -63,7 +65,7 @@ export function buildSpec(input: BundleInput): OciSpec {
       namespaces: input.namespaces,
       cgroupsPath: input.cgroupsPath,
       resources: { ...input.resources, devices: [{ allow: isPrivileged, access: "rwm" }] },
-      sysctl: sysctlsFor(pod),
+      sysctl: sysctlsFor(pod, input.highestId),
       ...(!isUnconfined(pod, container) && { seccomp: seccompProfile(input.machine) }),
       maskedPaths: isPrivileged ? [] : maskedPaths,
       readonlyPaths: isPrivileged ? [] : readonlyPaths,
@@ -73,14 +75,19 @@ export function buildSpec(input: BundleInput): OciSpec {
 }
 
 /** Low ports and ping are harmless in a network namespace of one's own, and need no capability this way. */
-function sysctlsFor(pod: Pod): Record<string, string> {
+function sysctlsFor(pod: Pod, highestId = 2_147_483_647): Record<string, string> {
   const wanted = (pod.spec?.securityContext?.sysctls ?? []).map(({ name, value }) => [name, value] as const);
-  return {
+  const settings: Record<string, string> = {
     "net.ipv4.ip_unprivileged_port_start": "0",
-    "net.ipv4.ping_group_range": "0 2147483647",
+    [groupsThatPing]: `0 ${highestId}`,
     ...Object.fromEntries(wanted),
   };
+  // The kernel refuses groups that the Pod does not have.
+  const groups = settings[groupsThatPing]?.replaceAll(/\d+/g, (id) => String(Math.min(Number(id), highestId)));
+  return { ...settings, [groupsThatPing]: groups ?? "" };
 }
+
+const groupsThatPing = "net.ipv4.ping_group_range";
 
 function isUnconfined(pod: Pod, { securityContext }: Container): boolean {
   const profile = securityContext?.seccompProfile ?? pod.spec?.securityContext?.seccompProfile;

@@ -4,15 +4,27 @@ import { arch, release } from "node:os";
 import { join } from "node:path";
 import type { Image } from "../image/image-store.ts";
 import { mountNewRootfs, mountRootfs, type WritableLayer } from "../image/rootfs.ts";
-import { type ContainerPaths, containerId, containerPaths, logPath, messagePath, podPaths } from "../layout.ts";
+import {
+  type ContainerPaths,
+  containerId,
+  containerPaths,
+  logPath,
+  mappedRootfs,
+  messagePath,
+  podPaths,
+} from "../layout.ts";
 import { type BundleInput, buildSpec } from "../oci/build-spec.ts";
+import type { OciSpec } from "../oci/spec.ts";
 import { createMonitored, endMonitor } from "../runtime/monitor.ts";
 import { type ContainerRole, type OciRuntime, roleAnnotations } from "../runtime/oci-runtime.ts";
 import { allThrough } from "../system/all-through.ts";
 import { enterCgroup } from "../system/enter-cgroup.ts";
+import { asFileUser } from "../system/file-user.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
 import { removeTree } from "../system/remove-tree.ts";
+import { commonIds, machineId } from "../users/id-range.ts";
+import type { OpenUsers } from "../users/pod-users.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
 import { holderName } from "./members.ts";
 import { placeMounts } from "./place-mounts.ts";
@@ -32,7 +44,7 @@ export interface Creation {
   /** Makes the Pod's network if it is not there. */
   readonly network: () => Promise<void>;
   /** Everything of the bundle that is the container's own affair; asked for once its root folder is there. */
-  readonly content: (paths: ContainerPaths) => Promise<BundleContent>;
+  readonly content: (paths: ContainerPaths, users: OpenUsers | undefined) => Promise<BundleContent>;
 }
 
 export type BundleContent = Omit<BundleInput, "rootfs" | "cgroupsPath" | "etc" | "annotations" | "machine" | "image">;
@@ -44,7 +56,7 @@ export type BundleContent = Omit<BundleInput, "rootfs" | "cgroupsPath" | "etc" |
 export async function createContainer(creation: Creation): Promise<Run> {
   const { machine, record, name, kept, again } = creation;
   const { layout, now } = machine;
-  const paths = containerPaths(layout, record.uid, name);
+  const paths = pathsOf(machine, record, name);
   const id = containerId(record.uid, name, kept.attempt);
   const runtime = runtimeNamed(machine, kept.runtime);
   if (again) {
@@ -53,10 +65,12 @@ export async function createContainer(creation: Creation): Promise<Run> {
     await endMonitor(layout.exitsDir, id);
   }
   await writeContainer(machine, record, name, kept);
-  await allThrough([creation.network(), writeBundle(creation, paths, runtime)]);
+  const writing = writeBundle(creation, paths, runtime);
+  await allThrough([creation.network(), writing]);
   const log = logPath(paths, kept.attempt);
   const { role } = creation;
-  const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir: layout.exitsDir, io: kept.io });
+  const owner = record.ids && machineId(record.ids, (await writing).process.user.uid);
+  const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir: layout.exitsDir, io: kept.io, owner });
   const monitorPid = Number(await readFile(paths.monitorPidFile, "utf8"));
   // In a sandbox that others share, the process that stands for the container is one of the runtime, outside the sandbox.
   const helpers = role === "member" && runtime.sharesSandbox ? [monitorPid, pid] : [monitorPid];
@@ -82,15 +96,20 @@ function withRun({ failure, ...kept }: ContainerRecord, run: Run): ContainerReco
   return { ...kept, ...(failure !== undefined && !run.started && { failure }), run };
 }
 
-async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: OciRuntime): Promise<void> {
-  const { image, record, name, kept, layer = paths } = creation;
+async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: OciRuntime): Promise<OciSpec> {
+  const { machine, image, record, name, kept, layer = paths } = creation;
+  const { uid, ids } = record;
   const isNew = record.containers[name] === undefined;
   if (!isNew) await clearBundle(paths, kept.attempt);
   const folders = [paths.bundle, paths.logs, paths.messages];
   await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
-  await (isNew ? mountNewRootfs : mountRootfs)(image, paths, layer);
-  const spec = placeMounts(specFor(creation, paths, await creation.content(paths)));
+  await using users = ids && (await machine.users.open(uid, ids));
+  await (isNew ? mountNewRootfs : mountRootfs)(image, { layout: machine.layout, rootfs: paths.rootfs, layer, users });
+  const wanted = specFor(creation, paths, await creation.content(paths, users));
+  // Mount points that are made belong to the Pod's root.
+  const spec = users === undefined ? placeMounts(wanted) : asFileUser(users.root, () => placeMounts(wanted));
   await writeFile(join(paths.bundle, "config.json"), JSON.stringify(runtime.adaptSpec(spec)));
+  return spec;
 }
 
 /** With it go the marks of the run before. */
@@ -104,10 +123,19 @@ async function clearBundle(paths: ContainerPaths, attempt: number): Promise<void
   await rm(messagePath(paths, attempt - 2), { force: true });
 }
 
+/** A Pod with users of its own has its root folders elsewhere. */
+export function pathsOf({ layout }: Machine, { uid, ids }: PodRecord, name: string): ContainerPaths {
+  const paths = containerPaths(layout, uid, name);
+  return ids === undefined ? paths : { ...paths, rootfs: mappedRootfs(layout, uid, name) };
+}
+
 function specFor({ machine, record, name, role, image }: Creation, { rootfs }: ContainerPaths, content: BundleContent) {
-  const { cgroup, etc } = podPaths(machine.layout, record.uid);
+  const { cgroup, etc, users } = podPaths(machine.layout, record.uid);
+  const own = record.ids === undefined ? [] : [{ type: "user", path: users }];
   return buildSpec({
     ...content,
+    namespaces: [...own, ...content.namespaces],
+    ...(record.ids !== undefined && { highestId: commonIds - 1 }),
     image: image.config,
     rootfs,
     etc,

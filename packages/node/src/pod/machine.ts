@@ -8,6 +8,7 @@ import type { ResourceBounds, ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
 import type { Cgroups } from "../system/cgroups.ts";
+import type { PodUsers } from "../users/pod-users.ts";
 import type { NodeRules } from "./observed.ts";
 import type { PodRecords } from "./record.ts";
 
@@ -23,6 +24,7 @@ export interface Machine {
   readonly defaultRuntime: string;
   /** Why Pods that name no runtime share this machine's kernel; undefined when they do not. */
   readonly sharedKernel: SharedKernel | undefined;
+  readonly users: PodUsers;
   readonly cgroups: Cgroups;
   readonly defaults: ResourceDefaults;
   /** What all sandboxes may use together. */

@@ -11,7 +11,8 @@ const rules: NodeRules = {
   allowedRuntimes: ["gvisor"],
   defaultRuntime: "gvisor",
   ownUsers: ["gvisor"],
-  allow: { privileged: false, hostPaths: [] },
+  ownKernels: ["gvisor"],
+  allow: { privileged: false, hostPaths: [], hostUsers: false },
   backoff: kubeletBackoff,
 };
 

@@ -26,6 +26,8 @@ export interface Allowances {
   readonly privileged: boolean;
   /** Folders of the machine that Pods may mount, with what lies below them. Default none. */
   readonly hostPaths: readonly string[];
+  /** Pods that ask for the machine's own users (`hostUsers: true`) where they could have users of their own. Default false. */
+  readonly hostUsers: boolean;
 }
 
 export interface NodeRules {
@@ -37,6 +39,8 @@ export interface NodeRules {
   readonly defaultRuntime: string;
   /** The runtimes among them under which no user of a container is one of the machine's. */
   readonly ownUsers: readonly string[];
+  /** The runtimes among them under which a sandbox has a kernel of its own. */
+  readonly ownKernels: readonly string[];
   readonly allow: Allowances;
   readonly backoff: BackoffPolicy;
 }

@@ -6,9 +6,9 @@ import type { PodRecord } from "./record.ts";
  * What the next container of a Pod runs with. One that joins others shares their namespaces, or their sandbox: it runs
  * with what they run with, also when the default has become another since they were started.
  */
-export function runtimeOf(pod: Pod, record: Pick<PodRecord, "containers">, defaultRuntime: string): string {
+export function runtimeOf(pod: Pod, record: Pick<PodRecord, "containers" | "ids">, defaultRuntime: string): string {
   const live = Object.values(record.containers).find(isLive);
-  return live?.runtime ?? pod.spec?.runtimeClassName ?? defaultRuntime;
+  return live?.runtime ?? record.ids?.runtime ?? pod.spec?.runtimeClassName ?? defaultRuntime;
 }
 
 /** The runtimes that containers of a Pod have run with. */

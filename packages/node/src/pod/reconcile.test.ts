@@ -18,7 +18,8 @@ const rules: NodeRules = {
   allowedRuntimes: ["runc"],
   defaultRuntime: "runc",
   ownUsers: ["gvisor"],
-  allow: { privileged: false, hostPaths: [] },
+  ownKernels: ["gvisor"],
+  allow: { privileged: false, hostPaths: [], hostUsers: false },
   backoff: kubeletBackoff,
 };
 const run = { process: { pid: 7, start: 70 }, monitor: { pid: 6, start: 60 }, startedAt: 0, started: true };

@@ -3,6 +3,7 @@ import { isSafeUid, type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, syncFile, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
+import type { PodIds } from "../users/id-range.ts";
 import type { Backoff } from "./backoff.ts";
 
 /** How one run of a container ended. Times are milliseconds since 1970. */
@@ -90,6 +91,8 @@ export interface VolumePlace {
   readonly path: string;
   /** Nobody may write to it, whatever a mount says. */
   readonly readOnly?: boolean;
+  /** Its files are shown as those of the Pod's own users already. */
+  readonly isMapped?: boolean;
   /** The images that must stay while the Pod does. */
   readonly image?: string;
   /** The claim it belongs to, and what that asked for. */
@@ -103,6 +106,8 @@ export interface PodRecord {
   readonly namespace: string;
   readonly name: string;
   readonly address: string;
+  /** The machine's ids that stand for the Pod's users; absent where they are the machine's own. */
+  readonly ids?: PodIds;
   readonly startTime: number;
   /**
    * The Sandbox whose kept root filesystem this Pod uses, as the API showed it when the Pod was set up; empty for none.

@@ -14,7 +14,10 @@ import { controllingSandbox, keptForSandbox } from "./controlling-sandbox.ts";
 import type { Effects } from "./effects.ts";
 import { etcFiles } from "./etc-files.ts";
 import type { Machine } from "./machine.ts";
+import { runtimeOf } from "./pod-runtime.ts";
 import type { PodRecord } from "./record.ts";
+import { attachPod } from "./start-container.ts";
+import { hasUserNamespace } from "./supported.ts";
 
 /**
  * What a Pod's containers need before they can start: an address, files and volumes. The network is begun here, and waited
@@ -26,35 +29,38 @@ export async function setUp(
   { before, images }: { readonly before: PodRecord | undefined; readonly images: VolumeImages },
 ): Promise<void> {
   const { machine, sources } = effects;
-  const { records, network } = machine;
+  const { records } = machine;
   await sources.refresh(pod);
   const record = before ?? (await newRecord(effects, pod));
   try {
     if (before === undefined) await records.create(record);
   } catch (error) {
-    network.pool.release(record.address);
+    giveBackNumbers(machine, record);
     throw error;
   }
   const text = `Successfully assigned ${record.namespace}/${record.name} to ${pod.spec?.nodeName}`;
   if (before === undefined) effects.tell(pod, { reason: "Scheduled", text });
   // Whoever waits for it is told what went wrong.
-  network.attach(podPaths(machine.layout, record.uid).netns, record.address).catch(() => undefined);
+  attachPod(machine, record).catch(() => undefined);
   const filling = fillVolumes(effects, pod, record, images);
   await allThrough([writeEtc(machine, pod, record), filling]);
   await records.write({ ...record, ...(await filling), prepared: true });
 }
 
 async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
-  const { network, now } = effects.machine;
+  const { rules } = effects;
+  const { network, users, now } = effects.machine;
   const { uid = "", namespace = "", name = "" } = pod.metadata ?? {};
   const sandbox = await controllingSandbox(effects.client, pod);
   const first = pod.spec?.containers[0]?.name;
+  const runtime = runtimeOf(pod, { containers: {} }, rules.defaultRuntime);
   return {
     version: 1,
     uid,
     namespace,
     name,
     address: network.pool.take(sandbox),
+    ...(hasUserNamespace(pod, runtime, rules) && { ids: users.take(pod, runtime) }),
     startTime: now(),
     keptFor: keptForSandbox(effects, pod, sandbox),
     ...(first !== undefined && { defaultContainer: first }),
@@ -100,25 +106,14 @@ type VolumeImages = Readonly<Record<string, string>>;
 
 type Filled = Pick<PodRecord, "volumes" | "sourcesVersion" | "refreshVolumesAt">;
 
-async function fillVolumes(
-  effects: Effects,
-  pod: Pod,
-  { uid, address, prepared }: PodRecord,
-  images: VolumeImages,
-): Promise<Filled> {
+async function fillVolumes(effects: Effects, pod: Pod, record: PodRecord, images: VolumeImages): Promise<Filled> {
+  const { uid, address, prepared, ids } = record;
   const { machine, client, hostAddress, sources } = effects;
   const snapshot = sources.snapshot(pod);
   const isNew = !prepared;
-  const mounted = await mountVolumes(uid, {
-    machine,
-    client,
-    pod,
-    address,
-    hostAddress,
-    sources: snapshot,
-    isNew,
-    images,
-  });
+  const users = ids && (() => machine.users.open(uid, ids));
+  const context = { machine, client, pod, address, hostAddress, sources: snapshot, isNew, images, users };
+  const mounted = await mountVolumes(uid, context);
   return { ...mounted, sourcesVersion: sourcesVersion(machine, snapshot) };
 }
 
@@ -158,7 +153,13 @@ async function giveBack(machine: Machine, record: PodRecord): Promise<void> {
   await removeCgroup(cgroups, paths.cgroup);
   await network.detach(paths.netns, record.released ? undefined : record.address);
   await unmount(await mountsUnder(paths.dir));
-  if (!record.released) network.pool.release(record.address);
+  await machine.users.remove(record.uid);
+  if (!record.released) giveBackNumbers(machine, record);
+}
+
+function giveBackNumbers({ network, users }: Machine, { address, ids }: PodRecord): void {
+  network.pool.release(address);
+  if (ids !== undefined) users.release(ids);
 }
 
 async function removeExits({ layout }: Machine, { uid }: PodRecord): Promise<void> {

@@ -10,9 +10,10 @@ import type { OciMount } from "../oci/spec.ts";
 import type { ContainerRole, OciRuntime } from "../runtime/oci-runtime.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { removeTree } from "../system/remove-tree.ts";
+import type { OpenUsers } from "../users/pod-users.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
 import { keptForOf } from "./controlling-sandbox.ts";
-import { type BundleContent, createContainer, nextAttempt, startCreated } from "./create-container.ts";
+import { type BundleContent, createContainer, nextAttempt, pathsOf, startCreated } from "./create-container.ts";
 import { withoutTracing } from "./debug-rights.ts";
 import type { Effects } from "./effects.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
@@ -51,7 +52,7 @@ export async function startContainer(
     ...(io !== undefined && { io }),
   };
   // What was written over another image does not fit this one. Before the record names the new one: a crash finds it so.
-  if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record.uid, name);
+  if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record, name);
   const isBegun = isSame && before.image === image.id && (before.run !== undefined || before.runtime === runtime);
   const kept = isBegun ? before : nextAttempt(before, attempt, fixed);
   const run = kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image, keptFor }));
@@ -85,8 +86,8 @@ function ioOf({ stdin = false, stdinOnce = false, tty = false }: Container): Con
   return stdin || tty ? { stdin, stdinOnce, tty } : undefined;
 }
 
-async function dropRoot({ layout }: Machine, uid: string, name: string): Promise<void> {
-  const { rootfs, upper, work } = containerPaths(layout, uid, name);
+async function dropRoot(machine: Machine, record: PodRecord, name: string): Promise<void> {
+  const { rootfs, upper, work } = pathsOf(machine, record, name);
   await unmount(await mountsUnder(rootfs));
   for (const folder of [upper, work]) await removeTree(folder);
 }
@@ -97,13 +98,20 @@ async function dropRoot({ layout }: Machine, uid: string, name: string): Promise
  */
 export async function attachNetwork(
   machine: Machine,
-  { uid, address, containers }: PodRecord,
+  record: PodRecord,
   { runtime, role }: { readonly runtime: string; readonly role: ContainerRole },
 ): Promise<void> {
-  const { netns } = podPaths(machine.layout, uid);
+  const { address, containers } = record;
+  const { netns } = podPaths(machine.layout, record.uid);
   const hasRun = Object.values(containers).some(({ run, ended, last }) => run ?? ended ?? last);
   const isTaken = hasRun && role !== "member" && runtimeNamed(machine, runtime).sharesSandbox;
-  if (isTaken || !machine.network.isAttached(netns, address)) await machine.network.attach(netns, address);
+  if (isTaken || !machine.network.isAttached(netns, address)) await attachPod(machine, record);
+}
+
+/** The network of a Pod with users of its own belongs to them. */
+export function attachPod({ layout, network, users }: Machine, { uid, address, ids }: PodRecord): Promise<void> {
+  const { netns } = podPaths(layout, uid);
+  return network.attach(netns, address, ids && (() => users.prepare(uid, ids)));
 }
 
 function roleIn(pod: Pod, { role }: Member, { sharesSandbox }: OciRuntime): ContainerRole {
@@ -142,7 +150,7 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
     layer,
     role,
     network: () => attachNetwork(machine, record, { runtime: kept.runtime, role }),
-    content: (paths) => contentOf(effects, { pod, record, member, kept, image }, paths),
+    content: (paths, users) => contentOf(effects, { pod, record, member, kept, image }, { paths, users }),
   });
   effects.tell(pod, { reason: "Created", text: `Created container: ${name}`, container: name });
   return run;
@@ -151,9 +159,10 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
 async function contentOf(
   { machine, hostAddress, sources }: Effects,
   { pod, record, member, kept, image }: Omit<Start, "again" | "keptFor">,
-  paths: ContainerPaths,
+  { paths, users }: { readonly paths: ContainerPaths; readonly users: OpenUsers | undefined },
 ): Promise<BundleContent> {
   const { container } = member;
+  const { volumes = {} } = record;
   const facts = { address: record.address, hostAddress, node: machine.capacity };
   const environment = environmentFor({
     pod,
@@ -175,7 +184,7 @@ async function contentOf(
       : namespaces,
     resources: resourcesFor(container, machine.defaults, machine.bounds),
     mounts: [
-      ...(await volumeMounts({ container, volumes: record.volumes ?? {}, environment, subPaths: paths.subPaths })),
+      ...(await volumeMounts({ container, volumes, environment, subPaths: paths.subPaths, users })),
       await messageMount(container.terminationMessagePath, messagePath(paths, kept.attempt)),
     ],
   };

@@ -2,7 +2,7 @@ import type { Pod } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { kubeletBackoff } from "./backoff.ts";
 import type { NodeRules } from "./observed.ts";
-import { unsupportedEphemeral, unsupportedField } from "./supported.ts";
+import { hasUserNamespace, unsupportedEphemeral, unsupportedField } from "./supported.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -19,7 +19,8 @@ const rules: NodeRules = {
   allowedRuntimes: ["runc", "gvisor"],
   defaultRuntime: "runc",
   ownUsers: ["gvisor"],
-  allow: { privileged: false, hostPaths: [] },
+  ownKernels: ["gvisor"],
+  allow: { privileged: false, hostPaths: [], hostUsers: false },
   backoff: kubeletBackoff,
 };
 
@@ -36,6 +37,31 @@ test.for([
   ["that does not ask for it", { hostUsers: true }, undefined],
 ] as const)("users of its own for a Pod %s", ([, spec, expected]) => {
   expect(refusal(podOf(spec))).toBe(expected);
+});
+
+const withUsers: NodeRules = { ...rules, ownUsers: ["gvisor", "runc"] };
+const privileged = { securityContext: { privileged: true } };
+
+test.for([
+  ["that says nothing", {}, {}, true],
+  ["that asks for them", { hostUsers: false }, {}, true],
+  ["that asks for the machine's", { hostUsers: true }, {}, false],
+  ["with a privileged container", {}, privileged, false],
+  ["with a privileged container that asks for them", { hostUsers: false }, privileged, true],
+  ["with a kernel of its own", { runtimeClassName: "gvisor" }, {}, false],
+] as const)("a user namespace for a Pod %s", ([, spec, container, expected]) => {
+  const pod = podOf(spec, container);
+  expect(hasUserNamespace(pod, pod.spec?.runtimeClassName ?? "runc", withUsers)).toBe(expected);
+  expect(hasUserNamespace(pod, "runc", rules)).toBe(false);
+});
+
+test("the machine's users are the operator's to give where Pods could have their own", () => {
+  const pod = podOf({ hostUsers: true });
+  const refused = unsupportedField(pod, withUsers)?.message;
+  expect(refused).toContain("spec.hostUsers: true is not allowed by this node's configuration");
+  expect(unsupportedField(pod, { ...withUsers, allow: { ...rules.allow, hostUsers: true } })).toBeUndefined();
+  expect(unsupportedField(podOf({ hostUsers: true, runtimeClassName: "gvisor" }), withUsers)).toBeUndefined();
+  expect(unsupportedField(podOf({ hostUsers: false }), withUsers)).toBeUndefined();
 });
 
 describe("unsupportedField() accepts", () => {
@@ -211,7 +237,7 @@ describe("unsupportedField() refuses, and names the field", () => {
       "spec.containers[0].securityContext.privileged: is not allowed by this node's configuration",
       "spec.volumes[0].hostPath: is not allowed by this node's configuration",
     ]);
-    const allow = { privileged: true, hostPaths: ["/data"] };
+    const allow = { privileged: true, hostPaths: ["/data"], hostUsers: false };
     expect([privileged, mounting].map((pod) => refusal(pod, allow))).toEqual([undefined, undefined]);
   });
 

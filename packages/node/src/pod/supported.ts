@@ -124,9 +124,18 @@ function wantedRuntime({ spec }: Pod, { defaultRuntime }: NodeRules): string {
   return spec?.runtimeClassName ?? defaultRuntime;
 }
 
+/** Whether the Pod's users are none of the machine's because a user namespace keeps them apart. */
+export function hasUserNamespace({ spec }: Pod, runtime: string, rules: NodeRules): boolean {
+  if (!rules.ownUsers.includes(runtime) || hasOwnKernel(runtime, rules)) return false;
+  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  // Root of the machine in all but name is root of the machine.
+  const isPrivileged = all.some(({ securityContext }) => securityContext?.privileged === true);
+  return spec?.hostUsers === undefined ? !isPrivileged : !spec.hostUsers;
+}
+
 /** Whether sandboxes have a kernel, and with it users and processes, of their own. */
-export function hasOwnKernel(runtime: string, { ownUsers }: NodeRules): boolean {
-  return ownUsers.includes(runtime);
+export function hasOwnKernel(runtime: string, { ownKernels }: NodeRules): boolean {
+  return ownKernels.includes(runtime);
 }
 
 /**
@@ -147,11 +156,15 @@ function wording({ metadata }: Pod, { path, message }: Refusal): string {
   return `Cannot run Pod "${metadata?.namespace}/${metadata?.name}": ${path}: ${message}`;
 }
 
-/** A sandbox with a kernel of its own has users of its own; elsewhere root of a container is the machine's, with fewer rights. */
+/** Where a runtime gives Pods users of their own, they do not choose the machine's. */
 function usersProblem(pod: Pod, rules: NodeRules): Refusal | undefined {
   const runtime = wantedRuntime(pod, rules);
-  if (pod.spec?.hostUsers !== false || hasOwnKernel(runtime, rules)) return undefined;
-  const { ownUsers } = rules;
+  const { ownUsers, allow } = rules;
+  const hasUsers = ownUsers.includes(runtime);
+  if (pod.spec?.hostUsers === true && hasUsers && !hasOwnKernel(runtime, rules) && !allow.hostUsers) {
+    return refuse("spec.hostUsers", "true is not allowed by this node's configuration");
+  }
+  if (pod.spec?.hostUsers !== false || hasUsers) return undefined;
   const others = ownUsers.length > 0 ? `; it is with ${ownUsers.join(", ")}` : "";
   return refuse("spec.hostUsers", `false is not supported by this node with runtime "${runtime}"${others}`);
 }

@@ -24,6 +24,8 @@ export interface MonitorRequest {
   readonly log: string;
   readonly exitsDir: string;
   readonly io?: ContainerIo | undefined;
+  /** Who opens the container's outputs by name, in a Pod with users of its own. */
+  readonly owner?: number | undefined;
 }
 
 /**
@@ -67,8 +69,8 @@ function startMonitor(request: MonitorRequest): Program {
   }
 }
 
-function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir, io }: MonitorRequest): string[] {
-  const create = runtime.createCommand(role);
+function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir, io, owner }: MonitorRequest): string[] {
+  const create = runtime.createCommand(role, owner);
   return [
     `--cid=${id}`,
     `--cuuid=${id}`,

@@ -64,8 +64,11 @@ export interface OciRuntime {
   readonly startsAtOnce: boolean;
   /** A container's specification as this runtime understands it. */
   adaptSpec(spec: OciSpec): OciSpec;
-  /** How the monitor calls the runtime to create a container; it adds the verb and what belongs to it. */
-  createCommand(role: ContainerRole): RuntimeCommand;
+  /**
+   * How the monitor calls the runtime to create a container; it adds the verb and what belongs to it. `owner` is the
+   * machine's id of the container's user, in a Pod with users of its own.
+   */
+  createCommand(role: ContainerRole, owner?: number): RuntimeCommand;
   /** What creates and starts a container in one, up to the verb `run`. */
   readonly runCommand: RuntimeCommand;
   /** Starts a container that was created and does not run yet. */

@@ -12,7 +12,16 @@ done
 exec "$@"
 `;
 
+/** Its outputs are pipes of the machine's root, which users of a Pod's own could not open by their names in /dev. */
+const giveOutputs = (owner: number): string => `
+for file in /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2; do
+  if [ -p "$file" ]; then outputs="$outputs $file"; fi
+done
+if [ -n "$outputs" ]; then chown ${owner} $outputs; fi
+`;
+
 /** A command line of a runtime that, told to create a container, also starts it. */
-export function startingAtOnce({ program, args }: RuntimeCommand): RuntimeCommand {
-  return { program: "/bin/sh", args: ["-c", runDetached, "sh", program, ...args] };
+export function startingAtOnce({ program, args }: RuntimeCommand, owner?: number): RuntimeCommand {
+  const script = owner === undefined ? runDetached : `${giveOutputs(owner)}${runDetached}`;
+  return { program: "/bin/sh", args: ["-c", script, "sh", program, ...args] };
 }

@@ -29,7 +29,7 @@ export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciR
     sharesSandbox: false,
     startsAtOnce,
     adaptSpec: (spec) => spec,
-    createCommand: () => (startsAtOnce ? startingAtOnce(command) : command),
+    createCommand: (_, owner) => (startsAtOnce ? startingAtOnce(command, owner) : command),
     runCommand: command,
     start: (id) => callRuntime(command, ["start", id], alreadyRuns),
     kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),

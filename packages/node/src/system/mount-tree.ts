@@ -12,10 +12,13 @@ const mapIds = 0x10_0000n;
 /** `struct mount_attr`: set, clear, propagation, user namespace; 64 bits each. */
 const attributesBytes = 32;
 
-export interface MappedMount {
-  readonly source: string;
+export interface MappedMount extends MappedTree {
   /** An existing folder for a folder, an existing file for a file. */
   readonly target: string;
+}
+
+export interface MappedTree {
+  readonly source: string;
   /** A descriptor of the user namespace whose mapping translates the ids of the files. */
   readonly userNamespace: number;
   /** Whether what is mounted below the source comes along. Default false. */
@@ -27,19 +30,36 @@ export interface MappedMount {
  * inside it, and is shown as the id outside. An id that is not mapped belongs to nobody, and no capability overrides
  * the permissions of such a file. Throws where the kernel (before 5.12) or the filesystem cannot do it.
  */
-export function mountMapped({ source, target, userNamespace, withSubmounts = false }: MappedMount): void {
+export function mountMapped({ target, ...tree }: MappedMount): void {
+  withMappedTree(tree, (descriptor) => {
+    const moved = loadedCalls().moveMount(numbers.moveMount, descriptor, "", currentFolder, target, fromEmptyPath);
+    check(moved, `mount "${tree.source}" at "${target}"`);
+  });
+}
+
+/** The same without a place in the tree: what `use` is given stands for the folder, for as long as `use` runs. */
+export function withMappedTree<T>(
+  { source, userNamespace, withSubmounts = false }: MappedTree,
+  use: (descriptor: number) => T,
+): T {
   const calls = loadedCalls();
-  const flags = cloneTree | closeOnExec | (withSubmounts ? recursive : 0);
+  const below = withSubmounts ? recursive : 0;
+  const flags = cloneTree | closeOnExec | below;
   const tree = check(calls.openTree(numbers.openTree, currentFolder, source, flags), `clone the mount of "${source}"`);
   try {
     const attributes = Buffer.alloc(attributesBytes);
     attributes.writeBigUInt64LE(mapIds, 0);
     attributes.writeBigUInt64LE(BigInt(userNamespace), 24);
-    const how = emptyPath | (withSubmounts ? recursive : 0);
-    const set = calls.setAttributes(numbers.mountSetAttributes, tree, "", how, attributes, attributesBytes);
+    const set = calls.setAttributes(
+      numbers.mountSetAttributes,
+      tree,
+      "",
+      emptyPath | below,
+      attributes,
+      attributesBytes,
+    );
     check(set, `map the owners of "${source}"`);
-    const moved = calls.moveMount(numbers.moveMount, tree, "", currentFolder, target, fromEmptyPath);
-    check(moved, `mount "${source}" at "${target}"`);
+    return use(tree);
   } finally {
     closeSync(tree);
   }

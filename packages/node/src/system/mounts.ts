@@ -32,15 +32,41 @@ export async function mountOverlay(
   libc().mount(ourName, target, { type: "overlay", flags: noDevices, data });
 }
 
+/** Folders by their descriptors; without an upper one, the mount cannot be written to. */
+export interface OverlayDescriptors {
+  readonly lower: readonly number[];
+  readonly upper?: number;
+  readonly work?: number;
+}
+
+/** The kernel shows the layers in /proc/mounts as they were named: by descriptors, nothing is told about their paths. */
+export function mountDescriptors(target: string, { lower, upper, work }: OverlayDescriptors): void {
+  const below = `lowerdir=${lower.map(descriptorPath).join(":")}`;
+  if (upper === undefined || work === undefined) {
+    libc().mount(ourName, target, { type: "overlay", flags: readOnly | noDevices | noSetuid, data: below });
+  } else {
+    const above = `upperdir=${descriptorPath(upper)},workdir=${descriptorPath(work)}`;
+    libc().mount(ourName, target, { type: "overlay", flags: noDevices, data: `${below},${above}` });
+  }
+}
+
+const descriptorPath = (descriptor: number): string => `/proc/self/fd/${descriptor}`;
+
 /** Images have at least one layer; overlayfs wants two. */
 export async function mountReadOnlyLayers(target: string, layers: readonly string[]): Promise<void> {
   const flags = readOnly | noDevices | noSetuid;
   if (layers.length > 1) {
     libc().mount(ourName, target, { type: "overlay", flags, data: `lowerdir=${layers.map(escape).join(":")}` });
-  } else {
-    libc().mount(layers[0] ?? "", target, { flags: bind });
-    libc().mount(ourName, target, { flags: flags | remount | bind });
-  }
+  } else bindReadOnly(layers[0] ?? "", target);
+}
+
+export function mountSingleLayer(target: string, descriptor: number): void {
+  bindReadOnly(descriptorPath(descriptor), target);
+}
+
+function bindReadOnly(source: string, target: string): void {
+  libc().mount(source, target, { flags: bind });
+  libc().mount(ourName, target, { flags: readOnly | noDevices | noSetuid | remount | bind });
 }
 
 export async function mountTmpfs(
@@ -53,7 +79,7 @@ export async function mountTmpfs(
 
 /** Mounts what an open descriptor of this process stands for, whatever has become of the path it was opened by. */
 export async function bindDescriptor(descriptor: number, target: string): Promise<void> {
-  libc().mount(`/proc/self/fd/${descriptor}`, target, { flags: bind });
+  libc().mount(descriptorPath(descriptor), target, { flags: bind });
 }
 
 /** The same with what is mounted below. It is made private: else its end would end the machine's own mounts, too. */

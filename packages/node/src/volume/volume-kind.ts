@@ -4,6 +4,7 @@ import type { Rule } from "../pod/field-rules.ts";
 import type { Machine } from "../pod/machine.ts";
 import type { Allowances } from "../pod/observed.ts";
 import type { VolumePlace } from "../pod/record.ts";
+import type { OpenUsers } from "../users/pod-users.ts";
 import type { SourceSnapshot } from "./sources.ts";
 
 export type Volume = NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number];
@@ -18,6 +19,8 @@ export interface VolumeContext {
   readonly folder: string;
   /** No container of the Pod has run yet. */
   readonly isNew: boolean;
+  /** Opens the Pod's users, if it has its own. */
+  readonly users?: (() => Promise<OpenUsers>) | undefined;
   /** The ConfigMaps and Secrets the Pod names. */
   readonly sources: SourceSnapshot;
   /** The ids of the images that volumes show, by volume. They are here. */

@@ -6,8 +6,10 @@ import { type Environment, expand } from "../oci/environment.ts";
 import type { OciMount } from "../oci/spec.ts";
 import type { VolumePlace } from "../pod/record.ts";
 import { openBeneath } from "../system/beneath.ts";
+import { mountMapped } from "../system/mount-tree.ts";
 import { bindDescriptor, mountsUnder } from "../system/mounts.ts";
 import { RootView } from "../system/root-view.ts";
+import type { OpenUsers } from "../users/pod-users.ts";
 
 type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
 
@@ -18,6 +20,8 @@ export interface MountsInput {
   readonly environment: Environment;
   /** A folder for what is mounted out of the midst of volumes; it goes with the container. */
   readonly subPaths: string;
+  /** Whose files they are, for a Pod with users of its own. */
+  readonly users?: OpenUsers | undefined;
 }
 
 /** Where a container's volumes go, outermost first, so that none covers another. */
@@ -37,9 +41,11 @@ export async function volumeMounts(input: MountsInput): Promise<OciMount[]> {
 async function sourceOf(mount: VolumeMount, place: VolumePlace, index: number, input: MountsInput): Promise<string> {
   const subPath =
     mount.subPathExpr === undefined ? (mount.subPath ?? "") : expand(mount.subPathExpr, input.environment);
-  if (subPath === "") return place.path;
+  const { users } = input;
+  const target = join(input.subPaths, String(index));
+  if (subPath === "") return users === undefined || place.isMapped ? place.path : mapVolume(place.path, target, users);
   try {
-    return await bindSubPath(place.path, subPath, join(input.subPaths, String(index)));
+    return await bindSubPath(place.path, subPath, { target, users: place.isMapped ? undefined : users });
   } catch (error) {
     const message = `failed to prepare subPath for volumeMount "${mount.name}" of container "${input.container.name}": ${messageOf(error)}`;
     throw new NodeError("CreateContainerConfigError", message, { cause: error });
@@ -50,16 +56,38 @@ async function sourceOf(mount: VolumeMount, place: VolumePlace, index: number, i
  * What lies at a path of a volume now, and nothing else: containers may write to the volume, so links in it are followed
  * only as far as they stay inside, and the path that was found is then walked without following any.
  */
-async function bindSubPath(volume: string, subPath: string, target: string): Promise<string> {
+async function bindSubPath(volume: string, subPath: string, { target, users }: Target): Promise<string> {
   if (subPath.startsWith("/") || subPath.split("/").includes("..") || subPath.includes("\0")) {
     throw new Error(`"${subPath}" is not a path below the volume`);
   }
   const inside = new RootView(volume, "inside").resolve(subPath, "as written");
   await using handle = await openBeneath(volume, inside, { makeMode: 0o755 });
-  const isFolder = (await handle.stat()).isDirectory();
   if ((await mountsUnder(target)).includes(target)) return target;
+  await makeTarget(target, (await handle.stat()).isDirectory());
+  const source = `/proc/self/fd/${handle.fd}`;
+  if (users === undefined) await bindDescriptor(handle.fd, target);
+  else mountMapped({ source, target, userNamespace: users.descriptor });
+  return target;
+}
+
+interface Target {
+  readonly target: string;
+  readonly users: OpenUsers | undefined;
+}
+
+/** A folder of the machine on a filesystem that cannot show other owners is mounted as it is: its files are nobody's then. */
+async function mapVolume(volume: string, target: string, { descriptor: userNamespace }: OpenUsers): Promise<string> {
+  if ((await mountsUnder(target)).includes(target)) return target;
+  await makeTarget(target, (await stat(volume)).isDirectory());
+  try {
+    mountMapped({ source: volume, target, userNamespace, withSubmounts: true });
+    return target;
+  } catch {
+    return volume;
+  }
+}
+
+async function makeTarget(target: string, isFolder: boolean): Promise<void> {
   await mkdir(isFolder ? target : join(target, ".."), { recursive: true, mode: 0o700 });
   if (!isFolder && (await stat(target).catch(() => undefined)) === undefined) await writeFile(target, "");
-  await bindDescriptor(handle.fd, target);
-  return target;
 }

@@ -1,0 +1,44 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { messageOf } from "../errors.ts";
+import { layoutOf } from "../layout.ts";
+import { openRuntimes } from "../runtime/open-runtimes.ts";
+import { readSettings } from "../settings.ts";
+import { detectCgroups, removeCgroup } from "../system/cgroups.ts";
+import { canHaveUsers, tryUsers } from "../users/try-users.ts";
+import type { Finding } from "./examine.ts";
+import { inScratch } from "./scratch.ts";
+
+const remedy =
+  "use a kernel of 6.15 or later, a data folder on a filesystem such as ext4 or xfs, and the runc that `make runc` builds; " +
+  "until then root in a container of that runtime has root's id on this machine";
+
+/** Whether Pods that share the machine's kernel have users of their own, for each runtime that could give them some. */
+export async function examineUsers(dataDir: string): Promise<Finding[]> {
+  const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
+  const cgroupParent = `/agent-sandbox-doctor-users-${process.pid}`;
+  try {
+    const { runtimes: registrations } = await readSettings(dataDir);
+    const { present } = await openRuntimes({ runDir, cgroupParent, registrations, tryFirst: false });
+    const candidates = [...present.values()].filter(canHaveUsers);
+    return await inScratch(dataDir, async (folder) => {
+      const layout = { ...layoutOf(dataDir), runDir, cgroupParent, dataDir: folder };
+      return Promise.all(
+        candidates.map(async (runtime): Promise<Finding> => {
+          const problem = await tryUsers(runtime, layout);
+          const name = `users with ${runtime.name}`;
+          return problem === undefined
+            ? { name, state: "ok", detail: "Pods have users of their own" }
+            : { name, state: "lacking", detail: `Pods have the machine's users: ${problem}`, remedy };
+        }),
+      );
+    });
+  } catch (error) {
+    return [{ name: "users", state: "lacking", detail: messageOf(error), remedy }];
+  } finally {
+    const cgroups = await detectCgroups().catch(() => undefined);
+    if (cgroups !== undefined) await removeCgroup(cgroups, cgroupParent);
+    await rm(runDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,183 @@
+import { existsSync, statSync } from "node:fs";
+import { chmod, chown, mkdir, open, rm, rmdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Pod } from "@agent-sandbox/api";
+import { NodeError } from "../errors.ts";
+import { type Layout, podPaths } from "../layout.ts";
+import { namesIn } from "../system/folders.ts";
+import { libc, mountFlags } from "../system/libc.ts";
+import { mountsUnder, unmount } from "../system/mounts.ts";
+import { type NamespaceFiles, withNetworkNamespace, withUserNamespace } from "../system/user-namespace.ts";
+import { freeRange, idsNamed, mappingOf, type PodIds } from "./id-range.ts";
+import { makeSpare, type SpareNamespaces } from "./spare-namespaces.ts";
+
+/** A Pod that has just begun needs the processor more. */
+const refillAfterMs = 500;
+
+/** A user namespace of the machine, for mounts and for whoever wants to know the Pod's root. */
+export interface OpenUsers extends AsyncDisposable {
+  readonly descriptor: number;
+  readonly root: number;
+}
+
+/**
+ * The users of Pods that share the machine's kernel. Each Pod has a range of the machine's ids and a user namespace that
+ * was made by the first of them, so that root in the Pod has no rights over anything of the machine, and what the
+ * kernel counts for each user (inotify instances, pending signals, keys) is the Pod's own.
+ */
+export class PodUsers implements AsyncDisposable {
+  readonly #layout: Layout;
+  readonly #taken = new Set<number>();
+  readonly #making = new Map<string, Promise<void>>();
+  /** Namespaces for the next Pod: to make them takes as long as a tenth of its start. */
+  #spare: SpareNamespaces | undefined;
+  /** Those that belong to a Pod and are not mounted yet, by their first id. */
+  readonly #given = new Map<number, SpareNamespaces>();
+  #keepsSpare = false;
+  #refill: NodeJS.Timeout | undefined;
+  #refilling: Promise<void> | undefined;
+
+  constructor(layout: Layout) {
+    this.#layout = layout;
+  }
+
+  /** From now on, namespaces are made before a Pod needs them. */
+  keepSpare(): void {
+    this.#keepsSpare = true;
+    this.#scheduleSpare();
+  }
+
+  #scheduleSpare(): void {
+    if (!this.#keepsSpare || this.#spare !== undefined || this.#refill !== undefined) return;
+    this.#refill = setTimeout(() => {
+      this.#refilling = this.#makeSpare().finally(() => {
+        this.#refill = undefined;
+      });
+    }, refillAfterMs);
+    this.#refill.unref();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#keepsSpare = false;
+    clearTimeout(this.#refill);
+    await this.#refilling;
+    for (const one of [this.#spare, ...this.#given.values()]) one?.[Symbol.dispose]();
+    this.#spare = undefined;
+    this.#given.clear();
+  }
+
+  /** Takes ids of a Pod that an earlier process gave them to for given. */
+  adopt({ first }: PodIds): void {
+    this.#taken.add(first);
+  }
+
+  take(pod: Pod, runtime: string): PodIds {
+    const more = idsNamed(pod);
+    const spare = more.length === 0 ? this.#spare : undefined;
+    if (spare !== undefined) {
+      this.#spare = undefined;
+      this.#given.set(spare.first, spare);
+    }
+    this.#scheduleSpare();
+    if (spare === undefined) return { first: this.#takeRange(), more, runtime };
+    return { first: spare.first, more, runtime };
+  }
+
+  #takeRange(): number {
+    const first = freeRange(this.#taken, Math.random);
+    if (first === undefined) throw new NodeError("SandboxError", "Cannot give the Pod users: all ids are taken");
+    this.#taken.add(first);
+    return first;
+  }
+
+  /** Without one, a Pod's namespaces are made when it starts, and what is wrong is told then. */
+  async #makeSpare(): Promise<void> {
+    const first = this.#takeRange();
+    this.#spare = await makeSpare(first).catch(() => undefined);
+    if (this.#spare === undefined) this.#taken.delete(first);
+  }
+
+  /** Makes the Pod's user namespace, and a network namespace that belongs to it, where they do not exist. */
+  prepare(uid: string, ids: PodIds): Promise<void> {
+    const under = this.#making.get(uid) ?? this.#prepare(uid, ids).finally(() => this.#making.delete(uid));
+    this.#making.set(uid, under);
+    return under;
+  }
+
+  async open(uid: string, ids: PodIds): Promise<OpenUsers> {
+    await this.prepare(uid, ids);
+    return openUsers(podPaths(this.#layout, uid).users, ids.first);
+  }
+
+  /** The network namespace goes with the network. */
+  async remove(uid: string): Promise<void> {
+    await this.#making.get(uid)?.catch(() => undefined);
+    await removeRunFolder(podPaths(this.#layout, uid).run);
+  }
+
+  /** Another Pod may have them. */
+  release({ first }: PodIds): void {
+    this.#given.get(first)?.[Symbol.dispose]();
+    this.#given.delete(first);
+    this.#taken.delete(first);
+  }
+
+  async #prepare(uid: string, ids: PodIds): Promise<void> {
+    const { run, users, netnsPath } = podPaths(this.#layout, uid);
+    const hasUsers = isMounted(users);
+    if (hasUsers && existsSync(netnsPath)) return;
+    if (hasUsers) {
+      await withNetworkNamespace(users, ({ net }) => pin(net, netnsPath));
+      return;
+    }
+    await mkdir(run, { recursive: true });
+    // The first process of a container passes them by its own rights, and nobody else but root may.
+    for (const folder of [dirname(dirname(run)), dirname(run)]) await chmod(folder, 0o711);
+    await chmod(run, 0o710);
+    await chown(run, 0, ids.first);
+    await mkdir(dirname(netnsPath), { recursive: true });
+    await this.#withNamespaces(ids, async ({ user, net }) => {
+      await pin(user, users);
+      if (!existsSync(netnsPath)) await pin(net, netnsPath);
+    });
+  }
+
+  async #withNamespaces(ids: PodIds, use: (files: NamespaceFiles) => Promise<void>): Promise<void> {
+    const spare = this.#given.get(ids.first);
+    if (spare === undefined) {
+      await withUserNamespace({ ids: mappingOf(ids), creator: ids.first, network: true }, use);
+      return;
+    }
+    this.#given.delete(ids.first);
+    using own = spare;
+    await use({ user: `/proc/self/fd/${own.user}`, net: `/proc/self/fd/${own.net}` });
+  }
+}
+
+export async function openUsers(namespace: string, root: number): Promise<OpenUsers> {
+  const file = await open(namespace);
+  return { descriptor: file.fd, root, [Symbol.asyncDispose]: () => file.close() };
+}
+
+/** A namespace exists for as long as it is mounted somewhere. */
+async function pin(namespace: string, path: string): Promise<void> {
+  await writeFile(path, "", { mode: 0o600 });
+  libc().mount(namespace, path, { flags: mountFlags.bind });
+}
+
+/** What a start of the machine leaves of a mount is an empty file of the folder's own filesystem. */
+function isMounted(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found !== undefined && found.dev !== statSync(dirname(path)).dev;
+}
+
+/** Only empty folders and files: should something still be mounted, nothing in it is touched. */
+async function removeRunFolder(run: string): Promise<void> {
+  if (!existsSync(run)) return;
+  await unmount(await mountsUnder(run));
+  for (const name of await namesIn(run)) {
+    const path = `${run}/${name}`;
+    await (name.startsWith("root-") ? rmdir(path) : rm(path));
+  }
+  await rmdir(run);
+}
