@@ -16,6 +16,7 @@ import { Deadlines } from "./deadlines.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Observer } from "./observe/observer.ts";
 import { Backlog } from "./proxy/backlog.ts";
+import { ConnectionPlaces } from "./proxy/connection-places.ts";
 import { Dialer } from "./proxy/dialer.ts";
 import { FrontDoor } from "./proxy/front-door.ts";
 import { GrpcProxy } from "./proxy/grpc-proxy.ts";
@@ -35,6 +36,7 @@ import {
   type AuthOptions,
   defaultHeadMs,
   defaultLimits,
+  defaultMaxConnections,
   defaultMaxHeaderBytes,
   defaultMaxQueuedBytes,
   defaultRetries,
@@ -54,6 +56,7 @@ export interface Parts {
   readonly tunnels: TunnelProxy;
   readonly splices: Splices;
   readonly backlog: Backlog;
+  readonly places: ConnectionPlaces;
 }
 
 /** How exactly the time a request may stand still is kept. */
@@ -68,6 +71,7 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
   const { directory } = cluster;
   const { log = silentLogger, accessLog = true, tracer } = options;
   const observer = new Observer({ metrics, log, accessLog, tracer });
+  const places = new ConnectionPlaces(options.maxConnections ?? defaultMaxConnections);
   const door = new FrontDoor({
     routes: {
       domains: domainsOf(options),
@@ -80,6 +84,7 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
     pathfinder: cluster.pathfinder,
     activity: cluster.activity,
     runtimeTokens: ways.runtimeTokens,
+    places,
     rechecks: stack.use(new Rechecks(options.recheckMs)),
     metrics,
   });
@@ -102,6 +107,7 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
     tunnels: new TunnelProxy({ door, dial, splices, observer }),
     splices,
     backlog: ways.backlog,
+    places,
   };
 }
 

@@ -74,7 +74,7 @@ export interface RouterOptions {
   readonly maxHeaderBytes?: number;
   /** Queued for those who do not read it, over all connections; then those that stand still are broken off. Default 256 MiB. */
   readonly maxQueuedBytes?: number;
-  /** Connections of callers at a time. Default 20,000. */
+  /** Connections of callers at a time; then those without a request make room. Default 20,000. */
   readonly maxConnections?: number;
   readonly limits?: Partial<Limits>;
   readonly waiting?: Partial<WaitingRoomLimits>;
@@ -88,6 +88,7 @@ export interface RouterOptions {
 }
 
 export const defaultHeadMs = 10_000;
+export const defaultMaxConnections = 20_000;
 export const defaultMaxHeaderBytes: number = 64 * 1024;
 /** A thousand callers that stand still, at the 256 KiB that each may hold. */
 export const defaultMaxQueuedBytes: number = 256 * 2 ** 20;

@@ -4,6 +4,7 @@ import { silentLogger, systemScheduler } from "@agent-sandbox/kube";
 import { assemble, type Parts } from "./assemble.ts";
 import { bindTo } from "./bind-to.ts";
 import { startProbes } from "./observe/probes.ts";
+import { connectionKey } from "./proxy/connection-places.ts";
 import { Protocols } from "./proxy/listeners.ts";
 import type { Route } from "./route/route.ts";
 import { defaultHeadMs, defaultMaxHeaderBytes, type ListenAddress, type RouterOptions } from "./router-options.ts";
@@ -97,8 +98,7 @@ class Front {
 
   listen(address: ListenAddress): Promise<BoundAddress> {
     const server = createServer({ noDelay: true, keepAlive: true, allowHalfOpen: true }, (socket) => {
-      this.#track(socket);
-      this.#protocols.accept(socket);
+      if (this.#track(socket)) this.#protocols.accept(socket);
     });
     return this.#bind(server, address);
   }
@@ -118,7 +118,7 @@ class Front {
       if (hasBadCertificate) socket.destroy();
       else this.#protocols.acceptSecure(socket);
     });
-    server.on("connection", (socket: Socket) => this.#track(socket));
+    server.on("connection", (socket: Socket) => void this.#track(socket));
     server.on("tlsClientError", (_, socket: TLSSocket) => socket.destroy());
     const files = [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
     stack.use(watchFiles(files, () => this.#reload(server, address)));
@@ -130,7 +130,9 @@ class Front {
     const server = createServer(
       { noDelay: true, keepAlive: true, allowHalfOpen: true, pauseOnConnect: true },
       (socket) => {
-        this.#track(socket);
+        if (!this.#track(socket)) return;
+        const use = this.#parts.places.begin(connectionKey(socket));
+        socket.on("close", () => use[Symbol.dispose]());
         void this.#parts.tunnels.handleTcp(route, socket, socket.remoteAddress ?? "unknown");
       },
     );
@@ -170,14 +172,17 @@ class Front {
     }
   }
 
-  #track(socket: Socket): void {
+  /** False when there is no place for it. */
+  #track(socket: Socket): boolean {
+    socket.on("error", () => undefined);
+    this.#parts.places.arrived(socket);
+    if (socket.destroyed) return false;
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket));
-    socket.on("error", () => undefined);
+    return true;
   }
 
   #bind(server: Server, { host = "127.0.0.1", port }: ListenAddress): Promise<BoundAddress> {
-    server.maxConnections = this.#options.maxConnections ?? 20_000;
     this.#servers.push(server);
     return new Promise((resolve, reject) => {
       server.once("error", reject);

@@ -125,6 +125,14 @@ describe("over TLS", () => {
     expect(JSON.stringify(cluster.reviews.at(-1)?.body)).toContain('"user":"spiffe://example/alice"');
   });
 
+  test("a certificate that a browser sends by itself does not count for another site's page", async () => {
+    const { headers } = toSandbox("box", pod.port);
+    const page = (more: Record<string, string>) => ask({ ...pair("alice"), headers: { ...headers, ...more } });
+    expect((await page({ origin: "https://evil.example", "sec-fetch-site": "cross-site" })).status).toBe(401);
+    expect((await page({ "sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors" })).status).toBe(401);
+    expect((await page({})).status).toBe(200);
+  });
+
   test("a caller without a certificate needs another credential, and one with a false certificate is sent away", async () => {
     expect((await ask()).status).toBe(401);
     selfSigned("fake", "/O=team/CN=alice");

@@ -15,6 +15,7 @@ import { parsePort, type Route, routeErrors } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
 import { readAheadBytes } from "../wake/waiting-room.ts";
 import type { Cancellation } from "./cancellation.ts";
+import type { ConnectionPlaces } from "./connection-places.ts";
 import type { LimitedUse } from "./limits.ts";
 import { Misdirected, misdirectedStatus } from "./misdirected.ts";
 import type { Pathfinder, Reached, ReachOptions } from "./pathfinder.ts";
@@ -27,6 +28,7 @@ export interface Knock {
   readonly method: string;
   readonly url: string;
   readonly rawHeaders: readonly string[];
+  readonly connection: string;
   readonly peer: string;
   readonly isSecure: boolean;
   readonly certificate: VerifiedCertificate | undefined;
@@ -71,6 +73,7 @@ export interface FrontDoorOptions {
   readonly activity: ActivityTracker;
   readonly runtimeTokens: RuntimeTokens;
   readonly rechecks: Rechecks;
+  readonly places: ConnectionPlaces;
   readonly metrics: Metrics;
 }
 
@@ -153,7 +156,12 @@ export class FrontDoor {
       const key = sandboxUid ?? keyOf(route);
       const { isUpgrade: isLong } = reading.knock;
       const place = this.#options.limits.enter({ namespace: route.namespace, sandbox: key, caller: caller.id, isLong });
-      return { reading, route, sandboxUid, [Symbol.dispose]: () => place[Symbol.dispose]() };
+      const line = this.#options.places.begin(reading.knock.connection);
+      const leave = (): void => {
+        place[Symbol.dispose]();
+        line[Symbol.dispose]();
+      };
+      return { reading, route, sandboxUid, [Symbol.dispose]: leave };
     };
     return verdict instanceof Promise ? verdict.then(enter) : enter(verdict);
   }

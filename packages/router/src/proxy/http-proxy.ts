@@ -25,10 +25,9 @@ export class HttpProxy {
   handle(incoming: Incoming): void {
     const { observer, door } = this.#options;
     const { method, url, rawHeaders, channel, needsHost } = incoming;
-    const { peer, isSecure, certificate } = channel;
-    const visit = observer.begin(method, pathOf(url), peer);
+    const visit = observer.begin(method, pathOf(url), channel.peer);
     try {
-      const knock = { method, url, rawHeaders, peer, isSecure, certificate, isUpgrade: false, needsHost };
+      const knock = { method, url, rawHeaders, ...channel, isUpgrade: false, needsHost };
       this.#serve(door.read(knock, visit), incoming, visit);
     } catch (error) {
       this.#end(incoming, visit, error);
