@@ -64,7 +64,7 @@ export interface ApiServerOptions {
   /** Default: no audit log. */
   readonly audit?: AuditOptions | undefined;
   /** What one user may have under way over HTTPS. Default: see `defaultShares`. */
-  readonly shares?: ShareLimits | undefined;
+  readonly shares?: Partial<ShareLimits> | undefined;
   /** How much tenants may store. Default: see `defaultNamespaceLimits`. */
   readonly limits?: Partial<NamespaceLimits> | undefined;
 }
@@ -160,7 +160,7 @@ interface Parts {
   readonly access: AccessOptions;
   readonly audit: AuditLog | undefined;
   readonly limits: NamespaceLimits;
-  readonly shares: ShareLimits | undefined;
+  readonly shares: Partial<ShareLimits> | undefined;
 }
 
 class EmbeddedApiServer implements ApiServer {

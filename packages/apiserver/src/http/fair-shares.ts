@@ -60,8 +60,8 @@ export class FairShares {
   readonly #busy = new Set<Flow>();
   #isTicking = false;
 
-  constructor(limits: ShareLimits = defaultShares) {
-    this.#limits = limits;
+  constructor(limits: Partial<ShareLimits> = {}) {
+    this.#limits = { ...defaultShares, ...limits };
   }
 
   /** How many flows have something under way. */

@@ -25,7 +25,7 @@ export interface HttpsServerOptions {
   /** Default: ten seconds to say what is wanted, a minute to say it all, a minute without taking any of the answer. */
   readonly timeouts?: Timeouts;
   /** What one user may have under way. Default: see `defaultShares`. */
-  readonly shares?: ShareLimits | undefined;
+  readonly shares?: Partial<ShareLimits> | undefined;
   handle(request: ApiRequest): Promise<Reply>;
   /** Passes an authenticated request on as it comes; `undefined` when it is one to be answered here. */
   passOn?(request: IncomingMessage, caller: Caller): ((response: ServerResponse) => Promise<void>) | undefined;

@@ -14,6 +14,7 @@ import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox
 import { startRouter } from "@agent-sandbox/router";
 import { pino } from "pino";
 import { reasonOf } from "../report-failure.ts";
+import { readApiSettings } from "./api-settings.ts";
 import type { StartReport } from "./background.ts";
 import { keepBounded } from "./bounded-log.ts";
 import type { BoxPaths } from "./box-paths.ts";
@@ -67,7 +68,14 @@ async function startBox(paths: BoxPaths, options: BoxOptions, log: Logger): Prom
   const podStreams = lateStreams(() => node?.podStreams);
   const audit = auditLog === undefined ? undefined : { path: auditLog };
   const server = starting.use(
-    await createApiServer({ dataDir: paths.dataDir, nodeName, podStreams, logger: log, audit }),
+    await createApiServer({
+      dataDir: paths.dataDir,
+      nodeName,
+      podStreams,
+      logger: log,
+      audit,
+      ...(await readApiSettings(paths.dataDir)),
+    }),
   );
   const nodeClient = clientAs(server, nodeIdentity(nodeName));
   node = starting.use(

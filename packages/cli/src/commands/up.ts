@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { makeFolder, readSettings } from "@agent-sandbox/node";
+import { readApiSettings } from "../box/api-settings.ts";
 import { findLastingBox, type StartedBox, startInBackground } from "../box/background.ts";
 import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
 import { type NodeFlags, settingsOf, wordsOf } from "../box/node-flags.ts";
@@ -25,6 +26,7 @@ export async function up(options: UpOptions): Promise<void> {
   const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
   // A slip in it is told now, and not by a box that is half started.
   await readSettings(paths.dataDir);
+  await readApiSettings(paths.dataDir);
   const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
   const audit = auditLog === undefined ? [] : ["--audit-log", auditLog];
   const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen, ...audit, ...wordsOf(options)];
