@@ -1,6 +1,6 @@
 import type { Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
-import type { PullPolicy } from "../image/image-store.ts";
+import { builtInImages, type PullPolicy } from "../image/image-store.ts";
 import type { Effects } from "./effects.ts";
 import { makeReady, pulledImage } from "./pull-image.ts";
 import type { PodRecord } from "./record.ts";
@@ -25,7 +25,10 @@ export async function volumeImages(
 ): Promise<Readonly<Record<string, string>> | undefined> {
   const { tasks } = effects;
   const uid = pod.metadata?.uid ?? "";
-  const wanted = ((pod.spec?.volumes ?? []) as readonly ShownImage[]).filter(({ image }) => image);
+  const wanted = ((pod.spec?.volumes ?? []) as readonly ShownImage[]).filter(
+    // They come with the node.
+    ({ image }) => image && !builtInImages.includes(image.reference ?? ""),
+  );
   const images: Record<string, string> = {};
   for (const { name, image: source } of wanted) {
     const task = taskOf(name);
