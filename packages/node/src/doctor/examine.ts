@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, statfs } from "node:fs/promises";
 import { release, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,6 +36,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
     ...programs.map((program) => examineProgram(program)),
     ...(isRoot ? await examineDataFolder(dataDir) : [finding("overlayfs", lacking("not tried without root"))]),
     finding("control groups", await examineCgroups()),
+    finding("OOM scores", await examineOomScores()),
     finding("user namespaces", await examineUserNamespaces()),
     finding("disk", await examineDisk(dataDir)),
     examineNetwork(isRoot),
@@ -200,11 +202,32 @@ async function examineSizes(folder: string): Promise<Verdict> {
 
 async function examineCgroups(): Promise<Verdict> {
   try {
-    const { version, swapAccounting } = await detectCgroups();
+    const cgroups = await detectCgroups();
+    const { version, swapAccounting } = cgroups;
+    if (!existsSync(cgroups.controllerFolder("memory", "/"))) {
+      return lacking(
+        `version ${version}, without memory: sandboxes can use all of it`,
+        "boot with cgroup_enable=memory",
+      );
+    }
     return ok(`version ${version}${swapAccounting ? "" : ", without limits on swap"}`);
   } catch (error) {
     return missing(messageOf(error), "mount the control groups of version 2 at /sys/fs/cgroup");
   }
+}
+
+const resourceCapability = 24;
+
+/** Whoever has the capability sets a score that a sandbox cannot lower again. */
+async function examineOomScores(): Promise<Verdict> {
+  const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(await readFile("/proc/self/status", "utf8"))?.[1] ?? "0";
+  const has = ((BigInt(`0x${effective}`) >> BigInt(resourceCapability)) & 1n) === 1n;
+  return has
+    ? ok("every process of a sandbox ends before the box")
+    : lacking(
+        "root in a runc sandbox can lower its score to that of the box: CAP_SYS_RESOURCE is missing",
+        "give the box CAP_SYS_RESOURCE, or use gVisor",
+      );
 }
 
 async function examineUserNamespaces(): Promise<Verdict> {
