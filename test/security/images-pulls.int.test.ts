@@ -8,6 +8,7 @@ import { type Images, openImages } from "../../packages/node/src/image/open-imag
 import { IsolatedPulls, removePullNetns } from "../../packages/node/src/image/pull-network.ts";
 import { type Layout, layoutOf } from "../../packages/node/src/layout.ts";
 import { file, type TestImage } from "../../packages/node/src/testing/test-image.ts";
+import { startRegistry } from "../../packages/node/src/testing/test-registry.ts";
 import { type HostileRegistry, openOutside, startHostileRegistry } from "./images-registry.ts";
 import { noWorld } from "./why-no-world.ts";
 
@@ -154,6 +155,19 @@ describe.skipIf(noWorld)("a hostile registry", () => {
       return true;
     };
     expect(await failure(`${registry.address}/slow:v1`)).toContain("the registry is too slow");
+  });
+
+  test("a registry on loopback that the operator has named is reached, and no other port there", async () => {
+    const own = await mkdtemp(join(folder, "own-"));
+    await using named = await startRegistry(own);
+    await named.push(image("the operator's"), "app:v1");
+    const registries = [{ name: named.address, insecure: true }];
+    await using opened = new IsolatedPulls(layout, registries);
+    const store = await openImages({ layout, network: opened, registries });
+    await store.resolve(`${named.address}/app:v1`, { namespace: "alice" });
+    expect(await store.list()).toMatchObject([{ names: [`${named.address}/app:v1`] }]);
+    await expect(store.resolve(`${local()}/app:v1`)).rejects.toThrow("node.images.registries");
+    expect(reached).toEqual([]);
   });
 
   describe("with logins", () => {
