@@ -67,6 +67,29 @@ describe.skipIf(reason !== undefined)("a box whose operator settles things", () 
     await expect.poll(() => existsSync(join(shared, "note"))).toBe(true);
   });
 
+  test("shows what runs with what, and marks a shared kernel", async () => {
+    const sandbox = (name: string, runtimeClassName: string): object => ({
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      metadata: { name },
+      spec: { podTemplate: { spec: { runtimeClassName, containers: [{ name: "main", image: "host" }] } } },
+    });
+    const items = [sandbox("apart", "gvisor"), sandbox("sharing", "runc")];
+    await box.runWith(JSON.stringify({ apiVersion: "v1", kind: "List", items }), "apply", "-f", "-");
+    for (const name of ["apart", "sharing"]) {
+      const waited = await box.run("wait", `sandbox/${name}`, "--for=condition=Ready", "--timeout=60s");
+      expect(waited).toMatchObject({ code: 0 });
+    }
+    const { stdout: wide } = await box.run("get", "sandboxes", "-o", "wide");
+    expect(wide).toMatch(/^NAME .* RUNTIME$/m);
+    expect(wide).toMatch(/^apart .* gvisor$/m);
+    expect(wide).toMatch(/^sharing .* runc \(shared kernel\)$/m);
+    expect((await box.run("get", "sandboxes")).stdout).not.toContain("RUNTIME");
+    expect((await box.run("get", "pod", "web", "-o", "wide")).stdout).toMatch(/^web .* runc \(shared kernel\)$/m);
+    expect((await box.run("status")).stdout).toContain("runtimes    1 gvisor, 1 runc (shared kernel)");
+    expect((await box.run("doctor")).stdout).toMatch(/^default +sharing +runc \(shared kernel\)$/m);
+  });
+
   test("runs a program that is typed to, and looks into a Pod that runs", async () => {
     const run = ["run", "once", "-i", "--rm", "--quiet", "--image=host", "--restart=Never", "--command", "--", "cat"];
     expect(await kubectlWith("hello\n", ...run)).toMatchObject({ code: 0, stdout: "hello\n" });
