@@ -93,7 +93,8 @@ END
 
 # A system of its own: its first process stays, and commands are run beside it.
 start_system() {
-  ip netns exec "$name" unshare --mount --propagation private --uts --ipc --pid --fork --kill-child \
+  # Not `ip netns exec`: it hides the control groups below /sys.
+  nsenter --net="/run/netns/$name" unshare --mount --propagation private --uts --ipc --pid --fork --kill-child \
     bash -c "$(declare -f enter_root); enter_root '$root' '$name'" &
   init=$!
   until [ -e "$root/started" ]; do
