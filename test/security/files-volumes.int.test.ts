@@ -16,6 +16,7 @@ const volumes: Resource = {
   plural: "persistentvolumes",
   namespaced: false,
 };
+const namespaces: Resource = { apiVersion: "v1", kind: "Namespace", plural: "namespaces", namespaced: false };
 const wanted = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "10Mi" } } };
 
 /** Puts links to a folder of the machine in the place of folders, as fast as it can. */
@@ -95,6 +96,22 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
         () => true,
       ),
     );
+  });
+
+  test("a namespace with a claim in use can be deleted, and leaves no files", async () => {
+    await using leaver = await world.tenant("leaver");
+    const { metadata } = await leaver.create(claims, "held", { spec: wanted });
+    await leaver.runPod("held", { spec: podWith("held") });
+    const key = { name: leaver.namespace };
+    await world.admin.client.delete(namespaces, key);
+    await until(() =>
+      world.admin.client.get(namespaces, key).then(
+        () => undefined,
+        () => true,
+      ),
+    );
+    const folder = join(world.box.dataDir, "node/volumes", metadata?.uid ?? "");
+    expect(await until(() => (existsSync(folder) ? undefined : true))).toBe(true);
   });
 
   test("a claim that names the victim's volume is never bound to it", async () => {

@@ -20,7 +20,6 @@ import type { Machine } from "./pod/machine.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import { tearDown } from "./pod/sandbox.ts";
 import { ClaimBinder } from "./storage/claim-binder.ts";
-import { VolumeProtection } from "./storage/volume-protection.ts";
 import type { StreamOptions } from "./streams/find-container.ts";
 import { Logs } from "./streams/logs.ts";
 import { PortForward } from "./streams/port-forward.ts";
@@ -62,6 +61,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const image = machine.images.resolve(hostImageName).then(nothing, nothing);
   starting.defer(() => image);
   await sweep(machine);
+  starting.use(machine.trash).start((error) => log.warn({ error }, "discarded files not removed"));
   const facts = await machineFacts(machine, nodeName);
   const { now } = machine;
   const events = starting.use(new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }));
@@ -92,8 +92,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   );
   starting.use(await NameServer.start({ address: machine.network.pool.gateway, names: rules, log }));
   starting.use(new Housekeeping({ client, machine, log }));
-  starting.use(new ClaimBinder({ client, layout: machine.layout, records: machine.records, events, log }));
-  starting.use(new VolumeProtection({ client, log }));
+  starting.use(new ClaimBinder({ client, machine, events, log }));
   starting.use(new EndpointWriter({ client, nodeName, log }));
   const ready = Promise.all([registration.ready, controller.ready, rules.ready]).then(() => undefined);
   // Nobody has to wait for it.

@@ -39,7 +39,11 @@ export class Housekeeping implements AsyncDisposable {
     const tasks: Readonly<Record<string, () => Promise<unknown>>> = {
       "runtime classes": () => syncRuntimeClasses(client, offeredBy(machine)),
       "kept root filesystems": async () => {
-        const removed = await sweepKept({ layout: machine.layout, sandboxes: () => sandboxUids(client) });
+        const removed = await sweepKept({
+          layout: machine.layout,
+          sandboxes: () => sandboxUids(client),
+          discard: (path) => machine.trash.discard(path),
+        });
         if (removed.length > 0) log.info({ sandboxes: removed }, "kept root filesystems removed");
       },
       addresses: async () => {

@@ -14,6 +14,8 @@ export interface Layout {
   /** conmon writes one file per ended container here. */
   readonly exitsDir: string;
   readonly imagesDir: string;
+  /** Trees that wait for their removal. */
+  readonly trashDir: string;
   readonly networkFile: string;
   /** What must not outlive a reboot: the state of the runtimes. */
   readonly runDir: string;
@@ -38,6 +40,7 @@ export function layoutOf(dataDir: string): Layout {
     podsDir: join(data, "pods"),
     exitsDir: join(data, "exits"),
     imagesDir: join(data, "images"),
+    trashDir: join(data, "trash"),
     networkFile: join(data, "network.json"),
     runDir: `/run/agent-sandbox-${id}`,
     cgroupParent: `/agent-sandbox-${id}`,

@@ -25,6 +25,7 @@ import { type Cgroups, detectCgroups } from "./system/cgroups.ts";
 import { countingFolders, makeCountingCgroup } from "./system/enter-cgroup.ts";
 import { findProgram } from "./system/find-program.ts";
 import { limitCgroup } from "./system/limit-cgroup.ts";
+import { Trash } from "./system/trash.ts";
 import { PodUsers } from "./users/pod-users.ts";
 import { canHaveUsers, tryUsers } from "./users/try-users.ts";
 
@@ -106,7 +107,7 @@ export async function openMachine(
     Promise.all(["conmon", "ip", "nsenter", "nft", "mount", "umount", "find"].map((name) => findProgram(name))),
   ]);
   const budget = { ...(await budgetOf(layout.dataDir)), ...settings.budget, ...options.budget };
-  const records = podRecords(layout);
+  const { records, trash } = openRecords(layout);
   const [network, withUsers] = await Promise.all([
     openPodNetwork({ layout, subnet: options.subnet ?? settings.subnet }),
     tryRuntimes ? runtimesWithUsers(runtimes, layout) : [],
@@ -117,6 +118,7 @@ export async function openMachine(
   return {
     layout,
     records,
+    trash,
     network,
     users,
     cgroups,
@@ -140,6 +142,11 @@ export async function openMachine(
     diskCheckMs: options.diskCheckMs ?? 10_000,
     now: options.now ?? Date.now,
   };
+}
+
+function openRecords(layout: Layout): Pick<Machine, "records" | "trash"> {
+  const trash = new Trash(layout.trashDir);
+  return { trash, records: podRecords(layout, (path) => trash.discard(path)) };
 }
 
 /** The images for Pods, and the network they are pulled through. */

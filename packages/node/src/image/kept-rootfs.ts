@@ -5,6 +5,7 @@ import { type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
+import type { Discard } from "../system/trash.ts";
 
 /**
  * On a Pod: its writable layer is kept when it goes, for the next Pod of the Sandbox with this UID. It is only honoured on
@@ -47,13 +48,18 @@ export async function readKept(paths: KeptPaths): Promise<KeptLayer | undefined>
  * Takes the kept layer for a Pod. One that was written over an image of another name is dropped: the owner has asked for
  * something else. Two Pods cannot write to one layer, so while another that holds it still exists, this fails and is tried again.
  */
-export async function takeKept(layout: Layout, paths: KeptPaths, wanted: KeptLayer): Promise<void> {
+export async function takeKept(
+  layout: Layout,
+  paths: KeptPaths,
+  wanted: KeptLayer,
+  discard: Discard = removeTree,
+): Promise<void> {
   const before = await readKept(paths);
   if (before !== undefined && before.holder !== wanted.holder) {
     if (await exists(layout, before.holder)) {
       throw new NodeError("SandboxError", `Cannot take the kept root filesystem: Pod ${before.holder} still has it`);
     }
-    if (before.reference !== wanted.reference) await removeTree(paths.dir);
+    if (before.reference !== wanted.reference) await discard(paths.dir);
   }
   await mkdir(paths.dir, { recursive: true, mode: 0o700 });
   await writeJson(join(paths.dir, keptFile), wanted, { durable: true });
@@ -63,10 +69,12 @@ export interface KeptSweep {
   readonly layout: Layout;
   /** The UIDs of all Sandboxes there are, or undefined when that cannot be told. */
   readonly sandboxes: () => Promise<ReadonlySet<string> | undefined>;
+  /** Default: at once. */
+  readonly discard?: Discard;
 }
 
 /** Removes what was kept for Sandboxes that are gone, once the Pods that have it are gone as well. */
-export async function sweepKept({ layout, sandboxes }: KeptSweep): Promise<string[]> {
+export async function sweepKept({ layout, sandboxes, discard = removeTree }: KeptSweep): Promise<string[]> {
   // Before the API is asked: what is kept for a Sandbox that is new by then is not in question.
   const kept = await namesIn(keptFolder(layout));
   const existing = kept.length === 0 ? undefined : await sandboxes();
@@ -74,7 +82,7 @@ export async function sweepKept({ layout, sandboxes }: KeptSweep): Promise<strin
   const abandoned: string[] = [];
   for (const value of kept) {
     if (existing.has(value) || (await isHeld(layout, value))) continue;
-    await removeTree(join(keptFolder(layout), value));
+    await discard(join(keptFolder(layout), value));
     abandoned.push(value);
   }
   return abandoned;

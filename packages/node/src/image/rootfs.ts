@@ -3,6 +3,7 @@ import type { Container } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
 import { mountOverlay, mountsUnder } from "../system/mounts.ts";
+import type { Trash } from "../system/trash.ts";
 import type { OpenUsers } from "../users/pod-users.ts";
 import { builtInImages, type Image, type ImageStore } from "./image-store.ts";
 import { keptPaths, readKept, takeKept } from "./kept-rootfs.ts";
@@ -55,13 +56,13 @@ export async function imageFor(
 
 /** Where a container writes: within its Pod's folder, or where it is kept for the next Pod of the same Sandbox. */
 export async function writableLayer(
-  layout: Layout,
+  { layout, trash }: { readonly layout: Layout; readonly trash: Pick<Trash, "discard"> },
   { keptFor, holder }: { readonly keptFor: string; readonly holder: string },
   { name, image: reference = "" }: Container,
   { image, own }: { readonly image: Image; readonly own: WritableLayer },
 ): Promise<WritableLayer> {
   if (keptFor === "") return own;
   const paths = keptPaths(layout, keptFor, name);
-  await takeKept(layout, paths, { reference, image: image.id, holder });
+  await takeKept(layout, paths, { reference, image: image.id, holder }, (path) => trash.discard(path));
   return paths;
 }

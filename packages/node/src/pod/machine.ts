@@ -8,6 +8,7 @@ import type { ResourceBounds, ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
 import type { Cgroups } from "../system/cgroups.ts";
+import type { Trash } from "../system/trash.ts";
 import type { PodUsers } from "../users/pod-users.ts";
 import type { NodeRules } from "./observed.ts";
 import type { PodRecords } from "./record.ts";
@@ -16,6 +17,8 @@ import type { PodRecords } from "./record.ts";
 export interface Machine {
   readonly layout: Layout;
   readonly records: PodRecords;
+  /** Where trees go that containers have written and nobody needs any more. */
+  readonly trash: Trash;
   readonly images: Images;
   /** The network that images for Pods are pulled through. */
   readonly pulls: AsyncDisposable;

@@ -3,6 +3,7 @@ import { isSafeUid, type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, syncFile, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
+import type { Discard } from "../system/trash.ts";
 import type { PodIds } from "../users/id-range.ts";
 import type { Backoff } from "./backoff.ts";
 
@@ -149,7 +150,7 @@ export interface PodRecords {
 }
 
 /** Nobody else writes them while this process holds the folder, so what it has read or written once it knows. */
-export function podRecords(layout: Layout): PodRecords {
+export function podRecords(layout: Layout, discard: Discard = removeTree): PodRecords {
   const known = new Map<string, PodRecord>();
   const unkept = new Set<string>();
   const read = async (uid: string): Promise<PodRecord | undefined> => {
@@ -186,7 +187,7 @@ export function podRecords(layout: Layout): PodRecords {
     },
     remove: async (uid) => {
       unkept.delete(uid);
-      await removeTree(podPaths(layout, uid).dir);
+      await discard(podPaths(layout, uid).dir);
       known.delete(uid);
     },
     list: async () => {

@@ -9,7 +9,6 @@ import { resourcesFor } from "../oci/resources.ts";
 import type { OciMount } from "../oci/spec.ts";
 import type { ContainerRole, OciRuntime } from "../runtime/oci-runtime.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
-import { removeTree } from "../system/remove-tree.ts";
 import type { OpenUsers } from "../users/pod-users.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
 import { keptForOf } from "./controlling-sandbox.ts";
@@ -89,7 +88,7 @@ function ioOf({ stdin = false, stdinOnce = false, tty = false }: Container): Con
 async function dropRoot(machine: Machine, record: PodRecord, name: string): Promise<void> {
   const { rootfs, upper, work } = pathsOf(machine, record, name);
   await unmount(await mountsUnder(rootfs));
-  for (const folder of [upper, work]) await removeTree(folder);
+  for (const folder of [upper, work]) await machine.trash.discard(folder);
 }
 
 /**
@@ -138,7 +137,7 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
   const { machine } = effects;
   const { name } = member.container;
   const own = containerPaths(machine.layout, record.uid, name);
-  const layer = await writableLayer(machine.layout, { keptFor, holder: record.uid }, member.container, { image, own });
+  const layer = await writableLayer(machine, { keptFor, holder: record.uid }, member.container, { image, own });
   const role = roleIn(pod, member, runtimeNamed(machine, kept.runtime));
   const run = await createContainer({
     machine,

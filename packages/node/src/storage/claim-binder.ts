@@ -12,12 +12,10 @@ import {
   parseKey,
   watching,
 } from "@agent-sandbox/kube";
-import type { Layout } from "../layout.ts";
 import { amountOf } from "../oci/quantity.ts";
-import type { PodRecords } from "../pod/record.ts";
+import type { Machine } from "../pod/machine.ts";
 import { persistentVolumes, pods, storageClasses, volumeClaims } from "../resources.ts";
 import { limitFolder } from "../system/project-quota.ts";
-import { removeTree } from "../system/remove-tree.ts";
 import { claimsOf, runningUserOf } from "./claim-users.ts";
 import { type ClaimAction, decideClaim } from "./decide-claim.ts";
 import {
@@ -30,12 +28,11 @@ import {
   volumeNameOf,
 } from "./local-volume.ts";
 import { claimProtection, protectionPatch } from "./protection.ts";
+import { VolumeProtection } from "./volume-protection.ts";
 
 export interface ClaimBinderOptions {
   readonly client: Client;
-  readonly layout: Layout;
-  /** Of the Pods this node runs. */
-  readonly records: Pick<PodRecords, "list">;
+  readonly machine: Pick<Machine, "layout" | "records" | "trash">;
   readonly log: Logger;
   readonly events?: Pick<EventRecorder, "record">;
 }
@@ -50,6 +47,7 @@ export class ClaimBinder implements AsyncDisposable {
   constructor(options: ClaimBinderOptions) {
     this.#options = options;
     const { client, log } = options;
+    this.#owned.use(new VolumeProtection({ client, log }));
     const informers = this.#owned.use(new Informers({ client, log }));
     const claims = informers.get(volumeClaims);
     const volumes = informers.get(persistentVolumes);
@@ -122,7 +120,7 @@ export class ClaimBinder implements AsyncDisposable {
   }
 
   async #provision(client: Client, claim: PersistentVolumeClaim): Promise<undefined> {
-    const { layout } = this.#options;
+    const { layout } = this.#options.machine;
     const folder = claimFolder(layout, claim.metadata?.uid ?? "");
     // Any user of a sandbox may write to it, as to an empty folder of its own.
     await mkdir(folder, { recursive: true, mode: 0o777 });
@@ -141,7 +139,7 @@ export class ClaimBinder implements AsyncDisposable {
 
   /** A claim that has grown may hold more from then on. */
   async #bind(client: Client, claim: PersistentVolumeClaim): Promise<undefined> {
-    const folder = claimFolder(this.#options.layout, claim.metadata?.uid ?? "");
+    const folder = claimFolder(this.#options.machine.layout, claim.metadata?.uid ?? "");
     if (existsSync(folder)) limitFolder(folder, amountOf(requested(claim)) ?? 0);
     await bind(client, claim);
   }
@@ -149,8 +147,8 @@ export class ClaimBinder implements AsyncDisposable {
   /** The claim is kept while a Pod that exists uses it, or one that is deleted and still runs. */
   async #letGo(client: Client, key: string, claim: PersistentVolumeClaim): Promise<"held" | undefined> {
     const { namespace = "", uid = "" } = claim.metadata ?? {};
-    const folder = claimFolder(this.#options.layout, uid);
-    if ((await runningUserOf(this.#options.records, { folder, namespace })) !== undefined) return "held";
+    const folder = claimFolder(this.#options.machine.layout, uid);
+    if ((await runningUserOf(this.#options.machine.records, { folder, namespace })) !== undefined) return "held";
     // Live: the cache may not have seen a new Pod yet.
     const { items } = await client.list(pods, { namespace });
     return items.some((pod) => claimsOf(pod).includes(key)) ? "held" : protect(client, claim, "remove");
@@ -161,11 +159,11 @@ export class ClaimBinder implements AsyncDisposable {
    * claim, and waits.
    */
   async #reclaim(client: Client, key: string, volume: PersistentVolume): Promise<"held" | undefined> {
-    const { layout, records } = this.#options;
+    const { layout, records, trash } = this.#options.machine;
     const folder = claimFolder(layout, volume.spec?.claimRef?.uid ?? "");
     const { namespace = "" } = parseKey(key);
     if ((await runningUserOf(records, { folder, namespace })) !== undefined) return "held";
-    await removeTree(folder);
+    await trash.discard(folder);
     const name = { name: volume.metadata?.name ?? "" };
     try {
       const released = { type: "merge", body: { status: { phase: "Released" } } } as const;

@@ -7,8 +7,9 @@ import { runCommand } from "./run-command.ts";
  * by path. What is nested deeper than any path is long goes as well. Fails when something is mounted below: what is mounted may be
  * a volume on the same filesystem, which `--one-file-system` would not spare.
  */
-export async function removeTree(path: string): Promise<void> {
+export async function removeTree(path: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
   const [mounted] = await mountsUnder(path);
   if (mounted !== undefined) throw new Error(`Cannot remove "${path}": "${mounted}" is still mounted`);
-  await runCommand("rm", ["--recursive", "--force", "--one-file-system", "--", path], { timeoutMs: 600_000 });
+  const options = { timeoutMs: 600_000, ...(signal && { signal }) };
+  await runCommand("rm", ["--recursive", "--force", "--one-file-system", "--", path], options);
 }

@@ -26,6 +26,8 @@ export interface CommandOptions {
   readonly input?: string;
   /** The command is killed after this long. Default 30 s. */
   readonly timeoutMs?: number;
+  /** Kills it at once. */
+  readonly signal?: AbortSignal;
 }
 
 export interface CommandResult {
@@ -41,12 +43,14 @@ const defaultTimeoutMs = 30_000;
 export async function tryCommand(
   program: string,
   args: readonly string[],
-  { input, timeoutMs = defaultTimeoutMs }: CommandOptions = {},
+  { input, timeoutMs = defaultTimeoutMs, signal: stop }: CommandOptions = {},
 ): Promise<CommandResult> {
   const { pid, stdio, ended } = start(program, args, input !== undefined);
   const [stdin, stdout, stderr] = stdio;
   stdin?.end(input ?? "");
-  const timer = setTimeout(() => signalProcess(pid, "SIGKILL"), timeoutMs);
+  const kill = (): void => signalProcess(pid, "SIGKILL");
+  const timer = setTimeout(kill, timeoutMs);
+  stop?.addEventListener("abort", kill, { once: true });
   try {
     const [{ code, signal }, ...said] = await Promise.all([ended, textOf(stdout), textOf(stderr)]);
     if (code !== undefined) return { code, stdout: said[0], stderr: said[1] };
@@ -54,6 +58,7 @@ export async function tryCommand(
     throw new NodeError("NodeSetup", `Cannot finish "${words}": ended by ${signal} (limit ${timeoutMs} ms)`);
   } finally {
     clearTimeout(timer);
+    stop?.removeEventListener("abort", kill);
   }
 }
 
