@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import config from "../vitest.config.ts";
 import { closingLine } from "./run-suites.ts";
-import { tallyGo, tallyVitest } from "./suites.ts";
+import { tallyGo, tallyVitest, tests } from "./suites.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "suites-"));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -22,6 +23,11 @@ describe("tallyVitest()", () => {
   test("a missing report is a failure", () => {
     expect(tallyVitest(join(dir, "missing.json"), true)).toEqual({ passed: 0, failed: 1, skipped: 0 });
   });
+});
+
+test("every project of vitest is a suite of make test", () => {
+  const projects = (config.test?.projects ?? []) as readonly { readonly test: { readonly name: string } }[];
+  expect(tests.map(({ name }) => name).sort()).toEqual([...projects.map(({ test }) => test.name), "sandboxd"].sort());
 });
 
 test("the closing line has the form that CI reads", () => {
