@@ -1,4 +1,5 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BoxOnMachine } from "./box-on-machine.ts";
 
@@ -19,7 +20,7 @@ export async function snapshot(box: BoxOnMachine): Promise<Snapshot> {
     ...controlGroups(),
     ...devices(),
     ...processes(box),
-    ["mounts", mounts(pid, box.dataDir)],
+    ["mounts", mounts(pid)],
     ...texts,
   ]);
 }
@@ -109,11 +110,12 @@ async function listeners(box: BoxOnMachine): Promise<[string, string]> {
   return ["listening sockets", [...new Set(lines)].sort().join("\n")];
 }
 
-function mounts(pid: number, dataDir: string): string {
+/** Without those below the folder of temporary files: there are the box's own, and those of tests that run at the same time. */
+function mounts(pid: number): string {
   const lines = readFileSync(`/proc/${pid}/mountinfo`, "utf8").trim().split("\n");
   const places = lines.map((line) => line.split(" ")).map((words) => `${words[4]} from ${words[3]} ${words[5]}`);
   return places
-    .filter((place) => !place.startsWith(dataDir) && !/^\/run\/(?:netns\/|agent-sandbox-)/.test(place))
+    .filter((place) => !place.startsWith(`${tmpdir()}/`) && !/^\/run\/(?:netns\/|agent-sandbox-)/.test(place))
     .join("\n");
 }
 

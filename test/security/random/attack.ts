@@ -37,8 +37,11 @@ export async function attack(world: World, tenant: Tenant, { seed, seconds }: At
   const statuses = new Map<number, number>();
   const recent: string[] = [];
   const violations: string[] = [];
+  const reported = new Set<string>();
   const report: Report = (violation) => {
-    if (violations.length < mostViolations) violations.push([violation, ...recent.toReversed()].join("\n    after "));
+    if (violations.length < mostViolations && !reported.has(violation))
+      violations.push([violation, ...recent.toReversed()].join("\n    after "));
+    reported.add(violation);
   };
   const running: { names: string[] } = { names: [] };
   const attackers = new AbortController();
