@@ -49,6 +49,13 @@ describe.skipIf(noWorld)("root under runc", () => {
     await mallory.removePod("asks");
   });
 
+  test("does not see where the box keeps its files, nor the Pods of others", async () => {
+    const seen = await mallory.shell("root", "cat /proc/self/mountinfo /proc/mounts /proc/1/mountinfo");
+    expect(seen).toContain(" /etc/hosts ");
+    expect(seen).not.toContain(world.box.dataDir);
+    expect(seen).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
+  });
+
   test("cannot use up the inotify instances of the box, of the machine or of others", async () => {
     const most = (await readFile("/proc/sys/fs/inotify/max_user_instances", "utf8")).trim();
     await mallory.shell(

@@ -64,6 +64,8 @@ export interface PodPaths {
   readonly netnsPath: string;
   /** What must not outlive a reboot. For a Pod with users of its own, whose root may pass it. */
   readonly run: string;
+  /** Small files for its containers, in memory: bound from there, they do not tell where the data folder is. */
+  readonly files: string;
   /** Where the Pod's user namespace is mounted, if it has one. */
   readonly users: string;
   readonly cgroup: string;
@@ -82,6 +84,7 @@ export function podPaths(layout: Layout, uid: string): PodPaths {
     netns,
     netnsPath: `/run/netns/${netns}`,
     run,
+    files: join(run, "files"),
     users: join(run, "users"),
     cgroup: `${layout.cgroupParent}/${uid}`,
   };

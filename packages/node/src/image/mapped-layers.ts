@@ -1,15 +1,11 @@
-import { closeSync, constants, openSync } from "node:fs";
 import { realpath } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import type { Layout } from "../layout.ts";
 import { asFileUser } from "../system/file-user.ts";
 import { withMappedTree } from "../system/mount-tree.ts";
-import { mountDescriptors, mountSingleLayer, type OverlayDescriptors } from "../system/mounts.ts";
+import { mountDescriptors, mountSingleLayer, type OverlayDescriptors, withFolders } from "../system/mounts.ts";
 import type { OpenUsers } from "../users/pod-users.ts";
 import type { WritableLayer } from "./rootfs.ts";
-
-/** Names a folder without opening its content. */
-const pathOnly = 0o10_000_000;
 
 /**
  * Joins layers for a Pod with users of its own: on the disk files belong to the ids they have inside the Pod, and they are
@@ -25,29 +21,17 @@ export async function mountMappedLayers(
   const tree = (source: string) => ({ source, userNamespace: users.descriptor });
   const mount = (overlay: OverlayDescriptors): void => asFileUser(users.root, () => mountDescriptors(target, overlay));
   withMappedTree(tree(images), (below) =>
-    withFolders(below, inside, (lower) => {
+    withFolders(inFolder(below, inside), (lower) => {
       if (writable === undefined) return lower.length > 1 ? mount({ lower }) : mountSingleLayer(target, lower[0] ?? -1);
       const { upper, work } = writable;
       return withMappedTree(tree(dirname(upper)), (above) =>
-        withFolders(
-          above,
-          [upper, work].map((path) => relative(dirname(upper), path)),
-          ([upperFolder = -1, workFolder = -1]) => mount({ lower, upper: upperFolder, work: workFolder }),
+        withFolders(inFolder(above, [basename(upper), basename(work)]), ([upperFolder = -1, workFolder = -1]) =>
+          mount({ lower, upper: upperFolder, work: workFolder }),
         ),
       );
     }),
   );
 }
 
-/** Descriptors of folders below another; none of them is one that a container can write to. */
-function withFolders<T>(base: number, paths: readonly string[], use: (descriptors: number[]) => T): T {
-  const open: number[] = [];
-  try {
-    for (const path of paths) {
-      open.push(openSync(join(`/proc/self/fd/${base}`, path), pathOnly | constants.O_DIRECTORY | constants.O_NOFOLLOW));
-    }
-    return use(open);
-  } finally {
-    for (const descriptor of open) closeSync(descriptor);
-  }
-}
+const inFolder = (descriptor: number, paths: readonly string[]): string[] =>
+  paths.map((path) => join(`/proc/self/fd/${descriptor}`, path));

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { arch, release } from "node:os";
 import { join } from "node:path";
 import type { Image } from "../image/image-store.ts";
@@ -11,6 +11,7 @@ import {
   logPath,
   mappedRootfs,
   messagePath,
+  type PodPaths,
   podPaths,
 } from "../layout.ts";
 import { type BundleInput, buildSpec } from "../oci/build-spec.ts";
@@ -101,15 +102,27 @@ async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: O
   const { uid, ids } = record;
   const isNew = record.containers[name] === undefined;
   if (!isNew) await clearBundle(paths, kept.attempt);
+  await using users = ids && (await machine.users.open(uid, ids));
   const folders = [paths.bundle, paths.logs, paths.messages];
   await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
-  await using users = ids && (await machine.users.open(uid, ids));
+  if (users !== undefined) await copyEtc(podPaths(machine.layout, uid));
   await (isNew ? mountNewRootfs : mountRootfs)(image, { layout: machine.layout, rootfs: paths.rootfs, layer, users });
   const wanted = specFor(creation, paths, await creation.content(paths, users));
   // Mount points that are made belong to the Pod's root.
   const spec = users === undefined ? placeMounts(wanted) : asFileUser(users.root, () => placeMounts(wanted));
   await writeFile(join(paths.bundle, "config.json"), JSON.stringify(runtime.adaptSpec(spec)));
   return spec;
+}
+
+/** Each file at once as a whole: a crash leaves none half written, and other containers of the Pod keep theirs. */
+async function copyEtc({ etc, files }: PodPaths): Promise<void> {
+  const target = join(files, "etc");
+  await mkdir(target, { recursive: true });
+  const copy = async (name: string): Promise<void> => {
+    await copyFile(join(etc, name), join(target, `.${name}`));
+    await rename(join(target, `.${name}`), join(target, name));
+  };
+  await Promise.all((await readdir(etc)).map(copy));
 }
 
 /** With it go the marks of the run before. */
@@ -126,11 +139,13 @@ async function clearBundle(paths: ContainerPaths, attempt: number): Promise<void
 /** A Pod with users of its own has its root folders elsewhere. */
 export function pathsOf({ layout }: Machine, { uid, ids }: PodRecord, name: string): ContainerPaths {
   const paths = containerPaths(layout, uid, name);
-  return ids === undefined ? paths : { ...paths, rootfs: mappedRootfs(layout, uid, name) };
+  if (ids === undefined) return paths;
+  const messages = join(podPaths(layout, uid).files, "messages", name);
+  return { ...paths, messages, rootfs: mappedRootfs(layout, uid, name) };
 }
 
 function specFor({ machine, record, name, role, image }: Creation, { rootfs }: ContainerPaths, content: BundleContent) {
-  const { cgroup, etc, users } = podPaths(machine.layout, record.uid);
+  const { cgroup, etc, files, users } = podPaths(machine.layout, record.uid);
   const own = record.ids === undefined ? [] : [{ type: "user", path: users }];
   return buildSpec({
     ...content,
@@ -138,7 +153,7 @@ function specFor({ machine, record, name, role, image }: Creation, { rootfs }: C
     ...(record.ids !== undefined && { highestId: commonIds - 1 }),
     image: image.config,
     rootfs,
-    etc,
+    etc: record.ids === undefined ? etc : join(files, "etc"),
     cgroupsPath: `${cgroup}/${name}`,
     annotations: roleAnnotations(role, sandboxId(record, role)),
     machine: { arch: arch(), kernel: release(), capabilities: machine.capabilities },

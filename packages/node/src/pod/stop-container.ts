@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "@agent-sandbox/api";
-import { containerId, containerPaths, logPath, messagePath } from "../layout.ts";
-import { writeContainer } from "./create-container.ts";
+import { containerId, logPath, messagePath } from "../layout.ts";
+import { pathsOf, writeContainer } from "./create-container.ts";
 import type { Effects } from "./effects.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
 import { holderName, memberNamed } from "./members.ts";
@@ -86,7 +86,7 @@ async function withMessage(
 ): Promise<NonNullable<ContainerRecord["ended"]> | undefined> {
   const container = pod === undefined ? undefined : memberNamed(pod, name)?.container;
   if (container === undefined || over.ended === undefined) return undefined;
-  const paths = containerPaths(machine.layout, record.uid, name);
+  const paths = pathsOf(machine, record, name);
   const files = { message: messagePath(paths, over.attempt), log: logPath(paths, over.attempt) };
   const message = await terminationMessage(container, files, over.ended.exitCode);
   return message === undefined ? over.ended : { ...over.ended, message };

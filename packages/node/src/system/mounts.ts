@@ -1,3 +1,4 @@
+import { closeSync, constants, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { libc, mountFlags } from "./libc.ts";
 import { runCommand } from "./run-command.ts";
@@ -28,8 +29,23 @@ export async function mountOverlay(
   target: string,
   layers: { lower: readonly string[]; upper: string; work: string },
 ): Promise<void> {
-  const data = `lowerdir=${layers.lower.map(escape).join(":")},upperdir=${escape(layers.upper)},workdir=${escape(layers.work)}`;
-  libc().mount(ourName, target, { type: "overlay", flags: noDevices, data });
+  withFolders([layers.upper, layers.work, ...layers.lower], ([upper = -1, work = -1, ...lower]) =>
+    mountDescriptors(target, { lower, upper, work }),
+  );
+}
+
+/** Names folders without opening their content. */
+const pathOnly = 0o10_000_000;
+
+/** Descriptors of folders, as long as `use` runs. */
+export function withFolders<T>(paths: readonly string[], use: (descriptors: number[]) => T): T {
+  const open: number[] = [];
+  try {
+    for (const path of paths) open.push(openSync(path, pathOnly | constants.O_DIRECTORY));
+    return use(open);
+  } finally {
+    for (const descriptor of open) closeSync(descriptor);
+  }
 }
 
 /** Folders by their descriptors; without an upper one, the mount cannot be written to. */
@@ -54,10 +70,8 @@ const descriptorPath = (descriptor: number): string => `/proc/self/fd/${descript
 
 /** Images have at least one layer; overlayfs wants two. */
 export async function mountReadOnlyLayers(target: string, layers: readonly string[]): Promise<void> {
-  const flags = readOnly | noDevices | noSetuid;
-  if (layers.length > 1) {
-    libc().mount(ourName, target, { type: "overlay", flags, data: `lowerdir=${layers.map(escape).join(":")}` });
-  } else bindReadOnly(layers[0] ?? "", target);
+  if (layers.length > 1) withFolders(layers, (lower) => mountDescriptors(target, { lower }));
+  else bindReadOnly(layers[0] ?? "", target);
 }
 
 export function mountSingleLayer(target: string, descriptor: number): void {
@@ -94,9 +108,4 @@ export async function bindTree(descriptor: number, target: string): Promise<void
  */
 export async function unmount(points: readonly string[]): Promise<void> {
   if (points.length > 0) await runCommand("umount", ["--lazy", "--", ...points.toReversed()]);
-}
-
-/** overlayfs splits its options at commas and layers at colons. */
-function escape(path: string): string {
-  return path.replaceAll(/[\\:,]/g, (mark) => `\\${mark}`);
 }

@@ -6,10 +6,13 @@ import { NodeError } from "../errors.ts";
 import { type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { libc, mountFlags } from "../system/libc.ts";
-import { mountsUnder, unmount } from "../system/mounts.ts";
+import { mountsUnder, mountTmpfs, unmount } from "../system/mounts.ts";
 import { type NamespaceFiles, withNetworkNamespace, withUserNamespace } from "../system/user-namespace.ts";
 import { freeRange, idsNamed, mappingOf, type PodIds } from "./id-range.ts";
 import { makeSpare, type SpareNamespaces } from "./spare-namespaces.ts";
+
+/** For the files of /etc and the last words of 50 containers, of which Kubernetes reads 4 KiB. */
+const filesBytes = 2 ** 20;
 
 /** A Pod that has just begun needs the processor more. */
 const refillAfterMs = 500;
@@ -123,7 +126,7 @@ export class PodUsers implements AsyncDisposable {
   }
 
   async #prepare(uid: string, ids: PodIds): Promise<void> {
-    const { run, users, netnsPath } = podPaths(this.#layout, uid);
+    const { run, users, files, netnsPath } = podPaths(this.#layout, uid);
     const hasUsers = isMounted(users);
     if (hasUsers && existsSync(netnsPath)) return;
     if (hasUsers) {
@@ -135,6 +138,8 @@ export class PodUsers implements AsyncDisposable {
     for (const folder of [dirname(dirname(run)), dirname(run)]) await chmod(folder, 0o711);
     await chmod(run, 0o710);
     await chown(run, 0, ids.first);
+    await mkdir(files, { recursive: true, mode: 0o700 });
+    if (!isMounted(files)) await mountTmpfs(files, { sizeBytes: filesBytes, mode: 0o700 });
     await mkdir(dirname(netnsPath), { recursive: true });
     await this.#withNamespaces(ids, async ({ user, net }) => {
       await pin(user, users);
@@ -177,7 +182,7 @@ async function removeRunFolder(run: string): Promise<void> {
   await unmount(await mountsUnder(run));
   for (const name of await namesIn(run)) {
     const path = `${run}/${name}`;
-    await (name.startsWith("root-") ? rmdir(path) : rm(path));
+    await (name === "users" ? rm(path) : rmdir(path));
   }
   await rmdir(run);
 }

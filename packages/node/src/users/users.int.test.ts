@@ -108,6 +108,18 @@ describe.skipIf(cannotRun)("a Pod that shares the machine's kernel", () => {
     await box.remove("volumes", 0);
   });
 
+  test("does not see where the box keeps its files, nor which other Pods there are", async () => {
+    const others = ["two", "one"].map((name) => box.api.read(name)?.metadata?.uid ?? "");
+    const seen = await box.shell("one", "cat /proc/self/mountinfo /proc/mounts /proc/1/mountinfo");
+    expect(seen).toContain("/etc/hosts");
+    expect(seen).not.toContain(box.dataDir);
+    expect(seen).not.toContain(others[0]);
+    await box.shell("one", "echo last >/dev/termination-log; kill 1");
+    await box.api.until("one", (pod) => statusOf(pod)?.lastState?.terminated?.message === "last\n");
+    await box.api.until("one", isReady);
+    expect(await box.shell("one", "cat /etc/hosts")).toContain("one");
+  });
+
   test("may name ids above those every Pod has", async () => {
     const id = 1_000_650_000;
     const securityContext = { runAsUser: id, runAsGroup: id, fsGroup: id };
