@@ -52,6 +52,8 @@ export class NameServer implements AsyncDisposable {
   readonly #connected = new Shares(connectionShares);
   readonly #rate = new Rate(questionsPerSecond);
   #upstreams: readonly string[] = [];
+  /** An answer from upstream may come after the socket was closed, and sending it would throw. */
+  #isClosed = false;
 
   private constructor(options: NameServerOptions) {
     this.#options = options;
@@ -67,7 +69,9 @@ export class NameServer implements AsyncDisposable {
     server.#tcp.listen(server.port, address);
     await once(server.#tcp, "listening");
     server.#udp.on("message", (message, { address: from, port: back }) => {
-      void server.#answer(message, from).then((answer) => answer && server.#udp.send(answer, back, from));
+      void server
+        .#answer(message, from)
+        .then((answer) => answer && !server.#isClosed && server.#udp.send(answer, back, from));
     });
     for (const each of [server.#udp, server.#tcp]) {
       each.on("error", (error) => options.log.warn({ err: error }, "name service failed"));
@@ -80,6 +84,7 @@ export class NameServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     this.#tcp.close();
     await new Promise<void>((resolve) => this.#udp.close(resolve));
   }
