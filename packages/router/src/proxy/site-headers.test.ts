@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Route } from "../route/route.ts";
-import { responseHead } from "./response-head.ts";
+import { forHttp2, responseHead } from "./response-head.ts";
 import { keptCookie } from "./set-cookie.ts";
 
 const prefix = "/sandboxes/team/box/3000";
@@ -87,4 +87,13 @@ test.for<[name: string, value: string, expected: readonly (readonly string[])[]]
 test("the answer that switches protocols is judged as well", () => {
   const raw = ["Connection", "Upgrade", "Upgrade", "websocket", "Set-Cookie", "a=b; Domain=localhost"];
   expect(responseHead(raw, { route: route("host"), isUpgrade: true })).toEqual([...raw.slice(0, 5), "a=b"]);
+});
+
+test("a header may have the name of something that every object has", () => {
+  const flat = ["constructor", "x", "toString", "y", "__proto__", "z", "__proto__", "z"];
+  expect(Object.entries(forHttp2(flat))).toEqual([
+    ["constructor", "x"],
+    ["tostring", "y"],
+    ["__proto__", ["z", "z"]],
+  ]);
 });
