@@ -1,24 +1,42 @@
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BoxOnMachine } from "./box-on-machine.ts";
+import { enterNetworkOf } from "./enter-network.ts";
+import { Machine } from "./machine.ts";
 import { changes, type Snapshot, snapshot } from "./monitor.ts";
 import { noWorld } from "./why-no-world.ts";
-import { enterWorld, type World } from "./world.ts";
 
-/** Every attack relies on this: a change of the machine that the monitor misses is an attack that a test misses. */
+/**
+ * Every attack relies on this: a change of the machine that the monitor misses is an attack that a test misses. On a machine of its
+ * own, because other files compare the shared one with what it was.
+ */
 describe.skipIf(noWorld)("the monitor of the machine", () => {
-  let world: World;
+  const folder = mkdtempSync(join(tmpdir(), "agent-sandbox-security-"));
+  let processes: ChildProcess[];
+  let machine: Machine;
+  let box: BoxOnMachine;
   let before: Snapshot;
   beforeAll(async () => {
-    world = await enterWorld();
-    before = await snapshot(world.box);
+    ({ machine, processes } = await Machine.start(folder));
+    enterNetworkOf(machine.pid);
+    box = new BoxOnMachine(machine, folder);
+    mkdirSync(box.dataDir);
+    // No box is needed to look at the machine; any process stands for it.
+    writeFileSync(join(box.dataDir, "box.json"), JSON.stringify({ pid: machine.pid }));
+    before = await snapshot(box, { isAlone: true });
   });
-  afterAll(() => world?.[Symbol.asyncDispose]());
+  afterAll(() => {
+    for (const child of processes ?? []) child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   const run = async (...[program, ...words]: [string, ...string[]]): Promise<void> => {
-    expect(await world.machine.run(program, ...words)).toMatchObject({ code: 0 });
+    expect(await machine.run(program, ...words)).toMatchObject({ code: 0 });
   };
   const sysctl = (value: number): Promise<void> => run("sh", "-c", `echo ${value} >/proc/sys/net/ipv4/ip_default_ttl`);
 
@@ -39,29 +57,29 @@ describe.skipIf(noWorld)("the monitor of the machine", () => {
     ["a mount", () => run("mount", "-t", "tmpfs", "planted", "/mnt"), () => run("umount", "/mnt"), /^mounts: .*\/mnt /],
     [
       "a file",
-      async () => writeFileSync(join(world.machine.sentinel, "planted"), ""),
-      async () => rmSync(join(world.machine.sentinel, "planted")),
+      async () => writeFileSync(join(machine.sentinel, "planted"), ""),
+      async () => rmSync(join(machine.sentinel, "planted")),
       /^file .*\/sentinel\/planted: nothing became/,
     ],
   ])("sees %s", async ([, change, undo, expected]) => {
     await change();
-    const seen = changes(before, await snapshot(world.box));
+    const seen = changes(before, await snapshot(box, { isAlone: true }));
     await undo();
     expect(seen).toContainEqual(expect.stringMatching(expected));
-    expect(changes(before, await snapshot(world.box)).filter((each) => expected.test(each))).toEqual([]);
+    expect(changes(before, await snapshot(box, { isAlone: true })).filter((each) => expected.test(each))).toEqual([]);
   });
 
   test("sees a listening socket", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as { port: number };
-    const seen = changes(before, await snapshot(world.box));
+    const seen = changes(before, await snapshot(box, { isAlone: true }));
     await new Promise((resolve) => server.close(resolve));
     expect(seen).toContainEqual(expect.stringContaining(`127.0.0.1:${port}`));
   });
 
   test("sees nothing where nothing has changed", async () => {
-    const [first, second] = [await snapshot(world.box), await snapshot(world.box)];
+    const [first, second] = [await snapshot(box, { isAlone: true }), await snapshot(box, { isAlone: true })];
     expect(changes(first, second)).toEqual([]);
   });
 });

@@ -9,17 +9,18 @@ export type Snapshot = ReadonlyMap<string, string>;
 /**
  * Looks at everything of the machine that no tenant may change: files, kernel settings, firewall, links and routes, mounts, processes,
  * listening sockets, devices, control groups. What belongs to Pods is left out.
- * Call it in the network of the machine (`enterWorld` has done so).
+ * Call it in the network of the machine (`enterWorld` has done so). Programs and listening sockets are compared only on a machine that
+ * no other file uses (`isAlone`): on the shared one, other files start and end their own.
  */
-export async function snapshot(box: BoxOnMachine): Promise<Snapshot> {
+export async function snapshot(box: BoxOnMachine, { isAlone = false }: { isAlone?: boolean } = {}): Promise<Snapshot> {
   const { pid } = box.machine;
-  const texts = await Promise.all([firewall(box), links(box), listeners(box)]);
+  const texts = await Promise.all([firewall(box), links(box), ...(isAlone ? [listeners(box)] : [])]);
   return new Map([
     ...[...watchedFolders, box.machine.sentinel].flatMap(filesBelow),
     ...kernelSettings("/proc/sys"),
     ...controlGroups(),
     ...devices(),
-    ...processes(box),
+    ...processes(box).slice(0, isAlone ? 2 : 1),
     ["mounts", mounts(pid)],
     ...texts,
   ]);

@@ -21,12 +21,13 @@ export async function keepCalling({ alice }: World, signal: AbortSignal, report:
 
 /** Looks at the victim and at the machine again and again. */
 export async function keepLooking(world: World, signal: AbortSignal, report: Report): Promise<number> {
-  const before = await snapshot(world.box);
+  const before = await snapshot(world.box, { isAlone: true });
   let looks = 0;
   for (let isLast = false; !isLast; looks++) {
     isLast = signal.aborted;
     for (const harm of await world.alice.harm()) report(`the victim: ${harm}`);
-    for (const change of changes(before, await snapshot(world.box))) report(`the machine: ${change}`);
+    for (const change of changes(before, await snapshot(world.box, { isAlone: true })))
+      report(`the machine: ${change}`);
     if (!isLast) await sleep(1000);
   }
   return looks;
