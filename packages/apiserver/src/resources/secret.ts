@@ -64,7 +64,9 @@ function typeProblems(secret: ApiObject): FieldError[] {
     const keys = ["username", "password"];
     return keys.some((key) => key in data) ? [] : keys.map((key) => required(`data[${key}]`));
   }
-  const missing = (keysOfType[type] ?? []).filter((key) => !(key in data)).map((key) => required(`data[${key}]`));
+  // A type may have the name of a member that every object has.
+  const keys = Object.hasOwn(keysOfType, type) ? (keysOfType[type] ?? []) : [];
+  const missing = keys.filter((key) => !(key in data)).map((key) => required(`data[${key}]`));
   return missing.length > 0 || !type.startsWith("kubernetes.io/dockerc") ? missing : dockerProblems(data, type);
 }
 

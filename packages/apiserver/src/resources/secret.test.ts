@@ -1,0 +1,14 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TestApi } from "../testing/test-api.test.support.ts";
+
+const secrets = "/api/v1/namespaces/default/secrets";
+let api: TestApi;
+beforeAll(async () => {
+  api = await TestApi.start();
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+test.for(["constructor", "toString", "__proto__"])("the type of a Secret may be %s", async (type) => {
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { generateName: "s-" }, type };
+  expect(await api.send("POST", secrets, secret)).toMatchObject({ status: 201, body: { type } });
+});
