@@ -51,6 +51,8 @@ const keysOfType: { readonly [type: string]: readonly string[] | undefined } = {
   "kubernetes.io/tls": ["tls.crt", "tls.key"],
 };
 
+const dockerTypes: ReadonlySet<string> = new Set(["kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson"]);
+
 const accountAnnotation = "kubernetes.io/service-account.name";
 
 function typeProblems(secret: ApiObject): FieldError[] {
@@ -67,11 +69,10 @@ function typeProblems(secret: ApiObject): FieldError[] {
   // A type may have the name of a member that every object has.
   const keys = Object.hasOwn(keysOfType, type) ? (keysOfType[type] ?? []) : [];
   const missing = keys.filter((key) => !(key in data)).map((key) => required(`data[${key}]`));
-  return missing.length > 0 || !type.startsWith("kubernetes.io/dockerc") ? missing : dockerProblems(data, type);
+  return missing.length > 0 || !dockerTypes.has(type) ? missing : dockerProblems(data, keys[0] ?? "");
 }
 
-function dockerProblems(data: JsonObject, type: string): FieldError[] {
-  const [key] = keysOfType[type] as readonly [string];
+function dockerProblems(data: JsonObject, key: string): FieldError[] {
   try {
     if (isJsonObject(JSON.parse(Buffer.from(String(data[key]), "base64").toString()))) return [];
   } catch {
