@@ -180,7 +180,7 @@ async function adoptPods({
 }: Pick<Machine, "layout" | "records" | "network" | "users">): Promise<void> {
   for (const record of (await records.list()).values()) {
     if (record === undefined || record.released) continue;
-    network.adopt(podPaths(layout, record.uid).netns, record.address);
+    network.adopt(podPaths(layout, record.uid).netns, record);
     if (record.ids !== undefined) users.adopt(record.ids);
   }
 }

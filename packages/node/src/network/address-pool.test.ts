@@ -15,6 +15,20 @@ describe("AddressPool", () => {
     expect(() => pool.take()).toThrow('Cannot give the Pod an address: all 5 of "10.0.0.0/29" are taken');
   });
 
+  test("a namespace never has more addresses than are left for the others", () => {
+    const pool = open();
+    pool.claim("10.0.0.6", "mallory");
+    pool.take({ namespace: "mallory" });
+    pool.take({ namespace: "mallory" });
+    expect(() => pool.take({ namespace: "mallory" })).toThrow(
+      'namespace "mallory" has 3 of "10.0.0.0/29", and those that are left are for others',
+    );
+    expect(pool.take({ namespace: "alice" })).toBe("10.0.0.4");
+    pool.release("10.0.0.6");
+    pool.release("10.0.0.2");
+    expect(pool.take({ namespace: "mallory" })).toBe("10.0.0.5");
+  });
+
   test("gives an address back as late as possible", () => {
     const pool = open();
     pool.take();
@@ -55,15 +69,15 @@ describe("AddressPool", () => {
 
   test("an owner gets its address again, and others get it last", () => {
     const pool = open();
-    expect(pool.take("a")).toBe("10.0.0.2");
+    expect(pool.take({ owner: "a" })).toBe("10.0.0.2");
     pool.release("10.0.0.2");
-    expect([pool.take(), pool.take("b"), pool.take(), pool.take()]).toEqual([
+    expect([pool.take(), pool.take({ owner: "b" }), pool.take(), pool.take()]).toEqual([
       "10.0.0.3",
       "10.0.0.4",
       "10.0.0.5",
       "10.0.0.6",
     ]);
-    expect(pool.take("a")).toBe("10.0.0.2");
+    expect(pool.take({ owner: "a" })).toBe("10.0.0.2");
     pool.release("10.0.0.2");
     expect(pool.take()).toBe("10.0.0.2");
     expect(pool.homes).toEqual({ b: "10.0.0.4" });
@@ -74,7 +88,7 @@ describe("AddressPool", () => {
     pool.remember({ a: "10.0.0.5", b: "10.0.0.6", c: "10.9.9.9", d: 7, e: "10.0.0.1" });
     expect(pool.homes).toEqual({ a: "10.0.0.5", b: "10.0.0.6" });
     pool.forgetAllBut(new Set(["a"]));
-    expect([pool.take("a"), pool.take("b")]).toEqual(["10.0.0.5", "10.0.0.2"]);
-    expect(pool.take("a")).toBe("10.0.0.3");
+    expect([pool.take({ owner: "a" }), pool.take({ owner: "b" })]).toEqual(["10.0.0.5", "10.0.0.2"]);
+    expect(pool.take({ owner: "a" })).toBe("10.0.0.3");
   });
 });

@@ -9,7 +9,8 @@ import { formatAddress, formatSubnet, parseAddress, type Subnet, sizeOf } from "
 export class AddressPool {
   readonly gateway: string;
   readonly #subnet: Subnet;
-  readonly #taken = new Set<number>();
+  /** The namespace of the Pod that has an address; empty when it is not known. */
+  readonly #taken = new Map<number, string>();
   /** The address that belongs to an owner, such as a Sandbox, while it has no Pod too. */
   readonly #homes = new Map<string, number>();
   #next: number;
@@ -21,26 +22,30 @@ export class AddressPool {
   }
 
   /** Marks the address of a Pod that is already there. False when it is foreign to the network or already taken. */
-  claim(address: string): boolean {
+  claim(address: string, namespace = ""): boolean {
     const value = parseAddress(address);
     if (value === undefined || value < this.#subnet.base + 2 || value > this.#last || this.#taken.has(value))
       return false;
-    this.#taken.add(value);
+    this.#taken.set(value, namespace);
     this.#next = Math.max(this.#next, value + 1);
     return true;
   }
 
-  /** The owner's address, if it has had one and nobody else has it now; else one that belongs to nobody, if there is one. */
-  take(owner?: string): string {
+  /**
+   * The owner's address, if it has had one and nobody else has it now; else one that belongs to nobody, if there is one. A
+   * namespace never has more than are left for the others.
+   */
+  take({ owner, namespace = "" }: { readonly owner?: string | undefined; readonly namespace?: string } = {}): string {
+    this.#checkShare(namespace);
     const home = owner === undefined ? undefined : this.#homes.get(owner);
     if (home !== undefined && !this.#taken.has(home)) {
-      this.#taken.add(home);
+      this.#taken.set(home, namespace);
       return formatAddress(home);
     }
     const kept = new Set(this.#homes.values());
     const value = this.#free((each) => !kept.has(each)) ?? this.#free(() => true);
     if (value === undefined) throw this.#full();
-    this.#taken.add(value);
+    this.#taken.set(value, namespace);
     this.#next = value + 1;
     for (const [other, address] of this.#homes) if (address === value) this.#homes.delete(other);
     if (owner !== undefined) this.#homes.set(owner, value);
@@ -75,11 +80,24 @@ export class AddressPool {
     return undefined;
   }
 
+  #checkShare(namespace: string): void {
+    if (namespace === "") return;
+    const own = [...this.#taken.values()].filter((each) => each === namespace).length;
+    if (own < this.#room - this.#taken.size || own === 0) return;
+    throw new NodeError(
+      "SandboxError",
+      `Cannot give the Pod an address: namespace "${namespace}" has ${own} of "${formatSubnet(this.#subnet)}", and those that are left are for others`,
+    );
+  }
+
+  get #room(): number {
+    return this.#last - this.#subnet.base - 1;
+  }
+
   #full(): NodeError {
-    const room = this.#last - this.#subnet.base - 1;
     return new NodeError(
       "SandboxError",
-      `Cannot give the Pod an address: all ${room} of "${formatSubnet(this.#subnet)}" are taken`,
+      `Cannot give the Pod an address: all ${this.#room} of "${formatSubnet(this.#subnet)}" are taken`,
     );
   }
 

@@ -22,7 +22,7 @@ export interface PodNetwork {
   /** The address of the Pod in each network namespace that was attached. */
   readonly attached: ReadonlyMap<string, string>;
   /** Takes a Pod that an earlier process attached for attached. */
-  adopt(netns: string, address: string): void;
+  adopt(netns: string, pod: { readonly address: string; readonly namespace: string }): void;
   /** Is told when a Pod was attached. */
   onAttached: () => void;
   /** The rules as `nft` reads them. */
@@ -91,8 +91,8 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     pool,
     place,
     attached: links.attached,
-    adopt: (netns, address) => {
-      pool.claim(address);
+    adopt: (netns, { address, namespace }) => {
+      pool.claim(address, namespace);
       links.adopt(netns, address);
     },
     onAttached: () => undefined,

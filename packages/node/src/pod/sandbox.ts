@@ -59,7 +59,7 @@ async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
     uid,
     namespace,
     name,
-    address: network.pool.take(sandbox),
+    address: network.pool.take({ owner: sandbox, namespace }),
     ...(hasUserNamespace(pod, runtime, rules) && { ids: users.take(pod, runtime) }),
     startTime: now(),
     keptFor: keptForSandbox(effects, pod, sandbox),
