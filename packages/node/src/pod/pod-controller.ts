@@ -224,7 +224,7 @@ export class PodController implements AsyncDisposable {
       record,
       hostAddress,
       rules: await this.#rulesFor(pod, record),
-      lives: record === undefined ? {} : await observeLives(machine.layout, record),
+      lives: record === undefined ? {} : await observeLives(machine, record),
       health: this.#probes.look(pod, record, uid),
       tasks: this.#tasks.of(uid),
       sourcesVersion:

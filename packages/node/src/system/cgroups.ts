@@ -54,6 +54,13 @@ export async function detectCgroups(root: string = "/sys/fs/cgroup"): Promise<Cg
   };
 }
 
+/** Whether the kernel has killed a process of a cgroup for want of memory. False when the cgroup is gone. */
+export async function hasRunOutOfMemory(cgroups: Cgroups, path: string): Promise<boolean> {
+  const file = cgroups.version === 2 ? "memory.events" : "memory.oom_control";
+  const counts = await readFile(join(cgroups.controllerFolder("memory", path), file), "utf8").catch(ignoreGone);
+  return /^oom_kill [1-9]/m.test(counts ?? "");
+}
+
 export async function makeCgroup(cgroups: Cgroups, path: string): Promise<void> {
   await mkdir(cgroups.processFolder(path), { recursive: true });
 }
