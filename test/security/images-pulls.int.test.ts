@@ -9,7 +9,13 @@ import { IsolatedPulls, removePullNetns } from "../../packages/node/src/image/pu
 import { type Layout, layoutOf } from "../../packages/node/src/layout.ts";
 import { file, type TestImage } from "../../packages/node/src/testing/test-image.ts";
 import { startRegistry } from "../../packages/node/src/testing/test-registry.ts";
-import { type HostileRegistry, openOutside, startHostileRegistry } from "./images-registry.ts";
+import {
+  type HostileRegistry,
+  openOutside,
+  outsideAddress,
+  ownAddress,
+  startHostileRegistry,
+} from "./images-registry.ts";
 import { noWorld } from "./why-no-world.ts";
 
 const image = (text: string): TestImage => ({ layers: [[file("hello", text)]] });
@@ -79,7 +85,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
     const open = await failure(`${local()}/x:v1`);
     const closed = await failure("127.0.0.1:9/x:v1");
     const metadata = await failure("169.254.169.254/x:v1");
-    const own = await failure("198.18.77.1:443/x:v1");
+    const own = await failure(`${ownAddress}:443/x:v1`);
     const named = await failure("localhost:22/x:v1");
     const shape = (text: string): string => text.replaceAll(/"[^"]*"/g, '""');
     expect(new Set([open, closed, metadata, own, named].map(shape)).size).toBe(1);
@@ -171,7 +177,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
   });
 
   describe("with logins", () => {
-    const logins = { [`198.18.77.2:443`]: { auth: token("alice") } };
+    const logins = { [`${outsideAddress}:443`]: { auth: token("alice") } };
     /** Shows repositories whose names begin with "private" to alice alone. */
     const guarded = (): void => {
       registry.meddle = (path, answer, { headers }) => {

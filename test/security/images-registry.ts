@@ -8,9 +8,14 @@ import { listenInNetns } from "../../packages/node/src/system/listen-in-netns.ts
 import { runCommand } from "../../packages/node/src/system/run-command.ts";
 import { type TestImage, writeTestImage } from "../../packages/node/src/testing/test-image.ts";
 
-/** Addresses for tests of networks (RFC 2544): a machine outside, and our end of the link to it. */
-export const outsideAddress = "198.18.77.2";
-const ownAddress = "198.18.77.1";
+/**
+ * Addresses for tests of networks (RFC 2544): a machine outside, and our end of the link to it. Test files run at the same
+ * time, each in a process of its own, so each has a network of its own.
+ */
+const network = (process.pid % 2 ** 14) * 4;
+const addressAt = (host: number): string => `198.19.${network >> 8}.${(network & 255) + host}`;
+export const outsideAddress: string = addressAt(2);
+export const ownAddress: string = addressAt(1);
 
 /** A machine outside this one: a network namespace at the end of a link. */
 export async function openOutside(): Promise<AsyncDisposable & { readonly netns: string }> {

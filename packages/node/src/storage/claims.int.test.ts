@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { layoutOf } from "../layout.ts";
 import { persistentVolumes, storageClasses, volumeClaims } from "../resources.ts";
 import { cannotRun } from "../testing/runtimes.ts";
-import { namespace } from "../testing/test-api.ts";
+import { isReady, namespace } from "../testing/test-api.ts";
 import { isOver, openTestBox, soon, type TestBox } from "../testing/test-box.ts";
 import { claimFolder, sizeAnnotation } from "./local-volume.ts";
 
@@ -74,6 +74,8 @@ test.skipIf(cannotRun)("a claim that is deleted stays while a Pod uses it, and g
     deletionTimestamp: expect.any(String),
     finalizers: ["kubernetes.io/pvc-protection"],
   });
+  // The file is there a moment before the node knows that the container runs.
+  await box.api.until("user", isReady);
   expect(await box.shell("user", "cat /v/file")).toBe("mine");
   await box.remove("user", 0);
   await expect.poll(() => server.read(volumeClaims, { namespace, name: "busy" }), soon).toBeUndefined();
@@ -94,6 +96,8 @@ test.skipIf(cannotRun)("a claim whose finalizer the tenant removes keeps its fil
   // A claim of the same name is another one.
   await client.create(volumeClaims, claimed("forced"));
   await expect.poll(() => server.read(volumeClaims, key)?.status?.phase, soon).toBe("Bound");
+  // The file is there a moment before the node knows that the container runs.
+  await box.api.until("holder", isReady);
   expect(await box.shell("holder", "cat /v/file")).toBe("mine");
   await box.remove("holder", 0);
   await expect.poll(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` }), soon).toBeUndefined();
