@@ -120,6 +120,9 @@ function machineOf(all: readonly Pod[]): Seen {
   };
 }
 
+/** Of Pods with the machine's users, and of those with users of their own. */
+const rootPattern = /\/pods\/([^/]+)\/(?:containers\/(?=[^/]+\/rootfs$)|root-)([^/]+)(?:\/rootfs)?$/;
+
 function machineAsSeen(census: Census): Seen {
   const uid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
   const uidsIn = (texts: readonly string[]): string[] =>
@@ -133,9 +136,7 @@ function machineAsSeen(census: Census): Seen {
     cgroups: uidsIn(census.cgroups),
     monitors: census.monitors,
     containers: census.containers,
-    roots: census.mounts
-      .flatMap((path) => /\/pods\/([^/]+)\/containers\/([^/]+)\/rootfs$/.exec(path)?.slice(1, 3).join("_") ?? [])
-      .toSorted(),
+    roots: census.mounts.flatMap((path) => rootPattern.exec(path)?.slice(1, 3).join("_") ?? []).toSorted(),
     admitted: admitted
       .split(",")
       .flatMap((address) => address.trim() || [])

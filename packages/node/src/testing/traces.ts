@@ -27,7 +27,7 @@ export async function findTraces(dataDir: string): Promise<Traces> {
   const files = await Promise.all([layout.podsDir, layout.exitsDir].map(namesIn));
   return {
     processes: await processesOf(layout),
-    mounts: await mountsUnder(layout.dataDir),
+    mounts: (await Promise.all([layout.dataDir, join(layout.runDir, "pods")].map(mountsUnder))).flat(),
     namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),
     interfaces: (await namesIn("/sys/class/net")).filter((name) => name.startsWith(layout.vethPrefix)),
     // Files of the kernel have names with a dot or an underscore; ours are UIDs.
