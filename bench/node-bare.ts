@@ -1,7 +1,8 @@
 /**
- * The other arm: the same OCI runtimes, called as a person would. The bundle is that of a Pod of the box (the same seccomp
- * profile, capabilities, limits, mounts and namespaces), over a root filesystem of its own from the same layers, mounted
- * once. Two things differ: the network is an empty namespace that the runtime makes itself, and there is no user namespace.
+ * The other arm: the same OCI runtimes, called as a person would. The bundle is that of a gVisor Pod of the box (with the
+ * seccomp profile, capabilities, limits, mounts and namespaces that all Pods have), over a root filesystem of its own from the
+ * same layers, mounted once. Two things differ: the network is an empty namespace that the runtime makes itself, and there is
+ * no user namespace.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -152,7 +152,11 @@ await using box = await NodeBox.start();
 const first = await box.create("stays", "runc", idle);
 await box.running("stays");
 const alone = footprintOfMonitors(first.metadata?.uid ?? "");
-await using bare = await BareRuntimes.open(join(layoutOf(box.dataDir).podsDir, first.metadata?.uid ?? ""));
+// A bundle without a user namespace, whose root folder anybody may mount.
+const model = await box.create("model", "gvisor", idle);
+await box.running("model");
+await using bare = await BareRuntimes.open(join(layoutOf(box.dataDir).podsDir, model.metadata?.uid ?? ""));
+await box.remove(model);
 const samples = await measureRounds(box, bare, "stays");
 const figures = {
   ...figuresOf(samples),
