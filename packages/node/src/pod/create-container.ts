@@ -75,11 +75,19 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const monitorPid = Number(await readFile(paths.monitorPidFile, "utf8"));
   // In a sandbox that others share, the process that stands for the container is one of the runtime, outside the sandbox.
   const helpers = role === "member" && runtime.sharesSandbox ? [monitorPid, pid] : [monitorPid];
-  const entering = helpers.map((one) => enterCgroup(machine.cgroups, layout.helperCgroup, one));
-  const [process, monitor] = await Promise.all([markOf(pid), markOf(monitorPid), ...entering]);
+  for (const one of helpers) countAsHelper(machine, one);
+  const [process, monitor] = await Promise.all([markOf(pid), markOf(monitorPid)]);
   const run: Run = { process, monitor, startedAt: now(), started: runtime.startsAtOnce };
   await writeContainer(machine, record, name, withRun(kept, run));
   return run;
+}
+
+/**
+ * Not waited for: to move a process into a cgroup the kernel waits for all processors, ten milliseconds and more. A process
+ * that could not be moved is counted for the box.
+ */
+function countAsHelper({ cgroups, layout }: Machine, pid: number): void {
+  enterCgroup(cgroups, layout.helperCgroup, pid).catch(() => undefined);
 }
 
 /** Starts what was created, where creating it has not done so. */

@@ -59,7 +59,7 @@ function startMonitor(request: MonitorRequest): Program {
     return startProgram("conmon", monitorArgs(request), {
       stdio: ["ignore", "ignore", "pipe", "pipe"],
       // conmon reports over the descriptor this variable names: a line with the pid, or with -1 and what went wrong.
-      env: { PATH: process.env["PATH"], _OCI_SYNCPIPE: "3" },
+      env: { PATH: process.env["PATH"], _OCI_SYNCPIPE: "3", ...shortLived(request.runtime) },
       session: true,
       // It leaves a file named "oom" where it stands when the container runs out of memory.
       cwd: request.paths.bundle,
@@ -67,6 +67,14 @@ function startMonitor(request: MonitorRequest): Program {
   } catch (error) {
     throw cannotRun("conmon", error);
   }
+}
+
+/**
+ * runc ends within a moment of its start, before it would have to collect garbage: without, it is a tenth faster. Its
+ * containers do not inherit the setting. gVisor's processes stay, and do.
+ */
+function shortLived({ kind }: OciRuntime): Record<string, string> {
+  return kind === "runc" ? { GOGC: "off" } : {};
 }
 
 function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir, io, owner }: MonitorRequest): string[] {

@@ -83,10 +83,10 @@ function bindReadOnly(source: string, target: string): void {
   libc().mount(ourName, target, { flags: readOnly | noDevices | noSetuid | remount | bind });
 }
 
-export async function mountTmpfs(
+export function mountTmpfs(
   target: string,
   { sizeBytes, mode }: { readonly sizeBytes: number; readonly mode: number },
-): Promise<void> {
+): void {
   const data = `size=${Math.floor(sizeBytes)},mode=${mode.toString(8)}`;
   libc().mount(ourName, target, { type: "tmpfs", flags: noDevices | noSetuid, data });
 }

@@ -1,9 +1,9 @@
-import { existsSync, statSync } from "node:fs";
-import { chmod, chown, mkdir, open, rm, rmdir, writeFile } from "node:fs/promises";
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { open, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
-import { type Layout, podPaths } from "../layout.ts";
+import { type Layout, type PodPaths, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { libc, mountFlags } from "../system/libc.ts";
 import { mountsUnder, mountTmpfs, unmount } from "../system/mounts.ts";
@@ -130,20 +130,13 @@ export class PodUsers implements AsyncDisposable {
     const hasUsers = isMounted(users);
     if (hasUsers && existsSync(netnsPath)) return;
     if (hasUsers) {
-      await withNetworkNamespace(users, ({ net }) => pin(net, netnsPath));
+      await withNetworkNamespace(users, async ({ net }) => pin(net, netnsPath));
       return;
     }
-    await mkdir(run, { recursive: true });
-    // The first process of a container passes them by its own rights, and nobody else but root may.
-    for (const folder of [dirname(dirname(run)), dirname(run)]) await chmod(folder, 0o711);
-    await chmod(run, 0o710);
-    await chown(run, 0, ids.first);
-    await mkdir(files, { recursive: true, mode: 0o700 });
-    if (!isMounted(files)) await mountTmpfs(files, { sizeBytes: filesBytes, mode: 0o700 });
-    await mkdir(dirname(netnsPath), { recursive: true });
+    makeRunFolder({ run, files, netnsPath }, ids);
     await this.#withNamespaces(ids, async ({ user, net }) => {
-      await pin(user, users);
-      if (!existsSync(netnsPath)) await pin(net, netnsPath);
+      pin(user, users);
+      if (!existsSync(netnsPath)) pin(net, netnsPath);
     });
   }
 
@@ -164,9 +157,24 @@ export async function openUsers(namespace: string, root: number): Promise<OpenUs
   return { descriptor: file.fd, root, [Symbol.asyncDispose]: () => file.close() };
 }
 
+/** In memory, so that it takes microseconds: a Pod's start does not wait for Node's threads a dozen times. */
+function makeRunFolder(
+  { run, files, netnsPath }: Pick<PodPaths, "run" | "files" | "netnsPath">,
+  { first }: Pick<PodIds, "first">,
+): void {
+  mkdirSync(run, { recursive: true });
+  // The first process of a container passes them by its own rights, and nobody else but root may.
+  for (const folder of [dirname(dirname(run)), dirname(run)]) chmodSync(folder, 0o711);
+  chmodSync(run, 0o710);
+  chownSync(run, 0, first);
+  mkdirSync(files, { recursive: true, mode: 0o700 });
+  if (!isMounted(files)) mountTmpfs(files, { sizeBytes: filesBytes, mode: 0o700 });
+  mkdirSync(dirname(netnsPath), { recursive: true });
+}
+
 /** A namespace exists for as long as it is mounted somewhere. */
-async function pin(namespace: string, path: string): Promise<void> {
-  await writeFile(path, "", { mode: 0o600 });
+function pin(namespace: string, path: string): void {
+  writeFileSync(path, "", { mode: 0o600 });
   libc().mount(namespace, path, { flags: mountFlags.bind });
 }
 

@@ -72,7 +72,7 @@ async function mountTrial(
     users,
     writable: { upper, work },
   });
-  await mountTmpfs(memory, { sizeBytes: 4096, mode: 0o700 });
+  mountTmpfs(memory, { sizeBytes: 4096, mode: 0o700 });
   mountMapped({ source: memory, target: mapped, userNamespace: users.descriptor });
 }
 

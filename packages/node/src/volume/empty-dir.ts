@@ -18,7 +18,7 @@ export const emptyDir: VolumeKind = {
     if (wanted?.medium !== "Memory") await chmod(folder, mode);
     else if (!(await mountsUnder(folder)).includes(folder)) {
       const sizeBytes = wanted.sizeLimit === undefined ? undefined : amountOf(wanted.sizeLimit);
-      await mountTmpfs(folder, { sizeBytes: sizeBytes ?? machine.defaults.memoryBytes, mode });
+      mountTmpfs(folder, { sizeBytes: sizeBytes ?? machine.defaults.memoryBytes, mode });
     }
     return { path: folder };
   },

@@ -15,7 +15,7 @@ export async function mountPayload(
 ): Promise<MountedVolume> {
   await mkdir(folder, { recursive: true, mode: 0o755 });
   if (inMemory && !(await mountsUnder(folder)).includes(folder)) {
-    await mountTmpfs(folder, { sizeBytes: memoryBytes, mode: 0o755 });
+    mountTmpfs(folder, { sizeBytes: memoryBytes, mode: 0o755 });
   }
   await writeAtomically(folder, payload, pod.spec?.securityContext?.fsGroup);
   return { path: folder, readOnly: true };
