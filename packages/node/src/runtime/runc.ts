@@ -3,7 +3,7 @@ import { namesIn } from "../system/folders.ts";
 import { programName } from "./built-program.ts";
 import type { OciRuntime } from "./oci-runtime.ts";
 import { startingAtOnce } from "./run-detached.ts";
-import { alreadyRuns, callRuntime, isGone } from "./runtime-call.ts";
+import { alreadyRuns, callRuntime, deleteContainer, isGone } from "./runtime-call.ts";
 
 export interface RuntimeProgram {
   readonly name: string;
@@ -33,7 +33,7 @@ export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciR
     runCommand: command,
     start: (id) => callRuntime(command, ["start", id], alreadyRuns),
     kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),
-    remove: (id) => callRuntime(command, ["delete", "--force", id], isGone),
+    remove: (id) => deleteContainer(command, id),
     list: () => namesIn(root),
     execCommand: async ({ id, command: words, tty, cgroup, folder }) => {
       const pidFile = join(folder, "pid");

@@ -7,7 +7,7 @@ import { tryCommand } from "../system/run-command.ts";
 import type { ExecArguments, ExecCommand, OciRuntime, RuntimeCommand } from "./oci-runtime.ts";
 import { runDetached } from "./run-detached.ts";
 import type { RuntimeProgram } from "./runc.ts";
-import { callRuntime, isGone } from "./runtime-call.ts";
+import { callRuntime, deleteContainer, isGone } from "./runtime-call.ts";
 import { dialSandbox } from "./sandbox-dial.ts";
 import { descendantsOf, parseProcesses } from "./sandbox-processes.ts";
 
@@ -88,7 +88,7 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
     runCommand: scripted('exec "$@"'),
     start: async () => undefined,
     kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),
-    remove: (id) => callRuntime(command, ["delete", "--force", id], isGone),
+    remove: (id) => deleteContainer(command, id),
     list: async () => (await namesIn(root)).flatMap(idOfState),
     execCommand: (request) => execCommand(command, request),
     endExec: async (id, folder) => {

@@ -1,4 +1,5 @@
-import { NodeError } from "../errors.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf, NodeError } from "../errors.ts";
 import { tryCommand } from "../system/run-command.ts";
 import type { RuntimeCommand } from "./oci-runtime.ts";
 import { runtimeMessage } from "./runtime-message.ts";
@@ -19,4 +20,21 @@ export async function callRuntime(
     "RunContainerError",
     `Cannot ${verb} container "${args.join(" ")}": ${runtimeMessage(result.stderr)}`,
   );
+}
+
+/** A process that was killed is in its cgroup for a moment longer. */
+const isBusy = /device or resource busy/i;
+const betweenTriesMs = 50;
+const mostTries = 40;
+
+/** Ends a container, if it runs, and lets the runtime forget it. */
+export async function deleteContainer(command: RuntimeCommand, id: string): Promise<void> {
+  for (let left = mostTries; ; left--) {
+    try {
+      return await callRuntime(command, ["delete", "--force", id], isGone);
+    } catch (error) {
+      if (left === 0 || !isBusy.test(messageOf(error))) throw error;
+      await sleep(betweenTriesMs);
+    }
+  }
 }
