@@ -4,6 +4,8 @@ import koffi from "koffi";
 /** The few calls of the system that Node has no words for. Each returns at once: none waits for a disk or a process. */
 export interface Libc {
   mount(source: string, target: string, options: MountOptions): void;
+  /** At once: what is still open of it goes on without a place in the tree. */
+  unmount(target: string): void;
   /** A character device with the number 0/0. */
   makeNullDevice(path: string): void;
   setAttribute(path: string, name: string, value: string): void;
@@ -47,6 +49,8 @@ const tryAgain = 11;
 /** For one holder, without waiting. */
 const exclusiveLock = 2 | 4;
 
+/** MNT_DETACH. */
+const detach = 2;
 const characterDevice = 0o020_000;
 let loaded: Libc | undefined;
 
@@ -61,6 +65,7 @@ function load(): Libc {
   const mount = library.func(
     "int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)",
   );
+  const umount = library.func("int umount2(const char *target, int flags)");
   const mknod = library.func("int mknod(const char *path, unsigned int mode, unsigned long device)");
   const setxattr = library.func(
     "int lsetxattr(const char *path, const char *name, const char *value, size_t size, int flags)",
@@ -100,6 +105,7 @@ function load(): Libc {
     closeSocket: (descriptor) => check(close(descriptor), "close a socket"),
     mount: (source, target, { type, flags, data }) =>
       check(mount(source, target, type ?? null, flags, data ?? null), `mount "${source}" at "${target}"`),
+    unmount: (target) => check(umount(target, detach), `unmount "${target}"`),
     makeNullDevice: (path) => check(mknod(path, characterDevice, 0), `make a device at "${path}"`),
     setAttribute: (path, name, value) =>
       check(setxattr(path, name, value, Buffer.byteLength(value), 0), `set ${name} of "${path}"`),

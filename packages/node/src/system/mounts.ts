@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { libc, mountFlags } from "./libc.ts";
 import { runCommand } from "./run-command.ts";
@@ -63,6 +63,17 @@ export function mountDescriptors(target: string, { lower, upper, work }: Overlay
   } else {
     const above = `upperdir=${descriptorPath(upper)},workdir=${descriptorPath(work)}`;
     libc().mount(ourName, target, { type: "overlay", flags: noDevices, data: `${below},${above}` });
+    checkWritable(target);
+  }
+}
+
+/** overlayfs mounts read-only, and only the kernel's log says so, where it cannot make its work folder. */
+function checkWritable(target: string): void {
+  try {
+    accessSync(target, constants.W_OK);
+  } catch (error) {
+    libc().unmount(target);
+    throw new Error(`Cannot mount an overlay at "${target}": its work folder cannot be written`, { cause: error });
   }
 }
 

@@ -127,6 +127,7 @@ export class PodUsers implements AsyncDisposable {
 
   async #prepare(uid: string, ids: PodIds): Promise<void> {
     const { run, users, files, netnsPath } = podPaths(this.#layout, uid);
+    await removeOthers({ run, netnsPath }, ids);
     const hasUsers = isMounted(users);
     if (hasUsers && existsSync(netnsPath)) return;
     if (hasUsers) {
@@ -155,6 +156,19 @@ export class PodUsers implements AsyncDisposable {
 export async function openUsers(namespace: string, root: number): Promise<OpenUsers> {
   const file = await open(namespace);
   return { descriptor: file.fd, root, [Symbol.asyncDispose]: () => file.close() };
+}
+
+/** What a process that was killed made for this Pod with other ids than its record has: nothing runs in it. */
+async function removeOthers(
+  { run, netnsPath }: Pick<PodPaths, "run" | "netnsPath">,
+  { first }: Pick<PodIds, "first">,
+): Promise<void> {
+  const found = statSync(run, { throwIfNoEntry: false });
+  if (found === undefined || found.gid === first) return;
+  await removeRunFolder(run);
+  if (!existsSync(netnsPath)) return;
+  await unmount(await mountsUnder(netnsPath));
+  await rm(netnsPath, { force: true });
 }
 
 /** In memory, so that it takes microseconds: a Pod's start does not wait for Node's threads a dozen times. */
