@@ -79,7 +79,7 @@ export class Victim extends Tenant {
     return record;
   }
 
-  /** What of the victim's works and what it contains. `harm` compares it with how it was made. */
+  /** Which of the victim's resources work, and what they contain. `harm` compares it with how it was made. */
   async state(): Promise<VictimState> {
     const { pods: known, secret } = this.record;
     const [web, friend] = await Promise.all(["web", "friend"].map((name) => this.pod(name).catch(() => undefined)));

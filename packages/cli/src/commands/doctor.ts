@@ -8,7 +8,7 @@ import { countRuntimes, type RunningSandbox, runningSandboxes } from "../client/
 import { formatTable } from "../client/table.ts";
 
 /**
- * Says what of the machine the box can use, what is missing and how to get it, and what the sandboxes of a running box run with.
+ * Reports what the box can use on this machine, what is missing and how to get it, and the runtime of each running sandbox.
  * Exits with 1 when the box cannot run.
  */
 export async function doctor(options: GlobalOptions): Promise<void> {

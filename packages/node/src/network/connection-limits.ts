@@ -28,7 +28,7 @@ export async function tableSize(): Promise<number> {
 export const limitsTable = (table: string): string => `${table}_limits`;
 
 /**
- * A table of its own, because it counts: `firewall` makes its table anew on every change. Connections above the bounds are
+ * A table of its own, because it counts: `firewall` replaces its table on every change. Connections above the bounds are
  * dropped before the kernel keeps them.
  */
 export function connectionLimits(

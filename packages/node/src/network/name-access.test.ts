@@ -73,9 +73,9 @@ describe("a name of another namespace", () => {
     ["is known to whom a policy lets in", [guestsIn], web, { addresses: ["10.200.0.4"] }],
     ["is known: a Service's", [guestsIn], "front.b.svc.cluster.local", { addresses: ["10.96.0.7"] }],
     ["is known: a headless Service's", [guestsIn], "headless.b.svc.cluster.local", { addresses: ["10.200.0.4"] }],
-    ["does not exist for who may not send there", [guestsIn, nothingOut], web, nowhere],
+    ["does not exist for a Pod that may not send there", [guestsIn, nothingOut], web, nowhere],
     [
-      "does not exist for who may send elsewhere only",
+      "does not exist for a Pod that may only send elsewhere",
       [guestsIn, out({ cidr: "0.0.0.0/0", except: ["10.0.0.0/8"] })],
       web,
       nowhere,

@@ -32,7 +32,7 @@ export interface Machine {
   readonly defaults: ResourceDefaults;
   /** What all sandboxes may use together. */
   readonly budget: Budget;
-  /** What of the budget this machine cannot enforce, in words for the operator. */
+  /** The parts of the budget that this machine cannot enforce, for the operator to read. */
   readonly budgetProblems: readonly string[];
   readonly bounds: ResourceBounds;
   /** What Pods may ask for here. */

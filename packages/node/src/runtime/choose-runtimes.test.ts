@@ -35,7 +35,7 @@ test.for<[string, FoundRuntimes, RuntimePolicy, readonly string[], string]>([
     "gvisor",
   ],
   ["the default that the operator chose", both, { defaultRuntime: "runc" }, ["gvisor", "runc"], "runc"],
-  ["what of the list works here", both, { allowed: ["kata", "runc"] }, ["runc"], "runc"],
+  ["only the runtimes of the list that work here", both, { allowed: ["kata", "runc"] }, ["runc"], "runc"],
 ])("allows %s", ([, runtimes, policy, allowed, expected]) => {
   expect(chooseRuntimes(runtimes, policy)).toEqual({ allowed, default: expected });
 });
