@@ -4,13 +4,13 @@ import type { Suite, SuiteResult, Tally } from "./suites.ts";
 const concurrency = 2;
 
 /**
- * Runs all suites, whatever fails, and closes with the line that CI reads. What a suite printed is shown when it ends:
- * all of it when a test failed, else the end.
+ * Runs all suites, even after failures. Prints the output of each suite when it ends (all of it if a test failed, otherwise
+ * the last lines), then a table, the names of the failed tests and the line that CI reads.
  */
 export async function runSuites(suites: readonly Suite[]): Promise<Tally> {
   const startedAt = performance.now();
   const rows = new Map<Suite, string>();
-  const results: Tally[] = [];
+  const results: SuiteResult[] = [];
   const waiting = [...suites];
   const worker = async () => {
     for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
@@ -23,8 +23,9 @@ export async function runSuites(suites: readonly Suite[]): Promise<Tally> {
     }
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
-  const total = results.reduce(add, { passed: 0, failed: 0, skipped: 0 });
+  const total = results.reduce<Tally>(add, { passed: 0, failed: 0, skipped: 0 });
   console.log(`\n${suites.map((suite) => rows.get(suite)).join("\n")}\n\n${seconds(startedAt)} in all\n`);
+  for (const failure of results.flatMap(({ failures = [] }) => failures)) console.log(`failed: ${failure}`);
   console.log(closingLine(total));
   return total;
 }

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import config from "../vitest.config.ts";
 import { closingLine } from "./run-suites.ts";
 import { tallyGo, tallyVitest, tests } from "./suites.ts";
 
+const root = resolve(import.meta.dirname, "..");
 const dir = mkdtempSync(join(tmpdir(), "suites-"));
 afterAll(() => rmSync(dir, { recursive: true }));
 
@@ -17,11 +18,28 @@ describe("tallyVitest()", () => {
     ["a good run", { numPassedTests: 3, numFailedTests: 0 }, true, [3, 0, 0]],
   ] as const)("%s", ([, content, ok, [passed, failed, skipped]]) => {
     writeFileSync(report, JSON.stringify(content));
-    expect(tallyVitest(report, ok)).toEqual({ passed, failed, skipped });
+    expect(tallyVitest(report, ok)).toEqual({ passed, failed, skipped, failures: [] });
+  });
+
+  test("names the tests that failed, and the files that did not load", () => {
+    const file = (name: string, assertionResults: object[]) => ({
+      name: `${root}/${name}`,
+      status: "failed",
+      assertionResults,
+    });
+    const results = [
+      { status: "passed", fullName: "a works" },
+      { status: "failed", fullName: "a fails" },
+    ];
+    writeFileSync(
+      report,
+      JSON.stringify({ numFailedTests: 1, testResults: [file("a.test.ts", results), file("b.test.ts", [])] }),
+    );
+    expect(tallyVitest(report, false).failures).toEqual(["a.test.ts > a fails", "b.test.ts"]);
   });
 
   test("a missing report is a failure", () => {
-    expect(tallyVitest(join(dir, "missing.json"), true)).toEqual({ passed: 0, failed: 1, skipped: 0 });
+    expect(tallyVitest(join(dir, "missing.json"), true)).toEqual({ passed: 0, failed: 1, skipped: 0, failures: [] });
   });
 });
 
@@ -44,6 +62,10 @@ describe("tallyGo()", () => {
     ["takes what does not build for one failure", ["x.go:1: syntax error", event("fail")], false, [0, 1, 0]],
   ] as const)("%s", (_name, lines, ok, [passed, failed, skipped]) => {
     expect(tallyGo(lines.join("\n"), ok)).toMatchObject({ passed, failed, skipped });
+  });
+
+  test("names the tests that failed", () => {
+    expect(tallyGo([event("fail", "TestA"), event("fail")].join("\n"), false).failures).toEqual(["p > TestA"]);
   });
 
   test("shows what tests and the compiler say", () => {

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { relative, resolve } from "node:path";
 
 export interface Tally {
   readonly passed: number;
@@ -10,6 +11,8 @@ export interface Tally {
 export interface SuiteResult extends Tally {
   /** Everything it printed. */
   readonly output: string;
+  /** The names of the tests that failed. A run that fails without a failing test has none. */
+  readonly failures?: readonly string[];
 }
 
 /** A suite runs to its end and says how many of its tests passed. It never throws. */
@@ -18,7 +21,7 @@ export interface Suite {
   run(): Promise<SuiteResult>;
 }
 
-const root = `${import.meta.dirname}/..`;
+const root = resolve(import.meta.dirname, "..");
 const reports = `${root}/.cache/reports`;
 
 function runCommand(
@@ -26,14 +29,14 @@ function runCommand(
   args: readonly string[],
   cwd: string = root,
 ): Promise<{ ok: boolean; output: string }> {
-  return new Promise((resolve) => {
+  return new Promise((settle) => {
     const chunks: string[] = [];
     const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
     const keep = (chunk: Buffer) => chunks.push(chunk.toString("utf8"));
     child.stdout.on("data", keep);
     child.stderr.on("data", keep);
-    child.once("error", (error) => resolve({ ok: false, output: error.message }));
-    child.once("close", (code) => resolve({ ok: code === 0, output: chunks.join("") }));
+    child.once("error", (error) => settle({ ok: false, output: error.message }));
+    child.once("close", (code) => settle({ ok: code === 0, output: chunks.join("") }));
   });
 }
 
@@ -62,16 +65,39 @@ function vitest(project: string): Suite {
   };
 }
 
+interface VitestReport {
+  readonly numPassedTests?: number;
+  readonly numFailedTests?: number;
+  readonly numPendingTests?: number;
+  readonly numTodoTests?: number;
+  readonly testResults?: readonly VitestFile[];
+}
+
+interface VitestFile {
+  readonly name: string;
+  readonly status: string;
+  readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+}
+
 /** A run that failed without a failing test (a crash, a file that does not load) counts as one failure. */
-export function tallyVitest(report: string, ok: boolean): Tally {
-  let counts = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 };
+export function tallyVitest(path: string, ok: boolean): Omit<SuiteResult, "output"> {
+  let report: VitestReport;
   try {
-    counts = { ...counts, ...(JSON.parse(readFileSync(report, "utf8")) as Partial<typeof counts>) };
+    report = JSON.parse(readFileSync(path, "utf8")) as VitestReport;
   } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
+    return { passed: 0, failed: 1, skipped: 0, failures: [] };
   }
-  const failed = counts.numFailedTests > 0 || ok ? counts.numFailedTests : 1;
-  return { passed: counts.numPassedTests, failed, skipped: counts.numPendingTests + counts.numTodoTests };
+  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTodoTests = 0, testResults = [] } = report;
+  const failed = numFailedTests > 0 || ok ? numFailedTests : 1;
+  const failures = testResults.flatMap(failuresOf);
+  return { passed: numPassedTests, failed, skipped: numPendingTests + numTodoTests, failures };
+}
+
+function failuresOf({ name, status, assertionResults }: VitestFile): string[] {
+  const file = relative(root, name);
+  const failed = assertionResults.filter((each) => each.status === "failed");
+  if (failed.length === 0 && status === "failed") return [file];
+  return failed.map(({ fullName }) => `${file} > ${fullName}`);
 }
 
 /** The tests of a Go module, each counted; a package that does not build or ends early is a failure of its own. */
@@ -104,7 +130,11 @@ export function tallyGo(output: string, ok: boolean): SuiteResult {
   const count = (action: string): number => events.filter((each) => each.Action === action && each.Test).length;
   const [passed, failed, skipped] = [count("pass"), count("fail"), count("skip")];
   const texts = events.map(({ Output = "" }) => Output);
-  return { passed, failed: failed > 0 || ok ? failed : 1, skipped, output: texts.filter(isWorthShowing).join("") };
+  const failures = events.flatMap(({ Action, Test, Package }) =>
+    Action === "fail" && Test !== undefined ? [`${Package} > ${Test}`] : [],
+  );
+  const shown = texts.filter(isWorthShowing).join("");
+  return { passed, failed: failed > 0 || ok ? failed : 1, skipped, failures, output: shown };
 }
 
 const isWorthShowing = (text: string): boolean => !/^\s*(?:=== |--- PASS|PASS$)/.test(text);
