@@ -112,8 +112,8 @@ describe("a watch", () => {
 
   test("outlives the bound of a request, and ends with its signal", async () => {
     const { api, transport } = await hostileTransport(
-      watching((response) => setTimeout(() => response.write(event("late")), 150)),
-      { requestTimeoutMs: 50 },
+      watching((response) => setTimeout(() => response.write(event("late")), 3_000)),
+      { requestTimeoutMs: 2_000 },
     );
     const abort = new AbortController();
     const { events } = await transport.stream({ ...get, signal: abort.signal });
