@@ -92,7 +92,7 @@ test-clients: setup-test ## client-go, Python, Helm and client-node against the 
 
 .PHONY: test-api-fuzz test-api-crash test-controllers-storm test-node-kill test-fresh test-security-long
 test-api-fuzz: setup-test ## Ten minutes of nonsense for the embedded API server
-	@$(NODE) test/fuzz/main.ts --seconds 600
+	@$(NODE) packages/apiserver/test/fuzz/main.ts --seconds 600
 test-api-crash: setup-test ## 200 rounds of kill -9 in a storm of writes
 	@CRASH_ROUNDS=200 vitest run --project apiserver crash-storm
 test-controllers-storm: setup-test ## 1,000 claims and 100 kills of the manager, and a hostile API server at full size

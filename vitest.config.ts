@@ -19,18 +19,21 @@ export default defineConfig({
         ssr,
         test: {
           name: "unit",
-          include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"],
+          include: ["packages/*/{src,test}/**/*.test.ts", "scripts/**/*.test.ts"],
           exclude: ["**/*.int.test.ts", "**/node_modules/**"],
           isolate: false,
           // Properties and simulations take seconds on a busy machine, and no test is about time.
           testTimeout: 60_000,
         },
       },
-      integration("kube", ["packages/kube/src/**/*.int.test.ts"]),
-      integration("apiserver", ["packages/apiserver/src/**/*.int.test.ts"]),
-      integration("node", ["packages/node/src/**/*.int.test.ts"]),
-      integration("controllers", ["packages/controllers/src/**/*.int.test.ts", "test/controllers/**/*.int.test.ts"]),
-      integration("router", ["packages/router/src/**/*.int.test.ts", "test/router/**/*.int.test.ts"]),
+      integration("kube", ["packages/kube/{src,test}/**/*.int.test.ts"]),
+      integration("apiserver", ["packages/apiserver/{src,test}/**/*.int.test.ts"]),
+      integration("node", ["packages/node/{src,test}/**/*.int.test.ts"]),
+      integration("controllers", [
+        "packages/controllers/{src,test}/**/*.int.test.ts",
+        "test/controllers/**/*.int.test.ts",
+      ]),
+      integration("router", ["packages/router/{src,test}/**/*.int.test.ts", "test/router/**/*.int.test.ts"]),
       integration("e2e", ["test/e2e/**/*.int.test.ts"]),
       integration("data-plane", ["test/data-plane/**/*.int.test.ts"]),
       {

@@ -41,7 +41,7 @@ export function violations(
 }
 
 function checkLayers(root: string): string[] {
-  return globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((file) => {
+  return globSync("packages/*/{src,test,generate}/**/*.ts", { cwd: root }).flatMap((file) => {
     const owner = file.split("/")[1] ?? "";
     return violations(owner, importsOf(readFileSync(`${root}/${file}`, "utf8"))).map((what) => `${file}: ${what}`);
   });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Random } from "../../packages/apiserver/src/fuzz/random.test.support.ts";
+import { Random } from "../../packages/apiserver/test/fuzz/random.ts";
 import { attack } from "./random/attack.ts";
 import { hostileObject } from "./random/hostile-object.ts";
 import { type Prey, preyOf } from "./random/hostile-values.ts";

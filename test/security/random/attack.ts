@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "@agent-sandbox/api";
-import { Random } from "../../../packages/apiserver/src/fuzz/random.test.support.ts";
+import { Random } from "../../../packages/apiserver/test/fuzz/random.ts";
 import { pods, type Runtime, type Tenant, type WantedPod } from "../tenant.ts";
 import type { World } from "../world.ts";
 import { type Action, Attacker, type Outcome } from "./attacker.ts";

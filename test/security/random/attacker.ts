@@ -1,4 +1,4 @@
-import type { Random } from "../../../packages/apiserver/src/fuzz/random.test.support.ts";
+import type { Random } from "../../../packages/apiserver/test/fuzz/random.ts";
 import { openSocket } from "../../../packages/cli/src/client/pod-socket.ts";
 import type { Tenant } from "../tenant.ts";
 import type { World } from "../world.ts";

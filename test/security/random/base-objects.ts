@@ -1,4 +1,4 @@
-import type { Random } from "../../../packages/apiserver/src/fuzz/random.test.support.ts";
+import type { Random } from "../../../packages/apiserver/test/fuzz/random.ts";
 import type { Runtime } from "../tenant.ts";
 import type { ServedKind } from "./served-kinds.ts";
 

@@ -1,4 +1,4 @@
-import type { Random } from "../../../packages/apiserver/src/fuzz/random.test.support.ts";
+import type { Random } from "../../../packages/apiserver/test/fuzz/random.ts";
 import type { World } from "../world.ts";
 import * as pools from "./hostile-pools.ts";
 import { trustedNames } from "./trusted-names.ts";

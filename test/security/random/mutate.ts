@@ -1,4 +1,4 @@
-import type { Random } from "../../../packages/apiserver/src/fuzz/random.test.support.ts";
+import type { Random } from "../../../packages/apiserver/test/fuzz/random.ts";
 import { favouriteFields } from "./favourite-fields.ts";
 import { forgedOwner, hostileKey, hostileNumber, hostileText, type Prey } from "./hostile-values.ts";
 import type { Schema, ServedKind } from "./served-kinds.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "./random.test.support.ts";
+import type { Random } from "./random.ts";
 
 const deep = (depth: number): unknown => {
   let value: unknown = 1;

@@ -1,6 +1,6 @@
-import { controlType, encodeFrame, type Frame } from "../streams/spdy/frames.ts";
-import { HeaderWriter } from "../streams/spdy/header-block.ts";
-import type { Random } from "./random.test.support.ts";
+import { controlType, encodeFrame, type Frame } from "../../src/streams/spdy/frames.ts";
+import { HeaderWriter } from "../../src/streams/spdy/header-block.ts";
+import type { Random } from "./random.ts";
 
 /** What is written to a connection, piece by piece: the request, then frames. */
 export interface SocketCase {

@@ -1,7 +1,7 @@
-import { hostileValue, mutated } from "./hostile-json.test.support.ts";
-import { type Sample, samples } from "./kinds.test.support.ts";
-import type { Random } from "./random.test.support.ts";
-import { randomRule, randomSchema, slowRules } from "./rule-cases.test.support.ts";
+import { hostileValue, mutated } from "./hostile-json.ts";
+import { type Sample, samples } from "./kinds.ts";
+import type { Random } from "./random.ts";
+import { randomRule, randomSchema, slowRules } from "./rule-cases.ts";
 
 export interface HttpCase {
   readonly kind: "http";

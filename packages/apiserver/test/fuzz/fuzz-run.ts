@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FuzzClient } from "./fuzz-client.test.support.ts";
-import { httpCase } from "./http-cases.test.support.ts";
-import { Random } from "./random.test.support.ts";
-import { ServerProcess } from "./server-process.test.support.ts";
-import { socketCase } from "./socket-cases.test.support.ts";
+import { FuzzClient } from "./fuzz-client.ts";
+import { httpCase } from "./http-cases.ts";
+import { Random } from "./random.ts";
+import { ServerProcess } from "./server-process.ts";
+import { socketCase } from "./socket-cases.ts";
 
 export interface FuzzOptions {
   readonly seed: number;

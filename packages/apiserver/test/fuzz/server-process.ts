@@ -48,7 +48,7 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   static async start(dataDir: string): Promise<ServerProcess> {
-    const script = fileURLToPath(new URL("fuzz-server.test.support.ts", import.meta.url));
+    const script = fileURLToPath(new URL("fuzz-server.ts", import.meta.url));
     const child = fork(script, [dataDir], {
       execArgv: ["--conditions=source", "--expose-gc", "--disable-warning=ExperimentalWarning"],
       stdio: ["ignore", "inherit", "inherit", "ipc"],

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { fuzz } from "../../packages/apiserver/src/fuzz/fuzz-run.test.support.ts";
+import { fuzz } from "./fuzz-run.ts";
 
 const { values } = parseArgs({
   options: {

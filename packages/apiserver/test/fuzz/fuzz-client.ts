@@ -1,8 +1,8 @@
 import { Agent, request } from "node:https";
 import { connect } from "node:tls";
-import type { HttpCase } from "./http-cases.test.support.ts";
-import type { ServerAddress } from "./server-process.test.support.ts";
-import type { SocketCase } from "./socket-cases.test.support.ts";
+import type { HttpCase } from "./http-cases.ts";
+import type { ServerAddress } from "./server-process.ts";
+import type { SocketCase } from "./socket-cases.ts";
 
 /** Nobody waits this long: an answer that takes longer will never come. */
 const patienceMs = 30_000;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { applyPatch, type Operation } from "rfc6902";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestApi } from "../testing/test-api.test.support.ts";
+import { TestApi } from "../../src/testing/test-api.test.support.ts";
 
 const path = "/apis/free.example.com/v1/frees";
 const definition = {

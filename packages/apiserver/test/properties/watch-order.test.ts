@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { configMap, configMaps, TestApi, type Watching } from "../testing/test-api.test.support.ts";
+import { configMap, configMaps, TestApi, type Watching } from "../../src/testing/test-api.test.support.ts";
 
 type Step = {
   readonly do: "create" | "replace" | "merge" | "apply" | "delete";

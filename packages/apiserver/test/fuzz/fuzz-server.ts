@@ -1,6 +1,6 @@
-import { createApiServer } from "../index.ts";
-import { FakePodStreams } from "../streams/fake-pod-streams.test.support.ts";
-import type { ServerReport } from "./server-process.test.support.ts";
+import { createApiServer } from "../../src/index.ts";
+import { FakePodStreams } from "../../src/streams/fake-pod-streams.test.support.ts";
+import type { ServerReport } from "./server-process.ts";
 
 /**
  * The server that is fuzzed, in a process of its own, which tells its parent how it is. A turn of the event loop is measured by

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
-import { fuzz } from "./fuzz-run.test.support.ts";
+import { fuzz } from "./fuzz-run.ts";
 
 const seconds = 10;
 
@@ -9,7 +9,7 @@ const patience = { timeout: 180_000 };
 test(`${seconds} seconds of nonsense are answered: no crash, no hang, no 500, no leak`, patience, async () => {
   const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
   const { statuses, failures } = await fuzz({ seed, seconds, atLeast: 500 });
-  const again = `node --conditions=source test/fuzz/main.ts --seed ${seed}`;
+  const again = `node --conditions=source packages/apiserver/test/fuzz/main.ts --seed ${seed}`;
   expect({ again, failures }).toEqual({ again, failures: [] });
   // Nonsense that is always refused at the door would show nothing.
   expect([200, 201, 422].filter((status) => !statuses.has(status))).toEqual([]);
