@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { hostname } from "node:os";
+import { requireMetering } from "@agent-sandbox/api/schema";
 import type { Method, PodStreams, Transport } from "@agent-sandbox/kube";
 import { ApiError } from "./api-error.ts";
 import { AuditLog, type AuditOptions } from "./audit/audit-log.ts";
@@ -116,6 +117,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     history,
     bookmarkMs = 60_000,
   } = options;
+  requireMetering();
   const storeOptions = { clock, logger, ...(history === undefined ? {} : { history }) };
   const store = dataDir === undefined ? openMemoryStore(storeOptions) : openStore(dataDir, storeOptions);
   let server: EmbeddedApiServer | undefined;

@@ -2,6 +2,7 @@
  * Structural schemas as the Kubernetes API server understands them: prune, default and validate any custom resource by its
  * CRD. Pure functions that never change what they are given.
  */
+export { requireMetering } from "./cel/program.ts";
 export { checkRules, type RuleCheck, ruleErrors } from "./cel/rules.ts";
 export { applyDefaults } from "./defaults.ts";
 export { type FieldError, type FieldErrorReason, formatFieldError } from "./field-error.ts";

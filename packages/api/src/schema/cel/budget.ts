@@ -1,44 +1,74 @@
 /**
- * What the rules of one object may cost, in steps of about a quarter of a microsecond: evaluation is synchronous and cannot be
- * interrupted, so everything that grows with the object or the rule pays before it is done.
+ * The cost that the rules of one object may reach, in steps of about a quarter of a microsecond. Evaluation is synchronous and
+ * cannot be interrupted, so every operation whose cost grows with the object or the rule pays before it runs.
  */
 export class Budget {
-  /** For all rules of an object together: well under a second. */
-  #left = mostSteps;
-  /** For the rule that runs. */
-  #ruleLeft = mostStepsOfRule;
+  #left = maxStepsPerObject;
+  #ruleLeft = maxStepsPerRule;
+  #charges = 0;
+  #isUnmetered = false;
 
-  get spent(): boolean {
+  get isExhausted(): boolean {
     return this.#left < 0;
   }
 
+  /** The steps spent by all rules so far. */
+  get used(): number {
+    return maxStepsPerObject - this.#left;
+  }
+
+  /** How often something was charged, even if it cost nothing. */
+  get charges(): number {
+    return this.#charges;
+  }
+
   startRule(): void {
-    this.#ruleLeft = mostStepsOfRule;
+    this.#ruleLeft = maxStepsPerRule;
   }
 
-  /** Kubernetes, too, runs no other rule after one that was cut off. */
+  /** Like kube-apiserver, runs no other rule after one that was cut off. */
   endRule(): void {
-    if (this.#ruleLeft < 0) this.#left = -1;
+    if (this.#ruleLeft < 0 || this.#isUnmetered) this.#left = -1;
   }
 
-  take(steps: number): void {
+  charge(steps: number): void {
+    this.#charges += 1;
     this.#left -= steps;
     this.#ruleLeft -= steps;
+    this.check();
+  }
+
+  /** Records that something ran without being charged. From now on every charge and check fails. */
+  markUnmetered(): void {
+    this.#isUnmetered = true;
+  }
+
+  check(): void {
+    if (this.#isUnmetered) throw new MeteringError();
     if (this.#ruleLeft < 0) throw ruleTooCostly;
     if (this.#left < 0) throw objectTooCostly;
   }
 }
 
-/** As many as kube-apiserver allows to one rule, and a third of what it allows to an object: it is the faster one. */
-const mostStepsOfRule = 1_000_000;
-const mostSteps = 3_000_000;
+/** The limit of kube-apiserver for one rule, and a third of its limit for an object, because its evaluation is faster. */
+const maxStepsPerRule = 1_000_000;
+const maxStepsPerObject = 3_000_000;
 
-/** What was asked costs too much: one rule, or all rules of the object together. */
+/** One rule, or all rules of an object together, cost too much. */
 export class CostError extends Error {
   override readonly name = "CostError";
 }
 
-// Thrown again and again while loops unwind: made once, because it is the stack that makes an error slow.
+/** An expression ran, in whole or in part, without being charged, so nothing bounds its cost. */
+export class MeteringError extends Error {
+  override readonly name = "MeteringError";
+
+  constructor(detail = "parts of the expression ran without being charged") {
+    super(`cannot limit the cost of CEL expressions: ${detail}`);
+  }
+}
+
+// Thrown many times while nested loops unwind. Created once, because capturing a stack is what makes an error slow.
 const ruleTooCostly = new CostError("operation cancelled: actual cost limit exceeded");
 export const objectTooCostly: CostError = new CostError(
   "validation failed due to running out of cost budget, no further validation rules will be run",
@@ -46,17 +76,20 @@ export const objectTooCostly: CostError = new CostError(
 
 let current: Budget | undefined;
 
-/** Runs one expression. Throws `CostError` if it costs too much, whatever the expression made of that. */
+/**
+ * Runs one expression against a budget. Throws `CostError` or `MeteringError` even if the expression caught that error itself:
+ * in CEL, `||`, `&&`, `all` and `exists` ignore errors of one side.
+ */
 export function runWithin<T>(budget: Budget, expression: () => T): T {
   const before = current;
   current = budget;
   budget.startRule();
   try {
     const result = expression();
-    budget.take(0);
+    budget.check();
     return result;
   } catch (error) {
-    budget.take(0);
+    budget.check();
     throw error;
   } finally {
     current = before;
@@ -64,14 +97,19 @@ export function runWithin<T>(budget: Budget, expression: () => T): T {
   }
 }
 
-/** Called by everything that a rule can make long, before it begins. */
+/** Charges the running rule. Every operation whose cost a rule can make grow calls it first. */
 export function spend(steps: number): void {
-  current?.take(steps);
+  current?.charge(steps);
+}
+
+/** The budget of the running rule. */
+export function currentBudget(): Budget | undefined {
+  return current;
 }
 
 const weights = new WeakMap<object, number>();
 
-/** The steps it takes to look at all of a value, once. */
+/** The steps needed to read all of a value once. */
 export function weightOf(value: unknown): number {
   if (typeof value === "string") return value.length / 16;
   if (typeof value !== "object" || value === null) return 0;

@@ -1,41 +1,75 @@
 import type { ASTNode, Environment, ParseResult } from "@marcbachmann/cel-js";
-import { Budget, CostError, runWithin } from "./budget.ts";
+import { Budget, CostError, currentBudget, MeteringError, runWithin } from "./budget.ts";
 import { baseEnvironment, isAllowed, privateName, publicNames } from "./environment.ts";
 import { useOwnHas } from "./library/has-macro.ts";
 import { useMaps } from "./library/map-literal.ts";
 import { literalError } from "./literals.ts";
 import { meter } from "./meter.ts";
+import { findMeteringError } from "./metering-check.ts";
 import { isNode, nodesOf } from "./syntax-tree.ts";
 
 /** A compiled CEL expression over `self` and, if it mentions it, `oldSelf`. */
 export interface Program {
   readonly usesOldSelf: boolean;
-  /** The members of `self` and `oldSelf` that it looks at; `undefined` when it may look at all. */
+  /** The fields of `self` and `oldSelf` that it reads, or `undefined` when it may read all of them. */
   readonly reads: readonly string[] | undefined;
-  /** Throws when evaluation fails, with a message for people, and `CostError` when it takes too long. */
+  /** Throws when evaluation fails, with a message for users, and `CostError` or `MeteringError` as `runWithin` does. */
   run(variables: { readonly self: unknown; readonly oldSelf?: unknown }, budget: Budget): unknown;
 }
 
 export type Compilation = { readonly program: Program } | { readonly error: string };
 export type ResultType = "bool" | "string";
 
-let untyped: Environment | undefined;
-
-/** For running: it takes any `self`, as a stored object may not be what its schema says. */
-function runEnvironment(): Environment {
-  untyped ??= baseEnvironment().clone().registerVariable("self", "dyn").registerVariable("oldSelf", "dyn");
-  return untyped;
+/** The environment in which rules run. */
+export interface Runtime {
+  /** It accepts any `self`, because a stored object may be older than its schema and not match it. */
+  readonly environment: Environment;
+  /** Why no rule can run: the cost of expressions cannot be limited with this version of the CEL library. */
+  readonly meteringError: string | undefined;
 }
 
-/** The result says what is wrong with the expression, or that it cannot give the wanted type. */
-export function compile(expression: string, type?: ResultType): Compilation {
-  const parsed = prepare(expression, runEnvironment(), type);
+export function createRuntime(): Runtime {
+  const environment = baseEnvironment().clone().registerVariable("self", "dyn").registerVariable("oldSelf", "dyn");
+  const unchecked = { environment, meteringError: undefined };
+  return { environment, meteringError: findMeteringError((expression) => compile(expression, "bool", unchecked)) };
+}
+
+let shared: Runtime | undefined;
+
+function sharedRuntime(): Runtime {
+  shared ??= createRuntime();
+  return shared;
+}
+
+/** Throws `MeteringError` if the cost of rules cannot be limited. Without this check, every rule is refused when it is compiled. */
+export function requireMetering(): void {
+  const { meteringError } = sharedRuntime();
+  if (meteringError !== undefined) throw new MeteringError(meteringError);
+}
+
+/** Returns an error if the expression is invalid, cannot have the requested type, or cannot be limited in its cost. */
+export function compile(expression: string, type?: ResultType, runtime: Runtime = sharedRuntime()): Compilation {
+  if (runtime.meteringError !== undefined) return { error: new MeteringError(runtime.meteringError).message };
+  const parsed = prepare(expression, runtime.environment, type);
   if (typeof parsed === "string") return { error: parsed };
-  meter(parsed.ast);
+  const metering = meter(parsed.ast);
+  if ("error" in metering) return { error: new MeteringError(metering.error).message };
   const nodes = [...nodesOf(parsed.ast)];
   const usesOldSelf = nodes.some(({ op, args }) => op === "id" && args === "oldSelf");
   const reads = readsOf(nodes);
-  return { program: { usesOldSelf, reads, run: (variables, budget) => evaluate(parsed, variables, budget) } };
+  const run = metering.isAlwaysCharged ? charged(parsed) : parsed;
+  return { program: { usesOldSelf, reads, run: (variables, budget) => evaluate(run, variables, budget) } };
+}
+
+/** Runs an expression that cannot succeed without being charged, and fails if it did. */
+function charged(run: ParseResult): (variables: object) => unknown {
+  return (variables) => {
+    const budget = currentBudget();
+    const before = budget?.charges;
+    const result = run(variables) as unknown;
+    if (budget?.charges === before) budget?.markUnmetered();
+    return result;
+  };
 }
 
 function readsOf(nodes: readonly ASTNode[]): string[] | undefined {
@@ -49,17 +83,17 @@ function readsOf(nodes: readonly ASTNode[]): string[] | undefined {
 const isVariable = (node: unknown): boolean =>
   isNode(node) && node.op === "id" && (node.args === "self" || node.args === "oldSelf");
 
-/** What is wrong with an expression when the variables are as the environment declares them. */
+/** The error of an expression when its variables have the types that the environment declares. */
 export function typeError(expression: string, environment: Environment, type: ResultType): string | undefined {
   const parsed = prepare(expression, environment, type);
   return typeof parsed === "string" ? parsed : undefined;
 }
 
-// As long as kube-apiserver takes.
-const longestExpression = 100_000;
+// The limit of kube-apiserver.
+const maxExpressionLength = 100_000;
 
 function prepare(expression: string, environment: Environment, type: ResultType | undefined): ParseResult | string {
-  if (expression.length > longestExpression) return `expression is longer than ${longestExpression} characters`;
+  if (expression.length > maxExpressionLength) return `expression is longer than ${maxExpressionLength} characters`;
   try {
     const parsed = environment.parse(expression);
     for (const node of nodesOf(parsed.ast)) {
@@ -81,10 +115,10 @@ function prepare(expression: string, environment: Environment, type: ResultType 
   }
 }
 
-/** Why a part of an expression that is the same for every object fails, as kube-apiserver finds out beforehand. */
+/** Evaluates a constant part of an expression. kube-apiserver reports its errors when the rule is compiled, too. */
 function constantError(text: string): string | undefined {
   try {
-    const parsed = runEnvironment().parse(text);
+    const parsed = sharedRuntime().environment.parse(text);
     for (const node of nodesOf(parsed.ast)) if (node.op === "call") node.args[0] = privateName(node.args[0]);
     runWithin(new Budget(), () => parsed({}) as unknown);
     return undefined;
@@ -93,15 +127,16 @@ function constantError(text: string): string | undefined {
   }
 }
 
-function evaluate(parsed: ParseResult, variables: object, budget: Budget): unknown {
+function evaluate(run: (variables: object) => unknown, variables: object, budget: Budget): unknown {
   try {
-    return runWithin(budget, () => parsed(variables) as unknown);
+    return runWithin(budget, () => run(variables));
   } catch (error) {
-    throw error instanceof CostError ? error : new Error(summaryOf(error), { cause: error });
+    if (error instanceof CostError || error instanceof MeteringError) throw error;
+    throw new Error(summaryOf(error), { cause: error });
   }
 }
 
-/** The library's own message repeats the source with a marker over several lines; the summary is one line. */
+/** The library's message quotes the source over several lines; its summary is one line. */
 function summaryOf(error: unknown): string {
   const { summary, message } = error as { summary?: string; message: string };
   const text = publicNames(summary ?? message);

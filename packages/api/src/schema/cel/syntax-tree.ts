@@ -1,6 +1,6 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 
-/** A node of an expression and every node under it, from the outside in. */
+/** A node of an expression and all its descendants, parents first. */
 export function* nodesOf(node: unknown): Generator<ASTNode> {
   if (Array.isArray(node)) {
     for (const child of node) yield* nodesOf(child);

@@ -18,7 +18,7 @@ export function validateRules(schema: StructuralSchema, spot: Spot): FieldError[
 }
 
 function errorsAt(schema: StructuralSchema, spot: Spot, budget: Budget): FieldError[] {
-  if (!hasRules(schema) || spot.value === null || budget.spent) return [];
+  if (!hasRules(schema) || spot.value === null || budget.isExhausted) return [];
   return [...ownErrors(schema, spot, budget), ...childErrors(schema, spot, budget)];
 }
 
@@ -62,7 +62,7 @@ function ownErrors(schema: StructuralSchema, spot: Spot, budget: Budget): FieldE
   for (const rule of rules) {
     const error = evaluateRule(place, rule);
     if (error !== undefined) errors.push(error);
-    if (budget.spent) break;
+    if (budget.isExhausted) break;
   }
   return errors;
 }

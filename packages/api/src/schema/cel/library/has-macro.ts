@@ -1,5 +1,5 @@
 import { type ASTNode, Optional } from "@marcbachmann/cel-js";
-import type { Checker, Evaluator, Scope } from "./macro-parts.ts";
+import { type Checker, type Evaluator, ownMacro, type Scope } from "./macro-parts.ts";
 
 interface Select {
   readonly op: string;
@@ -7,12 +7,12 @@ interface Select {
 }
 
 /**
- * `has(e.f)` for any `e`, as in CEL: the library takes fields of variables alone, and does not look whether a type has the
- * field.
+ * Implements `has(e.f)` for any expression `e`, as CEL defines it. The library accepts only fields of variables and does not
+ * check that the type has the field.
  */
 export function useOwnHas(node: ASTNode): void {
   const [select] = (node.args as unknown as [string, ASTNode[]])[1] as unknown as readonly [Select | undefined];
-  const macro = {
+  const macro = ownMacro({
     async: false,
     typeCheck(checker: Checker, _: unknown, scope: Scope): unknown {
       if (select?.op !== "." && select?.op !== ".?") {
@@ -25,13 +25,13 @@ export function useOwnHas(node: ASTNode): void {
       const [of, name] = (select as Select).args;
       return hasField(evaluator.run(of, scope), name);
     },
-  };
+  });
   (node as unknown as { setMeta(key: "macro", value: object): void }).setMeta("macro", macro);
 }
 
 function hasField(value: unknown, name: string): boolean {
   if (value instanceof Optional) return value.hasValue() && hasField(value.value(), name);
   if (value instanceof Map) return value.has(name);
-  // What was stored before its schema may be anything; the check sees to what its schema says.
+  // A stored object may be older than its schema and not match it, so any type is possible here.
   return typeof value === "object" && value !== null && !Array.isArray(value) && Object.hasOwn(value, name);
 }

@@ -1,6 +1,6 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 
-/** What the library hands to a macro: types and contexts are its own, and stay opaque. */
+/** A type of the library. */
 export interface CelType {
   readonly kind: string;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface CelType {
   readonly valueType?: CelType;
 }
 
-/** The variables at one place of an expression. */
+/** The variables that are visible to a part of an expression. */
 export interface Scope {
   forkWithVariable(name: string, type: CelType): Scope;
   reuse(parent: Scope): Scope;
@@ -26,8 +26,20 @@ export interface Evaluator {
   run(node: ASTNode, scope: Scope): unknown;
 }
 
-/** A node after its check. */
+/** A node after the type check. */
 export type CheckedNode = ASTNode & {
   readonly checkedType?: CelType;
   setMeta(key: "evaluate", evaluate: (evaluator: Evaluator, node: unknown, scope: Scope) => unknown): void;
 };
+
+const ownMacros = new WeakSet();
+
+/** Marks a macro as ours: it charges the budget for its own work. The meter refuses all other macros. */
+export function ownMacro<T extends object>(macro: T): T {
+  ownMacros.add(macro);
+  return macro;
+}
+
+export function isOwnMacro(macro: object): boolean {
+  return ownMacros.has(macro);
+}

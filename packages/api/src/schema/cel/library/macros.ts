@@ -2,14 +2,14 @@ import { type ASTNode, type Environment, Optional } from "@marcbachmann/cel-js";
 import { spend } from "../budget.ts";
 import { celCompare, entriesOf } from "./equality.ts";
 import { spendOnSorting } from "./lists.ts";
-import type { CelType, Checker, Evaluator, Scope } from "./macro-parts.ts";
+import { type CelType, type Checker, type Evaluator, ownMacro, type Scope } from "./macro-parts.ts";
 
 interface Call {
   readonly args: readonly ASTNode[];
   readonly receiver: ASTNode;
 }
 
-/** A loop over a list or a map with names for the key and the value, or for one of them. */
+/** A loop over a list or a map, with a variable for the value or two variables for key (or index) and value. */
 interface Loop {
   readonly range: ASTNode;
   readonly names: readonly string[];
@@ -23,8 +23,9 @@ type Body = (item: Item, at?: number) => unknown;
 
 interface LoopKind {
   readonly signature: string;
+  /** The number of variables: with one, it is the value; with two, the key or index comes first. */
   readonly names: number;
-  /** Whether a single name stands for the value, or for the element a `map` would name: a value of a list, a key of a map. */
+  /** CEL type of the result. */
   readonly returns: string;
   evaluate(items: readonly Item[], body: Body): unknown;
 }
@@ -49,39 +50,40 @@ function itemsOf(range: unknown): Item[] {
 }
 
 function loopMacro(kind: LoopKind): (call: Call) => object {
-  return ({ args, receiver }) => ({
-    async: false,
-    range: receiver,
-    names: args.slice(0, kind.names).map(nameOf),
-    bodies: args.slice(kind.names),
-    typeCheck(checker: Checker, loop: Loop, scope: Scope): CelType {
-      const [key, value] = itemTypes(checker.check(loop.range, scope), checker, loop.range);
-      const types = kind.names === 1 ? [value] : [key, value];
-      const scopes: Scope[] = [];
-      for (const [at, name] of loop.names.entries()) {
-        scopes.push((scopes.at(-1) ?? scope).forkWithVariable(name, types[at] ?? value));
-      }
-      loop.scopes = scopes;
-      for (const body of loop.bodies) checker.check(body, scopes.at(-1) ?? scope);
-      return checker.getType(kind.returns);
-    },
-    evaluate(evaluator: Evaluator, loop: Loop, scope: Scope): unknown {
-      const items = itemsOf(evaluator.run(loop.range, scope));
-      spend(items.length);
-      return kind.evaluate(items, (item, at = 0) => {
-        spend(10);
-        const values = kind.names === 1 ? [item[1]] : item;
-        let inner = scope;
-        for (const [index, each] of (loop.scopes ?? []).entries()) {
-          inner = each.reuse(inner).setIterValue(values[index], evaluator);
+  return ({ args, receiver }) =>
+    ownMacro({
+      async: false,
+      range: receiver,
+      names: args.slice(0, kind.names).map(nameOf),
+      bodies: args.slice(kind.names),
+      typeCheck(checker: Checker, loop: Loop, scope: Scope): CelType {
+        const [key, value] = itemTypes(checker.check(loop.range, scope), checker, loop.range);
+        const types = kind.names === 1 ? [value] : [key, value];
+        const scopes: Scope[] = [];
+        for (const [at, name] of loop.names.entries()) {
+          scopes.push((scopes.at(-1) ?? scope).forkWithVariable(name, types[at] ?? value));
         }
-        return evaluator.run(loop.bodies[at] as ASTNode, inner);
-      });
-    },
-  });
+        loop.scopes = scopes;
+        for (const body of loop.bodies) checker.check(body, scopes.at(-1) ?? scope);
+        return checker.getType(kind.returns);
+      },
+      evaluate(evaluator: Evaluator, loop: Loop, scope: Scope): unknown {
+        const items = itemsOf(evaluator.run(loop.range, scope));
+        spend(items.length);
+        return kind.evaluate(items, (item, at = 0) => {
+          spend(10);
+          const values = kind.names === 1 ? [item[1]] : item;
+          let inner = scope;
+          for (const [index, each] of (loop.scopes ?? []).entries()) {
+            inner = each.reuse(inner).setIterValue(values[index], evaluator);
+          }
+          return evaluator.run(loop.bodies[at] as ASTNode, inner);
+        });
+      },
+    });
 }
 
-/** As CEL has it: an error is forgotten if another item decides. */
+/** In CEL an error for one item is ignored if another item decides the result. */
 function decides(items: readonly Item[], body: Body, decisive: boolean): boolean {
   let failure: unknown;
   for (const item of items) {
@@ -164,29 +166,30 @@ const loops: readonly LoopKind[] = [
   sortBy,
 ];
 
-/** `optional.optMap(name, expression)`: the expression of what is there, if something is. */
+/** `optional.optMap(name, expression)`: applies the expression to the value if there is one. */
 function optionalMacro(isFlat: boolean): (call: Call) => object {
-  return ({ args, receiver }) => ({
-    async: false,
-    name: nameOf(args[0] as ASTNode),
-    typeCheck(checker: Checker, macro: { name: string; inner?: Scope }, scope: Scope): CelType {
-      const type = checker.check(receiver, scope);
-      if (type.kind !== "optional" && type.kind !== "dyn") {
-        throw checker.createError("optional_expected", "receiver must be optional", receiver);
-      }
-      macro.inner = scope.forkWithVariable(macro.name, type.valueType ?? checker.getType("dyn"));
-      checker.check(args[1] as ASTNode, macro.inner);
-      return checker.getType("optional<dyn>");
-    },
-    evaluate(evaluator: Evaluator, macro: { inner: Scope }, scope: Scope): unknown {
-      const optional = evaluator.run(receiver, scope);
-      if (!(optional instanceof Optional)) throw new Error("no such overload: receiver must be optional");
-      if (!optional.hasValue()) return optional;
-      const inner = macro.inner.reuse(scope).setIterValue(optional.value(), evaluator);
-      const result = evaluator.run(args[1] as ASTNode, inner);
-      return isFlat ? result : Optional.of(result);
-    },
-  });
+  return ({ args, receiver }) =>
+    ownMacro({
+      async: false,
+      name: nameOf(args[0] as ASTNode),
+      typeCheck(checker: Checker, macro: { name: string; inner?: Scope }, scope: Scope): CelType {
+        const type = checker.check(receiver, scope);
+        if (type.kind !== "optional" && type.kind !== "dyn") {
+          throw checker.createError("optional_expected", "receiver must be optional", receiver);
+        }
+        macro.inner = scope.forkWithVariable(macro.name, type.valueType ?? checker.getType("dyn"));
+        checker.check(args[1] as ASTNode, macro.inner);
+        return checker.getType("optional<dyn>");
+      },
+      evaluate(evaluator: Evaluator, macro: { inner: Scope }, scope: Scope): unknown {
+        const optional = evaluator.run(receiver, scope);
+        if (!(optional instanceof Optional)) throw new Error("no such overload: receiver must be optional");
+        if (!optional.hasValue()) return optional;
+        const inner = macro.inner.reuse(scope).setIterValue(optional.value(), evaluator);
+        const result = evaluator.run(args[1] as ASTNode, inner);
+        return isFlat ? result : Optional.of(result);
+      },
+    });
 }
 
 export function registerMacros(environment: Environment): void {

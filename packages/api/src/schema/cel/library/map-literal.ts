@@ -4,7 +4,7 @@ import type { CheckedNode } from "./macro-parts.ts";
 
 type Entry = readonly [CheckedNode, CheckedNode];
 
-/** Maps whose keys are numbers or truth values: the library makes objects of all, and texts of their keys. */
+/** Evaluates map literals whose keys are numbers or booleans to a `Map`. The library builds objects, which turns keys into strings. */
 export function useMaps(root: ASTNode): void {
   for (const node of nodesOf(root) as Iterable<CheckedNode>) {
     if (node.op !== "map") continue;
