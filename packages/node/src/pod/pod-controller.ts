@@ -149,7 +149,7 @@ export class PodController implements AsyncDisposable {
     const changed = watching(this.#namespaces, ({ metadata }) =>
       this.#byNamespace.get(metadata?.name ?? "").flatMap(uidsOf),
     );
-    this.#cleanup.use(changed.connect((uid, priority) => this.#runner.add(uid, { priority })));
+    this.#cleanup.use(changed.connect((uid, priority) => this.#add(uid, priority)));
     // Before the first look at the records: an end in between is seen by one or the other.
     const exits = watchFolder(machine.layout.exitsDir, (name) => {
       if (name === undefined) return this.#lookAtAll();
