@@ -9,14 +9,11 @@ import { kubeEvents } from "@agent-sandbox/kube";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNode, type EmbeddedNode } from "./create-node.ts";
 import { leases, nodes, pods } from "./resources.ts";
-import { whyNoPods } from "./testing/needs.ts";
+import { cannotRun } from "./testing/runtimes.ts";
 import { isGone, isReady, namespace, nodeName, openTestApi, type TestApi } from "./testing/test-api.ts";
 import { findTraces, noTraces } from "./testing/traces.ts";
 
-const reason = await whyNoPods();
-if (reason !== undefined) console.warn(`skipped: ${reason}`);
-
-describe.skipIf(reason !== undefined)("a node with real containers", () => {
+describe.skipIf(cannotRun)("a node with real containers", () => {
   let dataDir: string;
   let api: TestApi;
   let node: EmbeddedNode;

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { layoutOf, podPaths } from "../layout.ts";
 import { detectCgroups } from "../system/cgroups.ts";
+import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady } from "../testing/test-api.ts";
 import { openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
 
 const canary = "canary-of-the-box-0b5c1d";
 const writeCanary = `printf %s ${canary} >/secret; exec sleep 31337`;
 
-describe.for(["runc", "gvisor"] as const)("a sandbox under %s takes no more than its share", (runtime) => {
+describe.skipIf(cannotRun).for(testedRuntimes)("a sandbox under %s takes no more than its share", (runtime) => {
   let box: TestBox;
 
   beforeAll(async () => {

@@ -7,6 +7,7 @@ import type { Container } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNode } from "../create-node.ts";
 import { pods } from "../resources.ts";
+import { cannotRun } from "../testing/runtimes.ts";
 import { isGone, isReady, namespace, nodeName, openTestApi } from "../testing/test-api.ts";
 import { hasPhase, isOver, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
 import { findShared, findTraces, noTraces } from "../testing/traces.ts";
@@ -21,7 +22,7 @@ const stay = 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done';
 /** What stands on the interface, seen from inside. */
 const addresses = "hostname -I | tr -d ' '";
 
-describe("Pods under gVisor", () => {
+describe.skipIf(cannotRun)("Pods under gVisor", () => {
   let box: TestBox;
   beforeAll(async () => {
     box = await openTestBox({

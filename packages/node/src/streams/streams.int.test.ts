@@ -8,14 +8,11 @@ import type { LogRequest } from "@agent-sandbox/kube";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNode, type EmbeddedNode } from "../create-node.ts";
 import { pods } from "../resources.ts";
-import { whyNoPods } from "../testing/needs.ts";
+import { cannotRun } from "../testing/runtimes.ts";
 import { isGone, isReady, namespace, nodeName, openTestApi, type TestApi } from "../testing/test-api.ts";
 import { findTraces, noTraces } from "../testing/traces.ts";
 
-const reason = await whyNoPods();
-if (reason !== undefined) console.warn(`skipped: ${reason}`);
-
-describe.skipIf(reason !== undefined)("streams of real containers", () => {
+describe.skipIf(cannotRun)("streams of real containers", () => {
   let dataDir: string;
   let api: TestApi;
   let node: EmbeddedNode;
