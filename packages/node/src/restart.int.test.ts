@@ -6,18 +6,15 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, type TestContext, test } from "vitest";
 import { createNode, removeNode } from "./create-node.ts";
 import { layoutOf } from "./layout.ts";
 import { podRecords } from "./pod/record.ts";
-import { whyNoPods } from "./testing/needs.ts";
-import { testedRuntimes } from "./testing/runtimes.ts";
+import { cannotRun, testedRuntimes } from "./testing/runtimes.ts";
 import { severalContainers } from "./testing/several.ts";
 import { isReady, nodeName, openTestApi } from "./testing/test-api.ts";
 import { findShared, findTraces, noTraces } from "./testing/traces.ts";
 
-const reason = await whyNoPods();
-if (reason !== undefined) console.warn(`skipped: ${reason}`);
 const script = fileURLToPath(new URL("testing/node-process.ts", import.meta.url));
 
 /** Starts a node in a process of its own and waits for it to say a word. */
@@ -46,18 +43,19 @@ const mainRun = async (dataDir: string): Promise<{ pid: number | undefined; atte
   return { pid: record?.containers["main"]?.run?.process.pid, attempt: record?.containers["main"]?.attempt };
 };
 
-describe.skipIf(reason !== undefined)("a node that is killed", () => {
-  let dataDir: string;
-
-  beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), "node-int-"));
-  });
-  afterEach(async () => {
+/** A data folder for one test. Its node is removed when the test ends. */
+async function makeDataDir({ onTestFinished }: Pick<TestContext, "onTestFinished">): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), "node-int-"));
+  onTestFinished(async () => {
     await removeNode({ dataDir });
     await rm(dataDir, { recursive: true, force: true });
-  });
+  }, 120_000);
+  return dataDir;
+}
 
-  test("finds its Pods running, ends the commands of clients that are gone, and sees what happened meanwhile", async () => {
+describe.skipIf(cannotRun).concurrent("a node that is killed", () => {
+  test("finds its Pods running, ends the commands of clients that are gone, and sees what happened meanwhile", async (context) => {
+    const dataDir = await makeDataDir(context);
     await kill(await startProcess(dataDir, 1, "running"));
     const before = await mainRun(dataDir);
     const sleeping = async (): Promise<number> =>
@@ -83,14 +81,19 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
     await next.stop();
   });
 
-  test.for(testedRuntimes)("is removed with the commands that were running in its Pods, with %s", async (runtime) => {
-    await kill(await startProcess(dataDir, 1, "running", "single", runtime));
-    await removeNode({ dataDir });
-    expect(await findTraces(dataDir)).toEqual(noTraces);
-    expect(await findShared(dataDir)).toEqual([]);
-  });
+  test.for(testedRuntimes)(
+    "is removed with the commands that were running in its Pods, with %s",
+    async (runtime, context) => {
+      const dataDir = await makeDataDir(context);
+      await kill(await startProcess(dataDir, 1, "running", "single", runtime));
+      await removeNode({ dataDir });
+      expect(await findTraces(dataDir)).toEqual(noTraces);
+      expect(await findShared(dataDir)).toEqual([]);
+    },
+  );
 
-  test("refuses to share its data folder", async () => {
+  test("refuses to share its data folder", async (context) => {
+    const dataDir = await makeDataDir(context);
     const child = await startProcess(dataDir, 1, "running");
     await expect(createNode({ client: openTestApi().client, nodeName, dataDir })).rejects.toThrow(
       "another process runs its node",
@@ -105,7 +108,8 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
     ["start-container", 100],
   ] as const)(
     "is repaired when it was killed at %s + %d ms, and then leaves nothing behind",
-    async ([word, afterMs]) => {
+    async ([word, afterMs], context) => {
+      const dataDir = await makeDataDir(context);
       const child = await startProcess(dataDir, 3, word);
       // Not to wait for something: to be at another point each time.
       await sleep(afterMs);
@@ -129,7 +133,8 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
     ["record-exit", 0],
     ["run-hook", 0],
     ["record-hooked", 10],
-  ] as const)("finds all containers of a Pod when it was killed at %s + %d ms", async ([word, afterMs]) => {
+  ] as const)("finds all containers of a Pod when it was killed at %s + %d ms", async ([word, afterMs], context) => {
+    const dataDir = await makeDataDir(context);
     const child = await startProcess(dataDir, 1, word, "several");
     // Not to wait for something: to be at another point each time.
     await sleep(afterMs);
@@ -150,7 +155,8 @@ describe.skipIf(reason !== undefined)("a node that is killed", () => {
     expect(await findTraces(dataDir)).toEqual(noTraces);
   });
 
-  test("does not touch the Pods of another data folder", async () => {
+  test("does not touch the Pods of another data folder", async (context) => {
+    const dataDir = await makeDataDir(context);
     const otherDir = await mkdtemp(join(tmpdir(), "node-int-"));
     await kill(await startProcess(dataDir, 1, "running"));
     // A command that was just started still carries the runtime's name: the process is what counts.
