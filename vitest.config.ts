@@ -28,7 +28,15 @@ export default defineConfig({
       },
       integration("kube", ["packages/kube/{src,test}/**/*.int.test.ts"]),
       integration("apiserver", ["packages/apiserver/{src,test}/**/*.int.test.ts"]),
-      integration("node", ["packages/node/{src,test}/**/*.int.test.ts"]),
+      {
+        resolve,
+        ssr,
+        test: {
+          ...integration("node", ["packages/node/{src,test}/**/*.int.test.ts"]).test,
+          // Each file has its own nodes, with their own data folders, networks and cgroups, and mostly waits for them.
+          maxWorkers: 4,
+        },
+      },
       integration("controllers", [
         "packages/controllers/{src,test}/**/*.int.test.ts",
         "test/controllers/**/*.int.test.ts",
