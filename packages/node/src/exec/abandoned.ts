@@ -7,7 +7,7 @@ import { namesIn } from "../system/folders.ts";
 import { readJson } from "../system/json-file.ts";
 import { endSession, type OpenSession, sessionFile } from "./open-session.ts";
 
-/** Ends the commands that were running when the node's last process was killed. */
+/** Ends the commands that an earlier process of the node left running when it was killed. */
 export async function endAbandonedExecs(machine: Machine, uid: string): Promise<void> {
   const paths = podPaths(machine.layout, uid);
   for (const name of await namesIn(paths.execs)) {

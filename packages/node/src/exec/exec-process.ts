@@ -6,25 +6,25 @@ import { spawn as spawnTerminal } from "@lydell/node-pty";
 import { signalProcess } from "../system/processes.ts";
 import { startProgram } from "../system/start-program.ts";
 
-/** A command line of the runtime that is attached to our side of the streams. */
+/** A command of the runtime, for example `runc exec`, whose streams the node uses. */
 export interface AttachedCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly stdin: boolean;
 }
 
-/** A running command line. `kill` ends the runtime's own process only. */
+/** A running command of the runtime. `kill` ends only the runtime's own process. */
 export interface AttachedProcess extends ExecSession {
   readonly pid: number;
-  /** Settles when the process is gone, read or unread. */
+  /** Resolves when the process has ended, even if its output has not been read. */
   readonly ended: Promise<void>;
 }
 
-/** What a shell gives for a process that was killed. */
+/** 128 + SIGKILL, as shells report it. */
 const killedCode = 137;
 const endOfTransmission = "\x04";
 
-/** With three pipes. */
+/** Starts a command with pipes as its streams. */
 export function attachPipes({ program, args, stdin }: AttachedCommand): AttachedProcess {
   const started = startProgram(program, args, { stdio: [stdin ? "pipe" : "ignore", "pipe", "pipe"] });
   const [input, stdout, stderr] = started.stdio as readonly [Socket | undefined, Socket, Socket];
@@ -44,11 +44,11 @@ export function attachPipes({ program, args, stdin }: AttachedCommand): Attached
   };
 }
 
-/** With a terminal, which carries both outputs. */
+/** Starts a command on a terminal, which carries both stdout and stderr. */
 export function attachTerminal({ program, args, stdin }: AttachedCommand): AttachedProcess {
   const terminal = spawnTerminal(program, [...args], { name: "xterm", cols: 80, rows: 24, encoding: null });
   const stdout = new Readable({ read: () => terminal.resume() });
-  // With no encoding the chunks are bytes, whatever the declaration says.
+  // With `encoding: null` the chunks are Buffers, although they are declared as strings.
   terminal.onData((chunk: unknown) => {
     if (!stdout.push(chunk)) terminal.pause();
   });
@@ -74,7 +74,7 @@ export function attachTerminal({ program, args, stdin }: AttachedCommand): Attac
   };
 }
 
-/** A destroyed output has ended, too: nobody wants the rest of it. */
+/** Waits for the outputs to end. A destroyed output counts as ended. */
 async function afterOutputs<T>(closed: Promise<T>, ...outputs: readonly Readable[]): Promise<T> {
   const [result] = await Promise.all([closed, ...outputs.map((output) => finished(output).catch(() => undefined))]);
   return result;

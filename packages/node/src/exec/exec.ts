@@ -4,23 +4,18 @@ import { join } from "node:path";
 import { type ExecRequest, type ExecSession, KubeError, type PodStreams } from "@agent-sandbox/kube";
 import { messageOf } from "../errors.ts";
 import { containerId, containerPaths, podPaths } from "../layout.ts";
-import { type Machine, runtimeNamed } from "../pod/machine.ts";
+import { runtimeNamed } from "../pod/machine.ts";
 import type { ContainerRecord } from "../pod/record.ts";
+import { findPod, type StreamOptions } from "../streams/find-container.ts";
 import { makeCgroup, removeCgroup } from "../system/cgroups.ts";
-import { enterCgroup } from "../system/enter-cgroup.ts";
+import { enterCgroupLater } from "../system/enter-cgroup.ts";
 import { Shares } from "../system/shares.ts";
 import { attachPipes, attachTerminal } from "./exec-process.ts";
 import { endSession, type OpenSession, sessionFile } from "./open-session.ts";
 import { startFailure } from "./start-failure.ts";
 
-/** Commands at the same time on the whole node, shared by namespace; each costs a process of the runtime. */
+/** The limit of exec sessions on the node, shared between namespaces. Each session costs a process of the runtime. */
 const mostSessions = 1000;
-
-export interface ExecOptions {
-  readonly machine: Machine;
-  /** The UID of the Pod of that name which this node runs. */
-  readonly uidOf: (namespace: string, pod: string) => string | undefined;
-}
 
 interface Target {
   readonly uid: string;
@@ -29,16 +24,16 @@ interface Target {
 }
 
 /**
- * Runs commands in running containers, each in a control group of its own below the container's: that is how the whole
- * of it can be ended, daemons it left behind included. Which sessions are open is on disk, so that a node started after
- * a crash ends those whose client is gone with the old process.
+ * Runs commands in running containers. Each command has a cgroup below the container's, so that it can be killed with all
+ * processes it started. Open sessions are recorded on the disk: after a crash the next start ends them, because their
+ * clients are gone.
  */
 export class Exec implements PodStreams, AsyncDisposable {
-  readonly #options: ExecOptions;
+  readonly #options: StreamOptions;
   readonly #open = new Set<ExecSession>();
   readonly #shares = new Shares(mostSessions);
 
-  constructor(options: ExecOptions) {
+  constructor(options: StreamOptions) {
     this.#options = options;
   }
 
@@ -47,7 +42,8 @@ export class Exec implements PodStreams, AsyncDisposable {
     const target = await this.#target(request, name);
     const place = this.#shares.take(request.namespace);
     if (place === undefined) {
-      const why = `namespace "${request.namespace}" has its share of ${this.#shares.mostOf(request.namespace)} sessions open`;
+      const limit = this.#shares.mostOf(request.namespace);
+      const why = `namespace "${request.namespace}" has reached its limit of ${limit} open sessions`;
       throw new KubeError("TooManyRequests", `Cannot exec into Pod "${name}": ${why}`);
     }
     try {
@@ -91,11 +87,11 @@ export class Exec implements PodStreams, AsyncDisposable {
     });
     const attached = (request.tty ? attachTerminal : attachPipes)({ ...command, stdin: request.stdin });
     const session = this.#track(attached, own, folder);
-    await enterCgroup(machine.cgroups, machine.layout.helperCgroup, attached.pid);
+    enterCgroupLater(machine.cgroups, machine.layout.helperCgroup, attached.pid);
     return { session, failure: await startFailure(attached, command.pidFile) };
   }
 
-  /** Hangs up on everybody. */
+  /** Closes all sessions. */
   async [Symbol.asyncDispose](): Promise<void> {
     const open = [...this.#open];
     for (const session of open) session.kill();
@@ -110,7 +106,7 @@ export class Exec implements PodStreams, AsyncDisposable {
         return await attached.exit;
       } finally {
         await killing;
-        // What the command left running in the background keeps its control group; it goes with the container.
+        // Background processes of the command keep its cgroup, which is then removed with the container.
         await removeCgroup(machine.cgroups, own.cgroup, 0).catch(() => undefined);
         await rm(folder, { recursive: true, force: true });
         this.#open.delete(session);
@@ -127,25 +123,20 @@ export class Exec implements PodStreams, AsyncDisposable {
       },
       exit: finish(),
     };
-    // Whoever hung up no longer waits for it.
+    // A client that has disconnected does not await `exit`.
     session.exit.catch(() => undefined);
     this.#open.add(session);
     return session;
   }
 
   async #target(request: ExecRequest, name: string): Promise<Target> {
-    const { machine, uidOf } = this.#options;
-    const uid = uidOf(request.namespace, request.pod);
-    const record = uid === undefined ? undefined : await machine.records.read(uid);
-    if (uid === undefined || record === undefined) {
-      throw new KubeError("NotFound", `Cannot exec into Pod "${name}": it does not run on this node`);
-    }
+    const record = await findPod(this.#options, request, "exec into");
     const container = request.container ?? record.defaultContainer ?? "";
     const kept = Object.hasOwn(record.containers, container) ? record.containers[container] : undefined;
     if (!kept?.run?.started || kept.ended !== undefined) {
       throw new KubeError("BadRequest", `Cannot exec into Pod "${name}": container "${container}" is not running`);
     }
     if (!request.command[0]) throw new KubeError("BadRequest", `Cannot exec into Pod "${name}": no command was given`);
-    return { uid, container, kept };
+    return { uid: record.uid, container, kept };
   }
 }

@@ -1,10 +1,10 @@
 import { type Machine, runtimeNamed } from "../pod/machine.ts";
 import { killCgroup } from "../system/cgroups.ts";
 
-/** What a session's folder says of it: enough to end it when the process that began it is gone. */
+/** The content of a session's file: what is needed to end the session after a crash. */
 export interface OpenSession {
   readonly runtime: string;
-  /** The container's id with the runtime. */
+  /** The container's id in the runtime. */
   readonly container: string;
   readonly cgroup: string;
 }
@@ -12,8 +12,8 @@ export interface OpenSession {
 export const sessionFile = "session.json";
 
 /**
- * Ends a command and everything it has started: what runs on this machine for certain, what runs in a sandbox as far as
- * the runtime tells.
+ * Ends a command and all processes it has started. Inside a sandbox with its own kernel, the runtime ends the processes
+ * that it can find.
  */
 export async function endSession(machine: Machine, own: OpenSession, folder: string): Promise<void> {
   await runtimeNamed(machine, own.runtime).endExec(own.container, folder);

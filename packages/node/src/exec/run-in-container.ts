@@ -1,10 +1,10 @@
 import type { ContainerPlace, PodStreams } from "@agent-sandbox/kube";
 import type { CommandResult } from "../pod/effects.ts";
 
-/** Enough for people to see what went wrong. */
+/** Enough for the message of an event. */
 const outputLimit = 10 * 1024;
 
-/** Runs a command of a probe or a hook to its end. Aborted, it is killed with everything it started. */
+/** Runs the command of a probe or hook until it ends. An abort kills it with all processes it started. */
 export async function runInContainer(
   streams: Pick<PodStreams, "exec">,
   place: ContainerPlace,

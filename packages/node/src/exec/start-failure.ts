@@ -6,8 +6,8 @@ import { watchFolder } from "../system/watch-folder.ts";
 import type { AttachedProcess } from "./exec-process.ts";
 
 /**
- * Waits until the runtime has started the command, which it tells by a file, or has given up. What it says then is the
- * answer; undefined when the command runs or ran. Nothing of the command's own output is read.
+ * Waits until the runtime has started the command, which it signals by a pid file, or has failed. Returns the runtime's error
+ * message, or undefined if the command was started. Does not read the output of a started command.
  */
 export async function startFailure(attached: AttachedProcess, pidFile: string): Promise<string | undefined> {
   const { promise: appeared, resolve } = Promise.withResolvers<void>();
@@ -18,6 +18,6 @@ export async function startFailure(attached: AttachedProcess, pidFile: string): 
   look();
   await Promise.race([appeared, attached.ended]);
   if (existsSync(pidFile)) return undefined;
-  const said = await Promise.all([text(attached.stdout), text(attached.stderr)]);
-  return runtimeMessage(said.join("")) || "the runtime gave no reason";
+  const printed = await Promise.all([text(attached.stdout), text(attached.stderr)]);
+  return runtimeMessage(printed.join("")) || "the runtime gave no reason";
 }

@@ -4,7 +4,7 @@ import { arch } from "node:os";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
-import type { FairGate } from "../system/fair-gate.ts";
+import type { FairLimiter } from "../system/fair-limiter.ts";
 import type { AccessKey } from "./access.ts";
 import { checkRoom, type DiskReserve, withinRoom } from "./disk-room.ts";
 import { type ImageIndex, type StoredImage, withImage } from "./image-index.ts";
@@ -29,7 +29,7 @@ export interface StoreParts {
   readonly cgroups: readonly string[];
   readonly reserve: DiskReserve;
   readonly pace: Pick<SessionLimits, "spanMs" | "leastBytes">;
-  readonly unpacking: FairGate;
+  readonly unpacking: FairLimiter;
   readonly now: () => number;
 }
 

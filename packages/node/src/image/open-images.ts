@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
-import { FairGate } from "../system/fair-gate.ts";
+import { FairLimiter } from "../system/fair-limiter.ts";
 import { namesIn } from "../system/folders.ts";
 import { accessKey, anyone, loginsFor, mayUse } from "./access.ts";
 import type { DiskReserve } from "./disk-room.ts";
@@ -68,7 +68,7 @@ export async function openImages(options: ImageOptions): Promise<Images> {
     cgroups: options.cgroups ?? [],
     reserve: options.reserve ?? { diskFreeBytes: 0, inodesFree: 0 },
     pace: options.pace ?? pace,
-    unpacking: new FairGate(unpacking),
+    unpacking: new FairLimiter(unpacking),
     now,
   };
   const pulls = new SharedPulls((reference, request) => pullImage(parts, reference, request));

@@ -1,4 +1,4 @@
-import { FairGate } from "../system/fair-gate.ts";
+import { FairLimiter } from "../system/fair-limiter.ts";
 import type { StoredImage } from "./image-index.ts";
 import type { PullRequest } from "./pull-image.ts";
 import { canonicalName, type Reference } from "./reference.ts";
@@ -13,7 +13,7 @@ const pulls = { total: 16, perKey: 3 };
 export class SharedPulls {
   readonly #pull: (reference: Reference, request: PullRequest) => Promise<StoredImage>;
   readonly #running = new Map<string, Promise<StoredImage>>();
-  readonly #gate = new FairGate(pulls);
+  readonly #gate = new FairLimiter(pulls);
 
   constructor(pull: (reference: Reference, request: PullRequest) => Promise<StoredImage>) {
     this.#pull = pull;

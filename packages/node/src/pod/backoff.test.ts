@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Backoff, kubeletBackoff, nextBackoff, retryDelayMs } from "./backoff.ts";
 
-test("the first restart follows at once, then the wait doubles up to five minutes", () => {
+test("the first restart is immediate, then the delay doubles up to five minutes", () => {
   const delays: number[] = [];
   let backoff: Backoff | undefined;
   let now = 0;
@@ -14,8 +14,8 @@ test("the first restart follows at once, then the wait doubles up to five minute
 });
 
 test.for([
-  ["a run of just under ten minutes counts on", 600_000, 80_000],
-  ["a longer one counts as the first", 600_001, 0],
+  ["the delay grows after a run of up to ten minutes", 600_000, 80_000],
+  ["the delay is reset after a longer run", 600_001, 0],
 ] as const)("%s", ([, later, delayMs]) => {
   expect(nextBackoff({ delayMs: 40_000, since: 5 }, 5 + later, kubeletBackoff)).toEqual({ delayMs, since: 5 + later });
 });

@@ -1,20 +1,20 @@
-/** The wait before a container starts again, as the kubelet counts it. */
+/** The delay before a container restarts, computed as the kubelet does. */
 export interface Backoff {
   readonly delayMs: number;
-  /** The end of the run that brought this wait about. */
+  /** When the run that caused this delay ended. */
   readonly since: number;
 }
 
 export interface BackoffPolicy {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** A run that ends so long after the last one did counts as the first. */
+  /** The delay is reset when a run ends this long after the previous run ended. */
   readonly forgetAfterMs: number;
 }
 
 export const kubeletBackoff: BackoffPolicy = { firstMs: 10_000, longestMs: 300_000, forgetAfterMs: 600_000 };
 
-/** The first restart follows at once, later ones wait 10 s, 20 s, 40 s and so on up to 5 min. */
+/** The first restart is immediate; with the kubelet's policy the next ones wait 10 s, 20 s, 40 s, up to 5 min. */
 export function nextBackoff(previous: Backoff | undefined, finishedAt: number, policy: BackoffPolicy): Backoff {
   if (previous === undefined || finishedAt - previous.since > policy.forgetAfterMs) {
     return { delayMs: 0, since: finishedAt };
@@ -24,10 +24,10 @@ export function nextBackoff(previous: Backoff | undefined, finishedAt: number, p
 }
 
 const firstRetryMs = 1000;
-/** What is missing on this machine or in the API is put right by a person, who then does not want to wait. */
+/** Errors other than failed pulls are usually fixed by a person, who should not wait minutes for the retry. */
 const longestRetryMs = 20_000;
 
-/** The wait before a start that failed is tried again: a second, two, four. A registry is spared for longer. */
+/** The delay before a failed start is retried: 1 s, 2 s, 4 s, up to 20 s, or up to the policy's limit for image pulls. */
 export function retryDelayMs({ tries, reason }: { tries: number; reason: string }, policy: BackoffPolicy): number {
   const longest = reason === "ErrImagePull" ? policy.longestMs : Math.min(policy.longestMs, longestRetryMs);
   return Math.min(longest, firstRetryMs * 2 ** Math.min(tries - 1, 20));

@@ -1,17 +1,17 @@
 import type { Pod, PodCondition } from "@agent-sandbox/api";
 import { kubeTime } from "./kube-time.ts";
-import type { Phase, Standing } from "./phase.ts";
+import type { MemberStatus, Phase } from "./phase.ts";
 
 export interface ConditionsInput {
   readonly pod: Pod;
   readonly phase: Phase;
-  readonly standings: readonly Standing[];
-  /** Network and volumes are there. */
+  readonly members: readonly MemberStatus[];
+  /** The Pod's network and volumes are set up. */
   readonly prepared: boolean;
   readonly isInitialized: boolean;
 }
 
-/** The conditions a node owns, then those of others. */
+/** The conditions that the node owns, followed by the conditions that others have written. */
 export function conditionsFor(input: ConditionsInput, now: number): PodCondition[] {
   const before = input.pod.status?.conditions ?? [];
   const isOver = input.phase === "Succeeded" || input.phase === "Failed";
@@ -24,30 +24,30 @@ export function conditionsFor(input: ConditionsInput, now: number): PodCondition
     { type: "PodScheduled", status: "True" },
   ];
   const others = before.filter(({ type }) => !wanted.some((own) => own.type === type));
-  return [...wanted.map((own) => sinceWhen(own, before, now)), ...others];
+  return [...wanted.map((own) => withTransitionTime(own, before, now)), ...others];
 }
 
 type Verdict = Pick<PodCondition, "status" | "reason" | "message">;
 
-function containersCondition({ phase, standings }: ConditionsInput): Verdict {
+function containersCondition({ phase, members }: ConditionsInput): Verdict {
   if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
-  const unready = namesOf(standings.filter(({ role, status }) => ["main", "sidecar"].includes(role) && !status.ready));
+  const unready = namesOf(members.filter(({ role, status }) => ["main", "sidecar"].includes(role) && !status.ready));
   if (unready === "") return { status: "True" };
   return { status: "False", reason: "ContainersNotReady", message: `containers with unready status: [${unready}]` };
 }
 
-function initialized({ phase, standings, isInitialized }: ConditionsInput): Verdict {
+function initialized({ phase, members, isInitialized }: ConditionsInput): Verdict {
   if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
   if (isInitialized) return { status: "True" };
-  const incomplete = standings.filter(
+  const incomplete = members.filter(
     ({ role, status }) => (role === "init" && !status.ready) || (role === "sidecar" && !status.started),
   );
   const message = `containers with incomplete status: [${namesOf(incomplete)}]`;
   return { status: "False", reason: "ContainersNotInitialized", message };
 }
 
-/** Others may have a say in when a Pod counts as ready. */
+/** Applies the Pod's readiness gates. */
 function gated(pod: Pod, containersReady: Verdict): Verdict {
   if (containersReady.status !== "True") return containersReady;
   const missing = (pod.spec?.readinessGates ?? []).filter(
@@ -61,12 +61,12 @@ function gated(pod: Pod, containersReady: Verdict): Verdict {
   return { status: "False", reason: "ReadinessGatesNotReady", message: message.join(", ") };
 }
 
-function namesOf(standings: readonly Standing[]): string {
-  return standings.map(({ status }) => status.name).join(" ");
+function namesOf(members: readonly MemberStatus[]): string {
+  return members.map(({ status }) => status.name).join(" ");
 }
 
-/** A condition keeps the time of its last change. */
-function sinceWhen(own: PodCondition, before: readonly PodCondition[], now: number): PodCondition {
+/** Keeps `lastTransitionTime` when the condition's status has not changed. */
+function withTransitionTime(own: PodCondition, before: readonly PodCondition[], now: number): PodCondition {
   const old = before.find(({ type }) => type === own.type);
   const same = old?.status === own.status ? old.lastTransitionTime : undefined;
   return { ...own, lastTransitionTime: same ?? kubeTime(now) };

@@ -7,7 +7,7 @@ import type { Allowances } from "./observed.ts";
 import { lifecycle, probe } from "./probe-rules.ts";
 
 export const off: Rule = oneOf(false);
-/** What the operator can allow: see `Allowances`. */
+/** For fields that the operator can allow: see `Allowances`. */
 const notAllowed: Rule = (value, path) =>
   value === false ? undefined : refuse(path, "is not allowed by this node's configuration");
 export const flag: Rule = oneOf(true, false);
@@ -30,7 +30,7 @@ function capability({ tracing }: { readonly tracing: boolean }): Rule {
     `a capability a sandbox may have here (${names.map((name) => name.slice(4)).join(", ")})`,
   );
 }
-/** A path within a sandbox that can be told apart from others as a text. */
+/** An absolute path without `.` and `..`, so that paths can be compared as strings. */
 const isOwnPath = (value: unknown): value is string =>
   typeof value === "string" &&
   value.length < 4096 &&
@@ -45,7 +45,7 @@ const subPath = satisfying(
   (value) => typeof value === "string" && !/^\/|\0/.test(value) && !value.split("/").includes(".."),
   'a relative path without ".."',
 );
-/** Runtimes make devices and links under these names, and rely on what they find there. */
+/** Names in /dev where runtimes create devices and links. A mount there would change what the runtime uses. */
 const deviceNames =
   "console core fd full kmsg kvm mem mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero".split(" ");
 const messageFile = satisfying((value) => {
@@ -68,7 +68,7 @@ const environmentVariable = object({
 });
 const wholeObject = object({ name: objectName, optional: flag });
 
-/** Only what the kernel keeps apart for each sandbox, and what a Pod cannot harm others with. */
+/** Containers without seccomp are allowed only where privileged containers are. */
 export function seccompRule({ privileged }: Allowances): Rule {
   return object({ type: privileged ? oneOf("RuntimeDefault", "Unconfined") : oneOf("RuntimeDefault") });
 }
@@ -97,7 +97,7 @@ export function containerRule(allow: Allowances, rights: { readonly tracing: boo
     workingDir: matching(/^\/[^\0]*$/, "an absolute path"),
     env: list(environmentVariable, 10_000),
     envFrom: list(object({ prefix: text, configMapRef: wholeObject, secretRef: wholeObject }), 1000),
-    // Every port of a Pod can be reached from this machine. A port of the machine cannot be given.
+    // Informational, as in Kubernetes. hostPort is not listed, so it is refused.
     ports: list(object({ name: anything, containerPort: anything, protocol: anything }), 1000),
     resources: object({ limits: resources, requests: resources }),
     securityContext: securityContext(allow, rights),

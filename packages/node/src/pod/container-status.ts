@@ -53,7 +53,7 @@ function waitsItsTurn(role: Role, pod: Pod, isInitialized: boolean): boolean {
   return (pod.spec?.initContainers ?? []).length > 0 && (role !== "main" || !isInitialized);
 }
 
-/** An image that failed more than once is being waited for, not pulled. */
+/** Like the kubelet, reports ImagePullBackOff from the second failed pull on. */
 function waitingFor({ image = "" }: Container, { reason, message, tries }: Failure): NonNullable<State["waiting"]> {
   if (reason !== "ErrImagePull" || tries < 2) return { reason, message };
   return { reason: "ImagePullBackOff", message: `Back-off pulling image "${image}": ${message}` };

@@ -2,7 +2,7 @@ import { type OwnerReference, type Pod, type Sandbox, sandboxes } from "@agent-s
 import { expect, test } from "vitest";
 import { keepingMetadata, openTestApi } from "../testing/test-api.ts";
 import { controllingSandbox, keptForSandbox } from "./controlling-sandbox.ts";
-import type { PodNote } from "./effects.ts";
+import type { PodEvent } from "./effects.ts";
 
 const spec = { podTemplate: { spec: { containers: [] } } };
 const { client } = openTestApi();
@@ -25,7 +25,7 @@ const victimUid = victim.metadata.uid ?? "";
 
 test.for<[what: string, pod: Pod, expected: string | undefined]>([
   ["the Pod of a Sandbox", podOf("victim", "box"), victimUid],
-  ["a Pod that the Sandbox took over", podOf("attacker", "noted"), own.metadata.uid],
+  ["a Pod that the Sandbox adopted", podOf("attacker", "noted"), own.metadata.uid],
   ["a Pod without a controller", { metadata: { namespace: "victim", name: "box" } }, undefined],
   ["the UID of a Sandbox in another namespace", podOf("attacker", "box", { uid: victimUid }), undefined],
   ["a name that exists only in another namespace", podOf("elsewhere", "box", { uid: victimUid }), undefined],
@@ -42,14 +42,14 @@ test.for([
   ["no annotation", undefined, victimUid, ""],
   ["the Sandbox that controls it", victimUid, victimUid, victimUid],
   ["another Sandbox", victimUid, own.metadata.uid, ""],
-  ["a Sandbox, without a controller", victimUid, undefined, ""],
+  ["a Sandbox, for a Pod without a controller", victimUid, undefined, ""],
   ["a path", "../../etc", victimUid, ""],
-] as const)("files are kept for: %s", ([, wanted, sandbox, expected]) => {
-  const notes: PodNote[] = [];
+] as const)("keep-rootfs names: %s", ([, wanted, sandbox, expected]) => {
+  const events: PodEvent[] = [];
   const annotations = wanted === undefined ? {} : { "agents.x-k8s.io/keep-rootfs": wanted };
-  const tell = (_: Pod, note: PodNote): number => notes.push(note);
-  expect(keptForSandbox({ tell }, { metadata: { annotations } }, sandbox)).toBe(expected);
-  expect(notes.map(({ reason }) => reason)).toEqual(
+  const recordEvent = (_: Pod, event: PodEvent): number => events.push(event);
+  expect(keptForSandbox({ recordEvent }, { metadata: { annotations } }, sandbox)).toBe(expected);
+  expect(events.map(({ reason }) => reason)).toEqual(
     wanted === undefined || expected !== "" ? [] : ["KeepRootfsIgnored"],
   );
 });

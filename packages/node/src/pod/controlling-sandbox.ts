@@ -6,9 +6,9 @@ import type { Effects } from "./effects.ts";
 const sandboxGroup = groupOf(sandboxes.apiVersion);
 
 /**
- * The UID of the Sandbox that controls a Pod, as the API shows it now. Owner references and annotations of a Pod are text
- * that anybody who may create Pods can write, so they only say where to look: a Sandbox of the Pod's own namespace must
- * exist with that name and UID, and the Pod must have the name of the Pod this Sandbox runs.
+ * The UID of the Sandbox that controls a Pod. Everybody who may create Pods can write any owner reference or annotation, so
+ * they are verified against the API: a Sandbox with that name and UID must exist in the Pod's namespace, and the Pod must
+ * have the name that the Sandbox gives its Pod.
  */
 export async function controllingSandbox(client: Client, pod: Pod): Promise<string | undefined> {
   const { namespace = "", name: podName = "" } = pod.metadata ?? {};
@@ -24,16 +24,20 @@ export async function controllingSandbox(client: Client, pod: Pod): Promise<stri
   return names.includes(podName) ? found.metadata.uid : undefined;
 }
 
-/** The Sandbox whose kept root filesystem a Pod may use; empty for none. */
+/** The UID of the Sandbox whose kept root filesystem a Pod may use, or "". */
 export async function keptForOf(effects: Effects, pod: Pod): Promise<string> {
   return keptForSandbox(effects, pod, await controllingSandbox(effects.client, pod));
 }
 
-/** The same when the controlling Sandbox is known. A Pod that asks for another's files runs without them. */
-export function keptForSandbox({ tell }: Pick<Effects, "tell">, pod: Pod, sandbox: string | undefined): string {
+/** Like `keptForOf`, for a known controlling Sandbox. A Pod that names another Sandbox gets an event and a new root filesystem. */
+export function keptForSandbox(
+  { recordEvent }: Pick<Effects, "recordEvent">,
+  pod: Pod,
+  sandbox: string | undefined,
+): string {
   const wanted = pod.metadata?.annotations?.[keepRootfsAnnotation] ?? "";
   if (wanted === "" || wanted === sandbox) return wanted;
   const text = `Annotation ${keepRootfsAnnotation} is ignored: no Sandbox of this namespace with that UID controls the Pod`;
-  tell(pod, { type: "Warning", reason: "KeepRootfsIgnored", text });
+  recordEvent(pod, { type: "Warning", reason: "KeepRootfsIgnored", text });
   return "";
 }

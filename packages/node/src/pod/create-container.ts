@@ -19,7 +19,7 @@ import type { OciSpec } from "../oci/spec.ts";
 import { createMonitored, endMonitor } from "../runtime/monitor.ts";
 import { type ContainerRole, type OciRuntime, roleAnnotations } from "../runtime/oci-runtime.ts";
 import { allThrough } from "../system/all-through.ts";
-import { enterCgroup } from "../system/enter-cgroup.ts";
+import { enterCgroupLater } from "../system/enter-cgroup.ts";
 import { asFileUser } from "../system/file-user.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
@@ -36,23 +36,23 @@ export interface Creation {
   readonly record: PodRecord;
   readonly name: string;
   readonly kept: ContainerRecord;
-  /** This attempt was begun before. */
+  /** An earlier process began this attempt. */
   readonly again: boolean;
   readonly role: ContainerRole;
   readonly image: Image;
-  /** Where its writes go. Default: a layer that goes with the Pod. */
+  /** The overlay's writable layer. Default: a layer that is deleted with the Pod. */
   readonly layer?: WritableLayer;
-  /** Makes the Pod's network if it is not there. */
+  /** Creates the Pod's network if it does not exist. */
   readonly network: () => Promise<void>;
-  /** Everything of the bundle that is the container's own affair; asked for once its root folder is there. */
+  /** The container's own part of the bundle. Called after the root filesystem is mounted. */
   readonly content: (paths: ContainerPaths, users: OpenUsers | undefined) => Promise<BundleContent>;
 }
 
 export type BundleContent = Omit<BundleInput, "rootfs" | "cgroupsPath" | "etc" | "annotations" | "machine" | "image">;
 
 /**
- * Creates one run of a container and, where the runtime does both in one, starts it. Its record is written before and
- * after: what a crash leaves between the two is made anew.
+ * Creates one run of a container and starts it if the runtime creates and starts in one step. The record is written before
+ * and after, so that a run which a crash interrupted is created again.
  */
 export async function createContainer(creation: Creation): Promise<Run> {
   const { machine, record, name, kept, again } = creation;
@@ -61,7 +61,7 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const id = containerId(record.uid, name, kept.attempt);
   const runtime = runtimeNamed(machine, kept.runtime);
   if (again) {
-    // It may have been begun when another runtime was the default.
+    // The default runtime may have been a different one when the attempt began.
     for (const one of machine.runtimes.values()) await one.remove(id);
     await endMonitor(layout.exitsDir, id);
   }
@@ -73,24 +73,16 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const owner = record.ids && machineId(record.ids, (await writing).process.user.uid);
   const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir: layout.exitsDir, io: kept.io, owner });
   const monitorPid = Number(await readFile(paths.monitorPidFile, "utf8"));
-  // In a sandbox that others share, the process that stands for the container is one of the runtime, outside the sandbox.
+  // When containers share a sandbox, `pid` is a process of the runtime outside the sandbox.
   const helpers = role === "member" && runtime.sharesSandbox ? [monitorPid, pid] : [monitorPid];
-  for (const one of helpers) countAsHelper(machine, one);
+  for (const one of helpers) enterCgroupLater(machine.cgroups, layout.helperCgroup, one);
   const [process, monitor] = await Promise.all([markOf(pid), markOf(monitorPid)]);
   const run: Run = { process, monitor, startedAt: now(), started: runtime.startsAtOnce };
   await writeContainer(machine, record, name, withRun(kept, run));
   return run;
 }
 
-/**
- * Not waited for: to move a process into a cgroup the kernel waits for all processors, ten milliseconds and more. A process
- * that could not be moved is counted for the box.
- */
-function countAsHelper({ cgroups, layout }: Machine, pid: number): void {
-  enterCgroup(cgroups, layout.helperCgroup, pid).catch(() => undefined);
-}
-
-/** Starts what was created, where creating it has not done so. */
+/** Starts a created container, unless creating it also started it. */
 export async function startCreated(
   { machine, record, name, kept }: Pick<Creation, "machine" | "record" | "name" | "kept">,
   run: Run,
@@ -100,7 +92,7 @@ export async function startCreated(
   await writeContainer(machine, record, name, withRun(kept, { ...run, started: true }));
 }
 
-/** What was in the way of a start is no more once it has come about. */
+/** Adds the run to the record. A recorded failure is dropped once the container has started. */
 function withRun({ failure, ...kept }: ContainerRecord, run: Run): ContainerRecord {
   return { ...kept, ...(failure !== undefined && !run.started && { failure }), run };
 }
@@ -116,13 +108,13 @@ async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: O
   if (users !== undefined) await copyEtc(podPaths(machine.layout, uid));
   await (isNew ? mountNewRootfs : mountRootfs)(image, { layout: machine.layout, rootfs: paths.rootfs, layer, users });
   const wanted = specFor(creation, paths, await creation.content(paths, users));
-  // Mount points that are made belong to the Pod's root.
+  // Mount points that are created belong to the Pod's root user.
   const spec = users === undefined ? placeMounts(wanted) : asFileUser(users.root, () => placeMounts(wanted));
   await writeFile(join(paths.bundle, "config.json"), JSON.stringify(runtime.adaptSpec(spec)));
   return spec;
 }
 
-/** Each file at once as a whole: a crash leaves none half written, and other containers of the Pod keep theirs. */
+/** Replaces each file atomically: a crash leaves no partial file, and running containers keep the file they have mounted. */
 async function copyEtc({ etc, files }: PodPaths): Promise<void> {
   const target = join(files, "etc");
   await mkdir(target, { recursive: true });
@@ -133,18 +125,18 @@ async function copyEtc({ etc, files }: PodPaths): Promise<void> {
   await Promise.all((await readdir(etc)).map(copy));
 }
 
-/** With it go the marks of the run before. */
+/** Removes the bundle of the previous run, with the files that conmon wrote there. */
 async function clearBundle(paths: ContainerPaths, attempt: number): Promise<void> {
   await unmount(await mountsUnder(paths.subPaths));
-  // Not by Node's own removal: should one still be mounted, it would remove what is in the volume.
+  // Node's `rm` would delete the content of a volume that is still mounted here.
   if (existsSync(paths.subPaths)) await removeTree(paths.subPaths);
   await rm(paths.bundle, { recursive: true, force: true });
-  // What the run before said stays for those who want to know why it ended.
+  // The log and message of the previous run stay for `kubectl logs --previous`.
   await rm(logPath(paths, attempt - 2), { force: true });
   await rm(messagePath(paths, attempt - 2), { force: true });
 }
 
-/** A Pod with users of its own has its root folders elsewhere. */
+/** The container's paths. A Pod with a user namespace has its root filesystems and messages elsewhere. */
 export function pathsOf({ layout }: Machine, { uid, ids }: PodRecord, name: string): ContainerPaths {
   const paths = containerPaths(layout, uid, name);
   if (ids === undefined) return paths;
@@ -168,7 +160,7 @@ function specFor({ machine, record, name, role, image }: Creation, { rootfs }: C
   });
 }
 
-/** The first container of a sandbox stands for it; it is the Pod's only one where there is none to hold it. */
+/** The container whose id identifies the sandbox: the holder, or the only container of a Pod that has no holder. */
 function sandboxId({ uid, containers, defaultContainer = "" }: PodRecord, role: ContainerRole): string {
   const name = role === "sandbox" || containers[holderName] !== undefined ? holderName : defaultContainer;
   return containerId(uid, name, containers[name]?.attempt ?? 0);
@@ -183,7 +175,7 @@ export async function writeContainer(
   await machine.records.write({ ...record, containers: { ...record.containers, [name]: kept } });
 }
 
-/** The record of an attempt about to be made, with what is to be remembered of those before. */
+/** The record of a new attempt, with the history of the earlier ones. */
 export function nextAttempt(
   before: ContainerRecord | undefined,
   attempt: number,
@@ -200,7 +192,7 @@ export function nextAttempt(
   };
 }
 
-/** A process that ended at once is marked by a time no other process has. */
+/** A process that has already ended gets the start time -1, which no process has. */
 async function markOf(pid: number): Promise<ProcessMark> {
   return { pid, start: (await processStart(pid)) ?? -1 };
 }

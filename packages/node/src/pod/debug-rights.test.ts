@@ -9,8 +9,13 @@ const member = (role: Member["role"], add?: readonly string[]): Member => ({
 });
 
 test.for([
-  ["what kubectl debug asks for", member("ephemeral", ["SYS_PTRACE"]), [], ["SYS_PTRACE"]],
-  ["in any spelling, beside others", member("ephemeral", ["cap_sys_ptrace", "KILL"]), ["KILL"], ["cap_sys_ptrace"]],
+  ["the capability that kubectl debug requests", member("ephemeral", ["SYS_PTRACE"]), [], ["SYS_PTRACE"]],
+  [
+    "any spelling of it, among other capabilities",
+    member("ephemeral", ["cap_sys_ptrace", "KILL"]),
+    ["KILL"],
+    ["cap_sys_ptrace"],
+  ],
 ] as const)("leaves out %s", ([, asking, add, left]) => {
   const given = withoutTracing(asking);
   expect(given.left).toEqual(left);
@@ -18,9 +23,9 @@ test.for([
 });
 
 test.for([
-  ["one that asks for nothing", member("ephemeral")],
-  ["one that asks for something else", member("ephemeral", ["NET_RAW"])],
-  ["a container of the Pod itself, whose wish is refused", member("main", ["SYS_PTRACE"])],
+  ["an ephemeral container that requests no capability", member("ephemeral")],
+  ["an ephemeral container that requests another capability", member("ephemeral", ["NET_RAW"])],
+  ["a main container, which is refused instead", member("main", ["SYS_PTRACE"])],
 ] as const)("leaves alone %s", ([, asking]) => {
   expect(withoutTracing(asking)).toEqual({ member: asking, left: [] });
 });

@@ -2,8 +2,8 @@ import { capabilityName, ownKernelCapabilities } from "../oci/capabilities.ts";
 import type { Member } from "./members.ts";
 
 /**
- * `kubectl debug` asks for SYS_PTRACE unless it is told otherwise. Where the kernel is the machine's, a person who looks
- * into a Pod gets the container without it: root in it traces root's processes all the same, which have no more rights.
+ * Removes SYS_PTRACE, which `kubectl debug` requests by default, from ephemeral containers that share the machine's kernel.
+ * Debuggers still work: root in the container may trace root's processes in the Pod without it.
  */
 export function withoutTracing(member: Member): { readonly member: Member; readonly left: readonly string[] } {
   const { container, role } = member;

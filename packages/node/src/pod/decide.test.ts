@@ -2,7 +2,7 @@ import type { Pod } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { kubeletBackoff } from "./backoff.ts";
 import { type Action, decide, type Observed } from "./decide.ts";
-import type { Life } from "./observed.ts";
+import type { RunState } from "./observed.ts";
 import type { ContainerRecord, PodRecord, Termination } from "./record.ts";
 
 const second = 1000;
@@ -45,17 +45,17 @@ const crashed: ContainerRecord = {
   ended: ended(1),
   backoff: { delayMs: 10 * second, since: started + 5 * second },
 };
-const alive: Life = { alive: true };
-const dead = (code: number, outOfMemory = false): Life => ({
+const alive: RunState = { alive: true };
+const dead = (code: number, outOfMemory = false): RunState => ({
   alive: false,
   exit: { code, finishedAt: started + 5 * second, outOfMemory },
 });
 const deleting = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 30 };
 
-const seen = (pod: Pod | undefined, record?: PodRecord, main?: Life): Observed => ({
+const observed = (pod: Pod | undefined, record?: PodRecord, main?: RunState): Observed => ({
   pod,
   record,
-  lives: main === undefined ? {} : { main },
+  runs: main === undefined ? {} : { main },
   hostAddress: "192.0.2.1",
   rules: {
     runtimes: ["runc"],
@@ -75,48 +75,48 @@ const stopping = (over: object = {}): ContainerRecord => ({
   stopping: { since: 10 * second, graceMs: 30 * second, because: "deleted", ...over },
 });
 
-describe("decide(): what to do", () => {
+describe("decide(): actions", () => {
   test.for<[string, Observed, number, readonly Action[], number?]>([
-    ["sets a new Pod up", seen(podOf()), 0, [{ do: "set-up" }]],
+    ["sets a new Pod up", observed(podOf()), 0, [{ do: "set-up" }]],
     [
-      "goes on with a set-up that was interrupted",
-      seen(podOf(), recordOf(undefined, { prepared: false })),
+      "continues a setup that was interrupted",
+      observed(podOf(), recordOf(undefined, { prepared: false })),
       0,
       [{ do: "set-up" }],
     ],
-    ["brings the image", { ...seen(podOf(), recordOf()), tasks: {} }, 0, [{ do: "pull-image", container: "main" }]],
-    ["waits for it", { ...seen(podOf(), recordOf()), tasks: { "pull:main": { state: "running" } } }, 0, []],
+    ["pulls the image", { ...observed(podOf(), recordOf()), tasks: {} }, 0, [{ do: "pull-image", container: "main" }]],
+    ["waits for the pull", { ...observed(podOf(), recordOf()), tasks: { "pull:main": { state: "running" } } }, 0, []],
     [
-      "writes down that it did not come",
+      "records a failed pull",
       {
-        ...seen(podOf(), recordOf()),
+        ...observed(podOf(), recordOf()),
         tasks: { "pull:main": { state: "failed", reason: "ErrImagePull", message: "no" } },
       },
       0,
       [{ do: "record-failure", container: "main", problem: { reason: "ErrImagePull", message: "no" } }],
     ],
     [
-      "starts the container once there is a place for it",
-      seen(podOf(), recordOf()),
+      "starts the container when the Pod is set up",
+      observed(podOf(), recordOf()),
       0,
       [{ do: "start-container", container: "main", attempt: 0 }],
     ],
     [
-      "takes up a creation that was interrupted, as the same attempt",
-      seen(podOf(), recordOf({ attempt: 2, runtime: "runc" })),
+      "repeats a creation that was interrupted, as the same attempt",
+      observed(podOf(), recordOf({ attempt: 2, runtime: "runc" })),
       0,
       [{ do: "start-container", container: "main", attempt: 2 }],
     ],
     [
-      "starts what was created and never started",
-      seen(podOf(), recordOf({ ...running, run: { ...run, started: false } }), alive),
+      "starts a container that was created but not started",
+      observed(podOf(), recordOf({ ...running, run: { ...run, started: false } }), alive),
       0,
       [{ do: "start-container", container: "main", attempt: 0 }],
     ],
-    ["leaves a running container alone", seen(podOf(), recordOf(running), alive), 0, []],
+    ["leaves a running container alone", observed(podOf(), recordOf(running), alive), 0, []],
     [
-      "writes down how a container ended",
-      seen(podOf(), recordOf(running), dead(3)),
+      "records how a container ended",
+      observed(podOf(), recordOf(running), dead(3)),
       0,
       [
         {
@@ -127,8 +127,8 @@ describe("decide(): what to do", () => {
       ],
     ],
     [
-      "tells running out of memory from other ends",
-      seen(podOf(), recordOf(running), dead(137, true)),
+      "reports OOMKilled for a container that ran out of memory",
+      observed(podOf(), recordOf(running), dead(137, true)),
       0,
       [
         {
@@ -143,8 +143,8 @@ describe("decide(): what to do", () => {
       ],
     ],
     [
-      "a child that ran out of memory does not spoil a good end",
-      seen(podOf(), recordOf(running), dead(0, true)),
+      "reports Completed for exit code 0, even if a child process was OOM-killed",
+      observed(podOf(), recordOf(running), dead(0, true)),
       0,
       [
         {
@@ -155,8 +155,8 @@ describe("decide(): what to do", () => {
       ],
     ],
     [
-      "says that it does not know when nobody saw the end",
-      seen(podOf(), recordOf(running), { alive: false }),
+      "reports ContainerStatusUnknown when the exit code is missing",
+      observed(podOf(), recordOf(running), { alive: false }),
       200 * second,
       [
         {
@@ -170,73 +170,83 @@ describe("decide(): what to do", () => {
         },
       ],
     ],
-    ["waits before it starts again", seen(podOf(), recordOf(crashed)), 110 * second, [], 115 * second],
+    ["waits for the back-off before a restart", observed(podOf(), recordOf(crashed)), 110 * second, [], 115 * second],
     [
-      "starts again when the wait is over",
-      seen(podOf(), recordOf(crashed)),
+      "restarts when the back-off has passed",
+      observed(podOf(), recordOf(crashed)),
       115 * second,
       [{ do: "start-container", container: "main", attempt: 1 }],
     ],
     [
-      "Always starts again after a good end, too",
-      seen(podOf(), recordOf({ ...running, ended: ended(0) })),
+      "Always restarts after exit code 0",
+      observed(podOf(), recordOf({ ...running, ended: ended(0) })),
       105 * second,
       [{ do: "start-container", container: "main", attempt: 1 }],
     ],
     [
-      "OnFailure starts again after a failure",
-      seen(podOf({ spec: { restartPolicy: "OnFailure" } }), recordOf(crashed)),
+      "OnFailure restarts after a failure",
+      observed(podOf({ spec: { restartPolicy: "OnFailure" } }), recordOf(crashed)),
       115 * second,
       [{ do: "start-container", container: "main", attempt: 1 }],
     ],
     [
-      "OnFailure leaves a good end",
-      seen(podOf({ spec: { restartPolicy: "OnFailure" } }), recordOf({ ...running, ended: ended(0) })),
+      "OnFailure does not restart after exit code 0",
+      observed(podOf({ spec: { restartPolicy: "OnFailure" } }), recordOf({ ...running, ended: ended(0) })),
       115 * second,
       [],
     ],
-    ["Never leaves any end", seen(podOf({ spec: { restartPolicy: "Never" } }), recordOf(crashed)), 115 * second, []],
     [
-      "keeps only the outputs of a Pod that is over",
-      seen(podOf({ status: { phase: "Failed" } }), recordOf(crashed)),
+      "Never does not restart",
+      observed(podOf({ spec: { restartPolicy: "Never" } }), recordOf(crashed)),
+      115 * second,
+      [],
+    ],
+    [
+      "releases the resources of a Pod that has ended",
+      observed(podOf({ status: { phase: "Failed" } }), recordOf(crashed)),
       0,
       [{ do: "release" }],
     ],
-    ["does that once", seen(podOf({ status: { phase: "Failed" } }), recordOf(crashed, { released: true })), 0, []],
     [
-      "does not start a Pod that was over before this node knew it",
-      seen(podOf({ status: { phase: "Succeeded" } })),
+      "releases them once",
+      observed(podOf({ status: { phase: "Failed" } }), recordOf(crashed, { released: true })),
       0,
       [],
     ],
     [
-      "writes down that a container is to end",
-      seen(podOf({ metadata: deleting }), recordOf(running), alive),
+      "does not start a Pod that had ended before the node saw it",
+      observed(podOf({ status: { phase: "Succeeded" } })),
+      0,
+      [],
+    ],
+    [
+      "begins to stop the containers of a deleted Pod",
+      observed(podOf({ metadata: deleting }), recordOf(running), alive),
       0,
       [{ do: "stop-container", container: "main", because: "deleted", graceMs: 30 * second }],
     ],
     [
-      "then asks it to end",
-      seen(podOf({ metadata: deleting }), recordOf(stopping()), alive),
+      "then sends SIGTERM",
+      observed(podOf({ metadata: deleting }), recordOf(stopping()), alive),
       10 * second,
       [{ do: "signal", container: "main", signal: "SIGTERM" }],
     ],
     [
       "then waits for the grace period",
-      seen(podOf({ metadata: deleting }), recordOf(stopping({ signalledAt: 10 * second })), alive),
+      observed(podOf({ metadata: deleting }), recordOf(stopping({ signalledAt: 10 * second })), alive),
       20 * second,
       [],
       40 * second,
     ],
     [
-      "then kills it",
-      seen(podOf({ metadata: deleting }), recordOf(stopping({ signalledAt: 10 * second })), alive),
+      "then sends SIGKILL",
+      observed(podOf({ metadata: deleting }), recordOf(stopping({ signalledAt: 10 * second })), alive),
       40 * second,
       [{ do: "signal", container: "main", signal: "SIGKILL" }],
     ],
     [
-      "a later delete with a shorter grace counts",
-      seen(
+      "a second delete shortens the grace period",
+      observed(
         podOf({ metadata: { ...deleting, deletionGracePeriodSeconds: 5 } }),
         recordOf(stopping({ signalledAt: 10 * second })),
         alive,
@@ -245,8 +255,8 @@ describe("decide(): what to do", () => {
       [{ do: "signal", container: "main", signal: "SIGKILL" }],
     ],
     [
-      "without grace, kills at once",
-      seen(
+      "a grace period of 0 sends SIGKILL at once",
+      observed(
         podOf({ metadata: { ...deleting, deletionGracePeriodSeconds: 0 } }),
         recordOf(stopping({ graceMs: 0 })),
         alive,
@@ -255,47 +265,47 @@ describe("decide(): what to do", () => {
       [{ do: "signal", container: "main", signal: "SIGKILL" }],
     ],
     [
-      "takes a Pod down when its containers have ended",
-      seen(podOf({ metadata: deleting }), recordOf(crashed)),
+      "tears a deleted Pod down when its containers have ended",
+      observed(podOf({ metadata: deleting }), recordOf(crashed)),
       0,
       [{ do: "tear-down" }],
     ],
     [
-      "takes down what was never started",
-      seen(podOf({ metadata: deleting }), recordOf(undefined, { prepared: false })),
+      "tears down a deleted Pod whose containers never started",
+      observed(podOf({ metadata: deleting }), recordOf(undefined, { prepared: false })),
       0,
       [{ do: "tear-down" }],
     ],
     [
-      "does not start again a container of a Pod that goes",
-      seen(podOf({ metadata: deleting }), recordOf(crashed)),
+      "does not restart a container of a deleted Pod",
+      observed(podOf({ metadata: deleting }), recordOf(crashed)),
       999 * second,
       [{ do: "tear-down" }],
     ],
     [
-      "lets the API forget a Pod that is gone from here",
-      seen(podOf({ metadata: deleting })),
+      "deletes the Pod from the API after the teardown",
+      observed(podOf({ metadata: deleting })),
       0,
       [{ do: "delete-from-api" }],
     ],
     [
-      "takes down a Pod that is gone from the API, whatever it does",
-      seen(undefined, recordOf(running), alive),
+      "tears down a running Pod that is gone from the API",
+      observed(undefined, recordOf(running), alive),
       0,
       [{ do: "tear-down" }],
     ],
-    ["has nothing to do for a Pod nobody knows", seen(undefined), 0, []],
-  ])("%s", ([, observed, now, actions, wakeAt]) => {
+    ["does nothing for an unknown Pod", observed(undefined), 0, []],
+  ])("%s", ([, observed, now, actions, requeueAt]) => {
     const decision = decide(observed, now);
-    expect({ actions: decision.actions, wakeAt: decision.wakeAt }).toEqual({ actions, wakeAt });
+    expect({ actions: decision.actions, requeueAt: decision.requeueAt }).toEqual({ actions, requeueAt });
   });
 
-  test("deciding twice on the same observation gives the same answer", () => {
-    expect(decide(seen(podOf(), recordOf(crashed)), 42)).toEqual(decide(seen(podOf(), recordOf(crashed)), 42));
+  test("is deterministic", () => {
+    expect(decide(observed(podOf(), recordOf(crashed)), 42)).toEqual(decide(observed(podOf(), recordOf(crashed)), 42));
   });
 });
 
-describe("decide(): what to report", () => {
+describe("decide(): status", () => {
   const now = Date.UTC(2026, 0, 1);
   const at = "2026-01-01T00:00:00Z";
   const conditions = (ready: object, prepared = "True"): object[] => [
@@ -329,8 +339,8 @@ describe("decide(): what to report", () => {
     containerID: "runc://u-1_main_0",
   };
 
-  test("a running Pod, whole", () => {
-    expect(decide(seen(podOf(), recordOf(running), alive), now).status).toEqual({
+  test("the complete status of a running Pod", () => {
+    expect(decide(observed(podOf(), recordOf(running), alive), now).status).toEqual({
       phase: "Running",
       conditions: conditions({ status: "True" }),
       containerStatuses: [
@@ -340,13 +350,13 @@ describe("decide(): what to report", () => {
     });
   });
 
-  test("one that waits to start again is running, and not ready", () => {
+  test("a Pod in back-off is Running and not ready", () => {
     const waiting = recordOf({
       ...crashed,
       backoff: { delayMs: 20 * second, since: now },
       ended: ended(1, { finishedAt: now }),
     });
-    expect(decide(seen(podOf(), waiting), now).status).toEqual({
+    expect(decide(observed(podOf(), waiting), now).status).toEqual({
       phase: "Running",
       conditions: conditions(notReady),
       containerStatuses: [
@@ -376,7 +386,7 @@ describe("decide(): what to report", () => {
       { ...terminated, exitCode: 0, reason: "Completed" },
     ],
   ] as const)("one that is over: %s", ([phase, kept, ready, state]) => {
-    expect(decide(seen(podOf({ spec: { restartPolicy: "Never" } }), recordOf(kept)), now).status).toEqual({
+    expect(decide(observed(podOf({ spec: { restartPolicy: "Never" } }), recordOf(kept)), now).status).toEqual({
       phase,
       conditions: conditions(ready, "False").map((one) =>
         phase === "Succeeded" && "type" in one && one.type === "Initialized" ? { ...one, reason: "PodCompleted" } : one,
@@ -386,9 +396,9 @@ describe("decide(): what to report", () => {
     });
   });
 
-  test("one that started again shows how it ended before", () => {
+  test("a restarted container shows how its last run ended", () => {
     const again = recordOf({ ...running, attempt: 1, last: ended(1) });
-    expect(decide(seen(podOf(), again, alive), now).status?.containerStatuses).toEqual([
+    expect(decide(observed(podOf(), again, alive), now).status?.containerStatuses).toEqual([
       {
         ...main,
         containerID: "runc://u-1_main_1",
@@ -401,8 +411,8 @@ describe("decide(): what to report", () => {
     ]);
   });
 
-  test("one that cannot run says which field is in the way, and nothing is done", () => {
-    const decision = decide(seen(podOf({ spec: { hostNetwork: true } })), now);
+  test("a Pod with an unsupported field waits with a message that names the field", () => {
+    const decision = decide(observed(podOf({ spec: { hostNetwork: true } })), now);
     const problem = {
       reason: "CreateContainerConfigError",
       message: 'Cannot run Pod "n/p": spec.hostNetwork: true is not supported by this node; supported: false',
@@ -414,20 +424,20 @@ describe("decide(): what to report", () => {
     });
   });
 
-  test("a new one waits while the disk is down to its reserve; one that has begun goes on", () => {
+  test("under disk pressure a new Pod waits and a started one continues", () => {
     const pressure = { reason: "ContainerCreating", message: "The node had condition: [DiskPressure]. " };
-    const waiting = decide({ ...seen(podOf()), pressure }, now);
+    const waiting = decide({ ...observed(podOf()), pressure }, now);
     expect(waiting).toMatchObject({
       actions: [],
       problem: pressure,
       status: { phase: "Pending", containerStatuses: [{ state: { waiting: pressure } }] },
     });
-    expect(waiting.wakeAt).toBeGreaterThan(now);
-    const begun = seen(podOf(), recordOf(running), alive);
+    expect(waiting.requeueAt).toBeGreaterThan(now);
+    const begun = observed(podOf(), recordOf(running), alive);
     expect(decide({ ...begun, pressure }, now)).toEqual(decide(begun, now));
   });
 
-  test("a condition keeps the time of its last change, and others' conditions stay", () => {
+  test("conditions keep their transition time, and conditions of others stay", () => {
     const earlier = "2025-12-31T00:00:00Z";
     const status = {
       conditions: [
@@ -436,7 +446,7 @@ describe("decide(): what to report", () => {
         { type: "example.com/gate", status: "True", lastTransitionTime: earlier },
       ],
     };
-    const reported = decide(seen(podOf({ status }), recordOf(running), alive), now).status?.conditions ?? [];
+    const reported = decide(observed(podOf({ status }), recordOf(running), alive), now).status?.conditions ?? [];
     expect(Object.fromEntries(reported.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]))).toEqual({
       PodReadyToStartContainers: at,
       Initialized: at,

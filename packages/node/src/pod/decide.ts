@@ -2,35 +2,35 @@ import type { Pod, PodStatus } from "@agent-sandbox/api";
 import { containerId } from "../layout.ts";
 import { nextBackoff } from "./backoff.ts";
 import { holderName, needsHolder } from "./members.ts";
-import type { Health, Life, NodeRules, TaskState } from "./observed.ts";
+import type { Health, NodeRules, RunState, TaskState } from "./observed.ts";
 import { isDone, planContainers } from "./plan-containers.ts";
 import { isLive, planStop } from "./plan-stop.ts";
 import type { ContainerRecord, PodRecord, StopCause, Termination } from "./record.ts";
 import { type Problem, podStatus } from "./status.ts";
 import { unsupportedField } from "./supported.ts";
 
-/** What the node knows when it looks at one Pod. Plain data: no client, no clock. */
+/** The state of one Pod, in the API and on the machine. Plain data: no client, no clock. */
 export interface Observed {
-  /** As the API has it; undefined once it is gone from there. */
+  /** The Pod in the API; undefined after it is deleted. */
   readonly pod: Pod | undefined;
   readonly record: PodRecord | undefined;
   readonly hostAddress: string;
   readonly rules: NodeRules;
-  /** By container, for those whose record has a run. */
-  readonly lives: Readonly<Record<string, Life>>;
-  /** By container, for those that run and have probes. */
+  /** By container name, for containers whose record has a run. */
+  readonly runs: Readonly<Record<string, RunState>>;
+  /** By container name, for running containers that have probes. */
   readonly health: Readonly<Record<string, Health>>;
-  /** What goes on or has ended beside the passes: pulls and hooks, by name. */
+  /** Background tasks by name: image pulls and hooks. */
   readonly tasks: Readonly<Record<string, TaskState>>;
-  /** Of the objects the Pod's volumes are filled from. */
+  /** The version of the objects that the Pod's volumes are filled from. */
   readonly sourcesVersion: string;
-  /** The Pod takes more of the machine than it may. */
+  /** Set when the Pod exceeds its disk limits and must be evicted. */
   readonly excess?: Problem | undefined;
-  /** Why a Pod that has not begun has to wait. */
+  /** Set while new Pods must wait because the disk is short of space. */
   readonly pressure?: Problem | undefined;
 }
 
-/** Each action can be carried out on its own and repeated safely. */
+/** Every action is safe to repeat. */
 export type Action =
   | { readonly do: "set-up" }
   | { readonly do: "sync-volumes" }
@@ -50,55 +50,66 @@ export type Action =
 
 export interface Decision {
   readonly actions: readonly Action[];
-  /** What to report when there is nothing left to do; undefined when the API is not to be told anything. */
+  /** The status to write when no actions are left. Undefined: do not write the status. */
   readonly status?: PodStatus;
-  /** Set when the Pod cannot run as it is written. */
+  /** Why the Pod cannot run, for an event. */
   readonly problem?: Problem;
-  /** When to look again even if nothing changes. */
-  readonly wakeAt?: number;
+  /** When to reconcile again even if nothing changes, in wall-clock milliseconds. */
+  readonly requeueAt?: number;
 }
 
 const defaultGraceSeconds = 30;
-/** Who takes what is everybody's does not get long to take more. */
+/** Short, so that an evicted Pod cannot use much more of the disk. */
 const evictionGraceMs = 1000;
-/** Room comes back when something is removed, which no event tells. */
+/** No event reports that disk space was freed, so waiting Pods poll. */
 const pressureRetryMs = 5000;
-/** The exit code of a process that was killed: the best guess about one whose end nobody saw. */
+/** 128 + SIGKILL, for a container whose exit code was not recorded. */
 const unknownExitCode = 137;
 
-export function decide(seen: Observed, now: number): Decision {
-  const { pod, record } = seen;
+export function decide(observed: Observed, now: number): Decision {
+  const { pod, record } = observed;
   if (pod === undefined) return { actions: record === undefined ? [] : [{ do: "tear-down" }] };
-  const exits = recordExits(seen, now);
+  const exits = recordExits(observed, now);
   if (exits.length > 0) return { actions: exits };
-  if (pod.metadata?.deletionTimestamp !== undefined) return decideDeletion(pod, seen, now);
+  if (pod.metadata?.deletionTimestamp !== undefined) return decideDeletion(pod, observed, now);
   if (isOver(pod.status?.phase)) return { actions: record === undefined || record.released ? [] : [{ do: "release" }] };
 
-  const problem = unsupportedField(pod, seen.rules, record);
-  if (problem !== undefined) return { actions: [], problem, status: podStatus({ ...seen, pod, problem }, now) };
-  if (record === undefined && seen.pressure !== undefined) {
-    const waiting = { ...seen, pod, problem: seen.pressure };
-    return { actions: [], problem: seen.pressure, status: podStatus(waiting, now), wakeAt: now + pressureRetryMs };
+  const problem = unsupportedField(pod, observed.rules, record);
+  if (problem !== undefined) return { actions: [], problem, status: podStatus({ ...observed, pod, problem }, now) };
+  if (record === undefined && observed.pressure !== undefined) {
+    const waiting = { ...observed, pod, problem: observed.pressure };
+    return {
+      actions: [],
+      problem: observed.pressure,
+      status: podStatus(waiting, now),
+      requeueAt: now + pressureRetryMs,
+    };
   }
   if (record === undefined) return { actions: [{ do: "set-up" }] };
-  const verdict = dueVerdict(pod, record, seen, now);
+  const verdict = dueVerdict(pod, record, observed, now);
   if (verdict !== undefined) return { actions: [{ do: "record-verdict", verdict }] };
   if (!record.prepared && record.verdict === undefined) return { actions: [{ do: "set-up" }] };
-  return decideRunning(pod, record, seen, now);
+  return decideRunning(pod, record, observed, now);
 }
 
-function recordExits({ record, lives, rules }: Observed, now: number): Action[] {
+function recordExits({ record, runs, rules }: Observed, now: number): Action[] {
   return Object.entries(record?.containers ?? {}).flatMap(([container, kept]): Action[] => {
-    const life = lives[container];
-    if (record === undefined || kept.run === undefined || kept.ended !== undefined || life === undefined || life.alive)
+    const state = runs[container];
+    if (
+      record === undefined ||
+      kept.run === undefined ||
+      kept.ended !== undefined ||
+      state === undefined ||
+      state.alive
+    )
       return [];
-    const ended = terminationOf(containerId(record.uid, container, kept.attempt), kept, life, now);
+    const ended = terminationOf(containerId(record.uid, container, kept.attempt), kept, state, now);
     const backoff = nextBackoff(kept.backoff, ended.finishedAt, rules.backoff);
     return [{ do: "record-exit", container, record: { ...kept, ended, backoff } }];
   });
 }
 
-function terminationOf(id: string, { run, stopping }: ContainerRecord, { exit }: Life, now: number): Termination {
+function terminationOf(id: string, { run, stopping }: ContainerRecord, { exit }: RunState, now: number): Termination {
   const startedAt = run?.startedAt ?? now;
   const unhealthy = stopping !== undefined && ["liveness", "startup", "post-start"].includes(stopping.because);
   const replaced = stopping?.because === "changed";
@@ -110,18 +121,19 @@ function terminationOf(id: string, { run, stopping }: ContainerRecord, { exit }:
   return { ...marks, finishedAt: exit.finishedAt, exitCode: exit.code, reason };
 }
 
-function decideDeletion(pod: Pod, seen: Observed, now: number): Decision {
-  const { record, tasks } = seen;
+function decideDeletion(pod: Pod, observed: Observed, now: number): Decision {
+  const { record, tasks } = observed;
   if (record === undefined) return { actions: [{ do: "delete-from-api" }] };
   const graceMs = 1000 * (pod.metadata?.deletionGracePeriodSeconds ?? graceSecondsOf(pod));
-  const { actions, wakeAt, done } = planStop({ pod, record, tasks, graceMs, because: "deleted" }, now);
+  const { actions, requeueAt, done } = planStop({ pod, record, tasks, graceMs, because: "deleted" }, now);
   if (done) return { actions: [{ do: "tear-down" }] };
-  if (actions.length > 0 || isOver(pod.status?.phase)) return { actions, ...(wakeAt !== undefined && { wakeAt }) };
-  const status = podStatus({ ...seen, pod, record }, now);
-  return { actions, status, ...(wakeAt !== undefined && { wakeAt }) };
+  if (actions.length > 0 || isOver(pod.status?.phase))
+    return { actions, ...(requeueAt !== undefined && { requeueAt }) };
+  const status = podStatus({ ...observed, pod, record }, now);
+  return { actions, status, ...(requeueAt !== undefined && { requeueAt }) };
 }
 
-/** Whether the node has to end the Pod. A Pod that is waiting for something has its time, too. */
+/** Why the node must end the Pod now: its deadline, which also runs while the Pod waits to start, or its disk usage. */
 function dueVerdict(pod: Pod, record: PodRecord, { excess }: Observed, now: number): Problem | undefined {
   if (record.verdict !== undefined) return undefined;
   const message = "Pod was active on the node longer than the specified deadline";
@@ -132,28 +144,32 @@ function deadlineOf({ spec }: Pod, { startTime }: PodRecord): number {
   return startTime + 1000 * (spec?.activeDeadlineSeconds ?? Number.POSITIVE_INFINITY);
 }
 
-function decideRunning(pod: Pod, record: PodRecord, seen: Observed, now: number): Decision {
-  const before = prerequisites(pod, record, seen, now);
+function decideRunning(pod: Pod, record: PodRecord, observed: Observed, now: number): Decision {
+  const before = prerequisites(pod, record, observed, now);
   if (before.length > 0) return { actions: before };
   const graceMs = record.verdict?.reason === "Evicted" ? evictionGraceMs : 1000 * graceSecondsOf(pod);
-  const view = { pod, record, seen, graceMs };
-  const { actions, wakes } = planContainers(view, now);
+  const view = { pod, record, observed, graceMs };
+  const { actions, requeueTimes } = planContainers(view, now);
   if (actions.length > 0) return { actions };
-  const times = [...wakes, deadlineOf(pod, record), record.refreshVolumesAt].filter(
+  const times = [...requeueTimes, deadlineOf(pod, record), record.refreshVolumesAt].filter(
     (time) => time !== undefined && time > now,
   );
-  const wakeAt = Math.min(...(times as number[]));
-  return { actions, status: podStatus({ ...seen, pod, record }, now), ...(Number.isFinite(wakeAt) && { wakeAt }) };
+  const requeueAt = Math.min(...(times as number[]));
+  return {
+    actions,
+    status: podStatus({ ...observed, pod, record }, now),
+    ...(Number.isFinite(requeueAt) && { requeueAt }),
+  };
 }
 
-/** What all containers stand on. */
+/** The actions that must come before any container starts: current volumes and a running holder. */
 function prerequisites(pod: Pod, record: PodRecord, { sourcesVersion }: Observed, now: number): Action[] {
   if (record.verdict !== undefined) return [];
   const isStale = record.sourcesVersion !== sourcesVersion || (record.refreshVolumesAt ?? Infinity) <= now;
   if (isStale) return [{ do: "sync-volumes" }];
   const holder = record.containers[holderName];
   if (!needsHolder(pod) || isDone(pod, record) || (holder?.run?.started && isLive(holder))) return [];
-  // What they shared is gone: they start again with the new one.
+  // The namespaces they share ended with the holder. They restart with the new one.
   const orphans = Object.keys(record.containers).filter(
     (name) => name !== holderName && isLive(record.containers[name]),
   );

@@ -23,24 +23,28 @@ const excess = (usage: Record<string, number>, keptFor?: string): string | undef
 
 test.for([
   ["nothing", {}, undefined],
-  ["just enough", { [`${at}/volumes/small`]: 100, [`${at}/containers/main/upper`]: 1024 }, undefined],
-  ["a volume", { [`${at}/volumes/small`]: 101 }, 'Usage of EmptyDir volume "small" exceeds the limit "100". '],
+  ["exactly at the limits", { [`${at}/volumes/small`]: 100, [`${at}/containers/main/upper`]: 1024 }, undefined],
   [
-    "a container and its logs together",
+    "a volume above its size limit",
+    { [`${at}/volumes/small`]: 101 },
+    'Usage of EmptyDir volume "small" exceeds the limit "100". ',
+  ],
+  [
+    "a container whose layer and logs together exceed its limit",
     { [`${at}/containers/main/upper`]: 1000, [`${at}/containers/main/logs`]: 25 },
     'Container main exceeded its local ephemeral storage limit "1Ki". ',
   ],
   [
-    "all together",
+    "a Pod above the limit of the node",
     { [`${at}/containers/other/upper`]: 6000, [`${at}/volumes/free`]: 4001 },
     'Pod ephemeral local storage usage exceeds the limit of this node "10000". ',
   ],
-  ["memory is not the disk", { [`${at}/volumes/memory`]: 20_000 }, undefined],
+  ["volumes in memory do not count", { [`${at}/volumes/memory`]: 20_000 }, undefined],
 ] as const)("above the limit: %s", ([, usage, message]) => {
   expect(excess(usage)).toBe(message);
 });
 
-test("what is kept for the next Pod counts where it is kept", () => {
+test("a kept root filesystem is counted at its own path", () => {
   const usage = { "/data/node/kept/s-1/main/upper": 2000 };
   expect([excess(usage), excess(usage, "s-1")]).toEqual([
     undefined,

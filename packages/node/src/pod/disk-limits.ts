@@ -9,28 +9,27 @@ import type { Problem } from "./status.ts";
 
 type Volume = NonNullable<PodSpec["volumes"]>[number];
 
-/** What lies at some paths may take so much of the disk, together. */
+/** A limit on the disk usage of several paths together. */
 export interface DiskLimit {
   readonly paths: readonly string[];
   readonly bytes: number;
-  /** What becomes of a Pod that takes more. */
+  /** Why a Pod above the limit is evicted. */
   readonly verdict: Problem;
 }
 
-/** Where a Pod's files are. */
 export interface DiskPlace {
   readonly layout: Layout;
-  /** As in the Pod's record. */
+  /** The field of the Pod's record. */
   readonly keptFor?: string | undefined;
 }
 
-/** Where a container writes: its layer, its logs and its last words. */
+/** Where a container writes: its writable layer, its logs and its termination message. */
 export function pathsOfContainer(pod: Pod, { layout, keptFor = "" }: DiskPlace, container: string): string[] {
   const { upper, logs, messages } = containerPaths(layout, pod.metadata?.uid ?? "", container);
   return [keptFor === "" ? upper : keptPaths(layout, keptFor, container).upper, logs, messages];
 }
 
-/** All that a Pod has on the disk, but for what outlives it: its containers' writes and its volumes. */
+/** Everything on the disk that is deleted with the Pod: its containers' files and its emptyDir volumes. */
 export function pathsOfPod(pod: Pod, place: DiskPlace): string[] {
   return [
     ...membersOf(pod).flatMap(({ container }) => pathsOfContainer(pod, place, container.name)),
@@ -38,7 +37,7 @@ export function pathsOfPod(pod: Pod, place: DiskPlace): string[] {
   ];
 }
 
-/** Everything that is limited of a Pod: single volumes, single containers, and all of it together. */
+/** The limits of each volume, of each container, and of the whole Pod. */
 export function diskLimitsOf(pod: Pod, place: DiskPlace, podBytes: number): DiskLimit[] {
   return [
     ...emptyDirsOf(pod).flatMap(({ name, emptyDir }) =>
@@ -63,7 +62,7 @@ export function diskLimitsOf(pod: Pod, place: DiskPlace, podBytes: number): Disk
   ];
 }
 
-/** A volume of a claim, and what the claim asked for. */
+/** The volume of a claim, and the size that the claim requests. */
 export interface ClaimedVolume {
   readonly name: string;
   readonly path: string;
@@ -74,13 +73,13 @@ export function claimedVolumesOf({ volumes = {} }: PodRecord): ClaimedVolume[] {
   return Object.values(volumes).flatMap(({ path, claim }) => (claim === undefined ? [] : [{ ...claim, path }]));
 }
 
-/** What to tell of a claim that holds more than it asked for. */
+/** The event text for a claim that uses more than it requests, or undefined. */
 export function overfull({ name, bytes }: ClaimedVolume, usedBytes: number): string | undefined {
   if (usedBytes <= bytes) return undefined;
   return `Claim "${name}" holds ${usedBytes} bytes, more than the ${bytes} it asked for`;
 }
 
-/** Those in memory have the kernel's own limit. */
+/** The emptyDir volumes on the disk. The kernel limits those in memory. */
 function emptyDirsOf({ spec }: Pod): Volume[] {
   return (spec?.volumes ?? []).filter(({ emptyDir }) => emptyDir && emptyDir.medium !== "Memory");
 }
@@ -95,7 +94,7 @@ function limit(paths: readonly string[], quantity: string | undefined, text: str
   return [{ paths, bytes, verdict: { reason: "Evicted", message: `${text} "${quantity}". ` } }];
 }
 
-/** The first limit that a Pod is above. */
+/** The verdict of the first limit that the usage exceeds. */
 export function excessOf(limits: readonly DiskLimit[], usage: ReadonlyMap<string, number>): Problem | undefined {
   return limits.find(({ paths, bytes }) => paths.reduce((sum, path) => sum + (usage.get(path) ?? 0), 0) > bytes)
     ?.verdict;

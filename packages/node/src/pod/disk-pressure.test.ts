@@ -5,7 +5,7 @@ const reserve = { diskFreeBytes: 1000, inodesFree: 50 };
 
 test.for([
   [
-    "the one that has most",
+    "the Pod with the largest usage",
     [
       { uid: "a", used: 200 },
       { uid: "b", used: 300 },
@@ -14,7 +14,7 @@ test.for([
     "b",
   ],
   [
-    "one that cannot be counted before all others",
+    "a Pod that could not be counted comes first",
     [
       { uid: "a", used: 900 },
       { uid: "b", used: undefined },
@@ -22,7 +22,7 @@ test.for([
     "bytes",
     "b",
   ],
-  ["none when nobody has enough to help", [{ uid: "a", used: 99 }], "bytes", undefined],
+  ["no Pod when evicting the largest would not help", [{ uid: "a", used: 99 }], "bytes", undefined],
   [
     "by inodes",
     [
@@ -32,12 +32,12 @@ test.for([
     "inodes",
     "a",
   ],
-  ["none when there are none", [], "inodes", undefined],
+  ["no Pod when there are no Pods", [], "inodes", undefined],
 ] as const)("evicts %s", ([, pods, short, expected]) => {
   expect(choosePod(pods, short, reserve)?.uid).toBe(expected);
 });
 
-test("says what the node is short of", () => {
+test("messages name the resource that is short", () => {
   expect(evictionFor("inodes", { uid: "a", used: 7 })).toEqual({
     reason: "Evicted",
     message: "The node was low on resource: inodes. The Pod was using 7. ",

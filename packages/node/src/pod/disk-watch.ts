@@ -2,7 +2,7 @@ import type { Pod } from "@agent-sandbox/api";
 import { type Logger, systemScheduler } from "@agent-sandbox/kube";
 import { diskSpace, shortage } from "../image/disk-room.ts";
 import type { DiskUsage } from "../metrics/pod-usage.ts";
-import { FairGate } from "../system/fair-gate.ts";
+import { FairLimiter } from "../system/fair-limiter.ts";
 import { countDisk } from "./count-disk.ts";
 import {
   type ClaimedVolume,
@@ -16,7 +16,7 @@ import {
   pathsOfPod,
 } from "./disk-limits.ts";
 import { choosePod, evictionFor, type PodDisk, type Shortage, waitFor } from "./disk-pressure.ts";
-import type { PodNote } from "./effects.ts";
+import type { PodEvent } from "./effects.ts";
 import type { Machine } from "./machine.ts";
 import type { Problem } from "./status.ts";
 
@@ -25,31 +25,31 @@ type Limits = ReadonlyMap<string, readonly DiskLimit[]>;
 export interface DiskWatchOptions {
   readonly machine: Machine;
   readonly podOf: (uid: string) => Pod | undefined;
-  readonly tell: (pod: Pod, note: PodNote) => void;
-  /** A Pod was found above a limit. */
+  readonly recordEvent: (pod: Pod, event: PodEvent) => void;
+  /** Called when a Pod exceeds a limit. */
   readonly onExcess: (uid: string) => void;
   readonly log: Logger;
 }
 
-/** Pods counted at the same time, of all namespaces and of one. */
+/** Pods counted at the same time: in total, and for one namespace. */
 const counting = { total: 2, perKey: 1 };
 
 /**
- * Counts what Pods have on the disk, each by itself, and says which have too much; when the disk is down to its reserve, also
- * which has most. The kernel has no limit on folders that works on every filesystem, so between two looks a Pod may exceed
- * its limit.
+ * Measures the disk usage of Pods periodically and finds the Pods to evict: those above their limits, and the largest Pod when
+ * the free space falls below the reserve. No limit of the kernel works for folders on every filesystem, so a Pod may exceed
+ * its limit between two measurements.
  */
 export class DiskWatch implements DiskUsage, AsyncDisposable {
   readonly #options: DiskWatchOptions;
   readonly #excess = new Map<string, Problem>();
-  /** The volumes of claims by Pod, and those that were told to be too full. */
+  /** The volumes of claims by Pod, and the claims that an event has reported as overfull. */
   #claims: ReadonlyMap<string, readonly ClaimedVolume[]> = new Map();
   #overfull: ReadonlySet<string> = new Set();
-  /** The Sandbox whose files a Pod writes to, by the Pod's UID. */
+  /** The Sandbox whose kept root filesystem a Pod writes to, by the Pod's UID. */
   #keptFor: ReadonlyMap<string, string | undefined> = new Map();
-  /** By path, as it was last counted. */
+  /** Bytes by path, from the last measurement. */
   readonly #usage = new Map<string, number>();
-  readonly #gate = new FairGate(counting);
+  readonly #limiter = new FairLimiter(counting);
   #shortage: Shortage | undefined;
   #looking: Promise<void> = Promise.resolve();
   #timer: Disposable | undefined;
@@ -64,7 +64,7 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     return this.#excess.get(uid);
   }
 
-  /** Why new Pods have to wait, or undefined. */
+  /** Why new Pods must wait, or undefined. */
   get pressure(): Problem | undefined {
     return this.#shortage === undefined ? undefined : waitFor(this.#shortage);
   }
@@ -116,11 +116,11 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     this.#tellOverfull();
   }
 
-  /** A Pod that cannot be counted keeps its last figures. */
+  /** When counting times out, the last figures stay. */
   async #countPod(uid: string, list: readonly DiskLimit[], limits: Limits): Promise<void> {
     const paths = this.#pathsOf(uid, limits);
     if (paths.length === 0 || this.#stopped) return;
-    const found = await this.#gate.run(this.#namespaceOf(uid), () => countDisk(paths));
+    const found = await this.#limiter.run(this.#namespaceOf(uid), () => countDisk(paths));
     if (found === undefined) return this.#options.log.warn({ pod: uid }, "disk usage of a Pod not counted");
     for (const path of paths) this.#usage.set(path, found.get(path) ?? 0);
     const verdict = excessOf(list, this.#usage);
@@ -133,7 +133,7 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     this.#options.onExcess(uid);
   }
 
-  /** One eviction for each look: what it frees shows at the next one. */
+  /** Evicts at most one Pod per check, because the space it frees is visible only at the next check. */
   async #checkReserve(limits: Limits): Promise<void> {
     const { machine } = this.#options;
     const short = shortage(await diskSpace(machine.layout.dataDir), machine.budget);
@@ -145,7 +145,7 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     };
     const candidates = [...limits.keys()].filter((uid) => !this.#excess.has(uid));
     const counted = await Promise.all(
-      candidates.map((uid) => this.#gate.run(this.#namespaceOf(uid), () => count(uid))),
+      candidates.map((uid) => this.#limiter.run(this.#namespaceOf(uid), () => count(uid))),
     );
     const chosen = choosePod(counted, short, machine.budget);
     if (chosen !== undefined) this.#exceeds(chosen.uid, evictionFor(short, chosen));
@@ -160,9 +160,9 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     return this.#options.podOf(uid)?.metadata?.namespace ?? "";
   }
 
-  /** Once for each time that a claim has become too full. */
+  /** Records one event each time a claim becomes overfull. */
   #tellOverfull(): void {
-    const { podOf, tell } = this.#options;
+    const { podOf, recordEvent } = this.#options;
     const now = new Set<string>();
     for (const [uid, claims] of this.#claims) {
       const pod = podOf(uid);
@@ -170,7 +170,8 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
         const text = overfull(claim, this.#usage.get(claim.path) ?? 0);
         if (text === undefined || pod === undefined) continue;
         now.add(`${uid}/${claim.name}`);
-        if (!this.#overfull.has(`${uid}/${claim.name}`)) tell(pod, { type: "Warning", reason: "VolumeOverfull", text });
+        if (!this.#overfull.has(`${uid}/${claim.name}`))
+          recordEvent(pod, { type: "Warning", reason: "VolumeOverfull", text });
       }
     }
     this.#overfull = now;

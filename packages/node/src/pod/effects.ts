@@ -6,31 +6,31 @@ import type { Machine } from "./machine.ts";
 import type { NodeRules } from "./observed.ts";
 import type { Tasks } from "./tasks.ts";
 
-/** News about a Pod, in the words `kubectl describe` shows. */
-export interface PodNote {
+/** An event about a Pod, as `kubectl describe` shows it. */
+export interface PodEvent {
   readonly type?: "Normal" | "Warning";
   readonly reason: string;
   readonly text: string;
-  /** Tells news of the same reason apart. Default: the reason. */
+  /** Distinguishes events with the same reason. Default: the reason. */
   readonly action?: string;
-  /** The container it is about. */
+  /** The container that the event is about. */
   readonly container?: string;
 }
 
 export type CommandResult = { readonly code: number; readonly output: string };
 
-/** What the actions on a Pod work with. */
+/** The dependencies of the actions on a Pod. */
 export interface Effects {
   readonly machine: Machine;
-  /** What the Pod may ask for. */
+  /** The rules of the Pod's namespace. */
   readonly rules: NodeRules;
   readonly client: Client;
   readonly hostAddress: string;
   readonly tasks: Tasks;
   readonly sources: Sources;
-  readonly tell: (pod: Pod, note: PodNote) => void;
-  /** Connects to a port of a Pod from its inside, as `port-forward` does. */
+  readonly recordEvent: (pod: Pod, event: PodEvent) => void;
+  /** Connects to a port inside the Pod's network namespace, as `port-forward` does. */
   readonly dial: (place: PodPlace, port: number) => Promise<Duplex>;
-  /** Runs a command in a running container to its end; its output is cut. */
+  /** Runs a command in a running container until it ends. The output is truncated. */
   readonly run: (place: ContainerPlace, command: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
 }

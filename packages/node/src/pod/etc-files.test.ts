@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { etcFiles } from "./etc-files.ts";
 
-test("a Pod's names and name servers", () => {
+test("hosts, hostname and resolv.conf contain the Pod's names and name servers", () => {
   const pod = {
     metadata: { name: "p", namespace: "n" },
     spec: {

@@ -1,7 +1,7 @@
 import type { Pod } from "@agent-sandbox/api";
 import { hostnameOf } from "../oci/environment.ts";
 
-/** The files under /etc that are a Pod's own, by name. */
+/** The content of the Pod's files in /etc, by name. */
 export function etcFiles(
   pod: Pod,
   { address, nameServer }: { readonly address: string; readonly nameServer: string },
@@ -26,7 +26,10 @@ function hostsFile(pod: Pod, address: string, hostname: string): string {
   return `${lines.map((words) => words.join("\t")).join("\n")}\n`;
 }
 
-/** The node's name service knows the machine's too, so that `Default` differs only in the names that are tried. */
+/**
+ * The node's name server also answers from the machine's resolver, so `Default` differs from `ClusterFirst` only in the
+ * search list.
+ */
 function resolverFile({ spec, metadata }: Pod, nameServer: string): string {
   const { nameservers = [], searches = [], options = [] } = spec?.dnsConfig ?? {};
   const policy = spec?.dnsPolicy ?? "ClusterFirst";

@@ -1,6 +1,6 @@
 /**
- * A small language for allow-lists over objects: a rule accepts a value, or says what is wrong with it and where.
- * What no rule names is refused, unless it is empty.
+ * Combinators for allow-lists of fields. A rule accepts a value, or returns the path and the reason of its refusal.
+ * A field without a rule is refused unless it is empty.
  */
 export type Rule = (value: unknown, path: string) => Refusal | undefined;
 
@@ -9,7 +9,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** For what the node does, and what needs no doing on a single node. */
+/** For fields that are checked elsewhere or have no effect on a single node. */
 export const anything: Rule = () => undefined;
 
 export function oneOf(...values: readonly unknown[]): Rule {
@@ -65,7 +65,7 @@ export function refuse(path: string, message: string): Refusal {
   return { path, message };
 }
 
-/** A field that says nothing cannot ask for anything. */
+/** Empty fields are accepted: they request nothing. */
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === "") return true;
   return typeof value === "object" && Object.keys(value).length === 0;

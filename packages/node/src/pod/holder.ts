@@ -10,7 +10,7 @@ import { runtimeOf } from "./pod-runtime.ts";
 import type { PodRecord } from "./record.ts";
 import { attachNetwork } from "./start-container.ts";
 
-/** Nobody, with no right to anything: it only has to be there. */
+/** Runs as nobody, without capabilities. */
 const container: Container = {
   name: holderName,
   image: hostImageName,
@@ -19,8 +19,8 @@ const container: Container = {
 const nobody = { uid: 65_534, gid: 65_534, groups: [] };
 
 /**
- * Starts the container whose namespaces the others share, and whose sandbox they share where the runtime has one for the
- * whole Pod: it does nothing, takes in orphaned processes, and ends with the Pod.
+ * Starts the holder, the counterpart of the kubelet's pause container: the others share its namespaces, or its sandbox where
+ * the runtime has one sandbox per Pod. It does nothing but reap orphaned processes, and ends with the Pod.
  */
 export async function startHolder(effects: Effects, pod: Pod, record: PodRecord, attempt: number): Promise<void> {
   const { machine, rules } = effects;
@@ -49,7 +49,7 @@ export async function startHolder(effects: Effects, pod: Pod, record: PodRecord,
           user: nobody,
           namespaces: aloneNamespaces(netnsPath),
           mounts: [],
-          // Where the whole Pod is one sandbox, its limits are this container's.
+          // Where the whole Pod is one sandbox, the limits of this container apply to all of it.
           resources: podResources(pod, machine.defaults, machine.bounds),
         }),
     }));

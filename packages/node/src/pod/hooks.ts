@@ -13,10 +13,10 @@ type Handler = NonNullable<NonNullable<Container["lifecycle"]>["postStart"]>;
 
 const eventReasons = { postStart: "FailedPostStartHook", preStop: "FailedPreStopHook" } as const;
 const eventNames = { postStart: "PostStartHook", preStop: "PreStopHook" } as const;
-/** How long a request of a hook may go unanswered. */
+/** The timeout of a hook's HTTP request. */
 const requestTimeoutMs = 60_000;
 
-/** Runs a hook beside the passes. It may run more than once: again when the node is restarted in the midst of it. */
+/** Runs a hook in the background. A hook that a restart of the node interrupts runs again. */
 export async function runHook(
   effects: Effects,
   pod: Pod,
@@ -31,10 +31,10 @@ export async function runHook(
     try {
       await handle(effects, handler, { container, record, signal });
     } catch (error) {
-      // Its container has ended, or the node stops: nobody asks any more.
+      // An aborted hook's container has ended, or the node is stopping: no event.
       if (!signal.aborted) {
         const text = `${eventNames[hook]} failed: ${messageOf(error)}`;
-        effects.tell(pod, { type: "Warning", reason: eventReasons[hook], text, container: name });
+        effects.recordEvent(pod, { type: "Warning", reason: eventReasons[hook], text, container: name });
       }
       throw error;
     }

@@ -13,11 +13,11 @@ import type { PodUsers } from "../users/pod-users.ts";
 import type { NodeRules } from "./observed.ts";
 import type { PodRecords } from "./record.ts";
 
-/** The parts of this machine that Pods are made of. */
+/** Everything on this machine that the node uses to run Pods. */
 export interface Machine {
   readonly layout: Layout;
   readonly records: PodRecords;
-  /** Where trees go that containers have written and nobody needs any more. */
+  /** Removes folders that containers have written, in the background. */
   readonly trash: Trash;
   readonly images: Images;
   /** The network that images for Pods are pulled through. */
@@ -30,20 +30,20 @@ export interface Machine {
   readonly users: PodUsers;
   readonly cgroups: Cgroups;
   readonly defaults: ResourceDefaults;
-  /** What all sandboxes may use together. */
+  /** The limits of all sandboxes together. */
   readonly budget: Budget;
-  /** The parts of the budget that this machine cannot enforce, for the operator to read. */
+  /** Warnings about the parts of the budget that this machine cannot enforce. */
   readonly budgetProblems: readonly string[];
   readonly bounds: ResourceBounds;
-  /** What Pods may ask for here. */
+  /** The rules for Pods whose Namespace has no rules of its own. */
   readonly rules: NodeRules;
   readonly capacity: NodeCapacity;
   readonly podCapacity: number;
-  /** All that this process could give to a container. */
+  /** The bounding set of this process. A container gets no capability outside it. */
   readonly capabilities: readonly string[];
-  /** Another after each start of the machine. */
+  /** Changes with each boot of the machine. */
   readonly bootId: string;
-  /** How often what Pods have on the disk is counted. */
+  /** The interval between two measurements of disk usage. */
   readonly diskCheckMs: number;
   /** Wall-clock milliseconds. */
   readonly now: () => number;

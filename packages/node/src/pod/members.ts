@@ -1,8 +1,8 @@
 import type { Container, Pod } from "@agent-sandbox/api";
 
 /**
- * What a container is to its Pod. `init` runs to its end before the next begins; a `sidecar` is an init container that
- * stays; `main` is what the Pod is for; `ephemeral` is added to a running Pod by a person who looks into it.
+ * The list of the Pod that a container is in. `init` runs to completion before the next starts; `sidecar` is an init container
+ * with `restartPolicy: Always`; `main` is one of `spec.containers`; `ephemeral` was added with `kubectl debug`.
  */
 export type Role = "init" | "sidecar" | "main" | "ephemeral";
 
@@ -11,10 +11,10 @@ export interface Member {
   readonly container: Container;
 }
 
-/** Keeps the namespaces that several containers share. No container of a Pod can have this name. */
+/** The container whose namespaces the others share. Names of a Pod's containers are DNS labels, so none begins with "-". */
 export const holderName = "-holder";
 
-/** In the order in which they start. */
+/** All containers in the order in which they start. */
 export function membersOf(pod: Pod): readonly Member[] {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
   return [
@@ -33,13 +33,13 @@ export function memberNamed(pod: Pod, name: string): Member | undefined {
   return membersOf(pod).find(({ container }) => container.name === name);
 }
 
-/** Only containers that live at the same time have something to share: init containers do not count. */
+/** Whether the Pod needs a holder. Init containers do not count: they run one at a time. */
 export function needsHolder(pod: Pod): boolean {
   const together = membersOf(pod).filter(({ role }) => role === "main" || role === "sidecar");
   return together.length > 1 || pod.spec?.shareProcessNamespace === true;
 }
 
-/** As `kubectl describe` and events name a container's place in the Pod. */
+/** The container's `fieldPath` in events. */
 export function fieldPathOf({ role, container }: Member): string {
   const list = {
     init: "initContainers",

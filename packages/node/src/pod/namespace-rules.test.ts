@@ -25,20 +25,20 @@ const allowedBy = (text?: string): [readonly string[], string] => {
   return [allowedRuntimes, defaultRuntime];
 };
 
-describe("what a Namespace allows", () => {
+describe("the runtimes that a Namespace allows", () => {
   test.for<[string, string | undefined, readonly string[], string]>([
     ["the box's list without an annotation", undefined, ["gvisor"], "gvisor"],
-    ["what the annotation names, in place of the box's list", "runc", ["runc"], "runc"],
+    ["the annotation replaces the box's list", "runc", ["runc"], "runc"],
     ["several, with the box's default", " runc , gvisor", ["gvisor", "runc"], "gvisor"],
-    ["several without the box's default, the preferred one first", "crun,runc", ["runc", "crun"], "runc"],
-    ["nothing by an empty text", "", [], "gvisor"],
-    ["nothing by names that are unknown here", "kata,../runc,RUNC,*", [], "gvisor"],
-    ["nothing beyond the first names of an endless list", `${"x,".repeat(100_000)}runc`, [], "gvisor"],
+    ["several without the box's default: the preferred one becomes the default", "crun,runc", ["runc", "crun"], "runc"],
+    ["an empty annotation allows none", "", [], "gvisor"],
+    ["unknown names allow none", "kata,../runc,RUNC,*", [], "gvisor"],
+    ["names beyond the limit of the list are ignored", `${"x,".repeat(100_000)}runc`, [], "gvisor"],
   ])("%s", ([, text, allowed, expected]) => {
     expect(allowedBy(text)).toEqual([allowed, expected]);
   });
 
-  test("the box's list when the Namespace is gone", () => {
+  test("the box's list when the Namespace does not exist", () => {
     expect(rulesIn(rules, undefined)).toBe(rules);
   });
 });
@@ -55,7 +55,7 @@ const ran = (runtime: string): { containers: Record<string, ContainerRecord> } =
 });
 
 describe("a Pod with a runtime that is not allowed", () => {
-  test("is refused with what is allowed and who can change it", () => {
+  test("is refused with the allowed runtimes and how to change them", () => {
     expect(unsupportedField(podOf("runc"), rules)?.message).toBe(
       'Cannot run Pod "n/p": spec.runtimeClassName: runtime "runc" is not allowed in namespace "n"; allowed: gvisor. ' +
         "The operator of the box can allow it with the annotation agents.x-k8s.io/allowed-runtimes of the Namespace, " +
@@ -63,23 +63,23 @@ describe("a Pod with a runtime that is not allowed", () => {
     );
   });
 
-  test("is not helped by annotations of its own", () => {
+  test("cannot allow it by an annotation of its own", () => {
     const own = podOf("runc", { [allowedRuntimesAnnotation]: "runc" });
     expect(unsupportedField(own, rules)?.message).toContain('"runc" is not allowed in namespace "n"');
   });
 
-  test("is refused where nothing is allowed, also without naming one", () => {
+  test("is refused where none is allowed, even if it names none", () => {
     expect(unsupportedField(podOf(), rulesIn(rules, namespace("kata")))?.message).toContain(
       'runtime "gvisor" is not allowed in namespace "n"; allowed: none of this machine',
     );
   });
 
-  test("keeps running when it has already run with it", () => {
+  test("keeps the runtime that it has already run with", () => {
     expect(unsupportedField(podOf("runc"), rules, ran("runc"))).toBeUndefined();
     expect(unsupportedField(podOf("runc"), rules, ran("crun"))?.message).toContain('"runc" is not allowed');
   });
 
-  test("does not keep what it never ran with", () => {
+  test("does not keep a runtime that it has not run with", () => {
     const failed = { attempt: 0, runtime: "runc", failure: { reason: "ErrImagePull", message: "", at: 0, tries: 1 } };
     expect(unsupportedField(podOf("runc"), rules, { containers: { main: failed } })?.message).toContain(
       '"runc" is not allowed',

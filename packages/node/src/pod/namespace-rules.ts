@@ -2,15 +2,15 @@ import type { KubeObject } from "@agent-sandbox/kube";
 import type { NodeRules } from "./observed.ts";
 
 /**
- * On a Namespace: the runtimes that its Pods may use, with commas between, in place of the box's own list. The roles
- * `view`, `edit` and `admin` of a namespace do not allow writing Namespaces, so a tenant cannot set it.
+ * An annotation of Namespaces: the comma-separated runtimes that their Pods may use, in place of the box's list. The roles
+ * `view`, `edit` and `admin` cannot write Namespaces, so a tenant cannot set it.
  */
 export const allowedRuntimesAnnotation = "agents.x-k8s.io/allowed-runtimes";
 
-/** More are not read: no machine has as many. */
+/** Further names are ignored. No machine has as many runtimes. */
 const mostNames = 20;
 
-/** The rules for the Pods of a namespace. Names of runtimes that this machine does not have allow nothing. */
+/** The rules for the Pods of a namespace. Unknown runtime names are ignored. */
 export function rulesIn(rules: NodeRules, namespace: KubeObject | undefined): NodeRules {
   const text = namespace?.metadata?.annotations?.[allowedRuntimesAnnotation];
   if (text === undefined) return rules;

@@ -8,14 +8,15 @@ import type { PodRecord, ProcessMark } from "./record.ts";
 
 const ownOnes: readonly OciNamespace[] = [{ type: "mount" }, { type: "cgroup" }];
 
-/** For a container alone in its Pod, and for the one that holds what the others share. */
+/** The namespaces of a Pod's only container, or of the holder. */
 export function aloneNamespaces(netnsPath: string): OciNamespace[] {
   return [{ type: "network", path: netnsPath }, ...ownOnes, { type: "pid" }, { type: "ipc" }, { type: "uts" }];
 }
 
 /**
- * What a container shares with the others of its Pod: the network always, host name and IPC when they live at the same
- * time, processes when the Pod wants it or, for an ephemeral container, when it is to look into another.
+ * The namespaces of a container. It shares the network with all containers of its Pod, the UTS and IPC namespaces with those
+ * that run at the same time, and the PID namespace if the Pod has `shareProcessNamespace` or, for an ephemeral container,
+ * if it has a `targetContainerName`.
  */
 export async function namespacesFor(
   pod: Pod,
@@ -38,7 +39,7 @@ export async function namespacesFor(
   ];
 }
 
-/** A process id may have come round to somebody else's process, whose namespaces are none of this Pod's business. */
+/** The namespaces of a process. Checks its start time, because another process may have got the same pid. */
 async function pathOf(mark: ProcessMark | undefined): Promise<string | undefined> {
   if (mark === undefined) return undefined;
   if ((await processStart(mark.pid)) === mark.start) return `/proc/${mark.pid}/ns`;

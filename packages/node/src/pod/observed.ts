@@ -1,17 +1,17 @@
 import type { BackoffPolicy } from "./backoff.ts";
 
-/** How the current run of a container stands on the machine. */
-export interface Life {
+/** The state of a container's current run. */
+export interface RunState {
   readonly alive: boolean;
-  /** Absent while it lives, and when its monitor died before it could write down the end. */
+  /** Absent while it runs, and when its monitor was killed before it wrote the exit code. */
   readonly exit?: { readonly code: number; readonly finishedAt: number; readonly outOfMemory: boolean };
 }
 
-/** What the probes of a running container say. Probes it does not have say the best. */
+/** The probe results of a running container. Probes that it does not have count as successful. */
 export interface Health {
   readonly started: boolean;
   readonly ready: boolean;
-  /** The probe that has found the container beyond hope, and what it allows it to end. */
+  /** The probe that reached its failure threshold, and its termination grace period. */
   readonly failed?: { readonly probe: "liveness" | "startup"; readonly graceMs?: number };
 }
 
@@ -20,26 +20,26 @@ export type TaskState =
   | { readonly state: "done"; readonly result?: string }
   | { readonly state: "failed"; readonly reason: string; readonly message: string };
 
-/** What the operator of this node lets Pods ask for. */
+/** Privileges that the operator of this node can allow Pods. */
 export interface Allowances {
-  /** Containers that are root on this machine in all but name. Default false. */
+  /** Privileged containers. They have full control of this machine. Default false. */
   readonly privileged: boolean;
-  /** Folders of the machine that Pods may mount, with what lies below them. Default none. */
+  /** Folders of the machine that Pods may mount, including their subfolders. Default none. */
   readonly hostPaths: readonly string[];
-  /** Pods that ask for the machine's own users (`hostUsers: true`) where they could have users of their own. Default false. */
+  /** Pods with `hostUsers: true` where the runtime supports user namespaces. Default false. */
   readonly hostUsers: boolean;
 }
 
 export interface NodeRules {
-  /** What works on this machine, in the order of preference. */
+  /** The runtimes that work on this machine, in order of preference. */
   readonly runtimes: readonly string[];
-  /** Those of them that a Pod may use. */
+  /** The runtimes that Pods may use. */
   readonly allowedRuntimes: readonly string[];
-  /** For Pods that name none. */
+  /** The runtime of Pods without `runtimeClassName`. */
   readonly defaultRuntime: string;
-  /** The runtimes among them under which no user of a container is one of the machine's. */
+  /** The runtimes under which a container's users are not users of the machine. */
   readonly ownUsers: readonly string[];
-  /** The runtimes among them under which a sandbox has a kernel of its own. */
+  /** The runtimes that give each sandbox its own kernel. */
   readonly ownKernels: readonly string[];
   readonly allow: Allowances;
   readonly backoff: BackoffPolicy;

@@ -13,61 +13,64 @@ import { startContainer } from "./start-container.ts";
 import { beginStop, recordExit, signalContainer } from "./stop-container.ts";
 import { volumeImages } from "./volume-images.ts";
 
-/** Carries out one action on the machine; what concerns the API is the caller's. */
+/** Performs one action on the machine. The caller performs the actions on the API. */
 export async function perform(
   effects: Effects,
   action: Exclude<Action, { do: "delete-from-api" }>,
-  seen: Observed,
+  observed: Observed,
 ): Promise<void> {
   const { machine } = effects;
   switch (action.do) {
     case "set-up": {
-      const images = await volumeImages(effects, podOf(seen), seen.record);
-      return images && setUp(effects, podOf(seen), { before: seen.record, images });
+      const images = await volumeImages(effects, podOf(observed), observed.record);
+      return images && setUp(effects, podOf(observed), { before: observed.record, images });
     }
     case "sync-volumes": {
-      const images = await volumeImages(effects, podOf(seen), seen.record);
-      return images && syncVolumes(effects, podOf(seen), { record: recordOf(seen), images });
+      const images = await volumeImages(effects, podOf(observed), observed.record);
+      return images && syncVolumes(effects, podOf(observed), { record: recordOf(observed), images });
     }
     case "start-holder":
-      return startHolder(effects, podOf(seen), recordOf(seen), action.attempt);
+      return startHolder(effects, podOf(observed), recordOf(observed), action.attempt);
     case "pull-image":
-      return pullImage(effects, podOf(seen), recordOf(seen), action.container);
+      return pullImage(effects, podOf(observed), recordOf(observed), action.container);
     case "start-container": {
       const { container: name, attempt } = action;
-      return startContainer(effects, podOf(seen), recordOf(seen), { name, attempt });
+      return startContainer(effects, podOf(observed), recordOf(observed), { name, attempt });
     }
     case "record-failure":
-      return recordFailure(effects, podOf(seen), recordOf(seen), action);
+      return recordFailure(effects, podOf(observed), recordOf(observed), action);
     case "run-hook":
-      return runHook(effects, podOf(seen), recordOf(seen), action);
+      return runHook(effects, podOf(observed), recordOf(observed), action);
     case "record-hooked": {
-      const kept = recordOf(seen).containers[action.container];
+      const kept = recordOf(observed).containers[action.container];
       if (kept?.run === undefined) return;
-      return writeContainer(machine, recordOf(seen), action.container, { ...kept, run: { ...kept.run, hooked: true } });
+      return writeContainer(machine, recordOf(observed), action.container, {
+        ...kept,
+        run: { ...kept.run, hooked: true },
+      });
     }
     case "record-exit":
-      return recordExit(effects, seen.pod, recordOf(seen), action);
+      return recordExit(effects, observed.pod, recordOf(observed), action);
     case "stop-container":
-      return beginStop(effects, seen.pod, recordOf(seen), action);
+      return beginStop(effects, observed.pod, recordOf(observed), action);
     case "signal":
-      return signalContainer(machine, recordOf(seen), action.container, action.signal);
+      return signalContainer(machine, recordOf(observed), action.container, action.signal);
     case "record-verdict": {
       const { reason, message } = action.verdict;
-      await machine.records.write({ ...recordOf(seen), verdict: action.verdict });
-      return effects.tell(podOf(seen), { type: "Warning", reason, text: message });
+      await machine.records.write({ ...recordOf(observed), verdict: action.verdict });
+      return effects.recordEvent(podOf(observed), { type: "Warning", reason, text: message });
     }
     case "release":
-      return release(effects, recordOf(seen));
+      return release(effects, recordOf(observed));
     case "tear-down":
-      return tearDown(machine, recordOf(seen));
+      return tearDown(machine, recordOf(observed));
     default:
       return action satisfies never;
   }
 }
 
 function podOf({ pod }: Observed): Pod {
-  if (pod === undefined) throw new NodeError("SandboxError", "Cannot act on a Pod that is gone");
+  if (pod === undefined) throw new NodeError("SandboxError", "Cannot act on a Pod that is deleted");
   return pod;
 }
 

@@ -18,21 +18,21 @@ function status(mark: string): ContainerStatus {
 const of = (role: Role, marks: string) => marks.split("").map((mark) => ({ role, status: status(mark) }));
 
 test.for([
-  ["nothing has begun", "Always", "", "", ".", "Pending"],
+  ["no container has started", "Always", "", "", ".", "Pending"],
   ["an init container runs", "Always", "r", "", ".", "Pending"],
-  ["an init container waits to be tried again", "Always", "w", "", ".", "Pending"],
-  ["the second of two init containers has not begun", "Always", "0.", "", ".", "Pending"],
-  ["an init container has failed for good", "Never", "1", "", ".", "Failed"],
-  ["an init container has failed, and others may try", "OnFailure", "1", "", ".", "Pending"],
-  ["sidecars run, the rest does not yet", "Always", "0", "r", ".", "Pending"],
-  ["one of two has not begun", "Always", "", "", "r.", "Pending"],
+  ["an init container waits for its restart", "Always", "w", "", ".", "Pending"],
+  ["the second of two init containers has not started", "Always", "0.", "", ".", "Pending"],
+  ["an init container has failed and will not restart", "Never", "1", "", ".", "Failed"],
+  ["an init container has failed and will restart", "OnFailure", "1", "", ".", "Pending"],
+  ["only the sidecars have started", "Always", "0", "r", ".", "Pending"],
+  ["one of two main containers has not started", "Always", "", "", "r.", "Pending"],
   ["all run", "Always", "0", "r", "rr", "Running"],
-  ["one waits to run again", "Always", "", "", "rw", "Running"],
-  ["all wait to run again", "Always", "", "", "ww", "Running"],
-  ["one is over, one runs", "Never", "", "", "0r", "Running"],
-  ["all ended well", "Never", "0", "", "00", "Succeeded"],
-  ["one did not", "Never", "", "", "02", "Failed"],
-  ["a sidecar's end does not count", "Never", "", "1", "0", "Succeeded"],
+  ["one main container waits for its restart", "Always", "", "", "rw", "Running"],
+  ["all main containers wait for their restart", "Always", "", "", "ww", "Running"],
+  ["one main container has ended, one runs", "Never", "", "", "0r", "Running"],
+  ["all main containers succeeded", "Never", "0", "", "00", "Succeeded"],
+  ["one main container failed", "Never", "", "", "02", "Failed"],
+  ["the exit code of a sidecar does not count", "Never", "", "1", "0", "Succeeded"],
 ] as const)("%s", ([, policy, inits, sidecars, mains, phase]) => {
   expect(phaseOf(pod(policy), [...of("init", inits), ...of("sidecar", sidecars), ...of("main", mains)])).toBe(phase);
 });

@@ -3,19 +3,20 @@ import type { Role } from "./members.ts";
 
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed";
 
-/** A container's status with what it is to its Pod. */
-export interface Standing {
+/** A container's status and role. */
+export interface MemberStatus {
   readonly role: Role;
   readonly status: ContainerStatus;
 }
 
 /**
- * The kubelet's rules. Init containers decide until they are through; then those the Pod is for do: as long as one has
- * never run the Pod is Pending, as long as one goes on or will start again it is Running. Sidecars have no say.
+ * The kubelet's rules. Until the init containers have succeeded, the Pod is Pending, or Failed if one failed and is not
+ * restarted. After that it is Pending until every main container has run, Running while one runs or will restart, then
+ * Succeeded or Failed. Sidecars do not count.
  */
-export function phaseOf(pod: Pod, standings: readonly Standing[]): Phase {
+export function phaseOf(pod: Pod, members: readonly MemberStatus[]): Phase {
   const [inits, mains] = (["init", "main"] as const).map((role) =>
-    standings.filter((one) => one.role === role).map(({ status }) => status),
+    members.filter((one) => one.role === role).map(({ status }) => status),
   ) as [ContainerStatus[], ContainerStatus[]];
   const hasFailed = ({ state }: ContainerStatus): boolean => (state?.terminated?.exitCode ?? 0) !== 0;
   const hasRun = ({ state, lastState }: ContainerStatus): boolean =>

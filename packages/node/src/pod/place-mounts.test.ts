@@ -51,24 +51,24 @@ function place(mounts: readonly OciMount[], cwd = "/"): string[] {
     .map(({ destination }) => destination);
 }
 
-describe("a mount goes where its path leads", () => {
+describe("placeMounts() resolves the destination", () => {
   test.for([
-    ["a folder that is missing", "/data/deep", "/data/deep"],
-    ["slashes at the end and in the middle", "//data//x/", "/data/x"],
-    ["the image's own link", "/var/run/secrets", "/run/secrets"],
-    ["a folder of the kernel that the path names", "/dev/shm", "/dev/shm"],
-    ["a path below it", "/dev/termination-log", "/dev/termination-log"],
+    ["a missing folder", "/data/deep", "/data/deep"],
+    ["repeated and trailing slashes", "//data//x/", "/data/x"],
+    ["a link in the image", "/var/run/secrets", "/run/secrets"],
+    ["a path in /dev that is named literally", "/dev/shm", "/dev/shm"],
+    ["a file in /dev that is named literally", "/dev/termination-log", "/dev/termination-log"],
   ] as const)("%s", ([, wanted, expected]) => {
     expect(place([bind(wanted, volume("v"))])).toEqual([expected]);
   });
 
-  test("mount points are made in the root folder, as folders and as files", () => {
+  test("creates missing mount points as folders and files", () => {
     place([bind("/data/deep", volume("v")), bind("/data/file", join(base, "file"))]);
     const kinds = ["data/deep", "data/file"].map((path) => lstatSync(join(rootfs, path)).isDirectory());
     expect(kinds).toEqual([true, false]);
   });
 
-  test("a link out of the root folder stays inside, and so do steps above it", () => {
+  test("links and .. cannot leave the root filesystem", () => {
     link(base, "absolute");
     link("../../../..", "above");
     expect(place([bind("/absolute/x", volume("v")), bind("/above/y", volume("w"))])).toEqual([`${base}/x`, "/y"]);
@@ -76,32 +76,32 @@ describe("a mount goes where its path leads", () => {
   });
 });
 
-describe("a mount that a link leads to a folder of the kernel is refused", () => {
+describe("placeMounts() refuses links into /proc, /sys and /dev", () => {
   test.for([
     ["the root", "/", "/x"],
     ["a folder of the kernel", "/", "/x/dev"],
-    ["a relative way", "../..", "/x/dev"],
+    ["a relative link", "../..", "/x/dev"],
     ["a file below", "/proc/sys/kernel", "/x/core_pattern"],
-    ["the end of the path", "/dev", "/x"],
-    ["a link of the image", "/var/run/../../sys", "/x/fs"],
+    ["a link as the last part of the path", "/dev", "/x"],
+    ["a link through a link of the image", "/var/run/../../sys", "/x/fs"],
   ] as const)("%s", ([, target, path]) => {
     link(target, "x");
     expect(() => place([bind(path, volume("v"))])).toThrow(/^Cannot mount at "\/x.*leads to "\/(dev|proc|sys|")/);
   });
 
-  test("/etc in the place of the Pod's own files", () => {
+  test("a link in place of /etc", () => {
     rmSync(join(rootfs, "etc"), { recursive: true });
     link("/proc/self", "etc");
     expect(() => place([bind("/etc/hosts", join(base, "file"))])).toThrow('leads to "/proc/self/hosts"');
   });
 
-  test("a folder of the kernel that is itself a link", () => {
+  test("a kernel folder that is itself a link", () => {
     rmSync(join(rootfs, "dev"), { recursive: true });
     link("/data", "dev");
     expect(() => place([])).toThrow('Cannot mount at "/dev"');
   });
 
-  test("links that go round in a circle, and a path below a file", () => {
+  test("circular links, and a path below a file", () => {
     link("/b", "a");
     link("/a", "b");
     expect(() => place([bind("/a/x", volume("v"))])).toThrow("more than 40 links");
@@ -110,7 +110,7 @@ describe("a mount that a link leads to a folder of the kernel is refused", () =>
 });
 
 describe("mounts within volumes", () => {
-  test("a link in a volume is followed as the container will see it", () => {
+  test("links in a volume resolve in the container's root", () => {
     const outer = volume("outer");
     symlinkSync("/", join(outer, "root"));
     symlinkSync("inner", join(outer, "near"));
@@ -119,14 +119,14 @@ describe("mounts within volumes", () => {
     expect(() => place([bind("/v", outer), bind("/v/root/dev", volume("w"))])).toThrow('leads to "/dev"');
   });
 
-  test("what a later mount covers no longer counts", () => {
+  test("a later mount hides the links below it", () => {
     const [hidden, cover] = [volume("hidden"), volume("cover")];
     symlinkSync("/", join(cover, "y"));
     const mounts = [bind("/z/y", hidden), bind("/z", cover), bind("/z/y/dev", volume("w"))];
     expect(() => place(mounts)).toThrow('leads to "/dev"');
   });
 
-  test("nothing is made in a volume that is read-only", () => {
+  test("no mount point is created in a read-only volume", () => {
     const outer = volume("outer");
     expect(() => place([bind("/v", outer, "ro"), bind("/v/x", volume("w"))])).toThrow("read-only volume");
     expect(readdirSync(outer)).toEqual([]);
@@ -139,9 +139,9 @@ describe("a working directory", () => {
   });
 
   test.for([
-    ["an open file of the runtime", "/proc/self/fd/7", undefined],
-    ["a link to one", "/x", "/proc/self/fd/7"],
-    ["a link on the way", "/x/fd/7", "proc/self"],
+    ["a file descriptor of the runtime", "/proc/self/fd/7", undefined],
+    ["a link to a file descriptor", "/x", "/proc/self/fd/7"],
+    ["a link in the middle of the path", "/x/fd/7", "proc/self"],
   ] as const)("is refused: %s", ([, cwd, target]) => {
     if (target !== undefined) link(target, "x");
     expect(() => place([], cwd)).toThrow("Cannot use working directory");

@@ -3,13 +3,13 @@ import { messageOf, NodeError } from "../errors.ts";
 import type { OciMount, OciSpec } from "../oci/spec.ts";
 import { RootView } from "../system/root-view.ts";
 
-/** Filesystems of the kernel that runtimes rely on. Nothing gets there unless its own path says so. */
+/** Filesystems of the kernel that runtimes rely on. A mount gets there only if its path names them literally. */
 const kernelFolders: readonly string[] = ["/proc", "/sys", "/dev"];
 
 /**
- * Replaces the destination of each mount by the path it leads to, and makes missing mount points. Images have links
- * (`/var/run`), and so may a root filesystem or a volume that a container wrote to and that is used again: a runtime would
- * follow `/x -> /` and mount a volume for `/x/dev` over `/dev`. Fails when a path leads to a folder of the kernel without naming it.
+ * Resolves the symbolic links in the destination of each mount, and creates missing mount points. Images contain links
+ * (`/var/run`), and so may a root filesystem or volume that a container has written to: a runtime would follow `/x -> /` and
+ * mount a volume for `/x/dev` over `/dev`. Fails when a link leads into /proc, /sys or /dev.
  */
 export function placeMounts(spec: OciSpec): OciSpec {
   const view = new RootView(spec.root.path);
@@ -38,7 +38,7 @@ function placeOf(view: RootView, { destination, type, source }: OciMount): strin
   }
 }
 
-/** A working directory in /proc could be an open file of the runtime's. */
+/** A working directory in /proc could be a file descriptor of the runtime (CVE-2024-21626). */
 function checkFolder(view: RootView, cwd: string): void {
   let found: string;
   try {

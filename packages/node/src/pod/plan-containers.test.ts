@@ -51,7 +51,7 @@ function next({ spec, containers = {}, more = {}, record = {} }: Case, now = 100
         allow: { privileged: false, hostPaths: [], hostUsers: false },
         backoff: kubeletBackoff,
       },
-      lives: Object.fromEntries(Object.keys(kept.containers).map((name) => [name, { alive: true }])),
+      runs: Object.fromEntries(Object.keys(kept.containers).map((name) => [name, { alive: true }])),
       health: {},
       tasks: Object.fromEntries(all.map(({ name }) => [`pull:${name}`, { state: "done" }])),
       sourcesVersion: "",
@@ -72,38 +72,38 @@ const stops = (name: string, because: string, graceMs = 30_000): object[] => [
 
 describe("the order of a Pod's containers", () => {
   test.for<[string, Case, readonly object[]]>([
-    ["the first init container alone", { spec: inits }, starts("one")],
-    ["waits for it", { spec: inits, containers: { one: live } }, []],
-    ["then the next", { spec: inits, containers: { one: over(0) } }, starts("two")],
-    ["then the others", { spec: inits, containers: { one: over(0), two: over(0) } }, starts("main")],
-    ["tries a failed one again", { spec: inits, containers: { one: over(1) } }, starts("one", 1)],
-    ["does not, where nothing is ever tried again", { spec: { ...inits, ...never }, containers: { one: over(1) } }, []],
-    ["a sidecar first", { spec: sidecar }, starts("side")],
-    ["goes on while it runs", { spec: sidecar, containers: { side: live } }, starts("one")],
+    ["starts the first init container alone", { spec: inits }, starts("one")],
+    ["waits for a running init container", { spec: inits, containers: { one: live } }, []],
+    ["then starts the next init container", { spec: inits, containers: { one: over(0) } }, starts("two")],
+    ["then starts the main containers", { spec: inits, containers: { one: over(0), two: over(0) } }, starts("main")],
+    ["restarts a failed init container", { spec: inits, containers: { one: over(1) } }, starts("one", 1)],
+    ["does not restart it with the policy Never", { spec: { ...inits, ...never }, containers: { one: over(1) } }, []],
+    ["starts a sidecar before the init containers after it", { spec: sidecar }, starts("side")],
+    ["starts the next container while the sidecar runs", { spec: sidecar, containers: { side: live } }, starts("one")],
     [
-      "not before its startup probe is content",
+      "waits for the sidecar's startup probe",
       { spec: sidecar, containers: { side: live }, more: { health: { side: { started: false, ready: false } } } },
       [],
     ],
     [
-      "keeps a sidecar alive while an init container runs",
+      "restarts a sidecar while an init container runs",
       { spec: sidecar, containers: { side: over(0), one: live } },
       starts("side", 1),
     ],
     [
-      "never goes back to the beginning",
+      "does not run init containers again after the main containers started",
       { spec: inits, containers: { one: over(0), two: over(0), main: over(1) } },
       starts("main", 1),
     ],
-    ["all others one after the other", { spec: pair }, starts("a")],
-    ["the second after the first", { spec: pair, containers: { a: live } }, starts("b")],
+    ["starts the main containers one after the other", { spec: pair }, starts("a")],
+    ["starts the second after the first", { spec: pair, containers: { a: live } }, starts("b")],
     [
-      "the holder of the namespaces before everything",
+      "starts the holder before all containers",
       { spec: pair, record: { containers: {} } },
       [{ do: "start-holder", attempt: 0 }],
     ],
     [
-      "without it the others cannot stay",
+      "kills the containers when the holder has ended",
       { spec: pair, containers: { "-holder": over(137), a: live, b: live } },
       [
         { do: "signal", container: "a", signal: "SIGKILL" },
@@ -111,17 +111,17 @@ describe("the order of a Pod's containers", () => {
       ],
     ],
     [
-      "then it is made anew",
+      "then starts a new holder",
       { spec: pair, containers: { "-holder": over(137), a: over(137), b: over(137) } },
       [{ do: "start-holder", attempt: 1 }],
     ],
     [
-      "a Pod that is over needs none",
+      "does not start a holder for a Pod that has ended",
       { spec: { ...pair, ...never }, containers: { "-holder": over(137), a: over(0), b: over(0) } },
       [],
     ],
     [
-      "the sidecars end when the work is done",
+      "stops the sidecars when the main containers have ended",
       { spec: { ...sidecar, ...never }, containers: { side: live, one: over(0), main: over(0) } },
       stops("side", "pod over"),
     ],
@@ -137,32 +137,32 @@ describe("hooks and probes", () => {
   });
   test.for<[string, Case, readonly object[]]>([
     [
-      "a hook right after the start",
+      "runs postStart after the start",
       { spec: hooked, containers: { a: live } },
       [{ do: "run-hook", container: "a", hook: "postStart" }],
     ],
     [
-      "the next container waits for it",
+      "the next container waits for the hook",
       { spec: hooked, containers: { a: live }, more: task({ state: "running" }) },
       [],
     ],
     [
-      "its end is written down",
+      "records that the hook succeeded",
       { spec: hooked, containers: { a: live }, more: task({ state: "done" }) },
       [{ do: "record-hooked", container: "a" }],
     ],
     [
-      "then the next starts",
+      "then starts the next container",
       { spec: hooked, containers: { a: { ...live, run: { ...run, hooked: true } } }, more: task({ state: "done" }) },
       starts("b"),
     ],
     [
-      "its failure ends the container",
+      "a failed hook stops the container",
       { spec: hooked, containers: { a: live }, more: task({ state: "failed", reason: "", message: "" }) },
       stops("a", "post-start"),
     ],
     [
-      "so does a probe that gives up, in the time it allows",
+      "a failed liveness probe stops the container with the probe's grace period",
       {
         spec: {},
         containers: { main: live },
@@ -171,17 +171,17 @@ describe("hooks and probes", () => {
       stops("main", "liveness", 5000),
     ],
     [
-      "a container whose image was changed makes room",
+      "stops a container whose image changed",
       { spec: {}, containers: { main: { ...live, reference: "before" } } },
       stops("main", "changed"),
     ],
     [
-      "and starts again, whatever the policy",
+      "restarts it with any policy",
       { spec: never, containers: { main: { ...live, ended: { ...ended(0), replaced: true } } } },
       starts("main", 1),
     ],
     [
-      "what was condemned starts again, though it ended well",
+      "OnFailure restarts a container that a probe stopped, even with exit code 0",
       {
         spec: { restartPolicy: "OnFailure" },
         containers: { main: { ...live, ended: { ...ended(0), unhealthy: true } } },
@@ -193,20 +193,20 @@ describe("hooks and probes", () => {
   });
 });
 
-describe("what a Pod stands on", () => {
+describe("volumes, deadline and disk", () => {
   test.for<[string, Case, readonly object[]]>([
     [
-      "volumes follow what they are filled from",
+      "updates volumes when their sources change",
       { spec: {}, containers: { main: live }, more: { sourcesVersion: "2" } },
       [{ do: "sync-volumes" }],
     ],
     [
-      "and time",
+      "updates volumes when their content expires",
       { spec: {}, containers: { main: live }, record: { refreshVolumesAt: 1000 } },
       [{ do: "sync-volumes" }],
     ],
     [
-      "a Pod has its time",
+      "ends a Pod at its activeDeadlineSeconds",
       { spec: { activeDeadlineSeconds: 1 }, containers: { main: live } },
       [
         {
@@ -219,12 +219,12 @@ describe("what a Pod stands on", () => {
       ],
     ],
     [
-      "also while it waits for a volume",
+      "ends a Pod that still waits for a volume at its deadline",
       { spec: { activeDeadlineSeconds: 1 }, record: { prepared: false, containers: {} } },
       [{ do: "record-verdict", verdict: { reason: "DeadlineExceeded", message: expect.any(String) } }],
     ],
     [
-      "and is over then",
+      "does not set up a Pod that has passed its deadline",
       {
         spec: {},
         record: { prepared: false, containers: {}, verdict: { reason: "DeadlineExceeded", message: "" } },
@@ -232,17 +232,17 @@ describe("what a Pod stands on", () => {
       [],
     ],
     [
-      "a Pod has its place on the disk",
+      "evicts a Pod that exceeds its disk limit",
       { spec: {}, containers: { main: live }, more: { excess: { reason: "Evicted", message: "too much" } } },
       [{ do: "record-verdict", verdict: { reason: "Evicted", message: "too much" } }],
     ],
     [
-      "and is ended soon when it takes more",
+      "stops an evicted Pod with a short grace period",
       { spec: {}, containers: { main: live }, record: { verdict: { reason: "Evicted", message: "" } } },
       stops("main", "deadline", 1000),
     ],
     [
-      "and is then ended",
+      "stops a Pod past its deadline with its own grace period",
       { spec: {}, containers: { main: live }, record: { verdict: { reason: "DeadlineExceeded", message: "" } } },
       stops("main", "deadline"),
     ],

@@ -14,12 +14,12 @@ export interface StopView {
 
 export interface StopPlan {
   readonly actions: readonly Action[];
-  readonly wakeAt?: number | undefined;
-  /** Nothing is left to be stopped. */
+  readonly requeueAt?: number | undefined;
+  /** All containers have stopped. */
   readonly done: boolean;
 }
 
-/** A hook may take all the time there is; the container still gets this long to end. */
+/** A container gets at least this long after SIGTERM, even if its hook or the other containers used up the grace period. */
 const leastGraceMs = 2000;
 
 export function isLive(kept: ContainerRecord | undefined): boolean {
@@ -27,28 +27,28 @@ export function isLive(kept: ContainerRecord | undefined): boolean {
 }
 
 /**
- * Ends a Pod: first everything that needs its sidecars, all at once, then the sidecars one by one, the last started
- * first. All of it shares one grace period. What keeps the namespaces goes with the Pod's other things.
+ * Stops a Pod: first all containers but the sidecars, at the same time, then the sidecars one by one in reverse order. They
+ * share one grace period. The holder is not stopped here: it ends when the Pod is torn down.
  */
 export function planStop(view: StopView, now: number): StopPlan {
   const { pod, record } = view;
   const live = membersOf(pod).filter(({ container }) => isLive(record.containers[container.name]));
   const others = live.filter(({ role }) => role !== "sidecar");
   const next = others.length > 0 ? others : live.slice(-1);
-  // A container the Pod no longer names: nobody asks what it would want.
+  // Containers that are no longer in the Pod's spec have no hooks and no grace period.
   const foreign = Object.keys(record.containers).filter(
     (name) =>
       name !== holderName && isLive(record.containers[name]) && !live.some((one) => one.container.name === name),
   );
   if (next.length + foreign.length === 0) return { actions: [], done: true };
   const plans = next.map((member) => stopMember(member, remaining(view, member, now), now));
-  const wakes = plans.flatMap(({ wakeAt }) => wakeAt ?? []);
+  const requeueTimes = plans.flatMap(({ requeueAt }) => requeueAt ?? []);
   return {
     actions: [
       ...plans.flatMap(({ actions }) => actions),
       ...foreign.map((container): Action => ({ do: "signal", container, signal: "SIGKILL" })),
     ],
-    wakeAt: wakes.length > 0 ? Math.min(...wakes) : undefined,
+    requeueAt: requeueTimes.length > 0 ? Math.min(...requeueTimes) : undefined,
     done: false,
   };
 }
@@ -68,7 +68,7 @@ export interface MemberStop {
   readonly graceMs: number;
 }
 
-/** One container's way out: its `preStop` hook, a signal, and when its time is up another that it cannot ignore. */
+/** Stops one container: `preStop` hook, stop signal, and SIGKILL when the grace period ends. */
 export function stopMember(
   { container }: Member,
   { kept, tasks, because, graceMs }: MemberStop,
@@ -78,22 +78,22 @@ export function stopMember(
   if (kept === undefined || !isLive(kept)) return { actions: [] };
   const { stopping } = kept;
   if (stopping === undefined) return { actions: [{ do: "stop-container", container: name, because, graceMs }] };
-  // A second deletion may leave less time than the first, never more.
+  // A second deletion can shorten the grace period, not extend it.
   const deadline = stopping.since + Math.min(stopping.graceMs, Math.max(0, graceMs));
   const kill: Action = { do: "signal", container: name, signal: "SIGKILL" };
   const hasHook = container.lifecycle?.preStop !== undefined;
   if (stopping.signalledAt !== undefined) {
     const killAt = hasHook && graceMs > 0 ? Math.max(deadline, stopping.signalledAt + leastGraceMs) : deadline;
-    return now >= killAt ? { actions: [kill] } : { actions: [], wakeAt: killAt };
+    return now >= killAt ? { actions: [kill] } : { actions: [], requeueAt: killAt };
   }
   if (graceMs <= 0 || stopping.graceMs <= 0) return { actions: [kill] };
   const hook = hasHook ? tasks[hookTask("preStop", name, kept.attempt)] : { state: "done" };
   if (hook === undefined) return { actions: [{ do: "run-hook", container: name, hook: "preStop" }] };
-  if (hook.state === "running" && now < deadline) return { actions: [], wakeAt: deadline };
+  if (hook.state === "running" && now < deadline) return { actions: [], requeueAt: deadline };
   return { actions: [{ do: "signal", container: name, signal: "SIGTERM" }] };
 }
 
-/** The task of one run's hook; another run has another. */
+/** The name of the task that runs a hook. Each attempt has its own. */
 export function hookTask(hook: "postStart" | "preStop", container: string, attempt: number): string {
   return `${hook}:${container}:${attempt}`;
 }

@@ -26,11 +26,11 @@ import { referencesOf } from "../volume/references.ts";
 import { Sources } from "../volume/sources.ts";
 import type { Action, Observed } from "./decide.ts";
 import { DiskWatch } from "./disk-watch.ts";
-import type { Effects, PodNote } from "./effects.ts";
-import { observeLives } from "./lives.ts";
+import type { Effects, PodEvent } from "./effects.ts";
 import type { Machine } from "./machine.ts";
 import { fieldPathOf, memberNamed } from "./members.ts";
 import { rulesIn } from "./namespace-rules.ts";
+import { observeRuns } from "./observe-runs.ts";
 import type { NodeRules } from "./observed.ts";
 import { perform } from "./perform.ts";
 import { runtimesSoFar } from "./pod-runtime.ts";
@@ -52,19 +52,19 @@ export interface PodControllerOptions {
   readonly workers: number;
 }
 
-/** For what no event tells: a container whose monitor was killed. */
-const lookAgainMs = 60_000;
-/** Timers know no more than some weeks; a Pod may have years. */
+/** Finds changes that cause no event, such as a container whose monitor was killed. */
+const resyncMs = 60_000;
+/** setTimeout is limited to 24 days, and deadlines of Pods are not. */
 const longestWaitMs = 3_600_000;
-/** A start that failed is tried again after a second, two, four, up to five minutes. */
+/** The retry delay after a failed pass: 1 s, 2 s, 4 s, up to 5 min. */
 const backoff = { firstMs: 1000, longestMs: 300_000 };
 
-/** The steps of a start are news; that the Pod runs is what people wait for. */
+/** Delays Normal events, so that they do not compete with the start of the Pod. */
 const normalAfterMs = 100;
 
 /**
- * Runs the Pods bound to this node. Its keys are UIDs, not names: a Pod that was deleted and one created anew under its
- * name are two, and the first still has to be taken down.
+ * Runs the Pods bound to this node. Its keys are UIDs instead of names, because a deleted Pod must be torn down even when
+ * a new Pod already has its name.
  */
 export class PodController implements AsyncDisposable {
   readonly ready: Promise<void>;
@@ -82,7 +82,7 @@ export class PodController implements AsyncDisposable {
   readonly #sources: Sources;
   readonly #disk: DiskWatch;
   readonly #cleanup = new AsyncDisposableStack();
-  /** The queue's keys by UID. */
+  /** The queue key of each UID. */
   readonly #keys = new Map<string, string>();
   #timer: Disposable | undefined;
 
@@ -106,7 +106,7 @@ export class PodController implements AsyncDisposable {
         client,
         fence,
         workers,
-        // Starts and ends can take long: those of one namespace leave a worker for another.
+        // Starts and stops can be slow: one namespace must not occupy all workers.
         workersPerNamespace: Math.max(1, workers - 2),
         backoff,
         log,
@@ -115,16 +115,16 @@ export class PodController implements AsyncDisposable {
     const look = (uid: string): void => this.#add(uid);
     this.#tasks = this.#cleanup.use(new Tasks(look));
     const { run, dial, machine } = options;
-    const tell = (pod: Pod, note: PodNote): void => this.#tell(pod, note);
-    this.#probes = this.#cleanup.use(new Probes({ now: machine.now, run, dial, tell, onChange: look }));
+    const recordEvent = (pod: Pod, event: PodEvent): void => this.#recordEvent(pod, event);
+    this.#probes = this.#cleanup.use(new Probes({ now: machine.now, run, dial, recordEvent, onChange: look }));
     const onChange = (key: string): void => {
       for (const { metadata } of this.#bySource.get(key)) look(metadata?.uid ?? "");
     };
     this.#sources = this.#cleanup.use(new Sources({ client, informers: this.#informers, onChange }));
     const podOf = (uid: string): Pod | undefined => this.#byUid.get(uid)[0];
-    this.#disk = this.#cleanup.use(new DiskWatch({ machine, podOf, tell, onExcess: look, log }));
+    this.#disk = this.#cleanup.use(new DiskWatch({ machine, podOf, recordEvent, onExcess: look, log }));
     this.ready = this.#start();
-    // Nobody has to wait for it.
+    // A caller that does not await `ready` must not cause an unhandled rejection.
     this.ready.catch(() => undefined);
   }
 
@@ -145,12 +145,12 @@ export class PodController implements AsyncDisposable {
     const { machine } = this.#options;
     const trigger = watching(this.#pods, uidsOf);
     this.#cleanup.use(trigger.connect((uid, priority) => this.#add(uid, priority)));
-    // What a Namespace allows may change: its Pods are judged again.
+    // The allowed runtimes of a Namespace may have changed: check its Pods again.
     const changed = watching(this.#namespaces, ({ metadata }) =>
       this.#byNamespace.get(metadata?.name ?? "").flatMap(uidsOf),
     );
     this.#cleanup.use(changed.connect((uid, priority) => this.#add(uid, priority)));
-    // Before the first look at the records: an end in between is seen by one or the other.
+    // Watch before the records are read, so that no exit in between is missed.
     const exits = watchFolder(machine.layout.exitsDir, (name) => {
       if (name === undefined) return this.#lookAtAll();
       const ended = parseContainerId(name);
@@ -170,7 +170,10 @@ export class PodController implements AsyncDisposable {
     }
   }
 
-  /** The queue's key has the namespace in front, so that namespaces take turns. It stays the same while anything is left. */
+  /**
+   * Queue keys begin with the namespace, so that the queue is fair between namespaces. A UID keeps its key until the Pod and
+   * its record are gone.
+   */
   #add(uid: string, priority: Priority = "live"): void {
     const namespace = this.#byUid.get(uid)[0]?.metadata?.namespace;
     const key = this.#keys.get(uid) ?? (namespace === undefined ? uid : `${namespace}/${uid}`);
@@ -180,7 +183,7 @@ export class PodController implements AsyncDisposable {
 
   #keepLooking(): void {
     if (this.#cleanup.disposed) return;
-    this.#timer = systemScheduler.schedule(lookAgainMs, () => {
+    this.#timer = systemScheduler.schedule(resyncMs, () => {
       this.#lookAtAll();
       this.#keepLooking();
     });
@@ -193,19 +196,19 @@ export class PodController implements AsyncDisposable {
   async #reconcile(uid: string, pass: Pass): Promise<Result> {
     const { machine } = this.#options;
     try {
-      const wakeAt = await reconcile(uid, {
+      const requeueAt = await reconcile(uid, {
         observe: () => this.#observe(uid),
-        perform: (action, seen) => this.#perform(action, seen, pass.client),
+        perform: (action, observed) => this.#perform(action, observed, pass.client),
         report: (pod, status) => this.#report(pod, status, pass.client),
         warn: (pod, { reason, message }) =>
-          this.#tell(pod, { type: "Warning", reason: eventReasons[reason] ?? "Failed", text: message }),
+          this.#recordEvent(pod, { type: "Warning", reason: eventReasons[reason] ?? "Failed", text: message }),
         now: machine.now,
       });
-      await machine.records.keep(uid);
-      const afterMs = wakeAt === undefined ? undefined : Math.max(0, wakeAt - machine.now());
+      await machine.records.sync(uid);
+      const afterMs = requeueAt === undefined ? undefined : Math.max(0, requeueAt - machine.now());
       return { requeueAfterMs: afterMs === undefined ? undefined : Math.min(longestWaitMs, afterMs) };
     } catch (error) {
-      // Somebody else wrote to the Pod in the meantime. The next pass begins when the cache shows it.
+      // The Pod was changed in the meantime. The next pass starts when the cache has the new version.
       if (isReason(error, "Conflict", "NotFound")) return { requeueAfterMs: 0 };
       throw error;
     }
@@ -224,8 +227,8 @@ export class PodController implements AsyncDisposable {
       record,
       hostAddress,
       rules: await this.#rulesFor(pod, record),
-      lives: record === undefined ? {} : await observeLives(machine, record),
-      health: this.#probes.look(pod, record, uid),
+      runs: record === undefined ? {} : await observeRuns(machine, record),
+      health: this.#probes.sync(pod, record, uid),
       tasks: this.#tasks.of(uid),
       sourcesVersion:
         pod === undefined || record === undefined ? "" : sourcesVersion(machine, this.#sources.snapshot(pod)),
@@ -235,8 +238,8 @@ export class PodController implements AsyncDisposable {
   }
 
   /**
-   * The cache may be older than the Namespace's annotation that the Pod was created under, so a Pod that has not run yet is
-   * judged by what the API server says now.
+   * The rules for a Pod. The cached Namespace may be older than the Pod, so the rules of a Pod that has not run yet are read
+   * from the API server.
    */
   async #rulesFor(pod: Pod | undefined, record: PodRecord | undefined): Promise<NodeRules> {
     const { client, machine } = this.#options;
@@ -251,23 +254,23 @@ export class PodController implements AsyncDisposable {
     return rulesIn(machine.rules, namespace);
   }
 
-  #tell(pod: Pod, { type = "Normal", reason, action = reason, text, container }: PodNote): void {
+  #recordEvent(pod: Pod, { type = "Normal", reason, action = reason, text, container }: PodEvent): void {
     const member = container === undefined ? undefined : memberNamed(pod, container);
     const fieldPath = member === undefined ? {} : { fieldPath: fieldPathOf(member) };
     this.#events.record(pods, pod, { type, reason, action, text, ...fieldPath });
   }
 
-  async #perform(action: Action, seen: Observed, client: Client): Promise<void> {
+  async #perform(action: Action, observed: Observed, client: Client): Promise<void> {
     const { log } = this.#options;
     const {
-      namespace = seen.record?.namespace ?? "",
-      name = seen.record?.name ?? "",
+      namespace = observed.record?.namespace ?? "",
+      name = observed.record?.name ?? "",
       uid = "",
-    } = seen.pod?.metadata ?? {};
+    } = observed.pod?.metadata ?? {};
     log.info({ pod: `${namespace}/${name}`, ...summary(action) }, "pod changes");
     if (action.do !== "delete-from-api") {
-      await perform(this.#effects(client, seen), action, seen);
-      if (action.do === "tear-down") this.#tasks.forget(seen.record?.uid ?? "");
+      await perform(this.#effects(client, observed), action, observed);
+      if (action.do === "tear-down") this.#tasks.forget(observed.record?.uid ?? "");
       return;
     }
     await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
@@ -275,8 +278,8 @@ export class PodController implements AsyncDisposable {
 
   #effects(client: Client, { rules }: Observed): Effects {
     const { machine, hostAddress, run, dial } = this.#options;
-    const tell = (pod: Pod, note: PodNote): void => this.#tell(pod, note);
-    return { machine, rules, client, hostAddress, tasks: this.#tasks, sources: this.#sources, run, dial, tell };
+    const recordEvent = (pod: Pod, event: PodEvent): void => this.#recordEvent(pod, event);
+    return { machine, rules, client, hostAddress, tasks: this.#tasks, sources: this.#sources, run, dial, recordEvent };
   }
 
   async #report(pod: Pod, status: PodStatus, client: Client): Promise<void> {
@@ -293,7 +296,7 @@ function summary(action: Action): object {
     : action;
 }
 
-/** What `kubectl describe` calls what the kubelet has no waiting reason for. */
+/** The event reasons for errors that are not a waiting reason of the kubelet. */
 const eventReasons: Readonly<Record<string, string>> = {
   FailedMount: "FailedMount",
   SandboxError: "FailedCreatePodSandBox",

@@ -8,10 +8,15 @@ const ended = {} as NonNullable<ContainerRecord["ended"]>;
 
 test.for([
   ["the default for the first container", {}, {}, "gvisor"],
-  ["what the Pod names", { runtimeClassName: "kata" }, {}, "kata"],
-  ["what another container runs with, whatever the default is now", {}, { main: { run, runtime: "runc" } }, "runc"],
-  ["the default when none runs any more", {}, { main: { run, ended, runtime: "runc" } }, "gvisor"],
-  ["the default when an attempt has not come about", {}, { main: { runtime: "runc" } }, "gvisor"],
+  ["the Pod's runtimeClassName", { runtimeClassName: "kata" }, {}, "kata"],
+  [
+    "the runtime of a running container, even if the default has changed",
+    {},
+    { main: { run, runtime: "runc" } },
+    "runc",
+  ],
+  ["the default when no container runs any more", {}, { main: { run, ended, runtime: "runc" } }, "gvisor"],
+  ["the default when no attempt has started", {}, { main: { runtime: "runc" } }, "gvisor"],
 ] as const)("%s", ([, spec, containers, expected]) => {
   const kept = containers as unknown as Record<string, ContainerRecord>;
   expect(runtimeOf({ spec } as Pod, { containers: kept }, "gvisor")).toBe(expected);

@@ -3,8 +3,8 @@ import { isLive } from "./plan-stop.ts";
 import type { PodRecord } from "./record.ts";
 
 /**
- * What the next container of a Pod runs with. One that joins others shares their namespaces, or their sandbox: it runs
- * with what they run with, also when the default has become another since they were started.
+ * The runtime of a Pod's next container. Containers of a Pod share namespaces or a sandbox, so all use the runtime of those
+ * that run, even if the default has changed since.
  */
 export function runtimeOf(pod: Pod, record: Pick<PodRecord, "containers" | "ids">, defaultRuntime: string): string {
   const live = Object.values(record.containers).find(isLive);

@@ -4,20 +4,20 @@ import { isReason } from "@agent-sandbox/kube";
 import { loginsFrom, type RegistryLogins } from "../image/credentials.ts";
 import { builtInImages, type Image, type PullPolicy, type ResolveOptions } from "../image/image-store.ts";
 import { secrets } from "../resources.ts";
-import type { Effects, PodNote } from "./effects.ts";
+import type { Effects, PodEvent } from "./effects.ts";
 import type { Machine } from "./machine.ts";
 import { memberNamed } from "./members.ts";
 import { pullTask } from "./plan-containers.ts";
 import type { PodRecord } from "./record.ts";
 
-/** Makes a container's image ready beside the passes: it may have a long way to come. */
+/** Finds or pulls a container's image in the background. */
 export async function pullImage(effects: Effects, pod: Pod, { uid }: PodRecord, name: string): Promise<void> {
   const { image = "", imagePullPolicy } = memberNamed(pod, name)?.container ?? {};
   const wanted = { image, policy: imagePullPolicy as PullPolicy | undefined, container: name };
-  await effects.tasks.begin(uid, pullTask(name), (signal) => makeReady(effects, pod, wanted, signal));
+  await effects.tasks.begin(uid, pullTask(name), (signal) => ensureImage(effects, pod, wanted, signal));
 }
 
-/** The id of the image that a pull which is done has found. */
+/** The image id that a finished pull returned. */
 export function pulledImage({ tasks }: Pick<Effects, "tasks">, uid: string, task: string): string | undefined {
   const state = tasks.of(uid)[task];
   return state?.state === "done" ? state.result : undefined;
@@ -30,27 +30,27 @@ export interface WantedImage {
   readonly container?: string;
 }
 
-/** Finds or pulls an image for a Pod, with the Pod's own logins. Returns its id. */
-export async function makeReady(
-  { machine, tell, client }: Effects,
+/** Finds or pulls an image with the credentials of the Pod's imagePullSecrets. Returns its id. */
+export async function ensureImage(
+  { machine, recordEvent, client }: Effects,
   pod: Pod,
   { image, policy, container }: WantedImage,
   signal: AbortSignal,
 ): Promise<string> {
   const own = container === undefined ? {} : { container };
-  const pulled = (text: string): PodNote => ({ reason: "Pulled", text, ...own });
+  const pulled = (text: string): PodEvent => ({ reason: "Pulled", text, ...own });
   const options = { logins: await loginsOf(client, pod), namespace: pod.metadata?.namespace, signal };
-  // They come with the node: there is nowhere to pull them from.
+  // Built-in images cannot be pulled.
   const isHere =
     policy !== "Always" || builtInImages.includes(image) ? await findHere(machine, image, options) : undefined;
   if (isHere !== undefined) {
-    tell(pod, pulled(`Container image "${image}" already present on machine`));
+    recordEvent(pod, pulled(`Container image "${image}" already present on machine`));
     return isHere.id;
   }
   const since = machine.now();
-  if (policy !== "Never") tell(pod, { reason: "Pulling", text: `Pulling image "${image}"`, ...own });
+  if (policy !== "Never") recordEvent(pod, { reason: "Pulling", text: `Pulling image "${image}"`, ...own });
   const { id } = await machine.images.resolve(image, { ...options, policy });
-  tell(pod, pulled(`Successfully pulled image "${image}" in ${machine.now() - since}ms`));
+  recordEvent(pod, pulled(`Successfully pulled image "${image}" in ${machine.now() - since}ms`));
   return id;
 }
 
@@ -58,7 +58,7 @@ function findHere({ images }: Machine, image: string, options: ResolveOptions): 
   return images.resolve(image, { ...options, policy: "Never" }).catch(() => undefined);
 }
 
-/** A Secret that is missing is no reason not to try: as with the kubelet, the registry decides. */
+/** Like the kubelet, ignores missing Secrets: the registry decides whether the pull needs credentials. */
 async function loginsOf(client: Client, { metadata, spec }: Pod): Promise<RegistryLogins> {
   const namespace = metadata?.namespace ?? "";
   const names = (spec?.imagePullSecrets ?? []).flatMap(({ name }) => name ?? []);

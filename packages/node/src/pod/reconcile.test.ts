@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { NodeError } from "../errors.ts";
 import { kubeletBackoff } from "./backoff.ts";
 import type { Action, Observed } from "./decide.ts";
-import type { Life, NodeRules, TaskState } from "./observed.ts";
+import type { NodeRules, RunState, TaskState } from "./observed.ts";
 import { type Ports, reconcile } from "./reconcile.ts";
 import type { ContainerRecord, PodRecord } from "./record.ts";
 import type { Problem } from "./status.ts";
@@ -35,23 +35,23 @@ const fresh: PodRecord = {
   containers: {},
 };
 
-/** A machine of one Pod, on which every action does what it says. */
+/** A fake machine with one Pod, on which every action succeeds at once. */
 class FakePorts implements Ports {
   readonly done: string[] = [];
   readonly reported: PodStatus[] = [];
   readonly warned: Problem[] = [];
   pod: Pod | undefined = pod;
   record: PodRecord | undefined;
-  life: Life = { alive: true };
+  state: RunState = { alive: true };
   tasks: Record<string, TaskState> = {};
   fails: Error | undefined;
 
   observe(): Promise<Observed> {
-    const lives = this.record?.containers["main"]?.run === undefined ? {} : { main: this.life };
+    const runs = this.record?.containers["main"]?.run === undefined ? {} : { main: this.state };
     return Promise.resolve({
       pod: this.pod,
       record: this.record,
-      lives,
+      runs,
       hostAddress: "192.0.2.1",
       rules,
       health: {},
@@ -95,14 +95,14 @@ class FakePorts implements Ports {
 }
 
 describe("reconcile()", () => {
-  test("brings a new Pod to rest and reports once", async () => {
+  test("starts a new Pod and writes its status once", async () => {
     const ports = new FakePorts();
     expect(await reconcile(uid, ports)).toBeUndefined();
     expect(ports.done).toEqual(["set-up", "pull-image", "start-container"]);
     expect(ports.reported.map(({ phase }) => phase)).toEqual(["Running"]);
   });
 
-  test("does not repeat a signal at once; it looks again a second later", async () => {
+  test("does not repeat a signal, and checks again after a second", async () => {
     const ports = new FakePorts();
     ports.pod = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "x", deletionGracePeriodSeconds: 0 } };
     ports.record = { ...fresh, containers: { main: { attempt: 0, runtime: "runc", run } } };
@@ -110,7 +110,7 @@ describe("reconcile()", () => {
     expect([ports.done, ports.reported]).toEqual([["stop-container", "signal"], []]);
   });
 
-  test("takes a Pod down and lets the API forget it, without a report", async () => {
+  test("tears a deleted Pod down and deletes it from the API without a status write", async () => {
     const ports = new FakePorts();
     ports.pod = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "x" } };
     ports.record = fresh;
@@ -118,7 +118,7 @@ describe("reconcile()", () => {
     expect([ports.done, ports.reported]).toEqual([["tear-down", "delete-from-api"], []]);
   });
 
-  test("reports why a Pod could not be set up, tells people, and fails itself to be called again", async () => {
+  test("reports a failed setup in the status and an event, and throws", async () => {
     const ports = new FakePorts();
     ports.fails = new NodeError("FailedMount", "no such object");
     await expect(reconcile(uid, ports)).rejects.toBe(ports.fails);
@@ -131,7 +131,7 @@ describe("reconcile()", () => {
     ]);
   });
 
-  test("writes down why a container could not be started, reports it, and comes back by itself", async () => {
+  test("records why a container could not start, and requeues", async () => {
     const ports = new FakePorts();
     ports.record = fresh;
     ports.fails = new NodeError("CreateContainerError", "no such program");
@@ -145,7 +145,7 @@ describe("reconcile()", () => {
     ]);
   });
 
-  test("does not spin on actions that never take effect", async () => {
+  test("gives up after too many rounds", async () => {
     const ports = new FakePorts();
     let attempt = 0;
     ports.tasks = { "pull:main": { state: "done" } };
@@ -155,6 +155,6 @@ describe("reconcile()", () => {
       ports.record = { ...fresh, containers: { main: { attempt, runtime: "runc" } } };
       return Promise.resolve();
     };
-    await expect(reconcile(uid, ports)).rejects.toThrow("still busy after 300 rounds");
+    await expect(reconcile(uid, ports)).rejects.toThrow("actions are left after 300 rounds");
   });
 });

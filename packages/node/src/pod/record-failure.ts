@@ -7,9 +7,9 @@ import { runtimeOf } from "./pod-runtime.ts";
 import type { Failure, PodRecord } from "./record.ts";
 import type { Problem } from "./status.ts";
 
-/** Writes down why a container could not be started, tells people, and lets the next try begin from the start. */
+/** Records why a container could not start and emits an event. The retry pulls the image again. */
 export async function recordFailure(
-  { machine, rules, tasks, tell }: Effects,
+  { machine, rules, tasks, recordEvent }: Effects,
   pod: Pod,
   record: PodRecord,
   { container, problem }: { readonly container: string; readonly problem: Problem },
@@ -21,13 +21,13 @@ export async function recordFailure(
   tasks.forget(record.uid, pullTask(container));
   const image = memberNamed(pod, container)?.container.image ?? "";
   if (problem.reason !== "ErrImagePull") {
-    return tell(pod, { type: "Warning", reason: "Failed", text: `Error: ${problem.message}`, container });
+    return recordEvent(pod, { type: "Warning", reason: "Failed", text: `Error: ${problem.message}`, container });
   }
-  tell(pod, {
+  recordEvent(pod, {
     type: "Warning",
     reason: "Failed",
     text: `Failed to pull image "${image}": ${problem.message}`,
     container,
   });
-  if (failure.tries > 1) tell(pod, { reason: "BackOff", text: `Back-off pulling image "${image}"`, container });
+  if (failure.tries > 1) recordEvent(pod, { reason: "BackOff", text: `Back-off pulling image "${image}"`, container });
 }

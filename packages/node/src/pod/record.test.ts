@@ -24,10 +24,10 @@ const recordOf = (uid: string): PodRecord => ({
   containers: {},
 });
 
-test("what was written is read again, by this process and by the next", async () => {
+test("a record can be read by this process and by the next", async () => {
   const records = podRecords(layout);
   await records.create(recordOf("u1"));
-  await records.keep("u1");
+  await records.sync("u1");
   await records.write({ ...recordOf("u1"), prepared: true });
   for (const reader of [records, podRecords(layout)]) {
     expect([...(await reader.list())]).toEqual([["u1", { ...recordOf("u1"), prepared: true }]]);
@@ -36,7 +36,7 @@ test("what was written is read again, by this process and by the next", async ()
   expect([await records.read("u1"), (await records.list()).size]).toEqual([undefined, 0]);
 });
 
-test("a write that fails leaves what is on the disk", async () => {
+test("a failed write leaves the record on the disk", async () => {
   const records = podRecords(layout);
   await records.create(recordOf("u2"));
   const circular: Record<string, unknown> = {};
@@ -47,7 +47,7 @@ test("a write that fails leaves what is on the disk", async () => {
   await records.remove("u2");
 });
 
-test("a folder without a record, or with another's, belongs to nobody", async () => {
+test("a folder without a valid record of its Pod is listed without record", async () => {
   const records = podRecords(layout);
   await records.create(recordOf("u3"));
   await writeFile(podPaths(layout, "u3").record, JSON.stringify(recordOf("u4")));

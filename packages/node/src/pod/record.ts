@@ -14,15 +14,15 @@ export interface Termination {
   readonly reason: "Completed" | "Error" | "OOMKilled" | "ContainerStatusUnknown";
   readonly startedAt: number;
   readonly finishedAt: number;
-  /** What the container left for people to read. */
+  /** The termination message. */
   readonly message?: string;
-  /** A probe or a hook had it killed. */
+  /** A failed probe or postStart hook ended it. */
   readonly unhealthy?: boolean;
-  /** It had to make room for itself with another image. */
+  /** It was stopped because the container's image changed. */
   readonly replaced?: boolean;
 }
 
-/** A process for good: pids come round again, a pid with its start time does not. */
+/** Identifies a process. The kernel reuses pids, but not together with the start time. */
 export interface ProcessMark {
   readonly pid: number;
   readonly start: number;
@@ -34,23 +34,23 @@ export interface Run {
   readonly startedAt: number;
   /** False between creating the container and starting the command in it. */
   readonly started: boolean;
-  /** Set once its `postStart` hook has been through. */
+  /** Set when its `postStart` hook has succeeded. */
   readonly hooked?: boolean;
 }
 
-/** Why a container was asked to end. */
+/** Why a container is stopped. */
 export type StopCause = "deleted" | "pod over" | "deadline" | "liveness" | "startup" | "post-start" | "changed";
 
-/** A container on its way out; on disk before anything is done about it. */
+/** A container that is being stopped. Written before the first step. */
 export interface Stopping {
   readonly since: number;
   readonly graceMs: number;
   readonly because: StopCause;
-  /** When its first process was asked to end, after its `preStop` hook. */
+  /** When the stop signal was sent, after the `preStop` hook. */
   readonly signalledAt?: number;
 }
 
-/** A start that did not come about. */
+/** A start that failed. */
 export interface Failure {
   readonly reason: string;
   readonly message: string;
@@ -58,31 +58,31 @@ export interface Failure {
   readonly tries: number;
 }
 
-/** What a container has besides its outputs. */
+/** The standard input and terminal of a container. */
 export interface ContainerIo {
   readonly stdin: boolean;
-  /** Its input ends with the first who gave it some. */
+  /** The input closes when the first attached client disconnects. */
   readonly stdinOnce: boolean;
   readonly tty: boolean;
 }
 
 export interface ContainerRecord {
-  /** How often the container has been started again. */
+  /** The number of restarts. */
   readonly attempt: number;
   readonly runtime: string;
-  /** The image's name, and what it stood for when this attempt was created. */
+  /** The image's name, and the image id it resolved to when this attempt was created. */
   readonly reference?: string;
   readonly image?: string;
-  /** What asks it to end, when not SIGTERM. */
+  /** Default SIGTERM. */
   readonly stopSignal?: string;
-  /** Absent for a container that has nothing but its outputs. */
+  /** Absent for a container without input and terminal. */
   readonly io?: ContainerIo;
   /** Absent while this attempt is being created. */
   readonly run?: Run;
-  /** Why this attempt could not be started yet. */
+  /** The last failed start of this attempt. */
   readonly failure?: Failure;
   readonly stopping?: Stopping;
-  /** How this attempt ended; `last` is the one before. */
+  /** How this attempt ended. `last` is the attempt before. */
   readonly ended?: Termination;
   readonly last?: Termination;
   readonly backoff?: Backoff;
@@ -90,46 +90,46 @@ export interface ContainerRecord {
 
 export interface VolumePlace {
   readonly path: string;
-  /** Nobody may write to it, whatever a mount says. */
+  /** All mounts of it are read-only. */
   readonly readOnly?: boolean;
-  /** Its files are shown as those of the Pod's own users already. */
+  /** The owners of its files are already mapped to the Pod's user namespace. */
   readonly isMapped?: boolean;
-  /** The images that must stay while the Pod does. */
+  /** The id of the image it shows. Images in records are not garbage-collected. */
   readonly image?: string;
-  /** The claim it belongs to, and what that asked for. */
+  /** Its claim, and the size that the claim requests. */
   readonly claim?: { readonly name: string; readonly bytes: number };
 }
 
-/** What the node knows of a Pod, on disk before the effects it describes: enough to repair or undo them after a crash. */
+/** The node's state of a Pod. Written before the effects it describes, so that they can be repaired or undone after a crash. */
 export interface PodRecord {
   readonly version: 1;
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
   readonly address: string;
-  /** The machine's ids that stand for the Pod's users; absent where they are the machine's own. */
+  /** The range of machine ids that the Pod's user namespace maps to; absent for a Pod without one. */
   readonly ids?: PodIds;
   readonly startTime: number;
   /**
-   * The Sandbox whose kept root filesystem this Pod uses, as the API showed it when the Pod was set up; empty for none.
-   * Records of earlier versions do not say.
+   * The UID of the Sandbox whose kept root filesystem this Pod uses, verified when the Pod was set up; "" for none. Absent in
+   * records of earlier versions.
    */
   readonly keptFor?: string;
-  /** Whom commands and readers of logs get when they name no container. */
+  /** The container for `exec` and `logs` requests that name none. */
   readonly defaultContainer?: string;
-  /** Set once network and folders are complete. */
+  /** Set when network and volumes are set up. */
   readonly prepared: boolean;
-  /** Set when the Pod is over and only its outputs are kept. */
+  /** Set when the Pod has ended and its resources, except the logs, are released. */
   readonly released?: boolean;
-  /** When the whole Pod was asked to end. */
+  /** When the node began to stop the whole Pod. */
   readonly stoppingSince?: number;
-  /** The node itself has ended the Pod, for this reason. */
+  /** Why the node ended the Pod: its deadline, or an eviction. */
   readonly verdict?: { readonly reason: string; readonly message: string };
-  /** Where the Pod's volumes lie, by name. */
+  /** The Pod's volumes by name. */
   readonly volumes?: Readonly<Record<string, VolumePlace>>;
-  /** Of the objects the volumes were filled from. */
+  /** The version of the objects that the volumes were filled from. */
   readonly sourcesVersion?: string;
-  /** When something in the volumes, such as a token, has to be made anew. */
+  /** When the volumes must be updated, for example because a token expires. */
   readonly refreshVolumesAt?: number;
   readonly containers: Readonly<Record<string, ContainerRecord>>;
 }
@@ -138,10 +138,10 @@ export interface PodRecords {
   read(uid: string): Promise<PodRecord | undefined>;
   create(record: PodRecord): Promise<void>;
   /**
-   * Waits for the disk with what was created since: a Pod's files outlive the power. Once it runs is soon enough, and does
-   * not hold up the start; what later writes describe does not outlive anything.
+   * Syncs a new record to the disk, so that it survives a power failure as the Pod's files do. Called after the start, to not
+   * delay it. Later versions need no sync: what they describe does not survive a power failure.
    */
-  keep(uid: string): Promise<void>;
+  sync(uid: string): Promise<void>;
   write(record: PodRecord): Promise<void>;
   /** Removes the Pod's whole folder. */
   remove(uid: string): Promise<void>;
@@ -149,16 +149,16 @@ export interface PodRecords {
   list(): Promise<ReadonlyMap<string, PodRecord | undefined>>;
 }
 
-/** Nobody else writes them while this process holds the folder, so what it has read or written once it knows. */
+/** Caches all records: no other process writes them while this one holds the lock of the data folder. */
 export function podRecords(layout: Layout, discard: Discard = removeTree): PodRecords {
   const known = new Map<string, PodRecord>();
-  const unkept = new Set<string>();
+  const unsynced = new Set<string>();
   const read = async (uid: string): Promise<PodRecord | undefined> => {
     const before = known.get(uid);
     if (before !== undefined) return before;
     const value = (await readJson(podPaths(layout, uid).record)) as PodRecord | undefined;
     if (value?.version !== 1 || value.uid !== uid) return undefined;
-    // It may have been written meanwhile.
+    // A write during the read is newer.
     if (!known.has(uid)) known.set(uid, value);
     return known.get(uid);
   };
@@ -167,7 +167,7 @@ export function podRecords(layout: Layout, discard: Discard = removeTree): PodRe
       await writeJson(podPaths(layout, record.uid).record, record);
       known.set(record.uid, record);
     } catch (error) {
-      // What it has left is for the next look to find out.
+      // The next read must see what the failed write left on the disk.
       known.delete(record.uid);
       throw error;
     }
@@ -178,15 +178,15 @@ export function podRecords(layout: Layout, discard: Discard = removeTree): PodRe
     create: async (record) => {
       await mkdir(podPaths(layout, record.uid).dir, { recursive: true, mode: 0o700 });
       await write(record);
-      unkept.add(record.uid);
+      unsynced.add(record.uid);
     },
-    keep: async (uid) => {
-      if (!unkept.has(uid)) return;
+    sync: async (uid) => {
+      if (!unsynced.has(uid)) return;
       await syncFile(podPaths(layout, uid).record);
-      unkept.delete(uid);
+      unsynced.delete(uid);
     },
     remove: async (uid) => {
-      unkept.delete(uid);
+      unsynced.delete(uid);
       await discard(podPaths(layout, uid).dir);
       known.delete(uid);
     },

@@ -20,8 +20,8 @@ import { attachPod } from "./start-container.ts";
 import { hasUserNamespace } from "./supported.ts";
 
 /**
- * What a Pod's containers need before they can start: an address, files and volumes. The network is begun here, and waited
- * for where the first container needs it.
+ * Prepares a Pod's address, files and volumes. Also begins to attach the network; the start of the first container waits
+ * for it.
  */
 export async function setUp(
   effects: Effects,
@@ -39,8 +39,8 @@ export async function setUp(
     throw error;
   }
   const text = `Successfully assigned ${record.namespace}/${record.name} to ${pod.spec?.nodeName}`;
-  if (before === undefined) effects.tell(pod, { reason: "Scheduled", text });
-  // Whoever waits for it is told what went wrong.
+  if (before === undefined) effects.recordEvent(pod, { reason: "Scheduled", text });
+  // The start of the first container awaits the same attach and gets its error.
   attachPod(machine, record).catch(() => undefined);
   const filling = fillVolumes(effects, pod, record, images);
   await allThrough([writeEtc(machine, pod, record), filling]);
@@ -79,7 +79,7 @@ async function writeEtc(machine: Machine, pod: Pod, record: PodRecord): Promise<
   }
 }
 
-/** Brings a running Pod's volumes up to what they are filled from. */
+/** Updates the volumes of a running Pod from their source objects. */
 export async function syncVolumes(
   effects: Effects,
   pod: Pod,
@@ -90,18 +90,18 @@ export async function syncVolumes(
   try {
     await machine.records.write({ ...kept, ...(await fillVolumes(effects, pod, record, images)) });
   } catch (error) {
-    // Containers of a machine that has just started must not begin without what they are to find.
+    // After a boot the volumes in memory are empty, so no container may start before they are filled.
     if (!record.sourcesVersion?.startsWith(machine.bootId)) throw error;
-    effects.tell(pod, { type: "Warning", reason: "FailedMount", text: messageOf(error) });
+    effects.recordEvent(pod, { type: "Warning", reason: "FailedMount", text: messageOf(error) });
     const known = { sourcesVersion: sourcesVersion(machine, effects.sources.snapshot(pod)) };
     await machine.records.write({ ...kept, ...known, refreshVolumesAt: machine.now() + retryVolumesMs });
   }
 }
 
-/** Running containers go on with what they have when something they are shown is gone. */
+/** Running containers keep the old content while the update fails. */
 const retryVolumesMs = 10_000;
 
-/** The ids of the images that volumes show, by volume. */
+/** The image ids of image volumes, by volume. */
 type VolumeImages = Readonly<Record<string, string>>;
 
 type Filled = Pick<PodRecord, "volumes" | "sourcesVersion" | "refreshVolumesAt">;
@@ -117,19 +117,19 @@ async function fillVolumes(effects: Effects, pod: Pod, record: PodRecord, images
   return { ...mounted, sourcesVersion: sourcesVersion(machine, snapshot) };
 }
 
-/** What a Pod's volumes are made from; after a start of the machine what was in memory has to be made again. */
+/** The version of a Pod's volumes. It contains the boot id, because volumes in memory must be filled again after a boot. */
 export function sourcesVersion({ bootId }: Machine, { version }: SourceSnapshot): string {
   return [bootId, ...(version === "" ? [] : [version])].join(" ");
 }
 
-/** Ends a Pod's processes and gives back what the machine lent it. Its folder, with the outputs, stays. */
+/** Ends a Pod's processes and releases its resources. Its folder with the logs stays. */
 export async function release({ machine, tasks }: Effects, record: PodRecord): Promise<void> {
   tasks.forget(record.uid);
   await giveBack(machine, record);
   await machine.records.write({ ...record, released: true });
 }
 
-/** Leaves nothing of a Pod. The record goes last: until then, a crash finds what is still to be done. */
+/** Removes everything of a Pod. The record is removed last, so that the teardown continues after a crash. */
 export async function tearDown(machine: Machine, record: PodRecord): Promise<void> {
   await giveBack(machine, record);
   await removeExits(machine, record);
@@ -139,13 +139,13 @@ export async function tearDown(machine: Machine, record: PodRecord): Promise<voi
 async function giveBack(machine: Machine, record: PodRecord): Promise<void> {
   const { layout, cgroups, network } = machine;
   const paths = podPaths(layout, record.uid);
-  // Their control groups lie within the containers', which could not be removed.
+  // Their cgroups are inside those of the containers, which the runtime could not remove otherwise.
   await endAbandonedExecs(machine, record.uid);
   for (const runtime of machine.runtimes.values()) {
     const own = (await runtime.list()).filter((id) => parseContainerId(id)?.uid === record.uid);
     for (const id of own) await runtime.remove(id);
   }
-  // The monitors still write down how the containers ended.
+  // Let the monitors write the exit files.
   for (const { run } of Object.values(record.containers)) {
     if (run !== undefined && !(await endsSoon(run.monitor.pid, run.monitor.start))) await endProcess(run.monitor.pid);
   }

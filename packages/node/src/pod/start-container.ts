@@ -25,7 +25,7 @@ import type { ContainerIo, PodRecord } from "./record.ts";
 import { hasOwnKernel, unsupportedEphemeral } from "./supported.ts";
 import { readAccounts, userOf } from "./user.ts";
 
-/** Creates and starts one run of a container. An attempt that was interrupted is taken up where it stands. */
+/** Creates and starts one run of a container. Continues an attempt that was interrupted. */
 export async function startContainer(
   effects: Effects,
   pod: Pod,
@@ -50,33 +50,33 @@ export async function startContainer(
     ...(stopSignal !== undefined && { stopSignal }),
     ...(io !== undefined && { io }),
   };
-  // What was written over another image does not fit this one. Before the record names the new one: a crash finds it so.
+  // A writable layer belongs to one image. Drop it before the record names the new image, so that a crash in between repeats it.
   if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record, name);
   const isBegun = isSame && before.image === image.id && (before.run !== undefined || before.runtime === runtime);
   const kept = isBegun ? before : nextAttempt(before, attempt, fixed);
   const run = kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image, keptFor }));
   await startCreated({ machine, record, name, kept }, run);
   tasks.forget(record.uid, pullTask(name));
-  effects.tell(pod, { reason: "Started", text: `Started container ${name}`, container: name });
+  effects.recordEvent(pod, { reason: "Started", text: `Started container ${name}`, container: name });
 }
 
-/** The container as it may run here, or an error that says why it may not. */
+/** The container with the capabilities it may have here. Throws if it may not run. */
 function startable(
-  { rules, tell }: Effects,
+  { rules, recordEvent }: Effects,
   pod: Pod,
   { name, runtime }: { readonly name: string; readonly runtime: string },
 ): Member {
   const found = memberNamed(pod, name);
   const problem = found?.role === "ephemeral" ? unsupportedEphemeral(pod, name, rules) : undefined;
   if (found === undefined || problem !== undefined) {
-    const why = problem ?? `Cannot start container "${name}": the Pod has none of that name`;
+    const why = problem ?? `Cannot start container "${name}": the Pod has no container of that name`;
     throw new NodeError("CreateContainerConfigError", why);
   }
   if (rules.allow.privileged || hasOwnKernel(runtime, rules)) return found;
   const { member, left } = withoutTracing(found);
   if (left.length > 0) {
     const text = `Container ${name} runs without ${left.join(", ")}: this Pod shares the machine's kernel`;
-    tell(pod, { type: "Warning", reason: "CapabilityLeftOut", text, container: name });
+    recordEvent(pod, { type: "Warning", reason: "CapabilityLeftOut", text, container: name });
   }
   return member;
 }
@@ -92,8 +92,8 @@ async function dropRoot(machine: Machine, record: PodRecord, name: string): Prom
 }
 
 /**
- * Before a container is created. After a reboot the files are there and the network is not. A sandbox with a network of
- * its own has taken the address from the interface, and one that follows it needs it again.
+ * Attaches the Pod's network before a container is created, if it is missing: after a reboot, or because a sandbox with its own
+ * network stack has taken the address from the interface and a new sandbox needs it there.
  */
 export async function attachNetwork(
   machine: Machine,
@@ -107,18 +107,18 @@ export async function attachNetwork(
   if (isTaken || !machine.network.isAttached(netns, address)) await attachPod(machine, record);
 }
 
-/** The network of a Pod with users of its own belongs to them. */
+/** The network namespace of a Pod with a user namespace is owned by that user namespace. */
 export function attachPod({ layout, network, users }: Machine, { uid, address, ids }: PodRecord): Promise<void> {
   const { netns } = podPaths(layout, uid);
   return network.attach(netns, address, ids && (() => users.prepare(uid, ids)));
 }
 
 function roleIn(pod: Pod, { role }: Member, { sharesSandbox }: OciRuntime): ContainerRole {
-  // One that is added to a single one joins its sandbox: a second would take the network from the first.
+  // An ephemeral container joins the sandbox of a single container: a second sandbox would take its network away.
   return needsHolder(pod) || (role === "ephemeral" && sharesSandbox) ? "member" : "alone";
 }
 
-/** In a sandbox the processes of its first container are those of who has no namespace for processes. */
+/** In a shared sandbox, a container without a PID namespace in its spec joins that of the first container. */
 function joinsFirst(pod: Pod, { role }: Member, { sharesSandbox }: OciRuntime): boolean {
   return role === "ephemeral" && sharesSandbox && !needsHolder(pod);
 }
@@ -151,7 +151,7 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
     network: () => attachNetwork(machine, record, { runtime: kept.runtime, role }),
     content: (paths, users) => contentOf(effects, { pod, record, member, kept, image }, { paths, users }),
   });
-  effects.tell(pod, { reason: "Created", text: `Created container: ${name}`, container: name });
+  effects.recordEvent(pod, { reason: "Created", text: `Created container: ${name}`, container: name });
   return run;
 }
 
@@ -191,7 +191,7 @@ async function contentOf(
 
 async function messageMount(destination = "/dev/termination-log", source: string): Promise<OciMount> {
   await writeFile(source, "");
-  // Whoever the container runs as may write its last words.
+  // The container may run as any user.
   await chmod(source, 0o666);
   return { destination, type: "bind", source, options: ["bind", "rw", "nosuid", "nodev", "noexec"] };
 }

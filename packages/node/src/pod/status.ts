@@ -4,7 +4,7 @@ import { containerStatus } from "./container-status.ts";
 import { kubeTime } from "./kube-time.ts";
 import { membersOf, type Role } from "./members.ts";
 import type { Health } from "./observed.ts";
-import { type Phase, phaseOf, type Standing } from "./phase.ts";
+import { type MemberStatus, type Phase, phaseOf } from "./phase.ts";
 import { isDone, isInitialized } from "./plan-containers.ts";
 import type { PodRecord } from "./record.ts";
 
@@ -26,25 +26,25 @@ export interface StatusInput extends StatusSource {
   readonly isDone: boolean;
 }
 
-/** The status to report: the parts the node owns, over what others have written. */
+/** The fields of the Pod's status that the node owns. */
 export function podStatus(source: StatusSource, now: number): PodStatus {
   const { pod, record, hostAddress } = source;
   const input = { ...source, isDone: record !== undefined && isDone(pod, record) };
   const initialized = isInitialized(pod, record, source.health);
-  const standings = membersOf(pod).map(
-    (member): Standing => ({
+  const members = membersOf(pod).map(
+    (member): MemberStatus => ({
       role: member.role,
       status: containerStatus(member, input, initialized),
     }),
   );
-  const phase = reachedPhase(record?.verdict === undefined ? phaseOf(pod, standings) : "Failed", standings);
+  const phase = reachedPhase(record?.verdict === undefined ? phaseOf(pod, members) : "Failed", members);
   const prepared = record?.prepared === true && record.released !== true;
-  const statuses = (...roles: readonly Role[]): Standing["status"][] =>
-    standings.filter(({ role }) => roles.includes(role)).map(({ status }) => status);
+  const statuses = (...roles: readonly Role[]): MemberStatus["status"][] =>
+    members.filter(({ role }) => roles.includes(role)).map(({ status }) => status);
   const [inits, ephemeral] = [statuses("init", "sidecar"), statuses("ephemeral")];
   return {
     phase,
-    conditions: conditionsFor({ pod, phase, standings, prepared, isInitialized: initialized }, now),
+    conditions: conditionsFor({ pod, phase, members, prepared, isInitialized: initialized }, now),
     containerStatuses: statuses("main"),
     ...(inits.length > 0 && { initContainerStatuses: inits }),
     ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
@@ -59,10 +59,10 @@ export function podStatus(source: StatusSource, now: number): PodStatus {
   };
 }
 
-/** A Pod is over only when nothing of it runs any more: whoever waits for that may count on it. */
-function reachedPhase(phase: Phase, standings: readonly Standing[]): Phase {
-  const goesOn = standings.some(({ status }) => status.state?.running !== undefined);
+/** Reports Succeeded or Failed only when no container runs any more, so that clients can rely on it. */
+function reachedPhase(phase: Phase, members: readonly MemberStatus[]): Phase {
+  const goesOn = members.some(({ status }) => status.state?.running !== undefined);
   if (!goesOn || phase === "Pending" || phase === "Running") return phase;
-  const hasBegun = standings.some(({ role, status }) => role === "main" && status.state?.waiting === undefined);
+  const hasBegun = members.some(({ role, status }) => role === "main" && status.state?.waiting === undefined);
   return hasBegun ? "Running" : "Pending";
 }

@@ -19,9 +19,9 @@ const causes: Readonly<Record<StopCause, (name: string) => string>> = {
   changed: (name) => `Container ${name} definition changed, will be restarted`,
 };
 
-/** Writes down that a container is to end; what follows is decided from that. */
+/** Records that a container is to be stopped. The next decisions carry it out. */
 export async function beginStop(
-  { machine, tell }: Effects,
+  { machine, recordEvent }: Effects,
   pod: Pod | undefined,
   record: PodRecord,
   stop: { readonly container: string; readonly because: StopCause; readonly graceMs: number },
@@ -33,10 +33,10 @@ export async function beginStop(
   const isWhole = because === "deleted" || because === "pod over" || because === "deadline";
   const pods = isWhole && record.stoppingSince === undefined ? { ...record, stoppingSince: since } : record;
   await writeContainer(machine, pods, container, { ...kept, stopping: { since, graceMs, because } });
-  if (pod !== undefined) tell(pod, { reason: "Killing", text: causes[because](container), container });
+  if (pod !== undefined) recordEvent(pod, { reason: "Killing", text: causes[because](container), container });
 }
 
-/** Signals the first process of a container; when it was first asked to end is on disk before. */
+/** Signals the first process of a container. Records the time of the first signal before sending it. */
 export async function signalContainer(
   machine: Machine,
   record: PodRecord,
@@ -53,9 +53,9 @@ export async function signalContainer(
   await runtimeNamed(machine, kept.runtime).kill(containerId(record.uid, name, kept.attempt), wanted);
 }
 
-/** Writes down how a run ended and what it said last, then lets the runtime forget it. */
+/** Records how a run ended, with its termination message, and deletes the container from the runtime. */
 export async function recordExit(
-  { machine, tasks, tell }: Effects,
+  { machine, tasks, recordEvent }: Effects,
   pod: Pod | undefined,
   record: PodRecord,
   { container: name, record: over }: { readonly container: string; readonly record: ContainerRecord },
@@ -70,7 +70,7 @@ export async function recordExit(
   }
   if (pod !== undefined && name !== holderName && (over.backoff?.delayMs ?? 0) > 0 && !isStopped(record)) {
     const text = `Back-off restarting failed container ${name} in pod ${record.name}_${record.namespace}(${record.uid})`;
-    tell(pod, { type: "Warning", reason: "BackOff", text, container: name });
+    recordEvent(pod, { type: "Warning", reason: "BackOff", text, container: name });
   }
 }
 

@@ -6,7 +6,7 @@ import { hasUserNamespace, unsupportedEphemeral, unsupportedField } from "./supp
 
 type Fields = Record<string, unknown>;
 
-/** Whatever a client may send: the types of an API do not bind its callers. */
+/** Accepts any value, as a client may send any. */
 function podOf(spec: Fields, container: Fields = {}, uid = "5f1c2d3e-0000-4000-8000-000000000001"): Pod {
   return {
     metadata: { name: "p", namespace: "n", uid },
@@ -28,14 +28,14 @@ const refusal = (pod: Pod, allow = rules.allow): string | undefined =>
   unsupportedField(pod, { ...rules, allow })?.message.replace('Cannot run Pod "n/p": ', "");
 
 test.for([
-  ["with a kernel of its own", { hostUsers: false, runtimeClassName: "gvisor" }, undefined],
+  ["under a runtime with its own kernel", { hostUsers: false, runtimeClassName: "gvisor" }, undefined],
   [
-    "with the machine's kernel",
+    "under a runtime that shares the machine's kernel",
     { hostUsers: false },
     'spec.hostUsers: false is not supported by this node with runtime "runc"; it is with gvisor',
   ],
-  ["that does not ask for it", { hostUsers: true }, undefined],
-] as const)("users of its own for a Pod %s", ([, spec, expected]) => {
+  ["with hostUsers: true", { hostUsers: true }, undefined],
+] as const)("hostUsers: a Pod %s", ([, spec, expected]) => {
   expect(refusal(podOf(spec))).toBe(expected);
 });
 
@@ -43,19 +43,19 @@ const withUsers: NodeRules = { ...rules, ownUsers: ["gvisor", "runc"] };
 const privileged = { securityContext: { privileged: true } };
 
 test.for([
-  ["that says nothing", {}, {}, true],
-  ["that asks for them", { hostUsers: false }, {}, true],
-  ["that asks for the machine's", { hostUsers: true }, {}, false],
+  ["without hostUsers", {}, {}, true],
+  ["with hostUsers: false", { hostUsers: false }, {}, true],
+  ["with hostUsers: true", { hostUsers: true }, {}, false],
   ["with a privileged container", {}, privileged, false],
-  ["with a privileged container that asks for them", { hostUsers: false }, privileged, true],
-  ["with a kernel of its own", { runtimeClassName: "gvisor" }, {}, false],
+  ["with a privileged container and hostUsers: false", { hostUsers: false }, privileged, true],
+  ["under a runtime with its own kernel", { runtimeClassName: "gvisor" }, {}, false],
 ] as const)("a user namespace for a Pod %s", ([, spec, container, expected]) => {
   const pod = podOf(spec, container);
   expect(hasUserNamespace(pod, pod.spec?.runtimeClassName ?? "runc", withUsers)).toBe(expected);
   expect(hasUserNamespace(pod, "runc", rules)).toBe(false);
 });
 
-test("the machine's users are the operator's to give where Pods could have their own", () => {
+test("hostUsers: true needs the operator's permission where user namespaces work", () => {
   const pod = podOf({ hostUsers: true });
   const refused = unsupportedField(pod, withUsers)?.message;
   expect(refused).toContain("spec.hostUsers: true is not allowed by this node's configuration");
@@ -67,7 +67,7 @@ test("the machine's users are the operator's to give where Pods could have their
 describe("unsupportedField() accepts", () => {
   test.for([
     [
-      "a Pod as an API server defaults it",
+      "a Pod with the API server's defaults",
       {
         nodeName: "box",
         dnsPolicy: "ClusterFirst",
@@ -90,7 +90,7 @@ describe("unsupportedField() accepts", () => {
       },
     ],
     [
-      "what is switched off",
+      "fields that are switched off",
       { hostNetwork: false, hostPID: false, shareProcessNamespace: false, initContainers: [], volumes: null },
       { tty: false, livenessProbe: null, securityContext: { privileged: false } },
     ],
@@ -230,7 +230,7 @@ describe("unsupportedField() refuses, and names the field", () => {
     expect(refusal(podOf({}, container as Fields))?.startsWith(`spec.containers[0].${path}: `)).toBe(true);
   });
 
-  test("what only the operator may allow, until the operator does", () => {
+  test("privileged containers and hostPath unless the operator allows them", () => {
     const privileged = podOf({}, { securityContext: { privileged: true } });
     const mounting = podOf({ volumes: [{ name: "h", hostPath: { path: "/data/x" } }] });
     expect([privileged, mounting].map((pod) => refusal(pod))).toEqual([
@@ -241,13 +241,13 @@ describe("unsupportedField() refuses, and names the field", () => {
     expect([privileged, mounting].map((pod) => refusal(pod, allow))).toEqual([undefined, undefined]);
   });
 
-  test("an ephemeral container by itself: its Pod goes on", () => {
+  test("an ephemeral container without refusing its Pod", () => {
     const pod = podOf({ ephemeralContainers: [{ name: "look", image: "host", tty: "yes" }] });
     expect(refusal(pod)).toBeUndefined();
     expect(unsupportedEphemeral(pod, "look", rules)).toContain("spec.ephemeralContainers[0].tty: ");
   });
 
-  test("tracing on the machine's kernel, but not where the sandbox has its own", () => {
+  test("SYS_PTRACE, unless the sandbox has its own kernel", () => {
     const asking = (runtimeClassName: string) =>
       podOf({ runtimeClassName }, { securityContext: { capabilities: { add: ["SYS_PTRACE"] } } });
     expect(refusal(asking("gvisor"))).toBeUndefined();

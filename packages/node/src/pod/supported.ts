@@ -14,7 +14,7 @@ const hostName = matching(/^[A-Za-z0-9._-]{1,253}$/, "a host name");
 const seconds = satisfying((value) => Number.isInteger(value) && Number(value) >= 0, "a number of seconds");
 const mostContainers = 50;
 
-/** What the kernel keeps per network or IPC namespace, and Kubernetes takes for safe. */
+/** Sysctls that are namespaced and that Kubernetes considers safe. */
 const safeSysctl = oneOf(
   "kernel.shm_rmid_forced",
   "net.ipv4.ip_local_port_range",
@@ -28,13 +28,13 @@ const safeSysctl = oneOf(
   "net.ipv4.tcp_syncookies",
 );
 
-/** What the scheduler has dealt with, and what has no meaning on a node of its own. */
+/** Fields for the scheduler or API server, and fields without a meaning on a single node. */
 const settledElsewhere: Readonly<Record<string, Rule>> = Object.fromEntries(
   [
     "affinity automountServiceAccountToken enableServiceLinks imagePullSecrets nodeName nodeSelector overhead",
     "preemptionPolicy priority priorityClassName readinessGates schedulerName schedulingGates serviceAccount",
     "serviceAccountName tolerations topologySpreadConstraints",
-    // They may come while the Pod runs; each is judged when it is to start.
+    // Checked when each of them starts, because they may be added while the Pod runs.
     "ephemeralContainers",
   ].flatMap((line) => line.split(" ").map((name) => [name, anything])),
 );
@@ -88,8 +88,8 @@ function specRule({ allow }: NodeRules, ownKernel: boolean): Rule {
 }
 
 /**
- * Why this node cannot run a Pod as it is written, or undefined. The first field in question is named by its path. A Pod that
- * has already run keeps its runtime, whatever is allowed by now.
+ * Why this node cannot run a Pod, or undefined. The message names the first unsupported field by its path. A Pod that has
+ * already run keeps its runtime even if that is no longer allowed.
  */
 export function unsupportedField(
   pod: Pod,
@@ -133,14 +133,14 @@ export function hasUserNamespace({ spec }: Pod, runtime: string, rules: NodeRule
   return spec?.hostUsers === undefined ? !isPrivileged : !spec.hostUsers;
 }
 
-/** Whether sandboxes have a kernel, and with it users and processes, of their own. */
+/** Whether the runtime gives each sandbox its own kernel, and with it its own users and processes. */
 export function hasOwnKernel(runtime: string, { ownKernels }: NodeRules): boolean {
   return ownKernels.includes(runtime);
 }
 
 /**
- * Why this node cannot run a container that was added to a running Pod; the Pod itself goes on. It may ask to trace
- * processes everywhere: see `withoutTracing`.
+ * Why this node cannot run an ephemeral container, or undefined. The Pod continues either way. SYS_PTRACE is accepted and
+ * dropped where it is not allowed: see `withoutTracing`.
  */
 export function unsupportedEphemeral(pod: Pod, name: string, { allow }: NodeRules): string | undefined {
   const all = pod.spec?.ephemeralContainers ?? [];
@@ -156,7 +156,7 @@ function wording({ metadata }: Pod, { path, message }: Refusal): string {
   return `Cannot run Pod "${metadata?.namespace}/${metadata?.name}": ${path}: ${message}`;
 }
 
-/** Where a runtime gives Pods users of their own, they do not choose the machine's. */
+/** `hostUsers: true` needs the operator's permission where the runtime supports user namespaces. */
 function usersProblem(pod: Pod, rules: NodeRules): Refusal | undefined {
   const runtime = wantedRuntime(pod, rules);
   const { ownUsers, allow } = rules;
@@ -169,7 +169,7 @@ function usersProblem(pod: Pod, rules: NodeRules): Refusal | undefined {
   return refuse("spec.hostUsers", `false is not supported by this node with runtime "${runtime}"${others}`);
 }
 
-/** What single fields cannot tell. */
+/** Checks that involve more than one field. */
 function inconsistency(pod: Pod): Refusal | undefined {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   if (containers.length === 0) return refuse("spec.containers", "must name a container");

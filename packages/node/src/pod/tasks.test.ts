@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { NodeError } from "../errors.ts";
 import { Tasks } from "./tasks.ts";
 
-test("a task is begun once, and told when it is done or has failed", async () => {
+test("a task starts once, and its end is reported", async () => {
   const settled: string[] = [];
   await using tasks = new Tasks((uid) => settled.push(uid));
   let runs = 0;
@@ -18,7 +18,7 @@ test("a task is begun once, and told when it is done or has failed", async () =>
   expect(tasks.of("b")).toEqual({ bad: { state: "failed", reason: "ErrImagePull", message: "no such image" } });
 });
 
-test("what is forgotten is stopped, may begin again, and tells nobody", async () => {
+test("a forgotten task is aborted without a report, and can start again", async () => {
   const settled: string[] = [];
   await using tasks = new Tasks((uid) => settled.push(uid));
   const signals: AbortSignal[] = [];

@@ -8,12 +8,12 @@ interface Task {
   readonly settled: Promise<void>;
 }
 
-/** Most of what is done beside the passes is done in a moment; for so long a pass waits for it. */
+/** How long a pass waits for a task. Most tasks end within this time, which saves a second pass. */
 const patienceMs = 200;
 
 /**
- * Work that may take long and must not hold up the passes: pulls and hooks. It writes no records. It is in memory alone;
- * after a restart of the node it is begun anew.
+ * Background tasks, image pulls and hooks, that are too slow for a pass. Tasks do not write records. They exist in memory
+ * only: after a restart of the node they begin again.
  */
 export class Tasks implements AsyncDisposable {
   readonly #byPod = new Map<string, Map<string, Task>>();
@@ -23,13 +23,13 @@ export class Tasks implements AsyncDisposable {
     this.#onSettled = onSettled;
   }
 
-  /** By name, as far as it has not been forgotten. */
+  /** The states of a Pod's tasks by name. */
   of(uid: string): Record<string, TaskState> {
     const tasks = [...(this.#byPod.get(uid) ?? [])];
     return Object.fromEntries(tasks.map(([name, { state }]) => [name, state]));
   }
 
-  /** Begins what is not begun, and waits for it for a moment. What the work returns is kept with its state. */
+  /** Starts a task unless it exists, and waits for it for a moment. The result of `work` becomes part of the task's state. */
   async begin(uid: string, name: string, work: (signal: AbortSignal) => Promise<string | void>): Promise<void> {
     const tasks = this.#byPod.get(uid) ?? new Map<string, Task>();
     this.#byPod.set(uid, tasks);
@@ -52,7 +52,7 @@ export class Tasks implements AsyncDisposable {
     waiting.abort();
   }
 
-  /** Stops it if it still goes on. Without a name: everything of the Pod. */
+  /** Aborts and removes a task; without a name, all tasks of the Pod. */
   forget(uid: string, name?: string): void {
     const tasks = this.#byPod.get(uid);
     for (const [one, { stop }] of tasks ?? []) {

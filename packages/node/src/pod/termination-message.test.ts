@@ -21,20 +21,20 @@ const of = (message: string, terminationMessagePolicy: string, exitCode: number)
     exitCode,
   );
 
-test("its own words, up to 4096 bytes", async () => {
+test("the message file, up to 4096 bytes", async () => {
   expect(await of("words", "FallbackToLogsOnError", 1)).toBe("x".repeat(4096));
 });
 
-test("the end of its log, up to 80 lines and 2048 bytes, when it failed without a word", async () => {
+test("the end of the log, up to 80 lines and 2048 bytes, when a container failed without a message", async () => {
   const message = await of("nothing", "FallbackToLogsOnError", 1);
   expect(message?.split("\n").slice(-3)).toEqual(["line 1998", "line 1999", ""]);
   expect(message?.split("\n")).toHaveLength(81);
 });
 
 test.for([
-  ["without the wish for it", "nothing", "File", 1],
-  ["after a good end", "nothing", "FallbackToLogsOnError", 0],
-  ["when its file is gone", "missing", "File", 1],
+  ["no message with the policy File", "nothing", "File", 1],
+  ["no log after exit code 0", "nothing", "FallbackToLogsOnError", 0],
+  ["no message when the file is missing", "missing", "File", 1],
 ] as const)("nothing %s", async ([, message, policy, exitCode]) => {
   expect(await of(message, policy, exitCode)).toBeUndefined();
 });

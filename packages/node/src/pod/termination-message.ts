@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import type { Container } from "@agent-sandbox/api";
 import { parseLogLine } from "../streams/log-line.ts";
 
-/** Kubernetes' bounds: of the file, and of what is taken from the log in its place. */
+/** Kubernetes' limits: for the message file, and for the part of the log that replaces it. */
 const fileLimitBytes = 4096;
 const logLimitBytes = 2048;
 const logLimitLines = 80;
@@ -12,7 +12,7 @@ export interface MessageFiles {
   readonly log: string;
 }
 
-/** What a container left as its last words, or when it failed without, and the Pod wants it, the end of its log. */
+/** The container's termination message. With FallbackToLogsOnError, a failed container without one gets the end of its log. */
 export async function terminationMessage(
   container: Container,
   files: MessageFiles,
@@ -23,8 +23,8 @@ export async function terminationMessage(
   if (container.terminationMessagePolicy !== "FallbackToLogsOnError" || exitCode === 0) return undefined;
   const end = await readPart(files.log, 64 * 1024, "end");
   const lines = (end?.toString("latin1") ?? "").split("\n").slice(0, -1).slice(-logLimitLines);
-  const said = lines.flatMap((line) => parseLogLine(Buffer.from(line, "latin1")) ?? []);
-  const text = said.map(({ text: words, partial }) => `${words.toString()}${partial ? "" : "\n"}`).join("");
+  const printed = lines.flatMap((line) => parseLogLine(Buffer.from(line, "latin1")) ?? []);
+  const text = printed.map(({ text: words, partial }) => `${words.toString()}${partial ? "" : "\n"}`).join("");
   return Buffer.from(text).subarray(-logLimitBytes).toString() || undefined;
 }
 

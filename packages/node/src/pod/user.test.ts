@@ -15,39 +15,39 @@ function of(image: string | undefined, shared: Security = {}, own: Container["se
 }
 
 test.for([
-  ["root when nobody says otherwise", undefined, {}, {}, { uid: 0, gid: 0, groups: [] }],
-  ["the image's user, with the groups it has there", "web", {}, {}, { uid: 33, gid: 34, groups: [90] }],
+  ["root by default", undefined, {}, {}, { uid: 0, gid: 0, groups: [] }],
+  ["the image's user with its groups", "web", {}, {}, { uid: 33, gid: 34, groups: [90] }],
   ["the image's user by number", "33", {}, {}, { uid: 33, gid: 34, groups: [90] }],
   ["the image's group", "web:logs", {}, {}, { uid: 33, gid: 90, groups: [] }],
-  ["a number the image does not know", "7:8", {}, {}, { uid: 7, gid: 8, groups: [] }],
-  ["the Pod's user before the image's", "web", { runAsUser: 5 }, {}, { uid: 5, gid: 0, groups: [] }],
+  ["ids that the image has no account for", "7:8", {}, {}, { uid: 7, gid: 8, groups: [] }],
+  ["the Pod's user overrides the image's", "web", { runAsUser: 5 }, {}, { uid: 5, gid: 0, groups: [] }],
   [
-    "the container's before the Pod's",
+    "the container's user overrides the Pod's",
     undefined,
     { runAsUser: 5, runAsGroup: 6 },
     { runAsUser: 7 },
     { uid: 7, gid: 6, groups: [] },
   ],
   [
-    "further groups and the volumes' group",
+    "supplementalGroups and fsGroup",
     undefined,
     { supplementalGroups: [1, 2], fsGroup: 3 },
     {},
     { uid: 0, gid: 0, groups: [1, 2, 3] },
   ],
-  ["runAsNonRoot is content with another user", "web", { runAsNonRoot: true }, {}, { uid: 33, gid: 34, groups: [90] }],
+  ["runAsNonRoot accepts another user", "web", { runAsNonRoot: true }, {}, { uid: 33, gid: 34, groups: [90] }],
 ] as const)("%s", ([, image, shared, own, user]) => {
   expect(of(image, shared as Security, own)).toEqual(user);
 });
 
 test.for([
-  ["root where it is forbidden", undefined, { runAsNonRoot: true }, "image will run as root"],
-  ["a user the image has not", "nobody", {}, 'Cannot run as user "nobody"'],
-  ["an id that is no number, which a runtime would take for root", "odd", { runAsNonRoot: true }, "it is not an id"],
-  ["an id beyond what the kernel has", "huge", { runAsNonRoot: true }, "it is not an id"],
+  ["root with runAsNonRoot", undefined, { runAsNonRoot: true }, "image will run as root"],
+  ["an unknown user name", "nobody", {}, 'Cannot run as user "nobody"'],
+  ["an id that is not a number", "odd", { runAsNonRoot: true }, "it is not an id"],
+  ["an account with an id out of range", "huge", { runAsNonRoot: true }, "it is not an id"],
   ["an account without an id", "blank", {}, "it is not an id"],
-  ["a number beyond what the kernel has", "4294967296", {}, "it is not an id"],
-  ["a group the image has not", "web:nobody", {}, 'Cannot run as group "nobody"'],
+  ["an id out of range", "4294967296", {}, "it is not an id"],
+  ["an unknown group name", "web:nobody", {}, 'Cannot run as group "nobody"'],
 ] as const)("refuses %s", ([, image, shared, message]) => {
   expect(() => of(image, shared)).toThrow(message);
 });

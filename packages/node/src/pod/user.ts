@@ -9,16 +9,16 @@ export interface User {
   readonly groups: readonly number[];
 }
 
-/** The texts of an image's own lists of users and groups; empty when it has none. */
+/** The content of an image's /etc/passwd and /etc/group; "" for a missing file. */
 export interface Accounts {
   readonly passwd: string;
   readonly group: string;
 }
 
-/** More than any list of users has; what is longer is something else. */
+/** Larger files are ignored. */
 const fileLimit = 1024 * 1024;
 
-/** Whom a container runs as: what the Pod says, else what its image says, else root. */
+/** The user that a container runs as: the Pod's, else the image's, else root. */
 export function userOf(pod: Pod, container: Container, imageUser: string | undefined, accounts: Accounts): User {
   const [own, shared] = [container.securityContext, pod.spec?.securityContext];
   const wanted = own?.runAsUser ?? shared?.runAsUser;
@@ -40,7 +40,10 @@ function findAccount(wanted: string, { passwd }: Accounts): { name?: string; uid
     if (name === wanted || uid === wanted) return { ...(name && { name }), uid: idOf(uid), gid: idOf(gid) };
   }
   if (/^\d+$/.test(wanted)) return { uid: idOf(wanted), gid: 0 };
-  throw new NodeError("CreateContainerConfigError", `Cannot run as user "${wanted}": the image has none of that name`);
+  throw new NodeError(
+    "CreateContainerConfigError",
+    `Cannot run as user "${wanted}": the image has no user of that name`,
+  );
 }
 
 function groupId(wanted: string | undefined, { group }: Accounts): number | undefined {
@@ -48,7 +51,10 @@ function groupId(wanted: string | undefined, { group }: Accounts): number | unde
   const row = rows(group).find(([name, , id]) => name === wanted || id === wanted);
   if (row !== undefined) return idOf(row[2]);
   if (/^\d+$/.test(wanted)) return idOf(wanted);
-  throw new NodeError("CreateContainerConfigError", `Cannot run as group "${wanted}": the image has none of that name`);
+  throw new NodeError(
+    "CreateContainerConfigError",
+    `Cannot run as group "${wanted}": the image has no group of that name`,
+  );
 }
 
 function memberships(name: string | undefined, { group }: Accounts): number[] {
@@ -56,7 +62,7 @@ function memberships(name: string | undefined, { group }: Accounts): number[] {
   return rows(group).flatMap(([, , id, members = ""]) => (members.split(",").includes(name) ? [idOf(id)] : []));
 }
 
-/** What is no id would reach the runtime as nothing, and nothing is root. */
+/** Refuses invalid ids: the runtime would read them as 0, which is root. */
 function idOf(text: string | undefined): number {
   const id = /^\d{1,10}$/.test(text ?? "") ? Number(text) : Number.POSITIVE_INFINITY;
   if (id < 2 ** 31) return id;
@@ -67,7 +73,7 @@ function rows(text: string): string[][] {
   return text.split("\n").map((line) => line.trim().split(":"));
 }
 
-/** Out of a container's root folder, which is not ours to trust: no link is followed. */
+/** Reads the accounts from an untrusted root filesystem, without following links. */
 export async function readAccounts(rootfs: string): Promise<Accounts> {
   const [passwd, group] = await Promise.all(["etc/passwd", "etc/group"].map((path) => readBeneath(rootfs, path)));
   return { passwd: passwd ?? "", group: group ?? "" };
@@ -79,7 +85,7 @@ async function readBeneath(rootfs: string, path: string): Promise<string> {
     const facts = await found.stat();
     if (!facts.isFile() || facts.size > fileLimit) return "";
     await using file = await open(`/proc/self/fd/${found.fd}`);
-    // It may grow meanwhile.
+    // A fixed-size read: the file may grow in the meantime.
     const { buffer, bytesRead } = await file.read(Buffer.alloc(facts.size), 0, facts.size, 0);
     return buffer.toString("utf8", 0, bytesRead);
   } catch {

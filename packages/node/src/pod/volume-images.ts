@@ -2,10 +2,10 @@ import type { Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import { builtInImages, type PullPolicy } from "../image/image-store.ts";
 import type { Effects } from "./effects.ts";
-import { makeReady, pulledImage } from "./pull-image.ts";
+import { ensureImage, pulledImage } from "./pull-image.ts";
 import type { PodRecord } from "./record.ts";
 
-/** A volume that shows an image. */
+/** An image volume (KEP-4639). */
 interface ShownImage {
   readonly name: string;
   readonly image?: { readonly reference?: string; readonly pullPolicy?: PullPolicy };
@@ -14,9 +14,9 @@ interface ShownImage {
 const taskOf = (volume: string): string => `pull-volume:${volume}`;
 
 /**
- * The ids of the images that a Pod's volumes show, by volume. They are pulled beside the passes, with the Pod's own logins;
- * undefined while that goes on. Fails when one cannot be pulled, and tries again the next time. A volume that is there
- * keeps its image, whatever the name stands for by now.
+ * The image ids of a Pod's image volumes, by volume. Images are pulled in the background with the Pod's imagePullSecrets;
+ * returns undefined until all are present. Throws when a pull failed; the next call tries again. A mounted volume keeps its
+ * image, even if the name resolves to a different one now.
  */
 export async function volumeImages(
   effects: Effects,
@@ -26,14 +26,14 @@ export async function volumeImages(
   const { tasks } = effects;
   const uid = pod.metadata?.uid ?? "";
   const wanted = ((pod.spec?.volumes ?? []) as readonly ShownImage[]).filter(
-    // They come with the node.
+    // Built-in images are not pulled.
     ({ image }) => image && !builtInImages.includes(image.reference ?? ""),
   );
   const images: Record<string, string> = {};
   for (const { name, image: source } of wanted) {
     const task = taskOf(name);
     const begin = (signal: AbortSignal): Promise<string> =>
-      makeReady(effects, pod, { image: source?.reference ?? "", policy: source?.pullPolicy }, signal);
+      ensureImage(effects, pod, { image: source?.reference ?? "", policy: source?.pullPolicy }, signal);
     const shown = record?.volumes?.[name]?.image;
     if (shown === undefined) await tasks.begin(uid, task, begin);
     const state = tasks.of(uid)[task];

@@ -11,7 +11,7 @@ const statusNames: Readonly<Record<number, string>> = {
 };
 const answerLimit = 64 * 1024;
 
-/** Asks `grpc.health.v1.Health/Check`; fails unless the service says that it serves. */
+/** Calls `grpc.health.v1.Health/Check`. Throws unless the service is SERVING. */
 export async function grpcCheck(pod: PodConnection, port: number, service: string, signal: AbortSignal): Promise<void> {
   const socket = await pod.connect(port, signal);
   const session = connect(`http://${pod.host}:${port}`, { createConnection: () => socket });
@@ -38,10 +38,10 @@ async function check(session: ClientHttp2Session, service: string): Promise<numb
     te: "trailers",
   });
   let status: string | undefined;
-  const note = (headers: IncomingHttpHeaders): void => {
+  const readStatus = (headers: IncomingHttpHeaders): void => {
     status = headers["grpc-status"]?.toString() ?? status;
   };
-  stream.on("response", note).on("trailers", note);
+  stream.on("response", readStatus).on("trailers", readStatus);
   stream.end(requestFrame(service));
   const chunks: Buffer[] = [];
   let length = 0;
@@ -53,10 +53,10 @@ async function check(session: ClientHttp2Session, service: string): Promise<numb
   return parseAnswer(Buffer.concat(chunks));
 }
 
-/** A message has a byte for compression and four for its length before it; a HealthCheckRequest is `1: service`. */
+/** A gRPC message is preceded by a compression byte and four bytes of length; a HealthCheckRequest is `1: service`. */
 export function requestFrame(service: string): Buffer {
   const name = Buffer.from(service);
-  if (name.length > 127) throw new Error(`the name of the service is longer than 127 bytes`);
+  if (name.length > 127) throw new Error("the service name is longer than 127 bytes");
   const message = name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, name.length]), name]);
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);
@@ -65,6 +65,6 @@ export function requestFrame(service: string): Buffer {
 
 /** A HealthCheckResponse is `1: status`, left out when zero. */
 export function parseAnswer(frame: Buffer): number {
-  if (frame.length < 5) throw new Error("the health service gave no answer");
+  if (frame.length < 5) throw new Error("the health service sent no response");
   return frame.length >= 7 && frame[5] === 0x08 ? (frame[6] ?? 0) : 0;
 }

@@ -7,10 +7,10 @@ const all: Container = { name: "main", startupProbe: probe, readinessProbe: prob
 const says = (verdict: "success" | "failure" | "unknown") => ({ verdict, inARow: 1 });
 
 test.for([
-  ["without probes all is well", { name: "main" }, {}, { started: true, ready: true }],
-  ["before the first answer nothing is", all, {}, { started: false, ready: false }],
+  ["a container without probes is started and ready", { name: "main" }, {}, { started: true, ready: true }],
+  ["before the first results it is neither", all, {}, { started: false, ready: false }],
   [
-    "what has not started up is not ready, whatever readiness said before",
+    "a container that has not started is not ready",
     all,
     { startup: says("unknown"), readiness: says("success") },
     { started: false, ready: false },
@@ -22,19 +22,19 @@ test.for([
     { started: true, ready: false },
   ],
   [
-    "all content",
+    "all probes succeed",
     all,
     { startup: says("success"), readiness: says("success"), liveness: says("success") },
     { started: true, ready: true },
   ],
   [
-    "condemned by liveness, with the time its probe allows",
+    "failed by liveness, with the probe's grace period",
     { ...all, livenessProbe: { ...probe, terminationGracePeriodSeconds: 5 } },
     { startup: says("success"), readiness: says("success"), liveness: says("failure") },
     { started: true, ready: true, failed: { probe: "liveness", graceMs: 5000 } },
   ],
   [
-    "condemned by startup",
+    "failed by startup",
     all,
     { startup: says("failure") },
     { started: false, ready: false, failed: { probe: "startup" } },

@@ -13,7 +13,7 @@ export function probesOf(container: Container): Readonly<Partial<Record<ProbeKin
   };
 }
 
-/** What the probes of a container together say of it. */
+/** Combines the states of a container's probes. */
 export function healthOf(container: Container, states: ProbeStates): Health {
   const probes = probesOf(container);
   const verdictOf = (kind: ProbeKind): string =>

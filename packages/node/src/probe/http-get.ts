@@ -12,7 +12,7 @@ export interface HttpGet {
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Its beginning. */
+  /** At most the first 10 KiB. */
   readonly body: string;
 }
 
@@ -20,7 +20,7 @@ const mostRedirects = 10;
 const bodyLimit = 10 * 1024;
 const headerLimit = 16 * 1024;
 
-/** Asks a Pod over HTTP. Certificates are not checked: they are for names, and this is an address. */
+/** Sends a GET request to a Pod. Like the kubelet, does not verify certificates. */
 export async function httpGet(wanted: HttpGet, pod: PodConnection, signal: AbortSignal): Promise<HttpAnswer> {
   let url = firstUrl(wanted, pod.host);
   for (let redirects = 0; ; redirects++) {
@@ -39,13 +39,13 @@ export async function httpGet(wanted: HttpGet, pod: PodConnection, signal: Abort
   }
 }
 
-/** The path is only a path: `//other/` does not name a host. */
+/** Keeps the origin for any path: `//other/` does not name a host. */
 function firstUrl({ path = "/", scheme, port }: HttpGet, host: string): URL {
   const origin = `${scheme?.toLowerCase() === "https" ? "https" : "http"}://${host}:${port}`;
   return new URL(`${origin}${path.startsWith("/") ? "" : "/"}${path}`);
 }
 
-/** To ask another host is not what the Pod's author meant; being sent there counts as an answer. */
+/** Where a redirect leads. Redirects to another host are not followed: they count as the response. */
 function redirectOf({ statusCode = 0, headers }: IncomingMessage, from: URL): URL | undefined {
   const { location } = headers;
   if (statusCode < 300 || statusCode >= 400 || location === undefined || !URL.canParse(location, from))
@@ -70,7 +70,7 @@ function ask(url: URL, socket: Duplex, { httpHeaders = [] }: HttpGet, signal: Ab
     connection.once("error", reject);
     const path = `${url.pathname}${url.search}`;
     const request = plainRequest({
-      // With an agent, even `false`, Node would connect by itself.
+      // With an `agent` option, even `false`, Node would open its own connection.
       createConnection: () => connection,
       path,
       headers: plain,
@@ -90,7 +90,7 @@ async function beginning(answer: IncomingMessage): Promise<string> {
       if (body.length >= bodyLimit) break;
     }
   } catch {
-    // The status has been said; what follows is only for people.
+    // The status decides. The body is only shown to users.
   }
   return body.slice(0, bodyLimit);
 }

@@ -3,17 +3,15 @@ import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { NodeError } from "../errors.ts";
 
-/** Where a Pod is reached. */
 export interface PodTarget {
-  /** The Pod's address. */
   readonly address: string;
   /** Connects to a port of the Pod's own loopback interface. */
   readonly dial: (port: number) => Promise<Duplex>;
 }
 
-/** Connects to one Pod and to nothing else, whatever a URL or a redirect says. */
+/** Connects to one Pod only, whatever host a URL or redirect names. */
 export interface PodConnection {
-  /** How the Pod is called in a URL. */
+  /** The Pod's host in URLs. */
   readonly host: string;
   connect(port: number, signal: AbortSignal): Promise<Duplex>;
 }
@@ -21,8 +19,8 @@ export interface PodConnection {
 const loopback = ["localhost", "127.0.0.1", "::1"];
 
 /**
- * For the `host` of a probe or a hook. The machine connects with its own rights, so the host can only be the Pod itself: its
- * address, or its loopback interface. Kubernetes would connect to any host from the node.
+ * The connection for the `host` of a probe or hook. The node connects from the machine's network, so a tenant may only name
+ * the Pod itself: its address, or its loopback interface. A kubelet would connect to any host.
  */
 export function podConnection(host: string | undefined, { address, dial }: PodTarget): PodConnection {
   const wanted = (host ?? "").toLowerCase();
@@ -45,7 +43,7 @@ async function connectTo(host: string, port: number, signal: AbortSignal): Promi
   }
 }
 
-/** A connection that comes too late is closed. */
+/** Closes a connection that is established after the abort. */
 async function whileWanted(dialled: Promise<Duplex>, signal: AbortSignal): Promise<Duplex> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason as Error);

@@ -11,6 +11,6 @@ test.for([
   expect(portNumber(port, container)).toBe(number);
 });
 
-test.for(["other", 0, 65_536, "-1"])("%s is no port of the container", (port) => {
+test.for(["other", 0, 65_536, "-1"])("%s is not a port of the container", (port) => {
   expect(() => portNumber(port, container)).toThrow(`container "main" has no port "${port}"`);
 });

@@ -1,7 +1,7 @@
 import type { Container } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 
-/** A port by its number, or by the name the container gives it. */
+/** Resolves a port number or the name of one of the container's ports. */
 export function portNumber(port: number | string, container: Container): number {
   const named = container.ports?.find(({ name }) => name === port)?.containerPort;
   const number = named ?? Number(port);

@@ -12,7 +12,7 @@ describe("settingsOf()", () => {
     });
   });
 
-  test("takes what is written, and zero for nothing", () => {
+  test("uses the probe's values, and the default for zero", () => {
     const probe = {
       initialDelaySeconds: 4,
       periodSeconds: 2,
@@ -30,7 +30,7 @@ describe("settingsOf()", () => {
   });
 });
 
-/** Walks a probe through results, `+` and `-`, and tells its verdict after each: `s`, `f`, or `?` for none. */
+/** Feeds a probe the results `+` and `-`, and returns its verdict after each: `s`, `f`, or `?` for unknown. */
 function walk(kind: ProbeKind, results: string, thresholds: { success?: number; failure?: number } = {}): string {
   const settings = settingsOf({
     successThreshold: thresholds.success ?? 1,
@@ -52,12 +52,12 @@ describe("afterResult()", () => {
     ["one failure does not make it false again", "readiness", "+--+", {}, "ssss"],
     ["three in a row do", "readiness", "+---", {}, "sssf"],
     ["a success in between starts the count again", "readiness", "+--+--", {}, "ssssss"],
-    ["it wants as many successes as the threshold", "readiness", "++-+++", { success: 3 }, "fffffs"],
-    ["a container lives until told otherwise", "liveness", "--", {}, "ss"],
-    ["liveness gives up after the threshold", "liveness", "---", {}, "ssf"],
-    ["liveness gives up at once with a threshold of one", "liveness", "-", { failure: 1 }, "f"],
+    ["it needs as many successes in a row as the threshold", "readiness", "++-+++", { success: 3 }, "fffffs"],
+    ["liveness is true until the threshold", "liveness", "--", {}, "ss"],
+    ["liveness fails at the threshold", "liveness", "---", {}, "ssf"],
+    ["liveness fails at once with a threshold of one", "liveness", "-", { failure: 1 }, "f"],
     ["startup is undecided until it succeeds", "startup", "--+", { failure: 30 }, "??s"],
-    ["or fails for good", "startup", "--", { failure: 2 }, "?f"],
+    ["startup fails at the threshold", "startup", "--", { failure: 2 }, "?f"],
   ] as const)("%s", ([, kind, results, thresholds, verdicts]) => {
     expect(walk(kind, results, thresholds)).toBe(verdicts);
   });

@@ -4,8 +4,7 @@ export type Probe = NonNullable<Container["livenessProbe"]>;
 export type ProbeKind = "startup" | "readiness" | "liveness";
 
 /**
- * What a probe has found so far. `verdict` is what counts: it changes only after as many results in a row as its
- * threshold asks for.
+ * The state of a probe. `verdict` changes only after as many equal results in a row as the threshold requires.
  */
 export interface ProbeState {
   readonly verdict: "success" | "failure" | "unknown";
@@ -21,7 +20,7 @@ export interface ProbeSettings {
   readonly failureThreshold: number;
 }
 
-/** With Kubernetes' defaults. A period is a second at least: that is the unit it is written in. */
+/** Applies Kubernetes' defaults. */
 export function settingsOf(probe: Probe): ProbeSettings {
   return {
     initialDelayMs: 1000 * (probe.initialDelaySeconds ?? 0),
@@ -32,7 +31,7 @@ export function settingsOf(probe: Probe): ProbeSettings {
   };
 }
 
-/** Until told otherwise a container lives, is not ready and has not started up. */
+/** Before the first results a container is alive, not ready and not started. */
 export const initialStates: Readonly<Record<ProbeKind, ProbeState>> = {
   startup: { verdict: "unknown", inARow: 0 },
   readiness: { verdict: "failure", inARow: 0 },
@@ -45,7 +44,7 @@ export function afterResult(before: ProbeState, result: "success" | "failure", s
   return { last: result, inARow, verdict: inARow >= threshold ? result : before.verdict };
 }
 
-/** A startup probe ends with its verdict, and a liveness probe that condemns its container has nothing left to ask. */
+/** Whether the probe is finished: a startup probe after its verdict, a liveness probe after it has failed. */
 export function isSettled(kind: ProbeKind, { verdict }: ProbeState): boolean {
   return (kind === "startup" && verdict !== "unknown") || (kind === "liveness" && verdict === "failure");
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Probe } from "./probe-state.ts";
 import { runProbe } from "./run-probe.ts";
 
-/** The Pod is at 127.0.0.2; whatever reaches 127.0.0.3 has left it. */
+/** The Pod is at 127.0.0.2. A request that reaches 127.0.0.3 has left the Pod. */
 const podAddress = "127.0.0.2";
 const otherAddress = "127.0.0.3";
 let port: number;
@@ -69,14 +69,14 @@ describe("a probe connects to its own Pod", () => {
   test.for([
     ["without a host", {}],
     ["by the Pod's address", { host: podAddress }],
-    ["with a Host header of its own", { httpHeaders: [{ name: "Host", value: "example.com" }] }],
+    ["with its own Host header", { httpHeaders: [{ name: "Host", value: "example.com" }] }],
     ["with a path that looks like a host", { path: `//${otherAddress}/x` }],
     ["with a path that looks like a URL", { path: `http://${otherAddress}/x` }],
-    ["with a path that looks like a user", { path: `@${otherAddress}/x` }],
-    ["being sent to another host", { path: "/away" }],
-    ["being sent to a file", { path: "/strange" }],
-    ["being sent in a circle", { path: "/round" }],
-    ["being answered without an end", { path: "/flood" }],
+    ["with a path that looks like userinfo", { path: `@${otherAddress}/x` }],
+    ["redirected to another host", { path: "/away" }],
+    ["redirected to a file", { path: "/strange" }],
+    ["redirected in a circle", { path: "/round" }],
+    ["with an endless response", { path: "/flood" }],
   ] as const)("and to no other: %s", async ([, given]) => {
     const before = atPod.length;
     expect(await http(given)).toBeUndefined();
@@ -107,11 +107,11 @@ describe("a probe connects to its own Pod", () => {
     expect(atOther).toEqual([]);
   });
 
-  test("fails when the answer has more headers than fit", async () => {
+  test("fails when the response headers are too large", async () => {
     expect(await http({ path: "/heads" })).toContain("Header overflow");
   });
 
-  test("has an end when the Pod takes the connection and says nothing", async () => {
+  test("times out when the Pod accepts the connection and sends nothing", async () => {
     const silent = createTcpServer().listen(0, podAddress);
     await once(silent, "listening");
     const at = (silent.address() as AddressInfo).port;

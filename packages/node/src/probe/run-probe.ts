@@ -13,10 +13,10 @@ export interface ProbeTarget extends PodTarget {
   readonly run: (command: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
 }
 
-/** A command that this node could not even try says nothing about the container. */
+/** Errors of the node, which say nothing about the container. */
 const nodeTrouble = ["TooManyRequests", "NotFound", "InternalError"] as const;
 
-/** Asks once. Undefined when all is well, else what is wrong; throws when nothing can be told. */
+/** Runs a probe once. Returns undefined for success, or the failure message. Throws when the node could not run the probe. */
 export async function runProbe(probe: Probe, target: ProbeTarget, signal: AbortSignal): Promise<string | undefined> {
   try {
     return await ask(probe, target, signal);

@@ -4,13 +4,13 @@ import { Writable } from "node:stream";
 import { hasCode } from "../errors.ts";
 import { libc } from "../system/libc.ts";
 
-/** The monitor reads messages of up to 32 KiB; the kernel keeps a few of this size for it. */
+/** conmon reads messages of up to 32 KiB. The kernel's socket buffer holds a few of this size. */
 const packetBytes = 8192;
 const betweenTriesMs = 10;
 
 /**
- * The way to a container's standard input: a socket of its monitor's. What the container does not read yet waits there,
- * and then here. Ending it ends the container's input, unless that is to stay open for others.
+ * Writes to a container's standard input through the attach socket of its monitor. When the container does not read, the
+ * data waits in the socket, then in this stream. Ending the stream closes the container's input if it has `stdinOnce`.
  */
 export function openInput(bundle: string): Writable {
   const socket = connectIn(bundle, "attach");
@@ -26,12 +26,12 @@ export function openInput(bundle: string): Writable {
   }).on("error", () => undefined);
 }
 
-/** For those who only want to look. */
+/** Discards what is written, for clients that attach without input. */
 export function noInput(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
-/** The monitor takes lines of a kind, rows and columns. One that has ended has no terminal left. */
+/** Sends conmon's control message 1 (resize). Does nothing if the monitor has ended. */
 export function resizeTerminal(bundle: string, columns: number, rows: number): void {
   try {
     const pipe = openSync(join(bundle, "ctl"), constants.O_WRONLY | constants.O_NONBLOCK);
@@ -51,7 +51,7 @@ interface Sending {
   readonly done: (error?: Error) => void;
 }
 
-/** Goes on by itself when there is no room for now. */
+/** Retries while the socket is full. */
 function sendAll(input: Writable, { socket, chunk, done }: Sending): void {
   try {
     for (let at = 0; at < chunk.length; at += packetBytes) {
@@ -67,7 +67,7 @@ function sendAll(input: Writable, { socket, chunk, done }: Sending): void {
   }
 }
 
-/** A path by way of its folder: a bundle's own is longer than an address may be. */
+/** Connects through /proc/self/fd, because the bundle's path is longer than a socket address can be (108 bytes). */
 function connectIn(folder: string, name: string): number {
   const descriptor = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
   try {

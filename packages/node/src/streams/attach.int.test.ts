@@ -6,7 +6,7 @@ import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady, namespace } from "../testing/test-api.ts";
 import { isOver, openTestBox, soon, type TestBox } from "../testing/test-box.ts";
 
-describe.skipIf(cannotRun)("a container with an input", () => {
+describe.skipIf(cannotRun)("attach to a container with stdin", () => {
   let box: TestBox;
   beforeAll(async () => {
     box = await openTestBox();
@@ -22,7 +22,7 @@ describe.skipIf(cannotRun)("a container with an input", () => {
     box.node.podStreams.attach({ namespace, pod, tty, stdin });
 
   describe.each(testedRuntimes)("%s", (runtime) => {
-    test("reads what is sent to it, at any length, and sees its end", async () => {
+    test("the container reads the whole input and its end", async () => {
       const name = `once-${runtime}`;
       await run(name, runtime, { stdin: true, stdinOnce: true, command: ["sh", "-c", "wc -c; echo done"] });
       const session = await attach(name);
@@ -33,7 +33,7 @@ describe.skipIf(cannotRun)("a container with an input", () => {
       await box.remove(name);
     });
 
-    test("stays open for the next when it is to", async () => {
+    test("the input stays open for the next client without stdinOnce", async () => {
       const name = `again-${runtime}`;
       await run(name, runtime, { stdin: true, command: ["sh", "-c", 'while read -r line; do echo "got $line"; done'] });
       for (const word of ["first", "second"]) {
@@ -46,7 +46,7 @@ describe.skipIf(cannotRun)("a container with an input", () => {
       await box.remove(name);
     });
 
-    test("is a terminal of the size it is given, if it asks for one", async () => {
+    test("a terminal has the requested size", async () => {
       const name = `terminal-${runtime}`;
       await run(name, runtime, { stdin: true, tty: true, command: ["sh"] });
       const session = await attach(name, { tty: true });
@@ -60,7 +60,7 @@ describe.skipIf(cannotRun)("a container with an input", () => {
     });
   });
 
-  test("refuses who asks for what the container has not", async () => {
+  test("stdin and tty are refused for a container without them", async () => {
     await run("plain", "runc", { command: ["sleep", "infinity"] });
     await expect(attach("plain")).rejects.toThrow('container "main" has no standard input');
     await expect(attach("plain", { stdin: false, tty: true })).rejects.toThrow("has no terminal");

@@ -4,7 +4,7 @@ import type { ContainerRecord, PodRecord } from "../pod/record.ts";
 
 export interface StreamOptions {
   readonly machine: Machine;
-  /** The UID of the Pod of that name which this node runs. */
+  /** The UID of a Pod that this node runs. */
   readonly uidOf: (namespace: string, pod: string) => string | undefined;
 }
 
@@ -14,7 +14,7 @@ export interface FoundContainer {
   readonly kept: ContainerRecord;
 }
 
-/** Fails with the action it was wanted for, as in `Cannot <action> Pod "ns/name"`. */
+/** The error message begins with `Cannot <action> Pod "ns/name"`. */
 export async function findPod({ machine, uidOf }: StreamOptions, place: PodPlace, action: string): Promise<PodRecord> {
   const uid = uidOf(place.namespace, place.pod);
   const record = uid === undefined ? undefined : await machine.records.read(uid);

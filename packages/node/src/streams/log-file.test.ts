@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const follow = (): FollowOptions => ({ news: folder, isWritten: async () => isWritten });
+const follow = (): FollowOptions => ({ watch: folder, isWritten: async () => isWritten });
 
 const readings: Reading[] = [];
 
@@ -31,7 +31,7 @@ class Reading {
     readings.push(this);
   }
 
-  /** An abandoned reading would keep its file open. */
+  /** A reader that is not closed would keep its file open. */
   async end(): Promise<void> {
     this.stop.abort();
     await this.#items.return(undefined);
@@ -50,19 +50,19 @@ class Reading {
 }
 
 describe("readLogFile()", () => {
-  test("gives the lines that are there", async () => {
+  test("returns the existing lines", async () => {
     await writeFile(path, `a\n${"b".repeat(100_000)}\nc\nnot yet complete`);
     const [first, long, ...rest] = await new Reading().all();
     expect([first, rest]).toEqual(["a", ["c", "caught-up"]]);
-    // Nobody writes entries this long; what counts is that those after it are whole.
+    // conmon writes no entries this long. The entries after it must be complete.
     expect(long?.length).toBeGreaterThan(0);
   });
 
-  test("takes a file that is not there for an empty one", async () => {
+  test("treats a missing file as empty", async () => {
     expect(await new Reading().all()).toEqual(["caught-up"]);
   });
 
-  test("follows what is appended, from where it was told to begin, to the end", async () => {
+  test("follows appended lines from the requested position until the log ends", async () => {
     await writeFile(path, "old\n");
     const reading = new Reading({ from: "end", follow: follow() });
     expect(await reading.next()).toBe("caught-up");
@@ -75,7 +75,7 @@ describe("readLogFile()", () => {
     expect(await reading.all()).toEqual(["last"]);
   });
 
-  test("reads a file to its end before the one that replaced it", async () => {
+  test("reads a rotated file to its end before the new one", async () => {
     await writeFile(path, "one\n");
     const reading = new Reading({ follow: follow() });
     expect([await reading.next(), await reading.next()]).toEqual(["one", "caught-up"]);
@@ -87,7 +87,7 @@ describe("readLogFile()", () => {
     expect(await reading.all()).toEqual([]);
   });
 
-  test("starts again with a file that was emptied", async () => {
+  test("begins again after the file is truncated", async () => {
     await writeFile(path, "a long line\n");
     const reading = new Reading({ follow: follow() });
     expect([await reading.next(), await reading.next()]).toEqual(["a long line", "caught-up"]);
@@ -97,7 +97,7 @@ describe("readLogFile()", () => {
     reading.stop.abort();
   });
 
-  test("stops when it is told to", async () => {
+  test("stops when the signal is aborted", async () => {
     const reading = new Reading({ follow: follow() });
     expect(await reading.next()).toBe("caught-up");
     const next = reading.next();

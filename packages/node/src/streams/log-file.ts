@@ -5,10 +5,10 @@ import { hasCode } from "../errors.ts";
 import { watchFolder } from "../system/watch-folder.ts";
 
 export interface FollowOptions {
-  /** Whether more may still be written. */
+  /** Whether the log may still grow. */
   readonly isWritten: () => Promise<boolean>;
-  /** A folder in which something changes when that may have become otherwise. */
-  readonly news: string;
+  /** A folder that changes when the result of `isWritten` may have changed. */
+  readonly watch: string;
 }
 
 export interface LogFileOptions {
@@ -19,19 +19,19 @@ export interface LogFileOptions {
   readonly follow?: FollowOptions;
 }
 
-/** A line of the log without its end; "caught-up" stands where the end of what was there has been reached. */
+/** A line of the log without its newline. "caught-up" marks the end of the lines that existed when reading began. */
 export type LogItem = Buffer | "caught-up";
 
 /**
- * Reads a log, and goes on with what is written to it, through its being replaced when it has grown too large: what
- * stands in the old file is read to its end first.
+ * Reads a log and, with `follow`, the lines that are appended. Follows across rotation: the old file is read to its end
+ * before the new one.
  */
 export async function* readLogFile({ path, signal, from, follow }: LogFileOptions): AsyncGenerator<LogItem> {
-  using changes = follow === undefined ? undefined : new Changes([dirname(path), follow.news], signal);
+  using changes = follow === undefined ? undefined : new Changes([dirname(path), follow.watch], signal);
   await using reader = new LogReader(path);
   if (from === "end") await reader.skip();
   for (let round = 0; ; round += 1) {
-    // Asked before reading: whatever was written until the answer is then read.
+    // Check before reading, so that everything written before the check is read.
     const mayGrow = follow !== undefined && !signal.aborted && (await follow.isWritten());
     yield* reader.readAvailable();
     if (round === 0) yield "caught-up";
@@ -41,7 +41,7 @@ export async function* readLogFile({ path, signal, from, follow }: LogFileOption
 }
 
 const chunkBytes = 64 * 1024;
-/** Well above what conmon puts into an entry; the rest of a longer line is lost. */
+/** Well above the length of conmon's entries. Longer lines are truncated. */
 const longestLineBytes = 64 * 1024;
 const newline = 0x0a;
 
@@ -49,14 +49,14 @@ class LogReader implements AsyncDisposable {
   readonly #path: string;
   #file: FileHandle | undefined;
   #position = 0;
-  /** The beginning of a line whose end has not been written yet. */
+  /** The beginning of an incomplete line. */
   #rest: Buffer = Buffer.alloc(0);
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Goes to the end of what is there. */
+  /** Moves to the end of the file. */
   async skip(): Promise<void> {
     this.#file = await openIfThere(this.#path);
     this.#position = (await this.#file?.stat())?.size ?? 0;
@@ -93,7 +93,7 @@ class LogReader implements AsyncDisposable {
     this.#rest = bytes.subarray(start, start + longestLineBytes);
   }
 
-  /** Whether the log was replaced or emptied since it was opened, and is to be read from its start. */
+  /** Whether the file was replaced or truncated, so that reading must begin at its start again. */
   async #startsAgain(): Promise<boolean> {
     if (this.#file === undefined) return false;
     const [own, now] = await Promise.all([this.#file.stat(), statIfThere(this.#path)]);
@@ -109,7 +109,7 @@ class LogReader implements AsyncDisposable {
   }
 }
 
-/** Tells that something has changed in one of some folders since it was last asked. */
+/** Waits for changes in several folders. `next` resolves when something has changed since the last call. */
 class Changes implements Disposable {
   readonly #watchers: readonly Disposable[];
   #changed = false;

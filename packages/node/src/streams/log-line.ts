@@ -1,16 +1,16 @@
-/** One entry of a container's log: a line, or a part of one that was too long or not yet complete. */
+/** One entry of a container's log: a line, or a part of a line that was too long or incomplete. */
 export interface LogEntry {
-  /** As it was written down, RFC 3339 with nanoseconds. */
+  /** RFC 3339 with nanoseconds. */
   readonly time: string;
   readonly stream: "stdout" | "stderr";
-  /** The line goes on in the next entry of the same stream. */
+  /** The line continues in the next entry of the same stream. */
   readonly partial: boolean;
   readonly text: Buffer;
 }
 
 const space = 0x20;
 
-/** Reads `<time> stdout|stderr F|P <text>`, the format of the kubelet's logs. Undefined for what is none of it. */
+/** Parses `<time> stdout|stderr F|P <text>`, the CRI log format. Returns undefined for anything else. */
 export function parseLogLine(line: Buffer): LogEntry | undefined {
   const afterTime = line.indexOf(space);
   const afterStream = line.indexOf(space, afterTime + 1);

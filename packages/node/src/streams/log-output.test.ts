@@ -23,15 +23,15 @@ function show(selection: Partial<LogSelection>, later: readonly string[] = []): 
 
 describe("LogOutput", () => {
   test.for<[string, Partial<LogSelection>, string]>([
-    ["everything, parts joined", {}, "one\ntwo\nthree\n\n"],
+    ["all entries, with partial lines joined", {}, "one\ntwo\nthree\n\n"],
     ["one stream", { stream: "stderr" }, "two\n"],
-    ["the last two lines, which are not the last two entries", { tailLines: 2 }, "three\n\n"],
+    ["the last two lines, counted in lines and not in entries", { tailLines: 2 }, "three\n\n"],
     ["the last line of a stream", { tailLines: 1, stream: "stderr" }, "two\n"],
-    ["none of them", { tailLines: 0 }, ""],
-    ["more than there are", { tailLines: 99 }, "one\ntwo\nthree\n\n"],
-    ["what was written since", { sinceMs: Date.parse("2026-01-01T00:00:05Z") }, "\n"],
-    ["so many bytes", { limitBytes: 6 }, "one\ntw"],
-    ["so many bytes of the end", { limitBytes: 4, tailLines: 2 }, "thre"],
+    ["tailLines 0", { tailLines: 0 }, ""],
+    ["more lines than the log has", { tailLines: 99 }, "one\ntwo\nthree\n\n"],
+    ["entries since a time", { sinceMs: Date.parse("2026-01-01T00:00:05Z") }, "\n"],
+    ["limitBytes", { limitBytes: 6 }, "one\ntw"],
+    ["limitBytes with tailLines", { limitBytes: 4, tailLines: 2 }, "thre"],
     [
       "the time once a line",
       { timestamps: true, tailLines: 2 },
@@ -41,11 +41,11 @@ describe("LogOutput", () => {
     expect(show(selection)).toBe(expected);
   });
 
-  test("lets everything through after what was there", () => {
+  test("passes all entries after the existing log", () => {
     expect(show({ tailLines: 0 }, ["2026-01-01T00:00:06.000000006+00:00 stdout P new"])).toBe("new");
   });
 
-  test("keeps no more of a long log than it may be asked for", () => {
+  test("keeps a bounded part of a long log in memory", () => {
     const output = new LogOutput({ timestamps: false, tailLines: 3 });
     for (let index = 0; index < 1000; index += 1)
       output.add({ time: "", stream: "stdout", partial: false, text: Buffer.from(String(index)) });

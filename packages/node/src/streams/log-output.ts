@@ -10,12 +10,12 @@ export interface LogSelection {
 
 const newline = Buffer.from("\n");
 
-/** Turns the entries of a log into the bytes a reader has asked for. */
+/** Formats the log entries that a request selects. */
 export class LogOutput {
   readonly #selection: LogSelection;
-  /** Whether the last entry of a stream was a part of a line. */
+  /** Whether the last entry of a stream was a partial line. */
   readonly #open = { stdout: false, stderr: false };
-  /** The last lines, each in parts, while only so many of what is there are wanted. */
+  /** The last lines, each as its parts, until the existing log is read. Undefined without `tailLines`. */
   #tail: Buffer[][] | undefined;
   #left: number;
 
@@ -25,12 +25,12 @@ export class LogOutput {
     this.#left = selection.limitBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Whether as many bytes have been given out as may be. */
+  /** Whether `limitBytes` is reached. */
   get isFull(): boolean {
     return this.#left <= 0;
   }
 
-  /** What to send for an entry now, which may be nothing. */
+  /** The bytes to send now for an entry; may be empty. */
   add(entry: LogEntry): Buffer {
     const { stream, sinceMs } = this.#selection;
     if (stream !== undefined && entry.stream !== stream) return Buffer.alloc(0);
@@ -43,7 +43,7 @@ export class LogOutput {
     return Buffer.alloc(0);
   }
 
-  /** What was there has been added; from now on everything goes out at once. */
+  /** Call when the existing log has been added. Returns the last lines; entries added after this are sent at once. */
   caughtUp(): Buffer {
     const kept = this.#tail?.slice(-(this.#selection.tailLines ?? 0)) ?? [];
     const wanted = this.#selection.tailLines === 0 ? [] : kept;
@@ -54,7 +54,7 @@ export class LogOutput {
   #keep(tail: Buffer[][], bytes: Buffer, starts: boolean): void {
     if (starts || tail.length === 0) tail.push([bytes]);
     else tail.at(-1)?.push(bytes);
-    // Twice as many as wanted, so that old ones are dropped now and then and not one by one.
+    // Keep up to twice as many lines, so that lines are dropped in batches.
     const wanted = this.#selection.tailLines ?? 0;
     if (tail.length > wanted * 2 + 1) this.#tail = wanted === 0 ? tail.slice(-1) : tail.slice(-wanted);
   }

@@ -9,10 +9,10 @@ import { type FollowOptions, type LogFileOptions, readLogFile } from "./log-file
 import { type LogEntry, parseLogLine } from "./log-line.ts";
 import { LogOutput } from "./log-output.ts";
 
-/** Readers at the same time on the whole node, shared by namespace; a follower costs a file and two watches. */
+/** The limit of readers on the node, shared between namespaces. A follower costs a file and two inotify watches. */
 const mostReaders = 1000;
 
-/** Reads what containers have written, from the logs their monitors keep. */
+/** Serves the log files that the containers' monitors write. */
 export class Logs implements Disposable {
   readonly #options: StreamOptions;
   readonly #readers = new Set<AbortController>();
@@ -41,7 +41,7 @@ export class Logs implements Disposable {
     return out;
   }
 
-  /** What a container writes from now on; with a way to its input, if it has one. */
+  /** Streams the output of a container from now on, and its input if the container has one. */
   async attach(request: AttachRequest): Promise<ExecSession> {
     const found = await findContainer(this.#options, request, "attach to");
     const name = `${request.namespace}/${request.pod}`;
@@ -67,7 +67,7 @@ export class Logs implements Disposable {
         return true;
       },
     );
-    // The answer to what is sent must not come before somebody listens.
+    // Open the input only after the output is followed, so that no response to the input is missed.
     await Promise.race([begun.promise, done]);
     const input = request.stdin ? openInput(bundle) : noInput();
     return {
@@ -91,7 +91,7 @@ export class Logs implements Disposable {
     for (const reader of this.#readers) reader.abort();
   }
 
-  /** Passes on what a log says until it ends, nobody wants more, or every output is closed. */
+  /** Passes log entries to `take` until the log ends, `take` returns false, or all outputs are closed. */
   #read(
     { namespace, ...source }: Omit<LogFileOptions, "signal"> & { readonly namespace: string },
     outputs: readonly PassThrough[],
@@ -99,8 +99,8 @@ export class Logs implements Disposable {
   ): { stop: () => void; done: Promise<void> } {
     const place = this.#shares.take(namespace);
     if (place === undefined) {
-      const share = this.#shares.mostOf(namespace);
-      throw new KubeError("TooManyRequests", `Namespace "${namespace}" reads its share of ${share} logs already`);
+      const limit = this.#shares.mostOf(namespace);
+      throw new KubeError("TooManyRequests", `Namespace "${namespace}" has reached its limit of ${limit} open logs`);
     }
     const stopping = new AbortController();
     const stop = (): void => stopping.abort();
@@ -130,7 +130,7 @@ export class Logs implements Disposable {
   #follow({ uid, name, kept }: FoundContainer): FollowOptions {
     const { records, layout } = this.#options.machine;
     return {
-      news: podPaths(layout, uid).dir,
+      watch: podPaths(layout, uid).dir,
       isWritten: async () => {
         const now = (await records.read(uid))?.containers[name];
         return now?.attempt === kept.attempt && now.ended === undefined;
@@ -141,7 +141,7 @@ export class Logs implements Disposable {
 
 const textOf = ({ text, partial }: LogEntry): Buffer => (partial ? text : Buffer.concat([text, Buffer.from("\n")]));
 
-/** Waits until there is room for more, or nobody left to read it. */
+/** Writes and waits until the output can take more, or is closed. */
 async function written(output: PassThrough, bytes: Buffer): Promise<void> {
   if (output.destroyed || output.write(bytes)) return;
   const done = new AbortController();

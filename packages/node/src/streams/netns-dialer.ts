@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { Socket } from "node:net";
 import { serveDials } from "./serve-dials.ts";
 
-/** How long a process stays when nobody dials: a browser that opens a page comes back within moments. */
+/** How long an idle process is kept. A browser that loads a page connects again within this time. */
 const idleMs = 10_000;
-/** The process starts in some 50 ms; connecting within a machine takes none. */
+/** Normally about 50 ms, to start the process. */
 const dialTimeoutMs = 10_000;
 
 interface Answer {
@@ -14,14 +14,14 @@ interface Answer {
 }
 
 /**
- * A process inside a network namespace that connects to ports there and hands us the connected sockets: a socket
- * stays in the namespace it was made in, whoever holds it. So a port that listens on the Pod's own 127.0.0.1 alone is
- * reached, and none of what is said passes through that process.
+ * A process inside a network namespace that connects to ports there and passes the connected sockets back: a socket stays in
+ * the namespace in which it was created. This reaches ports that listen only on the Pod's 127.0.0.1, and no data passes
+ * through the process.
  */
 export class NetnsDialer implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, PromiseWithResolvers<Socket>>();
-  /** Settles when the process is gone. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<void>;
   #nextId = 0;
   #idle: NodeJS.Timeout | undefined;
@@ -30,14 +30,14 @@ export class NetnsDialer implements AsyncDisposable {
     const args = [`--net=${netnsPath}`, "--", process.execPath, "--eval", `(${serveDials.toString()})()`];
     this.#child = spawn("nsenter", args, {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
-      // Nothing else of our own environment is for it, least of all options for Node.
+      // Not our environment: it may contain secrets and NODE_OPTIONS.
       env: { PATH: process.env["PATH"] },
     });
     this.#child.on("message", (answer, handle) => this.#answer(answer as Answer, handle));
     this.ended = this.#watch();
   }
 
-  /** Whether it can still be asked. */
+  /** Whether `dial` can still be called. */
   get isOpen(): boolean {
     return this.#child.connected;
   }
@@ -64,7 +64,7 @@ export class NetnsDialer implements AsyncDisposable {
     await this.ended;
   }
 
-  /** It ends by itself when nobody is there to answer to. */
+  /** Disconnects, which makes the process exit. */
   #hangUp(): void {
     clearTimeout(this.#idle);
     if (this.#child.connected) this.#child.disconnect();
@@ -73,7 +73,7 @@ export class NetnsDialer implements AsyncDisposable {
   #answer({ id, failure }: Answer, handle: SendHandle | undefined): void {
     const waiting = this.#waiting.get(id);
     if (handle instanceof Socket) {
-      // Too late for whoever asked.
+      // The dial has timed out.
       if (waiting === undefined) return void handle.destroy();
       handle.allowHalfOpen = true;
       waiting.resolve(handle);

@@ -7,13 +7,12 @@ import type { PodRecord } from "../pod/record.ts";
 import { findPod, type StreamOptions } from "./find-container.ts";
 import { NetnsDialer } from "./netns-dialer.ts";
 
-/** One for each Pod that somebody forwards ports of right now; each is a process of some 40 MB. */
+/** One per Pod with forwarded ports. Each is a process of about 40 MB. */
 const mostDialers = 64;
-/** What the Pods of one namespace may have of them. */
+/** The limit for the Pods of one namespace. */
 const mostOfOne = 16;
 const connectTimeoutMs = 5000;
 
-/** Connects to the ports of Pods. */
 export class PortForward implements AsyncDisposable {
   readonly #options: StreamOptions;
   readonly #dialers = new Map<string, { readonly dialer: NetnsDialer; readonly namespace: string }>();
@@ -27,13 +26,13 @@ export class PortForward implements AsyncDisposable {
     const name = `${request.namespace}/${request.pod}`;
     const record = await findPod(this.#options, request, "forward a port of");
     if (!record.prepared || record.released) {
-      throw new KubeError("BadRequest", `Cannot forward a port of Pod "${name}": it is over`);
+      throw new KubeError("BadRequest", `Cannot forward a port of Pod "${name}": it has ended`);
     }
     try {
       return await (this.#dialInside(record, port) ?? this.#dialer(record).dial(port));
     } catch (error) {
       if (error instanceof KubeError) throw error;
-      // What listens on all addresses can be reached from outside as well, if the runtime knows no way in.
+      // A server that listens on all addresses can also be reached through the Pod's address.
       const socket = await reach(record.address, port);
       if (socket !== undefined) return socket;
       const message = `Cannot connect to port ${port} of Pod "${name}": ${messageOf(error)}`;
@@ -45,7 +44,7 @@ export class PortForward implements AsyncDisposable {
     await Promise.all([...this.#dialers.values()].map(({ dialer }) => dialer[Symbol.asyncDispose]()));
   }
 
-  /** Where the network is the sandbox's own, the network namespace is empty. */
+  /** Connects inside the sandbox, for runtimes with their own network stack: there the network namespace is empty. */
   #dialInside({ uid, containers }: PodRecord, port: number): Promise<Socket> | undefined {
     for (const [name, { run, ended, runtime, attempt }] of Object.entries(containers)) {
       if (!run?.started || ended !== undefined) continue;

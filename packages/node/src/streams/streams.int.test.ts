@@ -37,7 +37,7 @@ describe.skipIf(cannotRun)("streams of real containers", () => {
     await api.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 1 });
     await api.until(name, isGone);
   };
-  /** What the scripts of these tests wait for. */
+  /** Creates the file that the test's script waits for. */
   const go = async (pod: string): Promise<void> => {
     const command = ["touch", "/tmp/go"];
     const session = await node.podStreams.exec({ namespace, pod, command, tty: false, stdin: false });
@@ -46,12 +46,12 @@ describe.skipIf(cannotRun)("streams of real containers", () => {
   };
   const over = (name: string) => api.until(name, (pod) => pod?.status?.phase === "Succeeded");
 
-  test("a log has what was written, whole and by stream, long lines joined", async () => {
+  test("a log contains all output by stream, with long lines joined", async () => {
     await create("wrote", "echo one; echo two >&2; head -c 20000 /dev/zero | tr '\\0' x; echo; printf 'no end'");
     await over("wrote");
     const long = "x".repeat(20_000);
     const whole = await text(await log("wrote"));
-    // The two streams reach the monitor by two pipes: one's line may come in between two parts of the other's.
+    // The two streams have separate pipes, so the lines of one may come between two parts of a line of the other.
     expect(whole).toHaveLength(`one\ntwo\n${long}\nno end`.length);
     expect(whole).toContain("two\n");
     expect(await text(await log("wrote", { stream: "stdout" }))).toBe(`one\n${long}\nno end`);
@@ -65,7 +65,7 @@ describe.skipIf(cannotRun)("streams of real containers", () => {
     await remove("wrote");
   });
 
-  test("following gives what comes until the container ends", async () => {
+  test("following a log ends when the container ends", async () => {
     await create("speaks", "echo begun; until [ -e /tmp/go ]; do sleep 0.05; done; echo ended");
     await api.until("speaks", isReady);
     const following = await log("speaks", { follow: true });
@@ -75,7 +75,7 @@ describe.skipIf(cannotRun)("streams of real containers", () => {
     await remove("speaks");
   });
 
-  test("the run before can be read after a restart, and following it does not wait", async () => {
+  test("the log of the previous run can be read, and following it ends at once", async () => {
     const script =
       "if [ -e /root/again ]; then echo second; exec sleep 1000; fi; touch /root/again; echo first; exit 3";
     await create("again", script, "OnFailure");
@@ -88,8 +88,8 @@ describe.skipIf(cannotRun)("streams of real containers", () => {
     await remove("again");
   });
 
-  test("a log that is replaced while it is followed is followed on", async () => {
-    // More than the monitor keeps of it.
+  test("following continues across log rotation", async () => {
+    // More than the monitor keeps in one file.
     const script = "until [ -e /tmp/go ]; do sleep 0.05; done; seq 1 1500000; echo last";
     await create("much", script);
     await api.until("much", isReady);
@@ -109,11 +109,11 @@ describe.skipIf(cannotRun)("streams of real containers", () => {
     await remove("much");
   });
 
-  test("attaching gives what is written from then on, and leaving hurts nobody", async () => {
+  test("attach streams the output from then on, and detaching does not affect the container", async () => {
     await create("attached", "echo before; until [ -e /tmp/go ]; do sleep 0.05; done; echo out; echo err >&2");
     await api.until("attached", isReady);
     const place = { namespace, pod: "attached" };
-    // What is attached to begins after this has reached the log.
+    // Attach after this line is in the log.
     const log = await node.podStreams.logs({ ...place, follow: true, previous: false, timestamps: false });
     await once(log, "data");
     log.destroy();
@@ -131,7 +131,7 @@ describe.skipIf(cannotRun)("streams of real containers", () => {
     await remove("attached");
   });
 
-  test("a port that only the Pod itself can reach is forwarded, many times at once", async () => {
+  test("a port on the Pod's loopback is forwarded, several times at once", async () => {
     const server = `exec python3 -c "
 import socket, threading
 def serve(c):
@@ -167,7 +167,7 @@ while True: threading.Thread(target=serve, args=(s.accept()[0],)).start()
     await remove("server");
   });
 
-  test("nothing is left", async () => {
+  test("no processes, mounts or files are left", async () => {
     expect(await findTraces(dataDir)).toEqual(noTraces);
   });
 });

@@ -5,22 +5,22 @@ import { containerId, containerPaths, podPaths } from "../layout.ts";
 import { hasRunOutOfMemory } from "../system/cgroups.ts";
 import { processStart } from "../system/processes.ts";
 import type { Machine } from "./machine.ts";
-import type { Life } from "./observed.ts";
+import type { RunState } from "./observed.ts";
 import type { PodRecord, ProcessMark } from "./record.ts";
 
-type LifePlace = Pick<Machine, "layout" | "cgroups">;
+type RunPlace = Pick<Machine, "layout" | "cgroups">;
 
-/** How the current runs of a Pod's containers stand: from the processes, and from what the monitors wrote down. */
-export async function observeLives(machine: LifePlace, record: PodRecord): Promise<Record<string, Life>> {
-  const lives: Record<string, Life> = {};
+/** The state of the current run of each container: from its processes, and from the exit file of its monitor. */
+export async function observeRuns(machine: RunPlace, record: PodRecord): Promise<Record<string, RunState>> {
+  const runs: Record<string, RunState> = {};
   for (const [container, { run, attempt, ended }] of Object.entries(record.containers)) {
     if (run === undefined || ended !== undefined) continue;
-    // The monitor first: when it is gone, what it had to write is there.
+    // Check the monitor before reading the exit file: once the monitor has ended, the file is complete.
     const alive = (await isAlive(run.monitor)) || (await isAlive(run.process));
     const exit = await readExit(machine, { uid: record.uid, container, attempt });
-    lives[container] = exit === undefined ? { alive } : { alive: false, exit };
+    runs[container] = exit === undefined ? { alive } : { alive: false, exit };
   }
-  return lives;
+  return runs;
 }
 
 async function isAlive(mark: ProcessMark): Promise<boolean> {
@@ -28,15 +28,15 @@ async function isAlive(mark: ProcessMark): Promise<boolean> {
 }
 
 async function readExit(
-  { layout, cgroups }: LifePlace,
+  { layout, cgroups }: RunPlace,
   { uid, container, attempt }: { readonly uid: string; readonly container: string; readonly attempt: number },
-): Promise<Life["exit"]> {
+): Promise<RunState["exit"]> {
   const path = join(layout.exitsDir, containerId(uid, container, attempt));
   try {
     const [code, { mtimeMs }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
-    const told = await exists(join(containerPaths(layout, uid, container).bundle, "oom"));
-    // The monitor begins to listen a moment after the container starts, so that it misses what happens at once.
-    const outOfMemory = told || (await hasRunOutOfMemory(cgroups, `${podPaths(layout, uid).cgroup}/${container}`));
+    const reported = await exists(join(containerPaths(layout, uid, container).bundle, "oom"));
+    // conmon watches for OOM kills only from a moment after the start, so read the cgroup's counter as well.
+    const outOfMemory = reported || (await hasRunOutOfMemory(cgroups, `${podPaths(layout, uid).cgroup}/${container}`));
     return { code: Number(code), finishedAt: Math.floor(mtimeMs), outOfMemory };
   } catch (error) {
     if (hasCode(error, "ENOENT")) return undefined;

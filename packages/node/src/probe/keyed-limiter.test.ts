@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { Gate } from "./gate.ts";
+import { KeyedLimiter } from "./keyed-limiter.ts";
 
-test("lets so many in at a time, in order, whether they fail or not", async () => {
-  const gate = new Gate(2, 2);
+test("runs at most the limit at a time, in order, also after failures", async () => {
+  const gate = new KeyedLimiter(2, 2);
   const begun: number[] = [];
   const doors = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
   const all = doors.map((door, index) =>
@@ -22,8 +22,8 @@ test("lets so many in at a time, in order, whether they fail or not", async () =
   expect(begun).toEqual([0, 1, 2, 3]);
 });
 
-test("a key has no more than its share, and one with nobody inside always gets in", async () => {
-  const gate = new Gate(4, 2);
+test("limits each key, and always runs the first function of a key", async () => {
+  const gate = new KeyedLimiter(4, 2);
   const begun: string[] = [];
   const doors = new Map<string, () => void>();
   const enter = (key: string, name: string): Promise<void> =>

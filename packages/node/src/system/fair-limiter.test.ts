@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { FairGate } from "./fair-gate.ts";
+import { FairLimiter } from "./fair-limiter.ts";
 
 /** Works that end when they are told to, and a list of those that have begun. */
-function works(gate: FairGate) {
+function works(gate: FairLimiter) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const start = (key: string, name: string, signal?: AbortSignal): Promise<void> => {
@@ -24,16 +24,16 @@ function works(gate: FairGate) {
   return { begun, start, end };
 }
 
-describe("FairGate", () => {
+describe("FairLimiter", () => {
   test("a key with a thousand works leaves a place for another", async () => {
-    const { begun, start } = works(new FairGate({ total: 3, perKey: 2 }));
+    const { begun, start } = works(new FairLimiter({ total: 3, perKey: 2 }));
     for (let index = 0; index < 1000; index++) void start("a", `a${index}`);
     void start("b", "b0");
     expect(begun).toEqual(["a0", "a1", "b0"]);
   });
 
   test("keys take turns when all places are taken", async () => {
-    const { begun, start, end } = works(new FairGate({ total: 2, perKey: 2 }));
+    const { begun, start, end } = works(new FairLimiter({ total: 2, perKey: 2 }));
     for (const name of ["a0", "a1", "a2", "a3"]) void start("a", name);
     for (const name of ["b0", "b1"]) void start("b", name);
     void start("c", "c0");
@@ -42,7 +42,7 @@ describe("FairGate", () => {
   });
 
   test("a place is given back by a work that fails, and by one that is given up while it waits", async () => {
-    const gate = new FairGate({ total: 2, perKey: 1 });
+    const gate = new FairLimiter({ total: 2, perKey: 1 });
     await expect(gate.run("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     const { begun, start, end } = works(gate);
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-export interface FairGateOptions {
+export interface FairLimiterOptions {
   /** Works at the same time. */
   readonly total: number;
   /** Works of one key at the same time. Less than the total, so that no key can hold all places. */
@@ -9,14 +9,14 @@ export interface FairGateOptions {
  * Lets a bounded number of works run at the same time, by key. When a place becomes free it goes to the key that has
  * waited longest since its last turn, so a key with a thousand works waiting delays another key by one work at most.
  */
-export class FairGate {
-  readonly #options: FairGateOptions;
+export class FairLimiter {
+  readonly #options: FairLimiterOptions;
   /** Works that wait, by key, in the order in which the keys get their turns. */
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #running = new Map<string, number>();
   #busy = 0;
 
-  constructor(options: FairGateOptions) {
+  constructor(options: FairLimiterOptions) {
     this.#options = options;
   }
 

@@ -4,19 +4,19 @@ interface Waiting {
 }
 
 /**
- * Lets so many in at a time, and only some of them for one key; the others wait their turn. A key that has nobody inside always
- * gets in, so that no key can keep another out.
+ * Limits how many functions run at the same time, in total and per key; the others wait in order. The first function of a key
+ * always runs at once, so that no key can block another.
  */
-export class Gate {
-  readonly #most: number;
-  readonly #mostOfOne: number;
-  readonly #inside = new Map<string, number>();
+export class KeyedLimiter {
+  readonly #limit: number;
+  readonly #perKey: number;
+  readonly #running = new Map<string, number>();
   #waiting: Waiting[] = [];
   #total = 0;
 
-  constructor(most: number, mostOfOne: number) {
-    this.#most = most;
-    this.#mostOfOne = mostOfOne;
+  constructor(limit: number, perKey: number) {
+    this.#limit = limit;
+    this.#perKey = perKey;
   }
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
@@ -26,23 +26,23 @@ export class Gate {
       return await work();
     } finally {
       this.#count(key, -1);
-      this.#letIn();
+      this.#startWaiting();
     }
   }
 
   #hasRoom(key: string): boolean {
-    const own = this.#inside.get(key) ?? 0;
-    return own === 0 || (own < this.#mostOfOne && this.#total < this.#most);
+    const own = this.#running.get(key) ?? 0;
+    return own === 0 || (own < this.#perKey && this.#total < this.#limit);
   }
 
   #count(key: string, by: 1 | -1): void {
-    const own = (this.#inside.get(key) ?? 0) + by;
-    if (own === 0) this.#inside.delete(key);
-    else this.#inside.set(key, own);
+    const own = (this.#running.get(key) ?? 0) + by;
+    if (own === 0) this.#running.delete(key);
+    else this.#running.set(key, own);
     this.#total += by;
   }
 
-  #letIn(): void {
+  #startWaiting(): void {
     const left: Waiting[] = [];
     for (const one of this.#waiting) {
       if (this.#hasRoom(one.key)) {
