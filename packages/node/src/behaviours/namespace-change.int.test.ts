@@ -18,11 +18,9 @@ describe.skipIf(cannotRun)("while a Namespace changes", () => {
     const containers = ["one", "two"].map((each) => ({ name: each, image: "host", command: ["sleep", "infinity"] }));
     await box.create(name, { spec: { runtimeClassName, containers } });
     const ready = box.api.until(name, isReady);
-    let started = false;
-    const stopChanges = ready.finally(() => {
-      started = true;
-    });
-    for (let change = 0; !started; change += 1) {
+    const started = new AbortController();
+    const stopChanges = ready.finally(() => started.abort());
+    for (let change = 0; !started.signal.aborted; change += 1) {
       const body = { metadata: { labels: { change: `${change}` } } };
       await box.api.client.patch(namespaces, { name: namespace }, { type: "merge", body });
       await sleep(5);
