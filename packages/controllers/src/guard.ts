@@ -1,18 +1,18 @@
 import { isReason, type KubeObject, type ObjectKey, type Preconditions } from "@agent-sandbox/kube";
 
-/** Where an object is. */
 export function placeOf({ metadata }: KubeObject): ObjectKey {
   const { name = "", namespace = "" } = metadata ?? {};
   return { name, namespace };
 }
 
-/** Holds a write to the very object, at the very version, that was decided on: a newer one deserves a newer decision. */
+/** Restricts a write to the object and version that the decision was made on. */
 export function guardOf({ metadata }: KubeObject): Preconditions {
   const { uid = "", resourceVersion = "" } = metadata ?? {};
   return { uid, resourceVersion };
 }
 
-/** For `catch`: what is gone already needs no deleting and no status. */
-export function goneIsFine(error: unknown): void {
+/** For `catch`: an object that is gone needs no deletion and no status. */
+export function ignoreNotFound(error: unknown): undefined {
   if (!isReason(error, "NotFound")) throw error;
+  return undefined;
 }

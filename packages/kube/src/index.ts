@@ -26,13 +26,25 @@ export * from "./resource.ts";
 export {
   Controller,
   type ControllerOptions,
+  following,
+  type Reconciler,
   type Trigger,
   type WatchingOptions,
   watching,
   watchingOwned,
 } from "./runner/controller.ts";
-export { type Logger, silentLogger } from "./runner/logger.ts";
+export { childLogger, type Logger, silentLogger } from "./runner/logger.ts";
+export { OwnWrites } from "./runner/own-writes.ts";
 export { controllerKey, controllerOf, isControlledBy } from "./runner/owner.ts";
+export {
+  type ActionFailure,
+  type Decision,
+  type PassEnd,
+  type PassSpan,
+  type ReconcilerOptions,
+  reconciler,
+  type Traced,
+} from "./runner/reconciler.ts";
 export {
   type Pass,
   type Reconcile,

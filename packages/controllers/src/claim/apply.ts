@@ -7,10 +7,11 @@ import {
   sandboxes,
   semanticEqual,
 } from "@agent-sandbox/api";
+import type { OwnWrites } from "@agent-sandbox/kube";
 import { type Client, isReason, type Note } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
-import { goneIsFine, guardOf, placeOf } from "../guard.ts";
-import type { OwnWrites } from "../own-writes.ts";
+import { guardOf, ignoreNotFound, placeOf } from "../guard.ts";
+
 import { networkPolicies } from "../template/network-policies.ts";
 import { type Action, decide } from "./decide.ts";
 import type { Observed } from "./observed.ts";
@@ -71,7 +72,7 @@ async function perform(ports: ClaimPorts, seen: Observed, action: Action): Promi
       const { policy } = action;
       await client
         .delete(networkPolicies, placeOf(policy), { preconditions: guardOf(policy), signal })
-        .catch(goneIsFine);
+        .catch(ignoreNotFound);
       return { ...seen, legacyPolicy: undefined };
     }
     case "change-claim": {
@@ -90,7 +91,7 @@ async function perform(ports: ClaimPorts, seen: Observed, action: Action): Promi
     case "delete-claim": {
       const propagationPolicy = action.foreground ? "Foreground" : "Background";
       const options = { preconditions: guardOf(seen.claim), propagationPolicy, signal } as const;
-      await client.delete(sandboxClaims, placeOf(seen.claim), options).catch(goneIsFine);
+      await client.delete(sandboxClaims, placeOf(seen.claim), options).catch(ignoreNotFound);
       return undefined;
     }
     default:
@@ -149,10 +150,10 @@ async function create(ports: ClaimPorts, seen: Observed, wanted: Sandbox): Promi
  */
 async function deleteSandbox(ports: ClaimPorts, seen: Observed, sandbox: Sandbox): Promise<Observed | undefined> {
   const { client, signal } = ports;
-  const claim = await client.get(sandboxClaims, placeOf(seen.claim), { signal }).catch(goneIsFine);
+  const claim = await client.get(sandboxClaims, placeOf(seen.claim), { signal }).catch(ignoreNotFound);
   if (claim?.metadata.resourceVersion !== seen.claim.metadata.resourceVersion) return undefined;
   const options = { preconditions: guardOf(sandbox), signal };
-  await client.delete(sandboxes, placeOf(sandbox), options).catch(goneIsFine);
+  await client.delete(sandboxes, placeOf(sandbox), options).catch(ignoreNotFound);
   return seen;
 }
 

@@ -12,6 +12,7 @@ import {
 import {
   Controller,
   type EventRecorder,
+  OwnWrites,
   objectKey,
   type Pass,
   type Result,
@@ -20,7 +21,7 @@ import {
   systemScheduler,
 } from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
-import { OwnWrites } from "../own-writes.ts";
+
 import type { Tracing } from "../pass-trace.ts";
 import { clockErrorMs } from "../server-clock.ts";
 import { networkPolicies } from "../template/network-policies.ts";
@@ -85,8 +86,8 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
     when: ({ new: claim }) => !ownWrites.takes(claim),
     triggers: [
       // First: what wakes a claim must find the books in order.
-      { synced: claims.synced, connect: () => claims.subscribe((update) => memories.follow(update)) },
-      { synced: cache.synced, connect: () => cache.subscribe((update) => candidates.follow(update)) },
+      { cache: claims, connect: () => claims.subscribe((update) => memories.follow(update)) },
+      { cache, connect: () => cache.subscribe((update) => candidates.follow(update)) },
       ...claimTriggers(claims, caches, ownWrites),
     ],
     ...(log && { log }),

@@ -8,6 +8,7 @@ import {
   type SandboxWarmPool,
   sandboxClaims,
 } from "@agent-sandbox/api";
+import type { OwnWrites } from "@agent-sandbox/kube";
 import {
   type Delta,
   type Informer,
@@ -18,7 +19,7 @@ import {
   watchingOwned,
 } from "@agent-sandbox/kube";
 import { changesSpec } from "../changes-spec.ts";
-import type { OwnWrites } from "../own-writes.ts";
+
 import { indexByTemplate } from "../warm-pool/pools-by-template.ts";
 import type { ClaimCaches } from "./observe.ts";
 

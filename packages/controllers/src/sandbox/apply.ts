@@ -1,6 +1,6 @@
 import { mergePatch, type Sandbox, type SandboxStatus, sandboxes, semanticEqual } from "@agent-sandbox/api";
 import { isReason, KubeError, type Logger, type Note, objectKey, type Result } from "@agent-sandbox/kube";
-import { goneIsFine, guardOf, placeOf } from "../guard.ts";
+import { guardOf, ignoreNotFound, placeOf } from "../guard.ts";
 import type { PassTrace } from "../pass-trace.ts";
 import { type Action, type Step, stepOf } from "./action.ts";
 import { type Decision, decide } from "./decide.ts";
@@ -119,5 +119,5 @@ async function writeStatus(
   const change = mergePatch(sandbox.status ?? {}, status);
   if (change === undefined) return;
   const patch = { type: "merge", body: { status: change }, preconditions: guardOf(sandbox) } as const;
-  await client.patch(sandboxes, placeOf(sandbox), patch, { subresource: "status" }).then(remember, goneIsFine);
+  await client.patch(sandboxes, placeOf(sandbox), patch, { subresource: "status" }).then(remember, ignoreNotFound);
 }

@@ -4,6 +4,7 @@ import {
   controllerKey,
   type EventRecorder,
   type KubeObject,
+  OwnWrites,
   objectKey,
   type RunnerMetrics,
   type Scope,
@@ -14,7 +15,7 @@ import {
 } from "@agent-sandbox/kube";
 import { changesSpec } from "../changes-spec.ts";
 import type { ControllerContext } from "../controller-context.ts";
-import { OwnWrites } from "../own-writes.ts";
+
 import type { Tracing } from "../pass-trace.ts";
 import { type Ports, reconcileSandbox } from "./apply.ts";
 import { type Caches, observe, observeWritten, openCaches, twinsOf } from "./observe.ts";

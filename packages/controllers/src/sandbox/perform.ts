@@ -15,7 +15,7 @@ import {
   type Resource,
 } from "@agent-sandbox/kube";
 import { pods, services, volumeClaims } from "../child-caches.ts";
-import { goneIsFine, guardOf, placeOf } from "../guard.ts";
+import { guardOf, ignoreNotFound, placeOf } from "../guard.ts";
 import type { Action, Child, Target } from "./action.ts";
 import { isUsable, standingOf, strangerProblem } from "./adoption.ts";
 import { type Observed, owns } from "./observed.ts";
@@ -123,7 +123,7 @@ async function trackPod({ client, remember }: Writer, sandbox: Sandbox, podName:
 
 /** Only as it was looked at: whoever used or changed it since has saved it. */
 async function deleteSandbox(client: Client, sandbox: Sandbox): Promise<Sandbox> {
-  await client.delete(sandboxes, placeOf(sandbox), { preconditions: guardOf(sandbox) }).catch(goneIsFine);
+  await client.delete(sandboxes, placeOf(sandbox), { preconditions: guardOf(sandbox) }).catch(ignoreNotFound);
   return { ...sandbox, metadata: { ...sandbox.metadata, deletionTimestamp: "now" } };
 }
 

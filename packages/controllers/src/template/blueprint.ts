@@ -9,20 +9,20 @@ import {
 import { errorText } from "../error-text.ts";
 import { withSecureDefaults } from "./secure-defaults.ts";
 
-/** What a template makes Sandboxes from, with everything about it that takes work to find out. */
+/** What Sandboxes are created from, with values derived from the template that are expensive to compute. */
 export interface Blueprint {
   readonly template: SandboxTemplate;
-  /** The template's blueprint with secure defaults. Shared: build on it, never change it. */
+  /** The template's spec with secure defaults. Shared between callers: copy it to change it. */
   readonly spec: SandboxBlueprint;
-  /** Tells a member made from another version of the template at a glance. */
+  /** Differs between members that were created from different versions of the template. */
   readonly hash: string;
-  /** Of the pod template alone; for readers outside. */
+  /** Hash of the pod template alone, for clients that read the label. */
   readonly podTemplateHash: string;
 }
 
 const known = new WeakMap<SandboxTemplate, Blueprint>();
 
-/** Worked out once for each version of a template. */
+/** Computed once for each version of a template. */
 export function blueprintOf(template: SandboxTemplate): Blueprint {
   let blueprint = known.get(template);
   if (blueprint === undefined) {
@@ -32,7 +32,7 @@ export function blueprintOf(template: SandboxTemplate): Blueprint {
   return blueprint;
 }
 
-/** The same for a template that may be anything: schemas change, and objects stay. */
+/** The same for a stored template that may not satisfy today's schema. */
 export function understand(
   template: SandboxTemplate,
 ): { readonly blueprint: Blueprint } | { readonly problem: string } {
@@ -56,14 +56,14 @@ function readBlueprint(template: SandboxTemplate): Blueprint {
 }
 
 /**
- * Whether a Sandbox is what the template would make today. Metadata of Pods and volume claims does not count: it can be
- * changed, or does not matter, without a new Sandbox.
+ * Whether a Sandbox is what the template would create today. Metadata of Pods and volume claims is not compared: it can be
+ * changed in place.
  */
 export function matchesBlueprint(sandbox: Sandbox, { spec }: Blueprint): boolean {
   return semanticEqual(substanceOf(sandbox.spec), substanceOf(spec));
 }
 
-/** What cannot be changed in a Sandbox that runs. */
+/** The fields that cannot be changed in a running Sandbox. */
 function substanceOf({ podTemplate, volumeClaimTemplates, ...blueprint }: SandboxBlueprint): object {
   const { service, idlePolicy, resumePolicy, runtime, persistentVolumeClaimRetentionPolicy } = blueprint;
   return {
@@ -81,7 +81,7 @@ function volumeOf({ metadata, spec }: PersistentVolumeClaimTemplate): object {
   return { name: metadata?.name ?? "", spec };
 }
 
-/** The same text for the same value, whatever the order of its members. */
+/** JSON with sorted keys: equal values give equal text. */
 function stableJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)

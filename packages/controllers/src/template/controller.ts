@@ -1,32 +1,31 @@
 import {
   type NetworkPolicy,
-  nameHash,
   type Sandbox,
-  sandboxes,
+  type SandboxTemplate,
   sandboxTemplateRefAnnotation,
-  sandboxTemplateRefHashLabel,
   sandboxTemplates,
 } from "@agent-sandbox/api";
 import {
   Controller,
   controllerKey,
-  type Informer,
+  following,
   keyOf,
-  parseKey,
   type RunnerMetrics,
+  reconciler,
   type Trigger,
   watching,
 } from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
-import { goneIsFine } from "../guard.ts";
 import { PassTrace, type Tracing } from "../pass-trace.ts";
-import { applyDecision } from "./apply.ts";
-import { decide, decideWithoutTemplate } from "./decide.ts";
+import { type Action, decide } from "./decide.ts";
 import { defaultRouterPlace, type RouterPlace } from "./desired-policy.ts";
-import { networkPolicies, policyNameOf, templateNameOf } from "./network-policies.ts";
+import { LostPolicies } from "./lost-policies.ts";
+import { templateNameOf } from "./network-policies.ts";
+import { type Caches, type Observed, observe, openCaches } from "./observe.ts";
+import { perform } from "./perform.ts";
 
 export interface TemplateControllerOptions extends ControllerContext {
-  /** Templates worked on at the same time. Default 2. */
+  /** Templates reconciled at the same time. Default 2. */
   readonly workers?: number;
   /** Default: Pods labelled `app: sandbox-router` in `agent-sandbox-system`. */
   readonly router?: RouterPlace;
@@ -37,68 +36,59 @@ export interface TemplateControllerOptions extends ControllerContext {
   readonly tracing?: Tracing;
 }
 
-/** Keeps the NetworkPolicy of each template as the template says, and as it was for Sandboxes that outlive theirs. */
+/** Keeps the NetworkPolicy of each template, also for Sandboxes that outlive their template. */
 export function startTemplateController(options: TemplateControllerOptions): Controller {
   const { informers, fence, log, scheduler, metrics, workers = 2, router = defaultRouterPlace } = options;
-  const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
-  const templates = informers.get(sandboxTemplates, scope);
-  const policies = informers.get(networkPolicies, scope);
-  const sandboxCache = informers.get(sandboxes, scope);
-  const byTemplate = sandboxCache.index("template-ref-hash", templateRefsOf);
-  /** Policies that were seen to go with their template, until a pass has looked at what is left of it. */
-  const lost = new Map<string, NetworkPolicy>();
+  const caches = openCaches(informers, options.namespace === undefined ? {} : { namespace: options.namespace });
+  const lost = new LostPolicies();
   return Controller.start({
     name: "template",
     client: informers.client,
     fence,
     workers,
-    primary: templates,
-    triggers: [
-      remembering(policies, lost),
-      watching(policies, policyKeysOf),
-      // The last Sandbox without template takes the policy along that was kept for it.
-      watching(sandboxCache, templateKeysOf, {
-        when: ({ new: sandbox, old }) =>
-          sandbox === undefined &&
-          old !== undefined &&
-          templateKeysOf(old).every((key) => templates.get(key) === undefined),
-      }),
-    ],
+    primary: caches.templates,
+    triggers: triggersOf(caches, lost),
     ...(log && { log }),
     ...(scheduler && { scheduler }),
     ...(metrics && { metrics }),
-    reconcile: async (key, { client }) => {
-      const { name, namespace = "" } = parseKey(key);
-      const cached = templates.get(key);
-      // A policy that goes may go with its template: made again for one that is gone, it would go again, without end.
-      const isDoubtful = cached !== undefined && lost.has(key);
-      const template = isDoubtful ? await client.get(sandboxTemplates, { namespace, name }).catch(goneIsFine) : cached;
-      const policy = policies.get(keyOf({ namespace, name: policyNameOf(name) }));
-      if (template) {
-        lost.delete(key);
-        const trace = PassTrace.begin(options.tracing, { object: template, ...span }, () => undefined);
-        const told = (error: unknown): never => {
-          trace?.end(error);
-          throw error;
-        };
-        return applyDecision(client, decide({ template, policy, router })).then(() => trace?.end(), told);
-      }
-      const left = byTemplate.count(`${namespace} ${nameHash(name)}`);
-      await applyDecision(
-        client,
-        decideWithoutTemplate({ templateName: name, policy, lost: lost.get(key), sandboxes: left }),
-      );
-      // Until the cache knows that the template is gone, too, it is doubtful.
-      if (cached === undefined) lost.delete(key);
-    },
+    reconcile: reconciler<SandboxTemplate, Observed, Action, never, undefined>({
+      primary: caches.templates,
+      initialMemory: () => undefined,
+      observe: (key, { client }) => observe(key, caches, { client, lost, router }),
+      decide,
+      perform: async (action, observed, { client }) => {
+        await perform(client, action);
+        return observed;
+      },
+      finish: (key, { observed, succeeded }) => {
+        const isSettled = observed?.template !== undefined || (succeeded && observed?.isCacheBehind === false);
+        if (isSettled) lost.delete(key);
+      },
+      trace: (observed) => ({ observed, span: spanOf(observed, options.tracing) }),
+      ...(scheduler && { scheduler }),
+    }),
   });
 }
 
-const span = { name: "ReconcileSandboxTemplate", attributes: {} };
+function spanOf({ template }: Observed, tracing: Tracing | undefined): PassTrace | undefined {
+  if (template === undefined) return undefined;
+  const subject = { object: template, name: "ReconcileSandboxTemplate", attributes: {} };
+  return PassTrace.begin(tracing, subject, () => undefined);
+}
 
-function templateRefsOf({ metadata }: Sandbox): string[] {
-  const hash = metadata.labels?.[sandboxTemplateRefHashLabel];
-  return hash === undefined ? [] : [`${metadata.namespace} ${hash}`];
+function triggersOf(caches: Caches, lost: LostPolicies): Trigger[] {
+  const { templates, policies, sandboxes } = caches;
+  return [
+    following(policies, (update) => lost.follow(update)),
+    watching(policies, policyKeysOf),
+    // The policy that was kept for Sandboxes without a template is deleted with the last of them.
+    watching(sandboxes, templateKeysOf, {
+      when: ({ new: sandbox, old }) =>
+        sandbox === undefined &&
+        old !== undefined &&
+        templateKeysOf(old).every((key) => templates.get(key) === undefined),
+    }),
+  ];
 }
 
 function templateKeysOf({ metadata }: Sandbox): string[] {
@@ -106,25 +96,11 @@ function templateKeysOf({ metadata }: Sandbox): string[] {
   return name === undefined ? [] : [keyOf({ namespace: metadata.namespace ?? "", name })];
 }
 
-/** By name as well as by owner: a stranger's policy in the way matters, and so does its going. */
+/** By owner and by name: a template must also be reconciled when another policy with its policy's name comes or goes. */
 function policyKeysOf(policy: NetworkPolicy): string[] {
   const { namespace = "", name = "" } = policy.metadata ?? {};
   const owner = controllerKey(policy, sandboxTemplates);
   const byName = templateNameOf(name);
   const named = byName === undefined ? undefined : keyOf({ namespace, name: byName });
   return [...new Set([owner, named].filter((key) => key !== undefined))];
-}
-
-/** Garbage collection removes a policy with its template; what it said is then known only here. */
-function remembering(policies: Informer<NetworkPolicy>, lost: Map<string, NetworkPolicy>): Trigger {
-  return {
-    synced: policies.synced,
-    connect: () =>
-      policies.subscribe(({ deltas }) => {
-        for (const { old, new: policy } of deltas) {
-          const owner = old && controllerKey(old, sandboxTemplates);
-          if (policy === undefined && old !== undefined && owner !== undefined) lost.set(owner, old);
-        }
-      }),
-  };
 }

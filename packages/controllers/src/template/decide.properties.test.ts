@@ -8,7 +8,7 @@ import {
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { created, templateOf } from "../extensions.test.support.ts";
-import { type Action, decide, decideWithoutTemplate } from "./decide.ts";
+import { type Action, decide } from "./decide.ts";
 import { defaultRouterPlace } from "./desired-policy.ts";
 
 interface State {
@@ -67,10 +67,9 @@ const state: fc.Arbitrary<State> = fc.record({
   sandboxes: fc.constantFrom(0, 3),
 });
 
-function judge({ template: held, ...rest }: State): ReturnType<typeof decide> {
-  return held === undefined
-    ? decideWithoutTemplate({ templateName: "test-template", ...rest })
-    : decide({ template: held, policy: rest.policy, router: defaultRouterPlace });
+function judge({ lost, ...rest }: State): ReturnType<typeof decide> {
+  const known = { templateName: "test-template", router: defaultRouterPlace, isCacheBehind: false };
+  return decide({ ...known, ...rest, lostPolicy: lost });
 }
 
 /** What the API server would hold after the action. */

@@ -1,9 +1,11 @@
 import { controllerReference, type NetworkPolicy, nameHash, sandboxTemplates } from "@agent-sandbox/api";
+import { TerminalError } from "@agent-sandbox/kube";
 import { describe, expect, test } from "vitest";
 import { templateOf } from "../extensions.test.support.ts";
-import { decide, decideWithoutTemplate, type Observed, type Remains } from "./decide.ts";
+import { decide } from "./decide.ts";
 import { defaultRouterPlace, desiredSpec } from "./desired-policy.ts";
 import { policyNameOf } from "./network-policies.ts";
+import type { Observed } from "./observe.ts";
 import { withSecureDefaults } from "./secure-defaults.ts";
 
 const hash = nameHash("test-template");
@@ -17,7 +19,16 @@ function policyOf(over: Partial<NetworkPolicy> = {}, of = template): NetworkPoli
   return { metadata: { ...metadata, ownerReferences }, spec: desiredSpec(of, router), ...over };
 }
 
-const seen = (over: Partial<Observed> = {}): Observed => ({ template, policy: undefined, router, ...over });
+const seen = (over: Partial<Observed> = {}): Observed => ({
+  templateName: "test-template",
+  template,
+  policy: undefined,
+  lostPolicy: undefined,
+  sandboxes: 0,
+  router,
+  isCacheBehind: false,
+  ...over,
+});
 
 describe("decide()", () => {
   test("9.7 #94 makes the default policy and labels the template, and then rests", () => {
@@ -90,9 +101,10 @@ describe("decide()", () => {
 
   test("9.7 #97 leaves a stranger's policy alone and says what to do", () => {
     const policy = policyOf({ metadata: { name: "test-template-network-policy", namespace: "default" } });
-    const { actions, obstacle } = decide(seen({ policy }));
+    const { actions, error } = decide(seen({ policy }));
     expect(actions).toEqual([]);
-    expect(obstacle).toMatch(/"default\/test-template-network-policy".*does not control it; delete it/);
+    expect(error).toBeInstanceOf(TerminalError);
+    expect(error?.message).toMatch(/"default\/test-template-network-policy".*does not control it; delete it/);
   });
 
   test("9.7 #98 ignores rules when Unmanaged", () => {
@@ -115,7 +127,7 @@ describe("decide()", () => {
   });
 });
 
-describe("decideWithoutTemplate() (10.2.8)", () => {
+describe("decide() for a template that is gone (10.2.8)", () => {
   const keptLabels = { "agents.x-k8s.io/sandbox-template-ref-hash": hash };
   const owned = policyOf();
   const kept = policyOf({
@@ -129,21 +141,14 @@ describe("decideWithoutTemplate() (10.2.8)", () => {
     },
   });
   const labelledStranger = policyOf({ metadata: { ...namesakes.metadata, labels: keptLabels } });
-  const remains = (over: Partial<Remains> = {}): Remains => ({
-    templateName: "test-template",
-    policy: undefined,
-    lost: undefined,
-    sandboxes: 1,
-    ...over,
-  });
   const change = { metadata: { ownerReferences: [], labels: keptLabels } };
   const copy = { apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", ...kept };
 
   test.for([
     ["keeps the policy of Sandboxes that remain", { policy: owned }, [{ do: "change-policy", policy: owned, change }]],
-    ["makes it again when it went with the template", { lost: owned }, [{ do: "create-policy", policy: copy }]],
+    ["makes it again when it went with the template", { lostPolicy: owned }, [{ do: "create-policy", policy: copy }]],
     ["lets it go when none remain", { policy: owned, sandboxes: 0 }, []],
-    ["does not bring it back when none remain", { lost: owned, sandboxes: 0 }, []],
+    ["does not bring it back when none remain", { lostPolicy: owned, sandboxes: 0 }, []],
     ["leaves a kept one while some remain", { policy: kept }, []],
     ["deletes a kept one with the last", { policy: kept, sandboxes: 0 }, [{ do: "delete-policy", policy: kept }]],
     ["leaves a stranger's alone", { policy: foreign, sandboxes: 0 }, []],
@@ -155,7 +160,7 @@ describe("decideWithoutTemplate() (10.2.8)", () => {
     ],
     ["does nothing when nothing is known", {}, []],
   ] as const)("%s", ([, over, actions]) => {
-    expect(decideWithoutTemplate(remains(over))).toEqual({ actions });
+    expect(decide(seen({ template: undefined, sandboxes: 1, ...over }))).toEqual({ actions });
   });
 
   test("a template that comes back takes a kept policy over", () => {

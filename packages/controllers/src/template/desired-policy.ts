@@ -10,7 +10,7 @@ import {
 } from "@agent-sandbox/api";
 import { policyNameOf } from "./network-policies.ts";
 
-/** Where the router's Pods are: the only peers that reach a Sandbox by default. */
+/** Selects the router's Pods, the only peers that may connect to a Sandbox by default. */
 export interface RouterPlace {
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export function desiredPolicy(template: SandboxTemplate, router: RouterPlace): N
   };
 }
 
-/** Both directions are always named, so that one without rules is closed. */
+/** Lists both policy types, so that a direction without rules denies all traffic. */
 export function desiredSpec(template: SandboxTemplate, router: RouterPlace): NonNullable<NetworkPolicy["spec"]> {
   const rules = template.spec.networkPolicy;
   return {
@@ -52,7 +52,7 @@ function fromRouter({ namespace, labels }: RouterPlace): NetworkPolicyIngressRul
   return { from: [{ namespaceSelector, podSelector: { matchLabels: { ...labels } } }] };
 }
 
-/** Public addresses only: no other Pod, no Service (so no cluster DNS), no metadata server. */
+/** Public addresses only: no other Pods, no Services (so no cluster DNS), no cloud metadata server. */
 const toInternet: NetworkPolicyEgressRule = {
   to: [
     { ipBlock: { cidr: "0.0.0.0/0", except: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"] } },
@@ -60,7 +60,7 @@ const toInternet: NetworkPolicyEgressRule = {
   ],
 };
 
-/** The API server writes the default protocol into a policy: without it here the two would never be equal. */
+/** The API server stores the default protocol, so the desired spec must contain it to compare equal. */
 function withProtocols<R extends NetworkPolicyIngressRule | NetworkPolicyEgressRule>(rule: R): R {
   if (rule.ports === undefined) return rule;
   return { ...rule, ports: rule.ports.map((port) => ({ ...port, protocol: port.protocol ?? "TCP" })) };

@@ -11,7 +11,7 @@ export const networkPolicies: Resource<NetworkPolicy> = {
 const suffix = "-network-policy";
 const longestName = 253;
 
-/** The one policy of a template. A template's name may be as long as a name can be, so a long one is cut and told by its hash. */
+/** The name of the template's policy. A name that would be too long is cut and gets the hash of the template's name. */
 export function policyNameOf(templateName: string): string {
   const name = `${templateName}${suffix}`;
   if (name.length <= longestName) return name;
@@ -19,7 +19,7 @@ export function policyNameOf(templateName: string): string {
   return `${templateName.slice(0, longestName - end.length)}${end}`;
 }
 
-/** The template whose policy would have that name, unless its name is one that had to be cut. */
+/** The template whose policy has this name, unless the name had to be cut. */
 export function templateNameOf(policyName: string): string | undefined {
   return policyName.endsWith(suffix) ? policyName.slice(0, -suffix.length) : undefined;
 }

@@ -7,10 +7,11 @@ import {
   sandboxes,
   sandboxWarmPools,
 } from "@agent-sandbox/api";
+import type { OwnWrites } from "@agent-sandbox/kube";
 import { type Client, isReason, type Note } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
-import { goneIsFine, guardOf, placeOf } from "../guard.ts";
-import type { OwnWrites } from "../own-writes.ts";
+import { guardOf, ignoreNotFound, placeOf } from "../guard.ts";
+
 import { type Action, type Decision, decide } from "./decide.ts";
 import type { Observed, PoolMemory } from "./observe.ts";
 import { type Started, slowStart } from "./slow-start.ts";
@@ -120,6 +121,6 @@ async function writeStatus(
   const patch = { type: "merge", body: { status }, preconditions: guardOf(pool) } as const;
   const answer = await client
     .patch(sandboxWarmPools, placeOf(pool), patch, { subresource: "status", signal })
-    .catch(goneIsFine);
+    .catch(ignoreNotFound);
   if (answer !== undefined) ownWrites.remember(answer);
 }

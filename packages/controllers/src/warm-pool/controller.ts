@@ -13,6 +13,7 @@ import {
   controllerOf,
   type Delta,
   type EventRecorder,
+  OwnWrites,
   objectKey,
   type RunnerMetrics,
   systemScheduler,
@@ -20,7 +21,7 @@ import {
 } from "@agent-sandbox/kube";
 import { changesSpec } from "../changes-spec.ts";
 import type { ControllerContext } from "../controller-context.ts";
-import { OwnWrites } from "../own-writes.ts";
+
 import { reconcilePool } from "./apply.ts";
 import { facetsOf, indexMembers } from "./members.ts";
 import { defaultPoolSettings, observe, type PoolMemory, type PoolSettings } from "./observe.ts";

@@ -1,4 +1,4 @@
-/** Where the machinery tells what it does: a constant message and fields, an error as `err`. A pino logger is one. */
+/** A constant message and fields, with an error as `err`. A pino logger satisfies it. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -6,6 +6,17 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-const nothing = (): void => undefined;
+const ignore = (): void => undefined;
 
-export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** A logger that adds these fields to every line. */
+export function childLogger(log: Logger, fields: object): Logger {
+  if (log === silentLogger) return log;
+  return {
+    debug: (more, message) => log.debug({ ...fields, ...more }, message),
+    info: (more, message) => log.info({ ...fields, ...more }, message),
+    warn: (more, message) => log.warn({ ...fields, ...more }, message),
+    error: (more, message) => log.error({ ...fields, ...more }, message),
+  };
+}

@@ -6,24 +6,32 @@ import type { Backoff } from "../queue/backoff.ts";
 import type { RightOfWay } from "../queue/right-of-way.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import { type AddOptions, type Outcome, type QueueMetrics, WorkQueue } from "../queue/work-queue.ts";
-import { parseKey } from "../resource.ts";
-import { type Logger, silentLogger } from "./logger.ts";
+import { type KubeObject, parseKey } from "../resource.ts";
+import { childLogger, type Logger, silentLogger } from "./logger.ts";
+import { OwnWrites } from "./own-writes.ts";
 import { TerminalError } from "./terminal-error.ts";
 
 export interface Result {
-  /** Look again after so long, even if nothing changes. */
+  /** Reconcile the key again after this time, even if nothing changes. */
   readonly requeueAfterMs?: number | undefined;
 }
 
-/** What one pass over one key works with. */
+/** One reconcile of one key. */
 export interface Pass {
-  /** Aborted when the process cannot wait any longer for the pass to end. */
+  /** Aborted when the process stops and cannot wait any longer for the pass to end. */
   readonly signal: AbortSignal;
-  /** Its writes are seen by the next pass over the same key. */
+  /** The next pass over the same key starts when the caches show what was written through this client. */
   readonly client: Client;
+  /** Adds the controller, the key and the number of the pass to every line. */
+  readonly log: Logger;
+  /**
+   * Takes the answer to a write that the pass has fully taken into account: its watch event does not requeue the key. The
+   * write must have had a resourceVersion precondition, or have been a create.
+   */
+  readonly ownWrite: <T extends KubeObject>(answer: T) => T;
 }
 
-/** Brings the world closer to what the object at `key` asks for. Throws to be called again later; see `TerminalError`. */
+/** Reconciles the object at `key`. Throws to be retried with backoff; a `TerminalError` is not retried. */
 export type Reconcile = (key: string, pass: Pass) => Promise<Result | void>;
 
 export interface RunnerMetrics extends QueueMetrics {
@@ -36,15 +44,15 @@ export interface RunnerOptions {
   readonly reconcile: Reconcile;
   readonly client: Client;
   readonly fence: Fence;
-  /** Keys worked on at the same time. Default 1. */
+  /** Keys reconciled at the same time. Default 1. */
   readonly workers?: number;
-  /** Keys of one namespace worked on at the same time. Default: as many as there are workers. */
+  /** Keys of one namespace reconciled at the same time. Default: as many as there are workers. */
   readonly workersPerNamespace?: number;
-  /** Told how many keys are ready or being worked on: they go before those of others. */
+  /** Receives the number of keys that are queued or being reconciled. Controllers with `givesWay` slow down for them. */
   readonly goesFirst?: Pick<RightOfWay, "tell">;
-  /** Works with fewer workers while others go first. */
+  /** Uses fewer workers while a controller with `goesFirst` is busy. */
   readonly givesWay?: RightOfWay;
-  /** How long a stop waits for running passes before it aborts them, and then for them to notice. Default 10 s each. */
+  /** How long a stop waits for running passes before it aborts them, and then for them to end. Default 10 s each. */
   readonly stopWithinMs?: number;
   readonly backoff?: Backoff;
   readonly scheduler?: Scheduler;
@@ -52,14 +60,15 @@ export interface RunnerOptions {
   readonly metrics?: RunnerMetrics;
 }
 
-/** More keys than this behind their fence, and the watch is in trouble: taking more would flood the server with reads. */
+/** With more keys than this behind their fence the watch is in trouble, and taking more would flood the server with reads. */
 const mostWaiting = 256;
 
 /**
- * Runs passes over keys: one at a time per key, some at a time in all, none before the caches show what the last pass
- * over the key wrote. Waiting for that holds no worker.
+ * Takes keys from a queue and reconciles them: one pass at a time per key, as many in all as there are workers. A pass
+ * starts when the caches show what the last pass over the key wrote; a key that waits for that occupies no worker.
  */
 export class Runner implements AsyncDisposable {
+  readonly ownWrites: OwnWrites = new OwnWrites();
   readonly #options: RunnerOptions;
   readonly #scheduler: Scheduler;
   readonly #log: Logger;
@@ -73,6 +82,7 @@ export class Runner implements AsyncDisposable {
   #busy = 0;
   readonly #busyByNamespace = new Map<string, number>();
   #onIdle: (() => void) | undefined;
+  #passes = 0;
 
   constructor(options: RunnerOptions) {
     const { scheduler = systemScheduler, log = silentLogger, backoff = {}, metrics = {} } = options;
@@ -92,14 +102,14 @@ export class Runner implements AsyncDisposable {
     this.#queue.add(key, options);
   }
 
-  /** Keys added before wait for this. */
+  /** Keys added earlier are reconciled from now on. */
   start(): void {
     if (this.#state !== "new") return;
     this.#state = "started";
     this.#pump();
   }
 
-  /** Takes no more keys, lets running passes end, aborts those that do not. */
+  /** Takes no more keys, waits for running passes, and aborts those that do not end in time. */
   async stop(): Promise<void> {
     if (this.#state === "stopping") return;
     this.#state = "stopping";
@@ -154,7 +164,7 @@ export class Runner implements AsyncDisposable {
       await this.#options.fence.caughtUp(this.#scope(key), this.#waiting.signal);
       this.#caughtUp.push(key);
     } catch (error) {
-      this.#queue.finish(key, this.#explain(key, error));
+      this.#queue.finish(key, this.#explain(error, childLogger(this.#log, { controller: this.#options.name, key })));
     }
     this.#waiters -= 1;
     this.#pump();
@@ -172,30 +182,40 @@ export class Runner implements AsyncDisposable {
   }
 
   async #attempt(key: string): Promise<Explained> {
-    const { reconcile, client, fence } = this.#options;
+    const { reconcile, fence } = this.#options;
+    const pass = this.#begin(key);
     try {
-      const pass = { signal: this.#working.signal, client: new FencedClient(client, fence, this.#scope(key)) };
       const result = await reconcile(key, pass);
       const afterMs = result?.requeueAfterMs;
-      // A pass that overlooked a lost or contradicting answer is repeated once the truth is known. Not at once: a server in
-      // the same process that refuses on what it does not show yet would never get to show it.
+      // The pass ignored a lost answer or one that contradicts the cache: repeat it after a live read. Not at once: an API
+      // server in the same process needs a turn of the event loop to send the event that the cache lacks.
       if (fence.isUncertain(this.#scope(key))) return { type: "again", afterMs: 1, result: "success" };
       return afterMs === undefined
         ? { type: "done", result: "success" }
         : { type: "again", afterMs, result: "requeue_after" };
     } catch (error) {
-      return this.#explain(key, error);
+      return this.#explain(error, pass.log);
     }
   }
 
-  #explain(key: string, error: unknown): Explained {
-    const fields = { controller: this.#options.name, key, err: error };
+  #begin(key: string): Pass {
+    const { name, client, fence } = this.#options;
+    this.#passes += 1;
+    return {
+      signal: this.#working.signal,
+      client: new FencedClient(client, fence, this.#scope(key)),
+      log: childLogger(this.#log, { controller: name, key, pass: this.#passes }),
+      ownWrite: (answer) => this.ownWrites.remember(answer),
+    };
+  }
+
+  #explain(error: unknown, log: Logger): Explained {
     if (error instanceof TerminalError) {
-      this.#log.error(fields, "reconcile gave up");
+      log.error({ err: error }, "reconcile gave up");
       return { type: "done", result: "terminal" };
     }
-    if (this.#waiting.signal.aborted) this.#log.debug(fields, "reconcile aborted");
-    else this.#log.warn(fields, "reconcile failed");
+    if (this.#waiting.signal.aborted) log.debug({ err: error }, "reconcile aborted");
+    else log.warn({ err: error }, "reconcile failed");
     return { type: "failed", atLeastMs: error instanceof KubeError ? error.retryAfterMs : undefined, result: "error" };
   }
 

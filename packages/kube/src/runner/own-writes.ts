@@ -1,12 +1,12 @@
-import type { KubeObject } from "@agent-sandbox/kube";
+import type { KubeObject } from "../resource.ts";
 
-/** Answers whose event has not come yet; far more than are ever under way at once. */
+/** Bounds the writes whose watch event has not arrived; far more than a controller ever has in flight. */
 const mostRemembered = 10_000;
 
 /**
- * Tells the events that a controller's own writes cause from all others: a pass that just wrote an object need not look at
- * it again. Right only for writes that carry the version decided on, since such an answer holds no stranger's change. A
- * write that is forgotten, or whose event comes before its answer, costs one pass that finds nothing to do.
+ * Recognises the watch events that a controller's own writes cause, so that they do not requeue the key that wrote them.
+ * Only correct for writes with a resourceVersion precondition: their answer contains no change by anybody else. A write
+ * that is forgotten, or whose event arrives before its answer, costs one pass that finds nothing to do.
  */
 export class OwnWrites {
   readonly #versions = new Set<string>();
@@ -22,7 +22,7 @@ export class OwnWrites {
     return answer;
   }
 
-  /** Whether this is what an own write left, told once. */
+  /** Whether the object is the answer to an own write. Each write is recognised once. */
   takes(object: KubeObject | undefined): boolean {
     return object !== undefined && this.#versions.delete(versionOf(object));
   }
