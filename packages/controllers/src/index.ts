@@ -16,4 +16,4 @@ export {
 export { startTemplateController, type TemplateControllerOptions } from "./template/controller.ts";
 export type { RouterPlace } from "./template/desired-policy.ts";
 export { startWarmPoolController, type WarmPoolControllerOptions } from "./warm-pool/controller.ts";
-export { defaultPoolSettings, type PoolSettings } from "./warm-pool/observe.ts";
+export { defaultPoolSettings, type PoolSettings } from "./warm-pool/settings.ts";

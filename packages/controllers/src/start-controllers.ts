@@ -17,7 +17,7 @@ import type { Settings } from "./sandbox/settings.ts";
 import { startTemplateController } from "./template/controller.ts";
 import type { RouterPlace } from "./template/desired-policy.ts";
 import { startWarmPoolController } from "./warm-pool/controller.ts";
-import type { PoolSettings } from "./warm-pool/observe.ts";
+import type { PoolSettings } from "./warm-pool/settings.ts";
 
 /** The controllers of a process, by the names that logs, metrics and events know them by. */
 export type ControllerName = "sandbox" | "sandboxclaim" | "sandboxwarmpool" | "sandboxtemplate";

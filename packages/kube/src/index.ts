@@ -33,6 +33,7 @@ export {
   watching,
   watchingOwned,
 } from "./runner/controller.ts";
+export { deferStatus } from "./runner/defer-status.ts";
 export { childLogger, type Logger, silentLogger } from "./runner/logger.ts";
 export { OwnWrites } from "./runner/own-writes.ts";
 export { controllerKey, controllerOf, isControlledBy } from "./runner/owner.ts";

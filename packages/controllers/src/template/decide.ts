@@ -21,7 +21,7 @@ export type Action =
   | { readonly do: "delete-policy"; readonly policy: NetworkPolicy };
 
 /** A template has no status: a mistake that only a person can correct is the error of the pass. */
-export type Decision = EngineDecision<Action, never, undefined>;
+export type Decision = EngineDecision<Action, never, undefined> & { readonly error?: Error };
 
 export function decide(observed: Observed): Decision {
   const { template } = observed;

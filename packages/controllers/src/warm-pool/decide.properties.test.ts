@@ -18,9 +18,8 @@ import {
   startingStatus,
   templateOf,
 } from "../extensions.test.support.ts";
-import { type Action, type Decision, decide } from "./decide.ts";
-import type { PoolMemory } from "./observe.ts";
-import { look, type Scene } from "./pool.test.support.ts";
+import type { Action, Decision, PoolMemory } from "./decide.ts";
+import { judge, type Scene } from "./pool.test.support.ts";
 
 interface State extends Scene {
   readonly pool: SandboxWarmPool;
@@ -94,7 +93,7 @@ const population = ({ sandboxes }: State): number =>
   sandboxes.filter((each) => controllerOf(each)?.uid === "pool-uid").length;
 
 function step(before: State): { readonly after: State; readonly decision: Decision } {
-  const decision = decide(look(before), before.now);
+  const decision = judge(before, before.now);
   const acted = decision.actions.reduce(carryOut, before);
   const pool = decision.status === undefined ? before.pool : { ...before.pool, status: decision.status };
   // What was going is gone, and time goes on.
@@ -106,7 +105,7 @@ describe("properties of decide() for pools", () => {
   test("the same observation gives the same answer", () => {
     fc.assert(
       fc.property(state, (given) => {
-        expect(decide(look(given), given.now)).toEqual(decide(look(given), given.now));
+        expect(judge(given, given.now)).toEqual(judge(given, given.now));
       }),
       { numRuns: 300 },
     );
@@ -140,10 +139,10 @@ describe("properties of decide() for pools", () => {
           const isQuiet =
             decision.actions.length === 0 &&
             (decision.status === undefined || semanticEqual(decision.status, current.pool.status, ["status"]));
-          if (isQuiet && decision.wakeAt === undefined) break;
+          if (isQuiet && decision.requeueAt === undefined) break;
           current = after;
         }
-        const { actions, status } = decide(look(current), current.now);
+        const { actions, status } = judge(current, current.now);
         expect([actions, status]).toEqual([[], undefined]);
         expect(given.template === null || population(current) === current.pool.spec.replicas).toBe(true);
       }),

@@ -12,10 +12,10 @@ import {
 } from "../extensions.test.support.ts";
 import { blueprintOf } from "../template/blueprint.ts";
 import { type Decision, decide } from "./decide.ts";
-import { look, type Scene } from "./pool.test.support.ts";
+import { judge, look, type Scene } from "./pool.test.support.ts";
 
 const minute = 60_000;
-const at = (scene: Scene, now = epoch): Decision => decide(look(scene), now);
+const at = (scene: Scene, now = epoch): Decision => judge(scene, now);
 const names = (sandboxes: readonly Sandbox[]) => sandboxes.map(({ metadata }) => metadata.name);
 /** What happens to the members, in short: `+2` makes two, `-a` deletes one. */
 function moves({ actions }: Decision): string[] {
@@ -142,10 +142,10 @@ describe("decide(): replica accounting", () => {
   test("9.8 #109 looks again when the grace of the earliest is over, and never for a pool that is Ready", () => {
     const later = { creationTimestamp: "2026-03-01T10:02:00Z" };
     const sandboxes = [unready("a"), unready("b", { metadata: later, status: {} }), memberNamed("c")];
-    const { memory, wakeAt } = at({ sandboxes, memory: { unreportedSince: epoch } }, epoch + 3 * minute);
-    expect([memory.checkUnreadyAt, wakeAt]).toEqual([epoch + 5 * minute + 2_000, epoch + 5 * minute + 2_000]);
+    const { memory, requeueAt } = at({ sandboxes, memory: { unreportedSince: epoch } }, epoch + 3 * minute);
+    expect([memory.checkUnreadyAt, requeueAt]).toEqual([epoch + 5 * minute + 2_000, epoch + 5 * minute + 2_000]);
     const full = at({ sandboxes: ["a", "b", "c"].map((name) => memberNamed(name)) });
-    expect(full.wakeAt).toBeUndefined();
+    expect(full.requeueAt).toBeUndefined();
   });
 
   const unschedulable = {
@@ -160,12 +160,12 @@ describe("decide(): replica accounting", () => {
     const now = epoch + 6 * minute;
     const first = at({ sandboxes }, now);
     expect(moves(first)).toEqual([]);
-    expect(first.wakeAt).toBe(now + minute);
-    expect(first.notes).toMatchObject([{ type: "Warning", reason: "WarmPoolNotProgressing", action: "Reconciling" }]);
+    expect(first.requeueAt).toBe(now + minute);
+    expect(first.events).toMatchObject([{ type: "Warning", reason: "WarmPoolNotProgressing", action: "Reconciling" }]);
     expect(readyOf(first)).toMatchObject({ status: "False", reason: "Unschedulable" });
-    expect(at({ sandboxes, memory: first.memory }, now + minute).notes).toEqual([]);
+    expect(at({ sandboxes, memory: first.memory }, now + minute).events).toEqual([]);
     const over = at({ sandboxes: ["a", "b", "c"].map((name) => memberNamed(name)), memory: first.memory }, now);
-    expect(over.notes).toMatchObject([{ type: "Normal", reason: "WarmPoolProgressing", action: "Reconciling" }]);
+    expect(over.events).toMatchObject([{ type: "Normal", reason: "WarmPoolProgressing", action: "Reconciling" }]);
     expect(over.memory.isHeldUp).toBeUndefined();
   });
 
@@ -173,7 +173,7 @@ describe("decide(): replica accounting", () => {
     const settings = { readinessGraceMs: 10 * minute, recheckMs: 30_000 };
     const sandboxes = [unready("a", { status: unschedulable }), memberNamed("b"), memberNamed("c")];
     expect(at({ sandboxes, settings }, epoch + 6 * minute).memory.checkUnreadyAt).toBe(epoch + 10 * minute + 2_000);
-    expect(at({ sandboxes, settings }, epoch + 11 * minute).wakeAt).toBe(epoch + 11 * minute + 30_000);
+    expect(at({ sandboxes, settings }, epoch + 11 * minute).requeueAt).toBe(epoch + 11 * minute + 30_000);
   });
 
   test("9.8 #112 counts a terminating member until it is gone, but does not report it", () => {
@@ -188,7 +188,7 @@ describe("decide(): replica accounting", () => {
     const pool = poolOf({}, { deletionTimestamp: created });
     expect(at({ pool, sandboxes: [memberNamed("a")], memory: { refill: { lastCount: 1 } } })).toEqual({
       actions: [],
-      notes: [],
+      events: [],
       memory: {},
     });
   });
@@ -214,12 +214,12 @@ describe("decide(): when the status is written", () => {
 
   test("not at all when nothing changed", () => {
     const decision = at({ pool: settled, sandboxes: full });
-    expect([decision.status, decision.wakeAt]).toEqual([undefined, undefined]);
+    expect([decision.status, decision.requeueAt]).toEqual([undefined, undefined]);
   });
 
   test("a little later when a member was taken, and not at all when it is replaced in time", () => {
     const taken = at({ pool: settled, sandboxes: full.slice(1) });
-    expect([moves(taken), taken.status, taken.wakeAt]).toEqual([["+1"], undefined, epoch + 5_000]);
+    expect([moves(taken), taken.status, taken.requeueAt]).toEqual([["+1"], undefined, epoch + 5_000]);
     const late = at({ pool: settled, sandboxes: full.slice(1), memory: taken.memory }, epoch + 5_000);
     expect(late.status).toMatchObject({ replicas: 2, readyReplicas: 2 });
     const replaced = at({ pool: settled, sandboxes: full, memory: taken.memory }, epoch + 1_000);
@@ -421,17 +421,17 @@ describe("decide(): templates and strategies", () => {
       const counts = { active: 1_000, ready: 1_000, unready: 0, terminating: 0, madeFrom: () => 1_000 };
       const lists = { listActive: none, listUnready: none, listUnmarked: () => [], listOrphans: () => [] };
       const seen = { ...look({ pool }), members: { ...counts, ...lists } };
-      expect(decide(seen, epoch).actions).toEqual([]);
+      expect(decide(seen, {}, epoch).actions).toEqual([]);
       const starting = { ...counts, ready: 999, unready: 1, ...lists };
       const memory = { checkUnreadyAt: epoch + minute };
-      expect(decide({ ...seen, members: starting, memory }, epoch).actions).toEqual([]);
+      expect(decide({ ...seen, members: starting }, memory, epoch).actions).toEqual([]);
     },
   );
 
   test("deletes in batches when there is much to roll", () => {
     const settings = { maxBatch: 2 };
     const decision = at({ pool: recreate, sandboxes: members, template: changed, settings });
-    expect([moves(decision), decision.wakeAt]).toEqual([["-a", "-b"], epoch]);
+    expect([moves(decision), decision.requeueAt]).toEqual([["-a", "-b"], epoch]);
   });
 
   test("9.10 #135 collects what is stuck also while a refill is on hold", () => {
@@ -449,7 +449,7 @@ describe("decide(): templates and strategies", () => {
       settings: { replenishDelayMs: 5_000 },
       memory: { refill: { lastCount: 3 } },
     });
-    expect([moves(decision), decision.wakeAt]).toEqual([[], epoch + 5_000]);
+    expect([moves(decision), decision.requeueAt]).toEqual([[], epoch + 5_000]);
     expect(decision.status).toMatchObject({ replicas: 1, readyReplicas: 1 });
   });
 });

@@ -1,74 +1,104 @@
 import { type Sandbox, type SandboxWarmPoolStatus, semanticEqual } from "@agent-sandbox/api";
-import type { Note } from "@agent-sandbox/kube";
+import type { Decision as EngineDecision, Note } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
-import type { Observed, PoolMemory } from "./observe.ts";
+import type { FailedActions, Observed } from "./observe.ts";
 import { memberOf } from "./prototype.ts";
 import { grantRefill, type RefillMemory } from "./refill.ts";
-import { desiredReplicas, misunderstoodStatus, reportingTime, statusOf } from "./status.ts";
+import { desiredReplicas, errorStatus, statusDueAt, statusOf } from "./status.ts";
 import { leastUseful, sortOrphans, sortUnready, staleMembers, type Unready } from "./upkeep.ts";
 
-/** Each is held to the very objects it names, at the version they were seen: one that was claimed since is not touched. */
+/** Performed only on the objects that the action contains, at their version: a member that was claimed since is left alone. */
 export type Action =
   | { readonly do: "delete"; readonly members: readonly Sandbox[] }
   | { readonly do: "mark-warm"; readonly members: readonly Sandbox[] }
   | { readonly do: "adopt"; readonly orphans: readonly Sandbox[] }
   | { readonly do: "create"; readonly count: number; readonly member: Sandbox };
 
-export interface Decision {
-  readonly actions: readonly Action[];
-  /** Undefined: leave the status as it is. */
-  readonly status?: SandboxWarmPoolStatus;
-  readonly notes: readonly Note[];
-  readonly memory: PoolMemory;
-  /** When to look again even if nothing changes. */
-  readonly wakeAt?: number;
+/** What is remembered of a pool between passes. All of it can be lost. */
+export interface PoolMemory {
+  readonly refill?: RefillMemory;
+  /** Since when the status is out of date. */
+  readonly unreportedSince?: number;
+  /** When to check the members that are not Ready. */
+  readonly checkUnreadyAt?: number;
+  /** Whether members were kept because they cannot be scheduled. */
+  readonly isHeldUp?: boolean;
 }
 
-/** What to do about one pool now. Pure: the same observation at the same time gives the same answer. */
-export function decide(seen: Observed, now: number): Decision {
-  // Members go with the pool by garbage collection.
-  if (seen.pool.metadata.deletionTimestamp !== undefined) return { actions: [], notes: [], memory: {} };
+export type Decision = EngineDecision<Action, SandboxWarmPoolStatus, PoolMemory> & { readonly events: readonly Note[] };
+
+export function decide(observed: Observed, memory: PoolMemory, now: number): Decision {
+  // Garbage collection deletes the members with the pool.
+  if (observed.pool.metadata.deletionTimestamp !== undefined) return { actions: [], events: [], memory: {} };
   try {
-    return understoodDecision(seen, now);
+    return observed.failed === undefined
+      ? populateAndReport(observed, memory, now)
+      : reportFailure(observed, observed.failed, memory, now);
   } catch (error) {
-    // Total: a spec that no schema would let through is told to whoever wrote it, like any other mistake.
-    const status = misunderstoodStatus(seen, `Cannot understand the spec: ${errorText(error)}`, now);
-    const isNews = !semanticEqual(seen.pool.status, status, ["status"]);
-    return { actions: [], notes: [], memory: seen.memory, ...(isNews && { status }) };
+    // A stored spec may not satisfy today's schema: its author learns what is wrong from the status.
+    const status = errorStatus(observed, `Cannot understand the spec: ${errorText(error)}`, now);
+    return { actions: [], events: [], memory, ...newStatus(observed, status) };
   }
 }
 
-function understoodDecision(seen: Observed, now: number): Decision {
-  const unready = lookAtUnready(seen, now);
-  const population = populate(seen, unready, now);
+function populateAndReport(observed: Observed, memory: PoolMemory, now: number): Decision {
+  const unready = checkUnready(observed, memory, now);
+  const population = populate(observed, memory, unready, now);
   const { refill, actions } = population;
-  const report = reportOn(seen, { heldUp: unready.heldUp.length, isGrowing: actions.some(addsMembers) }, now);
-  const memory: PoolMemory = {
-    refill,
-    ...(report.since === undefined ? {} : { unreportedSince: report.since }),
-    ...(unready.checkAt === undefined ? {} : { checkUnreadyAt: unready.checkAt }),
-    ...(unready.heldUp.length > 0 ? { isHeldUp: true } : {}),
-  };
-  const wakes = [population.wakeAt, report.wakeAt, unready.checkAt].filter((time) => time !== undefined);
+  const report = reportOn(observed, memory, {
+    heldUp: unready.heldUp.length,
+    isGrowing: actions.some(addsMembers),
+    now,
+  });
+  const times = [population.requeueAt, report.requeueAt, unready.checkAt].filter((time) => time !== undefined);
   return {
     actions,
-    notes: notesOn(seen, unready),
-    memory,
+    events: eventsOn(memory, unready),
+    memory: {
+      refill,
+      ...(report.unreportedSince === undefined ? {} : { unreportedSince: report.unreportedSince }),
+      ...(unready.checkAt === undefined ? {} : { checkUnreadyAt: unready.checkAt }),
+      ...(unready.heldUp.length > 0 ? { isHeldUp: true } : {}),
+    },
     ...(report.status === undefined ? {} : { status: report.status }),
-    ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }),
+    ...(report.statusDueAt === undefined ? {} : { statusDueAt: report.statusDueAt }),
+    ...(times.length === 0 ? {} : { requeueAt: Math.min(...times) }),
   };
 }
 
-type Looked = Unready & { readonly checkAt?: number };
+/** The memory counted on every create. Members that were not created must not look like members that left. */
+function reportFailure(
+  observed: Observed,
+  { error, uncreated }: FailedActions,
+  memory: PoolMemory,
+  now: number,
+): Decision {
+  const { refill } = memory;
+  const lastCount = refill?.lastCount === undefined ? {} : { lastCount: refill.lastCount - uncreated };
+  const status = statusOf({ ...observed, problem: errorText(error) }, { heldUp: 0 }, now);
+  return {
+    actions: [],
+    events: [],
+    memory: { ...memory, ...(refill && { refill: { ...refill, ...lastCount } }) },
+    error,
+    ...newStatus(observed, status),
+  };
+}
 
-/** Looks at each member that is not Ready only when the time of one may be over, not at every change of the pool. */
-function lookAtUnready(seen: Observed, now: number): Looked {
-  const { members, memory, settings } = seen;
+function newStatus({ pool }: Observed, status: SandboxWarmPoolStatus): { status?: SandboxWarmPoolStatus } {
+  return semanticEqual(pool.status, status, ["status"]) ? {} : { status };
+}
+
+type CheckedUnready = Unready & { readonly checkAt?: number };
+
+/** Lists the members that are not Ready only when one of them may have exceeded its time, not at every change of the pool. */
+function checkUnready(observed: Observed, memory: PoolMemory, now: number): CheckedUnready {
+  const { members, settings } = observed;
   if (members.unready === 0) return { stuck: [], heldUp: [] };
   if (memory.isHeldUp !== true && memory.checkUnreadyAt !== undefined && now < memory.checkUnreadyAt) {
     return { stuck: [], heldUp: [], checkAt: memory.checkUnreadyAt };
   }
-  const unready = sortUnready(seen, now);
+  const unready = sortUnready(observed, now);
   const recheckAt = unready.heldUp.length > 0 ? now + settings.recheckMs : Number.POSITIVE_INFINITY;
   const checkAt = Math.min(unready.nextAt ?? Number.POSITIVE_INFINITY, recheckAt);
   return { ...unready, checkAt: Number.isFinite(checkAt) ? checkAt : now + settings.readinessGraceMs };
@@ -77,38 +107,38 @@ function lookAtUnready(seen: Observed, now: number): Looked {
 interface Population {
   readonly actions: readonly Action[];
   readonly refill: RefillMemory;
-  readonly wakeAt?: number;
+  readonly requeueAt?: number;
 }
 
-/** What is deleted now is counted until it is gone: a replacement comes after, never beside. */
-function populate(seen: Observed, { stuck }: Unready, now: number): Population {
-  const { pool, blueprint, members, settings } = seen;
-  const desired = desiredReplicas(seen);
+/** A deleted member counts until it is gone, so that the pool never exceeds its size: its replacement is created after that. */
+function populate(observed: Observed, memory: PoolMemory, { stuck }: Unready, now: number): Population {
+  const { pool, blueprint, members, settings } = observed;
+  const desired = desiredReplicas(observed);
   const room = desired - members.active - members.terminating;
-  const { welcome, unwelcome } = sortOrphans(seen, room);
-  const leaving = new Set([...staleMembers(seen), ...stuck]);
+  const { adoptable, surplus } = sortOrphans(observed, room);
+  const leaving = new Set([...staleMembers(observed), ...stuck]);
   const excess = members.active - leaving.size - desired;
   if (excess > 0) {
     const remaining = members.listActive().filter((member) => !leaving.has(member));
     for (const member of leastUseful(remaining, excess)) leaving.add(member);
   }
-  const doomed = [...leaving, ...unwelcome];
+  const deleted = [...leaving, ...surplus];
   const unmarked = members.listUnmarked().filter((member) => !leaving.has(member));
-  const want = blueprint === undefined ? 0 : Math.max(0, room - welcome.length);
-  const count = members.active + welcome.length;
+  const want = blueprint === undefined ? 0 : Math.max(0, room - adoptable.length);
+  const count = members.active + adoptable.length;
   const wish = { count, desired, want: Math.min(want, settings.maxBatch), now };
-  const { granted, nextAt, memory: refill } = grantRefill(seen.memory.refill ?? {}, settings, wish);
-  const goesOn = doomed.length > settings.maxBatch || (granted === settings.maxBatch && want > granted);
-  const wakeAt = goesOn ? now : nextAt;
+  const { granted, nextAt, memory: refill } = grantRefill(memory.refill ?? {}, settings, wish);
+  const isPartial = deleted.length > settings.maxBatch || (granted === settings.maxBatch && want > granted);
+  const requeueAt = isPartial ? now : nextAt;
   const actions = [
-    { do: "delete", members: doomed.slice(0, settings.maxBatch) } as const,
+    { do: "delete", members: deleted.slice(0, settings.maxBatch) } as const,
     { do: "mark-warm", members: unmarked } as const,
-    { do: "adopt", orphans: welcome } as const,
+    { do: "adopt", orphans: adoptable } as const,
     ...(blueprint === undefined || granted === 0
       ? []
       : [{ do: "create", count: granted, member: memberOf(pool, blueprint, settings) } as const]),
   ];
-  return { actions: actions.filter(isWork), refill, ...(wakeAt === undefined ? {} : { wakeAt }) };
+  return { actions: actions.filter(isWork), refill, ...(requeueAt === undefined ? {} : { requeueAt }) };
 }
 
 function isWork(action: Action): boolean {
@@ -124,42 +154,38 @@ function isWork(action: Action): boolean {
 
 interface Report {
   readonly status?: SandboxWarmPoolStatus;
-  /** Since when the status is out of date and not yet written. */
-  readonly since?: number;
-  readonly wakeAt?: number;
+  readonly statusDueAt?: number;
+  readonly unreportedSince?: number;
+  readonly requeueAt?: number;
 }
 
 /**
- * What this pass adds is not counted yet, and nothing tells of a member that never gets any further: it is looked at when the
- * counts are due, and so comes to be waited for.
+ * Members that this pass adds are not in the counts yet, and a member that never makes progress causes no event. So the pool is
+ * reconciled again when the counts are due, and finds members that are stuck.
  */
-function reportOn(seen: Observed, { heldUp, isGrowing }: { heldUp: number; isGrowing: boolean }, now: number): Report {
-  const status = statusOf(seen, { heldUp }, now);
-  const dueAt = reportingTime(seen, status, now);
-  const isDue = dueAt !== undefined && dueAt <= now;
-  const later: Report = { since: now, wakeAt: now + seen.settings.statusLagMs };
-  if (isDue) return { status, ...(isGrowing && later) };
-  if (dueAt === undefined) return isGrowing ? later : {};
-  return { since: seen.memory.unreportedSince ?? now, wakeAt: dueAt };
+function reportOn(
+  observed: Observed,
+  memory: PoolMemory,
+  { heldUp, isGrowing, now }: { heldUp: number; isGrowing: boolean; now: number },
+): Report {
+  const status = statusOf(observed, { heldUp }, now);
+  const dueAt = statusDueAt(observed, memory, status, now);
+  const later: Report = isGrowing ? { unreportedSince: now, requeueAt: now + observed.settings.statusLagMs } : {};
+  if (dueAt === undefined) return later;
+  if (dueAt <= now) return { status, ...later };
+  return { status, statusDueAt: dueAt, unreportedSince: memory.unreportedSince ?? now };
 }
 
 function addsMembers(action: Action): boolean {
   return action.do === "create" || action.do === "adopt";
 }
 
-function notesOn({ memory }: Observed, { heldUp }: Unready): readonly Note[] {
+function eventsOn(memory: PoolMemory, { heldUp }: Unready): readonly Note[] {
   const was = memory.isHeldUp === true;
   const is = heldUp.length > 0;
   if (was === is) return [];
   const action = "Reconciling";
-  return is
-    ? [
-        {
-          type: "Warning",
-          reason: "WarmPoolNotProgressing",
-          action,
-          text: `${heldUp.length} members cannot be scheduled`,
-        },
-      ]
-    : [{ type: "Normal", reason: "WarmPoolProgressing", action, text: "Members can be scheduled again" }];
+  if (!is) return [{ type: "Normal", reason: "WarmPoolProgressing", action, text: "Members can be scheduled again" }];
+  const text = `${heldUp.length} members cannot be scheduled`;
+  return [{ type: "Warning", reason: "WarmPoolNotProgressing", action, text }];
 }

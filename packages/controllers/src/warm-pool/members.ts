@@ -13,24 +13,23 @@ import {
 } from "@agent-sandbox/api";
 import type { Index, Informer } from "@agent-sandbox/kube";
 
-/** What a pool has, counted without looking at every member. */
+/** The members of a pool, counted by an index without listing them. */
 export interface Members {
   readonly active: number;
   readonly ready: number;
   readonly unready: number;
-  /** Still there, but being deleted. */
+  /** Deleted, but still present. */
   readonly terminating: number;
   /** How many active members carry these two hashes. */
   madeFrom(templateRefHash: string, templateHash: string): number;
   listActive(): readonly Sandbox[];
   listUnready(): readonly Sandbox[];
-  /** Active members that lack the label which says that they came from a pool. */
+  /** Active members without the label that marks a launch from a pool. */
   listUnmarked(): readonly Sandbox[];
-  /** Sandboxes with the pool's label and no controller: left by a pool that was deleted without them. */
+  /** Sandboxes with the pool's label and no controller, left behind by a pool that was deleted without its members. */
   listOrphans(): readonly Sandbox[];
 }
 
-/** The index of the cache of Sandboxes that all pools are counted with. */
 export function indexMembers(sandboxes: Informer<Sandbox>): Index<Sandbox> {
   return sandboxes.index("warm-pool-members", facetsOf);
 }
@@ -51,8 +50,8 @@ export function membersOf(index: Index<Sandbox>, { metadata }: SandboxWarmPool):
 }
 
 /**
- * Where a Sandbox is found when it is seen as part of a pool. A member is known by its controller's UID in its own
- * namespace, never by a name or a label alone.
+ * The index values of a Sandbox. A member is identified by the UID of its controller within its namespace, never by a name
+ * or a label alone.
  */
 export function facetsOf(sandbox: Sandbox): string[] {
   const { namespace, labels = {}, deletionTimestamp } = sandbox.metadata;

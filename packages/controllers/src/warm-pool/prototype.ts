@@ -20,7 +20,7 @@ export interface MemberOptions {
   readonly markEvictable: boolean;
 }
 
-/** A new member of the pool. The API server completes the name. */
+/** A new member of the pool. The API server generates its name. */
 export function memberOf(pool: SandboxWarmPool, blueprint: Blueprint, options: MemberOptions): Sandbox {
   const { name = "", namespace = "" } = pool.metadata;
   const templateName = blueprint.template.metadata.name ?? "";
@@ -45,7 +45,7 @@ export function memberOf(pool: SandboxWarmPool, blueprint: Blueprint, options: M
       },
       ownerReferences: [controllerReference(sandboxWarmPools, pool)],
     },
-    // What the pool notes stands on the Sandbox alone: with nothing to take back from its spec, a claim makes no new generation.
+    // The pool's labels are on the Sandbox only: a claim then has nothing to remove from the spec, and the generation stays.
     spec: blueprint.spec,
   };
 }

@@ -1,24 +1,24 @@
-/** How fast a pool may be refilled. Zero: as fast as it goes. */
+/** How fast a pool is refilled. Zero: no limit. */
 export interface RefillLimits {
-  /** How long after members left before they are replaced. */
+  /** How long to wait after members left before they are replaced. */
   readonly replenishDelayMs: number;
   readonly maxPerSecond: number;
 }
 
-/** What is remembered of a pool's refilling between passes; lost with the process, which only makes it refill sooner. */
+/** What is remembered of a pool's refilling between passes. When it is lost, the pool is refilled sooner. */
 export interface RefillMemory {
-  /** Members after the last pass. Absent before the first: an initial fill waits for nothing. */
+  /** Members after the last pass. Absent before the first pass: the initial fill does not wait. */
   readonly lastCount?: number;
   readonly holdUntil?: number;
   readonly tokens?: number;
-  /** When `tokens` was right. */
+  /** The time that `tokens` refers to. */
   readonly countedAt?: number;
 }
 
 export interface Grant {
-  /** How many may be made now. */
+  /** How many may be created now. */
   readonly granted: number;
-  /** When more may be. */
+  /** When more may be created. */
   readonly nextAt?: number;
   readonly memory: RefillMemory;
 }
@@ -30,7 +30,7 @@ export interface RefillWish {
   readonly now: number;
 }
 
-/** How many of the wanted members may be made now. The hold comes first, and while it lasts no token is taken. */
+/** How many of the wanted members may be created now. While the delay lasts, none may, and no token is taken. */
 export function grantRefill(memory: RefillMemory, limits: RefillLimits, wish: RefillWish): Grant {
   const { count, desired, want, now } = wish;
   const { holdUntil: _, ...kept } = memory;
@@ -49,11 +49,11 @@ function holdOf(
   if (replenishDelayMs <= 0 || count >= desired || lastCount === undefined) return undefined;
   const latest = now + replenishDelayMs;
   if (count < lastCount) return latest;
-  // A date that jumps back does not prolong a hold.
+  // The minimum: the delay must not get longer when the clock is set back.
   return holdUntil === undefined ? undefined : Math.min(holdUntil, latest);
 }
 
-/** A bucket of one second's worth, never less than one, that starts full. */
+/** A token bucket that starts full and holds the tokens of one second, at least one. */
 function takeTokens(memory: RefillMemory, perSecond: number, { count, want, now }: RefillWish): Grant {
   if (perSecond <= 0) return { granted: want, memory: { ...memory, lastCount: count + want } };
   const capacity = Math.max(1, perSecond);

@@ -1,9 +1,9 @@
-/** A server that answers well gets more at once, up to this many. */
+/** The most requests in one batch. */
 export const mostAtOnce = 64;
 
 export interface Pace {
   readonly signal?: AbortSignal;
-  /** Asked before each batch for the most it may hold. Default: `mostAtOnce`. */
+  /** Called before each batch: the most requests it may have. Default: `mostAtOnce`. */
   readonly atOnce?: () => number;
 }
 
@@ -13,8 +13,8 @@ export interface Started {
 }
 
 /**
- * Calls `start` for each index in batches of 1, 2, 4 and so on, each batch at once. A batch that did not succeed as a whole
- * is the last: a server that refuses one of a thousand creates would refuse the rest. Never throws.
+ * Calls `start` for each index in batches of 1, 2, 4 and so on; the calls of a batch run in parallel. Stops after the first
+ * batch with an error: a server that refuses one of a thousand creates would refuse the rest. Never throws.
  */
 export async function slowStart(
   count: number,

@@ -7,14 +7,14 @@ import {
 } from "@agent-sandbox/api";
 import { type Blueprint, matchesBlueprint } from "../template/blueprint.ts";
 
-/** The label that a member made from this blueprint has. */
+/** The value of the template label on members created from this blueprint. */
 export function templateRefHashOf({ template }: Blueprint): string {
   return nameHash(template.metadata.name ?? "");
 }
 
 /**
- * Whether a Sandbox is not what the pool's template makes today. A member's hash is trusted, for the pool wrote it; that of
- * a Sandbox without controller is not, for anybody could have.
+ * Whether a Sandbox differs from what the pool's template creates today. The hash label is trusted on members, where the
+ * pool wrote it, and not on a Sandbox without controller, where anybody could have.
  */
 export function isStale(sandbox: Sandbox, blueprint: Blueprint): boolean {
   const labels = sandbox.metadata.labels ?? {};
@@ -24,7 +24,7 @@ export function isStale(sandbox: Sandbox, blueprint: Blueprint): boolean {
   return !matches(sandbox, blueprint);
 }
 
-/** Comparing is dear, and neither side changes: each version of an object is an object of its own. */
+/** Comparisons are expensive, and neither side ever changes: every version of an object is a new JavaScript object. */
 const compared = new WeakMap<Sandbox, { readonly blueprint: Blueprint; readonly equal: boolean }>();
 
 function matches(sandbox: Sandbox, blueprint: Blueprint): boolean {

@@ -3,7 +3,7 @@ import { isReady } from "./members.ts";
 import type { Observed } from "./observe.ts";
 import { isStale, templateRefHashOf } from "./staleness.ts";
 
-/** Members of a pool that rolls at once, made from something else than the template of today. */
+/** Members of a pool with strategy Recreate that the template of today would not create. */
 export function staleMembers({ pool, blueprint, members }: Observed): readonly Sandbox[] {
   if (blueprint === undefined || pool.spec.updateStrategy?.type !== "Recreate") return [];
   if (members.madeFrom(templateRefHashOf(blueprint), blueprint.hash) === members.active) return [];
@@ -11,32 +11,33 @@ export function staleMembers({ pool, blueprint, members }: Observed): readonly S
 }
 
 export interface Orphans {
-  readonly welcome: readonly Sandbox[];
-  readonly unwelcome: readonly Sandbox[];
+  readonly adoptable: readonly Sandbox[];
+  /** To be deleted. */
+  readonly surplus: readonly Sandbox[];
 }
 
 /**
- * Sandboxes that carry the pool's label and belong to nobody. Only those that are exactly what the template makes join, and
- * only while there is room; the rest go. Without a template nobody can tell, and they are left alone.
+ * Sandboxes that carry the pool's label and have no controller. The pool adopts those that match the template while it has
+ * room, and deletes the others. Without a template nothing can be compared, and all are left alone.
  */
 export function sortOrphans({ blueprint, members }: Observed, room: number): Orphans {
-  if (blueprint === undefined) return { welcome: [], unwelcome: [] };
+  if (blueprint === undefined) return { adoptable: [], surplus: [] };
   const orphans = members.listOrphans();
   const fitting = orphans.filter((orphan) => !isStale(orphan, blueprint));
-  const welcome = new Set(fitting.slice(0, Math.max(0, room)));
-  return { welcome: [...welcome], unwelcome: orphans.filter((orphan) => !welcome.has(orphan)) };
+  const adoptable = new Set(fitting.slice(0, Math.max(0, room)));
+  return { adoptable: [...adoptable], surplus: orphans.filter((orphan) => !adoptable.has(orphan)) };
 }
 
 export interface Unready {
-  /** To be replaced. */
+  /** Not Ready for longer than the grace period: to be replaced. */
   readonly stuck: readonly Sandbox[];
-  /** Past their time, but no node has room for them: a replacement would fare no better. */
+  /** The same, but no node has room for them, and would have none for a replacement. */
   readonly heldUp: readonly Sandbox[];
-  /** When the next one's time is over. */
+  /** When the next member's grace period ends. */
   readonly nextAt?: number;
 }
 
-/** Timestamps have a resolution of one second, and the two clocks may differ a little. */
+/** Timestamps have a resolution of one second, and the clocks of this machine and the server may differ a little. */
 const marginMs = 2_000;
 
 export function sortUnready({ members, settings }: Observed, now: number): Unready {
@@ -54,10 +55,7 @@ export function sortUnready({ members, settings }: Observed, now: number): Unrea
   return { stuck, heldUp, ...(Number.isFinite(nextAt) ? { nextAt } : {}) };
 }
 
-/**
- * When a member last stopped being Ready, or was made: one that served for a day and stumbles gets the whole grace, as a
- * new one does.
- */
+/** When a member stopped being Ready, or was created: a member that was Ready before gets the whole grace period again. */
 function unreadySince(member: Sandbox): number | undefined {
   const times = [
     member.metadata.creationTimestamp,
@@ -67,13 +65,13 @@ function unreadySince(member: Sandbox): number | undefined {
   return known.length === 0 ? undefined : Math.max(...known.map(({ epochMs }) => epochMs));
 }
 
-/** The Sandbox shows the condition of its Pod. */
+/** A Sandbox repeats the PodScheduled condition of its Pod. */
 function isUnschedulable(member: Sandbox): boolean {
   const scheduled = findCondition(member.status?.conditions, "PodScheduled");
   return scheduled?.status === "False" && scheduled.reason === "Unschedulable";
 }
 
-/** The members to part with first: those that are not Ready, then the newest. */
+/** The members to delete first: those that are not Ready, then the newest. */
 export function leastUseful(members: readonly Sandbox[], count: number): readonly Sandbox[] {
   const rank = (member: Sandbox): number => (isReady(member) ? 1 : 0);
   const madeAt = ({ metadata }: Sandbox): string => metadata.creationTimestamp ?? "";

@@ -43,7 +43,7 @@ interface World {
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]();
+  for (const one of opened.splice(0).toReversed()) await one[Symbol.asyncDispose]();
 });
 
 /** A controller that raises a lamp step by step to the level of its spec, with parts replaced. */
@@ -262,7 +262,7 @@ describe("reconciler()", () => {
     expect(world.logged).toMatchObject([{ message: "reconcile failed", err: { message: "no" } }]);
   });
 
-  test("records each event once, after the status is written", async () => {
+  test("records each event once in a pass", async () => {
     const world = start((world) => ({
       decide: ({ level, lamp }, memory) =>
         decision({
@@ -274,7 +274,7 @@ describe("reconciler()", () => {
       recordEvent: (_, { text }) => void world.calls.push(text),
     }));
     await createLamp(world, 2);
-    expect(world.calls).toEqual(["raise", "raise", 'status {"level":2}', "same", "level 0", "level 1", "level 2"]);
+    expect(world.calls).toEqual(["same", "level 0", "raise", "level 1", "raise", "level 2", 'status {"level":2}']);
   });
 
   test("a decided TerminalError is logged and not retried", async () => {

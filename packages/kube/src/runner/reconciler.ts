@@ -17,12 +17,12 @@ export interface Decision<Action, Status, Memory> {
   readonly status?: Status | undefined;
   /** Until then the status is not written, because a later pass may replace it. Default: it is written now. */
   readonly statusDueAt?: number | undefined;
-  /** Recorded when the status is written. An event that several decisions of a pass contain is recorded once. */
+  /** Recorded at once. An event that several decisions of a pass contain is recorded once. */
   readonly events?: readonly Note[];
   /** When to reconcile again even if nothing changes. */
   readonly requeueAt?: number | undefined;
   /** Fails the pass after the status is written: what cannot be done, and cannot be reported in a status alone. */
-  readonly error?: Error | undefined;
+  readonly error?: unknown;
 }
 
 /** What becomes of a pass after an action failed. */

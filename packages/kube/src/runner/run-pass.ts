@@ -1,6 +1,7 @@
 import type { Note } from "../events/kube-event.ts";
 import type { Scheduler } from "../queue/scheduler.ts";
 import type { KubeObject } from "../resource.ts";
+import { deferStatus } from "./defer-status.ts";
 import type { Decision, PassSpan, ReconcilerOptions } from "./reconciler.ts";
 import type { Pass, Result } from "./runner.ts";
 
@@ -47,7 +48,7 @@ class PassRun<T extends KubeObject, O, A extends Named, S, M> {
   observed: O | undefined;
   readonly #engine: Engine<T, O, A, S, M>;
   readonly #subject: Subject<M>;
-  readonly #events = new Map<string, Note>();
+  readonly #recorded = new Set<string>();
   /** Errors that fail the pass, in the order they occurred. */
   readonly #errors: unknown[] = [];
   #hasFailed = false;
@@ -84,10 +85,7 @@ class PassRun<T extends KubeObject, O, A extends Named, S, M> {
     const last = await this.#act(before, span);
     const { observed: after = before } = this;
     span?.performed?.(before, after);
-    if (last === undefined) {
-      this.#recordEvents(after);
-      return undefined;
-    }
+    if (last === undefined) return undefined;
     if (this.#isSilent) throw this.#errors[0];
     const requeueAt = await this.#report(last, after);
     this.#throwFirst(last);
@@ -117,7 +115,7 @@ class PassRun<T extends KubeObject, O, A extends Named, S, M> {
     const decision = decide(observed, memory.get(), date);
     memory.set(decision.memory);
     onDecision?.(decision, observed);
-    for (const event of decision.events ?? []) this.#events.set(JSON.stringify(event), event);
+    for (const event of decision.events ?? []) this.#recordOnce(event, observed);
     return { decision, date, at };
   }
 
@@ -162,11 +160,9 @@ class PassRun<T extends KubeObject, O, A extends Named, S, M> {
 
   /** Writes the status, unless it can wait, and returns when to reconcile again. */
   async #report({ decision, date }: Decided<A, S, M>, observed: O): Promise<number | undefined> {
-    const { status, statusDueAt = date, requeueAt } = decision;
-    const isDeferred = status !== undefined && statusDueAt > date;
-    if (status !== undefined && !isDeferred) await this.#writeStatus(status, observed);
-    this.#recordEvents(observed);
-    return isDeferred ? Math.min(requeueAt ?? statusDueAt, statusDueAt) : requeueAt;
+    const { status, requeueAt } = deferStatus(decision, date);
+    if (status !== undefined) await this.#writeStatus(status, observed);
+    return requeueAt;
   }
 
   async #writeStatus(status: S, observed: O): Promise<void> {
@@ -181,8 +177,11 @@ class PassRun<T extends KubeObject, O, A extends Named, S, M> {
     }
   }
 
-  #recordEvents(observed: O): void {
-    for (const event of this.#events.values()) this.#engine.recordEvent?.(observed, event);
+  #recordOnce(event: Note, observed: O): void {
+    const id = JSON.stringify(event);
+    if (this.#recorded.has(id)) return;
+    this.#recorded.add(id);
+    this.#engine.recordEvent?.(observed, event);
   }
 
   #throwFirst({ decision }: Decided<A, S, M>): void {
