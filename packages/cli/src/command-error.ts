@@ -1,4 +1,4 @@
-/** An error meant for the person at the terminal: printed as one line, without a stack. */
+/** An error for the user of the command line. It is printed as one line, without a stack. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: number;

@@ -5,14 +5,14 @@ import { reportFailure } from "./report-failure.ts";
 
 const version = "0.1.0";
 
-/** Each command's module is loaded when it runs: `--help` and `get` do not pay for the box. */
+/** Each command loads its module when it runs, so that `--help` and `get` start fast. */
 const program = new Command("agent-sandbox")
-  .description("Isolated, stateful sandboxes with stable names, on this machine or on any Kubernetes cluster.")
+  .description("Run isolated, stateful sandboxes with stable names, on this machine or on any Kubernetes cluster.")
   .version(version, "--version")
-  .showHelpAfterError("Run agent-sandbox --help to see what there is.")
+  .showHelpAfterError("Run agent-sandbox --help to list the commands.")
   .enablePositionalOptions();
 
-/** The options may stand before the command or after it, as people are used to from kubectl. */
+/** These options are accepted before and after the command, as in kubectl. */
 function withFolder(command: Command): Command {
   return command.option(
     "--data-dir <folder>",
@@ -21,8 +21,8 @@ function withFolder(command: Command): Command {
 }
 function withServer(command: Command): Command {
   return withFolder(command)
-    .option("--kubeconfig <file>", "the API server to talk to (default: the running box, else KUBECONFIG)")
-    .option("-n, --namespace <name>", "the namespace of objects (default: the kubeconfig's)");
+    .option("--kubeconfig <file>", "kubeconfig of the API server (default: the running box, then KUBECONFIG)")
+    .option("-n, --namespace <name>", "namespace of the objects (default: the namespace in the kubeconfig)");
 }
 withServer(program);
 
@@ -31,62 +31,75 @@ function appended(value: string, before: readonly string[] = []): readonly strin
 }
 
 withFolder(program.command("up"))
-  .description("Start the box: API server, controllers and node in one process")
-  .option("--foreground", "stay attached and log to the terminal")
-  .option("--listen <address>", "where the API server listens", "127.0.0.1:7643")
-  .option("--router-listen <address>", "where the router listens for traffic to sandboxes", "127.0.0.1:7680")
-  .option("--audit-log <file>", "write down who asked the API server for what: a line of JSON for each request")
-  .option("--allow-privileged", "let Pods have privileged containers, which are root on this machine in all but name")
-  .option("--allow-host-path <folder>", "let Pods mount this folder of the machine; may be repeated", appended)
-  .option("--runtime <name=program>", "another OCI runtime, such as Kata's; may be repeated", appended)
+  .description("Start the box: API server, controllers, node and router in one process")
+  .option("--foreground", "run in the foreground and log to the terminal")
+  .option("--listen <address>", "address of the API server", "127.0.0.1:7643")
+  .option("--router-listen <address>", "address of the router, which receives traffic for sandboxes", "127.0.0.1:7680")
   .option(
-    "--allow-runtime <name>",
-    "let Pods use this runtime too, such as runc beside gVisor; may be repeated",
+    "--audit-log <file>",
+    "append one JSON line per API request to this file: user, verb, resource, response code",
+  )
+  .option("--allow-privileged", "allow privileged containers; they have nearly the rights of root on this machine")
+  .option("--allow-host-path <folder>", "allow hostPath volumes below this folder; can be repeated", appended)
+  .option(
+    "--runtime <name=program>",
+    "register another OCI runtime, such as kata=/opt/kata/bin/kata-runtime; can be repeated",
     appended,
   )
-  .option("--default-runtime <name>", "for Pods that name none (default: gVisor where it works, else runc)")
-  .addHelpText("after", "\nWhat holds for every start is settled in config.json in the data folder, under node.")
+  .option(
+    "--allow-runtime <name>",
+    "allow Pods to select this runtime, such as runc where gVisor is the default; can be repeated",
+    appended,
+  )
+  .option(
+    "--default-runtime <name>",
+    "runtime of Pods without runtimeClassName (default: gVisor if it works here, otherwise runc)",
+  )
+  .addHelpText(
+    "after",
+    '\nTo set these options permanently, write them to config.json in the data folder, under "node".',
+  )
   .action(async (_options, command) => (await import("./commands/up.ts")).up(command.optsWithGlobals()));
 
 withFolder(program.command("down"))
-  .description("Stop the box; sandboxes keep running and are found by the next `up`")
-  .option("--purge", "also end every sandbox and delete the data folder")
+  .description("Stop the box. Sandboxes keep running; the next `up` manages them again")
+  .option("--purge", "also stop every sandbox and delete the data folder")
   .action(async (_options, command) => (await import("./commands/down.ts")).down(command.optsWithGlobals()));
 
 withServer(program.command("status"))
-  .description("Say whether the box runs, where it is, and what runs in it")
+  .description("Show whether the box is running, its addresses and its sandboxes")
   .action(async (_options, command) => (await import("./commands/status.ts")).status(command.optsWithGlobals()));
 
 withServer(program.command("apply"))
-  .description("Create or change the objects in a YAML or JSON file")
-  .requiredOption("-f, --filename <file>", "the file, or - for standard input")
+  .description("Create or update the objects in a YAML or JSON file")
+  .requiredOption("-f, --filename <file>", "file to read, or - for standard input")
   .action(async (_options, command) => (await import("./commands/apply.ts")).apply(command.optsWithGlobals()));
 
 withServer(program.command("get"))
-  .description("Show objects")
-  .argument("<type>", "sandboxes, pods, …; several with commas between; or type/name")
+  .description("List objects")
+  .argument("<type>", "resource types, separated by commas (sandboxes,pods), or type/name")
   .argument("[names...]")
-  .option("-A, --all-namespaces", "in every namespace")
-  .option("-o, --output <format>", "json, yaml, name or wide")
-  .option("-l, --selector <labels>", "only objects with these labels")
+  .option("-A, --all-namespaces", "list objects in all namespaces")
+  .option("-o, --output <format>", "output format: json, yaml, name or wide")
+  .option("-l, --selector <labels>", "label selector, as in app=web")
   .action(async (type, names, _options, command) =>
     (await import("./commands/get.ts")).get(type, names, command.optsWithGlobals()),
   );
 
 withServer(program.command("delete"))
-  .description("Delete objects, and with them what they own")
-  .argument("[type/name...]", "sandbox/my-sandbox; or a type and then names")
-  .option("-f, --filename <file>", "delete the objects in this file, or - for standard input")
-  .option("--ignore-not-found", "take what is not there for deleted")
+  .description("Delete objects and everything they own")
+  .argument("[type/name...]", "type/name, as in sandbox/my-sandbox, or a type followed by names")
+  .option("-f, --filename <file>", "delete the objects in this file; - reads standard input")
+  .option("--ignore-not-found", "succeed if the object does not exist")
   .action(async (words, _options, command) =>
     (await import("./commands/delete.ts")).deleteObjects(words, command.optsWithGlobals()),
   );
 
 withServer(program.command("wait"))
-  .description("Wait for a condition of an object, or until it is gone")
+  .description("Wait until an object has a condition or is deleted")
   .argument("<type/name>")
   .requiredOption("--for <what>", "condition=Type, condition=Type=Status, or delete")
-  .option("--timeout <duration>", "how long: 30s, 5m", "30s")
+  .option("--timeout <duration>", "how long to wait, as in 30s or 5m", "30s")
   .action(async (target, _options, command) =>
     (await import("./commands/wait.ts")).wait(target, command.optsWithGlobals()),
   );
@@ -96,36 +109,38 @@ execCommand(withServer(program.command("exec")), async (sandbox, words, options)
 );
 
 withServer(program.command("logs"))
-  .description("Print what a sandbox has written")
+  .description("Print the logs of a sandbox")
   .argument("<sandbox>")
-  .option("-f, --follow", "go on with what it writes from now on")
-  .option("-p, --previous", "of the run before the current one")
-  .option("--timestamps", "begin each line with its time")
-  .option("--tail <lines>", "only the last lines of what is there")
-  .option("--since <duration>", "only what is not older: 30s, 5m")
-  .option("-c, --container <name>", "the container; the first by default")
+  .option("-f, --follow", "keep printing new lines")
+  .option("-p, --previous", "print the logs of the previous run of the container")
+  .option("--timestamps", "prefix each line with its timestamp")
+  .option("--tail <lines>", "print only this many of the last lines")
+  .option("--since <duration>", "print only lines newer than this, as in 30s or 5m")
+  .option("-c, --container <name>", "container name (default: the first container)")
   .action(async (sandbox, _options, command) =>
     (await import("./commands/logs.ts")).logs(sandbox, command.optsWithGlobals()),
   );
 
 withServer(program.command("port-forward"))
-  .description("Forward a local port to one of a sandbox, until interrupted")
+  .description("Forward a local port to a port of a sandbox until interrupted")
   .argument("<sandbox>")
-  .argument("<[local:]remote>", "the ports; :remote takes any free local one")
-  .option("--address <address>", "where to listen", "127.0.0.1")
+  .argument("<[local:]remote>", "the ports; :remote listens on any free local port")
+  .option("--address <address>", "local address to listen on", "127.0.0.1")
   .action(async (sandbox, ports, _options, command) =>
     (await import("./commands/port-forward.ts")).portForward(sandbox, ports, command.optsWithGlobals()),
   );
 
 withFolder(program.command("backup"))
-  .description("Save every object and the identity of the box in one file, whether it runs or not")
+  .description("Save all objects and the box's keys to one file. Works while the box is running or stopped")
   .argument("<file>")
   .action(async (file, _options, command) =>
     (await import("./commands/backup.ts")).backup(file, command.optsWithGlobals()),
   );
 
 withFolder(program.command("restore"))
-  .description("Put a backup in the place of what a box has, which is stopped for it; volumes and images are not in it")
+  .description(
+    "Replace all objects and keys of a box by a backup. Stops the box first. Volumes and images are not part of a backup",
+  )
   .argument("<file>")
   .action(async (file, _options, command) =>
     (await import("./commands/restore.ts")).restore(file, command.optsWithGlobals()),
@@ -133,12 +148,13 @@ withFolder(program.command("restore"))
 
 const image = program
   .command("image")
-  .description("The images that sandboxes are made of, whether the box runs or not")
+  .description("Manage the images of the box. Works while the box is running or stopped")
   .addHelpText(
     "after",
     `
-Built-in images need no registry: "host" has the machine's own programs, "sandboxd" the daemon for inside a sandbox.
-Mirrors, registries without TLS and limits are settled in config.json in the data folder, under node.images.
+Two images are built in and need no registry: "host" contains the programs of this machine, and "sandboxd" the daemon that
+runs inside sandboxes. To configure mirrors, registries without TLS and limits, write them to config.json in the data
+folder, under "node.images".
 
 Examples:
   agent-sandbox image pull debian:12
@@ -147,40 +163,40 @@ Examples:
   );
 
 withFolder(image.command("ls"))
-  .description("List the images that are here")
-  .option("-o, --output <format>", "json")
+  .description("List local images")
+  .option("-o, --output <format>", "output format: json")
   .action(async (_options, command) => (await import("./commands/image.ts")).listImages(command.optsWithGlobals()));
 
 withFolder(image.command("pull"))
-  .description("Bring an image up to what its registry has")
-  .argument("<name>", "debian, registry.example.com/team/thing:tag, name@sha256:…")
-  .option("--authfile <file>", "logins as docker keeps them, such as ~/.docker/config.json")
+  .description("Pull an image from its registry")
+  .argument("<name>", "image reference, as in debian:12, registry.example.com/team/app:tag or name@sha256:…")
+  .option("--authfile <file>", "registry credentials in Docker's format, such as ~/.docker/config.json")
   .action(async (name, _options, command) =>
     (await import("./commands/image.ts")).pullImage(name, command.optsWithGlobals()),
   );
 
 withFolder(image.command("load"))
-  .description("Add the images of an archive, as `docker save` or `skopeo copy … oci-archive:` write it")
+  .description("Load the images in an archive made by `docker save` or `skopeo copy … oci-archive:`")
   .argument("<file>")
-  .option("--name <name>", "for an archive of one image that names none, or another")
+  .option("--name <name>", "tag for the image, if the archive contains exactly one")
   .action(async (file, _options, command) =>
     (await import("./commands/image.ts")).loadImages(file, command.optsWithGlobals()),
   );
 
 withFolder(image.command("rm"))
-  .description("Take a name away; the image goes with its last name, unless a sandbox is made of it")
-  .argument("<names...>", "names, or ids as `image ls` shows them")
+  .description("Remove a tag. The image is deleted when its last tag is removed and no sandbox uses it")
+  .argument("<names...>", "tags, or IDs as shown by `image ls`")
   .action(async (names, _options, command) =>
     (await import("./commands/image.ts")).removeImages(names, command.optsWithGlobals()),
   );
 
 withFolder(image.command("prune"))
-  .description("Remove images without a name that no sandbox is made of")
-  .option("-a, --all", "those with a name too")
+  .description("Remove untagged images that no sandbox uses")
+  .option("-a, --all", "remove tagged images too")
   .action(async (_options, command) => (await import("./commands/image.ts")).pruneImages(command.optsWithGlobals()));
 
 withFolder(program.command("doctor"))
-  .description("Say what of this machine the box can use, what is missing, and how to get it")
+  .description("Check what this machine supports, what is missing and how to install it")
   .action(async (_options, command) => (await import("./commands/doctor.ts")).doctor(command.optsWithGlobals()));
 
 program
@@ -201,7 +217,7 @@ program
   .argument("[flags...]")
   .action(async (flags) => (await import("./commands/router.ts")).router(flags, version));
 
-// Who reads us may have seen enough, as `head` does: end as a program does that is not asked.
+// The reader of a pipe may close it early, as `head` does. Exit like a program that is ended by SIGPIPE.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(141);
   throw error;
