@@ -1,3 +1,4 @@
+export * from "./activity/index.ts";
 export * from "./annotations.ts";
 export * from "./conversion/index.ts";
 export type {

@@ -123,8 +123,13 @@ function assembleCluster(options: RouterOptions, metrics: Metrics, stack: AsyncD
   );
   const sandboxByUid = (uid: string) => directory.sandboxByUid(uid);
   const activity = stack.use(new ActivityTracker({ client, scheduler, log, sandboxByUid }));
+  stack.use(
+    directory.sandboxInformer.subscribe(({ deltas }) => {
+      for (const { new: sandbox } of deltas) if (sandbox?.metadata.uid) activity.changed(sandbox.metadata.uid);
+    }),
+  );
   const onWoken = (sandbox: Sandbox): void => {
-    activity.wrote(sandbox);
+    activity.recorded(sandbox);
     metrics.woke(sandbox.metadata.namespace ?? "-");
   };
   const poke = (key: string): void => directory.poke(key);

@@ -7,8 +7,8 @@ import {
   isConditionTrue,
   type Pod,
   type Sandbox,
+  type SleepReason,
 } from "@agent-sandbox/api";
-import type { Sleep } from "./idle.ts";
 import { type Failure, type FoundPod, isTerminating } from "./observed.ts";
 import { describeFailure, recoveryOf } from "./recovery.ts";
 
@@ -17,7 +17,7 @@ export type Verdict = Omit<Condition, "lastTransitionTime">;
 
 export interface Findings {
   readonly sandbox: Sandbox;
-  readonly sleep: Sleep | undefined;
+  readonly sleep: SleepReason | undefined;
   readonly found: FoundPod;
   readonly service: { readonly isRequired: boolean; readonly exists: boolean };
   /** What keeps the Pod, and what keeps anything else, from being as it should, for people. */

@@ -1,10 +1,10 @@
-import { findCondition, type Sandbox, type SandboxStatus } from "@agent-sandbox/api";
+import { findCondition, type Sandbox, type SandboxStatus, sleepReason } from "@agent-sandbox/api";
 import type { Note } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import type { Action } from "./action.ts";
 import type { Findings } from "./conditions.ts";
 import { expire, shutdownAt } from "./expiry.ts";
-import { deleteInMs, sleepOf, suspendInMs } from "./idle.ts";
+import { deleteInMs, suspendInMs } from "./idle.ts";
 import { type FoundPod, findPod, type Observed } from "./observed.ts";
 import { runPod, stopPod } from "./pod-step.ts";
 import { serviceStep } from "./service.ts";
@@ -55,7 +55,7 @@ function misunderstood(seen: Observed, problem: string, now: number, settings: S
   const { sandbox, failures } = seen;
   const found = findPod(seen);
   const service = { isRequired: false, exists: sandbox.status?.service !== undefined };
-  const sleep = sleepOf(seen);
+  const sleep = sleepReason(seen.sandbox);
   const findings = { sandbox, sleep, found, service, podProblem: undefined, failures, otherProblems: [problem] };
   return { actions: [], status: statusOf(findings, now, settings.clusterDomain) };
 }
@@ -65,7 +65,7 @@ function keep(seen: Observed, now: number, settings: Settings): Decision {
   const suspendIn = suspendInMs(seen);
   // Idleness is written down, on the very version that was looked at, before the Pod goes: activity that came since wins.
   const isDozing = suspendIn === 0;
-  const sleep = isDozing ? "idle" : sleepOf(seen);
+  const sleep = isDozing ? "idle" : sleepReason(seen.sandbox);
   const volumes = volumeClaimStep(seen);
   const pod = sleep === undefined ? runPod(seen, found, settings) : stopPod(seen, found);
   const hasSeveral = found.type === "several" && sleep === undefined;

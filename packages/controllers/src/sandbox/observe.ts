@@ -7,12 +7,14 @@ import {
   type Sandbox,
   type Service,
   sandboxes,
+  sleepReason,
+  trackedPodName,
 } from "@agent-sandbox/api";
 import { type Index, type Informer, type Informers, objectKey, type Scope } from "@agent-sandbox/kube";
 import { podCache, serviceCache, volumeClaimCache } from "../child-caches.ts";
-import { quietIdentity, sleepOf } from "./idle.ts";
+import { quietIdentity } from "./idle.ts";
 import { hashKeyOf } from "./name-twin.ts";
-import { findPod, isTerminating, isUnreportedMember, type Observed, trackedPodName } from "./observed.ts";
+import { findPod, isTerminating, isUnreportedMember, type Observed } from "./observed.ts";
 import { podMetadataPatch } from "./pod-metadata.ts";
 import { recoveryOf } from "./recovery.ts";
 import type { Settings } from "./settings.ts";
@@ -126,7 +128,7 @@ function statesOf({ sandbox, ...seen }: Seen, settings: Settings): States {
   const canWait = settings.writeBehindMs > 0 && !isTerminating(pod);
   return {
     ...waiting,
-    ...(quiet !== undefined && isReady && sleepOf({ sandbox }) === undefined && { ready: `${uid} ${quiet}` }),
+    ...(quiet !== undefined && isReady && sleepReason(sandbox) === undefined && { ready: `${uid} ${quiet}` }),
     ...(recoveryOf(pod) !== undefined && { failed: uid }),
     ...(canWait && podMetadataPatch(sandbox, settings, pod) !== undefined && { drift: uid }),
     ...(isScheduled && !isReady && { scheduled: uid }),

@@ -1,11 +1,8 @@
 import {
-  controllerOf,
-  extensionsGroup,
   isControlledBy,
+  isPoolMember,
   type PersistentVolumeClaim,
   type Pod,
-  podNameAnnotation,
-  refersToKind,
   type Sandbox,
   type Service,
 } from "@agent-sandbox/api";
@@ -52,22 +49,11 @@ export function findPod({ pods, trackedPod }: Pick<Observed, "pods" | "trackedPo
   return trackedPod === undefined ? { type: "none" } : { type: "other", pod: trackedPod };
 }
 
-/** The name noted on the Sandbox, else its own. */
-export function trackedPodName({ metadata }: Sandbox): string {
-  return metadata.annotations?.[podNameAnnotation] || (metadata.name ?? "");
-}
-
 export function owns(sandbox: Sandbox, child: Pick<Pod | Service | PersistentVolumeClaim, "metadata">): boolean {
   return isControlledBy(child, sandbox.metadata.uid);
 }
 
-/** Whether the Sandbox still waits in a pool for a claim. */
-export function isPoolMember(sandbox: Sandbox): boolean {
-  const controller = controllerOf(sandbox);
-  return controller !== undefined && refersToKind(controller, { group: extensionsGroup, kind: "SandboxWarmPool" });
-}
-
-/** Whether it is such a one, and nobody has been told anything of it yet. */
+/** Whether it is an unclaimed pool member whose status has not been written yet. */
 export function isUnreportedMember(sandbox: Sandbox): boolean {
   return sandbox.status?.conditions === undefined && isPoolMember(sandbox);
 }

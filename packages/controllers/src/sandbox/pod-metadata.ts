@@ -3,6 +3,7 @@ import {
   createdByLabel,
   extensionsGroup,
   groupOf,
+  isPoolMember,
   isReservedAnnotation,
   isReservedKey,
   mergePatch,
@@ -17,7 +18,6 @@ import {
   sandboxTemplateRefHashLabel,
   warmPoolSandboxLabel,
 } from "@agent-sandbox/api";
-import { isPoolMember } from "./observed.ts";
 import type { Settings } from "./settings.ts";
 
 /** Asks the node to keep the Pod's writable layer, and to give it to the next Pod with the same value. */

@@ -1,9 +1,16 @@
-import { blueprintChoices, type Pod, podNameAnnotation, type Sandbox } from "@agent-sandbox/api";
+import {
+  blueprintChoices,
+  isPoolMember,
+  type Pod,
+  podNameAnnotation,
+  type Sandbox,
+  trackedPodName,
+} from "@agent-sandbox/api";
 import { type Action, targetOf } from "./action.ts";
 import { adoptedReferences, standingOf, strangerProblem } from "./adoption.ts";
 import { desiredPod } from "./desired-pod.ts";
 import { podTwinProblem } from "./name-twin.ts";
-import { type FoundPod, isPoolMember, isTerminating, type Observed, trackedPodName } from "./observed.ts";
+import { type FoundPod, isTerminating, type Observed } from "./observed.ts";
 import { podMetadataPatch } from "./pod-metadata.ts";
 import { recoveryOf } from "./recovery.ts";
 import { injectionProblem } from "./runtime-injection.ts";

@@ -2,6 +2,7 @@ import {
   type Condition,
   findCondition,
   isConditionTrue,
+  lastActivity,
   nameHash,
   removeCondition,
   type Sandbox,
@@ -11,7 +12,6 @@ import {
   setCondition,
 } from "@agent-sandbox/api";
 import { type Findings, verdicts } from "./conditions.ts";
-import { lastActivity } from "./idle.ts";
 import { isUnreportedMember } from "./observed.ts";
 import type { Watched } from "./watched.ts";
 

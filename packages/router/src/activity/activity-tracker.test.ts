@@ -55,6 +55,31 @@ test("writes the last use even when it fell within a quarter that had its write"
   expect(Date.parse(written() ?? "")).toBeGreaterThanOrEqual(Date.UTC(2026, 0, 1) + 30_000);
 });
 
+test("an open connection counts from the moment a sandbox gets an idle policy", async () => {
+  const { clock, server, tracker, writes, sandbox } = await setUp(undefined);
+  using _connection = tracker.begin(sandbox);
+  await clock.advance(10 * minute);
+  expect(writes()).toBe(0);
+  const patch = { type: "merge", body: { spec: { idlePolicy: { suspendAfterSeconds: 240 } } } } as const;
+  await createClient(server).patch(sandboxes, { namespace: "default", name: "box" }, patch);
+  const before = writes();
+  tracker.changed(sandbox.metadata.uid ?? "");
+  await clock.advance(2 * minute + 1);
+  expect(writes() - before).toBe(3);
+});
+
+test.for(["soon", "2099-01-01T00:00:00Z", ""])(
+  "an annotation of %j does not keep activity from being recorded",
+  async (text) => {
+    const { clock, server, tracker, written, sandbox } = await setUp({ suspendAfterSeconds: 240 });
+    const body = { metadata: { annotations: { [lastActivityAnnotation]: text } } };
+    await createClient(server).patch(sandboxes, { namespace: "default", name: "box" }, { type: "merge", body });
+    tracker.touch(sandbox);
+    await clock.advance(1);
+    expect(written()).toBe("2026-01-01T00:00:00.000Z");
+  },
+);
+
 test("writes nothing for a sandbox that never gets idle", async () => {
   const { clock, tracker, writes, sandbox } = await setUp(undefined);
   tracker.begin(sandbox)[Symbol.dispose]();

@@ -1,21 +1,21 @@
-import { lastActivityAnnotation, type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { activityChange, decideRecord, type Sandbox, sandboxes } from "@agent-sandbox/api";
 import { type Client, isReason, type Logger, objectKey, type Scheduler } from "@agent-sandbox/kube";
-import { decideWrite } from "./decide-write.ts";
 
 export interface ActivityTrackerOptions {
   readonly client: Client;
   readonly scheduler: Scheduler;
   readonly log: Logger;
-  /** The Sandbox as it is now. */
+  /** Returns the current version of the Sandbox. */
   readonly sandboxByUid: (uid: string) => Sandbox | undefined;
 }
 
 interface Entry {
   readonly uid: string;
+  /** How many connections and sessions are open. */
   open: number;
   lastMs: number;
-  writtenMs: number | undefined;
-  /** Nothing is to be done for this Sandbox before it fires. */
+  recordedMs: number | undefined;
+  /** While it is set, nothing needs to be done for this Sandbox before it fires. */
   timer: Disposable | undefined;
 }
 
@@ -23,7 +23,10 @@ const callLimitMs = 5000;
 const afterFailureMs = 1000;
 const keptAfterWakeMs = 10_000;
 
-/** Knows which sandboxes are in use, and writes that down before they count as idle. An open connection is use. */
+/**
+ * Tracks which Sandboxes are in use and records it in their `last-activity` annotation before they count as idle. An open
+ * connection counts as use even if no data is sent.
+ */
 export class ActivityTracker implements Disposable {
   readonly #options: ActivityTrackerOptions;
   readonly #entries = new Map<string, Entry>();
@@ -32,48 +35,47 @@ export class ActivityTracker implements Disposable {
     this.#options = options;
   }
 
-  /** How many sandboxes are kept track of. */
+  /** The number of tracked Sandboxes. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** In use until disposed. */
+  /** Counts the Sandbox as used until the result is disposed. */
   begin(sandbox: Sandbox): Disposable {
-    const entry = this.touch(sandbox);
+    const entry = this.#entryOf(sandbox);
     entry.open += 1;
+    this.#used(entry);
+    let isOpen = true;
     return {
       [Symbol.dispose]: () => {
+        if (!isOpen) return;
+        isOpen = false;
         entry.open -= 1;
-        entry.lastMs = this.#options.scheduler.date();
-        if (entry.timer === undefined) this.#look(entry);
+        this.#used(entry);
       },
     };
   }
 
-  /** Used at this moment. */
-  touch(sandbox: Sandbox): Entry {
-    const uid = sandbox.metadata.uid ?? "";
-    const lastMs = this.#options.scheduler.date();
-    const known = this.#entries.get(uid);
-    const entry = known ?? { uid, open: 0, lastMs, writtenMs: undefined, timer: undefined };
-    if (known === undefined) this.#entries.set(uid, entry);
-    entry.lastMs = lastMs;
-    if (entry.timer === undefined) this.#look(entry);
-    return entry;
+  /** Counts the Sandbox as used at this moment. */
+  touch(sandbox: Sandbox): void {
+    this.#used(this.#entryOf(sandbox));
   }
 
-  /** A resume wrote the time itself. */
-  wrote(sandbox: Sandbox): void {
-    const uid = sandbox.metadata.uid ?? "";
-    const writtenMs = this.#options.scheduler.date();
-    const entry = this.#entries.get(uid) ?? { uid, open: 0, lastMs: writtenMs, writtenMs, timer: undefined };
-    this.#entries.set(uid, entry);
-    entry.writtenMs = writtenMs;
-    // Kept until the requests that waited have been passed on: the cache may tell of the write only after them.
-    if (entry.timer === undefined) this.#again(entry, keptAfterWakeMs);
+  /** Call this when a Sandbox has changed: it may have got an idle policy while connections to it are open. */
+  changed(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry !== undefined && entry.timer === undefined) this.#check(entry);
   }
 
-  /** When this router last saw the Sandbox in use; undefined when it did not. */
+  /** Call this after a Sandbox was woken, which recorded activity too. */
+  recorded(sandbox: Sandbox): void {
+    const entry = this.#entryOf(sandbox);
+    entry.recordedMs = this.#options.scheduler.date();
+    // Keep the entry until the waiting requests have been proxied: the cache may show the write only after that.
+    if (entry.timer === undefined) this.#checkAfter(entry, keptAfterWakeMs);
+  }
+
+  /** When this process last observed activity of the Sandbox; undefined: never. */
   lastMs(uid: string): number | undefined {
     const entry = this.#entries.get(uid);
     return entry?.open ? this.#options.scheduler.date() : entry?.lastMs;
@@ -84,47 +86,61 @@ export class ActivityTracker implements Disposable {
     this.#entries.clear();
   }
 
-  #look(entry: Entry): void {
+  #entryOf({ metadata: { uid = "" } }: Sandbox): Entry {
+    const known = this.#entries.get(uid);
+    if (known !== undefined) return known;
+    const lastMs = this.#options.scheduler.date();
+    const entry = { uid, open: 0, lastMs, recordedMs: undefined, timer: undefined };
+    this.#entries.set(uid, entry);
+    return entry;
+  }
+
+  #used(entry: Entry): void {
+    entry.lastMs = this.#options.scheduler.date();
+    if (entry.timer === undefined) this.#check(entry);
+  }
+
+  #check(entry: Entry): void {
     const { scheduler, sandboxByUid } = this.#options;
     const now = scheduler.date();
+    const isOpen = entry.open > 0;
     const sandbox = sandboxByUid(entry.uid);
-    const seen = { lastMs: entry.open > 0 ? now : entry.lastMs, writtenMs: entry.writtenMs };
-    const decision = sandbox && decideWrite(sandbox, seen, now);
-    const isUsed = entry.open > 0;
+    const observed = { lastMs: isOpen ? now : entry.lastMs, recordedMs: entry.recordedMs };
+    const decision = sandbox && decideRecord(sandbox, observed, now);
     if (sandbox === undefined || decision === undefined) {
-      if (!isUsed) this.#entries.delete(entry.uid);
-    } else if (decision.write) {
-      this.#again(entry, callLimitMs);
-      void this.#write(entry, sandbox, now);
-    } else if (isUsed || entry.lastMs > (entry.writtenMs ?? 0)) {
-      this.#again(entry, decision.lookAgainMs - now);
+      if (!isOpen) this.#entries.delete(entry.uid);
+    } else if (decision.record) {
+      this.#checkAfter(entry, callLimitMs);
+      void this.#record(entry, sandbox, now);
+    } else if (isOpen || entry.lastMs > (entry.recordedMs ?? 0)) {
+      this.#checkAfter(entry, decision.checkAtMs - now);
     } else {
       this.#entries.delete(entry.uid);
     }
   }
 
-  #again(entry: Entry, delayMs: number): void {
+  #checkAfter(entry: Entry, delayMs: number): void {
     entry.timer?.[Symbol.dispose]();
     entry.timer = this.#options.scheduler.schedule(delayMs, () => {
       entry.timer = undefined;
-      this.#look(entry);
+      this.#check(entry);
     });
   }
 
-  async #write(entry: Entry, sandbox: Sandbox, now: number): Promise<void> {
+  async #record(entry: Entry, sandbox: Sandbox, now: number): Promise<void> {
     const { client, log } = this.#options;
     const { name = "", namespace = "", uid = "" } = sandbox.metadata;
-    const body = { metadata: { annotations: { [lastActivityAnnotation]: new Date(now).toISOString() } } };
+    const patch = { type: "merge", ...activityChange(sandbox, now) } as const;
     try {
       const signal = AbortSignal.timeout(callLimitMs);
-      await client.patch(sandboxes, { namespace, name }, { type: "merge", body, preconditions: { uid } }, { signal });
-      entry.writtenMs = now;
-      if (this.#entries.get(uid) === entry) this.#again(entry, 0);
+      await client.patch(sandboxes, { namespace, name }, patch, { signal });
+      entry.recordedMs = now;
+      if (this.#entries.get(uid) === entry) this.#checkAfter(entry, 0);
     } catch (error) {
       if (!isReason(error, "NotFound", "Conflict")) {
-        log.warn({ sandbox: objectKey(sandbox), err: error }, "activity not written");
+        log.warn({ sandbox: objectKey(sandbox), err: error }, "activity not recorded");
       }
-      if (this.#entries.get(uid) === entry) this.#again(entry, afterFailureMs);
+      if (this.#entries.get(uid) === entry) this.#checkAfter(entry, afterFailureMs);
     }
   }
 }

@@ -1,4 +1,12 @@
-import { blueprintChoices, findCondition, parseTime, type Sandbox } from "@agent-sandbox/api";
+import {
+  askRuntimeAtMs,
+  blueprintChoices,
+  findCondition,
+  idleWindowMs,
+  lastActivityMs,
+  parseTime,
+  type Sandbox,
+} from "@agent-sandbox/api";
 import type { Index, Logger, Scheduler } from "@agent-sandbox/kube";
 import { objectKey } from "@agent-sandbox/kube";
 import type { Directory } from "../cluster/directory.ts";
@@ -9,7 +17,6 @@ import type { Route } from "../route/route.ts";
 import type { Gate } from "../wake/gate.ts";
 import type { ActivityTracker } from "./activity-tracker.ts";
 import { askRuntime } from "./ask-runtime.ts";
-import { askRuntimeAtMs, idleWindowMs, writtenActivityMs } from "./decide-write.ts";
 
 export interface RuntimeWatchOptions {
   readonly directory: Directory;
@@ -78,7 +85,7 @@ export class RuntimeWatch implements Disposable {
     const since = parseTime(ready?.lastTransitionTime ?? "");
     const readyMs = ready?.status !== "True" || "error" in since ? undefined : since.epochMs;
     if (readyMs === undefined) return false;
-    const lastMs = Math.max(readyMs, writtenActivityMs(sandbox) ?? 0, this.#options.activity.lastMs(uid) ?? 0);
+    const lastMs = Math.max(readyMs, lastActivityMs(sandbox, now) ?? 0, this.#options.activity.lastMs(uid) ?? 0);
     return now >= askRuntimeAtMs(windowMs, lastMs);
   }
 

@@ -1,4 +1,5 @@
-import type { Pod, Sandbox, SandboxClaim } from "@agent-sandbox/api";
+import { type Pod, type Sandbox, type SandboxClaim, sleepReason } from "@agent-sandbox/api";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Route } from "../route/route.ts";
 import { type ClusterView, resolve } from "./resolve.ts";
@@ -20,7 +21,7 @@ function sandbox(
     apiVersion: "agents.x-k8s.io/v1beta1",
     kind: "Sandbox",
     metadata: { name: "box", namespace: "default", uid: "s1", ...over.metadata },
-    spec: { podTemplate: { spec: { containers: [] } }, ...over.spec },
+    spec: { podTemplate: { spec: { containers: [] } }, idlePolicy: { suspendAfterSeconds: 600 }, ...over.spec },
     ...(over.status === undefined ? {} : { status: over.status }),
   };
 }
@@ -143,6 +144,12 @@ describe("the state of a sandbox", () => {
       "ready p1 10.0.0.1:80",
     ],
     [
+      "idle, with an activity annotation that is not a time",
+      view([sandbox({ metadata: { annotations: { "agents.x-k8s.io/last-activity": "soon" } }, status: idle })]),
+      "asleep activity",
+    ],
+    ["idle, its idle policy removed since", view([sandbox({ status: idle, spec: { idlePolicy: {} } })]), "starting"],
+    [
       "resumed by someone, its status behind",
       view([
         sandbox({
@@ -184,6 +191,28 @@ describe("the state of a sandbox", () => {
   ])("%s", ([, known, expected]) => {
     expect(outcome(known)).toBe(expected);
   });
+});
+
+test("treats a sandbox as asleep exactly when the controller does, whatever its annotation says", () => {
+  const time = fc.constantFrom("2026-01-01T00:00:01Z", "2026-01-01T01:00:01+01:00", "2099-01-01T00:00:00Z", "soon", "");
+  const cases = fc.record({
+    activity: fc.oneof(fc.constant(undefined), time, fc.string()),
+    judged: fc.oneof(fc.constant(undefined), time),
+    reason: fc.constantFrom("Idle", "PodTerminated", "NotSuspended"),
+    idlePolicy: fc.constantFrom({}, { suspendAfterSeconds: 10 }, { deleteAfterSeconds: 60 }),
+    operatingMode: fc.constantFrom("Running" as const, "Suspended" as const),
+    resumePolicy: fc.constantFrom("OnTraffic" as const, "Manual" as const),
+  });
+  fc.assert(
+    fc.property(cases, ({ activity, judged, reason, ...spec }) => {
+      const annotations = activity === undefined ? {} : { "agents.x-k8s.io/last-activity": activity };
+      const lastActivityTime = judged === undefined ? {} : { lastActivityTime: judged };
+      const status = { conditions: [condition("Suspended", "True", reason)], ...lastActivityTime };
+      const object = sandbox({ metadata: { annotations }, spec, status });
+      const isAsleep = !outcome(view([object], [pod()])).startsWith("ready");
+      expect(isAsleep).toBe(sleepReason(object) !== undefined);
+    }),
+  );
 });
 
 describe("names and addresses", () => {

@@ -1,14 +1,14 @@
 import {
-  blueprintChoices,
   claimUidLabel,
-  compareTimes,
   findCondition,
   isConditionTrue,
   isControlledBy,
-  lastActivityAnnotation,
   type Pod,
   type Sandbox,
   type SandboxClaim,
+  sleepReason,
+  type WakeBy,
+  wakeBy,
   warmPoolSandboxLabel,
 } from "@agent-sandbox/api";
 import { mayBePodIp, normaliseIp } from "../route/pod-ip.ts";
@@ -25,9 +25,6 @@ export interface ClusterView {
   /** The Pods of the Sandbox's own namespace that it controls, without those known to be gone. */
   podsOf(sandbox: Sandbox): readonly Pod[];
 }
-
-/** How an asleep sandbox is brought back: by newer activity, or by writing its operating mode as well. */
-export type WakeBy = "activity" | "mode";
 
 /**
  * - `ready`: the request can be sent.
@@ -81,21 +78,17 @@ function claimed(claim: SandboxClaim | undefined, view: ClusterView): Sandbox | 
 }
 
 function resolveSandbox(sandbox: Sandbox, route: Route, view: ClusterView): Resolution {
-  const { metadata, spec, status } = sandbox;
+  const { metadata, status } = sandbox;
   if (metadata.deletionTimestamp !== undefined) {
     return closed(sandbox, "SandboxNotFound", `Sandbox is being deleted: ${route.name}`);
   }
   if (findCondition(status?.conditions, "Ready")?.reason === "SandboxExpired") {
     return closed(sandbox, "SandboxExpired", `Sandbox has expired: ${route.name}`);
   }
-  if (spec.operatingMode === "Suspended") {
-    // Someone wrote it: traffic undoes that only where the spec says so in as many words.
-    return spec.resumePolicy === "OnTraffic" ? { state: "asleep", sandbox, by: "mode" } : suspended(sandbox, route);
-  }
-  if (isIdle(sandbox)) {
-    // Its pod may still be there, and will not be for long.
-    const mayWake = blueprintChoices(spec).resumePolicy === "OnTraffic";
-    return mayWake ? { state: "asleep", sandbox, by: "activity" } : suspended(sandbox, route);
+  // The pod of a sandbox that is asleep may still exist, but it is about to be deleted.
+  if (sleepReason(sandbox) !== undefined) {
+    const by = wakeBy(sandbox);
+    return by === undefined ? suspended(sandbox, route) : { state: "asleep", sandbox, by };
   }
   const pods = view.podsOf(sandbox);
   const ready = pods.find((pod) => isAlive(pod) && isConditionTrue(pod.status?.conditions, "Ready"));
@@ -113,16 +106,6 @@ function startingOrEnded(sandbox: Sandbox, pods: readonly Pod[], route: Route): 
   const trouble = (alive && podTrouble(alive)) ?? sandboxTrouble(sandbox);
   if (trouble?.final !== true) return { state: "starting", sandbox, trouble };
   return closed(sandbox, trouble.reason, `Sandbox cannot start: ${route.name}: ${trouble.message}`);
-}
-
-/**
- * Suspended by the controller for want of activity: its spec still says that it should run. The status tells which
- * activity that was decided on; any other since wakes it.
- */
-function isIdle({ metadata, status }: Sandbox): boolean {
-  if (findCondition(status?.conditions, "Suspended")?.reason !== "Idle") return false;
-  const activity = metadata.annotations?.[lastActivityAnnotation];
-  return activity === undefined || compareTimes(activity, status?.lastActivityTime ?? "") === 0;
 }
 
 function targetOf(sandbox: Sandbox, pod: Pod, route: Route): Target | undefined {

@@ -1,8 +1,6 @@
-import { type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { type Sandbox, sandboxes, type WakeBy, wakeChange } from "@agent-sandbox/api";
 import { type Client, isReason, type Logger, objectKey, type Scheduler } from "@agent-sandbox/kube";
-import type { WakeBy } from "../cluster/resolve.ts";
 import { RouterError } from "../router-error.ts";
-import { wakePatch } from "./wake-patch.ts";
 
 export interface WakerOptions {
   readonly client: Client;
@@ -60,7 +58,7 @@ export class Waker implements Disposable {
     const { client, scheduler, log, onWoken } = this.#options;
     const { name = "", namespace = "", uid = "" } = sandbox.metadata;
     try {
-      const patch = wakePatch(sandbox, by, scheduler.date());
+      const patch = { type: "merge", ...wakeChange(sandbox, by, scheduler.date()) } as const;
       await client.patch(sandboxes, { namespace, name }, patch, { signal: AbortSignal.timeout(callLimitMs) });
       log.info({ sandbox: objectKey(sandbox), by }, "sandbox woken by traffic");
       onWoken(sandbox);
