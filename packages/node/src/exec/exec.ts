@@ -9,7 +9,7 @@ import type { ContainerRecord } from "../pod/record.ts";
 import { findPod, type StreamOptions } from "../streams/find-container.ts";
 import { makeCgroup, removeCgroup } from "../system/cgroups.ts";
 import { enterCgroupLater } from "../system/enter-cgroup.ts";
-import { Shares } from "../system/shares.ts";
+import { FairSlots } from "../system/fair-slots.ts";
 import { attachPipes, attachTerminal } from "./exec-process.ts";
 import { endSession, type OpenSession, sessionFile } from "./open-session.ts";
 import { startFailure } from "./start-failure.ts";
@@ -31,7 +31,7 @@ interface Target {
 export class Exec implements PodStreams, AsyncDisposable {
   readonly #options: StreamOptions;
   readonly #open = new Set<ExecSession>();
-  readonly #shares = new Shares(mostSessions);
+  readonly #slots = new FairSlots(mostSessions);
 
   constructor(options: StreamOptions) {
     this.#options = options;
@@ -40,9 +40,9 @@ export class Exec implements PodStreams, AsyncDisposable {
   async exec(request: ExecRequest): Promise<ExecSession> {
     const name = `${request.namespace}/${request.pod}`;
     const target = await this.#target(request, name);
-    const place = this.#shares.take(request.namespace);
+    const place = this.#slots.take(request.namespace);
     if (place === undefined) {
-      const limit = this.#shares.mostOf(request.namespace);
+      const limit = this.#slots.mostOf(request.namespace);
       const why = `namespace "${request.namespace}" has reached its limit of ${limit} open sessions`;
       throw new KubeError("TooManyRequests", `Cannot exec into Pod "${name}": ${why}`);
     }

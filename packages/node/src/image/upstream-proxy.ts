@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
+import { connectTcp } from "../system/connect-tcp.ts";
 import type { Target } from "./pull-targets.ts";
 
 /** The HTTP proxy that this machine uses to reach others, from the usual variables. */
@@ -29,14 +30,7 @@ const connectTimeoutMs = 10_000;
 export async function connectTo({ host, port }: Target, proxy: UpstreamProxy | undefined): Promise<Socket> {
   const signal = AbortSignal.timeout(connectTimeoutMs);
   if (proxy !== undefined) return tunnel(proxy.url, `${host.includes(":") ? `[${host}]` : host}:${port}`, signal);
-  const socket = connect({ host, port });
-  try {
-    await once(socket, "connect", { signal });
-    return socket;
-  } catch (error) {
-    socket.destroy();
-    throw error;
-  }
+  return connectTcp(host, port, { signal });
 }
 
 async function tunnel({ hostname, port, username, password }: URL, path: string, signal: AbortSignal): Promise<Socket> {

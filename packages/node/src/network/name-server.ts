@@ -13,7 +13,7 @@ import {
 } from "dns-packet";
 import { askUpstream, machineServers } from "./ask-upstream.ts";
 import type { NameAnswer } from "./name-access.ts";
-import { Rate, Shares } from "./shares.ts";
+import { PodSlots, Rate } from "./pod-slots.ts";
 
 export interface NameServerOptions {
   readonly address: string;
@@ -48,8 +48,8 @@ export class NameServer implements AsyncDisposable {
   readonly #options: NameServerOptions;
   readonly #udp: UdpSocket = createSocket("udp4");
   readonly #tcp: Server;
-  readonly #asked = new Shares(upstreamShares);
-  readonly #connected = new Shares(connectionShares);
+  readonly #asked = new PodSlots(upstreamShares);
+  readonly #connected = new PodSlots(connectionShares);
   readonly #rate = new Rate(questionsPerSecond);
   #upstreams: readonly string[] = [];
   /** An answer from upstream may come after the socket was closed, and sending it would throw. */

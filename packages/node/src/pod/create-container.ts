@@ -18,12 +18,12 @@ import { type BundleInput, buildSpec } from "../oci/build-spec.ts";
 import type { OciSpec } from "../oci/spec.ts";
 import { createMonitored, endMonitor } from "../runtime/monitor.ts";
 import { type ContainerRole, type OciRuntime, roleAnnotations } from "../runtime/oci-runtime.ts";
-import { allThrough } from "../system/all-through.ts";
 import { enterCgroupLater } from "../system/enter-cgroup.ts";
 import { asFileUser } from "../system/file-user.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
 import { removeTree } from "../system/remove-tree.ts";
+import { settleAll } from "../system/settle-all.ts";
 import { commonIds, machineId } from "../users/id-range.ts";
 import type { OpenUsers } from "../users/pod-users.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
@@ -67,7 +67,7 @@ export async function createContainer(creation: Creation): Promise<Run> {
   }
   await writeContainer(machine, record, name, kept);
   const writing = writeBundle(creation, paths, runtime);
-  await allThrough([creation.network(), writing]);
+  await settleAll([creation.network(), writing]);
   const log = logPath(paths, kept.attempt);
   const { role } = creation;
   const owner = record.ids && machineId(record.ids, (await writing).process.user.uid);

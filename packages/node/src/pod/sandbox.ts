@@ -4,10 +4,10 @@ import type { Pod } from "@agent-sandbox/api";
 import { messageOf } from "../errors.ts";
 import { endAbandonedExecs } from "../exec/abandoned.ts";
 import { parseContainerId, podPaths } from "../layout.ts";
-import { allThrough } from "../system/all-through.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { endProcess, endsSoon } from "../system/processes.ts";
+import { settleAll } from "../system/settle-all.ts";
 import { mountVolumes } from "../volume/mount-volumes.ts";
 import type { SourceSnapshot } from "../volume/sources.ts";
 import { controllingSandbox, keptForSandbox } from "./controlling-sandbox.ts";
@@ -43,7 +43,7 @@ export async function setUp(
   // The start of the first container awaits the same attach and gets its error.
   attachPod(machine, record).catch(() => undefined);
   const filling = fillVolumes(effects, pod, record, images);
-  await allThrough([writeEtc(machine, pod, record), filling]);
+  await settleAll([writeEtc(machine, pod, record), filling]);
   await records.write({ ...record, ...(await filling), prepared: true });
 }
 

@@ -1,7 +1,6 @@
-import { once } from "node:events";
-import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { NodeError } from "../errors.ts";
+import { connectTcp } from "../system/connect-tcp.ts";
 
 export interface PodTarget {
   readonly address: string;
@@ -25,22 +24,11 @@ const loopback = ["localhost", "127.0.0.1", "::1"];
 export function podConnection(host: string | undefined, { address, dial }: PodTarget): PodConnection {
   const wanted = (host ?? "").toLowerCase();
   if (wanted === "" || wanted === address) {
-    return { host: address, connect: (port, signal) => connectTo(address, port, signal) };
+    return { host: address, connect: (port, signal) => connectTcp(address, port, { signal }) };
   }
   if (loopback.includes(wanted))
     return { host: "localhost", connect: (port, signal) => whileWanted(dial(port), signal) };
   throw new NodeError("RunContainerError", `Cannot connect to host "${host}": it is not this Pod`);
-}
-
-async function connectTo(host: string, port: number, signal: AbortSignal): Promise<Duplex> {
-  const socket = connect({ host, port });
-  try {
-    await once(socket, "connect", { signal });
-    return socket;
-  } catch (error) {
-    socket.destroy();
-    throw error;
-  }
 }
 
 /** Closes a connection that is established after the abort. */

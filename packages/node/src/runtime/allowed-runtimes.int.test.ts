@@ -12,7 +12,7 @@ const isRefused = (pod: Pod | undefined): boolean => refusalOf(pod) !== undefine
 describe.skipIf(cannotRun)("the runtimes that a Namespace allows", () => {
   let box: TestBox;
   beforeAll(async () => {
-    // Nothing besides the default: gVisor.
+    // Only the default, gVisor, is allowed.
     box = await openTestBox({ allowedRuntimes: [] });
     await box.api.client.create(namespaces, { metadata: { name: namespace } });
   });
@@ -47,12 +47,12 @@ describe.skipIf(cannotRun)("the runtimes that a Namespace allows", () => {
     await box.create("other", { spec: { runtimeClassName: "gvisor" } });
     expect(refusalOf(await box.api.until("other", isRefused))).toContain('"gvisor" is not allowed');
     await allow(null);
-    // Judged again, without anybody touching the Pod.
+    // The Pod is checked again when its Namespace changes.
     expect(statusOf(await box.api.until("other", isReady))?.containerID).toMatch(/^gvisor:/);
     await Promise.all([box.remove("plain"), box.remove("other")]);
   });
 
-  test("names that this machine does not know allow nothing", async () => {
+  test("unknown runtime names allow nothing", async () => {
     await allow("kata, runsc");
     await box.create("nowhere", {});
     expect(refusalOf(await box.api.until("nowhere", isRefused))).toContain("allowed: none of this machine");

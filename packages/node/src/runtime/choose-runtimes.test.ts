@@ -14,21 +14,21 @@ const withCrun = found(["gvisor", "runc", "crun"], { registered: ["crun"] });
 
 test.for<[string, FoundRuntimes, RuntimePolicy, readonly string[], string]>([
   ["only gVisor where it works", both, {}, ["gvisor"], "gvisor"],
-  ["what works where gVisor is missing", found(["runc"]), {}, ["runc"], "runc"],
+  ["the working runtimes where gVisor is missing", found(["runc"]), {}, ["runc"], "runc"],
   ["both where gVisor has a defect, with runc as the default", oldGvisor, {}, ["gvisor", "runc"], "runc"],
   [
-    "a gVisor with a defect where there is nothing else",
+    "gVisor with a defect where no other runtime works",
     found(["gvisor"], { flawed: oldGvisor.flawed }),
     {},
     ["gvisor"],
     "gvisor",
   ],
-  ["what the operator registered", withCrun, {}, ["gvisor", "crun"], "gvisor"],
+  ["registered runtimes", withCrun, {}, ["gvisor", "crun"], "gvisor"],
   ["the operator's list", withCrun, { allowed: ["gvisor", "runc"] }, ["gvisor", "runc"], "gvisor"],
   ["a list without gVisor", both, { allowed: ["runc"] }, ["runc"], "runc"],
-  ["what is allowed besides", both, { alsoAllowed: ["runc"] }, ["gvisor", "runc"], "gvisor"],
+  ["runtimes that are allowed in addition", both, { alsoAllowed: ["runc"] }, ["gvisor", "runc"], "gvisor"],
   [
-    "what is allowed besides the list",
+    "runtimes that are allowed in addition to the list",
     both,
     { allowed: ["gvisor"], alsoAllowed: ["runc"] },
     ["gvisor", "runc"],
@@ -41,23 +41,23 @@ test.for<[string, FoundRuntimes, RuntimePolicy, readonly string[], string]>([
 });
 
 test.for<[string, FoundRuntimes, RuntimePolicy, string]>([
-  ["nothing works", found([]), {}, "Cannot run Pods: no runtime works here (kata: it does not start)"],
-  ["nothing of the list works", both, { allowed: ["kata"] }, "none of the allowed runtimes (kata) works here"],
+  ["no runtime works", found([]), {}, "Cannot run Pods: no runtime works here (kata: it does not start)"],
+  ["no runtime of the list works", both, { allowed: ["kata"] }, "none of the allowed runtimes (kata) works here"],
   ["the list is empty", both, { allowed: [] }, "none of the allowed runtimes () works here"],
   [
-    "the list names an unknown one",
+    "the list names an unknown runtime",
     both,
     { allowed: ["gvisr"] },
     'Cannot allow runtime "gvisr": there are gvisor, runc, kata',
   ],
-  ["an unknown one is allowed besides", both, { alsoAllowed: ["crun"] }, 'Cannot allow runtime "crun"'],
+  ["an unknown runtime is allowed in addition", both, { alsoAllowed: ["crun"] }, 'Cannot allow runtime "crun"'],
   [
     "the default does not work",
     both,
     { defaultRuntime: "kata" },
     'Cannot use runtime "kata" by default: it does not start',
   ],
-  ["there is no such default", both, { defaultRuntime: "crun" }, "there are gvisor, runc"],
+  ["the default is unknown", both, { defaultRuntime: "crun" }, "there are gvisor, runc"],
   [
     "the default is not on the list",
     both,

@@ -1,34 +1,34 @@
 import { NodeError } from "../errors.ts";
 
-/** What came of looking at the runtimes of this machine. */
+/** The runtimes of this machine. */
 export interface FoundRuntimes {
-  /** Those that Pods can be started with, in the order of preference. */
+  /** Runtimes that can start Pods, in order of preference. */
   readonly usable: readonly string[];
-  /** Those that cannot, with the reason. */
+  /** Runtimes that do not work, with the reason. */
   readonly absent: ReadonlyMap<string, string>;
-  /** Those that work, but with a known defect: never the default while there is another. */
+  /** Runtimes with a known defect, which become the default only if no other works. */
   readonly flawed: ReadonlyMap<string, string>;
-  /** Those that the operator registered under a name of their own. */
+  /** Runtimes that the operator registered. */
   readonly registered: readonly string[];
 }
 
-/** What the operator says about them. */
+/** The operator's settings. */
 export interface RuntimePolicy {
-  /** The complete list. Default: gVisor and what the operator registered; where gVisor does not work, all. */
+  /** All allowed runtimes. Default: gVisor and the registered ones; all runtimes if gVisor does not work. */
   readonly allowed?: readonly string[] | undefined;
-  /** Allowed as well. */
+  /** Allowed in addition to `allowed`. */
   readonly alsoAllowed?: readonly string[] | undefined;
   readonly defaultRuntime?: string | undefined;
 }
 
 export interface ChosenRuntimes {
-  /** What Pods may use, unless their Namespace says otherwise. */
+  /** The runtimes of Pods whose Namespace has no list of its own. */
   readonly allowed: readonly string[];
-  /** For Pods that name none. */
+  /** The runtime of Pods without `runtimeClassName`. */
   readonly default: string;
 }
 
-/** Which runtimes Pods may use, and which one they get. Throws when the operator's settings cannot be kept. */
+/** Chooses the allowed runtimes and the default. Throws if the operator's settings cannot be satisfied. */
 export function chooseRuntimes(found: FoundRuntimes, policy: RuntimePolicy): ChosenRuntimes {
   const { usable, absent, flawed } = found;
   const { alsoAllowed = [], defaultRuntime } = policy;
@@ -47,7 +47,7 @@ export function chooseRuntimes(found: FoundRuntimes, policy: RuntimePolicy): Cho
   throw new NodeError("NodeSetup", `Cannot run Pods: ${which} here (${reasons(absent)})`);
 }
 
-/** Who can have a kernel for each Pod does not share the machine's, unless the operator wants to. */
+/** Where gVisor works, runtimes that share the machine's kernel are allowed only on the operator's request. */
 function allowedByDefault({ usable, flawed, registered }: FoundRuntimes): readonly string[] {
   return usable.includes("gvisor") && !flawed.has("gvisor") ? ["gvisor", ...registered] : usable;
 }

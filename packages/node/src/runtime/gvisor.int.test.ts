@@ -19,7 +19,7 @@ const script = (name: string, command: string, more: Partial<Container> = {}): C
   ...more,
 });
 const stay = 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done';
-/** What stands on the interface, seen from inside. */
+/** Prints the addresses of the interface inside the sandbox. */
 const addresses = "hostname -I | tr -d ' '";
 
 describe.skipIf(cannotRun)("Pods under gVisor", () => {
@@ -32,7 +32,7 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
   });
   afterAll(() => box?.[Symbol.asyncDispose]());
 
-  test("its kernel answers, and a Pod leaves nothing", async () => {
+  test("a Pod runs on gVisor's kernel and leaves nothing behind", async () => {
     await box.create("first", {});
     const pod = await box.api.until("first", isReady);
     expect(statusOf(pod)?.containerID).toMatch(/^gvisor:\/\//);
@@ -42,7 +42,7 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     expect(await findTraces(box.dataDir)).toEqual(noTraces);
   });
 
-  test("a Pod that names runc has the machine's kernel, and one that names another is told what there is", async () => {
+  test("runtimeClassName runc uses the machine's kernel, and an unknown class is refused with the supported ones", async () => {
     await box.create("named", { spec: { runtimeClassName: "runc" } });
     const pod = await box.api.until("named", isReady);
     expect(statusOf(pod)?.containerID).toMatch(/^runc:\/\//);
@@ -55,7 +55,7 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     await Promise.all([box.remove("named"), box.remove("unknown")]);
   });
 
-  test("a command has its streams, its code and the container's user; one that does not exist says so", async () => {
+  test("exec has streams, exit code and the container's user; a missing program is an error", async () => {
     await box.create("commands", { spec: { securityContext: { runAsUser: 1000, runAsGroup: 1001 } } });
     await box.api.until("commands", isReady);
     const exec = (command: string[], tty = false) =>
@@ -88,7 +88,7 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     await box.remove("commands");
   });
 
-  test("containers share the sandbox, its network and nothing else; each has its output and its end", async () => {
+  test("containers share the network, and have their own files, processes, logs and exit codes", async () => {
     const server =
       "import socket; s=socket.create_server(('127.0.0.1',80)); c,_=s.accept(); c.send(b'hello'); c.close()";
     const client = "until exec 3<>/dev/tcp/127.0.0.1/80; do sleep 0.1; done 2>/dev/null; cat <&3; exit 3";
@@ -112,13 +112,13 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     expect(await box.log("several", "before")).toBe(`${pod.status?.podIP}\n`);
     expect(await box.log("several", "server")).toBe("served\n");
     expect(await box.log("several", "client")).toBe("hello");
-    // The shell and wc: no process of the others.
+    // Only the shell and wc, no process of the other containers.
     expect(await box.log("several", "reader")).toMatch(/^first\n[2-4]\n$/);
     await box.remove("several");
     expect(await findTraces(box.dataDir)).toEqual(noTraces);
   });
 
-  test("a container that starts again has its files and its network", async () => {
+  test("a restarted container keeps its files and network", async () => {
     await box.create("again", {
       spec: { containers: [script("main", `${addresses} >>/log; [ $(wc -l </log) -gt 1 ] || exit 1; ${stay}`)] },
     });
@@ -128,7 +128,7 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     await box.remove("again");
   });
 
-  test("one of several containers that ends is started again, and the others do not notice", async () => {
+  test("one of several containers restarts without affecting the others", async () => {
     await box.create("pair", {
       spec: {
         containers: [
@@ -145,7 +145,7 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     expect(await findTraces(box.dataDir)).toEqual(noTraces);
   });
 
-  test("a port is forwarded many times at once, and one where nobody listens says so", async () => {
+  test("a port is forwarded several times at once, and a closed port is an error", async () => {
     const server =
       "import socket; s=socket.create_server(('0.0.0.0',80)); print('up', flush=True)\nwhile True: c,_=s.accept(); c.send(c.recv(9)); c.close()";
     await box.create("ports", {
@@ -172,7 +172,7 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     await box.remove("ports", 0);
   });
 
-  test("running out of memory is told as such", async () => {
+  test("a container that runs out of memory is OOMKilled", async () => {
     await box.create("memory", {
       spec: {
         restartPolicy: "Never",
@@ -189,7 +189,7 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
   });
 });
 
-test("a node that is started again finds its sandboxes as they were, and can end them", async () => {
+test("a restarted node finds its sandboxes running and can stop them", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "gvisor-again-"));
   const api = openTestApi();
   const start = () => createNode({ client: api.client, nodeName, dataDir, defaultRuntime: "gvisor" });

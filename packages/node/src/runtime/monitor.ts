@@ -11,7 +11,7 @@ import { type Program, startProgram } from "../system/start-program.ts";
 import type { ContainerRole, OciRuntime } from "./oci-runtime.ts";
 import { runtimeMessage } from "./runtime-message.ts";
 
-/** A container's output is kept up to this size; then its log starts again. */
+/** The log is rotated when it reaches this size. */
 const logLimitBytes = 10 * 1024 * 1024;
 const createTimeoutMs = 60_000;
 
@@ -24,14 +24,14 @@ export interface MonitorRequest {
   readonly log: string;
   readonly exitsDir: string;
   readonly io?: ContainerIo | undefined;
-  /** Who opens the container's outputs by name, in a Pod with users of its own. */
+  /** The machine's id of the container's user, in a Pod with a user namespace. */
   readonly owner?: number | undefined;
 }
 
 /**
- * Creates a container under conmon, a small process of its own that holds the container's outputs, waits for its end
- * and writes down how it ended. It is no child of ours for longer than a moment: stopping or killing this process
- * leaves it and the container alone. Resolves with the process id of the container's first process, not yet started.
+ * Creates a container under conmon, a small process that writes the container's log and its exit code. conmon detaches
+ * from this process, so that it and the container continue when this process stops or is killed. Resolves with the pid of
+ * the container's first process.
  */
 export async function createMonitored(request: MonitorRequest): Promise<number> {
   const { runtime, id } = request;
@@ -40,7 +40,7 @@ export async function createMonitored(request: MonitorRequest): Promise<number> 
   const timer = setTimeout(() => report.destroy(new Error(`no answer within ${createTimeoutMs} ms`)), createTimeoutMs);
   try {
     const said = await firstLine(report);
-    // Without a word it has ended, and its complaint is complete.
+    // If conmon ended without a report, its error output is complete.
     const answer = said === "" ? { pid: -1, message: (await text(complaint)).trim() } : parseReport(said);
     if (answer.pid > 0) return answer.pid;
     throw new Error(answer.message);
@@ -58,10 +58,10 @@ function startMonitor(request: MonitorRequest): Program {
   try {
     return startProgram("conmon", monitorArgs(request), {
       stdio: ["ignore", "ignore", "pipe", "pipe"],
-      // conmon reports over the descriptor this variable names: a line with the pid, or with -1 and what went wrong.
+      // conmon reports over the descriptor in this variable: one line with the pid, or with -1 and an error message.
       env: { PATH: process.env["PATH"], _OCI_SYNCPIPE: "3", ...shortLived(request.runtime) },
       session: true,
-      // It leaves a file named "oom" where it stands when the container runs out of memory.
+      // conmon creates the file "oom" in its working directory when the container is OOM-killed.
       cwd: request.paths.bundle,
     });
   } catch (error) {
@@ -70,8 +70,8 @@ function startMonitor(request: MonitorRequest): Program {
 }
 
 /**
- * runc ends within a moment of its start, before it would have to collect garbage: without, it is a tenth faster. Its
- * containers do not inherit the setting. gVisor's processes stay, and do.
+ * Turns off Go's garbage collector for runc, which is short-lived: this makes it a tenth faster. Its containers do not inherit
+ * the setting. Not for gVisor, whose processes are long-lived.
  */
 function shortLived({ kind }: OciRuntime): Record<string, string> {
   return kind === "runc" ? { GOGC: "off" } : {};
@@ -96,7 +96,7 @@ function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir, io, ow
     "--full-attach",
     ...(io?.stdin ? ["--stdin", ...(io.stdinOnce ? [] : ["--leave-stdin-open"])] : []),
     ...(io?.tty ? ["--terminal"] : []),
-    // runsc knows no such option, and its sandbox no keys of the machine.
+    // runsc does not have this option: its sandboxes have no access to the machine's keyrings.
     ...(runtime.kind === "runc" ? ["--no-new-keyring"] : []),
     "--log-level=error",
   ];
@@ -120,7 +120,7 @@ function parseReport(line: string): { pid: number; message: string } {
   };
 }
 
-/** Ends the monitor of a container that is gone: what it would still write is about nobody. */
+/** Ends the monitor of a removed container. */
 export async function endMonitor(exitsDir: string, id: string): Promise<void> {
   for (const monitor of await findMonitors(exitsDir)) {
     if (monitor.id === id) await endProcess(monitor.pid);
@@ -128,7 +128,7 @@ export async function endMonitor(exitsDir: string, id: string): Promise<void> {
   await rm(join(exitsDir, id), { force: true });
 }
 
-/** The processes of monitors whose containers belong to a folder of state, with the container's id. */
+/** The monitors that write their exit files to a folder, with the ids of their containers. */
 export async function findMonitors(exitsDir: string): Promise<{ pid: number; id: string }[]> {
   const found: { pid: number; id: string }[] = [];
   for (const name of await readdir("/proc")) {
@@ -145,7 +145,7 @@ async function commandLine(pid: number): Promise<string[]> {
   try {
     return (await readFile(join("/proc", String(pid), "cmdline"), "utf8")).split("\0");
   } catch {
-    // It ended while we looked.
+    // The process has ended in the meantime.
     return [];
   }
 }

@@ -3,31 +3,31 @@ import type { OciSpec } from "../oci/spec.ts";
 
 /** A runtime on this machine, as an operator registers it. */
 export interface RuntimeRegistration {
-  /** What `runtimeClassName` calls it. */
+  /** The name for `runtimeClassName`. */
   readonly name: string;
   /** A path, or a name to find on the PATH. */
   readonly program: string;
   readonly args?: readonly string[];
-  /** Whose command line it has. Default: runsc's for a program of that name, else runc's. */
+  /** The command line that it is compatible with. Default: runsc for a program of that name, else runc. */
   readonly kind?: RuntimeKind;
   /** Use it although its version has known vulnerabilities. Default false. */
   readonly allowVulnerable?: boolean;
 }
 
-/** `runc`: crun, youki and Kata's too. `runsc`: gVisor. */
+/** `runc` also stands for crun, youki and Kata. `runsc` is gVisor. */
 export type RuntimeKind = "runc" | "runsc";
 
 /**
- * What a container is to the others of its Pod, where the runtime has one sandbox for all of them: the only one, the
- * one that holds the sandbox (it does nothing and lives as long as the Pod), or one that joins it.
+ * The role of a container where the runtime has one sandbox for the whole Pod: the only container, the container that holds
+ * the sandbox (it does nothing and runs as long as the Pod), or a container that joins the sandbox.
  */
 export type ContainerRole = "alone" | "sandbox" | "member";
 
 export interface ExecArguments {
   readonly id: string;
-  /** What the container was made from. */
+  /** The OCI bundle of the container. */
   readonly bundle: string;
-  /** An empty folder for this command alone, which the caller removes after it. */
+  /** An empty folder for this command. The caller removes it. */
   readonly folder: string;
   readonly command: readonly string[];
   readonly tty: boolean;
@@ -41,52 +41,52 @@ export interface RuntimeCommand {
 }
 
 export interface ExecCommand extends RuntimeCommand {
-  /** Written once the command has started. */
+  /** Written when the command has started. */
   readonly pidFile: string;
 }
 
 /**
- * An OCI runtime driven by its command line. Creating is the monitor's part, which calls the same program; the rest
- * is here. What is already so is no error: starting what runs, killing or removing what is gone.
+ * An OCI runtime, used through its command line. Containers are created by the monitor, which calls the same program. All
+ * methods are idempotent: starting a running container, or killing or removing a missing one, is not an error.
  */
 export interface OciRuntime {
   readonly name: string;
   readonly kind: RuntimeKind;
   readonly program: string;
-  /** What goes before the verb: the folder of its state, and the options it was registered with. */
+  /** The arguments before the verb: the state folder and the registered options. */
   readonly globalArgs: readonly string[];
   /**
-   * Whether the containers of a Pod share a sandbox with a kernel and a network of its own. Such a Pod with several
-   * containers begins with one of the role "sandbox"; the machine sees no processes of them, only the sandbox's.
+   * Whether the containers of a Pod share a sandbox with its own kernel and network stack. A Pod with several containers then
+   * begins with a container of the role "sandbox", and their processes are not visible on the machine.
    */
   readonly sharesSandbox: boolean;
-  /** Whether a container that was created runs already; else it has to be started. */
+  /** Whether creating a container also starts it. */
   readonly startsAtOnce: boolean;
-  /** A container's specification as this runtime understands it. */
+  /** Adapts a container's specification to what this runtime supports. */
   adaptSpec(spec: OciSpec): OciSpec;
   /**
-   * How the monitor calls the runtime to create a container; it adds the verb and what belongs to it. `owner` is the
-   * machine's id of the container's user, in a Pod with users of its own.
+   * The command with which the monitor creates a container; the monitor adds the verb and its arguments. `owner` is the
+   * machine's id of the container's user, in a Pod with a user namespace.
    */
   createCommand(role: ContainerRole, owner?: number): RuntimeCommand;
-  /** What creates and starts a container in one, up to the verb `run`. */
+  /** The command before the verb `run`, which creates and starts a container. */
   readonly runCommand: RuntimeCommand;
-  /** Starts a container that was created and does not run yet. */
+  /** Starts a created container. */
   start(id: string): Promise<void>;
   /** Signals the container's first process. */
   kill(id: string, signal: string): Promise<void>;
-  /** Ends what still runs in it and forgets it. */
+  /** Kills the processes of a container and deletes it. */
   remove(id: string): Promise<void>;
   list(): Promise<readonly string[]>;
-  /** The command line that runs a program inside, attached to the caller's own input and outputs. */
+  /** The command that runs a program in a container with the caller's stdin, stdout and stderr. */
   execCommand(request: ExecArguments): Promise<ExecCommand>;
-  /** Ends such a program where its control group does not reach it. */
+  /** Ends a program started with `execCommand`, for runtimes where killing its cgroup does not end it. */
   endExec(id: string, folder: string): Promise<void>;
-  /** Connects to a port where the network is the sandbox's own, and not the Pod's network namespace. */
+  /** Connects to a port inside the sandbox, for runtimes with their own network stack. */
   dial?(id: string, port: number): Promise<Socket>;
 }
 
-/** What the OCI specification of a container must say for the role it has. */
+/** The annotations of the OCI specification for a role. */
 export function roleAnnotations(role: ContainerRole, sandboxId: string): Record<string, string> {
   if (role === "alone") return {};
   return {

@@ -12,25 +12,25 @@ import { runcVulnerability } from "./runc-vulnerabilities.ts";
 import { runscRuntime } from "./runsc.ts";
 
 export interface Runtimes extends ChosenRuntimes {
-  /** What works here, by the name `runtimeClassName` uses. */
+  /** The runtimes that work, by the name for `runtimeClassName`. */
   readonly present: ReadonlyMap<string, OciRuntime>;
-  /** What does not, with the reason. */
+  /** The runtimes that do not work, with the reason. */
   readonly absent: ReadonlyMap<string, string>;
-  /** What works, but should not be a Pod's that does not ask for it, with the reason. */
+  /** The runtimes that work but should not be the default, with the reason. */
   readonly flawed: ReadonlyMap<string, string>;
-  /** The names of `present` that may start new Pods. The others are there for the containers they have. */
+  /** The names of `present` that may start new Pods. The others only manage the containers they already have. */
   readonly usable: readonly string[];
 }
 
 export interface RuntimeOptions extends TrialPlace {
-  /** Besides, or in place of, `gvisor` and `runc`, which are found by themselves. */
+  /** In addition to `gvisor` and `runc`, which are found automatically, or in place of them. */
   readonly registrations?: readonly RuntimeRegistration[] | undefined;
   readonly policy?: RuntimePolicy | undefined;
-  /** Not worth it for taking Pods down, which must go on where nothing can be started any more. Default true. */
+  /** Whether to test each runtime. False to remove Pods, which must work even where no container can start. Default true. */
   readonly tryFirst?: boolean | undefined;
 }
 
-/** In the order in which they are preferred. What the project has built is preferred to the machine's program. */
+/** In order of preference. Our own builds are preferred to the machine's programs. */
 function builtIn(): readonly RuntimeRegistration[] {
   return [
     { name: "gvisor", program: builtProgram("runsc") ?? "runsc" },
@@ -38,7 +38,7 @@ function builtIn(): readonly RuntimeRegistration[] {
   ];
 }
 
-/** Finds the runtimes and tries each of them once: one that cannot run here must not be given Pods. */
+/** Finds the runtimes and tests each with one container. A runtime that fails is not used for Pods. */
 export async function openRuntimes(options: RuntimeOptions): Promise<Runtimes> {
   const own = builtIn();
   const registered = new Map([...own, ...(options.registrations ?? [])].map((one) => [one.name, one]));
@@ -55,7 +55,7 @@ export async function openRuntimes(options: RuntimeOptions): Promise<Runtimes> {
 
 interface Tried extends Trial {
   readonly name: string;
-  /** Also set for one that must not start new Pods but has containers. */
+  /** Also set for a runtime that must not start new Pods but has containers. */
   readonly runtime?: OciRuntime | undefined;
 }
 
@@ -65,7 +65,7 @@ async function openRuntime(
 ): Promise<Tried> {
   const { name } = registration;
   if (!/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/.test(name)) {
-    throw new NodeError("NodeSetup", `Cannot register runtime "${name}": its name is no name of a RuntimeClass`);
+    throw new NodeError("NodeSetup", `Cannot register runtime "${name}": its name is not a valid RuntimeClass name`);
   }
   try {
     const program = await findProgram(registration.program);
@@ -81,20 +81,20 @@ async function openRuntime(
       trial = tryFirst ? await tryRuntime(runtime, { runDir, cgroupParent }) : {};
       if (trial.failure === undefined) return { name, runtime, ...trial };
     }
-    // Containers of an earlier start need it, whatever may be in its way at the moment.
+    // It is still needed to manage its containers, even if it cannot start new ones now.
     return (await hasContainers()) ? { name, runtime: last } : { name, ...trial };
   } catch (error) {
     return { name, failure: messageOf(error) };
   }
 }
 
-/** Of the programs that can be used here only runc has a list of versions that must not be. */
+/** Only runc has a list of vulnerable versions. */
 async function vulnerabilityOf(program: string): Promise<string | undefined> {
   const danger = runcVulnerability((await tryCommand(program, ["--version"])).stdout);
   return danger === undefined ? undefined : `${danger}; "make runc" builds a current one`;
 }
 
-/** The ways in which a program may be used here; the last works wherever one of them does. */
+/** The variants of using a program, in order of preference. The last works wherever one of them does. */
 async function variantsOf({ kind }: RuntimeRegistration, program: RuntimeProgram): Promise<OciRuntime[]> {
   const isRunsc = (kind ?? (programName(program.program).startsWith("runsc") ? "runsc" : "runc")) === "runsc";
   if (!isRunsc) return [runcRuntime(program)];

@@ -9,28 +9,28 @@ import { fineCode, flawedCode, staticProgram } from "./static-program.ts";
 
 const probeTimeoutMs = 20_000;
 
-/** What came of trying a runtime: fine when there is nothing to say. */
+/** The result of testing a runtime. Empty if it works. */
 export interface Trial {
-  /** Why it is of no use on this machine. */
+  /** Why it does not work on this machine. */
   readonly failure?: string;
-  /** Why Pods should have it only if they ask for it. */
+  /** Why it should not be the default. */
   readonly flaw?: string;
 }
 
 const flaw =
-  "this version's kernel refuses what ordinary programs ask of it (statx with AT_NO_AUTOMOUNT: ls fails); a newer one does not";
+  "this version does not support a system call of ordinary programs (statx with AT_NO_AUTOMOUNT: ls fails); a newer one does";
 
 export interface TrialPlace {
-  /** Where its files go. */
+  /** The folder for the test's files. */
   readonly runDir: string;
-  /** Its control group lies in this one. */
+  /** The parent of the test's cgroup. */
   readonly cgroupParent: string;
 }
 
-/** What a trial leaves behind when this process is killed begins with this, in every place. */
+/** The prefix of everything that a test creates, so that the next start can remove what a killed process left. */
 export const trialPrefix = "probe-";
 
-/** Runs a container that does next to nothing. */
+/** Tests a runtime with a minimal container. */
 export async function tryRuntime(runtime: OciRuntime, { runDir, cgroupParent }: TrialPlace): Promise<Trial> {
   const id = `${trialPrefix}${runtime.name}-${process.pid}`;
   const bundle = join(runDir, id);

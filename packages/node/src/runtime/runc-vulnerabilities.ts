@@ -1,7 +1,7 @@
 /**
- * Why a version of runc must not run untrusted code, or undefined. Given is what `runc --version` prints; the text of another
- * program is not judged. Distributions may repair an old version without changing its number: an operator who knows that
- * says so with `allowVulnerable` in the runtime's registration.
+ * Why a version of runc must not run untrusted code, or undefined. `printed` is the output of `runc --version`; the output of
+ * other programs is accepted. Distributions may backport fixes without changing the version: then the operator sets
+ * `allowVulnerable` in the runtime's registration.
  */
 export function runcVulnerability(printed: string): string | undefined {
   const [, text] = /^runc version (\S*)/.exec(printed) ?? [];
@@ -12,12 +12,12 @@ export function runcVulnerability(printed: string): string | undefined {
   return found.length === 0 ? undefined : `runc ${text} has known vulnerabilities (${found.join(", ")})`;
 }
 
-/** Major, minor, patch, release candidate; a release is later than all its candidates. */
+/** Major, minor, patch, release candidate. A release has the candidate number Infinity. */
 type Version = readonly [number, number, number, number];
 
 const release = Number.POSITIVE_INFINITY;
 
-/** The first version with the fix in each series that got one. Later series have it from their start, earlier ones never. */
+/** The first fixed version of each release series. Later series have the fix from their start, earlier ones never. */
 const advisories: readonly { readonly name: string; readonly fixedIn: readonly Version[] }[] = [
   { name: "CVE-2024-21626", fixedIn: [[1, 1, 12, release]] },
   ...["CVE-2025-31133", "CVE-2025-52565", "CVE-2025-52881"].map((name) => ({

@@ -9,14 +9,14 @@ export interface RuntimeProgram {
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** The folder of its state. */
+  /** The state folder. */
   readonly root: string;
 }
 
-/** Those known to have `run --detach`, which no standard demands. */
+/** Runtimes with `run --detach`, which is not part of the OCI command line. */
 const detaching: readonly string[] = ["runc", "crun"];
 
-/** Runtimes with runc's command line: runc, crun, youki, Kata's. */
+/** Runtimes with runc's command line: runc, crun, youki and Kata. */
 export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciRuntime {
   const globalArgs = [`--root=${root}`, ...args];
   const command = { program, args: globalArgs };
@@ -44,7 +44,7 @@ export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciR
         pidFile,
       };
     },
-    // Its processes are the machine's, and their control group has them all.
+    // Killing the cgroup ends all processes of the command.
     endExec: async () => undefined,
   };
 }

@@ -12,23 +12,23 @@ import { dialSandbox } from "./sandbox-dial.ts";
 import { descendantsOf, parseProcesses } from "./sandbox-processes.ts";
 
 /**
- * The Pod's own layer is what must survive, so writes go there and not to a file of the sandbox's. The root belongs to
- * one sandbox alone and may be cached; volumes may change under it and are not.
+ * Writes go to the Pod's own layer, which must survive, and not to an overlay inside the sandbox. The root filesystem belongs
+ * to one sandbox and may be cached. Volumes may be changed by others and are not cached.
  */
 const options: readonly string[] = ["--overlay2=none", "--file-access=exclusive", "--file-access-mounts=shared"];
 
 /**
- * When it gives a sandbox its network, an older runsc looks for `/proc/sys/net/core/rmem_default` to tell whether that is
- * the machine's own, which it refuses. Newer kernels show the file in every network namespace, so runsc is not to see it.
+ * Older versions of runsc refuse the network namespace if `/proc/sys/net/core/rmem_default` exists, because they take it for
+ * the machine's. Newer kernels have the file in every network namespace, so hide it from runsc.
  */
 const hideSysctls = "mount -t tmpfs -o ro,size=4k none /proc/sys/net || exit\n";
 
-/** runsc sets the score of its own processes, but the processes in which it runs the sandbox's code inherit the shell's. */
+/** runsc sets the OOM score of its own processes, but those that run the sandbox's code inherit the shell's. */
 const raiseScore = `echo ${sandboxOomScore} >/proc/self/oom_score_adj`;
 
 /**
- * Creates and starts a container in a sandbox that is there. The machine has no process for it: one that waits for its
- * end stands for it, and ends with its code. `$1` is the number of words before the verb.
+ * Creates and starts a container in an existing sandbox. The container has no process on the machine, so a `runsc wait` process
+ * represents it and ends with its exit code. `$1` is the number of words before the verb.
  */
 const createMember = `${raiseScore}
 count=$1; shift
@@ -46,13 +46,13 @@ printf %s "$!" >pid
 `;
 
 export interface RunscProgram extends RuntimeProgram {
-  /** The path of `unshare`, where sysctls have to be hidden from it. */
+  /** The path of `unshare`, if sysctls must be hidden from runsc. */
   readonly unshare?: string | undefined;
 }
 
 /**
- * gVisor: containers whose kernel is a program, with a network of its own that takes over the Pod's interface. Creating
- * one starts it.
+ * gVisor: containers with a kernel in user space and its own network stack, which takes the address of the Pod's interface.
+ * Creating a container also starts it.
  */
 export function runscRuntime({ name, program, args, root, unshare }: RunscProgram): OciRuntime {
   const globalArgs = [`--root=${root}`, ...options, ...args];
@@ -103,7 +103,7 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
   };
 }
 
-/** It has no word for "read-only all the way down": that is what it means by read-only. */
+/** Replaces recursive read-only (`rro`) by `ro`, which runsc applies recursively. */
 function adaptSpec(spec: OciSpec): OciSpec {
   const mounts = spec.mounts.map((mount) => ({
     ...mount,
@@ -112,7 +112,7 @@ function adaptSpec(spec: OciSpec): OciSpec {
   return { ...spec, mounts };
 }
 
-/** Its state is a file for each container, named after it and its sandbox. */
+/** runsc keeps a state file per container, named after the container and its sandbox. */
 function idOfState(name: string): string[] {
   const id = /^(.+)_sandbox:.+\.state$/.exec(name)?.[1];
   return id === undefined ? [] : [id];
@@ -120,7 +120,7 @@ function idOfState(name: string): string[] {
 
 const innerPid = "inner-pid";
 
-/** Without a description of the process, runsc would run it as root. */
+/** Passes a process description: without one, runsc would run the command as root. */
 async function execCommand(
   { program, args }: RuntimeCommand,
   { id, bundle, folder, command, tty }: ExecArguments,

@@ -8,7 +8,7 @@ export const isGone: RegExp =
   /does not exist|not running|already finished|no such process|connection refused|process not found/i;
 export const alreadyRuns: RegExp = /already running/i;
 
-/** Calls one verb of a runtime. A failure whose words match `unless` is none: what was asked for is already so. */
+/** Calls one verb of a runtime. An error message that matches `unless` is ignored: the wanted state already holds. */
 export async function callRuntime(
   { program, args: globalArgs }: RuntimeCommand,
   [verb = "", ...args]: readonly string[],
@@ -22,12 +22,12 @@ export async function callRuntime(
   );
 }
 
-/** A process that was killed is in its cgroup for a moment longer. */
+/** A killed process stays in its cgroup for a moment. */
 const isBusy = /device or resource busy/i;
 const betweenTriesMs = 50;
 const mostTries = 40;
 
-/** Ends a container, if it runs, and lets the runtime forget it. */
+/** Kills a container if it runs, and deletes it. */
 export async function deleteContainer(command: RuntimeCommand, id: string): Promise<void> {
   for (let left = mostTries; ; left--) {
     try {

@@ -3,7 +3,7 @@ import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import { expect, test } from "vitest";
 import { runtimeClasses, syncRuntimeClasses } from "./runtime-classes.ts";
 
-test("the classes are those of this machine, and what others wrote stays", async () => {
+test("creates the classes of this machine and keeps those of others", async () => {
   const server = new MemoryApiServer({ resources: [runtimeClasses] });
   const client = createClient(server);
   await client.create(runtimeClasses, { metadata: { name: "theirs" }, handler: "kata" });
@@ -20,10 +20,10 @@ test("the classes are those of this machine, and what others wrote stays", async
   expect(handlers()).toEqual(["runc=another", "theirs=kata"]);
 });
 
-test("each class says where its runtime is allowed, also after that has changed", async () => {
+test("each class says where its runtime is allowed, and is updated when that changes", async () => {
   const server = new MemoryApiServer({ resources: [runtimeClasses] });
   const client = createClient(server);
-  // As the API server creates it before the node has looked at the machine.
+  // The API server creates it before the node has registered its runtimes.
   await client.create(runtimeClasses, { metadata: { name: "runc" }, handler: "runc" });
   const allowedIn = (name: string): string | undefined =>
     server.read(runtimeClasses, { name })?.metadata?.annotations?.["agents.x-k8s.io/allowed-in"];

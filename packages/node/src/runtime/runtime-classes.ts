@@ -13,16 +13,16 @@ export const runtimeClasses: Resource<RuntimeClass> = {
   namespaced: false,
 };
 
-/** Where Pods may use the runtime: for people who list the classes. The node does not read it. */
+/** Says in which namespaces the runtime is allowed, for users who list the classes. The node does not read it. */
 const allowedInAnnotation = "agents.x-k8s.io/allowed-in";
 
-/** Whether containers of the runtime have a kernel of their `own` or `shared` with the machine. Absent when not known. */
+/** `own` if the runtime gives containers their own kernel, `shared` if they share the machine's. Absent if unknown. */
 const kernelAnnotation = "agents.x-k8s.io/kernel";
 
 export interface OfferedRuntimes {
-  /** What works on this machine. */
+  /** The runtimes that work on this machine. */
   readonly runtimes: readonly string[];
-  /** Those of them that Pods may use where the Namespace does not say otherwise. */
+  /** The runtimes of Pods whose Namespace has no list of its own. */
   readonly allowedRuntimes: readonly string[];
   readonly kernels?: ReadonlyMap<string, Kernel>;
 }
@@ -30,9 +30,8 @@ export interface OfferedRuntimes {
 const mark = { "app.kubernetes.io/managed-by": "agent-sandbox-node" };
 
 /**
- * Makes the RuntimeClasses of the API say what works on this machine and where it is allowed: those that are missing are
- * created, and of those this node has created the ones whose runtime is gone are deleted. Classes of others with another
- * handler are left alone.
+ * Updates the RuntimeClasses in the API to the runtimes of this machine: creates missing classes, and deletes those that this
+ * node created and whose runtime no longer works. Classes of others with another handler are not changed.
  */
 export async function syncRuntimeClasses(client: Client, offered: OfferedRuntimes): Promise<void> {
   const { runtimes: names } = offered;

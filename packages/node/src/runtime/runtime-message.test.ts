@@ -8,8 +8,8 @@ test.for([
     'exec failed: "x" not found',
   ],
   ["the last of several", 'level=warning msg="first"\nlevel=error msg="last"', "last"],
-  ["plain words", " container does not exist\n", "container does not exist"],
-  ["words that are no text", 'msg="a\\xb"', '"a\\xb"'],
+  ["plain text", " container does not exist\n", "container does not exist"],
+  ["an invalid escape", 'msg="a\\xb"', '"a\\xb"'],
 ] as const)("%s", ([, output, expected]) => {
   expect(runtimeMessage(output)).toBe(expected);
 });

@@ -1,4 +1,4 @@
-/** What a runtime had to say, out of its log line: `time="…" level=error msg="…"`. */
+/** Extracts the message from a runtime's log line: `time="…" level=error msg="…"`. */
 export function runtimeMessage(output: string): string {
   const said = [...output.matchAll(/\bmsg=("(?:[^"\\]|\\.)*")/g)].map((match) => unquote(match[1] ?? ""));
   return (said.at(-1) ?? output).trim();

@@ -13,19 +13,19 @@ const dialTimeoutMs = 10_000;
 export interface SandboxPort {
   readonly id: string;
   readonly port: number;
-  /** A folder for a socket, whose path must stay below 108 characters. */
+  /** A folder for a Unix socket, whose path must be shorter than 108 bytes. */
   readonly folder: string;
 }
 
 /**
- * Connects to a port in a gVisor sandbox, one that listens on its own 127.0.0.1 alone too. runsc connects to a socket of
- * ours, hands its end to the sandbox and ends; older ones do not know how, and say so.
+ * Connects to a port in a gVisor sandbox, including ports that listen only on its 127.0.0.1. runsc connects to a socket of
+ * ours and passes its end to the sandbox. Older versions of runsc do not support this and fail.
  */
 export async function dialSandbox({ program, args }: RuntimeCommand, target: SandboxPort): Promise<Socket> {
   const path = join(target.folder, `dial-${randomBytes(6).toString("hex")}`);
   const server = createServer({ allowHalfOpen: true });
   const connected = once(server, "connection") as Promise<[Socket]>;
-  // Without a connection, the exit code of runsc tells.
+  // If runsc does not connect, its exit code is the error.
   connected.catch(() => undefined);
   try {
     server.listen(path);

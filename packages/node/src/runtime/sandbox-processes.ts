@@ -1,13 +1,13 @@
-/** A process inside a sandbox, by the sandbox's own numbers. */
+/** A process inside a sandbox, with the sandbox's own pids. */
 export interface SandboxProcess {
   readonly pid: number;
   readonly parent: number;
 }
 
-/** Each is killed by a call of the runtime: a command that has started more than this is ended in part. */
+/** Each process is killed by a call of runsc. Of a command with more processes only this many are killed. */
 const mostDescendants = 200;
 
-/** The table of `runsc ps`: user, process, parent, and what does not matter here. */
+/** Parses the table of `runsc ps`: user, pid, parent pid, and other columns. */
 export function parseProcesses(table: string): SandboxProcess[] {
   return table.split("\n").flatMap((line) => {
     const [, pid, parent] = /^\d+\s+(\d+)\s+(\d+)\s/.exec(line) ?? [];
@@ -16,13 +16,13 @@ export function parseProcesses(table: string): SandboxProcess[] {
 }
 
 /**
- * What a process has started, the nearest first. Nothing where the container is one of several in its sandbox, whose
- * processes the runtime lists by other numbers than it takes: the first process of a container alone is number 1.
+ * The descendants of a process, the nearest first. Empty unless the table has a process 1, that is, if the sandbox has several
+ * containers: there runsc lists other pids than it accepts.
  */
 export function descendantsOf(pid: number, processes: readonly SandboxProcess[]): number[] {
   if (!processes.some((one) => one.pid === 1)) return [];
   const found = new Set([pid]);
-  // A set is walked with what is added on the way.
+  // The loop also visits elements that are added during the iteration.
   for (const ancestor of found) {
     for (const one of processes) if (one.parent === ancestor && found.size <= mostDescendants) found.add(one.pid);
   }

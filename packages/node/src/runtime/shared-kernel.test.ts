@@ -12,7 +12,7 @@ const both = new Map([
 test.for([
   ["nothing where gVisor is the default", { present: both, absent: none, flawed: none, default: "gvisor" }, []],
   [
-    "nothing of a runtime it does not know",
+    "nothing about an unknown runtime",
     { present: new Map([["kata", at("/opt/kata-runtime")]]), absent: none, flawed: none, default: "kata" },
     [],
   ],
@@ -32,7 +32,7 @@ test.for([
     ["GVisorFlawed", /: gVisor is here, but it is old$/],
   ],
   [
-    "that the operator has it otherwise",
+    "that the operator chose another default",
     { present: both, absent: none, flawed: none, default: "runc" },
     ["GVisorNotDefault", /not the default$/],
   ],

@@ -2,24 +2,24 @@ import { programName } from "./built-program.ts";
 import type { OciRuntime } from "./oci-runtime.ts";
 import type { Runtimes } from "./open-runtimes.ts";
 
-/** Why code that nobody trusts would run on this machine's own kernel. */
+/** Why untrusted code would run on this machine's kernel. */
 export interface SharedKernel {
   readonly reason: "GVisorAbsent" | "GVisorFlawed" | "GVisorNotDefault";
   readonly message: string;
 }
 
-/** Their containers are processes of this machine. Of a runtime that is not among them nothing is said. */
+/** Runtimes whose containers are processes of this machine. Other runtimes are unknown. */
 const withoutOwnKernel: ReadonlySet<string> = new Set(["runc", "crun", "youki"]);
 
 export type Kernel = "own" | "shared";
 
-/** Whose kernel the containers of a runtime have; undefined when the program is not known. */
+/** Whether the containers of a runtime have their own kernel; undefined for an unknown program. */
 export function kernelOf({ kind, program }: Pick<OciRuntime, "kind" | "program">): Kernel | undefined {
   if (kind === "runsc") return "own";
   return withoutOwnKernel.has(programName(program)) ? "shared" : undefined;
 }
 
-/** What an operator must know when Pods that name no runtime share the kernel; undefined when they do not. */
+/** A warning for the operator if Pods without `runtimeClassName` share the machine's kernel, or undefined. */
 export function sharedKernel(
   runtimes: Pick<Runtimes, "present" | "absent" | "flawed" | "default">,
 ): SharedKernel | undefined {

@@ -1,8 +1,8 @@
 import { NodeError } from "../errors.ts";
 
 /**
- * Machine code that needs no library and no file: it calls `statx` for "/" as `ls` of Debian does, with the flag
- * AT_NO_AUTOMOUNT, and ends with 42, or with 43 when the kernel does not know that.
+ * Machine code without any dependency: it calls `statx` for "/" with the flag AT_NO_AUTOMOUNT, as Debian's `ls` does, and exits
+ * with 42, or with 43 if the kernel does not support that.
  */
 const code: Readonly<Record<string, string>> = {
   x64: [
@@ -31,7 +31,10 @@ const loadAddress = 0x40_0000n;
 export function staticProgram(arch: string): Buffer {
   const instructions = Buffer.from(code[arch] ?? "", "hex");
   if (instructions.length === 0) {
-    throw new NodeError("NodeSetup", `Cannot make a program for "${arch}": known are ${Object.keys(code).join(", ")}`);
+    throw new NodeError(
+      "NodeSetup",
+      `Cannot build a test program for "${arch}": supported are ${Object.keys(code).join(", ")}`,
+    );
   }
   const start = headerSize + segmentSize;
   const size = start + instructions.length;
@@ -46,7 +49,7 @@ export function staticProgram(arch: string): Buffer {
   file.writeUInt16LE(headerSize, 52);
   file.writeUInt16LE(segmentSize, 54);
   file.writeUInt16LE(1, 56);
-  // Load it all, to be read and executed.
+  // PT_LOAD, readable and executable.
   file.writeUInt32LE(1, headerSize);
   file.writeUInt32LE(5, headerSize + 4);
   file.writeBigUInt64LE(loadAddress, headerSize + 16);

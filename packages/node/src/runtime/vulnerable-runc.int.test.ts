@@ -11,7 +11,7 @@ import { statusOf } from "../testing/test-box.ts";
 import { builtProgram } from "./built-program.ts";
 import type { RuntimeRegistration } from "./oci-runtime.ts";
 
-/** A runc that works, and says that it is Debian 12's. */
+/** A working runc that reports the version of Debian 12. */
 async function oldRunc(folder: string): Promise<string> {
   const program = join(folder, "runc");
   const real = await findProgram(builtProgram("runc") ?? "runc");
@@ -41,7 +41,7 @@ describe.skipIf(cannotRun)("a runc with known vulnerabilities", () => {
     return createNode({ client: api.client, nodeName, dataDir, runtimes, allowedRuntimes });
   }
 
-  test("cannot be the default, and the operator is told why", async () => {
+  test("cannot be the default", async () => {
     const runtimes = [registration];
     const started = createNode({ client: api.client, nodeName, dataDir, runtimes, defaultRuntime: "old" });
     await expect(started).rejects.toThrow(
@@ -49,7 +49,7 @@ describe.skipIf(cannotRun)("a runc with known vulnerabilities", () => {
     );
   });
 
-  test("starts Pods only while the operator accepts that, and lets go of none it has", async () => {
+  test("starts Pods only with allowVulnerable, and keeps the containers it has", async () => {
     const spec = { runtimeClassName: "old" };
     const before = await start(true);
     await api.create("early", spec);

@@ -1,9 +1,9 @@
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { KubeError, type PortForwardRequest } from "@agent-sandbox/kube";
 import { messageOf } from "../errors.ts";
 import { containerId, podPaths } from "../layout.ts";
 import type { PodRecord } from "../pod/record.ts";
+import { connectTcp } from "../system/connect-tcp.ts";
 import { findPod, type StreamOptions } from "./find-container.ts";
 import { NetnsDialer } from "./netns-dialer.ts";
 
@@ -73,12 +73,6 @@ export class PortForward implements AsyncDisposable {
 }
 
 async function reach(host: string, port: number): Promise<Socket | undefined> {
-  const socket = connect({ host, port, allowHalfOpen: true });
-  try {
-    await once(socket, "connect", { signal: AbortSignal.timeout(connectTimeoutMs) });
-    return socket;
-  } catch {
-    socket.destroy();
-    return undefined;
-  }
+  const signal = AbortSignal.timeout(connectTimeoutMs);
+  return connectTcp(host, port, { signal, allowHalfOpen: true }).catch(() => undefined);
 }

@@ -35,7 +35,7 @@ test.for([
   await expect(openBeneath(base, path)).rejects.toThrow(message);
 });
 
-test("makes what is missing when asked to", async () => {
+test("creates missing folders on request", async () => {
   await using made = await openBeneath(base, "new/deep", { makeMode: 0o755 });
   expect((await made.stat()).ino).toBe((await stat(join(base, "new/deep"))).ino);
 });

@@ -2,17 +2,17 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { hasCode } from "../errors.ts";
 
-/** Names a file without opening its content; Node has no word for it. The same on all of Linux' architectures. */
+/** O_PATH, which Node does not define. The same on all architectures of Linux. */
 const pathOnly = 0o10_000_000;
 
 export interface BeneathOptions {
-  /** Folders that are missing are made, with this mode. */
+  /** Creates missing folders with this mode. */
   readonly makeMode?: number;
 }
 
 /**
- * A descriptor of what lies at a path below a folder, reached step by step without following a link: whoever can write
- * to the folder cannot lead us out of it, not even by changing it while we look. The caller closes it.
+ * Opens a path below a folder, one component at a time, without following links. A tenant who can write to the folder cannot
+ * redirect it out of the folder, not even by changing the folder at the same time. The caller closes the handle.
  */
 export async function openBeneath(base: string, path: string, options: BeneathOptions = {}): Promise<FileHandle> {
   let handle = await open(base, pathOnly | constants.O_DIRECTORY);
@@ -38,7 +38,7 @@ async function step(folder: FileHandle, name: string, { makeMode }: BeneathOptio
     return await open(path, flags);
   } catch (error) {
     if (makeMode === undefined || !hasCode(error, "ENOENT")) throw error;
-    // No `chmod` afterwards: by then the name could stand for something else.
+    // Do not `chmod` afterwards: the name could refer to a different file by then.
     await mkdir(path, { mode: makeMode });
     return open(path, flags);
   }

@@ -14,7 +14,7 @@ const reason = process.getuid?.() === 0 && roots.length > 0 ? undefined : "it ne
 if (reason !== undefined) console.warn(`skipped: ${reason}`);
 
 describe.skipIf(reason !== undefined)("real control groups", () => {
-  test.for(roots)("in %s: what runs in one, and below it, is found, killed and removed with it", async (root) => {
+  test.for(roots)("in %s: killing and removing a cgroup includes those below it", async (root) => {
     const cgroups = await detectCgroups(root);
     const parent = `/cgroups-int-${process.pid}`;
     const inner = `${parent}/pod/exec-1`;
@@ -32,7 +32,7 @@ describe.skipIf(reason !== undefined)("real control groups", () => {
     expect(cgroups.folders(parent).filter((folder) => existsSync(folder))).toEqual([]);
   });
 
-  test.for(roots)("in %s: to kill or remove what is not there is no error", async (root) => {
+  test.for(roots)("in %s: killing or removing a missing cgroup is not an error", async (root) => {
     const cgroups = await detectCgroups(root);
     await killCgroup(cgroups, "/no-such-group");
     await removeCgroup(cgroups, "/no-such-group");

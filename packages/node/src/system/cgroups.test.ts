@@ -20,7 +20,7 @@ test("version 2 is one tree", async () => {
   expect(cgroups.execArgument("exec-1")).toBe("exec-1");
 });
 
-test("version 1 is a tree for each controller, also beside an empty version 2", async () => {
+test("version 1 has a tree for each controller, also on a hybrid machine", async () => {
   for (const tree of ["memory", "pids", "unified"]) mkdirSync(join(root, tree));
   writeFileSync(join(root, "unified", "cgroup.controllers"), "\n");
   const cgroups = await detectCgroups(root);
@@ -49,7 +49,7 @@ test.for([
   }
 });
 
-test("a machine with neither is refused with what is missing", async () => {
+test("a machine without cgroups is refused with a message", async () => {
   mkdirSync(join(root, "memory"));
   await expect(detectCgroups(root)).rejects.toThrow(`Cannot use control groups at "${root}"`);
 });

@@ -6,24 +6,24 @@ import { hasCode, NodeError } from "../errors.ts";
 import { signalProcess } from "./processes.ts";
 
 /**
- * The two layouts of control groups. Version 2 is one tree; version 1 has a tree per controller, where we use the one
- * of `pids` to count processes. A machine with both mounted ("hybrid") counts as version 1: the controllers are there.
+ * The two layouts of control groups. Version 2 is one tree. Version 1 has a tree per controller; the `pids` tree is used to
+ * list processes. A "hybrid" machine with both mounted counts as version 1, because the controllers are there.
  */
 export interface Cgroups {
   readonly version: 1 | 2;
-  /** Whether a limit on swap can be set. */
+  /** Whether swap can be limited. */
   readonly swapAccounting: boolean;
-  /** Every tree's folder that stands for a cgroup path. */
+  /** The folder of a cgroup in every tree. */
   folders(path: string): readonly string[];
-  /** The folder in which a controller keeps its files on a cgroup. */
+  /** The folder of a cgroup in the tree of a controller. */
   controllerFolder(controller: "cpuacct" | "memory" | "pids", path: string): string;
-  /** The folder whose `cgroup.procs` tells the processes of a cgroup. */
+  /** The folder whose `cgroup.procs` lists the processes of a cgroup. */
   processFolder(path: string): string;
-  /** How the runtime's command line names a cgroup below a container's. */
+  /** The runtime's command-line argument for a cgroup below the container's. */
   execArgument(name: string): string;
 }
 
-/** Looks at what is mounted. `root` is another place in tests only. */
+/** Detects the layout. `root` is for tests. */
 export async function detectCgroups(root: string = "/sys/fs/cgroup"): Promise<Cgroups> {
   if (existsSync(join(root, "cgroup.controllers"))) {
     return {
@@ -54,7 +54,7 @@ export async function detectCgroups(root: string = "/sys/fs/cgroup"): Promise<Cg
   };
 }
 
-/** Whether the kernel has killed a process of a cgroup for want of memory. False when the cgroup is gone. */
+/** Whether the kernel has OOM-killed a process of a cgroup. False when the cgroup does not exist. */
 export async function hasRunOutOfMemory(cgroups: Cgroups, path: string): Promise<boolean> {
   const file = cgroups.version === 2 ? "memory.events" : "memory.oom_control";
   const counts = await readFile(join(cgroups.controllerFolder("memory", path), file), "utf8").catch(ignoreGone);
@@ -65,10 +65,10 @@ export async function makeCgroup(cgroups: Cgroups, path: string): Promise<void> 
   await mkdir(cgroups.processFolder(path), { recursive: true });
 }
 
-/** Kills everything in a cgroup and below it. It can hold no new processes afterwards: it is to be removed. */
+/** Kills all processes in a cgroup and below it. The cgroup accepts no new processes afterwards. */
 export async function killCgroup(cgroups: Cgroups, path: string): Promise<void> {
   const folder = cgroups.processFolder(path);
-  // Else what forks faster than we can look would never end.
+  // Otherwise a fork bomb could outrun the kills.
   const limit = join(folder, "pids.max");
   if (existsSync(limit)) await writeFile(limit, "0").catch(ignoreGone);
   const killSwitch = join(folder, "cgroup.kill");
@@ -79,13 +79,13 @@ export async function killCgroup(cgroups: Cgroups, path: string): Promise<void> 
     for (const pid of pids) signalProcess(pid, "SIGKILL");
     await sleep(5);
   }
-  throw new NodeError("NodeSetup", `Cannot empty control group "${folder}": its processes do not die`);
+  throw new NodeError("NodeSetup", `Cannot empty control group "${folder}": its processes do not end`);
 }
 
-/** The kernel lets go of a cgroup a moment after its last process has ended. */
+/** A cgroup stays busy for a moment after its last process has ended. */
 const removalRounds = 100;
 
-/** Removes a cgroup, and those below it, from every tree. Fails when processes are still in it after some rounds. */
+/** Removes a cgroup and those below it from every tree. Throws when it still has processes after several rounds. */
 export async function removeCgroup(cgroups: Cgroups, path: string, rounds: number = removalRounds): Promise<void> {
   await Promise.all(cgroups.folders(path).map((folder) => removeFolder(folder, rounds)));
 }

@@ -25,14 +25,14 @@ function works(gate: FairLimiter) {
 }
 
 describe("FairLimiter", () => {
-  test("a key with a thousand works leaves a place for another", async () => {
+  test("a key with a thousand waiting functions leaves a slot for another", async () => {
     const { begun, start } = works(new FairLimiter({ total: 3, perKey: 2 }));
     for (let index = 0; index < 1000; index++) void start("a", `a${index}`);
     void start("b", "b0");
     expect(begun).toEqual(["a0", "a1", "b0"]);
   });
 
-  test("keys take turns when all places are taken", async () => {
+  test("keys take turns when all slots are taken", async () => {
     const { begun, start, end } = works(new FairLimiter({ total: 2, perKey: 2 }));
     for (const name of ["a0", "a1", "a2", "a3"]) void start("a", name);
     for (const name of ["b0", "b1"]) void start("b", name);
@@ -41,7 +41,7 @@ describe("FairLimiter", () => {
     expect(begun).toEqual(["a0", "a1", "a2", "b0", "c0", "a3", "b1"]);
   });
 
-  test("a place is given back by a work that fails, and by one that is given up while it waits", async () => {
+  test("failed functions and aborted waits release their slots", async () => {
     const gate = new FairLimiter({ total: 2, perKey: 1 });
     await expect(gate.run("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     const { begun, start, end } = works(gate);

@@ -1,17 +1,17 @@
 export interface FairLimiterOptions {
-  /** Works at the same time. */
+  /** Functions that run at the same time. */
   readonly total: number;
-  /** Works of one key at the same time. Less than the total, so that no key can hold all places. */
+  /** Functions of one key that run at the same time. Less than the total, so that no key can take all slots. */
   readonly perKey: number;
 }
 
 /**
- * Lets a bounded number of works run at the same time, by key. When a place becomes free it goes to the key that has
- * waited longest since its last turn, so a key with a thousand works waiting delays another key by one work at most.
+ * Limits how many functions run at the same time, in total and per key. A free slot goes to the key that has waited longest
+ * since its last turn, so a key with a thousand waiting functions delays another key by one function at most.
  */
 export class FairLimiter {
   readonly #options: FairLimiterOptions;
-  /** Works that wait, by key, in the order in which the keys get their turns. */
+  /** Waiting functions by key, in the order in which the keys get their turns. */
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #running = new Map<string, number>();
   #busy = 0;
@@ -20,7 +20,7 @@ export class FairLimiter {
     this.#options = options;
   }
 
-  /** Waits for a place, unless the signal is aborted first, and then does the work. */
+  /** Waits for a slot and runs the function. Rejects if the signal is aborted before it has a slot. */
   async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     if (this.#hasPlace(key)) this.#enter(key);
@@ -68,7 +68,7 @@ export class FairLimiter {
       if (!this.#hasPlace(next)) continue;
       const enter = queue.shift();
       this.#waiting.delete(next);
-      // Behind all others, until its next turn.
+      // A key that still has waiting functions goes to the end.
       if (queue.length > 0) this.#waiting.set(next, queue);
       if (enter === undefined) continue;
       this.#enter(next);

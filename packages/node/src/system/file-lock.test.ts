@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), "file-lock-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const file = join(folder, "data", "lock");
 
-test("one holds the lock at a time, in a folder of its own user's", async () => {
+test("only one process holds the lock at a time", async () => {
   const first = await takeLock(file, 0);
   expect(first).toBeDefined();
   expect(await takeLock(file, 0)).toBeUndefined();
@@ -19,7 +19,7 @@ test("one holds the lock at a time, in a folder of its own user's", async () => 
   await (await next)?.[Symbol.asyncDispose]();
 });
 
-test("a lock on a file that is gone holds nobody back", async () => {
+test("a lock on a removed file does not block others", async () => {
   await using _gone = await takeLock(file, 0);
   rmSync(join(folder, "data"), { recursive: true });
   await using next = await takeLock(file, 0);

@@ -6,9 +6,9 @@ import { libc } from "./libc.ts";
 const betweenTriesMs = 50;
 
 /**
- * A lock for one process at a time, by a file in a folder of root's: a name that everybody could take would let any user of the
- * machine keep the box from starting. The kernel takes the lock back whatever way its holder ends. Undefined when somebody
- * else still holds it after that long.
+ * Takes an exclusive lock on a file. The file must be in a folder that only root can write, so that other users of the machine
+ * cannot keep the box from starting. The kernel releases the lock when its process ends. Returns undefined if another
+ * process still holds the lock after `patienceMs`.
  */
 export async function takeLock(file: string, patienceMs: number): Promise<AsyncDisposable | undefined> {
   const until = performance.now() + patienceMs;
@@ -28,7 +28,7 @@ function tryLock(file: string): number | undefined {
   return undefined;
 }
 
-/** Whoever held the lock before may have removed the file with its folder. */
+/** The last holder of the lock may have removed the file with its folder. */
 function isStillThere(file: string, descriptor: number): boolean {
   return statSync(file, { throwIfNoEntry: false })?.ino === fstatSync(descriptor).ino;
 }

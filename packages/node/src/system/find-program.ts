@@ -3,10 +3,10 @@ import { access } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { cannotRun } from "./run-command.ts";
 
-/** Debian keeps some of the programs we need where the PATH of an ordinary user does not look. */
+/** Folders of programs that are not in the PATH of ordinary users on Debian. */
 const moreFolders = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/** The path of a program, or an error that names the package which carries it. */
+/** The path of a program. Throws an error that names the Debian package of a missing program. */
 export async function findProgram(name: string, path: string = process.env["PATH"] ?? ""): Promise<string> {
   const folders = [...path.split(delimiter), ...moreFolders].filter(Boolean);
   for (const candidate of isAbsolute(name) ? [name] : folders.map((folder) => join(folder, name))) {

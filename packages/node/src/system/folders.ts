@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { hasCode } from "../errors.ts";
 
-/** What is in a folder; nothing is in one that does not exist. */
+/** The names in a folder; an empty list if it does not exist. */
 export async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

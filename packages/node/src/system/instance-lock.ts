@@ -5,7 +5,7 @@ import { takeLock } from "./file-lock.ts";
 
 const patienceMs = 2000;
 
-/** One node per data folder. */
+/** Makes sure that a data folder has only one node. */
 export async function lockInstance(layout: Layout): Promise<AsyncDisposable> {
   const lock = await takeLock(join(layout.dataDir, "lock"), patienceMs);
   if (lock !== undefined) return lock;

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import { hasCode, messageOf, NodeError } from "../errors.ts";
 
 /**
- * Replaces a file as a whole: whoever reads it, after a crash of this process too, finds the old value or the new one.
- * `durable` waits for the disk, for what must not be lost with the power.
+ * Replaces a file atomically: readers find the old value or the new one, also after a crash of this process. `durable` syncs
+ * it to the disk, so that it survives a power failure.
  */
 export async function writeJson(
   path: string,
@@ -23,7 +23,7 @@ export async function writeJson(
   if (durable) await sync(dirname(path));
 }
 
-/** The value, or undefined when there is no such file. What the file holds is the caller's to check. */
+/** The value, or undefined if the file does not exist. The caller validates it. */
 export async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, "utf8"));
@@ -33,7 +33,7 @@ export async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** Waits until a file, and that it is there, are on the disk. */
+/** Syncs a file and its folder entry to the disk. */
 export async function syncFile(path: string): Promise<void> {
   await Promise.all([path, dirname(path)].map(sync));
 }

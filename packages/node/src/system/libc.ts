@@ -1,28 +1,28 @@
-import { getSystemErrorMessage } from "node:util";
-import koffi from "koffi";
+import koffi, { type LibraryHandle } from "koffi";
+import { checkCall, lazyLibc } from "./native-call.ts";
 
-/** The few calls of the system that Node has no words for. Each returns at once: none waits for a disk or a process. */
+/** System calls that Node does not offer. None of them blocks. */
 export interface Libc {
   mount(source: string, target: string, options: MountOptions): void;
-  /** At once: what is still open of it goes on without a place in the tree. */
+  /** Detaches the mount (MNT_DETACH). Files that are open stay usable. */
   unmount(target: string): void;
-  /** A character device with the number 0/0. */
+  /** Creates a character device with the number 0/0, overlayfs' whiteout. */
   makeNullDevice(path: string): void;
   setAttribute(path: string, name: string, value: string): void;
-  /** Connects to a socket of the machine that keeps messages apart. Returns its descriptor, which does not wait. */
+  /** Connects to a Unix socket of type SOCK_SEQPACKET. Returns a non-blocking descriptor. */
   connectPackets(path: string): number;
-  /** Sends one message. False when there is no room for it now. */
+  /** Sends one message. Returns false when the socket's buffer is full. */
   sendPacket(descriptor: number, message: Uint8Array): boolean;
   closeSocket(descriptor: number): void;
-  /** Locks an open file for this process alone, until it is closed. False when somebody else has locked it. */
+  /** Takes an exclusive lock on an open file until it is closed. Returns false when another process holds it. */
   lockFile(descriptor: number): boolean;
 }
 
 export interface MountOptions {
-  /** None for a bind mount. */
+  /** Absent for a bind mount. */
   readonly type?: string;
   readonly flags: number;
-  /** What the filesystem itself is told. */
+  /** The filesystem's own options. */
   readonly data?: string;
 }
 
@@ -36,7 +36,7 @@ export const mountFlags = {
   private: 262_144,
 } as const;
 
-/** Numbers of the kernel's, the same on all architectures this runs on. */
+/** Constants of the kernel, the same on all supported architectures. */
 const sockets = {
   unix: 1,
   packets: 5,
@@ -46,22 +46,16 @@ const sockets = {
   reading: 0,
 } as const;
 const tryAgain = 11;
-/** For one holder, without waiting. */
+/** LOCK_EX | LOCK_NB. */
 const exclusiveLock = 2 | 4;
 
 /** MNT_DETACH. */
 const detach = 2;
 const characterDevice = 0o020_000;
-let loaded: Libc | undefined;
 
-/** Loaded with the first call. */
-export function libc(): Libc {
-  loaded ??= load();
-  return loaded;
-}
+export const libc: () => Libc = lazyLibc(declare);
 
-function load(): Libc {
-  const library = koffi.load("libc.so.6");
+function declare(library: LibraryHandle): Libc {
   const mount = library.func(
     "int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)",
   );
@@ -78,13 +72,13 @@ function load(): Libc {
   const flock = library.func("int flock(int descriptor, int operation)");
   return {
     connectPackets: (path) => {
-      const descriptor = Number(open(sockets.unix, sockets.packets | sockets.closeOnExec | sockets.nonBlocking, 0));
-      if (descriptor < 0) check(descriptor, "make a socket");
+      const type = sockets.packets | sockets.closeOnExec | sockets.nonBlocking;
+      const descriptor = checkCall(open(sockets.unix, type, 0), "create a socket");
       try {
         const address = unixAddress(path);
         check(connect(descriptor, address, address.length), `connect to "${path}"`);
-        // Whoever is there need not send us anything.
-        check(shutdown(descriptor, sockets.reading), `close one way of "${path}"`);
+        // Write-only: nothing is read from this socket.
+        check(shutdown(descriptor, sockets.reading), `shut down reading from "${path}"`);
         return descriptor;
       } catch (error) {
         close(descriptor);
@@ -106,20 +100,19 @@ function load(): Libc {
     mount: (source, target, { type, flags, data }) =>
       check(mount(source, target, type ?? null, flags, data ?? null), `mount "${source}" at "${target}"`),
     unmount: (target) => check(umount(target, detach), `unmount "${target}"`),
-    makeNullDevice: (path) => check(mknod(path, characterDevice, 0), `make a device at "${path}"`),
+    makeNullDevice: (path) => check(mknod(path, characterDevice, 0), `create a device at "${path}"`),
     setAttribute: (path, name, value) =>
       check(setxattr(path, name, value, Buffer.byteLength(value), 0), `set ${name} of "${path}"`),
   };
 }
 
-/** The family, then the path with a zero at its end, which has room for 107 bytes. */
+/** `struct sockaddr_un`: the family, then the path of up to 107 bytes and a zero. */
 function unixAddress(path: string): Buffer {
   const text = Buffer.from(`${path}\0`);
   if (text.length > 108) throw new Error(`Cannot connect to "${path}": its path is too long`);
   return Buffer.concat([Buffer.of(sockets.unix, 0), text]);
 }
 
-function check(result: unknown, what: string): void {
-  if (result === 0) return;
-  throw new Error(`Cannot ${what}: ${getSystemErrorMessage(-koffi.errno())}`);
+function check(result: unknown, action: string): void {
+  checkCall(result, action);
 }

@@ -20,11 +20,11 @@ async function runBelow(cgroups: Cgroups, path: string, script: string): Promise
   return signal ?? `exit ${code}`;
 }
 
-describe.skipIf(reason !== undefined)("a budget for everything below a cgroup", () => {
+describe.skipIf(reason !== undefined)("limits of a cgroup and those below it", () => {
   const parent = `/limit-int-${process.pid}`;
   const limits = { memoryBytes: 64 * 2 ** 20, pids: 20 };
 
-  test("neither memory nor processes go beyond it, whatever the cgroups below allow", async () => {
+  test("memory and processes stay below the limits of the parent", async () => {
     const cgroups = await detectCgroups();
     try {
       expect(await limitCgroup(cgroups, parent, limits)).toEqual([]);
@@ -38,7 +38,7 @@ describe.skipIf(reason !== undefined)("a budget for everything below a cgroup", 
     }
   });
 
-  test("a budget can be raised and lowered again", async () => {
+  test("limits can be raised and lowered", async () => {
     const cgroups = await detectCgroups();
     try {
       for (const memoryBytes of [2 ** 26, 2 ** 28, 2 ** 27]) {
@@ -52,7 +52,7 @@ describe.skipIf(reason !== undefined)("a budget for everything below a cgroup", 
     }
   });
 
-  test("on version 2 the controllers are passed on to the Pods", async () => {
+  test("on version 2 the controllers are enabled for the Pods", async () => {
     const root = await mkdtemp(join(tmpdir(), "limit-cgroup-"));
     try {
       const folder = join(root, "boxes");

@@ -9,8 +9,8 @@ export interface CgroupLimits {
 }
 
 /**
- * Makes a cgroup and limits what it and all below it use together. Returns what could not be limited, in words for the
- * operator. A limit below what is in use now is such a case: the kernel refuses it.
+ * Creates a cgroup and limits its total usage, including the cgroups below it. Returns messages about limits that could not
+ * be set, for example because the kernel refuses a limit below the current usage.
  */
 export async function limitCgroup(cgroups: Cgroups, path: string, limits: CgroupLimits): Promise<string[]> {
   const problems: string[] = [];
@@ -26,7 +26,7 @@ export async function limitCgroup(cgroups: Cgroups, path: string, limits: Cgroup
   return problems;
 }
 
-/** Version 2 gives a cgroup the files of a controller only when its parent passes the controller on. */
+/** In version 2 a cgroup has the files of a controller only if its parent enables the controller for its children. */
 async function delegate(cgroups: Cgroups, path: string): Promise<void> {
   const folder = await makeFolder(cgroups, "memory", path);
   for (const one of [dirname(folder), folder]) {
@@ -44,7 +44,7 @@ async function limitMemory(cgroups: Cgroups, path: string, bytes: number): Promi
     await writeFile(join(folder, "memory.swap.max"), "0").catch(ignoreMissing);
     return;
   }
-  // The limit with swap may never be below the one without, so it is out of the way while that one changes.
+  // The limit of memory and swap must not be below the memory limit, so lift it while that one changes.
   if (cgroups.swapAccounting) await writeFile(join(folder, "memory.memsw.limit_in_bytes"), "-1");
   await writeFile(join(folder, "memory.limit_in_bytes"), String(bytes));
   if (cgroups.swapAccounting) await writeFile(join(folder, "memory.memsw.limit_in_bytes"), String(bytes));

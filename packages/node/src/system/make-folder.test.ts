@@ -10,19 +10,19 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-test("makes what is not there, and says where it began", async () => {
+test("creates missing folders and returns the first", async () => {
   expect(await makeFolder(join(root, "a", "b", "c"))).toBe(join(root, "a"));
   expect(statSync(join(root, "a", "b", "c")).mode & 0o777).toBe(0o700);
   expect(await makeFolder(join(root, "a", "b", "d"))).toBe(join(root, "a", "b", "d"));
   expect(await makeFolder(join(root, "a", "b"))).toBeUndefined();
 });
 
-test("a file in the way is named", async () => {
+test("the error names a file in the path", async () => {
   writeFileSync(join(root, "file"), "");
   await expect(makeFolder(join(root, "file"))).rejects.toThrow("there is a file of that name");
   await expect(makeFolder(join(root, "file", "below"))).rejects.toThrow(`"${join(root, "file", "below")}": not a dir`);
 });
 
-test("a place that takes no folders ends it", async () => {
+test("a filesystem without folders is an error", async () => {
   await expect(makeFolder("/proc/none/below")).rejects.toThrow('Cannot make folder "/proc/none": no such file');
 });

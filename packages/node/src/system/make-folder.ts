@@ -4,8 +4,8 @@ import { getSystemErrorMessage } from "node:util";
 import { hasCode, messageOf, NodeError } from "../errors.ts";
 
 /**
- * Makes a folder for its owner alone, with those above it that are not there, and gives the first that it made. Node's own way
- * takes a read-only filesystem for a missing file, and never comes back from below /proc.
+ * Creates a folder with mode 0700 and its missing parents, and returns the first one created. Node's recursive `mkdir` reports
+ * a read-only filesystem as ENOENT, and never returns for a path below /proc.
  */
 export async function makeFolder(path: string): Promise<string | undefined> {
   try {
@@ -14,7 +14,7 @@ export async function makeFolder(path: string): Promise<string | undefined> {
   } catch (error) {
     if (hasCode(error, "EEXIST") && (await isFolder(path))) return undefined;
     const parent = dirname(path);
-    // A parent that is there, and in which nothing can be made, is of a kind that takes no folders.
+    // ENOENT although the parent exists: a filesystem such as /proc, where no folders can be created.
     if (!hasCode(error, "ENOENT") || (await isFolder(parent))) {
       throw new NodeError("NodeSetup", `Cannot make folder "${path}": ${reasonOf(error)}`, { cause: error });
     }

@@ -3,14 +3,14 @@ import { readFile } from "node:fs/promises";
 import { libc, mountFlags } from "./libc.ts";
 import { runCommand } from "./run-command.ts";
 
-/** Mount points at or below a folder, deepest last. */
+/** The mount points at or below a folder, in the order in which they were mounted. */
 export async function mountsUnder(folder: string): Promise<string[]> {
   return parseMountPoints(await readFile("/proc/self/mountinfo", "utf8")).filter(
     (point) => point === folder || point.startsWith(`${folder}/`),
   );
 }
 
-/** The kernel writes spaces and the like as three octal digits. */
+/** Parses /proc/self/mountinfo, where special characters are octal escapes. */
 export function parseMountPoints(mountinfo: string): string[] {
   return mountinfo
     .split("\n")
@@ -22,7 +22,7 @@ export function parseMountPoints(mountinfo: string): string[] {
 }
 
 const { readOnly, noSetuid, noDevices, remount, bind, recursive } = mountFlags;
-/** What stands for a source where there is none; `mount` shows it to people. */
+/** The source of mounts that have none, as `mount` shows it. */
 const ourName = "agent-sandbox";
 
 export async function mountOverlay(
@@ -34,10 +34,10 @@ export async function mountOverlay(
   );
 }
 
-/** Names folders without opening their content. */
+/** O_PATH. */
 const pathOnly = 0o10_000_000;
 
-/** Descriptors of folders, as long as `use` runs. */
+/** Opens folders while `use` runs. */
 export function withFolders<T>(paths: readonly string[], use: (descriptors: number[]) => T): T {
   const open: number[] = [];
   try {
@@ -48,14 +48,14 @@ export function withFolders<T>(paths: readonly string[], use: (descriptors: numb
   }
 }
 
-/** Folders by their descriptors; without an upper one, the mount cannot be written to. */
+/** The folders of an overlay by their descriptors. Without `upper` the mount is read-only. */
 export interface OverlayDescriptors {
   readonly lower: readonly number[];
   readonly upper?: number;
   readonly work?: number;
 }
 
-/** The kernel shows the layers in /proc/mounts as they were named: by descriptors, nothing is told about their paths. */
+/** Mounts an overlay by descriptors. /proc/mounts shows layers as they were named, so this hides their paths from containers. */
 export function mountDescriptors(target: string, { lower, upper, work }: OverlayDescriptors): void {
   const below = `lowerdir=${lower.map(descriptorPath).join(":")}`;
   if (upper === undefined || work === undefined) {
@@ -67,7 +67,7 @@ export function mountDescriptors(target: string, { lower, upper, work }: Overlay
   }
 }
 
-/** overlayfs mounts read-only, and only the kernel's log says so, where it cannot make its work folder. */
+/** When overlayfs cannot create its work folder, it mounts read-only without an error. */
 function checkWritable(target: string): void {
   try {
     accessSync(target, constants.W_OK);
@@ -79,7 +79,7 @@ function checkWritable(target: string): void {
 
 const descriptorPath = (descriptor: number): string => `/proc/self/fd/${descriptor}`;
 
-/** Images have at least one layer; overlayfs wants two. */
+/** overlayfs needs at least two layers, and an image may have one. */
 export async function mountReadOnlyLayers(target: string, layers: readonly string[]): Promise<void> {
   if (layers.length > 1) withFolders(layers, (lower) => mountDescriptors(target, { lower }));
   else bindReadOnly(layers[0] ?? "", target);
@@ -102,20 +102,20 @@ export function mountTmpfs(
   libc().mount(ourName, target, { type: "tmpfs", flags: noDevices | noSetuid, data });
 }
 
-/** Mounts what an open descriptor of this process stands for, whatever has become of the path it was opened by. */
+/** Bind-mounts the file or folder of an open descriptor, even if its path has changed since it was opened. */
 export async function bindDescriptor(descriptor: number, target: string): Promise<void> {
   libc().mount(descriptorPath(descriptor), target, { flags: bind });
 }
 
-/** The same with what is mounted below. It is made private: else its end would end the machine's own mounts, too. */
+/** Like `bindDescriptor`, with the mounts below. Private: otherwise unmounting it would also unmount the machine's mounts. */
 export async function bindTree(descriptor: number, target: string): Promise<void> {
   libc().mount(`/proc/self/fd/${descriptor}`, target, { flags: bind | recursive });
   libc().mount(ourName, target, { flags: mountFlags.private | recursive });
 }
 
 /**
- * Lazily: a process that still holds a file must not keep the mount in the tree. By a command, one for all: the kernel
- * takes its time.
+ * Unmounts lazily, so that processes with open files do not keep the mounts. Uses one command for all mounts, because
+ * the system call is slow and would block this thread.
  */
 export async function unmount(points: readonly string[]): Promise<void> {
   if (points.length > 0) await runCommand("umount", ["--lazy", "--", ...points.toReversed()]);

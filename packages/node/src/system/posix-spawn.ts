@@ -2,27 +2,28 @@ import { closeSync } from "node:fs";
 import { constants } from "node:os";
 import { getSystemErrorMessage, getSystemErrorName } from "node:util";
 import koffi from "koffi";
+import { lazyLibc } from "./native-call.ts";
 
-/** What the new process has at a descriptor: one end of a socket pair, whose other end is ours, or nothing. */
+/** A descriptor of the new process: one end of a socket pair whose other end is ours, or /dev/null. */
 export type Stdio = "pipe" | "ignore";
 
 export interface SpawnOptions {
-  /** From descriptor 0 on. */
+  /** The descriptors from 0 on. */
   readonly stdio: readonly Stdio[];
-  /** Default: our own `PATH` alone. What programs say is read by us too, so it must not be in the user's language. */
+  /** Default: only our `PATH`. The locale stays C, because the node parses the output of programs. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Makes it the leader of a session: no terminal's signals reach it. Default false. */
+  /** Starts a new session, so that signals of the terminal do not reach the process. Default false. */
   readonly session?: boolean;
 }
 
 export interface Spawned {
   readonly pid: number;
-  /** Our ends of the pairs. */
+  /** Our ends of the socket pairs. */
   readonly descriptors: readonly (number | undefined)[];
 }
 
-/** How a process ended: by itself with a code, or by a signal. */
+/** How a process ended: with an exit code, or by a signal. */
 export interface Ended {
   readonly code: number | undefined;
   readonly signal?: NodeJS.Signals;
@@ -35,8 +36,8 @@ const [unixDomain, streamType, closeOnExec] = [1, 1, 0o2_000_000];
 const noHang = 1;
 
 /**
- * Starts a program without copying this process first. Node forks, and stands still until the kernel has copied the page
- * tables of its some hundred MiB: milliseconds, for each program of each Pod.
+ * Starts a program with posix_spawn. Node's own `spawn` forks, and blocks for milliseconds while the kernel copies the page
+ * tables of this process.
  */
 export function posixSpawn(program: string, args: readonly string[], options: SpawnOptions): Spawned {
   const calls = libraryCalls();
@@ -71,12 +72,12 @@ export function posixSpawn(program: string, args: readonly string[], options: Sp
   }
 }
 
-/** How a child of this process ended, or undefined when it still runs. It is to be asked no more once it has answered. */
+/** Reaps a child process. Returns undefined while it still runs. Do not call again after it has returned a result. */
 export function reap(pid: number): Ended | undefined {
   const status = new Int32Array(1);
   const found = libraryCalls().waitFor(pid, status, noHang);
   if (found === 0) return undefined;
-  // Somebody else has waited for it: nobody will know.
+  // Another part of the process has reaped it, so the exit code is lost.
   if (found !== pid) return { code: undefined };
   const [value = 0] = status;
   const number = value & 0x7f;
@@ -91,7 +92,7 @@ function signalName(number: number): NodeJS.Signals {
 function socketPair(): { ours: number; theirs: number } {
   const ends = new Int32Array(2);
   if (libraryCalls().socketPair(unixDomain, streamType | closeOnExec, 0, ends) !== 0)
-    throw systemError("make a pair of sockets", koffi.errno());
+    throw systemError("create a pair of sockets", koffi.errno());
   return { ours: ends[0] ?? -1, theirs: ends[1] ?? -1 };
 }
 
@@ -100,7 +101,7 @@ function environment(from: Readonly<Record<string, string | undefined>>): (strin
   return [...entries, null];
 }
 
-/** Signals that Node ignores or holds back are the new process's again. */
+/** Resets the signals that Node ignores or blocks. */
 function attributesFor(session: boolean): Buffer {
   const calls = libraryCalls();
   const attributes = Buffer.alloc(roomForStructure);
@@ -119,17 +120,8 @@ function systemError(what: string, errno: number): Error {
 }
 
 type Call = (...args: readonly unknown[]) => number;
-type LibraryCalls = ReturnType<typeof loadCalls>;
-let loaded: LibraryCalls | undefined;
 
-/** Loaded with the first call. */
-function libraryCalls(): LibraryCalls {
-  loaded ??= loadCalls();
-  return loaded;
-}
-
-function loadCalls() {
-  const library = koffi.load("libc.so.6");
+const libraryCalls = lazyLibc((library) => {
   const call = (declaration: string): Call => library.func(declaration) as Call;
   return {
     spawn: call(
@@ -150,4 +142,4 @@ function loadCalls() {
     setMask: call("int posix_spawnattr_setsigmask(void *attributes, void *signals)"),
     fillSignals: call("int sigfillset(void *signals)"),
   };
-}
+});

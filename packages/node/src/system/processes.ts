@@ -2,13 +2,13 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * When a process began, in the kernel's ticks since boot: with the pid, what names a process for good. Undefined when
- * there is none, or only its zombie.
+ * The start time of a process in clock ticks since boot, which identifies a process together with its pid. Undefined if the
+ * process does not exist or is a zombie.
  */
 export async function processStart(pid: number): Promise<number | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    // The second field is the program's name in brackets and may hold anything, brackets and spaces included.
+    // The second field, the program's name in parentheses, may contain any character.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" || fields[0] === "X" ? undefined : Number(fields[19]);
   } catch {
@@ -20,14 +20,14 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Already gone: what a signal to it would have brought about.
+    // The process has already ended.
   }
 }
 
 const roundMs = 5;
 const mostRounds = 400;
 
-/** Whether a process ends by itself within two seconds. */
+/** Waits up to two seconds for a process to end by itself. Returns whether it has ended. */
 export async function endsSoon(pid: number, start: number | undefined): Promise<boolean> {
   for (let round = 0; round < mostRounds; round++) {
     if (start === undefined || (await processStart(pid)) !== start) return true;
@@ -36,7 +36,7 @@ export async function endsSoon(pid: number, start: number | undefined): Promise<
   return false;
 }
 
-/** Kills a process and waits until it is gone. */
+/** Kills a process and waits until it has ended. */
 export async function endProcess(pid: number): Promise<void> {
   const start = await processStart(pid);
   signalProcess(pid, "SIGKILL");

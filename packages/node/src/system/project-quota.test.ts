@@ -30,7 +30,7 @@ function kernel(failures: { quota?: number; control?: number } = {}) {
   return { calls, told, attributes };
 }
 
-test("a folder gets a project of its own, whose limit its new files inherit; other attributes stay", () => {
+test("a folder gets its own project, whose limit new files inherit; other attributes stay", () => {
   const { calls, told, attributes } = kernel();
   expect(limitFolder(folder, 10_000, calls)).toBe(true);
   expect(told).toEqual([{ project: attributes.readUInt32LE(12), limitKib: 10n }]);
@@ -38,13 +38,13 @@ test("a folder gets a project of its own, whose limit its new files inherit; oth
   expect(attributes.readUInt32LE(12)).toBeGreaterThan(0);
 });
 
-test.for([3, 38, 95])("a filesystem that cannot (error %d) is no error, and the folder is left alone", (quota) => {
+test.for([3, 38, 95])("a filesystem that cannot (error %d) is not an error, and the folder is unchanged", (quota) => {
   const { calls, attributes } = kernel({ quota });
   expect(limitFolder(folder, 1, calls)).toBe(false);
   expect(attributes.readUInt32LE(12)).toBe(0);
 });
 
-test("what else goes wrong is told", () => {
+test("other errors are thrown", () => {
   expect(() => limitFolder(folder, 1, kernel({ quota: 1 }).calls)).toThrow(
     `Cannot limit the size of "${folder}": operation not permitted`,
   );

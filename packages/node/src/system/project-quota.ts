@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, openSync } from "node:fs";
 import { getSystemErrorMessage } from "node:util";
 import koffi from "koffi";
+import { lazyLibc } from "./native-call.ts";
 
-/** Numbers and shapes of the kernel's (`linux/fs.h`, `linux/quota.h`), the same on all architectures this runs on. */
+/** Constants and structures of `linux/fs.h` and `linux/quota.h`, the same on all supported architectures. */
 const getAttributes = 0x801c581f;
 const setAttributes = 0x401c5820;
 const attributesBytes = 28;
@@ -17,15 +18,15 @@ const [hardLimitAt, validAt] = [0, 64];
 const limitsAreValid = 1;
 const unsupported: readonly number[] = [3, 19, 22, 25, 38, 95];
 
-/** The calls themselves, apart so that what is told to the kernel can be looked at. Each gives 0 or an error's number. */
+/** The system calls, replaceable in tests. Each returns 0 or an errno. */
 export interface QuotaCalls {
   quota(descriptor: number, command: number, project: number, block: Buffer): number;
   control(descriptor: number, request: number, attributes: Buffer): number;
 }
 
 /**
- * Has the filesystem itself keep a folder, and all that is made in it from now on, below a size. False where it cannot:
- * it has no quotas for projects, or they are off. Nothing is changed then.
+ * Limits the size of a folder with a project quota. It applies to everything created in the folder from now on. Returns false
+ * and changes nothing if the filesystem does not support project quotas or they are off.
  */
 export function limitFolder(path: string, bytes: number, calls: QuotaCalls = kernel()): boolean {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
@@ -45,12 +46,12 @@ export function limitFolder(path: string, bytes: number, calls: QuotaCalls = ker
   }
 }
 
-/** A number of its own for each folder; 0 would be everybody's. Two of a thousand folders meet once in 8,000 machines. */
+/** The project id of a folder. Not 0, the default project. The chance of a collision among 1,000 folders is 1 in 8,000. */
 function projectOf(path: string): number {
   return createHash("sha256").update(path).digest().readUInt32LE() || 1;
 }
 
-/** Limits count in KiB. */
+/** Quotas are in KiB. */
 function quotaBlock(bytes: number): Buffer {
   const block = Buffer.alloc(quotaBytes);
   block.writeBigUInt64LE(BigInt(Math.ceil(bytes / 1024)), hardLimitAt);
@@ -62,15 +63,7 @@ function check(failure: number, path: string): void {
   if (failure !== 0) throw new Error(`Cannot limit the size of "${path}": ${getSystemErrorMessage(-failure)}`);
 }
 
-let loaded: QuotaCalls | undefined;
-
-function kernel(): QuotaCalls {
-  loaded ??= load();
-  return loaded;
-}
-
-function load(): QuotaCalls {
-  const library = koffi.load("libc.so.6");
+const kernel = lazyLibc((library): QuotaCalls => {
   const syscall = library.func("long syscall(long number, long descriptor, long command, long id, void *block)");
   const ioctl = library.func("int ioctl(int descriptor, unsigned long request, void *argument)");
   const errorOf = (result: unknown): number => (Number(result) < 0 ? koffi.errno() : 0);
@@ -78,4 +71,4 @@ function load(): QuotaCalls {
     quota: (descriptor, command, project, block) => errorOf(syscall(quotactlFd, descriptor, command, project, block)),
     control: (descriptor, request, attributes) => errorOf(ioctl(descriptor, request, attributes)),
   };
-}
+});

@@ -53,7 +53,7 @@ test("files outside stay while a container replaces folders by links during the 
   expect(await readdir(outside)).toHaveLength(50);
 });
 
-test("a link in the tree's own place is removed, not what it leads to", async () => {
+test("a link in place of the folder is removed, not its target", async () => {
   const outside = await sentinels("linked");
   const link = join(folder, "link");
   await symlink(outside, link);

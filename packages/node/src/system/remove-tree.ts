@@ -2,10 +2,9 @@ import { mountsUnder } from "./mounts.ts";
 import { runCommand } from "./run-command.ts";
 
 /**
- * Removes a folder with all it holds; one that does not exist is fine. Containers wrote what is in it, and one may still be
- * changing it: `rm` opens each folder through the descriptor of the one above and follows no link, where Node's own removal goes
- * by path. What is nested deeper than any path is long goes as well. Fails when something is mounted below: what is mounted may be
- * a volume on the same filesystem, which `--one-file-system` would not spare.
+ * Removes a folder that containers have written, if it exists. A container may still be changing it, so this uses `rm`, which
+ * walks by descriptors and follows no links; Node's `rm` walks by path. It also removes trees that are deeper than PATH_MAX.
+ * Throws if something is mounted below: it may be a volume on the same filesystem, which `--one-file-system` would delete.
  */
 export async function removeTree(path: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
   const [mounted] = await mountsUnder(path);

@@ -1,31 +1,31 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readlinkSync } from "node:fs";
 import { hasCode } from "../errors.ts";
 
-/** Names a file without opening its content; Node has no word for it. The same on all of Linux' architectures. */
+/** O_PATH, which Node does not define. The same on all architectures of Linux. */
 const pathOnly = 0o10_000_000;
-/** As the kernel has it. */
+/** The kernel's limit (MAXSYMLINKS). */
 const mostLinks = 40;
 const mostFolders = 128;
 
-/** What a path of a root folder leads to when nothing is there: it is made, or taken as it is written. */
+/** What to do with a path that does not exist: create it, or return it as written. */
 export type Missing = "make folder" | "make file" | "as written";
 
 export interface Cover {
-  /** The folder or file of the machine that is shown; undefined for a filesystem that the runtime makes. */
+  /** The mounted folder or file of the machine; undefined for a filesystem that the runtime creates. */
   readonly source: string | undefined;
   readonly readOnly: boolean;
 }
 
 interface Place extends Cover {
   readonly path: string;
-  /** Undefined where nothing can be looked up: in filesystems of the runtime, and below what does not exist. */
+  /** Undefined where nothing can be looked up: in the runtime's filesystems, and below paths that do not exist. */
   readonly descriptor: number | undefined;
 }
 
 /**
- * A root folder as its container will see it, with what has been mounted over it so far. Containers write to the root folder
- * and to volumes, so paths are walked step by step through descriptors: a link leads somewhere below the root, as it will for
- * the container, and never to the machine's own files. Node's calls are used without waiting: each looks up one name.
+ * A root filesystem as its container will see it, with the mounts that were added so far. Containers can write to the root
+ * filesystem and to volumes, so paths are resolved one component at a time through descriptors: links resolve below the root,
+ * as they will for the container, and never lead to the machine's files. Synchronous, because each call looks up one name.
  */
 export class RootView {
   readonly #root: string;
@@ -33,21 +33,21 @@ export class RootView {
   readonly #covers = new Map<string, Cover>();
 
   /**
-   * `beneath`: the container will have this folder for its root, so a link to `/etc` leads to the folder's own `etc`.
-   * `inside`: the machine shows the folder elsewhere, so a link that leads out of it is an error.
+   * `beneath`: the folder becomes the container's root, so a link to `/etc` leads to the folder's own `etc`.
+   * `inside`: the folder is mounted elsewhere, so a link that leads out of it is an error.
    */
   constructor(root: string, links: "beneath" | "inside" = "beneath") {
     this.#root = root;
     this.#links = links;
   }
 
-  /** Puts something over a path that `resolve` returned. */
+  /** Adds a mount at a path that `resolve` returned. */
   cover(path: string, cover: Cover): void {
     for (const below of this.#covers.keys()) if (below.startsWith(`${path}/`)) this.#covers.delete(below);
     this.#covers.set(path, cover);
   }
 
-  /** Where a path leads: the same place, by a path without links. */
+  /** Resolves the links of a path. */
   resolve(path: string, missing: Missing): string {
     using walk = new Walk({ source: this.#root, readOnly: false }, this.#covers);
     const rest = namesOf(path);
@@ -65,20 +65,20 @@ export class RootView {
     return walk.path;
   }
 
-  /** A link may name the folder itself by its path on the machine. */
+  /** An absolute link may lead into the folder by its path on the machine. */
   #targetInside(target: string, path: string): string {
     if (!target.startsWith("/")) return target;
     if (!target.startsWith(`${this.#root}/`)) throw this.#outside(path);
     return target.slice(this.#root.length);
   }
 
-  /** The same whether or not anything is there: the machine's files are nobody's business. */
+  /** The same error whether or not the target exists, so that a tenant cannot probe for files of the machine. */
   #outside(path: string): Error {
     return new Error(`"${path}" leads out of its folder`);
   }
 }
 
-/** The last name first. */
+/** The components of a path in reverse order. */
 function namesOf(path: string): string[] {
   return path
     .split("/")
@@ -103,7 +103,7 @@ class Walk implements Disposable {
     return this.#places.at(-1) as Place;
   }
 
-  /** Goes one step; returns the target where the name is a link, and stays. */
+  /** Enters a name. If it is a link, stays and returns the link's target. */
   enter(name: string, missing: Missing): string | undefined {
     if (name === "..") {
       if (this.#places.length > 1) this.#leave();

@@ -3,7 +3,7 @@ import { hasCode, NodeError } from "../errors.ts";
 import { signalProcess } from "./processes.ts";
 import { type Program, startProgram } from "./start-program.ts";
 
-/** Which Debian package carries a program, for the error a person reads. */
+/** The Debian package of each program, for error messages. */
 const packageByProgram: Readonly<Record<string, string>> = {
   runc: "runc",
   runsc: "runsc",
@@ -24,9 +24,9 @@ const packageByProgram: Readonly<Record<string, string>> = {
 
 export interface CommandOptions {
   readonly input?: string;
-  /** The command is killed after this long. Default 30 s. */
+  /** The command is killed after this time. Default 30 s. */
   readonly timeoutMs?: number;
-  /** Kills it at once. */
+  /** Kills the command when aborted. */
   readonly signal?: AbortSignal;
 }
 
@@ -39,7 +39,7 @@ export interface CommandResult {
 const outputLimit = 1024 * 1024;
 const defaultTimeoutMs = 30_000;
 
-/** Runs a program to its end and returns its exit code; throws only when it could not run or did not end in time. */
+/** Runs a program and returns its exit code and output. Throws only if it cannot start or times out. */
 export async function tryCommand(
   program: string,
   args: readonly string[],
@@ -76,7 +76,7 @@ async function textOf(stream: Readable | undefined): Promise<string> {
   return text;
 }
 
-/** Like `tryCommand`, but a non-zero exit code is an error that carries what the program said. */
+/** Like `tryCommand`, but throws the program's error output on a non-zero exit code. */
 export async function runCommand(
   program: string,
   args: readonly string[],

@@ -6,7 +6,7 @@ import { startProgram } from "./start-program.ts";
 
 const said = (stream: Socket | undefined): Promise<string> => text(stream as Socket);
 
-test("input goes in, both outputs come out, and the code is told", async () => {
+test("passes input, both outputs and the exit code", async () => {
   const script = 'read line; echo "out $line $WORD"; echo err >&2; exit 3';
   const { stdio, ended } = startProgram("sh", ["-c", script], {
     stdio: ["pipe", "pipe", "pipe"],
@@ -18,7 +18,7 @@ test("input goes in, both outputs come out, and the code is told", async () => {
   expect([...outputs, await ended]).toEqual(["out hello x y\n", "err\n", { code: 3 }]);
 });
 
-test("many that end together are all told", async () => {
+test("reports all programs that end at the same time", async () => {
   const all = Array.from({ length: 20 }, (_, code) =>
     startProgram("sh", ["-c", `exit ${code}`], { stdio: ["ignore", "ignore", "ignore"] }),
   );
@@ -26,13 +26,13 @@ test("many that end together are all told", async () => {
   expect(codes).toEqual(all.map((_, code) => code));
 });
 
-test("a program that was killed tells the signal", async () => {
+test("reports the signal that killed a program", async () => {
   const { pid, stdio, ended } = startProgram("sh", ["-c", "echo up; exec sleep 60"], { stdio: ["ignore", "pipe"] });
   stdio[1]?.once("data", () => process.kill(pid, "SIGTERM"));
   expect(await ended).toEqual({ code: undefined, signal: "SIGTERM" });
 });
 
-test("it has the folder, the signals and the descriptors it was given, and not our ends of them", async () => {
+test("the program has the given folder and descriptors and default signals", async () => {
   // Node itself ignores SIGPIPE, the thirteenth.
   const script = 'pwd; grep -c "^SigIgn.*1...$" /proc/self/status; ls -l /proc/self/fd | grep -c socket; echo more >&3';
   const { stdio, ended } = startProgram("sh", ["-c", script], {
@@ -49,7 +49,7 @@ test("it has the folder, the signals and the descriptors it was given, and not o
 
 const openDescriptors = (): number => readdirSync("/proc/self/fd").length;
 
-test("what cannot be started says why and leaves nothing open", () => {
+test("a failed start is an error and leaks no descriptors", () => {
   const before = openDescriptors();
   const start = (): unknown => startProgram("no-such-program", [], { stdio: ["pipe", "pipe", "pipe"] });
   expect(start).toThrow(expect.objectContaining({ code: "ENOENT" }));

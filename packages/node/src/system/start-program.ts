@@ -1,27 +1,27 @@
 import { Socket } from "node:net";
 import { type Ended, posixSpawn, reap, type SpawnOptions } from "./posix-spawn.ts";
 
-/** A program that was started. It is a child of this process: somebody has to wait for it, which is done here. */
+/** A running child process. It is reaped here when it ends. */
 export interface Program {
   readonly pid: number;
-  /** Our ends, by descriptor; undefined for what is ignored. An end nobody wants is destroyed by the caller. */
+  /** Our ends by descriptor; undefined for "ignore". The caller destroys those it does not use. */
   readonly stdio: readonly (Socket | undefined)[];
-  /** Settles when the process is gone; what it wrote may be still to be read. */
+  /** Resolves when the process has ended. Its output may still be unread. */
   readonly ended: Promise<Ended>;
 }
 
 const running = new Map<number, (ended: Ended) => void>();
 
-/** Starts a program; see `posixSpawn`. Throws at once when it cannot. */
+/** Starts a program with `posixSpawn`. Throws if it cannot start. */
 export function startProgram(program: string, args: readonly string[], options: SpawnOptions): Program {
-  // Before it can end.
+  // Listen before the process can end.
   if (running.size === 0) process.on("SIGCHLD", reapAll);
   try {
     const { pid, descriptors } = posixSpawn(program, args, options);
     const { promise: ended, resolve } = Promise.withResolvers<Ended>();
     const stdio = descriptors.map(openEnd);
     running.set(pid, (how) => {
-      // Nobody reads it any more.
+      // The process has ended, so nothing reads its input.
       stdio[0]?.destroy();
       resolve(how);
     });
@@ -31,7 +31,7 @@ export function startProgram(program: string, args: readonly string[], options: 
   }
 }
 
-/** The kernel tells that some child has ended, not which, and tells once for several. */
+/** SIGCHLD does not say which child has ended, and one signal may stand for several. */
 function reapAll(): void {
   for (const [pid, resolve] of running) {
     const ended = reap(pid);
@@ -46,11 +46,11 @@ function stopListening(): void {
   if (running.size === 0) process.off("SIGCHLD", reapAll);
 }
 
-/** The first is theirs to read, the next two are theirs to write, and others are for both. */
+/** Descriptor 0 is the program's input, 1 and 2 are its outputs, and others go both ways. */
 function openEnd(fd: number | undefined, descriptor: number): Socket | undefined {
   if (fd === undefined) return undefined;
   const socket = new Socket({ fd, readable: descriptor !== 0, writable: descriptor === 0 || descriptor > 2 });
-  // A program that ends without reading its input is judged by its exit code.
+  // A program may end without reading its input: its exit code decides.
   if (descriptor === 0) socket.on("error", () => undefined);
   return socket;
 }

@@ -17,7 +17,7 @@ afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const waiting = (): string[] => (existsSync(join(base, "trash")) ? readdirSync(join(base, "trash")) : []);
 
-test("a path is free at once, and the tree is removed later", async () => {
+test("a path can be used again at once, and the folder is removed later", async () => {
   await using trash = new Trash(join(base, "trash"));
   await trash.discard(join(base, "tree"));
   expect([existsSync(join(base, "tree")), waiting().length]).toEqual([false, 1]);
@@ -29,14 +29,14 @@ test("a path is free at once, and the tree is removed later", async () => {
   await expect.poll(waiting, soon).toEqual([]);
 });
 
-test("what an earlier process left is removed", async () => {
+test("folders of an earlier process are removed", async () => {
   await new Trash(join(base, "trash")).discard(join(base, "tree"));
   await using trash = new Trash(join(base, "trash"));
   trash.start();
   await expect.poll(waiting, soon).toEqual([]);
 });
 
-test("a link goes without what it leads to", async () => {
+test("a link is removed without its target", async () => {
   await using trash = new Trash(join(base, "trash"));
   trash.start();
   symlinkSync(join(base, "tree"), join(base, "link"));
@@ -45,7 +45,7 @@ test("a link goes without what it leads to", async () => {
   expect(readdirSync(join(base, "tree/deep"))).toEqual(["file"]);
 });
 
-test("a tree with something mounted below stays where it is", async () => {
+test("a folder with a mount below it stays in place", async () => {
   await using trash = new Trash(join(base, "trash"));
   mkdirSync(join(base, "other/point"), { recursive: true });
   libc().mount(join(base, "tree"), join(base, "other/point"), { flags: mountFlags.bind });

@@ -6,13 +6,13 @@ import { namesIn } from "./folders.ts";
 import { mountsUnder } from "./mounts.ts";
 import { removeTree } from "./remove-tree.ts";
 
-/** Removes a tree, sooner or later; its path is free at once. */
+/** Removes a folder in the background. Its path can be used again at once. */
 export type Discard = (path: string) => Promise<void>;
 
 /**
- * Trees that wait for their removal. A container may write millions of files, whose removal takes minutes: whoever is done with
- * a tree moves it here and goes on, so that nobody waits for the files of another tenant. They are removed one after another,
- * and those that an earlier process left, too.
+ * Removes folders in the background. A container may write millions of files, which take minutes to remove, and no tenant
+ * should wait for the files of another. Discarded folders are moved here and removed one after another, also those that an
+ * earlier process left.
  */
 export class Trash implements AsyncDisposable {
   readonly #folder: string;
@@ -25,14 +25,14 @@ export class Trash implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** Until then trees are only collected. What could not be removed is tried again with the next tree. */
+  /** Begins to remove folders. A folder that cannot be removed is tried again when the next one is discarded. */
   start(onError: (error: unknown) => void = () => undefined): void {
     this.#onError = onError;
     this.#started = true;
     this.#work();
   }
 
-  /** On the same filesystem. Nothing may be mounted below, and what does not exist is fine. */
+  /** Discards a folder of the same filesystem, if it exists. Throws if something is mounted below it. */
   async discard(path: string): Promise<void> {
     const [mounted] = await mountsUnder(path);
     if (mounted !== undefined) throw new Error(`Cannot remove "${path}": "${mounted}" is still mounted`);

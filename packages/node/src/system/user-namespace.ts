@@ -5,7 +5,7 @@ import { signalProcess } from "./processes.ts";
 import { cannotRun } from "./run-command.ts";
 import { type Program, startProgram } from "./start-program.ts";
 
-/** Ids from `inside` on are those from `outside` on, `count` of them. */
+/** Maps `count` ids, beginning with `inside` in the namespace and `outside` on the machine. */
 export interface IdRange {
   readonly inside: number;
   readonly outside: number;
@@ -13,32 +13,32 @@ export interface IdRange {
 }
 
 export interface UserNamespaceOptions {
-  /** For users and for groups alike. */
+  /** The mapping of both users and groups. */
   readonly ids: readonly IdRange[];
   /**
-   * The id of the machine that makes the namespace, and that the kernel charges with what its users use (inotify
-   * instances and the like). Default: root.
+   * The machine's user that creates the namespace. The kernel counts the usage of the namespace's users, such as inotify
+   * instances, for this user. Default: root.
    */
   readonly creator?: number;
-  /** Makes a network namespace as well, which belongs to the user namespace. Default false. */
+  /** Also creates a network namespace that the user namespace owns. Default false. */
   readonly network?: boolean;
 }
 
-/** One that maps no id that is in use: files seen through it belong to nobody. */
+/** A mapping without any id in use: files appear to belong to nobody. */
 export const noOwners: readonly IdRange[] = [{ inside: 0xffff_fffe, outside: 0xffff_fffe, count: 1 }];
 
-/** Makes a user namespace. It exists as long as its descriptor is open, or something is in it or mounted with it. */
+/** Creates a user namespace. It exists while the handle is open, or a process or mount uses it. */
 export async function openUserNamespace(options: UserNamespaceOptions): Promise<FileHandle> {
   return withUserNamespace(options, ({ user }) => open(user));
 }
 
-/** The files that stand for new namespaces while a process is in them. */
+/** The /proc files of new namespaces, which exist while a process is in them. */
 export interface NamespaceFiles {
   readonly user: string;
   readonly net: string;
 }
 
-/** Makes a user namespace that exists at least until `use` is done. */
+/** Creates a user namespace that exists at least until `use` has finished. */
 export async function withUserNamespace<T>(
   { ids, creator, network = false }: UserNamespaceOptions,
   use: (files: NamespaceFiles) => Promise<T>,
@@ -53,7 +53,7 @@ export async function withUserNamespace<T>(
   });
 }
 
-/** Makes a network namespace that belongs to a user namespace, and exists at least until `use` is done. */
+/** Creates a network namespace, owned by a user namespace, that exists at least until `use` has finished. */
 export async function withNetworkNamespace<T>(
   userNamespace: string,
   use: (files: NamespaceFiles) => Promise<T>,
@@ -62,10 +62,10 @@ export async function withNetworkNamespace<T>(
   return inNamespace(words, (_, files) => use(files));
 }
 
-/** How long a process is kept in its namespaces. */
+/** The longest time that `use` may take. */
 const mostMs = 30_000;
 
-/** Runs a command that ends in `cat`: once it writes back what it was sent, it is in its namespaces. */
+/** Runs a command that ends in `cat`. When it echoes its input, it is in its namespaces. */
 async function inNamespace<T>(
   [program = "", ...args]: readonly string[],
   use: (pid: number, files: NamespaceFiles) => Promise<T>,
@@ -77,7 +77,7 @@ async function inNamespace<T>(
     input?.write("\n");
     const early = await Promise.race([ended, output && once(output, "data").then(() => undefined)]);
     if (early === undefined) return await use(pid, { user: `/proc/${pid}/ns/user`, net: `/proc/${pid}/ns/net` });
-    throw new NodeError("NodeSetup", `Cannot make a namespace: "${program}" ended with ${early.code}`);
+    throw new NodeError("NodeSetup", `Cannot create a namespace: "${program}" ended with ${early.code}`);
   } finally {
     signalProcess(pid, "SIGKILL");
     await ended;

@@ -10,13 +10,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test("tells the name of what was written", async () => {
+test("reports the name of a written file", async () => {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   using _watch = watchFolder(folder, resolve);
   await writeFile(join(folder, "x"), "");
   expect(await promise).toBe("x");
 });
 
-test("a folder that is missing is an error at once", () => {
+test("a missing folder is an error at once", () => {
   expect(() => watchFolder(join(folder, "missing"), () => undefined)).toThrow(/ENOENT/);
 });

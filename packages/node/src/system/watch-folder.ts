@@ -1,13 +1,13 @@
 import { type FSWatcher, watch } from "node:fs";
 import { hasCode } from "../errors.ts";
 
-/** Often enough that nobody notices, and too seldom to cost anything. */
+/** Short enough to go unnoticed, and cheap. */
 const pollEveryMs = 250;
 
 /**
- * Calls back when something in a folder may have changed, with the name if it is known. The kernel counts watches by user,
- * and root in a container without a user namespace is the same user as this process: when a sandbox has used them all up,
- * the folder is polled instead.
+ * Calls back when something in a folder may have changed, with the name if it is known. The kernel limits inotify watches per
+ * user, and root in a container without a user namespace is the same user as this process: when a sandbox has used up
+ * all watches, the folder is polled.
  */
 export function watchFolder(path: string, onChange: (name: string | undefined) => void): Disposable {
   let watcher: FSWatcher | undefined;

@@ -1,8 +1,8 @@
 /**
- * Places that are held for as long as their holder likes, shared by key. A key may hold at most half of what the others
- * leave: alone it gets half of all, and whoever comes next always finds some.
+ * A limited number of slots that are held for any time, shared fairly between keys. A key may hold at most half of the slots
+ * that the others leave: the first gets half of all, and slots are left for the next.
  */
-export class Shares {
+export class FairSlots {
   readonly #total: number;
   readonly #held = new Map<string, number>();
   #all = 0;
@@ -11,7 +11,7 @@ export class Shares {
     this.#total = total;
   }
 
-  /** Takes a place until it is given back. Undefined when the key has its share. */
+  /** Takes a slot until it is disposed of. Returns undefined when the key has reached its limit. */
   take(key: string): Disposable | undefined {
     const own = this.#held.get(key) ?? 0;
     if (own >= this.mostOf(key)) return undefined;
@@ -27,7 +27,7 @@ export class Shares {
     };
   }
 
-  /** How many places a key may hold now. */
+  /** How many slots a key may hold now. */
   mostOf(key: string): number {
     const others = this.#all - (this.#held.get(key) ?? 0);
     return Math.max(0, Math.ceil((this.#total - others) / 2));

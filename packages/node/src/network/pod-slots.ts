@@ -1,4 +1,4 @@
-export interface ShareBounds {
+export interface SlotBounds {
   readonly total: number;
   readonly namespace: number;
   readonly pod: number;
@@ -8,12 +8,12 @@ export interface ShareBounds {
  * Places of something that all Pods share. A Pod and a namespace have at most their part; a namespace that has none always gets
  * one, even when all places are taken, so that nobody can keep others out.
  */
-export class Shares {
-  readonly #bounds: ShareBounds;
+export class PodSlots {
+  readonly #bounds: SlotBounds;
   readonly #taken = new Map<string, number>();
   #total = 0;
 
-  constructor(bounds: ShareBounds) {
+  constructor(bounds: SlotBounds) {
     this.#bounds = bounds;
   }
 

@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
-import { Rate, Shares } from "./shares.ts";
+import { PodSlots, Rate } from "./pod-slots.ts";
 
 test("a Pod and a namespace have no more than their part", () => {
-  const shares = new Shares({ total: 10, namespace: 4, pod: 2 });
-  const taken = ["p1", "p1", "p1", "p2", "p2", "p3"].map((pod) => shares.take("a", pod) !== undefined);
+  const slots = new PodSlots({ total: 10, namespace: 4, pod: 2 });
+  const taken = ["p1", "p1", "p1", "p2", "p2", "p3"].map((pod) => slots.take("a", pod) !== undefined);
   expect(taken).toEqual([true, true, false, true, true, false]);
 });
 
 test("a namespace that has nothing gets a place when all are taken", () => {
-  const shares = new Shares({ total: 2, namespace: 2, pod: 2 });
-  const first = shares.take("a", "p");
-  shares.take("a", "p");
-  expect([shares.take("b", "q"), shares.take("b", "q")].map((given) => given !== undefined)).toEqual([true, false]);
+  const slots = new PodSlots({ total: 2, namespace: 2, pod: 2 });
+  const first = slots.take("a", "p");
+  slots.take("a", "p");
+  expect([slots.take("b", "q"), slots.take("b", "q")].map((given) => given !== undefined)).toEqual([true, false]);
   first?.();
   first?.();
-  expect(shares.take("b", "q")).toBeUndefined();
+  expect(slots.take("b", "q")).toBeUndefined();
 });
 
 test("a namespace asks so many times a second, and others are not affected", () => {
