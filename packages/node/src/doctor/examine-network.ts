@@ -5,12 +5,12 @@ import { formatAddresses } from "../network/ranges.ts";
 import { tryCommand } from "../system/run-command.ts";
 import type { Finding } from "./examine.ts";
 
-/** What of this machine's network keeps sandboxes from being limited, or is in their way. */
+/** Checks whether connections can be limited, and whether the range of Services is free. */
 export async function examineNetwork(isRoot: boolean): Promise<Finding[]> {
   return [await examineLimits(isRoot), examineRange()];
 }
 
-/** Tried with `nft --check`, which changes nothing. */
+/** Uses `nft --check`, which changes nothing. */
 async function examineLimits(isRoot: boolean): Promise<Finding> {
   const name = "connection limits";
   if (!isRoot) return { name, state: "lacking", detail: "not tried without root" };

@@ -5,7 +5,7 @@ import { mountMapped } from "../system/mount-tree.ts";
 import { unmount } from "../system/mounts.ts";
 import { noOwners, openUserNamespace } from "../system/user-namespace.ts";
 
-/** Why the files of a folder cannot be shown as other users' here, or undefined when they can. */
+/** Why idmapped mounts of a folder do not work, or undefined if they do. */
 export async function whyNoMapping(folder: string, scratch: string): Promise<string | undefined> {
   const target = join(scratch, "mapped");
   try {

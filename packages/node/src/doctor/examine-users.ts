@@ -14,7 +14,7 @@ const remedy =
   "use a kernel of 6.15 or later, a data folder on a filesystem such as ext4 or xfs, and the runc that `make runc` builds; " +
   "until then root in a container of that runtime has root's id on this machine";
 
-/** Whether Pods that share the machine's kernel have users of their own, for each runtime that could give them some. */
+/** Checks user namespaces with each runtime that supports them. */
 export async function examineUsers(dataDir: string): Promise<Finding[]> {
   const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
   const cgroupParent = `/agent-sandbox-doctor-users-${process.pid}`;
@@ -29,8 +29,8 @@ export async function examineUsers(dataDir: string): Promise<Finding[]> {
           const problem = await tryUsers(runtime, layout);
           const name = `users with ${runtime.name}`;
           return problem === undefined
-            ? { name, state: "ok", detail: "Pods have users of their own" }
-            : { name, state: "lacking", detail: `Pods have the machine's users: ${problem}`, remedy };
+            ? { name, state: "ok", detail: "Pods have user namespaces" }
+            : { name, state: "lacking", detail: `Pods have no user namespaces: ${problem}`, remedy };
         }),
       );
     });

@@ -17,7 +17,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const stateOf = (findings: readonly Finding[], name: string): string | undefined =>
   findings.find((finding) => finding.name === name)?.state;
 
-test("a machine that runs these tests has all that is needed, and nothing is left on it", async () => {
+test("a machine that runs these tests has everything that is needed, and nothing is left on it", async () => {
   const dataDir = join(folder, "data");
   const findings = await examineMachine(dataDir);
   expect(findings.filter(({ state }) => state === "missing")).toEqual([]);
@@ -33,7 +33,7 @@ test("a machine that runs these tests has all that is needed, and nothing is lef
   expect(await mountsUnder(folder)).toEqual([]);
 });
 
-test("a runtime that is registered and does not work is named with the reason, and files that are there stay", async () => {
+test("a registered runtime that does not work is reported with the reason, and existing files stay", async () => {
   const dataDir = join(folder, "data");
   await mkdir(dataDir);
   const runtimes = [
@@ -49,7 +49,7 @@ test("a runtime that is registered and does not work is named with the reason, a
   expect(await readdir(dataDir)).toEqual(["config.json"]);
 });
 
-test("settings that cannot be read are told as what is missing", async () => {
+test("invalid settings are reported as missing", async () => {
   await writeFile(settingsPath(folder), "{");
   const findings = await examineMachine(folder);
   expect(findings.find(({ name }) => name === "settings")).toMatchObject({
@@ -59,7 +59,7 @@ test("settings that cannot be read are told as what is missing", async () => {
   });
 });
 
-test("a folder that cannot be made is told as what is missing", async () => {
+test("a data folder that cannot be created is reported as missing", async () => {
   const findings = await examineMachine("/proc/none");
   expect(findings.find(({ name }) => name === "data folder")).toMatchObject({
     state: "missing",
@@ -68,7 +68,7 @@ test("a folder that cannot be made is told as what is missing", async () => {
   });
 });
 
-test("a filesystem that cannot translate owners is named", async () => {
+test("a filesystem without idmapped mounts is reported", async () => {
   expect(await whyNoMapping("/proc", folder)).toContain('Cannot map the owners of "/proc"');
   expect(await mountsUnder(folder)).toEqual([]);
 });

@@ -16,17 +16,17 @@ import { whyNoMapping } from "./examine-owners.ts";
 import { examineUsers } from "./examine-users.ts";
 import { inScratch } from "./scratch.ts";
 
-/** One thing the box needs, or can use, and how it stands on this machine. */
+/** The result of one check. */
 export interface Finding {
   readonly name: string;
-  /** `missing` keeps the box from running; `lacking` takes something away from it. */
+  /** `missing`: the box cannot run. `lacking`: the box runs without a feature. */
   readonly state: "ok" | "lacking" | "missing";
   readonly detail: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly remedy?: string;
 }
 
-/** Looks at everything the box needs of this machine. Changes nothing that stays. */
+/** Checks everything that the box needs on this machine. Removes everything it creates. */
 export async function examineMachine(dataDir: string): Promise<readonly Finding[]> {
   const isRoot = process.getuid?.() === 0;
   const findings = await Promise.all([
@@ -55,7 +55,7 @@ interface Program {
   readonly name: string;
   readonly package: string;
   readonly why: string;
-  /** Without it the box does not run. */
+  /** Whether the box cannot run without it. */
   readonly needed: boolean;
 }
 
@@ -79,7 +79,7 @@ async function examineProgram({ name, package: from, why, needed }: Program): Pr
   }
 }
 
-/** How to get one that works. */
+/** How to get a runtime that works. */
 const buildOf: Readonly<Record<string, string>> = {
   gvisor: '"make gvisor" builds a current one',
   runc: '"make runc" builds a current one; with gVisor there is no need for it',
@@ -135,13 +135,13 @@ async function examineRuntimes(settings: NodeSettings, isRoot: boolean): Promise
   }
 }
 
-/** What Pods may do with a runtime where their Namespace does not say otherwise. */
+/** Whether a runtime is the default, allowed, or not allowed in Namespaces without a list of their own. */
 function standingOf(name: string, found: Runtimes): string {
   if (name === found.default) return "the default";
   return found.allowed.includes(name) ? "allowed" : "allowed only where a Namespace names it";
 }
 
-/** A machine without control groups has a finding of its own. */
+/** Does nothing on a machine without control groups, which has its own finding. */
 async function removeTrialGroups(parent: string): Promise<void> {
   const cgroups = await detectCgroups().catch(() => undefined);
   if (cgroups !== undefined) await removeCgroup(cgroups, parent);
@@ -191,7 +191,7 @@ const quotaRemedy =
 
 async function examineSizes(folder: string): Promise<Verdict> {
   try {
-    // No limit at all: only whether one could be set.
+    // 0 sets no limit and only tests whether one could be set.
     return limitFolder(folder, 0)
       ? ok("kept by the filesystem")
       : lacking("told when exceeded, not enforced: the filesystem has no project quotas", quotaRemedy);
@@ -218,7 +218,7 @@ async function examineCgroups(): Promise<Verdict> {
 
 const resourceCapability = 24;
 
-/** Whoever has the capability sets a score that a sandbox cannot lower again. */
+/** A process with CAP_SYS_RESOURCE can set an OOM score that the sandbox cannot lower. */
 async function examineOomScores(): Promise<Verdict> {
   const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(await readFile("/proc/self/status", "utf8"))?.[1] ?? "0";
   const has = ((BigInt(`0x${effective}`) >> BigInt(resourceCapability)) & 1n) === 1n;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { layoutOf } from "../layout.ts";
 import { makeFolder } from "../system/make-folder.ts";
 
-/** In a folder where the box keeps its files, because filesystems differ. It is gone afterwards, with those made for it. */
+/** Runs checks in a temporary folder below the data folder, because they depend on the filesystem. Removes it afterwards. */
 export async function inScratch<T>(dataDir: string, look: (folder: string, parent: string) => Promise<T>): Promise<T> {
   const { dataDir: parent } = layoutOf(dataDir);
   const isNew = await makeFolder(parent);

@@ -2,18 +2,18 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cgroups } from "../system/cgroups.ts";
 
-/** What the processes of a control group, and of those below it, have used. */
+/** The usage of a cgroup and those below it. */
 export interface CgroupUsage {
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
-  /** What cannot be given back at once: all but files that nobody has looked at lately. */
+  /** Memory that cannot be reclaimed at once: all but the inactive page cache. */
   readonly workingSetBytes: number;
   readonly rssBytes: number;
   readonly cacheBytes: number;
   readonly processes: number;
 }
 
-/** Undefined for a group that is not there, or no longer. */
+/** The usage of a cgroup; undefined if it does not exist. */
 export async function cgroupUsage(cgroups: Cgroups, path: string): Promise<CgroupUsage | undefined> {
   try {
     return cgroups.version === 2 ? await second(cgroups, path) : await first(cgroups, path);
@@ -62,7 +62,7 @@ async function read(path: string): Promise<string> {
   return (await readFile(path, "utf8")).trim();
 }
 
-/** Lines of a name and a number. */
+/** Parses lines of a name and a number. */
 function fieldsOf(text: string): (name: string) => number {
   const all = new Map(text.split("\n").map((line) => line.split(" ") as [string, string]));
   return (name) => Number(all.get(name) ?? 0);

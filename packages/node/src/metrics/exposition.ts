@@ -12,7 +12,7 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** Prometheus' text format. A family without samples says nothing. */
+/** Prometheus' text format. Families without samples are left out. */
 export function exposition(families: readonly Family[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)

@@ -36,7 +36,7 @@ const pod: PodUsage = {
 };
 const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
-test("what the kubelet says of resources", () => {
+test("the metrics of /metrics/resource", () => {
   expect(lines(exposition(resourceFamilies([pod], { cpuSeconds: 8, workingSetBytes: 90 })))).toEqual([
     'container_cpu_usage_seconds_total{container="main",namespace="default",pod="web"} 2',
     'container_memory_working_set_bytes{container="main",namespace="default",pod="web"} 20',
@@ -49,7 +49,7 @@ test("what the kubelet says of resources", () => {
   ]);
 });
 
-test("what cAdvisor says: CPU, memory, disk and network, of the Pod and of each container", () => {
+test("the metrics of /metrics/cadvisor for Pods and containers", () => {
   const said = lines(exposition(cadvisorFamilies([pod])));
   const main = 'container="main",id="/box/u/main",image="host",name="u_main_0",namespace="default",pod="web"';
   const whole = 'container="",id="/box/u",image="",name="",namespace="default",pod="web"';
@@ -67,7 +67,7 @@ test("what cAdvisor says: CPU, memory, disk and network, of the Pod and of each 
   );
 });
 
-test("what the kubelet says of claims, each once", () => {
+test("volume metrics have one sample per claim", () => {
   expect(lines(exposition(volumeFamilies([pod, { ...pod, name: "other" }])))).toEqual([
     'kubelet_volume_stats_capacity_bytes{namespace="default",persistentvolumeclaim="data"} 100',
     'kubelet_volume_stats_used_bytes{namespace="default",persistentvolumeclaim="data"} 130',
@@ -75,7 +75,7 @@ test("what the kubelet says of claims, each once", () => {
   ]);
 });
 
-test("hostile names cannot break out of a label, and no Pods make no families", () => {
+test("names are escaped in labels, and no Pods give no families", () => {
   const sample = { labels: { a: 'x"} 1\nfake 2\\' }, value: 1 };
   const text = exposition([{ name: "m", help: "h", type: "gauge", samples: [sample] }]);
   expect(lines(text)).toEqual(['m{a="x\\"} 1\\nfake 2\\\\"} 1']);

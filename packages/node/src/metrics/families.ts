@@ -2,7 +2,7 @@ import type { CgroupUsage } from "./cgroup-usage.ts";
 import type { Family, Labels, Sample } from "./exposition.ts";
 import type { ClaimUsage, ContainerUsage, PodUsage, Traffic } from "./pod-usage.ts";
 
-/** Of the whole machine. */
+/** The usage of the whole machine. */
 export interface NodeUsage {
   readonly cpuSeconds: number;
   readonly workingSetBytes: number;
@@ -12,7 +12,7 @@ type Kind = Pick<Family, "help" | "type">;
 const counter = (help: string): Kind => ({ help, type: "counter" });
 const gauge = (help: string): Kind => ({ help, type: "gauge" });
 
-/** What the kubelet serves at `/metrics/resource`. */
+/** The metrics of the kubelet's `/metrics/resource`. */
 export function resourceFamilies(pods: readonly PodUsage[], node: NodeUsage): Family[] {
   const ofContainers = (pick: (one: ContainerUsage) => number): Sample[] =>
     eachContainer(pods, ({ namespace, name }, one) => ({
@@ -54,7 +54,7 @@ export function resourceFamilies(pods: readonly PodUsage[], node: NodeUsage): Fa
   ];
 }
 
-/** What the kubelet serves at `/metrics/cadvisor`: a Pod as a whole has no container and no name. */
+/** The metrics of the kubelet's `/metrics/cadvisor`. Samples of a whole Pod have empty labels `container` and `name`. */
 export function cadvisorFamilies(pods: readonly PodUsage[]): Family[] {
   const groups: { labels: Labels; used: CgroupUsage; diskBytes: number }[] = pods.flatMap((pod) => [
     { labels: podLabels(pod), used: pod.used, diskBytes: pod.diskBytes },
@@ -107,7 +107,7 @@ export function cadvisorFamilies(pods: readonly PodUsage[]): Family[] {
   ];
 }
 
-/** What the kubelet tells of volumes at `/metrics`. A claim of several Pods is told once. */
+/** The volume metrics of the kubelet's `/metrics`. A claim that several Pods use has one sample. */
 export function volumeFamilies(pods: readonly PodUsage[]): Family[] {
   const claims = new Map(
     pods.flatMap(({ namespace, claims: own }) => own.map((one) => [`${namespace}/${one.name}`, { namespace, ...one }])),

@@ -4,7 +4,7 @@ import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady } from "../testing/test-api.ts";
 import { openTestBox, soon, type TestBox } from "../testing/test-box.ts";
 
-describe.skipIf(cannotRun)("what Pods use", () => {
+describe.skipIf(cannotRun)("metrics of Pods", () => {
   let box: TestBox;
   beforeAll(async () => {
     box = await openTestBox({ diskCheckMs: 200 });
@@ -26,14 +26,14 @@ describe.skipIf(cannotRun)("what Pods use", () => {
     );
   };
 
-  test.for(testedRuntimes)("%s: CPU, memory, disk, network and processes are counted", async (runtime) => {
+  test.for(testedRuntimes)("%s: CPU, memory, disk, network and processes are measured", async (runtime) => {
     const name = `busy-${runtime}`;
     const work =
       "head -c 20000000 /dev/urandom > /data; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep infinity";
     const containers = [{ name: "main", image: "host", command: ["sh", "-c", work] }];
     await box.create(name, { spec: { runtimeClassName: runtime, containers } });
     await box.api.until(name, isReady);
-    // The name server of the machine answers, and with that there has been traffic.
+    // The query to the node's name server causes traffic.
     await box.shell(name, `getent hosts ${name} || true`);
     const counted = async (): Promise<number> =>
       (await scrape("/metrics/cadvisor")).get(`container_fs_usage_bytes ${name} main`) ?? 0;
@@ -54,7 +54,7 @@ describe.skipIf(cannotRun)("what Pods use", () => {
     expect([...(await scrape("/metrics/cadvisor")).keys()]).toEqual([]);
   });
 
-  test("nothing else of a kubelet is served", async () => {
+  test("other paths of a kubelet are not found", async () => {
     await expect(box.node.podStreams.metrics("/run/default/pod/main")).rejects.toMatchObject({ reason: "NotFound" });
   });
 });

@@ -11,7 +11,7 @@ export interface NodeMetricsOptions {
   readonly disk: DiskUsage;
 }
 
-/** What Pods use of this machine, in the kubelet's words. Read when asked for: who does not ask pays nothing. */
+/** The resource usage of Pods, with the kubelet's metric names. It is measured when the metrics are requested. */
 export async function nodeMetrics({ machine, disk }: NodeMetricsOptions, path: string): Promise<Readable> {
   const usage = async (): Promise<PodUsage[]> => {
     const records = [...(await machine.records.list()).values()].filter((one) => one !== undefined);
@@ -35,7 +35,7 @@ export async function nodeMetrics({ machine, disk }: NodeMetricsOptions, path: s
   }
 }
 
-/** What user programs and the kernel have worked; waiting is no work. */
+/** The CPU time of user programs and the kernel, without idle and I/O wait. */
 async function nodeUsage(): Promise<NodeUsage> {
   const [stat, meminfo] = await Promise.all(["/proc/stat", "/proc/meminfo"].map((path) => readFile(path, "utf8")));
   const [user = 0, nice = 0, system = 0, , , interrupt = 0, softInterrupt = 0, steal = 0] =
@@ -52,5 +52,5 @@ async function nodeUsage(): Promise<NodeUsage> {
   };
 }
 
-/** Of what the kernel shows to programs, on every architecture this runs on. */
+/** USER_HZ on all supported architectures. */
 const ticksPerSecond = 100;

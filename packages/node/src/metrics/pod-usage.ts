@@ -6,7 +6,7 @@ import { holderName } from "../pod/members.ts";
 import type { PodRecord } from "../pod/record.ts";
 import { type CgroupUsage, cgroupUsage } from "./cgroup-usage.ts";
 
-/** One direction of a Pod's network. */
+/** The counters of one direction of a Pod's network. */
 export interface Traffic {
   readonly bytes: number;
   readonly packets: number;
@@ -21,11 +21,11 @@ export interface ContainerUsage {
   readonly image: string;
   readonly startedAtMs: number;
   readonly used: CgroupUsage;
-  /** Of what it has written, with its logs; as it was last counted. */
+  /** Its layer and logs, at the last measurement. */
   readonly diskBytes: number;
 }
 
-/** What one Pod has used of the machine. */
+/** The resource usage of one Pod. */
 export interface PodUsage {
   readonly namespace: string;
   readonly name: string;
@@ -33,14 +33,14 @@ export interface PodUsage {
   readonly cgroup: string;
   readonly used: CgroupUsage;
   readonly containers: readonly ContainerUsage[];
-  /** As the Pod sees it. */
+  /** Seen from the Pod. */
   readonly network: { readonly received: Traffic; readonly sent: Traffic } | undefined;
-  /** With its volumes; as it was last counted. */
+  /** Including its volumes, at the last measurement. */
   readonly diskBytes: number;
   readonly claims: readonly ClaimUsage[];
 }
 
-/** What is on the disk, as it was last counted. */
+/** Disk usage in bytes, at the last measurement. */
 export interface DiskUsage {
   ofPod(uid: string): number;
   ofContainer(uid: string, container: string): number;
@@ -53,7 +53,7 @@ export interface ClaimUsage {
   readonly usedBytes: number;
 }
 
-/** Undefined for a Pod of which nothing runs. */
+/** The usage of a Pod; undefined if none of it runs. */
 export async function podUsage(machine: Machine, record: PodRecord, disk: DiskUsage): Promise<PodUsage | undefined> {
   const { namespace, name, uid } = record;
   const { cgroup } = podPaths(machine.layout, uid);
@@ -77,7 +77,7 @@ export async function podUsage(machine: Machine, record: PodRecord, disk: DiskUs
   };
 }
 
-/** Where a Pod is one sandbox, its containers have no processes of their own, and only the Pod is told of. */
+/** Empty for runtimes with one sandbox per Pod: there the containers have no processes on the machine. */
 async function containerUsage(
   machine: Machine,
   { uid, containers }: PodRecord,
@@ -99,7 +99,7 @@ async function containerUsage(
   };
 }
 
-/** The machine's end of the link counts the other way round: what it receives, the Pod has sent. */
+/** Reads the counters of the machine's end of the veth pair, where received is what the Pod has sent. */
 async function networkUsage(link: string): Promise<PodUsage["network"]> {
   try {
     const [sent, received] = await Promise.all([traffic(link, "rx"), traffic(link, "tx")]);

@@ -4,9 +4,9 @@ import type { Machine } from "../pod/machine.ts";
 import { tryCommand } from "../system/run-command.ts";
 import type { MachineFacts } from "./node-object.ts";
 
-/** Of the API whose Pods are run, as a kubelet has it. */
+/** The Kubernetes version of the Node's `kubeletVersion`. */
 export const nodeVersion = "v1.36.3+agent-sandbox";
-/** The bridge of this node or of another one on this machine. */
+/** The bridge of this or another node on this machine. */
 const anyBridge = /^asb[0-9a-f]{8}$/;
 const goNames: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
@@ -36,7 +36,7 @@ export async function machineFacts(machine: Machine, name: string): Promise<Mach
   };
 }
 
-/** The machine's first address that others can reach; on a machine without a network, the one Pods reach it by. */
+/** The machine's first external IPv4 address. On a machine without a network, the gateway address of the Pods. */
 export function hostAddress({ network }: Machine): string {
   const outside = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
     anyBridge.test(name) ? [] : addresses.filter(({ family, internal }) => family === "IPv4" && !internal),

@@ -3,11 +3,11 @@ import type { StoredImage } from "../image/image-index.ts";
 
 type NodeImage = NonNullable<NonNullable<Node["status"]>["images"]>[number];
 
-/** As the kubelet: the largest, because they are what a scheduler can save, and not all names of each. */
+/** Like the kubelet, lists the largest images and a limited number of names of each. */
 const mostImages = 50;
 const mostNames = 5;
 
-/** The images that are here, for the Node's status. */
+/** The images for the Node's status. */
 export function nodeImages(images: readonly StoredImage[]): NodeImage[] {
   return images
     .map(({ id, names, digests, sizeBytes }) => {

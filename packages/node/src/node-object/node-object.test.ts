@@ -23,7 +23,7 @@ const facts: MachineFacts & { readonly room: Room } = {
 const conditions = (node: ReturnType<typeof nodeObject>): (string | undefined)[][] =>
   (node.status?.conditions ?? []).map((each) => [each.type, each.status, each.reason, each.lastTransitionTime]);
 
-test("a node tells its room, and that Pods have kernels of their own", () => {
+test("the Node has its capacity and conditions", () => {
   const node = nodeObject(facts, undefined, 0);
   expect(node.status?.capacity).toEqual({
     cpu: "2",
@@ -40,7 +40,7 @@ test("a node tells its room, and that Pods have kernels of their own", () => {
   ]);
 });
 
-test("a condition keeps its time until it changes", () => {
+test("a condition keeps its transition time until it changes", () => {
   const before = nodeObject(facts, undefined, 0);
   expect(nodeObject(facts, before, 5000)).toEqual(before);
   const risk = { reason: "GVisorAbsent", message: "not found" } as const;

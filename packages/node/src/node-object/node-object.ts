@@ -2,7 +2,7 @@ import type { Node } from "@agent-sandbox/api";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
 import { pressuresOf, type Room } from "./pressure.ts";
 
-/** What is known of the machine, for its Node object. */
+/** Properties of the machine for its Node object. */
 export interface MachineFacts {
   readonly name: string;
   readonly hostname: string;
@@ -11,7 +11,7 @@ export interface MachineFacts {
   readonly memoryBytes: number;
   readonly diskBytes: number;
   readonly pods: number;
-  /** As Go names it: `amd64`. */
+  /** Go's name, such as `amd64`. */
   readonly architecture: string;
   readonly kernel: string;
   readonly osImage: string;
@@ -19,13 +19,13 @@ export interface MachineFacts {
   readonly bootId: string;
   readonly runtimeVersion: string;
   readonly version: string;
-  /** Why Pods that name no runtime share the machine's kernel; undefined when they do not. */
+  /** Why Pods without `runtimeClassName` share the machine's kernel; undefined if they do not. */
   readonly sharedKernel: SharedKernel | undefined;
 }
 
 type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];
 
-/** The Node as this machine wants it to be. `now` counts only for a condition that changes. */
+/** The desired Node object. `now` becomes the transition time of conditions that change. */
 export function nodeObject(facts: MachineFacts & { readonly room: Room }, before: Node | undefined, now: number): Node {
   const capacity = {
     cpu: String(facts.cpus),
@@ -73,7 +73,7 @@ type Untimed = Required<Pick<Condition, "type" | "status" | "reason" | "message"
 function conditionsOf({ sharedKernel, room }: MachineFacts & { readonly room: Room }): Untimed[] {
   const { reason, message } = sharedKernel ?? {
     reason: "OwnKernel",
-    message: "Pods that name no runtime have a kernel of their own",
+    message: "Pods without runtimeClassName have their own kernel",
   };
   return [
     { type: "Ready", status: "True", reason: "NodeReady", message: "the node runs Pods" },

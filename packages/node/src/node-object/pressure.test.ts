@@ -22,7 +22,7 @@ test.for([
   );
 });
 
-test("this machine has some of everything", async () => {
+test("reads the free resources of this machine", async () => {
   const room = await readRoom("/tmp");
   expect(Object.entries(room).filter(([, value]) => !(value > 0))).toEqual([]);
 });

@@ -1,10 +1,10 @@
 import { readFile, statfs } from "node:fs/promises";
 
-/** What the machine has left. */
+/** The free resources of the machine. */
 export interface Room {
   readonly memoryBytes: number;
   readonly diskBytes: number;
-  /** Of the whole disk that Pods write to. */
+  /** The size of the filesystem that Pods write to. */
   readonly diskTotalBytes: number;
   readonly processes: number;
   readonly mostProcesses: number;
@@ -17,11 +17,11 @@ export interface PressureCondition {
   readonly message: string;
 }
 
-/** The kubelet's own numbers: 100 MiB of memory, a tenth of the disk, a tenth of the processes there may be. */
+/** The kubelet's thresholds: 100 MiB of memory, a tenth of the disk, a tenth of the process ids. */
 const leastMemoryBytes = 100 * 2 ** 20;
 const leastShare = 0.1;
 
-/** In the kubelet's words, which `kubectl describe node` users know. */
+/** The pressure conditions with the kubelet's reasons and messages. */
 export function pressuresOf(room: Room): PressureCondition[] {
   const left = room.mostProcesses - room.processes;
   return [
@@ -57,7 +57,7 @@ export async function readRoom(folder: string): Promise<Room> {
     memoryBytes: 1024 * Number(/^MemAvailable: +(\d+)/m.exec(meminfo)?.[1] ?? Number.POSITIVE_INFINITY),
     diskBytes: bavail * bsize,
     diskTotalBytes: blocks * bsize,
-    // The fourth field: those that run, and all there are.
+    // The fourth field of /proc/loadavg: runnable and existing threads.
     processes: Number(/\/(\d+)/.exec(loadavg)?.[1] ?? 0),
     mostProcesses: Number(most),
   };

@@ -16,19 +16,19 @@ const retryAfterMs = 2000;
 export interface RegistrationOptions {
   readonly client: Client;
   readonly facts: MachineFacts;
-  /** Those that are here now. */
+  /** The images in the store now. */
   readonly images: () => Promise<readonly StoredImage[]>;
-  /** What the machine has left now. */
+  /** The free resources now. */
   readonly room: () => Promise<Room>;
-  /** Told once about what the operator must know. */
+  /** Gets one event about a shared kernel. */
   readonly events: EventRecorder;
   readonly log: Logger;
   readonly now: () => number;
 }
 
-/** Keeps the Node object true, which it writes only when something changed, and shows life by a Lease. */
+/** Updates the Node object when something changes, and renews its Lease as a heartbeat. */
 export class Registration implements AsyncDisposable {
-  /** Settles with the first success; failures are tried again until then. */
+  /** Resolves when the node is registered. Failures are retried. */
   readonly ready: Promise<void>;
   readonly #options: RegistrationOptions;
   readonly #registered: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -40,7 +40,7 @@ export class Registration implements AsyncDisposable {
   constructor(options: RegistrationOptions) {
     this.#options = options;
     this.ready = this.#registered.promise;
-    // Nobody has to wait for it.
+    // A caller that does not await `ready` must not cause an unhandled rejection.
     this.ready.catch(() => undefined);
     this.#beating = this.#beat();
   }

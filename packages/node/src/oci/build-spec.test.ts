@@ -39,7 +39,7 @@ function input(container: Partial<Container> = {}, spec: Partial<Pod["spec"]> = 
 }
 
 describe("buildSpec()", () => {
-  test("the whole bundle of a Pod that asks for nothing", () => {
+  test("the complete specification of a minimal Pod", () => {
     const spec = buildSpec(input());
     expect(spec).toEqual({
       ociVersion: "1.0.2",
@@ -108,7 +108,7 @@ describe("buildSpec()", () => {
           source: "/data/etc/resolv.conf",
           options: ["bind", "ro", "nosuid", "nodev", "noexec"],
         },
-        // Last, so that nothing of ours covers them.
+        // Last, so that none of our own mounts covers them.
         { destination: "/work", type: "bind", source: "/data/volumes/scratch", options: ["rbind"] },
       ],
       annotations: {
@@ -183,7 +183,7 @@ describe("buildSpec()", () => {
     });
   });
 
-  test("a privileged container has everything the kernel gives", () => {
+  test("a privileged container has all capabilities of the machine", () => {
     const { process, linux } = buildSpec(input({ securityContext: { privileged: true } }));
     expect(process.capabilities.effective).toEqual(["CAP_SYS_ADMIN"]);
     expect([process.noNewPrivileges, linux.seccomp, linux.maskedPaths, linux.readonlyPaths]).toEqual([
@@ -195,7 +195,7 @@ describe("buildSpec()", () => {
     expect(linux.resources.devices).toEqual([{ allow: true, access: "rwm" }]);
   });
 
-  test("settings of the kernel and of seccomp are the Pod's", () => {
+  test("sysctls and seccomp follow the Pod's security context", () => {
     const { linux } = buildSpec(
       input(
         {},

@@ -5,17 +5,17 @@ import { sandboxOomScore } from "./oom-score.ts";
 import { type SeccompMachine, seccompProfile } from "./seccomp.ts";
 import type { OciMount, OciNamespace, OciProcess, OciResources, OciSpec } from "./spec.ts";
 
-/** What an image brings to its containers. */
+/** The configuration of an image. */
 export interface ImageConfig {
-  /** What `command` of a container replaces, together with the command. */
+  /** Replaced, together with `command`, by the container's `command`. */
   readonly entrypoint?: readonly string[];
-  /** What `args` of a container replace. */
+  /** Replaced by the container's `args`. */
   readonly command: readonly string[];
   readonly environment: Environment;
   readonly workingDir: string;
-  /** Whom its commands run as: a name or an id, and after a colon a group. Root when absent. */
+  /** `user[:group]`, each a name or an id. Default root. */
   readonly user?: string;
-  /** What asks its first process to end. SIGTERM when absent. */
+  /** Default SIGTERM. */
   readonly stopSignal?: string;
   /** Read-only folders of the machine that belong to the image. */
   readonly mounts: readonly OciMount[];
@@ -32,19 +32,19 @@ export interface BundleInput {
   readonly cgroupsPath: string;
   /** The folder with this Pod's `hosts`, `hostname` and `resolv.conf`. */
   readonly etc: string;
-  /** The container's volumes, and whatever else is put into its root folder. */
+  /** The container's volumes and other mounts. */
   readonly mounts: readonly OciMount[];
   readonly annotations: Readonly<Record<string, string>>;
   readonly machine: SeccompMachine & {
-    /** All that can be given to a container here. */
+    /** The capabilities that a container can have on this machine. */
     readonly capabilities: readonly string[];
   };
   readonly resources: OciResources;
-  /** The highest id of a Pod with users of its own. Default: the kernel's. */
+  /** The highest id of a Pod with a user namespace. Default: the kernel's. */
   readonly highestId?: number;
 }
 
-/** Pod in, bundle out: does no I/O. The Pod must have passed `unsupportedField`. */
+/** Builds the OCI specification of a container without any I/O. The Pod must have passed `unsupportedField`. */
 export function buildSpec(input: BundleInput): OciSpec {
   const { pod, container } = input;
   const isPrivileged = container.securityContext?.privileged === true;
@@ -74,7 +74,7 @@ export function buildSpec(input: BundleInput): OciSpec {
   };
 }
 
-/** Low ports and ping are harmless in a network namespace of one's own, and need no capability this way. */
+/** Allows low ports and ping without capabilities: they are harmless in a Pod's own network namespace. */
 function sysctlsFor(pod: Pod, highestId = 2_147_483_647): Record<string, string> {
   const wanted = (pod.spec?.securityContext?.sysctls ?? []).map(({ name, value }) => [name, value] as const);
   const settings: Record<string, string> = {
@@ -82,7 +82,7 @@ function sysctlsFor(pod: Pod, highestId = 2_147_483_647): Record<string, string>
     [groupsThatPing]: `0 ${highestId}`,
     ...Object.fromEntries(wanted),
   };
-  // The kernel refuses groups that the Pod does not have.
+  // The kernel refuses groups that the user namespace does not map.
   const groups = settings[groupsThatPing]?.replaceAll(/\d+/g, (id) => String(Math.min(Number(id), highestId)));
   return { ...settings, [groupsThatPing]: groups ?? "" };
 }
@@ -103,7 +103,7 @@ function processFor({ container, image, environment, user, machine }: BundleInpu
     terminal,
     user: { uid: user.uid, gid: user.gid, umask: 0o022, additionalGids: user.groups },
     args: commandFor(container, image).map((word) => expand(word, environment)),
-    // As elsewhere: who has a terminal is told what it understands.
+    // Like other container engines, set TERM for containers with a terminal.
     env: [...(terminal ? new Map([["TERM", "xterm"], ...environment]) : environment)].map(
       ([name, value]) => `${name}=${value}`,
     ),
@@ -114,7 +114,7 @@ function processFor({ container, image, environment, user, machine }: BundleInpu
   };
 }
 
-/** `command` replaces all that the image has to say; `args` only what follows its entrypoint. */
+/** `command` replaces the image's entrypoint and command; `args` alone replaces only the command. */
 function commandFor(container: Container, image: ImageConfig): readonly string[] {
   if (container.command?.length) return [...container.command, ...(container.args ?? [])];
   return [...(image.entrypoint ?? []), ...(container.args?.length ? container.args : image.command)];
@@ -163,7 +163,7 @@ function etcMounts(etc: string): OciMount[] {
   }));
 }
 
-/** Kernel interfaces that tell about the machine or reach beyond the sandbox. */
+/** Kernel interfaces that reveal information about the machine or affect it. */
 const maskedPaths: readonly string[] = [
   "/proc/acpi",
   "/proc/asound",

@@ -11,7 +11,7 @@ test.for([
   expect(capabilitiesFor(change)).toEqual(expected);
 });
 
-test("no sandbox can be given power over the machine", () => {
+test("capabilities over the machine cannot be added", () => {
   const dangerous = [
     "SYS_ADMIN",
     "SYS_PTRACE",
@@ -26,9 +26,9 @@ test("no sandbox can be given power over the machine", () => {
 });
 
 test.for([
-  ["nothing", "CapBnd:\t0000000000000000\n", 0, undefined],
+  ["no capabilities", "CapBnd:\t0000000000000000\n", 0, undefined],
   ["all but one", "Name:\tx\nCapBnd:\t000001fffeffffff\nSeccomp:\t0\n", 40, "CAP_CHECKPOINT_RESTORE"],
-  ["a text without it", "Name:\tx\n", 0, undefined],
+  ["a status without CapBnd", "Name:\tx\n", 0, undefined],
 ] as const)("what a process may hand on: %s", ([, status, count, last]) => {
   const names = boundingSet(status);
   expect([names.length, names.at(-1), names.includes("CAP_SYS_RESOURCE")]).toEqual([count, last, false]);

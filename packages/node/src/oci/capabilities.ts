@@ -1,6 +1,6 @@
 /**
- * What root inside a sandbox may do with its own files, users, processes and low ports. Smaller than the usual default
- * of container engines: no raw sockets, no device nodes, no file capabilities, no chroot, no audit records.
+ * The default capabilities. Fewer than those of other container engines: no raw sockets, device nodes, file capabilities,
+ * chroot or audit records.
  */
 export const defaultCapabilities: readonly string[] = [
   "CAP_CHOWN",
@@ -13,7 +13,7 @@ export const defaultCapabilities: readonly string[] = [
   "CAP_SETUID",
 ];
 
-/** What a Pod may ask for on top: capabilities that stay within the sandbox's own namespaces and files. */
+/** Capabilities that a Pod may add: they affect only the sandbox's own namespaces and files. */
 export const addableCapabilities: readonly string[] = [
   ...defaultCapabilities,
   "CAP_AUDIT_WRITE",
@@ -24,12 +24,12 @@ export const addableCapabilities: readonly string[] = [
 ];
 
 /**
- * Only where the sandbox has a kernel of its own, whose processes are the sandbox's alone. On the machine's kernel it
- * would open the first process of an exec, which still holds files of the machine (CVE-2016-9962).
+ * Capabilities that a Pod may add only if the sandbox has its own kernel. On the machine's kernel SYS_PTRACE gives access to
+ * the first process of an exec, which still has open files of the machine (CVE-2016-9962).
  */
 export const ownKernelCapabilities: readonly string[] = ["CAP_SYS_PTRACE"];
 
-/** In the order of the kernel's numbers. */
+/** In the order of the kernel's capability numbers. */
 const allCapabilities: readonly string[] = [
   "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE",
   "NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN",
@@ -37,7 +37,7 @@ const allCapabilities: readonly string[] = [
   "MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE",
 ].flatMap((line) => line.split(" ").map((name) => `CAP_${name}`));
 
-/** What a process whose `/proc/<pid>/status` this is may hand on: a machine's root need not have everything. */
+/** Parses the bounding set from `/proc/<pid>/status`. Even root may lack capabilities, for example in a container. */
 export function boundingSet(processStatus: string): string[] {
   const mask = BigInt(`0x${/^CapBnd:\s*([0-9a-f]+)$/m.exec(processStatus)?.[1] ?? "0"}`);
   return allCapabilities.filter((_, bit) => (mask >> BigInt(bit)) & 1n);
@@ -48,14 +48,14 @@ export interface CapabilityChange {
   readonly drop?: readonly string[];
 }
 
-/** As the kubelet: `drop: [ALL]` empties the set first, then `add` applies, and a plain `drop` wins over the default. */
+/** Like the kubelet: `drop: [ALL]` clears the defaults, other drops remove single ones, then `add` applies. */
 export function capabilitiesFor(change: CapabilityChange | undefined): string[] {
   const dropped = (change?.drop ?? []).map(capabilityName);
   const kept = dropped.includes("CAP_ALL") ? [] : defaultCapabilities.filter((name) => !dropped.includes(name));
   return [...new Set([...kept, ...(change?.add ?? []).map(capabilityName)])].toSorted();
 }
 
-/** Kubernetes names capabilities without their prefix, in any case. */
+/** Adds the prefix CAP_, which Kubernetes omits, and normalises the case. */
 export function capabilityName(name: string): string {
   const upper = name.toUpperCase();
   return upper.startsWith("CAP_") ? upper : `CAP_${upper}`;

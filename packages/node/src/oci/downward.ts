@@ -2,11 +2,11 @@ import type { Container, Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import { amountOf } from "./quantity.ts";
 
-/** What a Pod may be told about itself, besides what is written in it. */
+/** Values of the downward API that are not part of the Pod's spec and metadata. */
 export interface DownwardFacts {
   readonly address: string;
   readonly hostAddress: string;
-  /** What a container without a limit of its own could use at most. */
+  /** The default for a container without a limit. */
   readonly node: NodeCapacity;
 }
 
@@ -32,7 +32,7 @@ const fields: Readonly<Record<string, Reader>> = {
   "status.podIPs": (_, { address }) => address,
 };
 
-/** How to read a field of the downward API; undefined when it is none. `metadata.labels['key']` is one label. */
+/** The reader of a field of the downward API, such as `metadata.labels['key']`; undefined for other fields. */
 export function downwardField(path: string): Reader | undefined {
   const one = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(path);
   if (one !== null) {
@@ -42,7 +42,7 @@ export function downwardField(path: string): Reader | undefined {
   return Object.hasOwn(fields, path) ? fields[path] : undefined;
 }
 
-/** Values may hold anything, so they are quoted. */
+/** One quoted `key="value"` per line, as the kubelet writes it. */
 function lines(map: Readonly<Record<string, string>> | undefined): string {
   return Object.entries(map ?? {})
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -55,7 +55,7 @@ export interface ResourceRef {
   readonly divisor?: string;
 }
 
-/** A limit or request of a container in units of the divisor, rounded up; a limit nobody set is the machine's. */
+/** A limit or request of a container in units of the divisor, rounded up. A missing limit is the machine's capacity. */
 export function resourceField(
   wanted: ResourceRef | undefined,
   container: Container | undefined,
@@ -76,6 +76,6 @@ export function resourceField(
   const fallback = list === "limits" ? machine : 0;
   const value = written === undefined ? fallback : (amountOf(written) ?? fallback);
   const divisor = amountOf(wanted?.divisor ?? "1") || 1;
-  // Past the noise of dividing by fractions: 250m in units of 1m is 250.
+  // Round off the floating-point error of the division: 250m in units of 1m is 250.
   return String(Math.ceil(Number((value / divisor).toFixed(6))));
 }

@@ -15,15 +15,15 @@ describe("expand()", () => {
     ["an escaped reference", "$$(A)", "$(A)"],
     ["an escaped dollar before a reference", "$$$(A)", "$1"],
     ["two dollars", "a$$b", "a$b"],
-    ["a shell's own notation", "$A ${A} $", "$A ${A} $"],
-    ["an open bracket without its end", "$(A", "$(A"],
+    ["shell syntax", "$A ${A} $", "$A ${A} $"],
+    ["an unclosed reference", "$(A", "$(A"],
     ["a value is not expanded again", "$(NESTED)", "$(A)"],
   ] as const)("%s", ([, text, expected]) => {
     expect(expand(text, environment)).toBe(expected);
   });
 });
 
-test("expand() goes through openings without an end once", () => {
+test("expand() takes linear time for unclosed references", () => {
   const text = "$(".repeat(500_000);
   expect(expand(text, new Map())).toBe(text);
   expect(expand(`${text})$(A)`, new Map([["A", "1"]]))).toBe(`${text})1`);
@@ -60,7 +60,7 @@ describe("environmentFor()", () => {
     return rest;
   };
 
-  test("whole objects come before single variables, later ones win, and keys that are no names are left out", () => {
+  test("envFrom comes before env, later values win, and invalid names are skipped", () => {
     const envFrom = [
       { configMapRef: { name: "cm" } },
       { prefix: "P_", secretRef: { name: "s" } },
@@ -109,11 +109,11 @@ describe("environmentFor()", () => {
     ["an object", { configMapKeyRef: { name: "none", key: "k" } }, 'configmap "none" not found'],
     ["a key", { secretKeyRef: { name: "s", key: "k" } }, "couldn't find key k in Secret n/s"],
     ["a resource", { resourceFieldRef: { resource: "limits.gpu" } }, "unsupported container resource: limits.gpu"],
-  ] as const)("what is missing and must not be: %s", ([, valueFrom, message]) => {
+  ] as const)("a missing value is an error: %s", ([, valueFrom, message]) => {
     expect(() => from([{ name: "X", valueFrom }])).toThrow(message);
   });
 
-  test("sets the image's variables, then the Pod's in order, each able to use those before", () => {
+  test("the image's variables come first, and variables can refer to earlier ones", () => {
     const container: Container = {
       name: "main",
       env: [
@@ -143,9 +143,9 @@ describe("environmentFor()", () => {
 describe("hostnameOf()", () => {
   test.for([
     ["the Pod's name", { name: "web-1" }, undefined, "web-1"],
-    ["its own hostname first", { name: "web-1" }, "db", "db"],
+    ["spec.hostname overrides the name", { name: "web-1" }, "db", "db"],
     [
-      "cut to what the kernel takes, without a mark at its end",
+      "truncated to 63 characters without a trailing hyphen or dot",
       { name: `${"a".repeat(62)}.b` },
       undefined,
       "a".repeat(62),

@@ -16,7 +16,7 @@ export interface EnvironmentInput {
 
 type EnvVar = NonNullable<Container["env"]>[number];
 
-/** The image's variables, then whole objects, then the container's own in order; a value may refer to those before it. */
+/** The image's variables, then those of `envFrom`, then `env` in order. A value may refer to earlier variables. */
 export function environmentFor(input: EnvironmentInput): Environment {
   const { pod, container, image } = input;
   const environment = new Map([...image, ["HOSTNAME", hostnameOf(pod)], ...fromObjects(input)]);
@@ -28,7 +28,7 @@ export function environmentFor(input: EnvironmentInput): Environment {
   return environment;
 }
 
-/** Keys that cannot be names of variables are left out, as the kubelet does. */
+/** Like the kubelet, skips keys that are not valid variable names. */
 function fromObjects({ container, sources }: EnvironmentInput): [string, string][] {
   return (container.envFrom ?? []).flatMap(({ prefix = "", configMapRef, secretRef }) => {
     const reference = configMapRef ?? secretRef;
@@ -41,7 +41,7 @@ function fromObjects({ container, sources }: EnvironmentInput): [string, string]
   });
 }
 
-/** Undefined for what is missing and may be. */
+/** The value of `valueFrom`; undefined if it is missing and optional. */
 function lookUp({ valueFrom }: EnvVar, { pod, container, facts, sources }: EnvironmentInput): string | undefined {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = valueFrom ?? {};
   if (fieldRef !== undefined) return downwardField(fieldRef.fieldPath)?.(pod, facts) ?? "";
@@ -76,7 +76,7 @@ function missing(isSecret: boolean, name: string): NodeError {
   return new NodeError("CreateContainerConfigError", `${isSecret ? "secret" : "configmap"} "${name}" not found`);
 }
 
-/** `$(NAME)` becomes the variable's value, `$$(NAME)` the text `$(NAME)`; an unknown name stays as it is written. */
+/** Replaces `$(NAME)` by the variable's value and `$$(NAME)` by `$(NAME)`. Unknown names stay unchanged. */
 export function expand(text: string, environment: Environment): string {
   let result = "";
   let from = 0;
@@ -86,7 +86,7 @@ export function expand(text: string, environment: Environment): string {
     from = mark + 1;
     if (text[from] === "$") from += 1;
     else if (text[from] === "(") {
-      // Looked for once where there is none: the text may be long, and full of openings.
+      // Search for each ")" once, so that a text with many "$(" takes linear time.
       if (close >= 0 && close < from) close = text.indexOf(")", from);
       if (close >= 0) {
         result += environment.get(text.slice(from + 1, close)) ?? text.slice(mark, close + 1);

@@ -1,10 +1,9 @@
-/** The kernel's highest: when the whole machine runs out of memory, a process with it ends before all others. */
+/** The kernel's maximum: when the machine runs out of memory, processes with this score are killed first. */
 const highest = 1000;
 
 /**
- * What every process of a sandbox adds to its chance of being chosen when the machine has no memory left. It is the same
- * for all: a score by the Pod's requests, as the kubelet has it, would let a tenant ask to be spared at the expense of
- * others, because nothing here holds requests to what the machine has. With equal scores the kernel ends the process
- * that uses most. The box's own score is never changed.
+ * The oom_score_adj of every process of a sandbox. It is the same for all: the kubelet's score depends on the Pod's requests,
+ * and requests are not limited here, so a tenant could protect itself at the expense of others. With equal scores the
+ * kernel kills the process that uses most memory. The box's own score is never changed.
  */
 export const sandboxOomScore: number = highest;

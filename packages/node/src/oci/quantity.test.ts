@@ -17,6 +17,6 @@ test.for([
   expect(amountOf(text)).toBeCloseTo(expected, 9);
 });
 
-test.for(["", "Mi", "1mi", "1 Gi", "0x10", "1Gi; rm -rf /"])("amountOf(%j) is none", (text) => {
+test.for(["", "Mi", "1mi", "1 Gi", "0x10", "1Gi; rm -rf /"])("amountOf(%j) is undefined", (text) => {
   expect(amountOf(text)).toBeUndefined();
 });

@@ -7,12 +7,7 @@ const devices = [{ allow: false, access: "rwm" }];
 
 describe("resourcesFor()", () => {
   test.for([
-    [
-      "a container that names nothing is limited all the same",
-      {},
-      false,
-      { memory: { limit: 1000 }, cpu: { shares: 2 } },
-    ],
+    ["a container without limits gets the defaults", {}, false, { memory: { limit: 1000 }, cpu: { shares: 2 } }],
     [
       "limits become a quota and shares",
       { limits: { cpu: "1500m", memory: "1Mi" } },
@@ -20,25 +15,25 @@ describe("resourcesFor()", () => {
       { memory: { limit: 1_048_576 }, cpu: { shares: 1536, quota: 150_000, period: 100_000 } },
     ],
     [
-      "requests give shares only",
+      "requests become shares only",
       { requests: { cpu: "250m", memory: "1Gi" } },
       false,
       { memory: { limit: 1000 }, cpu: { shares: 256 } },
     ],
     [
-      "a tiny quota is what the kernel takes, and there is no swap where it can be limited",
+      "a tiny limit becomes the minimum quota, and swap is disabled where possible",
       { limits: { cpu: "1m" } },
       true,
       { memory: { limit: 1000, swap: 1000 }, cpu: { shares: 2, quota: 1000, period: 100_000 } },
     ],
     [
-      "a limit above the budget of all sandboxes is the budget",
+      "a limit above the budget is reduced to the budget",
       { limits: { memory: "100000Ti" } },
       true,
       { memory: { limit: 2_000_000, swap: 2_000_000 }, cpu: { shares: 2 } },
     ],
     [
-      "a limit of nothing is the default",
+      "a limit of 0 becomes the default",
       { limits: { memory: "0" } },
       false,
       { memory: { limit: 1000 }, cpu: { shares: 2 } },
@@ -57,7 +52,7 @@ describe("podResources()", () => {
     name: "c",
     resources: { limits: { memory, ...(cpu !== undefined && { cpu }) } },
   });
-  test("is the sum of what lives together, and no less than an init container's", () => {
+  test("is the sum of concurrent containers, and at least the largest init container", () => {
     const sidecar = { ...container("10", "1"), restartPolicy: "Always" };
     const spec = {
       initContainers: [sidecar, container("50", "1")],
@@ -71,7 +66,7 @@ describe("podResources()", () => {
     });
   });
 
-  test("all containers together get no more than the budget of all sandboxes", () => {
+  test("is at most the budget of all sandboxes", () => {
     const spec = { containers: Array.from({ length: 50 }, () => container("1500000")) };
     expect(podResources({ spec }, defaults, bounds(false))).toMatchObject({
       memory: { limit: 2_000_000 },
@@ -79,7 +74,7 @@ describe("podResources()", () => {
     });
   });
 
-  test("has no limit of processor time when one container has none", () => {
+  test("has no CPU limit if one container has none", () => {
     const spec = { containers: [container("20", "1"), container("5")] };
     expect(podResources({ spec }, defaults, bounds(false))).toMatchObject({
       memory: { limit: 25 },

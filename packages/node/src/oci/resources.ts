@@ -2,19 +2,19 @@ import type { Container, Pod } from "@agent-sandbox/api";
 import { amountOf } from "./quantity.ts";
 import type { OciResources } from "./spec.ts";
 
-/** The limits of a container whose Pod names none. */
+/** The limits of containers that have none. */
 export interface ResourceDefaults {
   readonly memoryBytes: number;
   readonly pids: number;
-  /** What all of a Pod may have on the disk: what its containers write, their logs, and its emptyDirs. */
+  /** The disk limit of a Pod: its containers' layers, their logs and its emptyDir volumes. */
   readonly diskBytes: number;
 }
 
-/** What holds for every container, whatever its Pod asks for. */
+/** The upper bounds for every container. */
 export interface ResourceBounds {
-  /** Whether a limit on swap can be set. */
+  /** Whether swap can be limited. */
   readonly swapAccounting: boolean;
-  /** A container that asks for more gets this much: all sandboxes together have no more. */
+  /** The limit of all sandboxes together. A container with a higher limit gets this one. */
   readonly memoryBytes: number;
   readonly pids: number;
 }
@@ -28,8 +28,8 @@ const leastShares = 2;
 const sharesPerCpu = 1024;
 
 /**
- * Every container has a memory and a process limit. Without swap of its own when the kernel can say so, a memory limit
- * means what it says. A container that requests no CPU gets the least share, but the whole machine while it is idle.
+ * Every container has a memory and a process limit, and no swap where the kernel can limit it. A container without a CPU
+ * request gets the minimum weight, but may use all idle CPUs.
  */
 export function resourcesFor(
   container: Container,
@@ -54,7 +54,7 @@ export function resourcesFor(
   };
 }
 
-/** What all containers that live at the same time may use together. */
+/** The limits of all containers that run at the same time. */
 export function podResources(pod: Pod, defaults: ResourceDefaults, bounds: ResourceBounds): OciResources {
   const { initContainers = [], containers = [] } = pod.spec ?? {};
   const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === "Always");
@@ -83,7 +83,7 @@ export function podResources(pod: Pod, defaults: ResourceDefaults, bounds: Resou
   };
 }
 
-/** A limit of 0 means "no limit" to the runtimes: such a container gets the default. */
+/** Runtimes take a limit of 0 as unlimited, so it is replaced by the default. */
 function memoryOf(
   text: string | undefined,
   defaults: ResourceDefaults,

@@ -20,7 +20,7 @@ describe("seccompProfile()", () => {
     expect(unconditional.has(name)).toBe(false);
   });
 
-  test("whatever is not named fails with EPERM, on this machine's own architecture only", () => {
+  test("other system calls fail with EPERM, for the native architecture only", () => {
     const { defaultAction, defaultErrnoRet, architectures } = profile;
     expect({ defaultAction, defaultErrnoRet, architectures }).toEqual({
       defaultAction: "SCMP_ACT_ERRNO",
@@ -29,7 +29,7 @@ describe("seccompProfile()", () => {
     });
   });
 
-  test("clone makes no namespace of any kind", () => {
+  test("clone cannot create namespaces", () => {
     const rule = profile.syscalls.find(({ names }) => names.includes("clone"));
     const kinds = {
       time: 0x80,
@@ -42,7 +42,7 @@ describe("seccompProfile()", () => {
       net: 0x40000000,
     };
     const mask = rule?.args?.[0]?.value ?? 0;
-    // CLONE_NEWTIME shares its bit with the signal number and cannot be given to clone.
+    // CLONE_NEWTIME shares its bit with the signal number and cannot be passed to clone.
     expect(
       Object.entries(kinds)
         .filter(([, bit]) => (mask & bit) !== bit)
@@ -51,7 +51,7 @@ describe("seccompProfile()", () => {
     expect(rule?.args).toEqual([{ index: 0, value: mask, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" }]);
   });
 
-  test("sockets are of four families", () => {
+  test("sockets are limited to four families", () => {
     const rules = profile.syscalls.filter(({ names }) => names.includes("socket"));
     expect(rules.map(({ args }) => args?.[0]?.value)).toEqual([1, 2, 10, 16]);
   });

@@ -1,9 +1,9 @@
 import type { OciSeccomp, OciSyscallRule } from "./spec.ts";
 
 /**
- * The system calls a sandbox may make. Everything else fails with EPERM, so a call that a future kernel adds is refused
- * until someone has looked at it. Left out on purpose: modules and kexec, mounts and namespaces, keyrings, bpf, perf,
- * userfaultfd, io_uring, file handles, fanotify, quotas, swap, clocks, reboot, I/O ports, NUMA placement of others.
+ * The system calls that a sandbox may make. All others fail with EPERM, including those of future kernels. Excluded on
+ * purpose: modules, kexec, mounts, namespaces, keyrings, bpf, perf, userfaultfd, io_uring, file handles, fanotify, quotas,
+ * swap, clocks, reboot, I/O ports, and NUMA placement of other processes.
  */
 const allowed: Readonly<Record<string, string>> = {
   files: `access chdir chmod chown close close_range creat dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate
@@ -40,7 +40,7 @@ const allowed: Readonly<Record<string, string>> = {
   random: "getrandom",
 };
 
-/** Safe since the kernel applies seccomp again after a tracer has changed a call. */
+/** Safe since Linux 4.8, which applies seccomp again after a tracer has changed a system call. */
 const tracing = "ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd";
 const tracingSince = [4, 8] as const;
 
@@ -54,9 +54,9 @@ const EPERM = 1;
 const ENOSYS = 38;
 
 export interface SeccompMachine {
-  /** As `process.arch` names it. */
+  /** The value of `process.arch`. */
   readonly arch: string;
-  /** As `os.release()` names it. */
+  /** The value of `os.release()`. */
   readonly kernel: string;
 }
 
@@ -79,7 +79,7 @@ export function seccompProfile(machine: SeccompMachine): OciSeccomp {
         action: "SCMP_ACT_ALLOW",
         args: [{ index: 0, value: newNamespaceFlags, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" }],
       },
-      // Its flags lie in memory where a filter cannot look; ENOSYS makes libraries fall back to clone.
+      // A filter cannot read the flags of clone3 from memory. ENOSYS makes libraries fall back to clone.
       { names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
     ],
   };

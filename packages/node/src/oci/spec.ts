@@ -1,4 +1,4 @@
-/** The part of the OCI runtime specification this node writes. */
+/** The part of the OCI runtime specification that this node uses. */
 export interface OciSpec {
   readonly ociVersion: string;
   readonly process: OciProcess;
@@ -34,7 +34,7 @@ export interface OciMount {
 
 export interface OciNamespace {
   readonly type: string;
-  /** The one to join; a new one is made when absent. */
+  /** The namespace to join. Absent: a new namespace. */
   readonly path?: string;
 }
 
@@ -43,7 +43,7 @@ export interface OciLinux {
   readonly cgroupsPath: string;
   readonly resources: OciResources;
   readonly sysctl: Readonly<Record<string, string>>;
-  /** Absent: every system call may be made. */
+  /** Absent: no filter. */
   readonly seccomp?: OciSeccomp;
   readonly maskedPaths: readonly string[];
   readonly readonlyPaths: readonly string[];
