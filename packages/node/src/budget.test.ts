@@ -17,11 +17,11 @@ test.for([
   });
 });
 
-test("a filesystem without a fixed number of inodes keeps none free", () => {
+test("a filesystem with dynamic inodes needs no free inodes", () => {
   expect(defaultBudget({ memoryBytes: gibibyte, pids: 100, diskBytes: 0, inodes: 0 }).inodesFree).toBe(0);
 });
 
-test("this machine has memory and process ids", async () => {
+test("reads the memory and process ids of this machine", async () => {
   const { memoryBytes, pids } = await readMachineSize({ diskBytes: 1, inodes: 1 });
   expect(memoryBytes).toBeGreaterThan(gibibyte / 8);
   expect(pids).toBeGreaterThan(100);

@@ -33,23 +33,23 @@ export interface NodeOptions extends MachineOptions {
   readonly client: Client;
   readonly nodeName: string;
   readonly logger?: Logger;
-  /** Pods worked on at the same time. Default 8. */
+  /** Pods reconciled at the same time. Default 8. */
   readonly workers?: number;
 }
 
 export interface EmbeddedNode extends AsyncDisposable {
   readonly podStreams: Required<PodStreams>;
-  /** Settles when the Node is registered and the first list of its Pods has been seen. */
+  /** Resolves when the Node is registered and the caches are filled. */
   readonly ready: Promise<void>;
-  /** What the operator must know, in sentences. */
+  /** Warnings for the operator, one sentence each. */
   readonly warnings: readonly string[];
-  /** Leaves the Pods running; the next start finds them. */
+  /** Stops the node. The Pods continue, and the next start finds them. */
   stop(): Promise<void>;
-  /** Stops, then ends all Pods and removes everything the node has made on this machine. */
+  /** Stops the node, ends all Pods, and removes everything that the node created on this machine. */
   teardown(): Promise<void>;
 }
 
-/** Starts the node: finds what is there, sweeps what belongs to nobody, then follows the API. */
+/** Starts the node: prepares the machine, removes leftovers of a crash, and follows the API. */
 export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const { client, nodeName, logger: log = silentLogger } = options;
   await using starting = new AsyncDisposableStack();
@@ -57,7 +57,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const machine = await openMachine(options);
   starting.use(machine.pulls);
   starting.use(machine.users);
-  // The image takes a second to look through /usr: not in the first Pod's time. A failure is told by the Pod.
+  // Preparing the image takes a second, so begin before the first Pod needs it. A failure is reported by that Pod.
   const image = machine.images.resolve(hostImageName).then(nothing, nothing);
   starting.defer(() => image);
   await sweep(machine);
@@ -95,7 +95,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   starting.use(new ClaimBinder({ client, machine, events, log }));
   starting.use(new EndpointWriter({ client, nodeName, log }));
   const ready = Promise.all([registration.ready, controller.ready, rules.ready]).then(() => undefined);
-  // Nobody has to wait for it.
+  // A caller that does not await `ready` must not cause an unhandled rejection.
   ready.catch(() => undefined);
 
   const owned = starting.move();
@@ -140,7 +140,7 @@ function openStreams(
   };
 }
 
-/** Ends all Pods of a data folder whose node does not run, and removes everything it has made on this machine. */
+/** Ends all Pods of a stopped node and removes everything that it created on this machine. */
 export async function removeNode(options: MachineOptions): Promise<void> {
   await using _lock = await lockInstance(layoutOf(options.dataDir));
   const machine = await openMachine(options, { tryRuntimes: false });
@@ -156,7 +156,7 @@ async function removeShared({ layout, network, cgroups }: Machine): Promise<void
   await removePullNetns(layout);
   await killCgroup(cgroups, layout.helperCgroup);
   await removeCgroup(cgroups, layout.cgroupParent);
-  // gVisor keeps an empty network namespace there.
+  // gVisor mounts an empty network namespace there.
   await unmount(await mountsUnder(layout.runDir));
   await rm(layout.runDir, { recursive: true, force: true });
   await unmount(await mountsUnder(layout.dataDir));

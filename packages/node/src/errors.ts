@@ -1,6 +1,5 @@
 /**
- * Why a container does not run, in the words the kubelet uses for `state.waiting.reason`, and `NodeSetup` for what is
- * wrong with the machine itself.
+ * Why a container does not run: the kubelet's values of `state.waiting.reason`, and `NodeSetup` for problems of the machine.
  */
 export type NodeReason =
   | "CreateContainerConfigError"
@@ -13,7 +12,7 @@ export type NodeReason =
   | "SandboxError"
   | "NodeSetup";
 
-/** The error of this package below the Kubernetes API. `reason` is for code, `message` for people. */
+/** The error of this package, except for errors of API requests, which are KubeErrors. */
 export class NodeError extends Error {
   override readonly name = "NodeError";
   readonly reason: NodeReason;

@@ -14,8 +14,8 @@ export interface HousekeepingOptions {
 }
 
 /**
- * What is done now and then, beside the Pods: images that take too much room go, and root filesystems whose Sandbox is
- * gone; RuntimeClasses tell what there is. A failure is told and tried again the next time.
+ * Periodic tasks: removes images above the store's limit and kept root filesystems of deleted Sandboxes, and updates the
+ * RuntimeClasses. A failed task is logged and runs again the next time.
  */
 export class Housekeeping implements AsyncDisposable {
   readonly #options: HousekeepingOptions;
@@ -58,7 +58,7 @@ export class Housekeeping implements AsyncDisposable {
     for (const [task, work] of Object.entries(tasks)) {
       if (this.#stopped) return;
       await work().catch((error: unknown) => {
-        // An API server without that kind has nothing to be kept for.
+        // The API server does not have this kind, so there is nothing to do.
         if (!isReason(error, "NotFound")) log.warn({ error, task }, "housekeeping failed");
       });
     }

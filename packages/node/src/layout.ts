@@ -2,25 +2,24 @@ import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 
 /**
- * Where a node keeps things and what it calls them. Everything the node makes outside its data folder carries the
- * instance id, which comes from the folder's path: two nodes on one machine never take each other's things for theirs,
- * and a node started again finds its own.
+ * The paths and names that a node uses. Everything outside the data folder has the instance id in its name, a hash of the
+ * folder's path, so that two nodes on one machine do not conflict and a restarted node finds its own.
  */
 export interface Layout {
   readonly id: string;
   readonly dataDir: string;
   /** One folder per Pod, named by its UID. */
   readonly podsDir: string;
-  /** conmon writes one file per ended container here. */
+  /** Exit files: conmon writes one for each container that ends. */
   readonly exitsDir: string;
   readonly imagesDir: string;
-  /** Trees that wait for their removal. */
+  /** Folders that are removed in the background. */
   readonly trashDir: string;
   readonly networkFile: string;
-  /** What must not outlive a reboot: the state of the runtimes. */
+  /** State that must not survive a reboot, such as that of the runtimes. */
   readonly runDir: string;
   readonly cgroupParent: string;
-  /** For processes outside the sandboxes that work for them: monitors, runtimes, pulls. */
+  /** For processes that work for sandboxes on the machine: monitors, runtimes, image pulls. */
   readonly helperCgroup: string;
   readonly bridge: string;
   readonly netnsPrefix: string;
@@ -28,7 +27,7 @@ export interface Layout {
   readonly firewallTable: string;
 }
 
-/** No Pod's UID. */
+/** A name that cannot be a Pod's UID. */
 export const helperGroup = "_helpers";
 
 export function layoutOf(dataDir: string): Layout {
@@ -47,13 +46,13 @@ export function layoutOf(dataDir: string): Layout {
     helperCgroup: `/agent-sandbox-${id}/${helperGroup}`,
     bridge: `asb${id}`,
     netnsPrefix: `asb-${id}-`,
-    // An interface name has at most 15 characters; four are left for the address.
+    // An interface name has at most 15 characters. Four are left for the address.
     vethPrefix: `asv${id}`,
     firewallTable: `agent_sandbox_${id}`,
   };
 }
 
-/** The paths of one Pod. A UID goes into paths and names: `isSafeUid` must have accepted it. */
+/** The paths of one Pod. The UID must have passed `isSafeUid`, because it becomes part of paths and names. */
 export interface PodPaths {
   readonly dir: string;
   readonly record: string;
@@ -62,9 +61,9 @@ export interface PodPaths {
   readonly execs: string;
   readonly netns: string;
   readonly netnsPath: string;
-  /** What must not outlive a reboot. For a Pod with users of its own, whose root may pass it. */
+  /** State that must not survive a reboot, of a Pod with a user namespace. The Pod's root user may traverse it. */
   readonly run: string;
-  /** Small files for its containers, in memory: bound from there, they do not tell where the data folder is. */
+  /** Small files for its containers, in memory. Bind mounts of them do not reveal the path of the data folder. */
   readonly files: string;
   /** Where the Pod's user namespace is mounted, if it has one. */
   readonly users: string;
@@ -92,18 +91,18 @@ export function podPaths(layout: Layout, uid: string): PodPaths {
 
 export interface ContainerPaths {
   readonly dir: string;
-  /** The overlay: its layers live as long as the Pod, so a restarted container finds its files again. */
+  /** The overlay's writable layer. It exists as long as the Pod, so that a restarted container keeps its files. */
   readonly upper: string;
   readonly work: string;
   readonly rootfs: string;
   readonly bundle: string;
   readonly pidFile: string;
   readonly monitorPidFile: string;
-  /** One file per run, named by its attempt. */
+  /** One log per run, named by the attempt. */
   readonly logs: string;
-  /** The last words of each run, likewise. */
+  /** One termination message per run, named by the attempt. */
   readonly messages: string;
-  /** Mount points for what comes out of the midst of a volume. */
+  /** Mount points for `subPath` mounts. */
   readonly subPaths: string;
 }
 
@@ -123,22 +122,22 @@ export function containerPaths(layout: Layout, uid: string, container: string): 
   };
 }
 
-/** Where the root folder of a container is mounted whose Pod has users of its own: its own root has to get there. */
+/** The root filesystem of a container in a Pod with a user namespace, where the Pod's root user can reach it. */
 export function mappedRootfs(layout: Layout, uid: string, container: string): string {
   return join(podPaths(layout, uid).run, `root-${container}`);
 }
 
-/** Where conmon writes what one run of a container says. */
+/** The log of one run of a container. */
 export function logPath(paths: ContainerPaths, attempt: number): string {
   return join(paths.logs, String(attempt));
 }
 
-/** Where one run of a container may leave its last words. */
+/** The termination message of one run of a container. */
 export function messagePath(paths: ContainerPaths, attempt: number): string {
   return join(paths.messages, String(attempt));
 }
 
-/** One run of a container: restarts get a new id, so that the exit of one run is never taken for another's. */
+/** The id of one run of a container. Each restart gets a new id, so that exit files of different runs are not confused. */
 export function containerId(uid: string, container: string, attempt: number): string {
   return `${uid}_${container}_${attempt}`;
 }
@@ -149,7 +148,7 @@ export function parseContainerId(id: string): { uid: string; container: string; 
   return { uid: parts[1], container: parts[2], attempt: Number(parts[3]) };
 }
 
-/** Whether a UID may become part of paths, cgroup and network namespace names. */
+/** Whether a UID can safely be part of paths and of names of cgroups and network namespaces. */
 export function isSafeUid(uid: string): boolean {
   return /^[0-9A-Za-z][0-9A-Za-z-]{0,63}$/.test(uid);
 }

@@ -30,38 +30,38 @@ import { PodUsers } from "./users/pod-users.ts";
 import { canHaveUsers, tryUsers } from "./users/try-users.ts";
 
 export interface MachineOptions {
-  /** Everything the node keeps lies in its `node` folder. */
+  /** The node's files are in its subfolder `node`. */
   readonly dataDir: string;
-  /** Default: chosen once among the free ones and kept. */
+  /** Default: a free subnet, chosen at the first start. */
   readonly subnet?: string | undefined;
-  /** Besides, or in place of, `gvisor` and `runc`, which are found by themselves. */
+  /** In addition to `gvisor` and `runc`, which are found automatically, or in place of them. */
   readonly runtimes?: readonly RuntimeRegistration[];
-  /** For Pods that name no runtimeClassName. Default: gVisor when it works here, else runc. */
+  /** The runtime of Pods without `runtimeClassName`. Default: gVisor if it works, else runc. */
   readonly defaultRuntime?: string;
-  /** What Pods may use besides what the settings, or their default, allow. */
+  /** Runtimes that are allowed in addition to those of the settings. */
   readonly allowedRuntimes?: readonly string[];
-  /** How registries are reached, and how much of the disk images may take. */
+  /** Registry mirrors and the limits of the image store. */
   readonly images?: Pick<ImageOptions, "registries" | "limits">;
-  /** The program that the built-in image "sandboxd" holds. Default: where `make build` puts it. */
+  /** The path of sandboxd for the built-in image "sandboxd". Default: the build in `dist`. */
   readonly sandboxd?: string;
   readonly defaults?: Partial<ResourceDefaults>;
-  /** What all sandboxes may use together. */
+  /** The limits of all sandboxes together. */
   readonly budget?: Partial<Budget>;
   readonly allow?: Partial<Allowances>;
-  /** How many Pods the Node object says it has room for. Default 250. */
+  /** The Pod capacity in the Node object. Default 250. */
   readonly podCapacity?: number;
-  /** How long containers that end wait before they start again. Default: the kubelet's 10 s to 5 min. */
+  /** The delays before containers restart. Default: the kubelet's 10 s to 5 min. */
   readonly backoff?: BackoffPolicy;
-  /** How often what Pods have on the disk is counted. Default 10 s. */
+  /** The interval between two measurements of disk usage. Default 10 s. */
   readonly diskCheckMs?: number;
   readonly now?: () => number;
 }
 
-/** Where `make build` puts it, seen from the sources and from what they are compiled to. */
+/** The build of sandboxd in `dist`. The path is the same from `src` and from the compiled files. */
 const goArchitecture = process.arch === "arm64" ? "arm64" : "amd64";
 const builtSandboxd = fileURLToPath(new URL(`../../../dist/sandboxd-linux-${goArchitecture}`, import.meta.url));
 
-/** The images of a data folder, for its node and for commands beside it. */
+/** Opens the image store of a data folder, for its node or for CLI commands. */
 export async function openNodeImages(
   options: Pick<MachineOptions, "dataDir" | "images" | "sandboxd" | "now">,
   forPods: Pick<ImageOptions, "network" | "cgroups" | "reserve"> = {},
@@ -81,7 +81,7 @@ export async function openNodeImages(
   });
 }
 
-/** Finds the programs, makes the folders and the network. Nothing of a Pod is touched. */
+/** Finds the programs, creates folders and the network. Does not change any Pod. */
 export async function openMachine(
   options: MachineOptions,
   { tryRuntimes = true }: { readonly tryRuntimes?: boolean } = {},
@@ -103,7 +103,7 @@ export async function openMachine(
       tryFirst: tryRuntimes,
     }),
     detectCgroups(),
-    // A missing program is told now, and not by the first Pod that needs it.
+    // Report missing programs now and not when the first Pod needs them.
     Promise.all(["conmon", "ip", "nsenter", "nft", "mount", "umount", "find"].map((name) => findProgram(name))),
   ]);
   const budget = { ...(await budgetOf(layout.dataDir)), ...settings.budget, ...options.budget };
@@ -149,7 +149,7 @@ function openRecords(layout: Layout): Pick<Machine, "records" | "trash"> {
   return { trash, records: podRecords(layout, (path) => trash.discard(path)) };
 }
 
-/** The images for Pods, and the network they are pulled through. */
+/** Opens the image store and the network namespace for pulls. */
 async function openPulls(
   options: MachineOptions,
   { layout, cgroups, budget }: Pick<Machine, "layout" | "cgroups" | "budget">,
@@ -171,7 +171,7 @@ function runtimeRules(runtimes: Runtimes, withUsers: readonly string[]): Omit<No
   };
 }
 
-/** The addresses and ids of Pods that an earlier process had are taken. */
+/** Marks the addresses and user ids of existing Pods as taken. */
 async function adoptPods({
   layout,
   records,
@@ -185,7 +185,7 @@ async function adoptPods({
   }
 }
 
-/** Of those that share the machine's kernel. */
+/** The runtimes sharing the machine's kernel with which user namespaces work. */
 async function runtimesWithUsers({ present, usable }: Runtimes, layout: Layout): Promise<string[]> {
   const candidates = [...present.values()].filter((one) => canHaveUsers(one) && usable.includes(one.name));
   const problems = await Promise.all(candidates.map((one) => tryUsers(one, layout)));

@@ -12,7 +12,7 @@ import type { KubeObject, Resource } from "@agent-sandbox/kube";
 import type { EndpointSlice, Endpoints } from "./network/endpoints.ts";
 import type { PersistentVolume } from "./storage/local-volume.ts";
 
-/** A request for a token, and the answer to it. */
+/** A token request and its response. */
 export interface TokenRequest extends KubeObject {
   readonly spec: {
     readonly audiences: readonly string[];
@@ -32,7 +32,7 @@ const core = { apiVersion: "v1", namespaced: true } as const;
 export const pods: Resource<Pod> = { ...core, kind: "Pod", plural: "pods" };
 export const configMaps: Resource<ConfigMap> = { ...core, kind: "ConfigMap", plural: "configmaps" };
 export const secrets: Resource<Secret> = { ...core, kind: "Secret", plural: "secrets" };
-/** Its subresource `token` takes requests for tokens of the account they are addressed to. */
+/** For the subresource `token` of service accounts. */
 export const accountTokens: Resource<TokenRequest> = { ...core, kind: "ServiceAccount", plural: "serviceaccounts" };
 export const nodes: Resource<Node> = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false };
 export const leases: Resource<Lease> = {

@@ -10,13 +10,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
-test("a folder without the file, or without the part, settles nothing", async () => {
+test("a folder without settings for the node has none", async () => {
   expect(await readSettings(dataDir)).toEqual({});
   writeFileSync(settingsPath(dataDir), "{}");
   expect(await readSettings(dataDir)).toEqual({});
 });
 
-test("all that can be settled", async () => {
+test("all settings", async () => {
   const node = {
     runtimes: [{ name: "kata", program: "/opt/kata/bin/kata-runtime", args: ["--log=/dev/null"] }],
     defaultRuntime: "kata",
@@ -36,14 +36,14 @@ test("all that can be settled", async () => {
 
 test.for([
   ["a misspelt field", { runtimess: [{}] }, "node.runtimess: is not supported"],
-  ["a runtime without a sound name", { runtimes: [{ name: "Kata!", program: "kata" }] }, "node.runtimes[0].name"],
-  ["a command line of another kind", { runtimes: [{ name: "k", program: "k", kind: "docker" }] }, "kind"],
+  ["a runtime with an invalid name", { runtimes: [{ name: "Kata!", program: "kata" }] }, "node.runtimes[0].name"],
+  ["an unknown kind of runtime", { runtimes: [{ name: "k", program: "k", kind: "docker" }] }, "kind"],
   ["a relative path", { sandboxd: "bin/sandboxd" }, "node.sandboxd"],
-  ["limits that are none", { images: { limits: { storeBytes: "much" } } }, "storeBytes"],
-  ["a folder that is none", { allow: { hostPaths: ["/srv/../root"] } }, "node.allow.hostPaths[0]"],
-  ["a right that is neither given nor withheld", { allow: { privileged: "yes" } }, "node.allow.privileged"],
-  ["limits of nothing", { defaults: { pids: 0 } }, "node.defaults.pids"],
-  ["a network that is none", { subnet: "10.9.0.0/99" }, "node.subnet"],
+  ["an invalid limit", { images: { limits: { storeBytes: "much" } } }, "storeBytes"],
+  ["an invalid path", { allow: { hostPaths: ["/srv/../root"] } }, "node.allow.hostPaths[0]"],
+  ["a permission that is not a boolean", { allow: { privileged: "yes" } }, "node.allow.privileged"],
+  ["a limit of 0", { defaults: { pids: 0 } }, "node.defaults.pids"],
+  ["an invalid subnet", { subnet: "10.9.0.0/99" }, "node.subnet"],
   ["a list", [1], "must be an object"],
 ] as const)("refuses %s", async ([, node, expected]) => {
   writeFileSync(settingsPath(dataDir), JSON.stringify({ node }));
@@ -51,15 +51,15 @@ test.for([
 });
 
 test.for([
-  ["a part nobody knows", { nodes: { podCapacity: 1 } }, "nodes: is not supported"],
-  ["what belongs into the part", { podCapacity: 1 }, "podCapacity: is not supported"],
+  ["an unknown part", { nodes: { podCapacity: 1 } }, "nodes: is not supported"],
+  ["a setting outside of its part", { podCapacity: 1 }, "podCapacity: is not supported"],
   ["a list", [], "must be an object"],
 ] as const)("refuses a file with %s", async ([, whole, expected]) => {
   writeFileSync(settingsPath(dataDir), JSON.stringify(whole));
   await expect(readSettings(dataDir)).rejects.toThrow(`Cannot use "${settingsPath(dataDir)}": ${expected}`);
 });
 
-test("a file that is no JSON is named", async () => {
+test("a file that is not valid JSON is named in the error", async () => {
   writeFileSync(settingsPath(dataDir), "{");
   await expect(readSettings(dataDir)).rejects.toThrow(`Cannot read "${settingsPath(dataDir)}"`);
 });

@@ -9,23 +9,23 @@ import type { Allowances } from "./pod/observed.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { readJson } from "./system/json-file.ts";
 
-/** What an operator can settle for a box, in the part "node" of `config.json` in its data folder. */
+/** The operator's settings: the part "node" of `config.json` in the data folder. */
 export interface NodeSettings {
   readonly runtimes?: readonly RuntimeRegistration[];
   readonly defaultRuntime?: string;
-  /** What Pods may use, unless the annotation of their Namespace says otherwise. */
+  /** The runtimes of Pods whose Namespace has no list of its own. */
   readonly allowedRuntimes?: readonly string[];
   readonly images?: Pick<ImageOptions, "registries" | "limits">;
   readonly sandboxd?: string;
-  /** What Pods may ask for that others on this machine are not safe from. */
+  /** Dangerous privileges that Pods may request. */
   readonly allow?: Partial<Allowances>;
-  /** The limits of containers whose Pods name none. */
+  /** The limits of containers that have none. */
   readonly defaults?: Partial<ResourceDefaults>;
-  /** What all sandboxes may use together. */
+  /** The limits of all sandboxes together. */
   readonly budget?: Partial<Budget>;
-  /** Of the Pods' addresses. */
+  /** The subnet of the Pods' addresses. */
   readonly subnet?: string;
-  /** How many Pods there may be. */
+  /** The Pod capacity in the Node object. */
   readonly podCapacity?: number;
 }
 
@@ -78,7 +78,7 @@ export function settingsPath(dataDir: string): string {
   return join(resolve(dataDir), "config.json");
 }
 
-/** The settings of a data folder; none when there is no file. A field nobody knows is refused: it may be a slip. */
+/** Reads the settings of a data folder; {} if there is no file. Unknown fields are refused, because they may be typos. */
 export async function readSettings(dataDir: string): Promise<NodeSettings> {
   const path = settingsPath(dataDir);
   const whole = await readJson(path);
@@ -89,7 +89,7 @@ export async function readSettings(dataDir: string): Promise<NodeSettings> {
   return checkSettings((whole as { readonly node?: unknown }).node ?? {}, `Cannot use "${path}": node`);
 }
 
-/** What was read from somewhere, or an error that begins with where. */
+/** Validates settings. The error message begins with `where`. */
 export function checkSettings(found: unknown, where: string): NodeSettings {
   const refusal = rule(found, "");
   if (refusal === undefined) return found as NodeSettings;

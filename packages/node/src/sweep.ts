@@ -12,15 +12,15 @@ import { mountsUnder, unmount } from "./system/mounts.ts";
 import { signalProcess } from "./system/processes.ts";
 
 /**
- * Removes what carries this node's marks and belongs to no Pod it has a record of: what a crash left between an effect
- * and its undoing. Pods with a record are left to the controller. Run before anything is started.
+ * Removes everything with this node's names that does not belong to a recorded Pod: leftovers of a crash. Pods with a record
+ * are handled by the controller. Must run before anything is started.
  */
 export async function sweep(machine: Machine): Promise<void> {
   const records = await machine.records.list();
   const known = new Map(
     [...records].flatMap(([uid, record]) => (record === undefined ? [] : [[uid, record] as const])),
   );
-  // Groups first: a runtime cannot remove a container's with that of a command in it.
+  // Cgroups first: a runtime cannot remove a container's cgroup that contains the cgroup of an exec.
   await sweepCgroups(machine, known);
   await sweepContainers(machine, known);
   await sweepNetwork(machine, known);
@@ -47,7 +47,7 @@ async function sweepContainers(machine: Machine, known: Known): Promise<void> {
   for (const runtime of machine.runtimes.values()) {
     for (const id of await runtime.list()) if (!wanted.has(id)) await runtime.remove(id);
   }
-  // Its container is gone, so it has nothing left to write.
+  // A monitor without a container has nothing left to write.
   for (const { pid, id } of await findMonitors(machine.layout.exitsDir)) {
     if (!wanted.has(id)) signalProcess(pid, "SIGKILL");
   }
@@ -77,7 +77,7 @@ async function sweepExits({ layout }: Machine, known: Known): Promise<void> {
   }
 }
 
-/** Their containers and control groups went with those of Pods. */
+/** Removes the files of runtime tests. Their containers and cgroups were removed with those of Pods. */
 async function sweepTrials({ layout }: Machine): Promise<void> {
   for (const folder of [layout.runDir, layout.dataDir]) {
     const left = (await readdir(folder)).filter((name) => name.startsWith(trialPrefix));

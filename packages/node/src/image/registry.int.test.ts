@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { layoutOf } from "../layout.ts";
-import { type MeddlingProxy, startMeddlingProxy } from "../testing/meddling-proxy.ts";
+import { type FaultyProxy, startFaultyProxy } from "../testing/faulty-proxy.ts";
 import { file, type TestImage } from "../testing/test-image.ts";
 import { login, startRegistry, type TestRegistry } from "../testing/test-registry.ts";
 import { type Images, openImages } from "./open-images.ts";
@@ -19,14 +19,14 @@ const image = (text: string): TestImage => ({
 describe("images from a registry", () => {
   let folder: string;
   let registry: TestRegistry;
-  let proxy: MeddlingProxy;
+  let proxy: FaultyProxy;
   let dataDir: string;
   let images: Images;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "registry-int-"));
     registry = await startRegistry(folder);
-    proxy = await startMeddlingProxy(registry.port);
+    proxy = await startFaultyProxy(registry.port);
     await registry.push(image("one"), "some/thing:v1");
   });
   afterAll(async () => {
@@ -36,7 +36,7 @@ describe("images from a registry", () => {
   });
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "images-int-"));
-    proxy.meddle = undefined;
+    proxy.fault = undefined;
     proxy.asked.length = 0;
     const registries = [{ name: proxy.address, insecure: true }];
     images = await openImages({ layout: layoutOf(dataDir), registries });
@@ -101,7 +101,7 @@ describe("images from a registry", () => {
     expect(await images.list()).toMatchObject([{ names: [], digests: [name] }]);
 
     const other = `${proxy.address}/other@${digest}`;
-    proxy.meddle = (path, response) =>
+    proxy.fault = (path, response) =>
       path.includes("/manifests/")
         ? (answer) => void answer.resume().on("end", () => response.writeHead(200).end(`${body.toString("utf8")} `))
         : undefined;
@@ -114,7 +114,7 @@ describe("images from a registry", () => {
       (content: Buffer) => content.subarray(0, 100),
       (content: Buffer) => Buffer.concat([content, content]),
     ]) {
-      proxy.meddle = (path, response) =>
+      proxy.fault = (path, response) =>
         path.includes("/blobs/")
           ? (answer) =>
               void buffer(answer).then((content) =>
@@ -136,10 +136,10 @@ describe("images from a registry", () => {
       })
     ).json()) as { layers: { digest: string }[] };
     const [lower = "", upper = ""] = manifest.layers.map(({ digest }) => digest);
-    proxy.meddle = (path, response) => (path.endsWith(upper) ? () => response.destroy() : undefined);
+    proxy.fault = (path, response) => (path.endsWith(upper) ? () => response.destroy() : undefined);
     await expect(images.resolve(name)).rejects.toMatchObject({ reason: "ErrImagePull" });
     expect(await images.list()).toEqual([]);
-    proxy.meddle = undefined;
+    proxy.fault = undefined;
     proxy.asked.length = 0;
     await images.resolve(name);
     expect(await textOf(name)).toBe("one");

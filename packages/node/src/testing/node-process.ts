@@ -4,9 +4,9 @@ import { severalContainers } from "./several.ts";
 import { isReady, nodeName, openTestApi } from "./test-api.ts";
 
 /**
- * A node in a process of its own, for tests that kill it: `node-process.ts <data folder> <Pods> [kind] [runtime]`. Its API server names
- * UIDs in the order of creation, so the next process that creates as many Pods first has Pods with the same UIDs. It
- * says what it does, a word a line.
+ * A node in its own process, for tests that kill it: `node-process.ts <data folder> <Pods> [kind] [runtime]`. Its API server
+ * assigns UIDs in the order of creation, so a later process that first creates as many Pods has the same UIDs. It prints each
+ * step on a line.
  */
 const [dataDir = "", count = "1", kind, defaultRuntime = "runc"] = process.argv.slice(2);
 const api = openTestApi();

@@ -7,7 +7,7 @@ const idle = (name: string, more: Partial<Container> = {}): Container => ({
   ...more,
 });
 
-/** A Pod with everything that takes several steps: an init container, a sidecar, a hook, volumes, shared namespaces. */
+/** A Pod that starts in many steps: an init container, a sidecar, a hook, volumes, shared namespaces. */
 export const severalContainers: Partial<PodSpec> = {
   volumes: [
     { name: "memory", emptyDir: { medium: "Memory" } },

@@ -21,13 +21,13 @@ import {
 export const nodeName = "box";
 export const namespace = "default";
 
-/** An API server in memory with what a node talks to, and the few things tests want of it. */
+/** An in-memory API server with the kinds that a node uses, and helpers for tests. */
 export interface TestApi {
   readonly server: MemoryApiServer;
   readonly client: Client;
   create(name: string, spec?: Partial<PodSpec>): Promise<Pod>;
   read(name: string): Pod | undefined;
-  /** Settles when the Pod, which is undefined once it is gone, satisfies the condition. */
+  /** Resolves when the Pod satisfies the condition. A deleted Pod is undefined. */
   until(name: string, condition: (pod: Pod | undefined) => boolean): Promise<Pod>;
 }
 
@@ -80,7 +80,7 @@ export function openTestApi(): TestApi {
   };
 }
 
-/** Answers requests for tokens of service accounts, which the server in memory does not know. */
+/** Answers token requests, which the in-memory server does not support. */
 function withTokens(server: MemoryApiServer): Transport {
   let count = 0;
   return {
@@ -97,7 +97,7 @@ function withTokens(server: MemoryApiServer): Transport {
   };
 }
 
-/** What the Sandbox controller writes on the Pod of a Sandbox whose root filesystem is kept. */
+/** The metadata that the Sandbox controller writes on a Pod whose root filesystem is kept. */
 export function keepingMetadata({ metadata: { name = "", uid = "" } }: Sandbox): NonNullable<Pod["metadata"]> {
   return {
     annotations: { "agents.x-k8s.io/keep-rootfs": uid },

@@ -13,17 +13,17 @@ export interface TestPod {
   readonly spec?: Partial<PodSpec>;
 }
 
-/** A node with its API server, and short words for what tests of Pods do all the time. */
+/** A node with its API server, and shortcuts for tests of Pods. */
 export interface TestBox extends AsyncDisposable {
   readonly api: TestApi;
   readonly node: EmbeddedNode;
   readonly dataDir: string;
   create(name: string, pod: TestPod): Promise<void>;
-  /** What a container has written, all of it. */
+  /** The whole log of a container. */
   log(pod: string, container?: string, previous?: boolean): Promise<string>;
-  /** What a shell in a running container prints, without the last line's end. */
+  /** The stdout of a shell script in a running container, without trailing whitespace. */
   shell(pod: string, script: string, container?: string): Promise<string>;
-  /** As `Reason: text`, in the order in which they came. */
+  /** The Pod's events as `Reason: text`, in order. */
   events(pod: string): string[];
   putConfigMap(name: string, data: Record<string, string>): Promise<void>;
   putSecret(name: string, data: Record<string, string>): Promise<void>;
@@ -108,10 +108,10 @@ export function statusOf(pod: Pod | undefined, container = "main"): ContainerSta
   );
 }
 
-/** Words as a name that Kubernetes takes. */
+/** Turns a text into a valid Kubernetes name. */
 export function slug(words: string): string {
   return words.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 }
 
-/** For `expect.poll`: what comes by itself comes soon, but a busy machine takes its time. */
+/** Options of `expect.poll` with a timeout that is long enough for a busy machine. */
 export const soon: { readonly timeout: number; readonly interval: number } = { timeout: 30_000, interval: 50 };

@@ -8,7 +8,7 @@ import { runCommand } from "../system/run-command.ts";
 
 type PackHeader = Parameters<ReturnType<typeof pack>["entry"]>[0];
 
-/** An entry of a layer: what its header says, and its content. */
+/** An entry of a layer: its tar header and content. */
 export type TestEntry = PackHeader & { readonly content?: string | Buffer };
 
 export interface TestImage {
@@ -16,11 +16,11 @@ export interface TestImage {
   readonly layers: readonly (readonly TestEntry[])[];
   readonly config?: object;
   readonly architecture?: string;
-  /** Changes the layer as it is stored. Default: gzip. */
+  /** Encodes a layer for storage. Default: gzip. */
   readonly encode?: (archive: Buffer) => Buffer;
 }
 
-/** An image as an OCI layout in a folder, made by hand so that it can be wrong in any way. */
+/** Writes an image as an OCI layout. It is built by hand, so that tests can make it invalid in any way. */
 export async function writeTestImage(folder: string, image: TestImage, name = "latest"): Promise<void> {
   const blobs = join(folder, "blobs", "sha256");
   await mkdir(blobs, { recursive: true });
@@ -58,7 +58,7 @@ export async function writeTestImage(folder: string, image: TestImage, name = "l
   );
 }
 
-/** The same as one file. */
+/** Writes an image as a tar archive of an OCI layout. */
 export async function writeTestArchive(folder: string, image: TestImage, name?: string): Promise<string> {
   const layout = join(folder, "layout");
   await writeTestImage(layout, image, name);
@@ -70,7 +70,7 @@ export async function writeTestArchive(folder: string, image: TestImage, name?: 
 async function tarOf(entries: readonly TestEntry[]): Promise<Buffer> {
   const archive = pack();
   for (const { content, ...given } of entries) {
-    // The same entries make the same layer, whenever that is.
+    // A fixed time, so that the same entries make the same layer.
     const header = { mtime: new Date(0), ...given };
     if (content === undefined) archive.entry(header).end("");
     else archive.entry(header, content);

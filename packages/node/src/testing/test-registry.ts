@@ -10,13 +10,13 @@ import { type TestImage, writeTestImage } from "./test-image.ts";
 
 /** Debian's registry on a loopback port. */
 export interface TestRegistry extends AsyncDisposable {
-  /** `127.0.0.1:port`, as it stands in an image's name. */
+  /** `127.0.0.1:port`, as in image names. */
   readonly address: string;
   readonly port: number;
   push(image: TestImage, name: string): Promise<void>;
 }
 
-/** "someone" with the password "secret"; the hash is bcrypt's. */
+/** The user "someone" with the password "secret", as a bcrypt hash. */
 const users = "someone:$2y$04$oZHHdb5caxI0YNzyk7Y91uX9eKcVFL0b4Na5ktVpNigf2.HTtAyjW\n";
 export const login: string = Buffer.from("someone:secret").toString("base64");
 
@@ -31,7 +31,7 @@ export async function startRegistry(folder: string, { auth = false }: { auth?: b
     http: { addr: address },
     ...(auth && { auth: { htpasswd: { realm: "test", path: join(folder, "users") } } }),
   };
-  // JSON is YAML.
+  // JSON is valid YAML.
   await writeFile(join(folder, "registry.yml"), JSON.stringify(settings));
   const child = spawn("docker-registry", ["serve", join(folder, "registry.yml")], { stdio: "ignore" });
   const ended = once(child, "exit");
@@ -60,7 +60,7 @@ async function freePort(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** It tells nobody when it listens: trying is all there is. */
+/** Polls the port, because the registry does not report when it listens. */
 async function listening(port: number, ended: Promise<unknown>): Promise<void> {
   const over = ended.then(() => Promise.reject(new Error("docker-registry ended at once")));
   over.catch(() => undefined);

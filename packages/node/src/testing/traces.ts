@@ -8,7 +8,7 @@ import { mountsUnder } from "../system/mounts.ts";
 import { processStart } from "../system/processes.ts";
 import { runCommand } from "../system/run-command.ts";
 
-/** Everything on this machine that carries the marks of a data folder's Pods. */
+/** Everything on this machine that belongs to the Pods of a data folder. */
 export interface Traces {
   readonly processes: readonly string[];
   readonly mounts: readonly string[];
@@ -30,13 +30,13 @@ export async function findTraces(dataDir: string): Promise<Traces> {
     mounts: (await Promise.all([layout.dataDir, join(layout.runDir, "pods")].map(mountsUnder))).flat(),
     namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),
     interfaces: (await namesIn("/sys/class/net")).filter((name) => name.startsWith(layout.vethPrefix)),
-    // Files of the kernel have names with a dot or an underscore; ours are UIDs.
+    // Cgroups of Pods are named by UIDs. Files of the kernel have a dot or an underscore in their names.
     cgroups: [...new Set(inPods.flat())].filter((name) => /^[0-9a-f-]{36}$/.test(name)),
     files: files.flat(),
   };
 }
 
-/** What the Pods of a data folder share on this machine, and its own folder. */
+/** What a node creates for all its Pods: folders, the bridge, cgroups and firewall tables. */
 export async function findShared(dataDir: string): Promise<string[]> {
   const layout = layoutOf(dataDir);
   const cgroups = await detectCgroups();
@@ -51,7 +51,7 @@ export async function findShared(dataDir: string): Promise<string[]> {
   return [...folders.filter((folder) => existsSync(folder)), ...found];
 }
 
-/** Within the Pods' control groups, or with one of their folders on the command line. Zombies have ended. */
+/** Processes in the Pods' cgroups or with one of their folders on the command line. Zombies do not count. */
 async function processesOf(layout: Layout): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await namesIn("/proc")).filter((name) => /^\d+$/.test(name))) {

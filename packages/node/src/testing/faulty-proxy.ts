@@ -2,27 +2,27 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What to do with a request instead of passing it on; undefined passes it on. */
-export type Meddle = (path: string, response: ServerResponse) => ((answer: IncomingMessage) => void) | undefined;
+/** Handles a request instead of the registry; undefined passes the request on. */
+export type Fault = (path: string, response: ServerResponse) => ((answer: IncomingMessage) => void) | undefined;
 
-/** A registry in front of a registry that can be told to misbehave. */
-export interface MeddlingProxy extends AsyncDisposable {
+/** A proxy in front of a registry that can inject faults. */
+export interface FaultyProxy extends AsyncDisposable {
   readonly address: string;
-  /** Paths asked for, in order. */
+  /** The requested paths, in order. */
   readonly asked: string[];
-  meddle: Meddle | undefined;
+  fault: Fault | undefined;
 }
 
-export async function startMeddlingProxy(port: number): Promise<MeddlingProxy> {
+export async function startFaultyProxy(port: number): Promise<FaultyProxy> {
   const asked: string[] = [];
   const server = createServer((incoming, response) => {
     const path = incoming.url ?? "";
     asked.push(path);
-    const meddle = proxy.meddle?.(path, response);
+    const fault = proxy.fault?.(path, response);
     const onward = request(
       { port, host: "127.0.0.1", path, method: incoming.method, headers: incoming.headers },
       (answer) => {
-        if (meddle !== undefined) return meddle(answer);
+        if (fault !== undefined) return fault(answer);
         response.writeHead(answer.statusCode ?? 500, answer.headers);
         answer.pipe(response);
       },
@@ -31,10 +31,10 @@ export async function startMeddlingProxy(port: number): Promise<MeddlingProxy> {
     incoming.pipe(onward);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const proxy: MeddlingProxy = {
+  const proxy: FaultyProxy = {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
-    meddle: undefined,
+    fault: undefined,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
