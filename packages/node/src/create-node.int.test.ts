@@ -23,7 +23,7 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
     api = openTestApi();
     node = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir });
     await node.ready;
-    // The first Pod waits for the image to be looked through, and says so; that is not what is counted below.
+    // The first Pod waits for the image, which costs an additional status write. The test below counts writes.
     await api.create("warm-up");
     await api.until("warm-up", isReady);
     await remove("warm-up");
@@ -51,7 +51,7 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
     await api.until(name, isGone);
   };
 
-  test("registers the machine", () => {
+  test("registers the Node", () => {
     const [registered] = api.server.readAll(nodes);
     expect(registered?.status?.conditions).toMatchObject([
       { type: "Ready", status: "True" },
@@ -70,7 +70,7 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
     await expect.poll(told).toMatchObject([{ type: "Warning", reason: expect.stringMatching(/^GVisor/) }]);
   });
 
-  test("a Pod becomes Ready with an address in one write, answers exec, and leaves nothing", async () => {
+  test("a Pod becomes Ready in one status write, runs exec, and leaves nothing behind", async () => {
     const before = api.server.writes.get("patch pods/status") ?? 0;
     await api.create("first");
     const pod = await api.until("first", isReady);
@@ -97,7 +97,7 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
     expect(await findTraces(dataDir)).toEqual(noTraces);
   });
 
-  test("a terminal has the size it is given", async () => {
+  test("a terminal has the requested size", async () => {
     await api.create("terminal");
     await api.until("terminal", isReady);
     const command = [
@@ -116,7 +116,7 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
     await remove("terminal");
   });
 
-  test("nothing of the machine but its programs is in the sandbox, and nothing can be done to it", async () => {
+  test("a sandbox has no access to the machine's files and cannot change the machine", async () => {
     await api.create("jail");
     await api.until("jail", isReady);
     const status = await shell("jail", "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status");
@@ -149,7 +149,7 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
     await remove("jail");
   });
 
-  test("the machine reaches a Pod; a Pod reaches others of its namespace, and nothing of the machine", async () => {
+  test("the machine reaches a Pod; a Pod reaches Pods of its namespace, but not the machine", async () => {
     const server = [
       "python3",
       "-c",
@@ -163,7 +163,7 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
     ]);
     const [pod] = await Promise.all([api.until("server", isReady), api.until("other", isReady)]);
     const address = pod.status?.podIP ?? "";
-    // The command has started when the Pod is Ready; that it listens, only trying tells.
+    // A Ready Pod has started its command, but the server may not listen yet.
     let greeting = "";
     for (let tries = 0; tries < 100 && greeting === ""; tries++) {
       greeting = await shell(
@@ -190,7 +190,7 @@ except OSError: print('not reached')"`,
     await Promise.all([remove("server", 1), remove("other")]);
   });
 
-  test("a failed Pod says how it ended, keeps no processes, and is gone when deleted", async () => {
+  test("a failed Pod reports its exit code and is removed when deleted", async () => {
     await api.create("once", {
       restartPolicy: "Never",
       containers: [{ name: "main", image: "host", command: ["sh", "-c", "exit 3"] }],
@@ -203,7 +203,7 @@ except OSError: print('not reached')"`,
     expect(await findTraces(dataDir)).toEqual(noTraces);
   });
 
-  test("a container starts again by its policy, on the files it left", async () => {
+  test("a restarted container keeps its files", async () => {
     const script =
       "if [ -e /root/again ]; then trap 'exit 0' TERM; while :; do sleep 0.1; done; fi; touch /root/again; exit 5";
     await api.create("again", {
@@ -220,7 +220,7 @@ except OSError: print('not reached')"`,
     await remove("again");
   });
 
-  test("running out of memory is told as such", async () => {
+  test("a container that runs out of memory is OOMKilled", async () => {
     const main = {
       name: "main",
       image: "host",
@@ -235,7 +235,7 @@ except OSError: print('not reached')"`,
     await remove("hungry");
   });
 
-  test("a container that does not heed SIGTERM is killed when its time is up", async () => {
+  test("a container that ignores SIGTERM is killed after the grace period", async () => {
     const command = ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"];
     await api.create("deaf", { containers: [{ name: "main", image: "host", command }] });
     await api.until("deaf", isReady);
@@ -243,7 +243,7 @@ except OSError: print('not reached')"`,
     expect(await findTraces(dataDir)).toEqual(noTraces);
   });
 
-  test("hanging up ends a command with everything it started", async () => {
+  test("disconnecting ends a command and all processes it started", async () => {
     await api.create("hang");
     await api.until("hang", isReady);
     for (const tty of [false, true]) {
@@ -257,7 +257,7 @@ except OSError: print('not reached')"`,
     await remove("hang");
   });
 
-  test("a Pod that is gone from the API is taken down, and its name can be used at once", async () => {
+  test("a force-deleted Pod is torn down, and its name can be used at once", async () => {
     await api.create("forced");
     const first = await api.until("forced", isReady);
     await api.client.delete(pods, { namespace, name: "forced" }, { gracePeriodSeconds: 0 });
@@ -265,11 +265,11 @@ except OSError: print('not reached')"`,
     const second = await api.until("forced", isReady);
     expect(second.metadata?.uid).not.toBe(first.metadata?.uid);
     await remove("forced");
-    // Nobody in the API waits for the first one.
+    // The teardown of the first Pod is not visible in the API.
     await expect.poll(() => findTraces(dataDir), { timeout: 10_000 }).toEqual(noTraces);
   });
 
-  test("what cannot be run says why, by condition and by event, and can be deleted", async () => {
+  test("a Pod that cannot run has a message and an event, and can be deleted", async () => {
     const waitingFor = (reasonWanted: string) => (pod: Pod | undefined) =>
       pod?.status?.containerStatuses?.[0]?.state?.waiting?.reason === reasonWanted;
     await api.create("privileged", {

@@ -17,7 +17,7 @@ import { findShared, findTraces, noTraces } from "./testing/traces.ts";
 
 const script = fileURLToPath(new URL("testing/node-process.ts", import.meta.url));
 
-/** Starts a node in a process of its own and waits for it to say a word. */
+/** Starts a node in its own process and waits until it prints a line. */
 async function startProcess(
   dataDir: string,
   podCount: number,
@@ -54,7 +54,7 @@ async function makeDataDir({ onTestFinished }: Pick<TestContext, "onTestFinished
 }
 
 describe.skipIf(cannotRun).concurrent("a node that is killed", () => {
-  test("finds its Pods running, ends the commands of clients that are gone, and sees what happened meanwhile", async (context) => {
+  test("finds its Pods running, ends abandoned exec sessions, and sees containers that ended in the meantime", async (context) => {
     const dataDir = await makeDataDir(context);
     await kill(await startProcess(dataDir, 1, "running"));
     const before = await mainRun(dataDir);
@@ -71,7 +71,7 @@ describe.skipIf(cannotRun).concurrent("a node that is killed", () => {
     expect(await sleeping()).toBe(0);
 
     await node.stop();
-    // The container ends while no node is there to see it.
+    // The container ends while no node runs.
     process.kill(before.pid ?? 0, "SIGKILL");
     const next = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir });
     const pod = await api.until("pod-0", (one) => one?.status?.containerStatuses?.[0]?.restartCount === 1);
@@ -81,16 +81,13 @@ describe.skipIf(cannotRun).concurrent("a node that is killed", () => {
     await next.stop();
   });
 
-  test.for(testedRuntimes)(
-    "is removed with the commands that were running in its Pods, with %s",
-    async (runtime, context) => {
-      const dataDir = await makeDataDir(context);
-      await kill(await startProcess(dataDir, 1, "running", "single", runtime));
-      await removeNode({ dataDir });
-      expect(await findTraces(dataDir)).toEqual(noTraces);
-      expect(await findShared(dataDir)).toEqual([]);
-    },
-  );
+  test.for(testedRuntimes)("can be removed together with running exec sessions, with %s", async (runtime, context) => {
+    const dataDir = await makeDataDir(context);
+    await kill(await startProcess(dataDir, 1, "running", "single", runtime));
+    await removeNode({ dataDir });
+    expect(await findTraces(dataDir)).toEqual(noTraces);
+    expect(await findShared(dataDir)).toEqual([]);
+  });
 
   test("refuses to share its data folder", async (context) => {
     const dataDir = await makeDataDir(context);
@@ -106,26 +103,23 @@ describe.skipIf(cannotRun).concurrent("a node that is killed", () => {
     ["start-container", 0],
     ["start-container", 50],
     ["start-container", 100],
-  ] as const)(
-    "is repaired when it was killed at %s + %d ms, and then leaves nothing behind",
-    async ([word, afterMs], context) => {
-      const dataDir = await makeDataDir(context);
-      const child = await startProcess(dataDir, 3, word);
-      // Not to wait for something: to be at another point each time.
-      await sleep(afterMs);
-      await kill(child);
+  ] as const)("recovers after a kill at %s + %d ms, and leaves nothing behind", async ([word, afterMs], context) => {
+    const dataDir = await makeDataDir(context);
+    const child = await startProcess(dataDir, 3, word);
+    // Not a wait for something: it moves the kill to another point.
+    await sleep(afterMs);
+    await kill(child);
 
-      const api = openTestApi();
-      const names = ["pod-0", "pod-1", "pod-2"];
-      for (const name of names) await api.create(name);
-      const node = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir });
-      const ready = await Promise.all(names.map((name) => api.until(name, isReady)));
-      expect(ready.map(({ status }) => status?.containerStatuses?.[0]?.restartCount)).toEqual([0, 0, 0]);
-      expect((await findTraces(dataDir)).namespaces).toHaveLength(3);
-      await node.teardown();
-      expect(await findTraces(dataDir)).toEqual(noTraces);
-    },
-  );
+    const api = openTestApi();
+    const names = ["pod-0", "pod-1", "pod-2"];
+    for (const name of names) await api.create(name);
+    const node = await createNode({ client: api.client, defaultRuntime: "runc", nodeName, dataDir });
+    const ready = await Promise.all(names.map((name) => api.until(name, isReady)));
+    expect(ready.map(({ status }) => status?.containerStatuses?.[0]?.restartCount)).toEqual([0, 0, 0]);
+    expect((await findTraces(dataDir)).namespaces).toHaveLength(3);
+    await node.teardown();
+    expect(await findTraces(dataDir)).toEqual(noTraces);
+  });
 
   test.for([
     ["start-holder", 0],
@@ -133,10 +127,10 @@ describe.skipIf(cannotRun).concurrent("a node that is killed", () => {
     ["record-exit", 0],
     ["run-hook", 0],
     ["record-hooked", 10],
-  ] as const)("finds all containers of a Pod when it was killed at %s + %d ms", async ([word, afterMs], context) => {
+  ] as const)("finds all containers of a Pod after a kill at %s + %d ms", async ([word, afterMs], context) => {
     const dataDir = await makeDataDir(context);
     const child = await startProcess(dataDir, 1, word, "several");
-    // Not to wait for something: to be at another point each time.
+    // Not a wait for something: it moves the kill to another point.
     await sleep(afterMs);
     await kill(child);
 
@@ -159,7 +153,7 @@ describe.skipIf(cannotRun).concurrent("a node that is killed", () => {
     const dataDir = await makeDataDir(context);
     const otherDir = await mkdtemp(join(tmpdir(), "node-int-"));
     await kill(await startProcess(dataDir, 1, "running"));
-    // A command that was just started still carries the runtime's name: the process is what counts.
+    // Compare pids only: the command line of a process that has just started may still be the runtime's.
     const traces = async (): Promise<object> => {
       const found = await findTraces(dataDir);
       return { ...found, processes: found.processes.map((line) => line.split(" ")[0]) };

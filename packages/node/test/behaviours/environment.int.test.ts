@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cannotRun } from "../testing/runtimes.ts";
-import { isOver, openTestBox, slug, statusOf, type TestBox } from "../testing/test-box.ts";
+import { cannotRun } from "../../src/testing/runtimes.ts";
+import { isOver, openTestBox, slug, statusOf, type TestBox } from "../../src/testing/test-box.ts";
 import { type OneShot, podOf, testOneShots } from "./one-shot.ts";
 
 const labels = { app: "web" };
@@ -14,14 +14,14 @@ const behaviours: readonly OneShot[] = [
     prints: "1|$(A)|$(NONE)|$A|",
   },
   {
-    name: "args follow the image's way to start",
+    name: "args follow the image's entrypoint",
     script: "",
     main: { command: [], args: ["echo", "args"] },
     prints: "args\n",
   },
   { name: "the exit code", script: "exit 3", prints: "", exits: 3 },
-  { name: "outputs of both kinds", script: "echo out; echo err >&2", prints: /^(out\nerr|err\nout)\n$/ },
-  { name: "working folder", script: "pwd", main: { workingDir: "/srv" }, prints: "/srv\n" },
+  { name: "stdout and stderr", script: "echo out; echo err >&2", prints: /^(out\nerr|err\nout)\n$/ },
+  { name: "working directory", script: "pwd", main: { workingDir: "/srv" }, prints: "/srv\n" },
   { name: "host name", script: "hostname; cat /etc/hostname", spec: { hostname: "box" }, prints: "box\nbox\n" },
   {
     name: "host aliases and subdomain",
@@ -30,13 +30,13 @@ const behaviours: readonly OneShot[] = [
     prints: "1\nweb.sub.default.svc.cluster.local\n",
   },
   {
-    name: "a name service of its own",
+    name: "dnsPolicy None",
     script: "cat /etc/resolv.conf",
     spec: { dnsPolicy: "None", dnsConfig: { nameservers: ["192.0.2.53"], searches: ["example.com"] } },
     prints: /nameserver 192.0.2.53\nsearch example.com\n/,
   },
   {
-    name: "variables refer to those before",
+    name: "variables refer to earlier ones",
     script: 'echo "$C"',
     main: {
       env: [
@@ -65,7 +65,7 @@ const behaviours: readonly OneShot[] = [
     prints: "s3cret\n",
   },
   {
-    name: "whole ConfigMaps and Secrets",
+    name: "envFrom with ConfigMaps and Secrets",
     script: 'echo "$color $P_token $shape"',
     main: {
       envFrom: [
@@ -108,7 +108,7 @@ const behaviours: readonly OneShot[] = [
   },
 ];
 
-describe.skipIf(cannotRun)("what a container is told", () => {
+describe.skipIf(cannotRun)("environment and arguments of a container", () => {
   let box: TestBox;
   beforeAll(async () => {
     box = await openTestBox();
@@ -122,7 +122,7 @@ describe.skipIf(cannotRun)("what a container is told", () => {
   test.for([
     ["a ConfigMap", { configMapKeyRef: { name: "later", key: "k" } }, 'configmap "later" not found'],
     ["a key of a Secret", { secretKeyRef: { name: "keys", key: "no" } }, "couldn't find key no in Secret default/keys"],
-  ] as const)("waits for %s that is missing, and says so", async ([what, valueFrom, message]) => {
+  ] as const)("waits for %s that is missing, with a message", async ([what, valueFrom, message]) => {
     const name = `missing-${slug(what)}`;
     const env = [{ name: "X", valueFrom }];
     await box.create(name, podOf({ name, script: 'echo "$X"', prints: "", main: { env } }, "runc"));
@@ -135,7 +135,7 @@ describe.skipIf(cannotRun)("what a container is told", () => {
     await box.remove(name);
   });
 
-  test("starts when the ConfigMap it waits for appears", async () => {
+  test("starts when the missing ConfigMap is created", async () => {
     const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "soon", key: "k" } } }];
     await box.create("soon", podOf({ name: "soon", script: 'echo "$X"', prints: "", main: { env } }, "runc"));
     await box.api.until("soon", (one) => statusOf(one)?.state?.waiting?.reason === "CreateContainerConfigError");

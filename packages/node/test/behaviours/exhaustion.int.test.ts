@@ -1,16 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { layoutOf, podPaths } from "../layout.ts";
-import { detectCgroups } from "../system/cgroups.ts";
-import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { isReady } from "../testing/test-api.ts";
-import { openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
+import { layoutOf, podPaths } from "../../src/layout.ts";
+import { detectCgroups } from "../../src/system/cgroups.ts";
+import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
+import { isReady } from "../../src/testing/test-api.ts";
+import { openTestBox, statusOf, type TestBox } from "../../src/testing/test-box.ts";
 
 const canary = "canary-of-the-box-0b5c1d";
 const writeCanary = `printf %s ${canary} >/secret; exec sleep 31337`;
 
-describe.skipIf(cannotRun).for(testedRuntimes)("a sandbox under %s takes no more than its share", (runtime) => {
+describe.skipIf(cannotRun).for(testedRuntimes)("limits of a sandbox under %s", (runtime) => {
   let box: TestBox;
 
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe.skipIf(cannotRun).for(testedRuntimes)("a sandbox under %s takes no more
   });
   afterAll(() => box?.[Symbol.asyncDispose]());
 
-  /** Whoever tried whatever: the others and the box are as they were. */
+  /** Checks that the other Pod still runs with its files. */
   const expectOthersWell = async (): Promise<void> => {
     expect(await box.shell("other", "cat /secret; cat /proc/1/cmdline | tr '\\0' ' '")).toBe(
       `${canary}sleep 31337 `.trim(),
@@ -34,7 +34,7 @@ describe.skipIf(cannotRun).for(testedRuntimes)("a sandbox under %s takes no more
     expect(statusOf(box.api.read("other"))?.restartCount).toBe(0);
   };
 
-  test("by processes without end", async () => {
+  test("a fork bomb does not affect others", async () => {
     const script =
       "import os, time\nwhile True:\n  try:\n    if os.fork() == 0: time.sleep(1000)\n  except OSError: time.sleep(0.01)";
     await box.create("bomb", {
@@ -50,7 +50,7 @@ describe.skipIf(cannotRun).for(testedRuntimes)("a sandbox under %s takes no more
     await box.remove("bomb", 0);
   });
 
-  test("by memory without end", async () => {
+  test("a container that allocates without end is OOMKilled and does not affect others", async () => {
     const script = "b = []\nwhile True: b.append(bytearray(10**7))";
     const resources = { limits: { memory: "200Mi" } };
     await box.create("glutton", {
@@ -65,7 +65,7 @@ describe.skipIf(cannotRun).for(testedRuntimes)("a sandbox under %s takes no more
     await box.remove("glutton", 0);
   });
 
-  test("by files without end", async () => {
+  test("a Pod that fills the disk is evicted and does not affect others", async () => {
     await box.create("hoarder", {
       spec: {
         restartPolicy: "Never",
@@ -85,7 +85,7 @@ describe.skipIf(cannotRun).for(testedRuntimes)("a sandbox under %s takes no more
   });
 });
 
-/** Waits until a Pod's control group has refused a process, or the Pod has died of it. */
+/** Waits until a Pod's cgroup has refused a process, or the Pod has failed. */
 async function outcome(box: TestBox, uid: string): Promise<"at its limit" | "dead"> {
   const cgroups = await detectCgroups();
   const file = join(cgroups.processFolder(podPaths(layoutOf(box.dataDir), uid).cgroup), "main", "pids.events");

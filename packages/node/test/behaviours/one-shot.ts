@@ -1,20 +1,20 @@
 import type { Container, PodSpec } from "@agent-sandbox/api";
 import { describe, test } from "vitest";
-import { testedRuntimes } from "../testing/runtimes.ts";
-import { isOver, statusOf, type TestBox, type TestPod } from "../testing/test-box.ts";
+import { testedRuntimes } from "../../src/testing/runtimes.ts";
+import { isOver, statusOf, type TestBox, type TestPod } from "../../src/testing/test-box.ts";
 
-/** A Pod that runs one script to its end. `main` adds to the container, `spec` to the Pod. */
+/** A Pod that runs one script. `main` is merged into the container, `spec` into the Pod's spec. */
 export interface OneShot {
   readonly name: string;
   readonly script: string;
   readonly main?: Partial<Container>;
   readonly spec?: Partial<PodSpec>;
   readonly metadata?: TestPod["metadata"];
-  /** What it prints: as a whole, or a pattern. */
+  /** The whole output, or a pattern. */
   readonly prints: string | RegExp;
   /** Default 0. */
   readonly exits?: number;
-  /** What it behaves like elsewhere is none of this runtime's business. Default: all runtimes. */
+  /** The runtimes to test. Default: all. */
   readonly only?: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export function podOf({ script, main, spec, metadata }: OneShot, runtimeClassNam
   };
 }
 
-/** A test for each behaviour with each runtime, several at a time. */
+/** Defines a test for each behaviour and runtime. They run concurrently. */
 export function testOneShots(prefix: string, behaviours: readonly OneShot[], box: () => TestBox): void {
   describe.each(testedRuntimes)("%s", (runtime) => {
     const rows = behaviours.filter(({ only = [runtime] }) => only.includes(runtime));

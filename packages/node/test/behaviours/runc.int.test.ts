@@ -1,8 +1,8 @@
 import type { Container } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cannotRun } from "../testing/runtimes.ts";
-import { isReady } from "../testing/test-api.ts";
-import { openTestBox, type TestBox } from "../testing/test-box.ts";
+import { cannotRun } from "../../src/testing/runtimes.ts";
+import { isReady } from "../../src/testing/test-api.ts";
+import { openTestBox, type TestBox } from "../../src/testing/test-box.ts";
 
 const idle = (name: string): Container => ({
   name,
@@ -10,8 +10,8 @@ const idle = (name: string): Container => ({
   command: ["sh", "-c", 'trap "exit 0" TERM; while :; do sleep 0.1; done'],
 });
 
-/** What containers share of the machine's kernel; gVisor's sandboxes have a kernel of their own. */
-describe.skipIf(cannotRun)("what containers share with runc", () => {
+/** Only for runc: gVisor's sandboxes have their own kernel. */
+describe.skipIf(cannotRun)("namespaces shared with runc", () => {
   const runtimeClassName = "runc";
   let box: TestBox;
   beforeAll(async () => {

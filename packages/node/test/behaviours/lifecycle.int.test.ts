@@ -2,10 +2,10 @@ import { text } from "node:stream/consumers";
 import { finished } from "node:stream/promises";
 import type { Container, Pod, PodSpec } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pods } from "../resources.ts";
-import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { isReady, namespace } from "../testing/test-api.ts";
-import { hasPhase, isOver, openTestBox, slug, soon, statusOf, type TestBox } from "../testing/test-box.ts";
+import { pods } from "../../src/resources.ts";
+import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
+import { isReady, namespace } from "../../src/testing/test-api.ts";
+import { hasPhase, isOver, openTestBox, slug, soon, statusOf, type TestBox } from "../../src/testing/test-box.ts";
 
 const idle = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 const volumes = [{ name: "v", emptyDir: {} }];
@@ -15,7 +15,7 @@ const waitsFor =
   (pod: Pod | undefined): boolean =>
     statusOf(pod, container)?.state?.waiting?.reason === reason;
 
-describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (runtimeClassName) => {
+describe.skipIf(cannotRun).each(testedRuntimes)("the lifecycle of a Pod with %s", (runtimeClassName) => {
   let box: TestBox;
   beforeAll(async () => {
     box = await openTestBox({ backoff: { firstMs: 1500, longestMs: 2000, forgetAfterMs: 600_000 } });
@@ -36,7 +36,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ["Always", "exit 0", 2],
     ["Always", "exit 1", 2],
     ["OnFailure", "exit 1", 2],
-  ] as const)("%s: `%s` starts again, ever later", async ([restartPolicy, script, count], { expect }) => {
+  ] as const)("%s: `%s` restarts with back-off", async ([restartPolicy, script, count], { expect }) => {
     const name = `again-${restartPolicy.toLowerCase()}-${script.at(-1)}`;
     await start(name, script, {}, { restartPolicy });
     const pod = await box.api.until(
@@ -60,19 +60,22 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ["OnFailure", 0, "Succeeded", "Completed"],
     ["Never", 0, "Succeeded", "Completed"],
     ["Never", 7, "Failed", "Error"],
-  ] as const)("%s: exit code %d is the end: %s", async ([restartPolicy, code, phase, reason], { expect }) => {
-    const name = `end-${restartPolicy.toLowerCase()}-${code}`;
-    await start(name, `exit ${code}`, {}, { restartPolicy });
-    const pod = await box.api.until(name, isOver);
-    expect([pod.status?.phase, statusOf(pod)?.state?.terminated?.reason, statusOf(pod)?.restartCount]).toEqual([
-      phase,
-      reason,
-      0,
-    ]);
-    await box.remove(name);
-  });
+  ] as const)(
+    "%s: a container with exit code %d is not restarted: %s",
+    async ([restartPolicy, code, phase, reason], { expect }) => {
+      const name = `end-${restartPolicy.toLowerCase()}-${code}`;
+      await start(name, `exit ${code}`, {}, { restartPolicy });
+      const pod = await box.api.until(name, isOver);
+      expect([pod.status?.phase, statusOf(pod)?.state?.terminated?.reason, statusOf(pod)?.restartCount]).toEqual([
+        phase,
+        reason,
+        0,
+      ]);
+      await box.remove(name);
+    },
+  );
 
-  test("tells its story in the words kubectl shows", async () => {
+  test("has the kubelet's events", async () => {
     await start("story", idle);
     await box.api.until("story", isReady);
     await box.remove("story", 2);
@@ -87,7 +90,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
       ]);
   });
 
-  test("the log of the run before stays readable", async () => {
+  test("the log of the previous run can be read", async () => {
     await start(
       "twice",
       '[ -e /root/x ] && { echo second; trap "exit 0" TERM; while :; do sleep 0.1; done; }; touch /root/x; echo first; exit 1',
@@ -101,32 +104,32 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
   });
 
   test.concurrent.for([
-    ["what it wrote to the usual place", "echo -n farewell > /dev/termination-log; exit 1", {}, "farewell"],
+    ["the default file", "echo -n farewell > /dev/termination-log; exit 1", {}, "farewell"],
     [
-      "what it wrote where it wanted",
+      "the file at terminationMessagePath",
       "echo -n bye > /tmp/last; exit 0",
       { terminationMessagePath: "/tmp/last" },
       "bye",
     ],
     [
-      "the end of its log when it failed without a word",
+      "the end of the log with FallbackToLogsOnError after a failure",
       "echo one; echo two; exit 1",
       { terminationMessagePolicy: "FallbackToLogsOnError" },
       "one\ntwo\n",
     ],
     [
-      "nothing of its log when it did not fail",
+      "no log with FallbackToLogsOnError after success",
       "echo one; exit 0",
       { terminationMessagePolicy: "FallbackToLogsOnError" },
       undefined,
     ],
     [
-      "no more than 4096 bytes",
+      "at most 4096 bytes",
       "head -c 100000 /dev/zero | tr '\\0' x > /dev/termination-log; exit 1",
       {},
       "x".repeat(4096),
     ],
-  ] as const)("last words: %s", async ([what, script, main, message], { expect }) => {
+  ] as const)("termination message: %s", async ([what, script, main, message], { expect }) => {
     const name = `words-${slug(what)}`;
     await start(name, script, main, { restartPolicy: "Never" });
     const pod = await box.api.until(name, isOver);
@@ -134,7 +137,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     await box.remove(name);
   });
 
-  test("activeDeadlineSeconds ends a Pod, for good", async () => {
+  test("activeDeadlineSeconds ends a Pod", async () => {
     await start("deadline", idle, {}, { activeDeadlineSeconds: 1 });
     const pod = await box.api.until("deadline", isOver);
     expect(pod.status).toMatchObject({
@@ -146,7 +149,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     await box.remove("deadline");
   });
 
-  test("an image that cannot be had is waited for, ever longer", async () => {
+  test("a failed image pull is retried with back-off", async () => {
     await start("imageless", "", { image: "nowhere.invalid/none:1" });
     const first = await box.api.until("imageless", waitsFor("ErrImagePull"));
     expect(first.status?.phase).toBe("Pending");
@@ -157,21 +160,21 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     await box.remove("imageless");
   });
 
-  test("an image that must not be pulled is not", async () => {
+  test("an image with the pull policy Never is not pulled", async () => {
     await start("never-pulled", "", { image: "nowhere.invalid/none:1", imagePullPolicy: "Never" });
     const pod = await box.api.until("never-pulled", waitsFor("ErrImageNeverPull"));
     expect(pod.status?.phase).toBe("Pending");
     await box.remove("never-pulled");
   });
 
-  test("a program that is not there is told as such", async () => {
+  test("a missing program is reported", async () => {
     await start("typo", "", { command: ["/no/such/program"] });
     const pod = await box.api.until("typo", (one) => statusOf(one)?.state?.waiting?.message !== undefined);
     expect(statusOf(pod)?.state?.waiting?.message).toContain("/no/such/program");
     await box.remove("typo");
   });
 
-  test("postStart is through before the container counts as started, and the next begins", async () => {
+  test("postStart ends before the next container starts", async () => {
     const lifecycle = { postStart: { exec: { command: ["sh", "-c", "sleep 0.4; echo hook >> /v/log"] } } };
     const main: Container = { name: "main", image: "host", command: ["sh", "-c", idle], lifecycle, volumeMounts };
     const next: Container = {
@@ -186,7 +189,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     await box.remove("hooked");
   });
 
-  test("a postStart that fails has the container killed and started again", async () => {
+  test("a failed postStart hook restarts the container", async () => {
     const lifecycle = { postStart: { exec: { command: ["sh", "-c", "echo broken hook >&2; exit 3"] } } };
     await start("bad-hook", idle, { lifecycle }, { terminationGracePeriodSeconds: 1 });
     await box.api.until("bad-hook", (one) => (statusOf(one)?.restartCount ?? 0) >= 1);
@@ -220,7 +223,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     ["exec", { exec: { command: ["sh", "-c", "echo hook >> /v/log"] } }, "hook\nterm\n"],
     ["sleep", { sleep: { seconds: 1 } }, "term\n"],
     ["a hook that fails", { exec: { command: ["false"] } }, "term\n"],
-  ] as const)("preStop comes before the signal: %s", async ([what, preStop, order], { expect }) => {
+  ] as const)("preStop runs before the stop signal: %s", async ([what, preStop, order], { expect }) => {
     const name = `prestop-${slug(what)}`;
     const script = 'trap "echo term >> /v/log; cat /v/log; exit 0" TERM; echo up; while :; do sleep 0.05; done';
     const lifecycle = { preStop: preStop as NonNullable<Container["lifecycle"]>["preStop"] & object };
@@ -228,7 +231,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the life of a Pod with %s", (ru
     expect(await outputAfterDelete(name)).toBe(order);
   });
 
-  test("preStop may be a request to the container itself", async () => {
+  test("preStop can be an HTTP request", async () => {
     const server = `
 import http.server, signal, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -254,7 +257,7 @@ http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
     expect(said).toBe("asked for /bye\nterm\n");
   });
 
-  test("a preStop that never ends is cut short by the grace period", async () => {
+  test("a preStop hook is limited by the grace period", async () => {
     await start("stuck", idle, { lifecycle: { preStop: { exec: { command: ["sleep", "1000"] } } } });
     await box.api.until("stuck", isReady);
     await box.remove("stuck", 1);
@@ -268,7 +271,7 @@ http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
     expect(await outputAfterDelete("usr1")).toBe("stopped by USR1\n");
   });
 
-  test("a second delete may leave less time", async () => {
+  test("a second delete can shorten the grace period", async () => {
     await start("hurry", "trap '' TERM; while :; do sleep 0.1; done");
     await box.api.until("hurry", isReady);
     await box.api.client.delete(pods, { namespace, name: "hurry" }, { gracePeriodSeconds: 600 });
@@ -276,7 +279,7 @@ http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
     await box.remove("hurry", 1);
   });
 
-  test("others may have a say in when a Pod is ready", async () => {
+  test("readiness gates delay readiness", async () => {
     await start("gated", idle, {}, { readinessGates: [{ conditionType: "example.com/ready" }] });
     const pod = await box.api.until("gated", hasPhase("Running"));
     expect(pod.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({
@@ -294,7 +297,7 @@ http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
     await box.remove("gated");
   });
 
-  test("what this node does not do is refused by the field's name, in the status and in an event", async () => {
+  test("an unsupported field is refused in the status and in an event", async () => {
     await start("refused", idle, { volumeDevices: [{ name: "d", devicePath: "/dev/sda" }] });
     const pod = await box.api.until("refused", waitsFor("CreateContainerConfigError"));
     expect(statusOf(pod)?.state?.waiting?.message).toBe(

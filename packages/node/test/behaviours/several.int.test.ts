@@ -1,9 +1,9 @@
 import type { Container, Pod } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { isReady } from "../testing/test-api.ts";
-import { hasPhase, isOver, openTestBox, soon, statusOf, type TestBox } from "../testing/test-box.ts";
-import { findTraces, noTraces } from "../testing/traces.ts";
+import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
+import { isReady } from "../../src/testing/test-api.ts";
+import { hasPhase, isOver, openTestBox, soon, statusOf, type TestBox } from "../../src/testing/test-box.ts";
+import { findTraces, noTraces } from "../../src/testing/traces.ts";
 
 const container = (name: string, script: string, more: Partial<Container> = {}): Container => ({
   name,
@@ -24,7 +24,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
   });
   afterAll(() => box[Symbol.asyncDispose]());
 
-  test("share network and host name, and have files and processes of their own", async () => {
+  test("share network and host name, and have their own files and processes", async () => {
     const server =
       "import http.server as h; h.HTTPServer(('127.0.0.1', 8080), h.SimpleHTTPRequestHandler).serve_forever()";
     const containers = [container("a", "", { command: ["python3", "-c", server] }), container("b", idle)];
@@ -39,7 +39,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("pair");
   });
 
-  test("share processes when the Pod wants it, with somebody to take in orphans", async () => {
+  test("share processes with shareProcessNamespace", async () => {
     const containers = [
       container("a", `exec -a marker sleep 1000`, { command: ["bash", "-c", "exec -a marker sleep 1000"] }),
       container("b", idle),
@@ -53,7 +53,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("pids");
   });
 
-  test("init containers run one after the other before the others", async () => {
+  test("init containers run one after the other before the main containers", async () => {
     const initContainers = ["one", "two", "three"].map((name) =>
       container(name, `echo ${name} >> /v/order`, { volumeMounts }),
     );
@@ -77,7 +77,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("inits");
   });
 
-  test("while an init container runs, the others wait", async () => {
+  test("the main containers wait while an init container runs", async () => {
     const initContainers = [container("wait", "while [ ! -e /v/go ]; do sleep 0.1; done", { volumeMounts })];
     await box.create("waiting", {
       spec: { runtimeClassName, volumes, initContainers, containers: [container("main", idle)] },
@@ -95,7 +95,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("waiting");
   });
 
-  test("an init container that fails ends a Pod that is never restarted", async () => {
+  test("a failed init container fails a Pod with the policy Never", async () => {
     await box.create("init-fails", {
       spec: {
         runtimeClassName,
@@ -113,7 +113,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("init-fails");
   });
 
-  test("an init container that fails is tried again", async () => {
+  test("a failed init container is restarted", async () => {
     const script = "if [ -e /v/seen ]; then exit 0; fi; touch /v/seen; exit 1";
     await box.create("init-again", {
       spec: {
@@ -129,7 +129,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("init-again");
   });
 
-  test("a sidecar starts before, runs beside, and ends after the others", async () => {
+  test("a sidecar starts before and ends after the main containers", async () => {
     const sidecar = container(
       "side",
       'trap "echo last >> /v/log; exit 0" TERM; echo first >> /v/log; while :; do sleep 0.1; done',
@@ -149,7 +149,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("sidecar");
   });
 
-  test("a sidecar that ends is started again, whatever the Pod's policy", async () => {
+  test("a sidecar is restarted with any restart policy", async () => {
     const sidecar = container("side", "sleep 0.2; exit 0", { restartPolicy: "Always" });
     await box.create("sturdy", {
       spec: {
@@ -164,7 +164,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("sturdy");
   });
 
-  test("one container restarts alone, and the others go on", async () => {
+  test("one container restarts without affecting the others", async () => {
     const containers = [
       container(
         "crash",
@@ -181,7 +181,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("alone");
   });
 
-  test("a Pod is over when all its containers are, and failed when one has", async () => {
+  test("a Pod ends when all its containers have ended, and fails if one has failed", async () => {
     await box.create("mixed", {
       spec: {
         runtimeClassName,
@@ -198,7 +198,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("mixed");
   });
 
-  test("a container that cannot start does not keep the others from it", async () => {
+  test("a container that cannot start does not block the others", async () => {
     await box.create("half", {
       spec: {
         runtimeClassName,
@@ -217,7 +217,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await box.remove("half");
   });
 
-  test("the holder of the namespaces is nobody's container", async () => {
+  test("the holder is not shown in the status", async () => {
     await box.create("hidden", {
       spec: { runtimeClassName, containers: [container("a", idle), container("b", idle)] },
     });
@@ -228,7 +228,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     expect(box.api.read("hidden")).toBeUndefined();
   });
 
-  test("five containers end together within one grace period", async () => {
+  test("containers stop at the same time within one grace period", async () => {
     const deaf = "trap '' TERM; while :; do sleep 0.1; done";
     const containers = Array.from({ length: 5 }, (_, index) => container(`c${index}`, deaf));
     await box.create("five", { spec: { runtimeClassName, containers } });
@@ -237,7 +237,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
     await expect.poll(() => box.events("five").filter((line) => line.startsWith("Killing: ")), soon).toHaveLength(5);
   });
 
-  test("Pods that are gone leave nothing behind", async () => {
+  test("deleted Pods leave nothing behind", async () => {
     expect(await findTraces(box.dataDir)).toEqual(noTraces);
   });
 });

@@ -2,14 +2,14 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openNodeImages } from "../machine-setup.ts";
-import { pods } from "../resources.ts";
-import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { isReady, namespace } from "../testing/test-api.ts";
-import { openTestBox, soon, statusOf, type TestBox } from "../testing/test-box.ts";
-import { file, writeTestArchive } from "../testing/test-image.ts";
+import { openNodeImages } from "../../src/machine-setup.ts";
+import { pods } from "../../src/resources.ts";
+import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
+import { isReady, namespace } from "../../src/testing/test-api.ts";
+import { openTestBox, soon, statusOf, type TestBox } from "../../src/testing/test-box.ts";
+import { file, writeTestArchive } from "../../src/testing/test-image.ts";
 
-describe.skipIf(cannotRun)("a running container gets another image", () => {
+describe.skipIf(cannotRun)("changing the image of a running container", () => {
   let box: TestBox;
   let folder: string;
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe.skipIf(cannotRun)("a running container gets another image", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test.for(testedRuntimes)("it starts again with it, on a fresh root folder, with %s", async (runtimeClassName) => {
+  test.for(testedRuntimes)("restarts it on a new root filesystem with %s", async (runtimeClassName) => {
     const command = ["/bin/sh", "-c", 'trap "exit 0" TERM; while :; do sleep 0.1; done'];
     const container = { name: "main", image: "app:one", imagePullPolicy: "Never", command };
     const name = `app-${runtimeClassName}`;

@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PodSpec } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { configMaps, pods } from "../resources.ts";
-import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { isReady, namespace } from "../testing/test-api.ts";
-import { hasPhase, openTestBox, soon, type TestBox } from "../testing/test-box.ts";
+import { configMaps, pods } from "../../src/resources.ts";
+import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
+import { isReady, namespace } from "../../src/testing/test-api.ts";
+import { hasPhase, openTestBox, soon, type TestBox } from "../../src/testing/test-box.ts";
 import { type OneShot, podOf, testOneShots } from "./one-shot.ts";
 
 type Volume = NonNullable<PodSpec["volumes"]>[number];
 
-/** One volume at /v, and what a script makes of it. */
+/** A Pod with one volume at /v, and a script that uses it. */
 const shows = (
   name: string,
   volume: Omit<Volume, "name">,
@@ -39,9 +39,15 @@ const shared: Partial<PodSpec> = {
 };
 
 const behaviours: readonly OneShot[] = [
-  shows("emptyDir is empty and anybody's", { emptyDir: {} }, "ls -A /v; echo x > /v/x; id -u; cat /v/x", "1000\nx\n", {
-    main: { securityContext: { runAsUser: 1000 }, volumeMounts: [{ name: "v", mountPath: "/v" }] },
-  }),
+  shows(
+    "emptyDir is empty and writable by all users",
+    { emptyDir: {} },
+    "ls -A /v; echo x > /v/x; id -u; cat /v/x",
+    "1000\nx\n",
+    {
+      main: { securityContext: { runAsUser: 1000 }, volumeMounts: [{ name: "v", mountPath: "/v" }] },
+    },
+  ),
   shows(
     "emptyDir in memory",
     { emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
@@ -49,7 +55,7 @@ const behaviours: readonly OneShot[] = [
     /^(tmpfs|v9fs)\n1048576\n$/,
     {},
   ),
-  shows("emptyDir outlives the container that wrote it", { emptyDir: {} }, "cat /v/a/file", "inside\n", {
+  shows("emptyDir survives the container that wrote it", { emptyDir: {} }, "cat /v/a/file", "inside\n", {
     spec: { ...shared, volumes: [{ name: "v", emptyDir: {} }] },
   }),
   shows("read-only mounts", { emptyDir: {} }, "touch /v/x 2>/dev/null || echo refused", "refused\n", {
@@ -63,11 +69,11 @@ const behaviours: readonly OneShot[] = [
     mount: { subPath: "a/file" },
     spec: { ...shared, volumes: [{ name: "v", emptyDir: {} }] },
   }),
-  shows("subPath through a link that stays inside", { emptyDir: {} }, "cat /v/file", "inside\n", {
+  shows("subPath through a link inside the volume", { emptyDir: {} }, "cat /v/file", "inside\n", {
     mount: { subPath: "near" },
     spec: { ...shared, volumes: [{ name: "v", emptyDir: {} }] },
   }),
-  shows("subPath that does not exist yet", { emptyDir: {} }, "ls -A /v; touch /v/x && echo mine", "mine\n", {
+  shows("subPath that does not exist is created", { emptyDir: {} }, "ls -A /v; touch /v/x && echo mine", "mine\n", {
     mount: { subPath: "new/deep" },
   }),
   shows("subPathExpr", { emptyDir: {} }, "touch /v/x; echo ok", "ok\n", {
@@ -99,7 +105,7 @@ const behaviours: readonly OneShot[] = [
     "green400\n444\ndeep\nform\n",
   ),
   shows(
-    "ConfigMap volumes cannot be written",
+    "ConfigMap volumes are read-only",
     { configMap: { name: "settings" } },
     "(echo x > /v/color) 2>/dev/null || echo refused",
     "refused\n",
@@ -111,7 +117,7 @@ const behaviours: readonly OneShot[] = [
     "0\n",
   ),
   shows(
-    "Secret as files, in memory alone",
+    "Secret as files",
     { secret: { secretName: "keys", defaultMode: 0o400 } },
     "cat /v/token; stat -Lc ' %a' /v/token",
     "s3cret 400\n",
@@ -134,7 +140,7 @@ const behaviours: readonly OneShot[] = [
     },
   ),
   shows(
-    "projected volumes join their sources",
+    "projected volumes combine their sources",
     {
       projected: {
         sources: [
@@ -148,7 +154,7 @@ const behaviours: readonly OneShot[] = [
     "color\nns\ntoken\ngreens3cretdefault",
   ),
   shows(
-    "a token of the Pod's account",
+    "a service account token",
     { projected: { sources: [{ serviceAccountToken: { path: "token", audience: "vault", expirationSeconds: 600 } }] } },
     "cat /v/token; stat -Lc ' %a %u' /v/token",
     /^robot vault vol-\S+ \d+ 600 1000\n$/,
@@ -168,7 +174,7 @@ const behaviours: readonly OneShot[] = [
     },
   ),
   shows(
-    "fsGroup owns the volume and what is made in it",
+    "fsGroup owns the volume and new files in it",
     { emptyDir: {} },
     "stat -c '%g %a' /v; touch /v/x; stat -c %g /v/x; id -G",
     "2000 2777\n2000\n0 2000\n",
@@ -210,7 +216,7 @@ describe.skipIf(cannotRun)("volumes", () => {
   testOneShots("vol", behaviours, () => box);
 
   describe.each(testedRuntimes)("with %s", (runtime) => {
-    test("a subPath that leads out of its volume is refused", async () => {
+    test("a subPath that leaves its volume is refused", async () => {
       const mount = { name: "v", mountPath: "/v", subPath: "escape" };
       const spec = { ...shared, volumes: [{ name: "v", emptyDir: {} }] };
       await box.create(
@@ -225,7 +231,7 @@ describe.skipIf(cannotRun)("volumes", () => {
       await box.remove("escape");
     });
 
-    test("folders of the machine, where they are allowed and nowhere else", async () => {
+    test("hostPath works only in allowed folders", async () => {
       await mkdir(join(hostFolder, "data"), { recursive: true });
       await writeFile(join(hostFolder, "data", "in"), "from the machine\n");
       const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
@@ -256,13 +262,13 @@ describe.skipIf(cannotRun)("volumes", () => {
     test.for([
       ["a volume", "/v/x", { sizeLimit: "1Mi" }, {}, 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". '],
       [
-        "its root folder",
+        "its root filesystem",
         "/root/x",
         {},
         { "ephemeral-storage": "1Mi" },
         'Container main exceeded its local ephemeral storage limit "1Mi". ',
       ],
-    ] as const)("a Pod that fills %s beyond its limit is evicted", async ([what, file, emptyDir, limits, message]) => {
+    ] as const)("a Pod that fills %s above its limit is evicted", async ([what, file, emptyDir, limits, message]) => {
       const name = `evicted-${what.length}-${runtime}`;
       const script = `head -c 4000000 /dev/zero > ${file}; trap "exit 0" TERM; while :; do sleep 0.1; done`;
       const main = { volumeMounts: [{ name: "v", mountPath: "/v" }], resources: { limits } };
@@ -276,7 +282,7 @@ describe.skipIf(cannotRun)("volumes", () => {
       await box.remove(name);
     });
 
-    test("what is missing is told as FailedMount, and the Pod starts when it is there", async () => {
+    test("a missing object is reported as FailedMount, and the Pod starts when it exists", async () => {
       const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
       await box.create(
         "late",
@@ -301,7 +307,7 @@ describe.skipIf(cannotRun)("volumes", () => {
       await box.remove("late");
     });
 
-    test("a tree deeper than any path is removed with its Pod", async () => {
+    test("a folder tree deeper than PATH_MAX is removed with its Pod", async () => {
       const script =
         "python3 -c \"import os\nos.chdir('/v')\nfor i in range(3000): os.mkdir('d'); os.chdir('d')\"; echo deep";
       const main = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
@@ -314,7 +320,7 @@ describe.skipIf(cannotRun)("volumes", () => {
       await box.remove("deep");
     });
 
-    test("a Pod goes on with what it has when what it is shown is deleted", async () => {
+    test("a running Pod keeps the files of a deleted ConfigMap", async () => {
       await box.putConfigMap(`fleeting-${runtime}`, { k: "1" });
       const containers = [{ name: "main", image: "host", volumeMounts: [{ name: "v", mountPath: "/v" }] }];
       const volumes = [{ name: "v", configMap: { name: `fleeting-${runtime}` } }];
@@ -328,7 +334,7 @@ describe.skipIf(cannotRun)("volumes", () => {
       await box.remove("orphan");
     });
 
-    test("files follow the objects and fields they show, all at once", async () => {
+    test("files follow changes of objects and fields", async () => {
       await box.putConfigMap(`live-${runtime}`, { a: "1", b: "1" });
       const volumes = [
         { name: "v", configMap: { name: `live-${runtime}` } },

@@ -1,9 +1,9 @@
 import type { Container } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createNode } from "../create-node.ts";
-import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { isReady, nodeName } from "../testing/test-api.ts";
-import { isOver, openTestBox, slug, soon, statusOf, type TestBox } from "../testing/test-box.ts";
+import { createNode } from "../../src/create-node.ts";
+import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
+import { isReady, nodeName } from "../../src/testing/test-api.ts";
+import { isOver, openTestBox, slug, soon, statusOf, type TestBox } from "../../src/testing/test-box.ts";
 
 type Probe = NonNullable<Container["readinessProbe"]>;
 
@@ -11,7 +11,7 @@ const idle = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 const often = { periodSeconds: 1, timeoutSeconds: 2 };
 const exec = (script: string): Probe => ({ ...often, exec: { command: ["sh", "-c", script] } });
 
-/** A program that has begun does not listen yet. */
+/** A startup probe that waits until the program listens. */
 const listens = (port: number): Probe => ({ ...often, tcpSocket: { port }, failureThreshold: 60 });
 
 /** Listens on 8080, and answers /ok with 200, /gone with 503, /moved with a redirect to /ok. */
@@ -27,7 +27,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args): pass
 http.server.ThreadingHTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
 `;
-/** As much HTTP/2 as a gRPC health check needs: it says SERVING, or NOT_SERVING for the service "ill". */
+/** Implements enough HTTP/2 for a gRPC health check: SERVING, or NOT_SERVING for the service "ill". */
 const grpcServer = `
 import socket, struct
 def frame(kind, flags, stream, payload): return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
@@ -67,7 +67,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
   const running = (name: string): Promise<unknown> =>
     box.api.until(name, (pod) => statusOf(pod)?.state?.running !== undefined);
 
-  test("a container is ready when its probe says so, and no longer when it does not", async () => {
+  test("a readiness probe makes a container ready and unready", async () => {
     await start("ready", { readinessProbe: { ...exec("test -e /tmp/up"), failureThreshold: 1 } });
     await running("ready");
     const before = box.api.read("ready");
@@ -81,7 +81,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await box.remove("ready");
   });
 
-  test("readiness wants as many successes in a row as its threshold", async () => {
+  test("readiness needs successThreshold successes", async () => {
     const counting = "n=$(cat /tmp/n 2>/dev/null || echo 0); echo $((n+1)) > /tmp/n";
     await start("thrice", { readinessProbe: { ...exec(counting), successThreshold: 3 } });
     await box.api.until("thrice", isReady);
@@ -89,7 +89,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await box.remove("thrice");
   });
 
-  test("a container that its liveness probe gives up on is started again", async () => {
+  test("a container is restarted when its liveness probe fails", async () => {
     await start("ill", { livenessProbe: { ...exec("test ! -e /tmp/ill"), failureThreshold: 1 } });
     await box.api.until("ill", isReady);
     await box.shell("ill", "touch /tmp/ill");
@@ -101,7 +101,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await box.remove("ill", 0);
   });
 
-  test("OnFailure starts a condemned container again even if it ended well; Never does not", async () => {
+  test("after a failed liveness probe OnFailure restarts a container with exit code 0, Never does not", async () => {
     const livenessProbe = { ...exec("false"), failureThreshold: 1 };
     await Promise.all([start("onfailure", { livenessProbe }, "OnFailure"), start("never", { livenessProbe }, "Never")]);
     await box.api.until("onfailure", (pod) => (statusOf(pod)?.restartCount ?? 0) >= 1);
@@ -110,7 +110,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await Promise.all([box.remove("onfailure", 0), box.remove("never")]);
   });
 
-  test("a startup probe holds the others back, and condemns what does not come up", async () => {
+  test("a startup probe delays the others and restarts a container that does not start", async () => {
     const startupProbe = { ...exec("test -e /tmp/up"), failureThreshold: 30 };
     const livenessProbe = { ...exec("test ! -e /tmp/up || exit 0; exit 1"), failureThreshold: 1 };
     await start("slow", { startupProbe, livenessProbe });
@@ -130,7 +130,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await Promise.all([box.remove("slow"), box.remove("stillborn", 0)]);
   });
 
-  test("a command that takes longer than its time has failed, and is killed", async () => {
+  test("a probe command that times out fails and is killed", async () => {
     const readinessProbe = { exec: { command: ["sleep", "7777"] }, periodSeconds: 1, timeoutSeconds: 1 };
     await start("lazy", { readinessProbe });
     await expect
@@ -142,10 +142,10 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
 
   test.concurrent.for([
     ["http", { httpGet: { port: 8080, path: "/ok" } }],
-    ["http by the port's name, after a redirect", { httpGet: { port: "web", path: "/moved" } }],
+    ["http by port name, with a redirect", { httpGet: { port: "web", path: "/moved" } }],
     ["http with headers", { httpGet: { port: 8080, path: "/ok", httpHeaders: [{ name: "X-Probe", value: "yes" }] } }],
     ["tcp", { tcpSocket: { port: 8080 } }],
-  ] as const)("asks by %s", async ([what, handler], { expect }) => {
+  ] as const)("probes by %s", async ([what, handler], { expect }) => {
     const name = `net-${slug(what)}`;
     const readinessProbe = { ...often, ...(handler as Probe) };
     await start(name, {
@@ -159,14 +159,18 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
   });
 
   test.concurrent.for([
-    ["an answer of 503", { httpGet: { port: 8080, path: "/gone" } }, "HTTP probe failed with statuscode: 503"],
     [
-      "headers it does not want",
+      "a response with status 503",
+      { httpGet: { port: 8080, path: "/gone" } },
+      "HTTP probe failed with statuscode: 503",
+    ],
+    [
+      "wrong headers",
       { httpGet: { port: 8080, path: "/ok", httpHeaders: [{ name: "x-probe", value: "no" }] } },
       "HTTP probe failed with statuscode: 503",
     ],
-    ["a port nobody listens on", { tcpSocket: { port: 8081 } }, "connect ECONNREFUSED"],
-  ] as const)("takes for a failure: %s", async ([what, handler, message], { expect }) => {
+    ["a closed port", { tcpSocket: { port: 8081 } }, "connect ECONNREFUSED"],
+  ] as const)("fails for %s", async ([what, handler, message], { expect }) => {
     const name = `bad-${slug(what)}`;
     const readinessProbe = { ...often, ...(handler as Probe) };
     await start(name, { command: ["python3", "-c", server], startupProbe: listens(8080), readinessProbe });
@@ -175,7 +179,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await box.remove(name, 0);
   });
 
-  test("asks by gRPC", async () => {
+  test("probes by gRPC", async () => {
     const probe = (service?: string): Probe => ({ ...often, grpc: { port: 9000, ...(service && { service }) } });
     const command = ["python3", "-c", grpcServer];
     await Promise.all([
@@ -190,7 +194,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await Promise.all([box.remove("grpc", 0), box.remove("grpc-ill", 0)]);
   });
 
-  test("a sidecar holds the others back until its startup probe is content", async () => {
+  test("a sidecar's startup probe delays the main containers", async () => {
     const side: Container = {
       name: "side",
       image: "host",
@@ -207,7 +211,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await box.remove("gate");
   });
 
-  test("a node that starts again does not take a healthy container for a sick one", async () => {
+  test("a container stays ready when the node restarts", async () => {
     const readinessProbe = { exec: { command: ["true"] }, periodSeconds: 600 };
     await start("steady", { readinessProbe, startupProbe: { ...exec("true") } });
     await box.api.until("steady", isReady);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { namespaces } from "../resources.ts";
-import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { isReady, namespace } from "../testing/test-api.ts";
-import { openTestBox, soon, type TestBox } from "../testing/test-box.ts";
+import { namespaces } from "../../src/resources.ts";
+import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
+import { isReady, namespace } from "../../src/testing/test-api.ts";
+import { openTestBox, soon, type TestBox } from "../../src/testing/test-box.ts";
 
 describe.skipIf(cannotRun)("while a Namespace changes", () => {
   let box: TestBox;

@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { layoutOf } from "../layout.ts";
-import { detectCgroups } from "../system/cgroups.ts";
-import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { hasPhase, openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
+import { layoutOf } from "../../src/layout.ts";
+import { detectCgroups } from "../../src/system/cgroups.ts";
+import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
+import { hasPhase, openTestBox, statusOf, type TestBox } from "../../src/testing/test-box.ts";
 
 const budget = { memoryBytes: 3 * 2 ** 30, pids: 3000 };
 
@@ -25,7 +25,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the budget of all sandboxes, wi
     return metadata?.uid ?? "";
   };
 
-  test("every process of a sandbox is ended before the box when the machine has no memory left", async () => {
+  test("when the machine runs out of memory, the processes of sandboxes are killed before the box", async () => {
     const uid = await start("scores", "64Mi");
     const scores = await Promise.all((await processesOf(box, uid)).map(scoreOf));
     expect(scores.length).toBeGreaterThan(1);
@@ -34,7 +34,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the budget of all sandboxes, wi
     expect(own).toBe(ownBefore);
   });
 
-  test("memory limits above what the machine has are bounded by the budget", async () => {
+  test("memory limits are at most the budget", async () => {
     const uid = await start("greedy", "1000Ti");
     const cgroups = await detectCgroups();
     const { cgroupParent } = layoutOf(box.dataDir);
@@ -53,15 +53,15 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the budget of all sandboxes, wi
     const names = await readdir(cgroups.processFolder(`${cgroupParent}/${uid}`), { withFileTypes: true });
     const inside = names.filter((one) => one.isDirectory()).map(({ name }) => `${cgroupParent}/${uid}/${name}`);
     const limits = await Promise.all(inside.map(limitOf));
-    // gVisor has one sandbox for the whole Pod, and limits that one alone.
+    // gVisor has one sandbox for the whole Pod, so only its cgroup has a limit.
     expect(runtimeClassName === "runc" ? Math.max(...limits) : Math.min(...limits)).toBe(budget.memoryBytes);
   });
 });
 
-describe.skipIf(cannotRun)("a disk that is down to its reserve", () => {
-  test("takes no new Pods, and says so", async () => {
+describe.skipIf(cannotRun)("a disk with less free space than the reserve", () => {
+  test("new Pods wait with a message about disk pressure", async () => {
     await using box = await openTestBox({ budget: { diskFreeBytes: Number.MAX_SAFE_INTEGER }, diskCheckMs: 20 });
-    // Until the first look at the disk Pods start as usual.
+    // Pods start until the first measurement of the disk.
     for (let index = 0; ; index++) {
       await box.create(`late-${index}`, {});
       const pod = await box.api.until(`late-${index}`, (one) => statusOf(one)?.state !== undefined);

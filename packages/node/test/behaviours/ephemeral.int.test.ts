@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Container, Pod } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createNode } from "../create-node.ts";
-import { pods } from "../resources.ts";
-import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
-import { isReady, namespace, nodeName, openTestApi } from "../testing/test-api.ts";
-import { openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
+import { createNode } from "../../src/create-node.ts";
+import { pods } from "../../src/resources.ts";
+import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
+import { isReady, namespace, nodeName, openTestApi } from "../../src/testing/test-api.ts";
+import { openTestBox, statusOf, type TestBox } from "../../src/testing/test-box.ts";
 
 const idle = (name: string): Container => ({
   name,
@@ -15,8 +15,8 @@ const idle = (name: string): Container => ({
   command: ["sh", "-c", 'trap "exit 0" TERM; while :; do sleep 0.1; done'],
 });
 
-/** What `kubectl debug` asks for. */
-describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
+/** Ephemeral containers, as `kubectl debug` creates them. */
+describe.skipIf(cannotRun)("an ephemeral container", () => {
   let box: TestBox;
   beforeAll(async () => {
     box = await openTestBox();
@@ -28,7 +28,7 @@ describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
     const body = { spec: { ephemeralContainers } };
     await box.api.client.patch(pods, { namespace, name: pod }, { type: "merge", body });
   };
-  /** It has ended, or cannot begin. */
+  /** The container has ended or was refused. */
   const hasSaid = (pod: Pod | undefined): boolean => {
     const { terminated, waiting } = statusOf(pod, "look")?.state ?? {};
     return terminated !== undefined || waiting?.message !== undefined;
@@ -36,12 +36,12 @@ describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
   const hasLooked = (pod: Pod | undefined): boolean => statusOf(pod, "look")?.state?.terminated !== undefined;
 
   describe.each(testedRuntimes)("%s", (runtimeClassName) => {
-    test("sees the processes of the one it is to look into, and leaves the Pod alone", async () => {
+    test("sees the processes of its target container and does not affect the Pod", async () => {
       const name = `watched-${runtimeClassName}`;
       await box.create(name, { spec: { runtimeClassName, containers: [idle("main")] } });
       const before = await box.api.until(name, isReady);
       const command = ["sh", "-c", "hostname; ps ax | grep -q '[t]rap' && echo seen; cat /proc/1/root/etc/hostname"];
-      // kubectl's default profile asks for the capability.
+      // kubectl's default profile requests the capability.
       const securityContext = { capabilities: { add: ["SYS_PTRACE"] } };
       await add(name, { command, targetContainerName: "main", securityContext });
       const pod = await box.api.until(name, hasLooked);
@@ -50,12 +50,12 @@ describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
       ]);
       expect([isReady(pod), statusOf(pod)?.containerID]).toEqual([true, statusOf(before)?.containerID]);
       expect(await box.log(name, "look")).toBe(`${name}\nseen\n${name}\n`);
-      // What it runs beside still has its network.
+      // The target container still has its network.
       expect(await box.shell(name, `getent hosts ${name} | wc -l`)).toBe("1");
       await box.remove(name);
     });
 
-    test("shares the network of several, and can be typed to", async () => {
+    test("shares the network of a Pod with several containers and reads stdin", async () => {
       const name = `several-${runtimeClassName}`;
       await box.create(name, { spec: { runtimeClassName, containers: [idle("a"), idle("b")] } });
       await box.api.until(name, isReady);
@@ -75,7 +75,7 @@ describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
     });
   });
 
-  test.runIf(testedRuntimes.length > 1)("joins a Pod from when another runtime was the default", async () => {
+  test.runIf(testedRuntimes.length > 1)("joins a Pod that started when another runtime was the default", async () => {
     const dataDir = await mkdtemp(join(tmpdir(), "node-int-"));
     const api = openTestApi();
     const start = async (defaultRuntime: string) => {
@@ -98,7 +98,7 @@ describe.skipIf(cannotRun)("a container that is added to a running Pod", () => {
     expect(statusOf(pod, "look")?.state).toMatchObject({ terminated: { exitCode: 0 } });
   });
 
-  test("that the node cannot run says why, and the Pod goes on", async () => {
+  test("that the node refuses has a message, and the Pod continues", async () => {
     await box.create("refused", { spec: { containers: [idle("main")] } });
     await box.api.until("refused", isReady);
     await add("refused", { securityContext: { privileged: true } });
