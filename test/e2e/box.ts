@@ -12,23 +12,23 @@ export interface Outcome {
 
 const root = `${import.meta.dirname}/../..`;
 
-/** Builds the command line once; the tests use what a user would use. */
+/** Builds the command line, so that the tests use what users use. */
 export function buildCommandLine(): void {
   const built = spawnSync("node", ["--conditions=source", "scripts/build.ts"], { cwd: root, encoding: "utf8" });
   if (built.status !== 0) throw new Error(`Cannot build the command line: ${built.stderr}`);
 }
 
-/** Why the box cannot run here, or undefined. */
+/** Why the box cannot run on this machine, or undefined. */
 export function whyNoBox(): string | undefined {
   if (process.getuid?.() !== 0) return "needs root, to make network namespaces and containers";
   const missing = ["conmon", "ip", "nft"].filter((tool) => spawnSync("which", [tool]).status !== 0);
   return missing.length > 0 ? `needs ${missing.join(", ")} on the PATH` : undefined;
 }
 
-/** A box in a folder of its own, driven by its command line. */
+/** A box with its own data folder, used through the command line. */
 export class Box implements AsyncDisposable {
   readonly dataDir: string = mkdtempSync(join(tmpdir(), "agent-sandbox-e2e-"));
-  /** Where its API server is to listen. */
+  /** The address of its API server. */
   readonly listen: string;
 
   private constructor(port: number) {
@@ -66,7 +66,7 @@ export class Box implements AsyncDisposable {
   }
 }
 
-/** Longer than any command is told to wait for something: it says itself what did not come. */
+/** Longer than the timeout of any command, so that the command itself reports what is missing. */
 const patienceMs = 90_000;
 
 export function execute(file: string, words: readonly string[], stdin: string): Promise<Outcome> {

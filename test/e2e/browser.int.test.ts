@@ -46,7 +46,7 @@ const objects = [
   },
 ];
 
-/** What a person sees on the page, once its WebSocket has answered. */
+/** The texts of the page, after its WebSocket has answered. */
 async function read(page: Page): Promise<Record<string, string>> {
   await page.locator("#answer").filter({ hasText: /./ }).waitFor();
   const text = (selector: string): Promise<string> => page.locator(selector).innerText();
@@ -100,7 +100,7 @@ describe.skipIf(reason !== undefined)("a browser", { timeout: 180_000 }, () => {
     return (JSON.parse(readFileSync(join(box.dataDir, "box.json"), "utf8")) as { routerUrl: string }).routerUrl;
   }
 
-  /** A link that opens the sandbox's web server, as the router gives it to someone with a token. */
+  /** A login link for the sandbox's web server, which the router creates for a user with a token. */
   async function loginLink(): Promise<string> {
     const config = parse(readFileSync(box.kubeconfig, "utf8")) as { users: { user: { token: string } }[] };
     const response = await fetch(`${routerUrl()}/router/v1/namespaces/default/sandboxes/notes/logins`, {
@@ -118,7 +118,7 @@ describe.skipIf(reason !== undefined)("a browser", { timeout: 180_000 }, () => {
     return status.conditions.find(({ type }) => type === "Suspended")?.reason;
   };
 
-  test("is let in by a link, and sees the page with what its WebSocket answered", async () => {
+  test("logs in with a link and uses the page and its WebSocket", async () => {
     expect(new URL(link).hostname).toBe("8000-notes.default.localhost");
     expect((await page.goto(new URL("/", link).href))?.status()).toBe(401);
     expect((await page.goto(link))?.status()).toBe(200);
@@ -126,14 +126,14 @@ describe.skipIf(reason !== undefined)("a browser", { timeout: 180_000 }, () => {
     expect(await read(page)).toEqual(seen);
   });
 
-  test("gets in by a link once", async () => {
+  test("can use a login link only once", async () => {
     const another = await browser.newContext();
     const response = await (await another.newPage()).goto(link);
     expect(response?.status()).toBe(401);
     await another.close();
   });
 
-  test("gives its session to no page from elsewhere", async () => {
+  test("does not send its session with requests from other sites", async () => {
     const elsewhere = await context.newPage();
     await elsewhere.goto(`${routerUrl()}/healthz`);
     const socketUrl = new URL("/socket", link.replace("http:", "ws:")).href;
@@ -149,10 +149,10 @@ describe.skipIf(reason !== undefined)("a browser", { timeout: 180_000 }, () => {
     await page.reload();
   });
 
-  test("wakes a sandbox that fell asleep by reloading, and sees the same page with the same files", async () => {
+  test("wakes a suspended sandbox by reloading, and finds the same files", async () => {
     expect(await read(page)).toEqual(seen);
     await expect.poll(suspended, { timeout: 90_000, interval: 500 }).toBe("Idle");
-    // Its Pod may still be on its way out when the Sandbox says so.
+    // The Pod may still be terminating when the Sandbox is suspended.
     await expect.poll(async () => (await box.run("exec", "notes", "--", "true")).code, { timeout: 30_000 }).not.toBe(0);
     expect((await page.reload({ timeout: 60_000 }))?.status()).toBe(200);
     expect(await read(page)).toEqual(seen);

@@ -9,7 +9,7 @@ if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 const example = "examples/first-sandbox.yaml";
 const ok = (stdout: unknown, stderr: unknown = ""): Outcome => ({ code: 0, stdout, stderr }) as unknown as Outcome;
 
-describe.skipIf(reason !== undefined)("the first thread", () => {
+describe.skipIf(reason !== undefined)("the first sandbox", () => {
   let box: Box;
   beforeAll(async () => {
     buildCommandLine();
@@ -17,7 +17,7 @@ describe.skipIf(reason !== undefined)("the first thread", () => {
   });
   afterAll(async () => await box?.[Symbol.asyncDispose]());
 
-  test("a command that needs the box says how to start it", async () => {
+  test("a command without a running box says how to start it", async () => {
     const { code, stderr } = await box.run("get", "sandboxes");
     expect(code).toBe(1);
     expect(stderr).toContain("agent-sandbox up");
@@ -47,7 +47,7 @@ describe.skipIf(reason !== undefined)("the first thread", () => {
     expect(outcome).toEqual({ code: 3, stdout: "line\n", stderr: "problem\n" });
   });
 
-  test("survives kill -9: the same process runs on, and its files are there", async () => {
+  test("a sandbox survives kill -9 of the box with its process and files", async () => {
     await box.run("exec", "my-sandbox", "--", "sh", "-c", "echo kept > /root/note");
     const before = await sandboxIdentity(box);
     process.kill(box.pid(), "SIGKILL");
@@ -56,12 +56,12 @@ describe.skipIf(reason !== undefined)("the first thread", () => {
     expect(await box.run("exec", "my-sandbox", "--", "cat", "/root/note")).toEqual(ok("kept\n"));
   });
 
-  test("up again says that it runs already", async () => {
+  test("a second up says that the box already runs", async () => {
     const { code, stdout } = await box.up();
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("already runs") });
   });
 
-  test("a sandbox with a Service says under which name it is found", async () => {
+  test("a sandbox with a Service has its DNS name in the status", async () => {
     const manifest = readFileSync(example, "utf8")
       .replace("my-sandbox", "served")
       .replace("spec:", "spec:\n  service: true");
@@ -93,10 +93,10 @@ describe.skipIf(reason !== undefined)("the first thread", () => {
   });
 });
 
-/** What must not change while the box is away: the process and when it started, as seen from inside. */
+/** The sandbox's process and its start time, which must not change while the box is down. */
 async function sandboxIdentity(box: Box): Promise<string> {
   const script = "cut -d ' ' -f 22 /proc/1/stat; readlink /proc/1/ns/pid";
-  // The box serves before its node has looked at every Pod again.
+  // The API server is ready before the node has found all Pods.
   for (let attempt = 0; attempt < 50; attempt++) {
     const { code, stdout } = await box.run("exec", "my-sandbox", "--", "sh", "-c", script);
     if (code === 0) return stdout;
@@ -105,7 +105,7 @@ async function sandboxIdentity(box: Box): Promise<string> {
   throw new Error("the sandbox does not answer");
 }
 
-/** Processes that name this box's data folder: monitors, and whatever else was left. */
+/** Processes with the box's data folder on their command line: monitors and leftovers. */
 async function monitorsOf(box: Box): Promise<number[]> {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))

@@ -4,13 +4,13 @@ import { createInterface } from "node:readline";
 
 const program = `${import.meta.dirname}/../../dist/agent-sandbox`;
 
-/** `agent-sandbox up --foreground` as a process that can be killed at any moment of its life. */
+/** A process of `agent-sandbox up --foreground` that can be killed at any moment. */
 export class BoxProcess {
-  /** Settles when it serves; refused when it ends before that. */
+  /** Resolves when the box is ready, and rejects if it ends before. */
   readonly serving: Promise<void>;
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
-  /** The end of what it said, for whoever wants to know why it did not start. */
+  /** The end of its output, for the error message. */
   #said: string[] = [];
 
   constructor(dataDir: string, listen: string) {
@@ -24,7 +24,7 @@ export class BoxProcess {
     );
     this.#ended = once(this.#child, "exit");
     this.serving = this.#readLog();
-    // Most are killed before they serve.
+    // Most boxes are killed before they are ready.
     this.serving.catch(() => undefined);
   }
 
@@ -33,7 +33,7 @@ export class BoxProcess {
     await this.#ended;
   }
 
-  /** Asks it to stop and waits until it has. */
+  /** Stops the box and waits until it has ended. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
     await this.#ended;

@@ -7,16 +7,16 @@ import { namesIn } from "../../packages/node/src/system/folders.ts";
 import { runCommand } from "../../packages/node/src/system/run-command.ts";
 import { findTraces, type Traces } from "../../packages/node/src/testing/traces.ts";
 
-/** Everything on the machine that is of one box: what its Pods have, and the rules and folders they share. */
+/** Everything on the machine that belongs to one box: resources of its Pods, firewall rules and folders. */
 export interface Census extends Traces {
-  /** The ids of the containers that have a monitor. */
+  /** The ids of containers with a monitor. */
   readonly monitors: readonly string[];
-  /** The ids of the containers that a runtime knows. */
+  /** The ids of containers in the state of a runtime. */
   readonly containers: readonly string[];
   readonly rules: readonly string[];
-  /** All folders of the control groups, in whichever tree. */
+  /** The cgroups in all trees. */
   readonly cgroups: readonly string[];
-  /** What lies in the data folder and in the folder of the runtimes' state, images and Pods' own files aside. */
+  /** The files in the data folder and the runtimes' state folder, except images and files of Pods. */
   readonly files: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export async function takeCensus(dataDir: string): Promise<Census> {
   };
 }
 
-/** Files of `runsc` are named after a container and its sandbox, folders of `runc` after the container. */
+/** State files of `runsc` are named after the container and its sandbox, state folders of `runc` after the container. */
 async function containersIn(runDir: string): Promise<string[]> {
   const roots = await Promise.all((await namesIn(runDir)).map((name) => namesIn(join(runDir, name))));
   const ids = roots.flat().map((name) => name.replace(/_sandbox:.*$/, ""));

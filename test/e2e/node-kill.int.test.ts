@@ -13,12 +13,12 @@ import { isReady, namespace, Storm } from "./node-storm.ts";
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
-/** `KILLS=50` is for those who want to be sure. */
+/** `make test-node-kill` sets 50. */
 const kills = Number(process.env["KILLS"] ?? 8);
 const podCount = 20;
 const patience = { timeout: 60_000, interval: 200 };
 
-describe.skipIf(reason !== undefined)("a box that is killed over and over", { timeout: 1_200_000 }, () => {
+describe.skipIf(reason !== undefined)("a box that is killed repeatedly", { timeout: 1_200_000 }, () => {
   let box: Box;
   let running: BoxProcess;
   let storm: Storm;
@@ -41,13 +41,13 @@ describe.skipIf(reason !== undefined)("a box that is killed over and over", { ti
   });
 
   test(`survives ${kills} kills while ${podCount} Pods come and go`, async () => {
-    // What the first Pod of a box makes for all of them is no leftover.
+    // The first Pod creates resources that all Pods share. They do not count as leftovers.
     await storm.runOne();
     await expect.poll(inApi, patience).toEqual([]);
     before = await takeCensus(box.dataDir);
     storm.begin(podCount);
     for (let round = 0; round < kills; round++) {
-      // Not to wait for something: to be at another point of its start or of its work each time.
+      // Not a wait for something: it moves the kill to another point.
       if (round % 3 > 0) await running.serving;
       await sleep((round * 377) % 2900);
       await running.kill();
@@ -60,7 +60,7 @@ describe.skipIf(reason !== undefined)("a box that is killed over and over", { ti
     expect(storm.tally.deleted).toBeGreaterThan(0);
   });
 
-  test("afterwards the API and the machine agree", async () => {
+  test("the API and the machine have the same Pods afterwards", async () => {
     const unsettled = async (): Promise<Pod[]> =>
       (await inApi()).filter((pod) => pod.metadata?.deletionTimestamp !== undefined || !isReady(pod));
     await expect.poll(unsettled, patience).toEqual([]);
@@ -68,7 +68,7 @@ describe.skipIf(reason !== undefined)("a box that is killed over and over", { ti
     await expect.poll(async () => machineAsSeen(await takeCensus(box.dataDir)), patience).toEqual(expected);
   });
 
-  test("every Pod can be entered and deleted, and then nothing is left that nobody owns", async () => {
+  test("all Pods can be entered and deleted, and leave nothing behind", async () => {
     for (const { metadata } of await inApi()) {
       await storm.exec(metadata?.name ?? "");
       await storm.client.delete(pods, { namespace, name: metadata?.name ?? "" }, { gracePeriodSeconds: 1 });
@@ -84,7 +84,7 @@ describe.skipIf(reason !== undefined)("a box that is killed over and over", { ti
   });
 });
 
-interface Seen {
+interface MachineState {
   readonly records: readonly string[];
   readonly namespaces: readonly string[];
   readonly links: number;
@@ -95,8 +95,8 @@ interface Seen {
   readonly admitted: readonly string[];
 }
 
-/** What the machine must show for these Pods and no others. */
-function machineOf(all: readonly Pod[]): Seen {
+/** The resources that the machine must have for exactly these Pods. */
+function machineOf(all: readonly Pod[]): MachineState {
   const uids = all.map(({ metadata }) => metadata?.uid ?? "").toSorted();
   const live = all.flatMap((pod) => {
     const { containerStatuses = [] } = pod.status ?? {};
@@ -104,7 +104,7 @@ function machineOf(all: readonly Pod[]): Seen {
     const names = needsHolder(pod) ? [...own, [holderName, 0] as const] : own;
     return names.map(([name, attempt]) => containerId(pod.metadata?.uid ?? "", name, attempt));
   });
-  // What an init container has written stays with its Pod.
+  // The files of an init container stay until its Pod is deleted.
   const inits = all.flatMap(({ metadata, spec }) =>
     (spec?.initContainers ?? []).map(({ name }) => `${metadata?.uid}_${name}`),
   );
@@ -120,10 +120,10 @@ function machineOf(all: readonly Pod[]): Seen {
   };
 }
 
-/** Of Pods with the machine's users, and of those with users of their own. */
+/** Root filesystems of Pods without and with a user namespace. */
 const rootPattern = /\/pods\/([^/]+)\/(?:containers\/(?=[^/]+\/rootfs$)|root-)([^/]+)(?:\/rootfs)?$/;
 
-function machineAsSeen(census: Census): Seen {
+function machineAsSeen(census: Census): MachineState {
   const uid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
   const uidsIn = (texts: readonly string[]): string[] =>
     [...new Set(texts.flatMap((text) => uid.exec(text)?.[0] ?? []))].toSorted();

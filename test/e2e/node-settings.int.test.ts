@@ -21,7 +21,7 @@ metadata: { name: web }
 spec: { clusterIP: None, selector: { app: web }, ports: [{ port: 80 }] }
 `;
 
-describe.skipIf(reason !== undefined)("a box whose operator settles things", () => {
+describe.skipIf(reason !== undefined)("settings of the operator", () => {
   let box: Box;
   let shared: string;
   const kubectlWith = (stdin: string, ...words: string[]): Promise<Outcome> =>
@@ -41,13 +41,13 @@ describe.skipIf(reason !== undefined)("a box whose operator settles things", () 
   test.for([
     [["--allow-host-path", "relative"], '"relative" is not an absolute path'],
     [["--runtime", "kata"], "write name=program"],
-  ] as const)("refuses %j and changes nothing", async ([flags, message]) => {
+  ] as const)("invalid flags %j are refused and change nothing", async ([flags, message]) => {
     const { code, stderr } = await box.up(...flags);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(existsSync(box.kubeconfig)).toBe(false);
   });
 
-  test("refuses a file with a slip in it and changes nothing", async () => {
+  test("a file with an unknown field is refused and changes nothing", async () => {
     const file = join(box.dataDir, "config.json");
     writeFileSync(file, JSON.stringify({ node: { allow: { privilegd: true } } }));
     const { code, stderr } = await box.up();
@@ -56,7 +56,7 @@ describe.skipIf(reason !== undefined)("a box whose operator settles things", () 
     rmSync(file);
   });
 
-  test("starts with what it is given, and warns of what is not safe", async () => {
+  test("the box starts with its settings and warns about unsafe ones", async () => {
     const { code, stderr } = await box.up("--default-runtime", "runc", "--allow-host-path", shared);
     expect([code, stderr]).toEqual([
       0,
@@ -67,7 +67,7 @@ describe.skipIf(reason !== undefined)("a box whose operator settles things", () 
     await expect.poll(() => existsSync(join(shared, "note"))).toBe(true);
   });
 
-  test("shows what runs with what, and marks a shared kernel", async () => {
+  test("status shows the runtime of each sandbox and marks a shared kernel", async () => {
     const sandbox = (name: string, runtimeClassName: string): object => ({
       apiVersion: "agents.x-k8s.io/v1beta1",
       kind: "Sandbox",
@@ -90,7 +90,7 @@ describe.skipIf(reason !== undefined)("a box whose operator settles things", () 
     expect((await box.run("doctor")).stdout).toMatch(/^default +sharing +runc \(shared kernel\)$/m);
   });
 
-  test("runs a program that is typed to, and looks into a Pod that runs", async () => {
+  test("attach and debug work with kubectl", async () => {
     const run = ["run", "once", "-i", "--rm", "--quiet", "--image=host", "--restart=Never", "--command", "--", "cat"];
     expect(await kubectlWith("hello\n", ...run)).toMatchObject({ code: 0, stdout: "hello\n" });
     const look = ["sh", "-c", "ps ax | grep -c '[s]leep infinity'; echo looked"];
@@ -100,7 +100,7 @@ describe.skipIf(reason !== undefined)("a box whose operator settles things", () 
       .toMatch(/^[1-9]\nlooked\n$/);
   });
 
-  test("tells who is behind a Service, and what Pods use", async () => {
+  test("EndpointSlices and metrics are served", async () => {
     const address = (await kubectl("get", "pod", "web", "-o", "jsonpath={.status.podIP}")).stdout;
     const slices = ["get", "endpointslices", "-l", "kubernetes.io/service-name=web"];
     const behind = async (): Promise<string> =>

@@ -15,7 +15,7 @@ import { pods } from "../../packages/node/src/resources.ts";
 
 export const namespace = "default";
 
-/** What went through while the box was being killed: a storm in which nothing happens proves nothing. */
+/** Counts what succeeded while the box was killed. A test in which nothing succeeds proves nothing. */
 export interface Tally {
   created: number;
   ran: number;
@@ -24,7 +24,7 @@ export interface Tally {
   refused: number;
 }
 
-/** Pods that are created, entered and deleted, over and over, whatever becomes of the box meanwhile. */
+/** Creates, enters and deletes Pods repeatedly while the box is killed. */
 export class Storm implements AsyncDisposable {
   readonly tally: Tally = { created: 0, ran: 0, executed: 0, deleted: 0, refused: 0 };
   readonly client: Client;
@@ -48,13 +48,13 @@ export class Storm implements AsyncDisposable {
       this.#lives.push(this.#live(`pod-${index}`, kinds[index % kinds.length] as Kind));
   }
 
-  /** One Pod from its creation to its end. */
+  /** Creates, enters and deletes one Pod. */
   async runOne(): Promise<void> {
     const until = this.tally.deleted + 1;
     while (this.tally.deleted < until) await this.#step("pod-first", "plain");
   }
 
-  /** Lets everybody end where they are. */
+  /** Stops all workers. */
   async end(): Promise<void> {
     this.#stopped = true;
     await Promise.all(this.#lives);
@@ -76,7 +76,7 @@ export class Storm implements AsyncDisposable {
     }
   }
 
-  /** The next thing that can be done to a Pod, whatever state it was left in. */
+  /** Performs the next step for a Pod, depending on its state. */
   async #step(name: string, kind: Kind): Promise<void> {
     const pod = await this.#read(name);
     if (pod === undefined) {
@@ -100,7 +100,7 @@ export class Storm implements AsyncDisposable {
     }
   }
 
-  /** Runs a command in a Pod, as far as it goes. */
+  /** Tries to run a command in a Pod. */
   async exec(name: string): Promise<void> {
     const query = "container=main&stdout=true&stderr=true&command=sh&command=-c&command=sleep%200.2%3B%20hostname";
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/exec?${query}`;
@@ -112,7 +112,7 @@ export class Storm implements AsyncDisposable {
 
 type Kind = "plain" | "several" | "gvisor";
 
-/** One in five is of gVisor, which is slower to start: they are to get somewhere between two kills. */
+/** One in five uses gVisor, which starts more slowly: most Pods must make progress between two kills. */
 const kinds: readonly Kind[] = ["plain", "several", "plain", "gvisor", "plain"];
 
 const idle = (name: string, more: Partial<Container> = {}): Container => ({

@@ -51,7 +51,7 @@ spec:
         readinessProbe: { tcpSocket: { port: 8000 }, periodSeconds: 1 }
 `;
 
-describe.skipIf(reason !== undefined)("sandboxes that wait and sleep", { timeout: 180_000 }, () => {
+describe.skipIf(reason !== undefined)("warm pools, idle suspension and waking", { timeout: 180_000 }, () => {
   let box: Box;
   beforeAll(async () => {
     buildCommandLine();
@@ -70,7 +70,7 @@ describe.skipIf(reason !== undefined)("sandboxes that wait and sleep", { timeout
   const ready = (what: string): Promise<unknown> =>
     box.run("wait", what, "--for=condition=Ready", "--timeout=60s").then((outcome) => expect(outcome.code).toBe(0));
 
-  /** Through the router, to a port of a sandbox. */
+  /** Sends a request through the router to a port of a sandbox. */
   async function ask(path: string, options: { host?: string; headers?: object; method?: string; body?: string } = {}) {
     const { routerUrl } = JSON.parse(readFileSync(join(box.dataDir, "box.json"), "utf8")) as { routerUrl: string };
     const { host = "8000-web.default.localhost", headers = {}, method = "GET", body } = options;
@@ -93,7 +93,7 @@ describe.skipIf(reason !== undefined)("sandboxes that wait and sleep", { timeout
     return status.conditions.find(({ type }) => type === "Suspended")?.reason ?? "";
   };
 
-  test("a claim gets a sandbox that was ready before", async () => {
+  test("a claim gets a warm sandbox", async () => {
     await apply(pool);
     await expect
       .poll(async () => (await box.run("get", "sandboxwarmpools")).stdout, { timeout: 60_000 })
@@ -106,7 +106,7 @@ describe.skipIf(reason !== undefined)("sandboxes that wait and sleep", { timeout
     expect(status.sandbox.name).toBe(member);
   });
 
-  test("the router lets in who may, and runs commands by the injected daemon", async () => {
+  test("the router authorizes requests, and the injected sandboxd runs commands", async () => {
     await apply(web);
     await ready("sandbox/web");
     await expect
@@ -124,7 +124,7 @@ describe.skipIf(reason !== undefined)("sandboxes that wait and sleep", { timeout
     expect(JSON.parse(ran.body)).toMatchObject({ stdout: "from inside\n", exit_code: 0 });
   });
 
-  test("it falls asleep when nobody calls, and a call wakes it with its files", async () => {
+  test("an idle sandbox is suspended, and a request wakes it with its files", async () => {
     const before = await ask("/page", { headers: authorization() });
     await expect.poll(suspended, { timeout: 90_000, interval: 1000 }).toBe("Idle");
     expect((await box.run("exec", "web", "--", "true")).code).not.toBe(0);
