@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { build } from "esbuild";
+import { version } from "./version.ts";
 
 /**
  * Bundles the command line with everything of ours into `dist/`, split so that a command loads only what it needs.
@@ -20,6 +21,7 @@ const { metafile } = await build({
   target: "node24",
   conditions: ["source"],
   external: ["@lydell/node-pty", "koffi"],
+  define: { AGENT_SANDBOX_VERSION: JSON.stringify(version) },
   sourcemap: true,
   metafile: true,
   legalComments: "none",
@@ -69,9 +71,13 @@ const path = `${root}/.cache/toolchain/go/bin:${process.env["PATH"] ?? ""}`;
 /** The daemon inside sandboxes: one static file for each kind of machine, quick when nothing changed. */
 for (const architecture of architectures) {
   const output = `${root}/dist/sandboxd-linux-${architecture}`;
-  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-o", output, "./cmd/sandboxd"], {
-    cwd: `${root}/sandboxd`,
-    stdio: "inherit",
-    env: { ...process.env, PATH: path, CGO_ENABLED: "0", GOOS: "linux", GOARCH: architecture },
-  });
+  execFileSync(
+    "go",
+    ["build", "-trimpath", `-ldflags=-s -w -X main.version=${version}`, "-o", output, "./cmd/sandboxd"],
+    {
+      cwd: `${root}/sandboxd`,
+      stdio: "inherit",
+      env: { ...process.env, PATH: path, CGO_ENABLED: "0", GOOS: "linux", GOARCH: architecture },
+    },
+  );
 }

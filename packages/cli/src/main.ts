@@ -2,8 +2,7 @@ import { Command } from "commander";
 import { defaultDataDir } from "./box/box-paths.ts";
 import { execCommand } from "./commands/exec-command.ts";
 import { reportFailure } from "./report-failure.ts";
-
-const version = "0.1.0";
+import { version } from "./version.ts";
 
 /** Each command loads its module when it runs, so that `--help` and `get` start fast. */
 const program = new Command("agent-sandbox")
