@@ -6,30 +6,32 @@ MAKEFLAGS += --no-print-directory
 NODE := node --conditions=source --disable-warning=ExperimentalWarning
 
 .PHONY: help
-help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2 }' Makefile
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  \033[36m%-24s\033[0m %s\n", $$1, $$2 }' Makefile
 
-# What sandboxes run with by default: gvisor or runc.
+# The default runtime of sandboxes: gvisor or runc.
 RUNTIME ?= gvisor
 $(if $(filter $(RUNTIME),gvisor runc),,$(error RUNTIME is "$(RUNTIME)"; it can be gvisor or runc))
 
-.PHONY: setup setup-gvisor setup-runc setup-test
+.PHONY: setup setup-gvisor setup-runc setup-check setup-test
 setup setup-gvisor:
 	@scripts/setup.sh run
 setup-runc:
 	@scripts/setup.sh runc
+setup-check:
+	@scripts/setup.sh check
 setup-test:
 	@scripts/setup.sh test
 
 .PHONY: up down
-up: setup-$(RUNTIME) ## Install what is missing, build gVisor, start the box, run code in a first sandbox (RUNTIME=runc: without gVisor)
+up: setup-$(RUNTIME) ## Install missing packages, build gVisor, start the box and run a command in a first sandbox (RUNTIME=runc uses runc instead)
 	@$(NODE) scripts/build.ts
 	@packages/node/$(RUNTIME)/build.sh dist
 	@dist/agent-sandbox up $(if $(filter runc,$(RUNTIME)),--default-runtime runc)
 	@dist/agent-sandbox apply -f examples/first-sandbox.yaml
 	@dist/agent-sandbox wait sandbox/my-sandbox --for=condition=Ready --timeout=60s
 	@dist/agent-sandbox exec my-sandbox -- sh -c 'echo "Hello from $$(hostname): $$(uname -sr), process $$$$, $$(ls / | wc -l) entries in /"'
-down: setup ## Stop the box; its sandboxes keep running
+down: setup ## Stop the box; sandboxes keep running
 	@[ -x dist/agent-sandbox ] || $(MAKE) build
 	@dist/agent-sandbox down
 
@@ -40,93 +42,92 @@ build: setup-runc ## Build dist/agent-sandbox, sandboxd, gVisor's runsc and runc
 	@packages/node/runc/build.sh dist
 
 .PHONY: gvisor runc
-gvisor: setup ## Build a current gVisor; the box prefers it to the machine's
+gvisor: setup ## Build gVisor; the box prefers it to an installed one
 	@packages/node/gvisor/build.sh dist
-runc: setup-runc ## Build a current runc; the box prefers it to the machine's
+runc: setup-runc ## Build runc; the box prefers it to an installed one
 	@packages/node/runc/build.sh dist
 
 .PHONY: generate manifests
-generate: manifests ## Regenerate everything that is generated
+generate: manifests ## Regenerate all generated files
 	@$(NODE) packages/apiserver/generate/main.ts
 	@$(NODE) packages/apiserver/generate/protobuf.ts
-manifests: setup ## Generate the CRDs into deploy/crds
+	@sandboxd/generate
+manifests: setup-check ## Generate the CRDs in deploy/crds
 	@$(NODE) packages/api/generate/main.ts
 
 .PHONY: check format
-check: setup ## Format, lint, types, layers, generated files, unit tests: under a minute
+check: setup-check ## Check formatting, types, lint rules, imports, generated files and Go; run the unit tests (under a minute)
 	@$(NODE) scripts/check.ts
-format: setup ## Rewrite the sources in the house format
+format: setup ## Format all sources
 	@biome check --write .
+	@git ls-files -z '*.go' | xargs -0 gofmt -w
 
-.PHONY: test test-unit test-kube test-api test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-security test-kubernetes test-differential test-clients
-test: setup-test ## Install what is missing and run every suite; what passed and is unchanged only with FRESH=1
+# Each target test-<suite> runs the vitest project or the Go module of that name, and its tests are in packages/<suite>,
+# test/<suite> or sandboxd. scripts/targets.test.ts checks this.
+.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-security test-kube-apiserver test-differential test-clients
+test: setup-test ## Run every suite; skips suites that passed before if nothing has changed (FRESH=1 runs them anyway)
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
 	@$(NODE) scripts/test.ts unit
-test-kube: setup-test ## The client and informer against a hostile API server
+test-kube: setup-test ## The client and the informers against an API server that injects faults
 	@$(NODE) scripts/test.ts kube
-test-api: setup-test ## The embedded API server with kubectl
+test-apiserver: setup-test ## The embedded API server with kubectl
 	@$(NODE) scripts/test.ts apiserver
-test-node: setup-test ## The embedded node with real runc and gVisor (needs root)
+test-node: setup-test ## The embedded node with runc and gVisor (needs root)
 	@$(NODE) scripts/test.ts node
-test-controllers: setup-test ## The controllers on the embedded and on a real API server
+test-controllers: setup-test ## The controllers on the embedded API server and on kube-apiserver
 	@$(NODE) scripts/test.ts controllers
-test-router: setup-test ## The router in front of real connections
+test-router: setup-test ## The router with real connections
 	@$(NODE) scripts/test.ts router
-test-sandboxd: setup-test ## The daemon inside a sandbox (needs root)
+test-sandboxd: setup-test ## sandboxd under the race detector (needs root)
 	@$(NODE) scripts/test.ts sandboxd
-test-data-plane: test-sandboxd test-router ## The daemon and the router, alone and together on real runc and gVisor (needs root)
+test-data-plane: test-sandboxd test-router ## sandboxd and the router, separately and together on runc and gVisor (needs root)
 	@$(NODE) scripts/test.ts data-plane
 test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
-test-security: setup-test ## Tenants, sandboxes, callers, images and local users attack a box and each other (needs root)
+test-security: setup-test ## Attacks on a running box by tenants, sandboxes, callers, images and local users (needs root)
 	@$(NODE) scripts/test.ts security
-
-test-kubernetes: setup-test ## Our CRDs and conversion on a real kube-apiserver (built on first use)
-	@$(NODE) scripts/test.ts kubernetes
-
-test-differential: setup-test ## The same requests to the embedded and to a real API server, answers compared
+test-kube-apiserver: setup-test ## Our CRDs and conversion webhook on kube-apiserver (built on first use)
+	@$(NODE) scripts/test.ts kube-apiserver
+test-differential: setup-test ## Send the same requests to the embedded API server and to kube-apiserver; compare the responses
 	@$(NODE) scripts/test.ts differential
-test-clients: setup-test ## client-go, Python, Helm and client-node against the embedded API server
+test-clients: setup-test ## client-go, the Python client, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
 
-.PHONY: test-api-fuzz test-api-crash test-controllers-storm test-node-kill test-fresh test-security-long
-test-api-fuzz: setup-test ## Ten minutes of nonsense for the embedded API server
+# Long variants, not part of `make test`.
+.PHONY: test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-security-long
+test-apiserver-fuzz: setup-test ## Ten minutes of random requests to the embedded API server
 	@$(NODE) packages/apiserver/test/fuzz/main.ts --seconds 600
-test-api-crash: setup-test ## 200 rounds of kill -9 in a storm of writes
+test-apiserver-crash: setup-test ## Kill the API server 200 times during concurrent writes
 	@CRASH_ROUNDS=200 vitest run --project apiserver crash-storm
-test-controllers-storm: setup-test ## 1,000 claims and 100 kills of the manager, and a hostile API server at full size
+test-controllers-storm: setup-test ## 1,000 claims, 100 kills of the manager, and an API server that injects faults
 	@STORM=long vitest run --project controllers test/controllers/storm
-test-node-kill: setup-test ## Fifty kills of the box while twenty Pods come and go (needs root)
+test-e2e-kill: setup-test ## Kill the box fifty times while twenty Pods start and stop (needs root)
 	@KILLS=50 vitest run --project e2e node-kill
-test-fresh: ## `make up` in a new Debian 12 with its own nodejs and npm, and how long it takes (needs root)
+test-fresh: ## `make up` in a new Debian 12 with its own nodejs and npm, with times (needs root)
 	@scripts/setup.sh fresh
 	@test/fresh/debian.sh $(RUNTIME)
-test-security-long: setup-test ## The security suite with ten minutes of the random attacker (needs root)
+test-security-long: setup-test ## The security suite with ten minutes of random attacks (needs root)
 	@SECURITY=long vitest run --project security
 
 .PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node
-bench: bench-kube bench-api bench-controllers bench-data-plane bench-node ## Run every benchmark and rewrite bench/RESULTS.md
+bench: bench-kube bench-api bench-controllers bench-data-plane bench-node ## Run all benchmarks and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
-bench-kube: setup-test ## Our informer beside a bare HTTP loop
-	@$(NODE) bench/kube.ts
-
-bench-api: setup-test ## The embedded API server beside a real kube-apiserver
-	@$(NODE) bench/api.ts
-
-bench-controllers: setup-test ## Warm and cold claims on the embedded and on a real API server
-	@$(NODE) bench/controllers.ts
-
-bench-data-plane: setup-test ## The router beside a plain splice and a direct connection
-	@$(NODE) bench/data-plane.ts
-
-bench-node: setup-test ## Pods of the embedded node beside bare runc and gVisor (needs root)
-	@$(NODE) bench/node.ts
+bench-kube: setup-test ## The informer compared with a plain HTTP loop
+	@$(NODE) bench/kube/main.ts
+bench-api: setup-test ## The embedded API server compared with kube-apiserver
+	@$(NODE) bench/api/main.ts
+bench-controllers: setup-test ## Warm and cold claims on the embedded API server and on kube-apiserver
+	@$(NODE) bench/controllers/main.ts
+bench-data-plane: setup-test ## The router compared with a TCP splice and with direct connections
+	@$(NODE) bench/data-plane/main.ts
+bench-node: setup-test ## Pods of the embedded node compared with runc and gVisor alone (needs root)
+	@$(NODE) bench/node/main.ts
 
 .PHONY: deploy
-deploy: manifests ## Apply the CRDs to the cluster kubectl points at
+deploy: manifests ## Apply the CRDs to kubectl's current cluster
 	@kubectl apply --server-side -f deploy/crds
 
 .PHONY: clean
-clean: ## Remove what was built and installed in this folder
+clean: ## Remove built files, caches and installed packages from this folder
 	@rm -rf dist .cache packages/*/dist node_modules

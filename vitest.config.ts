@@ -56,7 +56,7 @@ export default defineConfig({
           maxWorkers: 3,
         },
       },
-      integration("kubernetes", ["test/kube-apiserver/**/*.int.test.ts"]),
+      integration("kube-apiserver", ["test/kube-apiserver/**/*.int.test.ts"]),
       integration("differential", ["test/differential/**/*.int.test.ts"]),
       integration("clients", ["test/clients/**/*.test.ts"]),
     ],

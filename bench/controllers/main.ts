@@ -25,12 +25,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { installCrds } from "../test/kube-apiserver/install-crds.ts";
-import { startKubernetes } from "../test/kube-apiserver/start.ts";
-import type { Server } from "./api-task.ts";
-import { type ReadyClaim, Users } from "./controllers-load.ts";
-import { ControllersProcess, type Happened, type Write } from "./controllers-process.ts";
-import { type Figures, formatTable, writeResults } from "./report.ts";
+import { installCrds } from "../../test/kube-apiserver/install-crds.ts";
+import { startKubernetes } from "../../test/kube-apiserver/start.ts";
+import type { Server } from "../api/task.ts";
+import { type Figures, formatTable, writeResults } from "../report.ts";
+import { type ReadyClaim, Users } from "./load.ts";
+import { ControllersProcess, type Happened, type Write } from "./process.ts";
 
 const only = process.env["BENCH_ONLY"];
 const scale = Number(process.env["BENCH_SCALE"] ?? 1);

@@ -17,9 +17,9 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { bundleServer, EmbeddedServer, type RealServer, removeFolder, startReal } from "./api-servers.ts";
-import type { Load, Outcome, Server } from "./api-task.ts";
-import { type Figures, formatTable, median, ratioOf, writeResults } from "./report.ts";
+import { type Figures, formatTable, median, ratioOf, writeResults } from "../report.ts";
+import { bundleServer, EmbeddedServer, type RealServer, removeFolder, startReal } from "./servers.ts";
+import type { Load, Outcome, Server } from "./task.ts";
 
 const pairs = Number(process.env["BENCH_PAIRS"] ?? 3);
 const manyPods = 50_000;
@@ -30,7 +30,7 @@ const creates = [
 ] as const;
 
 async function load(task: Load): Promise<Outcome> {
-  const script = join(import.meta.dirname, "api-load.ts");
+  const script = join(import.meta.dirname, "load.ts");
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", script, JSON.stringify(task)], {
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -5,8 +5,8 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { eventCount, podCount } from "./kube-load.ts";
-import { pod } from "./kube-pods.ts";
+import { eventCount, podCount } from "./load.ts";
+import { pod } from "./pods.ts";
 
 /** Fixed width, so that an event's version can be written over the last one's. */
 const firstVersion = 10_000_000;

@@ -1,7 +1,7 @@
 /** What stays in memory for a container that does nothing. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { detectCgroups } from "../packages/node/src/system/cgroups.ts";
+import { detectCgroups } from "../../packages/node/src/system/cgroups.ts";
 
 export interface Footprint {
   readonly processes: number;

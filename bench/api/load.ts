@@ -3,9 +3,9 @@
  * connection and waits for each answer before it asks again. Prints what came out as one line of JSON.
  */
 import { Client } from "undici";
-import { pod } from "./api-objects.ts";
-import { type Load, latencies, type Outcome, type Server } from "./api-task.ts";
-import { watchUpdates } from "./api-watch.ts";
+import { pod } from "./objects.ts";
+import { type Load, latencies, type Outcome, type Server } from "./task.ts";
+import { watchUpdates } from "./watch.ts";
 
 const task = JSON.parse(process.argv[2] ?? "") as Load;
 

@@ -7,9 +7,9 @@ import {
   sandboxWarmPools,
 } from "@agent-sandbox/api";
 import { type Client, createClient, type Informer, Informers, keyOf } from "@agent-sandbox/kube";
-import { startPodFaker } from "../test/controllers/pod-faker.ts";
-import type { Server } from "./api-task.ts";
-import { connect } from "./controllers-connect.ts";
+import { startPodFaker } from "../../test/controllers/pod-faker.ts";
+import type { Server } from "../api/task.ts";
+import { connect } from "./connect.ts";
 
 const namespace = "default";
 const apiVersion = "extensions.agents.x-k8s.io/v1beta1";

@@ -15,11 +15,11 @@
  * `BENCH_ROUNDS` sets how often each is measured.
  */
 import { join } from "node:path";
-import { layoutOf, podPaths } from "../packages/node/src/layout.ts";
-import { BareRuntimes } from "./node-bare.ts";
-import { NodeBox, type RuntimeName } from "./node-box.ts";
-import { type Footprint, footprintOfCgroup, footprintOfMonitors } from "./node-memory.ts";
-import { type Figures, formatTable, median, ratioOf, writeResults } from "./report.ts";
+import { layoutOf, podPaths } from "../../packages/node/src/layout.ts";
+import { type Figures, formatTable, median, ratioOf, writeResults } from "../report.ts";
+import { BareRuntimes } from "./bare.ts";
+import { NodeBox, type RuntimeName } from "./box.ts";
+import { type Footprint, footprintOfCgroup, footprintOfMonitors } from "./memory.ts";
 
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 20);
 const warmUps = 3;

@@ -15,12 +15,12 @@ import {
   Informers,
   loadDefault,
 } from "@agent-sandbox/kube";
-import { execProtocol, runExec } from "../packages/cli/src/client/exec-channel.ts";
-import { openSocket } from "../packages/cli/src/client/pod-socket.ts";
-import { requestOptions } from "../packages/cli/src/client/raw-request.ts";
-import { layoutOf } from "../packages/node/src/layout.ts";
-import { pods } from "../packages/node/src/resources.ts";
-import { Box, buildCommandLine } from "../test/e2e/box.ts";
+import { execProtocol, runExec } from "../../packages/cli/src/client/exec-channel.ts";
+import { openSocket } from "../../packages/cli/src/client/pod-socket.ts";
+import { requestOptions } from "../../packages/cli/src/client/raw-request.ts";
+import { layoutOf } from "../../packages/node/src/layout.ts";
+import { pods } from "../../packages/node/src/resources.ts";
+import { Box, buildCommandLine } from "../../test/e2e/box.ts";
 
 export type RuntimeName = "runc" | "gvisor";
 

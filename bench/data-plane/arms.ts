@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { mintV1, signingKey } from "@agent-sandbox/router";
-import { type Daemon, startDaemon } from "./data-plane-daemon.ts";
+import { type Daemon, startDaemon } from "./daemon.ts";
 
 export interface Arm {
   readonly child: ChildProcess;
@@ -31,7 +31,7 @@ export interface ArmsOptions {
 
 const secret = "k".repeat(32);
 
-const routerScript = "data-plane-router.ts";
+const routerScript = "router.ts";
 
 async function start(script: string, ...args: string[]): Promise<Arm> {
   const isRouter = script === routerScript;
@@ -56,9 +56,9 @@ export async function startArms({ sleepers }: ArmsOptions): Promise<Arms> {
     starting.defer(() => void arm.child.kill());
     return arm;
   };
-  const backend = owned(await start("data-plane-backend.ts"));
-  const splice = owned(await start("data-plane-splice.ts", backend.host, String(backend.port)));
-  const spawner = owned(await start("data-plane-spawn.ts"));
+  const backend = owned(await start("backend.ts"));
+  const splice = owned(await start("splice.ts", backend.host, String(backend.port)));
+  const spawner = owned(await start("spawn.ts"));
   const daemon = starting.use(await startDaemon());
   const routerOptions = { podIp: backend.host, secret, sleepers, daemonIp: daemon.host, daemonToken: daemon.token };
   const startRouter = (): Promise<Arm> => start(routerScript, JSON.stringify(routerOptions));

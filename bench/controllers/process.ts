@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Server } from "./api-task.ts";
+import type { Server } from "../api/task.ts";
 
 /**
  * What a process of the benchmark runs:
@@ -54,7 +54,7 @@ export class ControllersProcess implements AsyncDisposable {
     // The memory flags are the launcher's.
     const memory = ["--min-semi-space-size=16", "--max-semi-space-size=32"];
     const flags = ["--conditions=source", "--expose-gc", ...memory, "--disable-warning=ExperimentalWarning"];
-    const script = join(import.meta.dirname, "controllers-arm.ts");
+    const script = join(import.meta.dirname, "arm.ts");
     const child = spawn(process.execPath, [...flags, script, JSON.stringify(arm)], {
       stdio: ["pipe", "pipe", "inherit"],
     });

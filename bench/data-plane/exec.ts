@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import type { Arms } from "./data-plane-arms.ts";
-import { type Figures, formatTable, interleave } from "./report.ts";
+import { type Figures, formatTable, interleave } from "../report.ts";
+import type { Arms } from "./arms.ts";
 
 const commands = { true: ["true"], echo: ["echo", "hello"] } as const;
 const warmRounds = 50;

@@ -12,8 +12,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { eventCount, podCount } from "./kube-load.ts";
-import { formatTable, interleave, median, type Ratio, ratioOf, writeResults } from "./report.ts";
+import { formatTable, interleave, median, type Ratio, ratioOf, writeResults } from "../report.ts";
+import { eventCount, podCount } from "./load.ts";
 
 const pairs = Number(process.env["BENCH_PAIRS"] ?? 9);
 
@@ -39,7 +39,7 @@ async function firstLine<T>(child: ChildProcess): Promise<T> {
 }
 
 async function measure(arm: string, task: string, url: string): Promise<Measured> {
-  const child = start("kube-arm.ts", arm, task, url, String(task === "list" ? podCount : eventCount));
+  const child = start("arm.ts", arm, task, url, String(task === "list" ? podCount : eventCount));
   const ended = once(child, "exit");
   const measured = await firstLine<Measured>(child);
   await ended;
@@ -66,7 +66,7 @@ async function compare(task: string, url: string) {
   };
 }
 
-const server = start("kube-server.ts");
+const server = start("server.ts");
 try {
   const { url, bytes } = await firstLine<{ url: string; bytes: number }>(server);
   console.log(`${podCount} pods of ${Math.round(bytes / podCount)} bytes; ${pairs} pairs of fresh processes each\n`);

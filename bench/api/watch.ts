@@ -1,6 +1,6 @@
 /** Watchers of a namespace while its ConfigMaps are updated at a steady pace; each event carries when it was sent. */
 import { Client } from "undici";
-import { latencies, type Outcome, type Server, type WatchLoad } from "./api-task.ts";
+import { latencies, type Outcome, type Server, type WatchLoad } from "./task.ts";
 
 const writers = 16;
 /** A millisecond clock that both ends of an event share, with the digits of a fixed width. */

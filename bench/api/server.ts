@@ -5,7 +5,7 @@
  */
 import { createInterface } from "node:readline";
 import { type ApiServer, createApiServer } from "@agent-sandbox/apiserver";
-import { pod } from "./api-objects.ts";
+import { pod } from "./objects.ts";
 
 const [dataDir, count = "0"] = process.argv.slice(2);
 const pods = "/api/v1/namespaces/default/pods";

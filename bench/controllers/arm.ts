@@ -14,10 +14,10 @@ import {
   volumeClaimCache,
 } from "@agent-sandbox/controllers";
 import { createClient, type Informer, Informers, type RunnerMetrics, type Transport } from "@agent-sandbox/kube";
-import { networkPolicies } from "../packages/controllers/src/template/network-policies.ts";
-import type { Server } from "./api-task.ts";
-import { connect } from "./controllers-connect.ts";
-import type { Arm, Happened, Write } from "./controllers-process.ts";
+import { networkPolicies } from "../../packages/controllers/src/template/network-policies.ts";
+import type { Server } from "../api/task.ts";
+import { connect } from "./connect.ts";
+import type { Arm, Happened, Write } from "./process.ts";
 
 const arm = JSON.parse(process.argv[2] ?? "") as Arm;
 

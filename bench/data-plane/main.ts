@@ -14,12 +14,12 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { type Arm, type Arms, cpuMicros, reportOf, startArms } from "./data-plane-arms.ts";
-import { compareExec } from "./data-plane-exec.ts";
-import { type LoadResult, measureLoad } from "./data-plane-load.ts";
-import { download, type Transfer, upload } from "./data-plane-transfer.ts";
-import { measureWakes } from "./data-plane-wake.ts";
-import { type Figures, formatTable, interleave, median, ratioOf, writeResults } from "./report.ts";
+import { type Figures, formatTable, interleave, median, ratioOf, writeResults } from "../report.ts";
+import { type Arm, type Arms, cpuMicros, reportOf, startArms } from "./arms.ts";
+import { compareExec } from "./exec.ts";
+import { type LoadResult, measureLoad } from "./load.ts";
+import { download, type Transfer, upload } from "./transfer.ts";
+import { measureWakes } from "./wake.ts";
 
 const pairs = Number(process.env["BENCH_PAIRS"] ?? 5);
 const seconds = Number(process.env["BENCH_SECONDS"] ?? 4);

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { buildCommandLine } from "../test/e2e/box.ts";
+import { buildCommandLine } from "../../test/e2e/box.ts";
 
 /** sandboxd as `make build` makes it, as a process of this machine: what runc would add to a command is nothing. */
 export interface Daemon extends AsyncDisposable {
@@ -21,7 +21,7 @@ const port = 8888;
 
 export async function startDaemon(): Promise<Daemon> {
   const architecture = process.arch === "arm64" ? "arm64" : "amd64";
-  const program = join(import.meta.dirname, `../dist/sandboxd-linux-${architecture}`);
+  const program = join(import.meta.dirname, `../../dist/sandboxd-linux-${architecture}`);
   if (!existsSync(program)) buildCommandLine();
   const folder = mkdtempSync(join(tmpdir(), "bench-sandboxd-"));
   const token = randomBytes(32).toString("base64url");

@@ -1,5 +1,5 @@
-import { type Arms, reportOf } from "./data-plane-arms.ts";
-import { type Figures, formatTable, median } from "./report.ts";
+import { type Figures, formatTable, median } from "../report.ts";
+import { type Arms, reportOf } from "./arms.ts";
 
 /** One wake: from the request to the write that wakes, from that to a pod that is ready, from there to the answer. */
 interface Wake {

@@ -8,12 +8,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OciSpec } from "../packages/node/src/oci/spec.ts";
-import type { OciRuntime } from "../packages/node/src/runtime/oci-runtime.ts";
-import { openRuntimes } from "../packages/node/src/runtime/open-runtimes.ts";
-import { detectCgroups, removeCgroup } from "../packages/node/src/system/cgroups.ts";
-import { mountOverlay, mountsUnder, unmount } from "../packages/node/src/system/mounts.ts";
-import type { RuntimeName } from "./node-box.ts";
+import type { OciSpec } from "../../packages/node/src/oci/spec.ts";
+import type { OciRuntime } from "../../packages/node/src/runtime/oci-runtime.ts";
+import { openRuntimes } from "../../packages/node/src/runtime/open-runtimes.ts";
+import { detectCgroups, removeCgroup } from "../../packages/node/src/system/cgroups.ts";
+import { mountOverlay, mountsUnder, unmount } from "../../packages/node/src/system/mounts.ts";
+import type { RuntimeName } from "./box.ts";
 
 export interface BareTimes {
   /** From the start of the runtime's process to the first byte of output. */

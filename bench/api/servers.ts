@@ -5,8 +5,8 @@ import { readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { build } from "esbuild";
-import { startKubernetes } from "../test/kube-apiserver/start.ts";
-import type { Server } from "./api-task.ts";
+import { startKubernetes } from "../../test/kube-apiserver/start.ts";
+import type { Server } from "./task.ts";
 
 export interface Usage {
   readonly heldBytes: number;
@@ -17,7 +17,7 @@ export interface Usage {
 export async function bundleServer(folder: string): Promise<string> {
   const outfile = join(folder, "api-server.mjs");
   await build({
-    entryPoints: [join(import.meta.dirname, "api-server.ts")],
+    entryPoints: [join(import.meta.dirname, "server.ts")],
     outfile,
     bundle: true,
     format: "esm",
