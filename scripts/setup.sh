@@ -4,6 +4,7 @@
 #
 #   scripts/setup.sh run     what the box needs
 #   scripts/setup.sh runc    that, and what compiling runc needs
+#   scripts/setup.sh check   that, and what `make check` needs
 #   scripts/setup.sh test    that, and what the test suites need
 #   scripts/setup.sh fresh   what test/fresh needs
 set -euo pipefail
@@ -29,6 +30,10 @@ pkg-config|pkg-config|finds libseccomp for the build of runc
 fresh_tools='
 debootstrap|debootstrap|makes a Debian that nobody has used
 git|git|makes a clean clone
+'
+check_tools='
+protoc|protobuf-compiler|generates the gRPC code of sandboxd
+/usr/include/google/protobuf/duration.proto|libprotobuf-dev|has the types that the gRPC API of sandboxd imports
 '
 test_tools='
 openssl|openssl|makes the bad certificates of the client tests
@@ -127,9 +132,10 @@ install_npm() {
 case "${1:-}" in
   run) look_for "$run_tools" ;;
   runc) look_for "$run_tools$runc_tools" ;;
-  test) look_for "$run_tools$runc_tools$test_tools"; look_for_venv ;;
+  check) look_for "$run_tools$check_tools" ;;
+  test) look_for "$run_tools$runc_tools$check_tools$test_tools"; look_for_venv ;;
   fresh) look_for "$run_tools$fresh_tools" ;;
-  *) fail "usage: scripts/setup.sh run|runc|test|fresh" ;;
+  *) fail "usage: scripts/setup.sh run|runc|check|test|fresh" ;;
 esac
 look_for_libraries
 look_for_pip

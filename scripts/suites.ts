@@ -105,7 +105,7 @@ function goTests(name: string, folder: string): Suite {
   return {
     name,
     run: async () => {
-      const { ok, output } = await runCommand("go", ["test", "-json", "./..."], `${root}/${folder}`);
+      const { ok, output } = await runCommand("go", ["test", "-race", "-json", "./..."], `${root}/${folder}`);
       return tallyGo(output, ok);
     },
   };
@@ -151,11 +151,14 @@ export const checks: readonly Suite[] = [
   nodeScript("CRDs", "packages/api/generate/main.ts", "--check"),
   nodeScript("built-in kinds", "packages/apiserver/generate/main.ts", "--check"),
   nodeScript("protobuf shapes", "packages/apiserver/generate/protobuf.ts", "--check"),
+  step("Go format", "scripts/check-go.sh", "format"),
+  step("Go vet", "scripts/check-go.sh", "vet"),
+  step("Go generated", "scripts/check-go.sh", "generated"),
 ];
 
 /** Minutes on a machine that has never built them, so they start first; next to nothing when they are there. */
 export const builds: readonly Suite[] = [
-  step("kubernetes build", "bash", "test/kube-apiserver/build.sh"),
+  step("kube-apiserver build", "bash", "test/kube-apiserver/build.sh"),
   step("gVisor build", "bash", "packages/node/gvisor/build.sh", "dist"),
   step("runc build", "bash", "packages/node/runc/build.sh", "dist"),
 ];
@@ -172,7 +175,7 @@ const vitestProjects: readonly Suite[] = [
   "data-plane",
   "e2e",
   "kube",
-  "kubernetes",
+  "kube-apiserver",
   "clients",
 ].map(vitest);
 

@@ -27,10 +27,7 @@ import (
 
 const tokenText = "an-example-token-of-enough-length"
 
-var (
-	program           string
-	underRaceDetector = os.Getenv("SANDBOXD_TEST_RACE") != ""
-)
+var program string
 
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
