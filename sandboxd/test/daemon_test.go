@@ -129,7 +129,7 @@ func TestItRefusesToStartWrongly(t *testing.T) {
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
 	got := failing(t, program, "run", "--insecure-no-token", "--root-dir="+dir, "--listen-host=127.0.0.1", fmt.Sprintf("--grpc-port=%d", port), "--socket="+dir+"/s")
-	if !strings.Contains(got, "Cannot listen on port") {
+	if !strings.Contains(got, "cannot listen on port") {
 		t.Errorf("it says %q", got)
 	}
 }

@@ -48,7 +48,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case first == "" || strings.HasPrefix(first, "-"):
 		return serve(args, stdout, stderr)
 	}
-	return report(stderr, fmt.Errorf("Cannot run %q: want run, install or version; see sandboxd --help", first))
+	return report(stderr, fmt.Errorf("cannot run %q: want run, install or version; see sandboxd --help", first))
 }
 
 func serve(args []string, stdout, stderr io.Writer) int {
@@ -82,7 +82,7 @@ func report(stderr io.Writer, err error) int {
 // install copies the running program; a name that is there already is replaced in one step.
 func install(args []string) error {
 	if len(args) != 1 || args[0] == "" {
-		return errors.New("Cannot install: want one directory")
+		return errors.New("cannot install: want one directory")
 	}
 	source, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -90,11 +90,11 @@ func install(args []string) error {
 	}
 	defer source.Close()
 	if err := os.MkdirAll(args[0], 0o755); err != nil {
-		return fmt.Errorf("Cannot install into %q: %w", args[0], err)
+		return fmt.Errorf("cannot install into %q: %w", args[0], err)
 	}
 	target, err := os.CreateTemp(args[0], ".sandboxd-*")
 	if err != nil {
-		return fmt.Errorf("Cannot install into %q: %w", args[0], err)
+		return fmt.Errorf("cannot install into %q: %w", args[0], err)
 	}
 	defer os.Remove(target.Name())
 	_, err = io.Copy(target, source)
@@ -103,7 +103,7 @@ func install(args []string) error {
 		err = os.Rename(target.Name(), filepath.Join(args[0], "sandboxd"))
 	}
 	if err != nil {
-		return fmt.Errorf("Cannot install into %q: %w", args[0], err)
+		return fmt.Errorf("cannot install into %q: %w", args[0], err)
 	}
 	return nil
 }

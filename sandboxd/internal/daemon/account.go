@@ -20,10 +20,10 @@ func (c *Config) account() (*process.Account, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Cannot run processes as %q: %w", c.User, err)
+		return nil, fmt.Errorf("cannot run processes as %q: %w", c.User, err)
 	}
 	if int(who.Credential.Uid) != os.Geteuid() && effectiveCapabilities()&needed != needed {
-		return nil, fmt.Errorf("Cannot run processes as %q: user %d may not become another one; start as root, with the capabilities CHOWN, KILL, SETGID and SETUID", c.User, os.Geteuid())
+		return nil, fmt.Errorf("cannot run processes as %q: user %d may not become another one; start as root, with the capabilities CHOWN, KILL, SETGID and SETUID", c.User, os.Geteuid())
 	}
 	return who, nil
 }

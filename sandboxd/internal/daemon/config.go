@@ -101,24 +101,24 @@ func (c *Config) check() error {
 			continue
 		}
 		if port < 1 || port > 65535 {
-			return fmt.Errorf("Cannot use --%s=%d: want a port from 1 to 65535", name, port)
+			return fmt.Errorf("cannot use --%s=%d: want a port from 1 to 65535", name, port)
 		}
 		if other, taken := ports[port]; taken {
-			return fmt.Errorf("Cannot use port %d for both --%s and --%s", port, min(name, other), max(name, other))
+			return fmt.Errorf("cannot use port %d for both --%s and --%s", port, min(name, other), max(name, other))
 		}
 		ports[port] = name
 	}
 	switch {
 	case strings.TrimSpace(c.RootDir) == "":
-		return errors.New("Cannot use an empty --root-dir")
+		return errors.New("cannot use an empty --root-dir")
 	case c.ShutdownTimeout <= 0 || c.IdleTimeout <= 0:
-		return errors.New("Cannot use a --shutdown-timeout or --http-idle-timeout that is not more than 0")
+		return errors.New("cannot use a --shutdown-timeout or --http-idle-timeout that is not more than 0")
 	case c.ChunkBytes < 0 || c.ChunkBytes > maxChunk:
-		return fmt.Errorf("Cannot use --stream-chunk-size=%d: want 0 to %d", c.ChunkBytes, maxChunk)
+		return fmt.Errorf("cannot use --stream-chunk-size=%d: want 0 to %d", c.ChunkBytes, maxChunk)
 	case c.Restart != RestartNever && c.Restart != RestartOnFailure && c.Restart != RestartAlways:
-		return fmt.Errorf("Cannot use --restart=%q: want %s, %s or %s", c.Restart, RestartNever, RestartOnFailure, RestartAlways)
+		return fmt.Errorf("cannot use --restart=%q: want %s, %s or %s", c.Restart, RestartNever, RestartOnFailure, RestartAlways)
 	case c.TokenFile == "" && !c.Insecure:
-		return errors.New("Cannot start without a token: set SANDBOXD_TOKEN_FILE, or give --insecure-no-token to serve everybody who can reach a port")
+		return errors.New("cannot start without a token: set SANDBOXD_TOKEN_FILE, or give --insecure-no-token to serve everybody who can reach a port")
 	}
 	if c.ChunkBytes == 0 {
 		c.ChunkBytes = usualChunk

@@ -140,11 +140,11 @@ func (c *Config) openRoot(who *process.Account) (*confine.Root, error) {
 		err = os.MkdirAll(c.RootDir, 0o755)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Cannot make the root directory: %w", err)
+		return nil, fmt.Errorf("cannot make the root directory: %w", err)
 	}
 	root, err := confine.Open(c.RootDir)
 	if err != nil {
-		return nil, fmt.Errorf("Cannot open the root directory: %w", err)
+		return nil, fmt.Errorf("cannot open the root directory: %w", err)
 	}
 	if who == nil {
 		return root, nil

@@ -52,7 +52,7 @@ func (c *Config) newServer(handler http.Handler, listener net.Listener) *server 
 func (c *Config) listen(port uint, handler http.Handler) (*server, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(c.Host, strconv.Itoa(int(port))))
 	if err != nil {
-		return nil, fmt.Errorf("Cannot listen on port %d: %w", port, err)
+		return nil, fmt.Errorf("cannot listen on port %d: %w", port, err)
 	}
 	return c.newServer(handler, listener), nil
 }
@@ -74,7 +74,7 @@ func (c *Config) openSocket() (net.Listener, error) {
 		failure = errors.Join(failure, err)
 	}
 	if c.Socket != "" {
-		return nil, fmt.Errorf("Cannot open the socket: %w", failure)
+		return nil, fmt.Errorf("cannot open the socket: %w", failure)
 	}
 	slog.Warn("no place for the socket of keep-awake leases", "error", failure.Error())
 	return nil, nil

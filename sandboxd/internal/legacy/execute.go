@@ -171,6 +171,7 @@ func startFailure(err error) string {
 func finished(p *process.Process, output process.Output, limit time.Duration) result {
 	exit, _ := p.Exit()
 	if exit.TimedOut {
+		//lint:ignore ST1005 clients of the first runtime compare this text
 		return failed("timeout", fmt.Errorf("Command %q timed out after %v seconds", strings.Join(p.Argv, " "), limit.Seconds()))
 	}
 	code := exit.Code

@@ -6,7 +6,9 @@ import (
 )
 
 var (
-	errQuote     = errors.New("No closing quotation")
+	//lint:ignore ST1005 the text of Python's shlex, which the first runtime returned
+	errQuote = errors.New("No closing quotation")
+	//lint:ignore ST1005 the text of Python's shlex, which the first runtime returned
 	errEscape    = errors.New("No escaped character")
 	errNoCommand = errors.New("the command is empty")
 )

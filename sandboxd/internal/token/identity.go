@@ -13,6 +13,7 @@ type Identity struct{ Name, Namespace, UID string }
 // which is another's as well, so it tells nothing about this sandbox.
 func (i Identity) CheckUID(header http.Header) error {
 	if _, is := another(header, "X-Sandbox-UID", i.UID); is {
+		//lint:ignore ST1005 the router recognises this text
 		return errors.New("Cannot serve X-Sandbox-UID: this is another sandbox")
 	}
 	return nil
@@ -25,6 +26,7 @@ func (i Identity) CheckNames(header http.Header) error {
 		{"X-Sandbox-Namespace", i.Namespace},
 	} {
 		if given, is := another(header, claim.header, claim.own); is {
+			//lint:ignore ST1005 the router recognises this text
 			return fmt.Errorf("Cannot serve %s %q: this sandbox is %q", claim.header, given, claim.own)
 		}
 	}

@@ -48,23 +48,23 @@ func Open(file string) (*Guard, error) {
 func (g *Guard) read() error {
 	opened, err := os.Open(g.file)
 	if errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("Cannot read the sandbox token as user %d: %w; set securityContext.runAsUser to %[1]d, so that the token is made readable for that user", os.Geteuid(), err)
+		return fmt.Errorf("cannot read the sandbox token as user %d: %w; set securityContext.runAsUser to %[1]d, so that the token is made readable for that user", os.Geteuid(), err)
 	}
 	if err != nil {
-		return fmt.Errorf("Cannot read the sandbox token: %w", err)
+		return fmt.Errorf("cannot read the sandbox token: %w", err)
 	}
 	defer opened.Close()
 	info, err := opened.Stat()
 	if err != nil {
-		return fmt.Errorf("Cannot read the sandbox token: %w", err)
+		return fmt.Errorf("cannot read the sandbox token: %w", err)
 	}
 	content, err := io.ReadAll(io.LimitReader(opened, maxBytes+1))
 	if err != nil {
-		return fmt.Errorf("Cannot read the sandbox token: %w", err)
+		return fmt.Errorf("cannot read the sandbox token: %w", err)
 	}
 	text := strings.TrimRight(string(content), "\r\n")
 	if len(text) < minBytes || len(content) > maxBytes {
-		return fmt.Errorf("Cannot use the sandbox token in %q: it must have %d to %d characters", g.file, minBytes, maxBytes)
+		return fmt.Errorf("cannot use the sandbox token in %q: it must have %d to %d characters", g.file, minBytes, maxBytes)
 	}
 	g.seen, g.digest = info, sha256.Sum256([]byte(text))
 	return nil
@@ -77,10 +77,12 @@ func (g *Guard) Check(header http.Header) error {
 	}
 	given := credential(header)
 	if given == "" {
+		//lint:ignore ST1005 sent to the client as it is
 		return errors.New("Cannot enter the sandbox: the request carries no token")
 	}
 	digest, want := sha256.Sum256([]byte(given)), g.current()
 	if subtle.ConstantTimeCompare(digest[:], want[:]) != 1 {
+		//lint:ignore ST1005 sent to the client as it is
 		return errors.New("Cannot enter the sandbox: the token is not the one of this sandbox")
 	}
 	return nil
