@@ -41,6 +41,11 @@ build: setup-runc ## Build dist/agent-sandbox, sandboxd, gVisor's runsc and runc
 	@packages/node/gvisor/build.sh dist
 	@packages/node/runc/build.sh dist
 
+.PHONY: release
+release: ## Build what users install, for x86_64 and arm64, into dist/release
+	@scripts/setup.sh release
+	@$(NODE) scripts/release.ts
+
 .PHONY: gvisor runc
 gvisor: setup ## Build gVisor; the box prefers it to an installed one
 	@packages/node/gvisor/build.sh dist
@@ -64,7 +69,7 @@ format: setup ## Format all sources
 
 # Each target test-<suite> runs the vitest project or the Go module of that name, and its tests are in packages/<suite>,
 # test/<suite> or sandboxd. scripts/targets.test.ts checks this.
-.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-security test-kube-apiserver test-differential test-clients
+.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-security test-kube-apiserver test-differential test-clients test-release
 test: setup-test ## Run every suite; skips suites that passed before if nothing has changed (FRESH=1 runs them anyway)
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -93,6 +98,9 @@ test-differential: setup-test ## Send the same requests to the embedded API serv
 	@$(NODE) scripts/test.ts differential
 test-clients: setup-test ## client-go, the Python client, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
+
+test-release: setup-test ## Install a release in a new Debian 12 and run the first sandbox there (needs root)
+	@$(NODE) scripts/test.ts release
 
 # Long variants, not part of `make test`.
 .PHONY: test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-security-long

@@ -7,6 +7,7 @@
 #   scripts/setup.sh check   that, and what `make check` needs
 #   scripts/setup.sh test    that, and what the test suites need
 #   scripts/setup.sh fresh   what test/fresh needs
+#   scripts/setup.sh release what `make release` needs: cross compilers too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -129,16 +130,43 @@ install_npm() {
   printf '%s\n' "$want" >"$stamp"
 }
 
+# The other architecture that releases are built for, as Debian calls it, and its compiler.
+case "$(uname -m)" in
+  aarch64) other=amd64 other_triplet=x86_64-linux-gnu ;;
+  *) other=arm64 other_triplet=aarch64-linux-gnu ;;
+esac
+
+look_for_cross_compiler() {
+  look_for "$other_triplet-gcc|gcc-${other_triplet/_/-}|compiles the part of runc that is written in C for $other
+/usr/$other_triplet/lib/libc.a|libc6-dev-$other-cross|compiles the part of runc that is written in C for $other"
+}
+
+# libseccomp of the other architecture, in a folder of its own: `dpkg --add-architecture` would change the whole machine.
+install_sysroot() {
+  local sysroot=$PWD/.cache/sysroot-$other apt=$PWD/.cache/apt-$other
+  [ ! -e "$sysroot/usr/include/seccomp.h" ] || return 0
+  say "fetching libseccomp for $other into $sysroot"
+  mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial" "$apt/packages" "$sysroot"
+  local settings=(-qq -o "Dir::State=$apt/state" -o Dir::State::status=/dev/null -o "Dir::Cache=$apt/cache"
+    -o "APT::Architecture=$other" -o "APT::Architectures=$other" -o APT::Sandbox::User=root)
+  apt-get "${settings[@]}" update
+  (cd "$apt/packages" && apt-get "${settings[@]}" download libseccomp-dev)
+  dpkg --extract "$apt"/packages/libseccomp-dev_*.deb "$sysroot"
+  rm -rf "$apt"
+}
+
 case "${1:-}" in
   run) look_for "$run_tools" ;;
   runc) look_for "$run_tools$runc_tools" ;;
   check) look_for "$run_tools$check_tools" ;;
-  test) look_for "$run_tools$runc_tools$check_tools$test_tools"; look_for_venv ;;
+  test) look_for "$run_tools$runc_tools$check_tools$fresh_tools$test_tools"; look_for_venv ;;
   fresh) look_for "$run_tools$fresh_tools" ;;
-  *) fail "usage: scripts/setup.sh run|runc|check|test|fresh" ;;
+  release) look_for "$run_tools$runc_tools"; look_for_cross_compiler ;;
+  *) fail "usage: scripts/setup.sh run|runc|check|test|fresh|release" ;;
 esac
 look_for_libraries
 look_for_pip
 install_missing
 install_go
 install_npm
+[ "$1" != release ] || install_sysroot
