@@ -1,6 +1,9 @@
 import type { Status } from "@agent-sandbox/api";
 
-/** The reasons a Kubernetes API server gives, and the three a client meets without an answer. */
+/**
+ * The reasons that a Kubernetes API server gives with their HTTP status, and three for requests without a valid response. If
+ * several reasons have the same status, the first one is assumed for a response that names none.
+ */
 const codeByReason = {
   BadRequest: 400,
   Unauthorized: 401,
@@ -8,8 +11,8 @@ const codeByReason = {
   NotFound: 404,
   MethodNotAllowed: 405,
   NotAcceptable: 406,
-  AlreadyExists: 409,
   Conflict: 409,
+  AlreadyExists: 409,
   Gone: 410,
   Expired: 410,
   RequestEntityTooLarge: 413,
@@ -18,8 +21,8 @@ const codeByReason = {
   TooManyRequests: 429,
   InternalError: 500,
   ServiceUnavailable: 503,
-  ServerTimeout: 504,
   Timeout: 504,
+  ServerTimeout: 504,
   Unknown: 500,
   /** The request was never sent: it is safe to repeat. */
   Unreachable: 0,
@@ -30,6 +33,15 @@ const codeByReason = {
 } as const;
 
 export type KubeReason = keyof typeof codeByReason;
+
+const reasonByCode: ReadonlyMap<number, KubeReason> = new Map(
+  (Object.entries(codeByReason) as [KubeReason, number][]).toReversed().map(([reason, code]) => [code, reason]),
+);
+
+/** The reason for a response of the API server that has this HTTP status and does not name a reason. */
+export function reasonOfCode(code: number): KubeReason | undefined {
+  return code > 0 ? reasonByCode.get(code) : undefined;
+}
 
 /** Whether a server may give this reason. */
 export function isServerReason(reason: string | undefined): reason is KubeReason {

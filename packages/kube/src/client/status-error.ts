@@ -1,25 +1,7 @@
 import type { Status } from "@agent-sandbox/api";
-import { isServerReason, KubeError, type KubeReason } from "../errors.ts";
+import { isServerReason, KubeError, type KubeReason, reasonOfCode } from "../errors.ts";
 import type { TransportResponse } from "../transport.ts";
 import { readRetryAfter } from "./retry-after.ts";
-
-const reasonByCode: Readonly<Record<number, KubeReason>> = {
-  400: "BadRequest",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "NotFound",
-  405: "MethodNotAllowed",
-  406: "NotAcceptable",
-  409: "Conflict",
-  410: "Gone",
-  413: "RequestEntityTooLarge",
-  415: "UnsupportedMediaType",
-  422: "Invalid",
-  429: "TooManyRequests",
-  500: "InternalError",
-  503: "ServiceUnavailable",
-  504: "Timeout",
-};
 
 /** Reasons that claim something about an object. A web page from a proxy does not know: acting on it would be wrong. */
 const aboutObjects: ReadonlySet<KubeReason> = new Set(["NotFound", "Conflict", "Gone", "Invalid"]);
@@ -43,11 +25,11 @@ export function isStatus(body: unknown): body is Status {
 }
 
 function reasonOf(status: Status, code: number): KubeReason {
-  return isServerReason(status.reason) ? status.reason : (reasonByCode[code] ?? "Unknown");
+  return isServerReason(status.reason) ? status.reason : (reasonOfCode(code) ?? "Unknown");
 }
 
 function reasonWithoutStatus({ status, headers }: TransportResponse): KubeReason {
-  const reason = reasonByCode[status] ?? (status >= 500 ? "InternalError" : "InvalidResponse");
+  const reason = reasonOfCode(status) ?? (status >= 500 ? "InternalError" : "InvalidResponse");
   const isPage = headers["content-type"]?.includes("html") === true;
   return isPage && aboutObjects.has(reason) ? "InvalidResponse" : reason;
 }
