@@ -1,10 +1,6 @@
-/** The part of a pino logger that the server uses. */
-export interface Logger {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+import type { Logger } from "@agent-sandbox/kube";
+
+export type { Logger } from "@agent-sandbox/kube";
 
 const nothing = (): void => undefined;
 

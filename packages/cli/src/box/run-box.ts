@@ -12,7 +12,7 @@ import { startControllers } from "@agent-sandbox/controllers";
 import { type Client, createClient, KubeError, type Logger, type PodStreams } from "@agent-sandbox/kube";
 import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox/node";
 import { startRouter } from "@agent-sandbox/router";
-import { pino } from "pino";
+import { openLog } from "../open-log.ts";
 import { reasonOf } from "../report-failure.ts";
 import { readApiSettings } from "./api-settings.ts";
 import type { StartReport } from "./background.ts";
@@ -23,7 +23,7 @@ import { sandboxdPath } from "./sandboxd-path.ts";
 
 /** Runs the whole box in this process until it is asked to stop. Sandboxes outlive it. */
 export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void> {
-  const log = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime });
+  const log = openLog();
   const stopped = nextSignal("SIGTERM", "SIGINT");
   using _bound = inBackground() ? keepBounded(paths.log) : undefined;
   try {

@@ -11,8 +11,8 @@ import {
   runManager,
 } from "@agent-sandbox/controllers";
 import { HttpTransport, type Logger, loadDefault } from "@agent-sandbox/kube";
-import { pino } from "pino";
 import { CommandError } from "../command-error.ts";
+import { openLog } from "../open-log.ts";
 
 /** Runs the controllers against the cluster of the kubeconfig, or the one this Pod is in, until SIGTERM or SIGINT. */
 export async function manager(words: readonly string[], version: string): Promise<void> {
@@ -35,7 +35,7 @@ async function run(flags: ManagerFlags, warnings: readonly string[], version: st
     commit: process.env["GIT_COMMIT"] ?? "unknown",
     date: process.env["BUILD_DATE"] ?? "unknown",
   };
-  const log = pino({ base: null, level: levelOf(flags), timestamp: pino.stdTimeFunctions.isoTime });
+  const log = openLog(levelOf(flags));
   for (const warning of warnings) log.warn({ warning }, "flags make little sense");
 
   const { access, error: noAccess } = await loadDefault(flags.kubeconfig === "" ? {} : { path: flags.kubeconfig });

@@ -3,8 +3,8 @@ import { OtlpTracing, otlpSender } from "@agent-sandbox/controllers";
 import type { Logger } from "@agent-sandbox/kube";
 import { logLevelOf, readConfig, runRouter, type Values } from "@agent-sandbox/router";
 import { propagation } from "@opentelemetry/api";
-import { pino } from "pino";
 import { CommandError } from "../command-error.ts";
+import { openLog } from "../open-log.ts";
 import { routerHelp } from "./router-help.ts";
 
 /** Runs the router against the cluster of the kubeconfig, or the one this Pod is in, until SIGTERM or SIGINT. */
@@ -25,7 +25,7 @@ export async function router(words: readonly string[], version: string): Promise
 }
 
 async function run(values: Values, version: string): Promise<void> {
-  const log = pino({ base: null, level: logLevelOf(values), timestamp: pino.stdTimeFunctions.isoTime });
+  const log = openLog(logLevelOf(values));
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.abort());
   const build = { version, commit: process.env["GIT_COMMIT"] ?? "unknown" };

@@ -1,0 +1,6 @@
+import { type Logger, pino } from "pino";
+
+/** The log of a long-running command: one line of JSON for each entry, on standard output. */
+export function openLog(level: string = "info"): Logger {
+  return pino({ base: null, level, timestamp: pino.stdTimeFunctions.isoTime });
+}
