@@ -1,3 +1,4 @@
+import type { ListenAddress } from "@agent-sandbox/api";
 import type { Client, Informers, Logger, Scheduler } from "@agent-sandbox/kube";
 import type { Tracer } from "@opentelemetry/api";
 import type { Keyring } from "./auth/keyring.ts";
@@ -6,11 +7,7 @@ import type { RetryOptions } from "./proxy/pathfinder.ts";
 import type { TlsFiles } from "./tls/certificates.ts";
 import type { WaitingRoomLimits } from "./wake/waiting-room.ts";
 
-export interface ListenAddress {
-  readonly host?: string;
-  /** 0: any that is free. */
-  readonly port: number;
-}
+export type { ListenAddress } from "@agent-sandbox/api";
 
 export interface AuthOptions {
   /** Lets everybody reach everything. Default false. */

@@ -7,7 +7,10 @@ export {
 } from "./condition.ts";
 export { type Creator, knownCreators, normaliseCreatedBy } from "./created-by.ts";
 export { deepEqual, type JsonObject } from "./deep-equal.ts";
+export { parseDurationMs, parseDurationNanos } from "./duration.ts";
+export { Exposition, expositionType, labelText } from "./exposition.ts";
 export { adaptCondition, adaptMessage, adaptReason, type ForeignCondition } from "./foreign-condition.ts";
+export { type ListenAddress, parseListenAddress } from "./listen-address.ts";
 export { applyMergePatch, mergePatch } from "./merge-patch.ts";
 export { nameHash } from "./name-hash.ts";
 export {

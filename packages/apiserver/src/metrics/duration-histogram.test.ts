@@ -1,6 +1,6 @@
+import { Exposition, labelText } from "@agent-sandbox/api";
 import { expect, test } from "vitest";
 import { DurationHistogram } from "./duration-histogram.ts";
-import { Exposition, labelText } from "./exposition.ts";
 
 const lines = (histogram: DurationHistogram): string[] => {
   const to = new Exposition();

@@ -1,4 +1,4 @@
-import type { Exposition } from "./exposition.ts";
+import type { Exposition } from "@agent-sandbox/api";
 
 /**
  * Upper bounds in seconds: those of kube-apiserver that its dashboards and alerts ask for, and finer ones below, where

@@ -1,7 +1,7 @@
+import { Exposition, expositionType, labelText } from "@agent-sandbox/api";
 import { methodNotAllowed } from "../api-error.ts";
 import type { ApiRequest, TextReply } from "../request/api-request.ts";
 import type { ApiContext } from "../verbs/context.ts";
-import { Exposition, expositionType, labelText } from "./exposition.ts";
 import { writeProcess } from "./process-metrics.ts";
 
 export const metricsPath = "/metrics";

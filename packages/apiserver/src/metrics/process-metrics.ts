@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import type { Exposition } from "./exposition.ts";
+import type { Exposition } from "@agent-sandbox/api";
 
 /** What the process takes of its machine: in the box that is everything but the Pods. */
 export function writeProcess(to: Exposition): void {

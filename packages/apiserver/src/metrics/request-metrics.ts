@@ -1,10 +1,10 @@
+import type { Exposition } from "@agent-sandbox/api";
 import { subresourcesOf } from "../discovery/served-verbs.ts";
 import type { ApiRequest, Reply } from "../request/api-request.ts";
 import { parsePath, type RequestPath } from "../request/request-path.ts";
 import type { Target } from "../request/target.ts";
 import type { ServedVersion } from "../resources/definition.ts";
 import type { Registry, ServedResource } from "../resources/registry.ts";
-import type { Exposition } from "./exposition.ts";
 import { type RequestLabels, RequestSeries } from "./request-series.ts";
 import { isDryRun, type Place, scopeOf, verbOf } from "./request-verb.ts";
 import { type OpenWatch, other, ResourceSeries } from "./resource-series.ts";

@@ -1,5 +1,5 @@
+import { type Exposition, labelText } from "@agent-sandbox/api";
 import { DurationHistogram } from "./duration-histogram.ts";
-import { type Exposition, labelText } from "./exposition.ts";
 
 /** What tells the requests of one series from those of others, in Kubernetes' words. Empty text stands for "none". */
 export interface RequestLabels {

@@ -1,4 +1,4 @@
-import { type Exposition, labelText } from "./exposition.ts";
+import { type Exposition, labelText } from "@agent-sandbox/api";
 import type { RequestLabels, RequestSeries } from "./request-series.ts";
 import { type Place, type RequestScope, type RequestVerb, requestScopes, requestVerbs } from "./request-verb.ts";
 

@@ -23,7 +23,7 @@ test.for([
   expect(parseDuration(text)).toBe(expected);
 });
 
-test.for(["", "30", "s", "-1s", "1.5s", "1d", "30s ", "25h", "999999999999s"])("refuses the duration %j", (text) => {
+test.for(["", "30", "s", "-1s", "1d", "30s ", "25h", "999999999999s"])("refuses the duration %j", (text) => {
   expect(() => parseDuration(text)).toThrow(`Cannot read duration "${text}"`);
 });
 

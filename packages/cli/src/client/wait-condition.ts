@@ -1,3 +1,4 @@
+import { parseDurationMs } from "@agent-sandbox/api";
 import { CommandError } from "../command-error.ts";
 
 export interface WaitedCondition {
@@ -15,14 +16,12 @@ export function parseWaitedCondition(text: string): WaitedCondition | "delete" {
   return { type, status };
 }
 
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 const longestMs = 24 * 3_600_000;
 
-/** `30s`, `5m`, `1h30m`: a whole number with a unit, once or more, at most a day. */
+/** The milliseconds of `30s`, `5m` or `1h30m`, at most a day. */
 export function parseDuration(text: string): number {
-  const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h)/g)];
-  const total = parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitMs[unit as keyof typeof unitMs], 0);
-  if (parts.map(([all]) => all).join("") !== text || parts.length === 0 || total > longestMs) {
+  const total = parseDurationMs(text) ?? -1;
+  if (total < 0 || total > longestMs) {
     throw new CommandError(`Cannot read duration "${text}": write it as 30s, 5m or 1h30m, at most 24h`);
   }
   return total;

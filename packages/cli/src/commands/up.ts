@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type ListenAddress, parseListenAddress } from "@agent-sandbox/api";
 import { makeFolder, readSettings } from "@agent-sandbox/node";
 import { readApiSettings } from "../box/api-settings.ts";
 import { findLastingBox, type StartedBox, startInBackground } from "../box/background.ts";
@@ -77,17 +78,10 @@ function describeHost(routerUrl: string): string {
   return `http://<sandbox>.<namespace>.localhost:${new URL(routerUrl).port}`;
 }
 
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** `127.0.0.1:7643`, `[::1]:7643`; port 0 takes any free one. */
-export function parseListen(text: string): ListenAddress {
-  const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  const port = Number(digits);
-  if (host === undefined || port > 65_535) {
+/** The host is required: the box must not serve on every address by accident. */
+export function parseListen(text: string): Required<ListenAddress> {
+  const { host, port } = parseListenAddress(text) ?? {};
+  if (host === undefined || port === undefined) {
     throw new CommandError(`Cannot listen on "${text}": write address:port, as in 127.0.0.1:7643`);
   }
   return { host, port };

@@ -2,7 +2,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { controllersFromFlags } from "./controllers-from-flags.ts";
-import { parseGoDuration } from "./go-duration.ts";
 import { parseFlags } from "./parse-flags.ts";
 
 const minuteMs = 60_000;
@@ -160,18 +159,4 @@ describe("controllersFromFlags()", () => {
   ] as const)("%s reaches the controllers", ([word, expected]) => {
     expect(settingsOf(word)).toMatchObject(expected);
   });
-});
-
-test.for([
-  ["0", 0],
-  ["5m", 300_000],
-  ["1h1m1.5s", 3_661_500],
-  ["-2s", -2000],
-  ["250ms", 250],
-  ["5", undefined],
-  ["", undefined],
-  ["1.2.3s", undefined],
-  ["5 m", undefined],
-] as const)("parseGoDuration(%s)", ([text, ms]) => {
-  expect(parseGoDuration(text)).toBe(ms);
 });

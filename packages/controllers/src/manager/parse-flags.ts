@@ -1,5 +1,5 @@
+import { parseDurationMs } from "@agent-sandbox/api";
 import { type FlagKind, type FlagName, flagTable, type ManagerFlags } from "./flag-table.ts";
-import { parseGoDuration } from "./go-duration.ts";
 
 export type ParsedFlags =
   | { readonly flags: ManagerFlags; readonly warnings: readonly string[]; readonly error?: never }
@@ -59,7 +59,7 @@ function read(kind: FlagKind, text: string): unknown {
     case "number":
       return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
     case "duration":
-      return parseGoDuration(text);
+      return parseDurationMs(text);
     case "text":
       return text;
     case "list": {

@@ -1,12 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-
-export interface BindAddress {
-  /** Every address of the machine when absent. */
-  readonly host?: string;
-  readonly port: number;
-}
+import { type ListenAddress, parseListenAddress } from "@agent-sandbox/api";
 
 export interface Serving extends AsyncDisposable {
   readonly port: number;
@@ -15,18 +10,14 @@ export interface Serving extends AsyncDisposable {
 /** Answers one path; what it throws becomes a 500 with the message. */
 export type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void;
 
-/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` and nothing mean: do not serve. */
-export function parseBindAddress(text: string): BindAddress | undefined | { readonly error: string } {
+/** The address of a flag such as `--metrics-bind-address`. `0` and the empty text turn the server off. */
+export function parseBindAddress(text: string): ListenAddress | undefined | { readonly error: string } {
   if (text === "0" || text === "") return undefined;
-  const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text) ?? [];
-  const port = Number(digits);
-  if (digits === undefined || port > 65_535) return { error: `Cannot listen on "${text}": write address:port` };
-  const host = bracketed ?? plain ?? "";
-  return host === "" ? { port } : { host, port };
+  return parseListenAddress(text) ?? { error: `Cannot listen on "${text}": write address:port` };
 }
 
 /** Serves the paths over plain HTTP until disposed. A request that stays open is cut then. */
-export async function servePaths(address: BindAddress, paths: ReadonlyMap<string, Answer>): Promise<Serving> {
+export async function servePaths(address: ListenAddress, paths: ReadonlyMap<string, Answer>): Promise<Serving> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://manager");
     const answer = paths.get(url.pathname);
@@ -39,7 +30,7 @@ export async function servePaths(address: BindAddress, paths: ReadonlyMap<string
 }
 
 /** Starts to listen; the error of an address that is taken says which. */
-export async function listen(server: Server, { host, port }: BindAddress): Promise<Serving> {
+export async function listen(server: Server, { host, port }: ListenAddress): Promise<Serving> {
   await once(server.listen({ port, ...(host !== undefined && { host }) }), "listening");
   return {
     port: (server.address() as AddressInfo).port,

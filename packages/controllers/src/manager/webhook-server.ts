@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { createSecureContext } from "node:tls";
-import { convertReview } from "@agent-sandbox/api";
+import { convertReview, type ListenAddress } from "@agent-sandbox/api";
 import type { Logger } from "@agent-sandbox/kube";
-import { type BindAddress, listen, type Serving } from "./plain-server.ts";
+import { listen, type Serving } from "./plain-server.ts";
 
 export interface CertificateFiles {
   readonly certificate: string;
@@ -13,7 +13,7 @@ export interface CertificateFiles {
 }
 
 export interface WebhookOptions {
-  readonly address: BindAddress;
+  readonly address: ListenAddress;
   readonly files: CertificateFiles;
   readonly log: Logger;
   /** How often the files are looked at. Default 10 s. */

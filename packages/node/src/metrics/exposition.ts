@@ -1,3 +1,5 @@
+import { Exposition, labelText } from "@agent-sandbox/api";
+
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
@@ -14,19 +16,10 @@ export interface Family {
 
 /** Prometheus' text format. Families without samples are left out. */
 export function exposition(families: readonly Family[]): string {
-  return families
-    .filter(({ samples }) => samples.length > 0)
-    .map(({ name, help, type, samples }) =>
-      [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples.map((one) => line(name, one)), ""].join("\n"),
-    )
-    .join("");
-}
-
-function line(name: string, { labels, value }: Sample): string {
-  const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`);
-  return `${name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+  const text = new Exposition();
+  for (const { name, help, type, samples } of families) {
+    if (samples.length > 0) text.metric(name, type, help);
+    for (const { labels, value } of samples) text.sample(name, labelText(labels), value);
+  }
+  return text.toString();
 }

@@ -1,8 +1,7 @@
 import { createClient, silentLogger } from "@agent-sandbox/kube";
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import { describe, expect, test } from "vitest";
-import { parseDurationMs } from "./duration.ts";
-import { logLevelOf, parseAddress, readConfig, type Values } from "./read-config.ts";
+import { logLevelOf, readConfig, type Values } from "./read-config.ts";
 import { routerOptionsFrom } from "./router-options-from.ts";
 
 const none = (path: string): string => {
@@ -94,6 +93,7 @@ describe("what is refused", () => {
     ["scoped tokens alone without a key", ["--authz-mode=scoped-token"], {}, undefined],
     ["a timeout of nothing", ["--proxy-timeout=0"], {}, undefined],
     ["a timeout without a unit", ["--proxy-timeout=30"], {}, undefined],
+    ["a negative duration", ["--shutdown-timeout=-1s"], {}, undefined],
     ["a negative count", ["--upstream-max-retries=-1"], {}, undefined],
     ["a switch that is neither", ["--access-log=maybe"], {}, undefined],
     ["a level that is none", ["--zap-log-level=loud"], {}, undefined],
@@ -169,30 +169,4 @@ describe("what it means", () => {
       mtls: "optional",
     });
   });
-});
-
-test.for<[string, number | undefined]>([
-  ["180s", 180_000],
-  ["1m30s", 90_000],
-  ["1.5s", 1500],
-  ["200ms", 200],
-  ["2h", 7_200_000],
-  ["0", 0],
-  ["5", undefined],
-  ["s", undefined],
-  ["-1s", undefined],
-  ["1s ", undefined],
-])("reads %j", ([text, expected]) => {
-  expect(parseDurationMs(text)).toBe(expected);
-});
-
-test("reads addresses", () => {
-  expect([":8080", "127.0.0.1:0", "[fd00::1]:443", "::1:80", "x", ""].map(parseAddress)).toEqual([
-    { host: "::", port: 8080 },
-    { host: "127.0.0.1", port: 0 },
-    { host: "fd00::1", port: 443 },
-    undefined,
-    undefined,
-    undefined,
-  ]);
 });

@@ -1,7 +1,5 @@
-import { parsePort } from "../route/route.ts";
-import type { ListenAddress } from "../router-options.ts";
+import { parseDurationMs, parseListenAddress } from "@agent-sandbox/api";
 import { parseConfigFile } from "./config-file.ts";
-import { parseDurationMs } from "./duration.ts";
 import { type Flag, type FlagKind, type FlagName, flags, isFlag } from "./flags.ts";
 
 export type Values = Readonly<Record<FlagName, string>>;
@@ -104,9 +102,9 @@ function isValid(value: string, { kind, values }: Flag): boolean {
     case "list":
       return splitList(value).every(isKnown);
     case "address":
-      return value === "" || parseAddress(value) !== undefined;
+      return value === "" || parseListenAddress(value) !== undefined;
     case "duration":
-      return parseDurationMs(value) !== undefined;
+      return (parseDurationMs(value) ?? -1) >= 0;
     case "positiveDuration":
       return (parseDurationMs(value) ?? 0) > 0;
     case "count":
@@ -155,13 +153,4 @@ export function splitList(text: string): string[] {
     .split(",")
     .map((part) => part.trim())
     .filter((part) => part !== "");
-}
-
-/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; without a host: all addresses. */
-export function parseAddress(text: string): Required<ListenAddress> | undefined {
-  const [, bracketed, plain, portText = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d+)$/.exec(text) ?? [];
-  const port = portText === "0" ? 0 : parsePort(portText);
-  if (port === undefined) return undefined;
-  const host = bracketed ?? plain ?? "";
-  return { host: host === "" ? "::" : host, port };
 }

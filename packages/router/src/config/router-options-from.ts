@@ -1,9 +1,9 @@
+import { type ListenAddress, parseDurationMs, parseListenAddress } from "@agent-sandbox/api";
 import type { Client, Logger } from "@agent-sandbox/kube";
 import type { Tracer } from "@opentelemetry/api";
-import { type AuthOptions, defaultRetries, type ListenAddress, type RouterOptions } from "../router-options.ts";
+import { type AuthOptions, defaultRetries, type RouterOptions } from "../router-options.ts";
 import type { MtlsMode } from "../tls/certificates.ts";
-import { parseDurationMs } from "./duration.ts";
-import { parseAddress, splitList, type Values } from "./read-config.ts";
+import { splitList, type Values } from "./read-config.ts";
 
 export interface Surroundings {
   readonly client: Client;
@@ -87,4 +87,10 @@ function auth(
     },
     ...(keyFiles.length === 0 ? {} : { keyFiles }),
   };
+}
+
+/** Without a host, the router listens on all IPv6 and IPv4 addresses. */
+function parseAddress(text: string): Required<ListenAddress> | undefined {
+  const address = parseListenAddress(text);
+  return address && { host: "::", ...address };
 }

@@ -1,3 +1,4 @@
+import { parseDurationNanos } from "../../../primitives/duration.ts";
 import type { Library } from "./library.ts";
 import { Duration, type DurationValue, durationOf, int64, nanosOf, Type, UnsignedInt } from "./values.ts";
 
@@ -41,29 +42,10 @@ function durationText(duration: DurationValue): string {
   return `${sign}${size / 1_000_000_000n}${fraction === "" ? "" : `.${fraction}`}s`;
 }
 
-const unitNanos = new Map([
-  ["ns", 1n],
-  ["us", 1_000n],
-  ["µs", 1_000n],
-  ["μs", 1_000n],
-  ["ms", 1_000_000n],
-  ["s", 1_000_000_000n],
-  ["m", 60_000_000_000n],
-  ["h", 3_600_000_000_000n],
-]);
-
-const longestDuration = 40;
-
 export function toDuration(text: string): DurationValue {
-  const [, sign = "", parts = ""] =
-    /^([-+]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text.slice(0, longestDuration + 1)) ?? [];
-  if (parts === "" || text.length > longestDuration) throw new Error(`invalid duration ${JSON.stringify(text)}`);
-  let nanos = 0n;
-  for (const [, whole = "", fraction = "", unit = ""] of parts.matchAll(/(\d*)\.?(\d*)([a-zµμ]+)/g)) {
-    const size = unitNanos.get(unit) ?? 0n;
-    nanos += BigInt(whole || "0") * size + (BigInt(fraction || "0") * size) / 10n ** BigInt(fraction.length);
-  }
-  return durationOf(int64(sign === "-" ? -nanos : nanos));
+  const nanos = parseDurationNanos(text);
+  if (nanos === undefined) throw new Error(`invalid duration ${JSON.stringify(text)}`);
+  return durationOf(int64(nanos));
 }
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;

@@ -1,7 +1,7 @@
-/** The text format of Prometheus, version 0.0.4. */
+/** The content type of Prometheus' text format, version 0.0.4. */
 export const expositionType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Labels as they stand between the braces. Written once for each series, not for each scrape. */
+/** Labels in the form that stands between the braces. Compute it once for each series, not at each scrape. */
 export function labelText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, escaped)}"`)
@@ -10,19 +10,20 @@ export function labelText(labels: Readonly<Record<string, string>>): string {
 
 const escaped = (character: string): string => (character === "\n" ? "\\n" : `\\${character}`);
 
+/** Writes Prometheus' text format: each metric is followed by its samples. */
 export class Exposition {
   readonly #lines: string[] = [];
 
-  /** Begins a metric: its samples follow. */
   metric(name: string, type: "counter" | "gauge" | "histogram", help: string): void {
     this.#lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
   }
 
+  /** `labels` comes from `labelText()`. */
   sample(name: string, labels: string, value: number): void {
     this.#lines.push(labels === "" ? `${name} ${value}` : `${name}{${labels}} ${value}`);
   }
 
   toString(): string {
-    return `${this.#lines.join("\n")}\n`;
+    return this.#lines.length === 0 ? "" : `${this.#lines.join("\n")}\n`;
   }
 }
