@@ -3,10 +3,11 @@ import { createServer as createHttp, type IncomingMessage, type ServerResponse }
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { otlpSender } from "@agent-sandbox/controllers";
+import { otlpSender } from "@agent-sandbox/controllers/tracing";
+import { JsonTraceSerializer, ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { grpcSender } from "../../packages/controllers/src/manager/tracing/grpc-sender.ts";
-import { encodeRequest } from "../../packages/controllers/src/manager/tracing/otlp-protobuf.ts";
 
 let opened: AsyncDisposableStack;
 beforeEach(() => {
@@ -14,7 +15,15 @@ beforeEach(() => {
 });
 afterEach(() => opened.disposeAsync());
 
-const request = { resourceSpans: [{ scopeSpans: [{ spans: [{ name: "ReconcileSandbox" }] }] }] };
+const exporter = new InMemorySpanExporter();
+new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+  .getTracer("test")
+  .startSpan("ReconcileSandbox")
+  .end();
+const spans = exporter.getFinishedSpans();
+const asJson = Buffer.from(JsonTraceSerializer.serializeRequest(spans) ?? []);
+const asProtobuf = Buffer.from(ProtobufTraceSerializer.serializeRequest(spans) ?? []);
+
 interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -53,10 +62,9 @@ test("sends spans as gRPC wants them, on one connection", async () => {
     OTEL_EXPORTER_OTLP_HEADERS: "Api-Key=a%20b",
   };
   const send = otlpSender(env);
-  await send?.(request);
-  await send?.(request);
+  await send?.(spans);
+  await send?.(spans);
   expect([received.length, sessions()]).toEqual([2, 1]);
-  const message = encodeRequest(request);
   const [{ headers, body } = { headers: {}, body: Buffer.alloc(0) }] = received;
   expect(headers).toMatchObject({
     ":method": "POST",
@@ -65,7 +73,8 @@ test("sends spans as gRPC wants them, on one connection", async () => {
     te: "trailers",
     "api-key": "a b",
   });
-  expect(body).toEqual(Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]));
+  expect([body[0], body.readUInt32BE(1)]).toEqual([0, asProtobuf.length]);
+  expect(body.subarray(5)).toEqual(asProtobuf);
 });
 
 test.for([
@@ -96,8 +105,8 @@ test.for([
       isFirst = false;
     });
     const send = grpcSender({ endpoint: url, headers: {}, timeoutMs: 1_000 });
-    await expect(send(request)).rejects.toThrow(why);
-    await send(request);
+    await expect(send(spans)).rejects.toThrow(why);
+    await send(spans);
     expect(received).toHaveLength(2);
   },
 );
@@ -106,12 +115,12 @@ test("tells of a collector that is away", async () => {
   const { url, server } = await openCollector(() => undefined);
   server.close();
   await once(server, "close");
-  await expect(grpcSender({ endpoint: url, headers: {}, timeoutMs: 1_000 })(request)).rejects.toThrow("ECONNREFUSED");
+  await expect(grpcSender({ endpoint: url, headers: {}, timeoutMs: 1_000 })(spans)).rejects.toThrow("ECONNREFUSED");
 });
 
 test.for([
-  ["JSON", {}, "application/json", Buffer.from(JSON.stringify(request))],
-  ["protobuf", { OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" }, "application/x-protobuf", encodeRequest(request)],
+  ["JSON", {}, "application/json", asJson],
+  ["protobuf", { OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" }, "application/x-protobuf", asProtobuf],
 ] as const)("sends %s over HTTP, and tells of an answer that is none", async ([, env, type, expected]) => {
   const received: { readonly line: string; readonly body: Buffer }[] = [];
   const take = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -124,7 +133,7 @@ test.for([
   opened.defer(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const send = otlpSender({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...env });
-  await send?.(request);
+  await send?.(spans);
   expect(received).toEqual([{ line: `POST /v1/traces ${type}`, body: expected }]);
-  await expect(send?.(request)).rejects.toThrow("status 503");
+  await expect(send?.(spans)).rejects.toThrow("status 503");
 });

@@ -5,11 +5,10 @@ import {
   flagTable,
   type IssueServingPair,
   type ManagerFlags,
-  OtlpTracing,
-  otlpSender,
   parseFlags,
   runManager,
 } from "@agent-sandbox/controllers";
+import type { OtlpTracing } from "@agent-sandbox/controllers/tracing";
 import { HttpTransport, type Logger, loadDefault } from "@agent-sandbox/kube";
 import { CommandError } from "../command-error.ts";
 import { openLog } from "../open-log.ts";
@@ -41,7 +40,7 @@ async function run(flags: ManagerFlags, warnings: readonly string[], version: st
   const { access, error: noAccess } = await loadDefault(flags.kubeconfig === "" ? {} : { path: flags.kubeconfig });
   if (noAccess !== undefined) throw new CommandError(noAccess);
   const transport = new HttpTransport(access, { connections: flags["api-connections"] });
-  await using tracing = tracingOf(flags, log);
+  await using tracing = await tracingOf(flags, log);
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.abort());
   // Unique also for two replicas that take themselves for the same host.
@@ -59,8 +58,10 @@ async function run(flags: ManagerFlags, warnings: readonly string[], version: st
   }
 }
 
-function tracingOf(flags: ManagerFlags, log: Logger): OtlpTracing | undefined {
-  const send = flags["enable-tracing"] ? otlpSender(process.env) : undefined;
+async function tracingOf(flags: ManagerFlags, log: Logger): Promise<OtlpTracing | undefined> {
+  if (!flags["enable-tracing"]) return undefined;
+  const { OtlpTracing, otlpSender } = await import("@agent-sandbox/controllers/tracing");
+  const send = otlpSender(process.env);
   return send && new OtlpTracing({ send, log });
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { OtlpTracing, otlpSender } from "@agent-sandbox/controllers";
+import type { OtlpTracing } from "@agent-sandbox/controllers/tracing";
 import type { Logger } from "@agent-sandbox/kube";
 import { logLevelOf, readConfig, runRouter, type Values } from "@agent-sandbox/router";
 import { propagation } from "@opentelemetry/api";
@@ -29,13 +29,14 @@ async function run(values: Values, version: string): Promise<void> {
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.abort());
   const build = { version, commit: process.env["GIT_COMMIT"] ?? "unknown" };
-  await using tracing = tracingOf(values, log);
+  await using tracing = await tracingOf(values, log);
   const tracer = tracing && { tracer: tracing.tracer };
   process.exitCode = await runRouter({ values, env: process.env, log, signal: stop.signal, build, ...tracer });
 }
 
-function tracingOf(values: Values, log: Logger): OtlpTracing | undefined {
+async function tracingOf(values: Values, log: Logger): Promise<OtlpTracing | undefined> {
   if (values["enable-tracing"] !== "true" && values["enable-tracing"] !== "1") return undefined;
+  const { OtlpTracing, otlpSender } = await import("@agent-sandbox/controllers/tracing");
   const send = otlpSender(process.env);
   if (send === undefined) {
     log.warn({}, "tracing is on, but OTEL_EXPORTER_OTLP_ENDPOINT names no collector");

@@ -1,8 +1,9 @@
 import { sandboxes, sandboxTemplates } from "@agent-sandbox/api";
-import { type KubeObject, silentLogger } from "@agent-sandbox/kube";
+import type { KubeObject } from "@agent-sandbox/kube";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { memberNamed, templateOf } from "../extensions.test.support.ts";
-import { OtlpTracing } from "../manager/tracing/otlp-tracing.ts";
 import { World } from "../world.test.support.ts";
 import { startTemplateController } from "./controller.ts";
 import { networkPolicies } from "./network-policies.ts";
@@ -128,9 +129,9 @@ describe("the SandboxTemplate controller", () => {
   });
 
   test("each pass is a span of the template's trace, and says what went wrong", async () => {
-    const sent: object[] = [];
-    const send = (request: object): Promise<void> => Promise.resolve(void sent.push(request));
-    await using tracing = new OtlpTracing({ send, log: silentLogger, scheduler: world.clock });
+    const exporter = new InMemorySpanExporter();
+    const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+    const tracing = { tracer: provider.getTracer("test"), propagator: new W3CTraceContextPropagator() };
     await world.endProcess();
     world.start(startTemplateController({ ...world.context, tracing }));
     const context = JSON.stringify({ traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` });
@@ -138,8 +139,9 @@ describe("the SandboxTemplate controller", () => {
     await world.user.create(networkPolicies, { metadata: policyPlace, spec: { podSelector: {} } });
     await world.user.create(sandboxTemplates, { ...wanted, metadata: { ...metadata, annotations } });
     await settled();
-    expect(JSON.stringify(sent)).toMatch(
-      new RegExp(`"traceId":"a{32}".*"parentSpanId":"b{16}","name":"ReconcileSandboxTemplate".*Cannot manage`),
-    );
+    const span = exporter.getFinishedSpans().find(({ name }) => name === "ReconcileSandboxTemplate");
+    expect(span?.spanContext().traceId).toBe("a".repeat(32));
+    expect(span?.parentSpanContext?.spanId).toBe("b".repeat(16));
+    expect(span?.status.message).toContain("Cannot manage");
   });
 });

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, connect, constants } from "node:http2";
-import { encodeRequest } from "./otlp-protobuf.ts";
+import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
+import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 
 const path = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
@@ -10,22 +11,22 @@ export interface GrpcSenderOptions {
   readonly timeoutMs: number;
 }
 
-/** Sends over OTLP's gRPC, on one connection that is opened when it is needed and does not keep a process alive. */
-export function grpcSender(options: GrpcSenderOptions): (request: object) => Promise<void> {
+/** Sends spans over OTLP/gRPC. The connection is opened when needed, and does not keep the process alive. */
+export function grpcSender(options: GrpcSenderOptions): (spans: ReadableSpan[]) => Promise<void> {
   let session: ClientHttp2Session | undefined;
   const open = (): ClientHttp2Session => {
     if (session === undefined || session.closed || session.destroyed) {
       session = connect(options.endpoint);
-      // Told to each request that was under way.
+      // Each open request reports the error.
       session.on("error", () => undefined);
       session.unref();
     }
     return session;
   };
-  return (request) => call(open(), options, encodeRequest(request));
+  return (spans) => call(open(), options, ProtobufTraceSerializer.serializeRequest(spans) ?? new Uint8Array());
 }
 
-async function call(session: ClientHttp2Session, options: GrpcSenderOptions, message: Buffer): Promise<void> {
+async function call(session: ClientHttp2Session, options: GrpcSenderOptions, message: Uint8Array): Promise<void> {
   const { endpoint, headers, timeoutMs } = options;
   const failed = (why: string, cause?: unknown): Error =>
     new Error(`Cannot send spans to "${endpoint}": ${why}`, { ...(cause !== undefined && { cause }) });
@@ -43,7 +44,7 @@ async function call(session: ClientHttp2Session, options: GrpcSenderOptions, mes
     if (String(status) === "0") resolve();
     else reject(failed(`status ${String(status)} ${decodeURIComponent(String(found["grpc-message"] ?? ""))}`));
   };
-  // An answer without a message has its status among the headers.
+  // A response without a message has its status in the headers.
   stream.on("response", judge);
   stream.on("trailers", judge);
   stream.on("error", (error) => reject(failed(error.message, error)));
@@ -57,8 +58,8 @@ async function call(session: ClientHttp2Session, options: GrpcSenderOptions, mes
   await promise;
 }
 
-/** A byte that says it is not compressed, and its length. */
-function framed(message: Buffer): Buffer {
+/** gRPC's frame: one byte for "not compressed", then the length in four bytes. */
+function framed(message: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);

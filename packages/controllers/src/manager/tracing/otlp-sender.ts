@@ -1,17 +1,18 @@
+import { JsonTraceSerializer, ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { grpcSender } from "./grpc-sender.ts";
-import { encodeRequest } from "./otlp-protobuf.ts";
 import type { OtlpTracingOptions } from "./otlp-tracing.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Send = OtlpTracingOptions["send"];
 
 const timeoutMs = 10_000;
-/** Where collectors take gRPC, by convention. */
+/** The port on which collectors accept gRPC, by convention. */
 const grpcPort = "4317";
 
 /**
- * Sends as `OTEL_EXPORTER_OTLP_*` says; undefined when that names no collector. Unless the protocol is named it is told from
- * the port: gRPC where collectors take that, else JSON over HTTP. Throws when the environment makes no sense.
+ * Returns a function that sends spans as the variables `OTEL_EXPORTER_OTLP_*` configure, or undefined if they name no
+ * collector. If they name no protocol, port 4317 means gRPC, and any other port JSON over HTTP. Throws if a variable is
+ * invalid.
  */
 export function otlpSender(env: Environment): Send | undefined {
   const url = read(env, "ENDPOINT");
@@ -25,9 +26,9 @@ export function otlpSender(env: Environment): Send | undefined {
     case "grpc":
       return grpcSender({ endpoint: address.origin, headers, timeoutMs });
     case "http/protobuf":
-      return httpSender(path, { "content-type": "application/x-protobuf", ...headers }, encodeRequest);
+      return httpSender(path, { "content-type": "application/x-protobuf", ...headers }, ProtobufTraceSerializer);
     case "http/json":
-      return httpSender(path, { "content-type": "application/json", ...headers }, JSON.stringify);
+      return httpSender(path, { "content-type": "application/json", ...headers }, JsonTraceSerializer);
     default:
       throw new Error(
         `Cannot send spans by OTEL_EXPORTER_OTLP_PROTOCOL="${protocol}": want grpc, http/protobuf or http/json`,
@@ -35,12 +36,12 @@ export function otlpSender(env: Environment): Send | undefined {
   }
 }
 
-/** What is said of traces wins over what is said of everything. */
+/** The variable for traces takes precedence over the one for all signals. */
 function read(env: Environment, name: string): string {
   return env[`OTEL_EXPORTER_OTLP_TRACES_${name}`] || env[`OTEL_EXPORTER_OTLP_${name}`] || "";
 }
 
-/** Without a scheme, as gRPC's addresses may be, TLS is meant unless it is forbidden. */
+/** gRPC addresses may have no scheme. They mean TLS, unless `OTEL_EXPORTER_OTLP_INSECURE` is true. */
 function addressOf(url: string, isInsecure: boolean): URL {
   const text = /^[a-z]+:\/\//i.test(url) ? url : `${isInsecure ? "http" : "https"}://${url}`;
   if (!URL.canParse(text))
@@ -59,11 +60,12 @@ function headersOf(text: string): Record<string, string> {
 function httpSender(
   url: string,
   headers: Readonly<Record<string, string>>,
-  encode: (request: object) => string | Buffer<ArrayBuffer>,
+  serializer: Pick<typeof JsonTraceSerializer, "serializeRequest">,
 ): Send {
-  return async (request) => {
+  return async (spans) => {
+    const body = Buffer.from(serializer.serializeRequest(spans) ?? []);
     const signal = AbortSignal.timeout(timeoutMs);
-    const response = await fetch(url, { method: "POST", headers, body: encode(request), signal });
+    const response = await fetch(url, { method: "POST", headers, body, signal });
     await response.arrayBuffer();
     if (!response.ok) throw new Error(`Cannot send spans to "${url}": status ${response.status}`);
   };
