@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs `go build` in the current folder and shows how far it is. Silent when nothing has to be compiled.
+# Runs `go build` in the current folder and shows its progress. Prints nothing if nothing has to be compiled.
 #
 #   scripts/go-build.sh <title> <package> <output file> <flags of go build>...
 #
-# The caller sets CGO_ENABLED and what else the build depends on. The Go that scripts/setup.sh installed is preferred.
+# The caller sets CGO_ENABLED and GOARCH. The Go that scripts/setup.sh installed is preferred to the machine's.
 set -euo pipefail
 title=$1 package=$2 output=$3
 shift 3
@@ -12,7 +12,7 @@ export PATH="$(dirname "$(readlink -f "$0")")/../.cache/toolchain/go/bin:$PATH"
 
 say() { printf 'build: %s\n' "$*" >&2; }
 
-# Bash has no floats: percentages are whole numbers. A terminal gets one line that changes, a log a line for every tenth.
+# On a terminal, updates one line; otherwise prints a line for every ten percent.
 show_progress() {
   local total=$1 done=0 shown=0 percent line
   while IFS= read -r line; do
@@ -33,9 +33,9 @@ show_progress() {
 }
 
 GOPROXY=off go list "${flags[@]}" -deps "$package" >/dev/null 2>&1 || say "$title: fetching the sources"
-# What is fetched is checked against go.sum.
+# Go verifies downloaded modules against go.sum.
 stale=$(go list "${flags[@]}" -deps -f '{{if .Stale}}x{{end}}' "$package" | grep -c x || true)
-# The program itself counts as stale when it was built in another place.
+# The main package counts as stale if it was built in another folder.
 if [ "$stale" -le 1 ]; then
   exec go build "${flags[@]}" -o "$output" "$package"
 fi
@@ -43,7 +43,7 @@ say "$title: compiling $stale packages"
 start=$SECONDS
 code=0
 go build "${flags[@]}" -v -o "$output" "$package" 2> >(show_progress "$stale") || code=$?
-# The last lines are printed by another process.
+# Wait for the process that prints the progress.
 wait
 [ "$code" = 0 ] || { say "$title: go build failed"; exit "$code"; }
 say "$title: built in $((SECONDS - start)) s"

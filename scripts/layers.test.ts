@@ -44,7 +44,7 @@ describe("violations()", () => {
       "a path into another package",
       "controllers",
       { specifier: "../../node/src/x.ts", typeOnly: false },
-      ['imports "../../node/src/x.ts": reach another package by its name'],
+      ['imports "../../node/src/x.ts": import another package by its name'],
     ],
   ] as const)("%s", ([, owner, found, expected]) => {
     expect(violations(owner, [found], table)).toEqual(expected);

@@ -9,7 +9,7 @@ export interface Import {
 const statement =
   /^\s*(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gm;
 
-/** The modules a source imports or re-exports, statically or by `import()`. */
+/** The modules that a source file imports or re-exports, with static statements or `import()`. */
 export function importsOf(source: string): Import[] {
   return [...source.matchAll(statement)].map(([, type, fixed, dynamic]) => ({
     specifier: fixed ?? dynamic ?? "",
@@ -17,7 +17,7 @@ export function importsOf(source: string): Import[] {
   }));
 }
 
-/** What is wrong with `imports` in a file of `owner`, one sentence each. */
+/** The imports that a file of the package `owner` must not have, one sentence each. */
 export function violations(
   owner: string,
   imports: readonly Import[],
@@ -28,7 +28,7 @@ export function violations(
   return imports.flatMap(({ specifier, typeOnly }) => {
     const target = /^@agent-sandbox\/([^/]+)/.exec(specifier)?.[1];
     if (/^(\.\.\/)+packages\/|^(\.\.\/){2,}[a-z]+\/src\//.test(specifier)) {
-      return [`imports "${specifier}": reach another package by its name`];
+      return [`imports "${specifier}": import another package by its name`];
     }
     if (target === undefined || target === owner) return [];
     const permission = allowed[target];

@@ -1,4 +1,4 @@
-/** Which package may import which, and how: the table of docs/architecture.md. `types` allows `import type` only. */
+/** Which packages each package may import, as in docs/architecture.md. `types` allows `import type` only. */
 export type Permission = "values" | "types";
 
 export const mayImport: Readonly<Record<string, Readonly<Record<string, Permission>>>> = {

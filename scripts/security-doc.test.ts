@@ -10,7 +10,7 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .split("\n")
   .filter((file) => /[._]test\.(?:ts|go)$/.test(file));
 
-/** `file › name of a test, or a part of it`; `…` and `%s` stand for anything, ` / ` separates several. */
+/** A citation is `file › name of a test or a part of it`. `…` and `%s` match any text, ` / ` separates several names. */
 const citations = [...page.matchAll(/`([\w./-]+[._]test\.(?:ts|go))(?: › ([^`]+))?`/g)].map(
   ([, file = "", name = ""]) => ({ file, name }),
 );
@@ -35,7 +35,7 @@ describe("docs/security.md", () => {
   });
 
   test("cites a test for every promise", () => {
-    const promises = page.split("\n**Promises**\n").slice(1).flatMap(bulletsAtTheBeginning);
+    const promises = page.split("\n**Promises**\n").slice(1).flatMap(leadingListItems);
     expect(promises.length).toBeGreaterThan(20);
     expect(promises.filter((promise) => !/[._]test\.(?:ts|go)/.test(promise))).toEqual([]);
   });
@@ -57,8 +57,8 @@ describe("docs/security.md", () => {
   });
 });
 
-/** The list that a text begins with, one text for each item. */
-function bulletsAtTheBeginning(text: string): string[] {
+/** The items of the list at the beginning of a text. */
+function leadingListItems(text: string): string[] {
   const [list = ""] = text.trimStart().split(/\n\n/);
   return list.split(/^- /m).slice(1);
 }

