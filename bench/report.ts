@@ -3,12 +3,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";
 import { join } from "node:path";
 
-/** Figures by name: `<what>_<unit>`, or `<what>_ratio` for ours divided by the other. */
+/** Figures by name: `<subject>_<unit>`, or `<subject>_ratio` for our value divided by the one compared with. */
 export type Figures = Readonly<Record<string, number>>;
 
 export const resultsFolder = join(import.meta.dirname, "results");
 
-/** Writes `bench/results/<name>.json`: one flat object, the figures beside where, when and what was measured. */
+/** Writes `bench/results/<name>.json`: the figures with the machine, the commit and the date. */
 export function writeResults(name: string, figures: Figures): string {
   const rounded = Object.entries(figures).map(([figure, value]) => [figure, Number(value.toPrecision(4))] as const);
   const place = { machine: machine(), commit: commit(), date: new Date().toISOString() };
@@ -18,7 +18,7 @@ export function writeResults(name: string, figures: Figures): string {
   return path;
 }
 
-/** Columns as wide as their content; numbers to the right. */
+/** Formats a table for the terminal. Numbers are aligned to the right. */
 export function formatTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const texts = [head, ...rows].map((row) => row.map(String));
   const widths = head.map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)));
@@ -40,7 +40,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** Runs two arms as A B B A A B B A ..., so that a machine that gets slower or faster is fair to both. */
+/** Runs two variants as A B B A A B B A …, so that both see the same if the machine becomes slower or faster. */
 export async function interleave<R>(
   pairs: number,
   a: () => Promise<R>,
@@ -60,7 +60,7 @@ export interface Ratio {
   readonly high: number;
 }
 
-/** The ratios of the pairs: what the machine did to one pair, it did to both of its arms. */
+/** The ratio of each pair. The two runs of a pair are neighbours, so they ran under similar conditions. */
 export function ratioOf(a: readonly number[], b: readonly number[]): Ratio {
   const ratios = a.map((value, index) => value / (b[index] ?? Number.NaN));
   return { median: median(ratios), low: Math.min(...ratios), high: Math.max(...ratios) };

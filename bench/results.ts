@@ -25,6 +25,6 @@ const files = readdirSync(resultsFolder)
   .filter((file) => file.endsWith(".json"))
   .sort();
 const head =
-  "# Benchmark results\n\nWritten by `make bench` from `bench/results/`; what each figure means is in the benchmark's source.\n";
+  "# Benchmark results\n\nWritten by `make bench` from `bench/results/`; the comment at the top of `bench/<suite>/main.ts` explains the figures.\n";
 writeFileSync(join(import.meta.dirname, "RESULTS.md"), [head, ...files.map(section)].join("\n"));
 console.log(`bench/RESULTS.md: ${files.length} benchmarks`);

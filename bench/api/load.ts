@@ -1,6 +1,6 @@
 /**
- * The clients of the benchmark, in a process of their own: `api-load.ts TASK`, where the task is JSON. Each client has one
- * connection and waits for each answer before it asks again. Prints what came out as one line of JSON.
+ * The clients of the benchmark, in a separate process: `load.ts TASK`, where the task is JSON. Each client has one connection and
+ * waits for each response before it sends the next request. Prints the results as one line of JSON.
  */
 import { Client } from "undici";
 import { pod } from "./objects.ts";
@@ -34,10 +34,10 @@ async function ask(
   return performance.now() - started;
 }
 
-/** Set up connections, and let the clients' own code be compiled: neither server is to answer for that. */
+/** Opens the connections and warms up the clients' code, so that neither counts as time of the server. */
 const uncounted = 1000;
 
-/** Every client asks until the count is used up. The first answers are not counted. */
+/** All clients together send `count` requests. The first responses are not counted. */
 async function run(
   clients: number,
   count: number,

@@ -1,16 +1,16 @@
 /**
- * The embedded API server beside the real kube-apiserver with etcd, both over HTTPS on this machine, both with every write
- * on the disk before it is acknowledged. The clients are a process of their own.
+ * Compares the embedded API server with kube-apiserver and etcd: over HTTPS on this machine, with every write on the disk before
+ * it is acknowledged. The clients run in a separate process.
  *
- * - `creates_per_s_N`: Pods made by N clients that each wait for the answer; `create_p99_ms_1`: one client's. Both servers
- *   have made some thousands before: what is measured is how they go on, not how they begin.
- * - `creates_64_ratio_to_real`: ours divided by the real server's, the median of pairs measured in turn.
+ * - `creates_per_s_N`: Pods created by N clients that each wait for the response; `create_p99_ms_1`: latency with one client. Both
+ *   servers are warmed up with some thousand creates first.
+ * - `creates_64_ratio_to_real`: our rate divided by kube-apiserver's, the median of interleaved pairs.
  * - `get_*`, `list500_*`: one client reads one Pod, or a page of 500.
- * - `watch_*`: from before an update is sent to its arrival at each of 100 watchers, at 1,000 updates a second.
- * - `ready_ms_*`: from the start of the process to serving, with nothing in the store and with 50,000 Pods.
- * - `memory_ratio_per_object`: what 50,000 Pods add to the memory held, divided by their size as JSON.
+ * - `watch_*`: from just before an update is sent until it arrives at each of 100 watchers, at 1,000 updates per second.
+ * - `ready_ms_*`: from the start of the process until it serves, with an empty store and with 50,000 Pods.
+ * - `memory_ratio_per_object`: memory that 50,000 Pods add to the process, divided by their size as JSON.
  *
- * `BENCH_PAIRS` sets how often each is measured, `BENCH_REAL=0` leaves the real server out.
+ * `BENCH_PAIRS` sets the number of measurements. `BENCH_REAL=0` skips kube-apiserver.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
@@ -47,7 +47,7 @@ interface Measured {
 
 let run = 0;
 
-/** Ours and the real one in turn, so that a machine that gets slower or faster is fair to both. */
+/** Interleaves the two servers, so that both see the same if the machine becomes slower or faster. */
 async function measure(
   figure: string,
   servers: { ours: Server; real: Server | undefined },
@@ -131,7 +131,7 @@ async function measureServers(ours: Server, real: Server | undefined): Promise<M
   return measured;
 }
 
-/** The process's start with nothing and with many Pods, and what those Pods take in memory. */
+/** Start-up time with an empty store and with many Pods, and the memory of those Pods. */
 async function measureStore(script: string, folder: string): Promise<Figures> {
   const readyMs = async (name: string): Promise<number[]> => {
     const times: number[] = [];
@@ -181,7 +181,7 @@ function figuresOf(measured: readonly Measured[]): Figures {
   return figures;
 }
 
-// Not in /tmp, which is memory on many machines: writes must reach a disk.
+// Not in /tmp, which is in memory on many machines: writes must reach a disk.
 const folder = mkdtempSync(join(tmpdir() === "/tmp" ? "/var/tmp" : tmpdir(), "bench-api-"));
 let real: RealServer | undefined;
 try {

@@ -1,4 +1,4 @@
-/** A Pod as a controller would send it for a sandbox, without its owner, which would have to exist: about 1 KB of JSON. */
+/** A Pod as our controller sends it, about 1 KB of JSON, but without an owner reference, because the owner would have to exist. */
 export function pod(namespace: string, name: string): object {
   const hash = "6d4b75cb6d";
   return {

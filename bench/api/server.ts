@@ -1,7 +1,7 @@
 /**
- * The embedded API server of the benchmark, in a process of its own: `api-server.ts FOLDER [PODS]`. Makes so many Pods
- * first, says where it is as one line of JSON, and answers each line of input with what it holds in memory, the size of
- * its Pods as JSON and the processor time it has used. Ends with its input.
+ * The embedded API server of the benchmark, in a separate process: `server.ts FOLDER [PODS]`. Creates that many Pods, prints its
+ * address as one line of JSON, and answers each line of input with its memory, the size of its Pods as JSON, and its CPU time. Exits
+ * at the end of its input.
  */
 import { createInterface } from "node:readline";
 import { type ApiServer, createApiServer } from "@agent-sandbox/apiserver";

@@ -1,4 +1,4 @@
-/** The two servers of the benchmark: the embedded one, bundled as it is shipped, and the real one with its etcd. */
+/** The two servers of the benchmark: the embedded one, bundled as in a release, and kube-apiserver with etcd. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
@@ -33,7 +33,7 @@ export class EmbeddedServer implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
   readonly server: Server;
-  /** From the start of the process to the line that says where it serves. */
+  /** From the start of the process until it prints its address. */
   readonly readyMs: number;
 
   private constructor(child: ChildProcess, lines: AsyncIterator<string>, ready: { server: Server; readyMs: number }) {
@@ -45,12 +45,12 @@ export class EmbeddedServer implements AsyncDisposable {
 
   static async start(script: string, folder: string, pods = 0): Promise<EmbeddedServer> {
     const started = performance.now();
-    // The memory flags are the launcher's.
+    // The launcher uses the same memory flags.
     const memory = ["--min-semi-space-size=16", "--max-semi-space-size=32"];
     const flags = ["--expose-gc", ...memory, "--disable-warning=ExperimentalWarning"];
     const child = spawn(process.execPath, [...flags, script, folder, String(pods)], {
       stdio: ["pipe", "pipe", "inherit"],
-      // As the launcher has it: the first start fills it.
+      // As in the launcher. The first start fills the cache.
       env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(script), "compiled") },
     });
     const input: Interface = createInterface({ input: child.stdout });
@@ -78,7 +78,7 @@ export interface RealServer extends AsyncDisposable {
   readonly server: Server;
 }
 
-/** With an etcd that waits for the disk, as ours does. `undefined`, and said why, when it cannot be started here. */
+/** etcd waits for the disk, as our store does. Returns undefined and prints the reason if kube-apiserver cannot start here. */
 export async function startReal(): Promise<RealServer | undefined> {
   try {
     const kubernetes = await startKubernetes({ etcd: "disk", controllers: [] });

@@ -1,4 +1,4 @@
-/** Where an API server of either kind is, and how its administrator gets in. */
+/** The address of an API server of either kind, and its administrator's credentials. */
 export interface Server {
   readonly url: string;
   /** PEM. */
@@ -15,7 +15,7 @@ export interface CreateLoad extends Common {
   readonly do: "create";
   readonly clients: number;
   readonly count: number;
-  /** Of the names of the objects: `<prefix>-<n>` from 1. */
+  /** Objects are named `<prefix>-<n>`, from 1. */
   readonly prefix: string;
 }
 
@@ -48,7 +48,7 @@ export interface Outcome {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** The share of events that never reached their watcher. */
+  /** The fraction of events that did not reach their watcher. */
   readonly missing?: number;
 }
 

@@ -1,9 +1,9 @@
-/** Watchers of a namespace while its ConfigMaps are updated at a steady pace; each event carries when it was sent. */
+/** Watches a namespace while its ConfigMaps are updated at a constant rate. Each event contains the time it was sent. */
 import { Client } from "undici";
 import { latencies, type Outcome, type Server, type WatchLoad } from "./task.ts";
 
 const writers = 16;
-/** A millisecond clock that both ends of an event share, with the digits of a fixed width. */
+/** The time in milliseconds, from a clock that sender and watcher share, as text of constant length. */
 const now = (): string => performance.now().toFixed(3).padStart(12, "0");
 const mark = '"sentAt":"';
 
@@ -13,11 +13,11 @@ function connect({ url, authority }: Server): Client {
 
 interface Watching {
   readonly taken: number[];
-  /** Resolves when the events of the last round have come. */
+  /** Resolves when all events of the last round have arrived. */
   readonly done: Promise<void>;
 }
 
-/** Looks for the mark in the bytes as they come: reading JSON a hundred times over would measure the clients. */
+/** Searches the bytes for the time stamp. Parsing the JSON in a hundred watchers would measure the clients. */
 async function startWatcher(task: WatchLoad, from: string, expected: number): Promise<Watching> {
   const client = connect(task.server);
   const path = `/api/v1/namespaces/${task.namespace}/configmaps?watch=1&resourceVersion=${from}`;
@@ -28,7 +28,7 @@ async function startWatcher(task: WatchLoad, from: string, expected: number): Pr
   const { promise: done, resolve } = Promise.withResolvers<void>();
   let rest = "";
   body.setEncoding("latin1");
-  // A server may cut off a watcher that it finds too slow: what never came is counted.
+  // A server may end a watch that is too slow. Events that never arrive are counted.
   body.once("close", resolve);
   body.once("error", () => resolve());
   body.on("data", (chunk: string) => {

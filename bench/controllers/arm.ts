@@ -1,7 +1,6 @@
 /**
- * The controllers of the benchmark, in a process of their own: `controllers-arm.ts ARM`, where the arm is JSON. Answers each
- * line of input with one of JSON: what has happened since the line before, or since the start; after the line "memory" also
- * how much the process holds.
+ * The controllers of the benchmark, in a separate process: `arm.ts ARM`, where the argument is JSON. Answers each line of input with
+ * one line of JSON: what happened since the previous line. The answer to the line "memory" also has the memory of the process.
  */
 import { createInterface } from "node:readline";
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
@@ -70,7 +69,7 @@ function metricsOf(name: keyof typeof passes): RunnerMetrics {
 const isQuiet = (): boolean => [...busy.values()].every(({ depth, running }) => depth === 0 && running === 0);
 
 type Workers = NonNullable<ControllersOptions["workers"]>;
-/** As the flags of the manager have them; the box leaves them to the controllers. */
+/** The manager's default flags. The box uses the controllers' own defaults. */
 const managerWorkers: Workers = { sandbox: 100, sandboxclaim: 50, sandboxwarmpool: 1, sandboxtemplate: 1 };
 
 async function runControllers(transport: Transport, workers: Workers): Promise<AsyncDisposable> {
@@ -94,7 +93,7 @@ async function runControllers(transport: Transport, workers: Workers): Promise<A
   return controllers;
 }
 
-/** Holds what the controllers' caches hold and nothing else, for comparison. */
+/** Holds the objects of the controllers' caches and nothing else, for comparison. */
 async function holdObjects(transport: Transport): Promise<unknown> {
   await using informers = new Informers({ client: createClient(transport) });
   const kinds = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools, networkPolicies];
@@ -108,7 +107,7 @@ async function holdObjects(transport: Transport): Promise<unknown> {
   return caches.map((cache) => new Map(cache.list().map((object) => [object.metadata?.name ?? "", object])));
 }
 
-/** Serves over HTTPS too, for users; the controllers are beside it as in the box, or elsewhere. */
+/** Serves users over HTTPS. The controllers run in the same process, as in the box, or in another one. */
 async function startServer(dataDir: string, hasControllers: boolean): Promise<Server> {
   const server = owned.use(await createApiServer({ dataDir }));
   const { url, authority, token } = await server.listen();
@@ -139,7 +138,7 @@ function happened(question: string): Happened {
   return { ...told, ...held, ...(server !== undefined && { server }) };
 }
 
-/** Only when asked: a few collections in a row make the engine forget what it has compiled, and no user's process does that. */
+/** Only on request: several collections in a row make V8 discard compiled code, which does not happen in production. */
 function bytesHeld(): number {
   globalThis.gc?.();
   globalThis.gc?.();

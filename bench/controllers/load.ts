@@ -17,11 +17,11 @@ const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
 export interface ReadyClaim {
   readonly name: string;
   readonly sandbox: string;
-  /** From the call that creates the claim to the event that shows it Ready. */
+  /** From the request that creates the claim to the event that shows it Ready. */
   readonly ms: number;
 }
 
-/** Those who use the API, and Pods that are Ready as soon as they exist. */
+/** Simulates the users of the API, and a node on which Pods are Ready as soon as they exist. */
 export class Users implements AsyncDisposable {
   readonly #client: Client;
   readonly #owned = new AsyncDisposableStack();
@@ -61,7 +61,7 @@ export class Users implements AsyncDisposable {
     await this.untilFull(name);
   }
 
-  /** Settles when the pool says that all its members are Ready. */
+  /** Resolves when the status of the pool reports all members Ready. */
   async untilFull(name: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     using _ = this.#pools.subscribe(() => {

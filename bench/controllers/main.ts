@@ -1,25 +1,27 @@
 /**
- * The four controllers on two API servers, each arranged as it is used:
+ * Measures the four controllers on two API servers:
  *
- * - embedded: API server and controllers in one process, as in the box. For memory and restarts, which cannot be told apart
- *   within one process, the controllers are in a process of their own and reach it over HTTPS.
- * - real, with the suffix `_real`: kube-apiserver and etcd, and the controllers in a process of their own, as in a cluster.
+ * - embedded: API server and controllers in one process, as in the box. To measure the controllers' own memory and restarts, they
+ *   run in a separate process and use HTTPS.
+ * - real, with the suffix `_real`: kube-apiserver and etcd, with the controllers in a separate process, as in a cluster.
  *
- * Both write to a disk. Users are in this process, over HTTPS, and so is what makes Pods Ready as soon as they exist: no node
- * is measured.
+ * Both stores are on a disk. The users are simulated in this process, over HTTPS. There is no node: this process also sets each Pod
+ * Ready as soon as it exists.
  *
- * - `warm_sequential_writes`, `warm_total_writes`: of one claim that takes a Ready member, up to Ready and in all.
- * - `refill_writes`: for one member in the place of one that was taken; `cold_writes`: of one claim whose pool is empty.
- * - `reconciles_per_claim`: passes of the claim controller per warm claim of the burst of 300. Events are not counted as writes.
- * - `burst<n>_all_ready_ms`: from the first of n claims at once to the last one Ready, as the client sees it.
- * - `sustained<r>_p50_ms`, `_p90_`, `_p99_`: from a claim's creation to the event that shows it Ready, at r claims a second
+ * - `warm_sequential_writes`, `warm_total_writes`: writes for one claim that takes a Ready pool member, until Ready and in total.
+ * - `refill_writes`: writes for the new member that replaces it; `cold_writes`: writes for one claim whose pool is empty.
+ * - `reconciles_per_claim`: passes of the claim controller per warm claim in a burst of 300. Events do not count as writes.
+ * - `burst<n>_all_ready_ms`: from the first of n simultaneous claims to the last one Ready, as the client sees it.
+ * - `sustained<r>_p50_ms`, `_p90_`, `_p99_`: from a claim's creation to the event that shows it Ready, at r claims per second
  *   from a pool of 300.
- * - `knee_claims_per_s`: the highest rate tried at which p99 stays under a second.
- * - `kib_per_claim`: what the process holds per settled claim beyond the cached objects themselves.
- * - `fill1000_ms`: a pool from 0 to 1,000 members. `restart10k_ms`: from the start of the controllers on 10,000 objects until
- *   nothing is left to look at, and `restart_writes` what they wrote meanwhile; `idle_*` what they do in 10 s when nothing happens.
+ * - `knee_claims_per_s`: the highest tried rate at which p99 stays below one second.
+ * - `kib_per_claim`: memory per completed claim, without the cached objects.
+ * - `fill1000_ms`: time to fill a pool from 0 to 1,000 members.
+ * - `restart10k_ms`: from the start of the controllers with 10,000 objects until their queues are empty; `restart_writes`: their writes
+ *   during that time.
+ * - `idle_*`: what they do in 10 s without changes.
  *
- * BENCH_ONLY=embedded or BENCH_ONLY=real leaves the other server out; BENCH_SCALE=0.1 makes a tenth of everything, to try the benchmark itself.
+ * `BENCH_ONLY=embedded` or `BENCH_ONLY=real` skips the other server. `BENCH_SCALE=0.1` runs a tenth of the load, to test the benchmark.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +44,7 @@ const mostKneeMs = 1000;
 
 const isCounted = ({ what }: Write): boolean => !what.includes(" events");
 
-/** Waits until what follows from a change has been written too. */
+/** Waits until all writes that follow from a change are done. */
 async function settled(process: ControllersProcess): Promise<Happened[]> {
   const seen: Happened[] = [await process.ask()];
   do {
@@ -54,10 +56,10 @@ async function settled(process: ControllersProcess): Promise<Happened[]> {
 
 const writesOf = (seen: readonly Happened[]): Write[] => seen.flatMap(({ writes }) => writes).filter(isCounted);
 
-/** What a claim's own pass writes, one after the other; its Pod is brought up to date meanwhile. */
+/** The writes of the claim's own pass, which are sequential. The update of its Pod runs in parallel. */
 const claimWrites = ["PATCH sandboxes", "PATCH sandboxclaims", "PATCH sandboxclaims/status"];
 
-/** Of one claim: its own writes are those on it and on the Sandbox that it got, whose Pod has the same name. */
+/** The writes for one claim: those to the claim and to its Sandbox, whose Pod has the same name. */
 async function countWrites(users: Users, controllers: ControllersProcess): Promise<Figures> {
   await users.createPool("count", 3);
   await settled(controllers);
@@ -93,7 +95,7 @@ async function measureBurst(users: Users, controllers: ControllersProcess, count
   };
 }
 
-/** Claims at an even pace, each when its moment comes whether or not those before it are Ready. */
+/** Creates claims at a constant rate, without waiting for earlier ones to become Ready. */
 async function sustain(users: Users, rate: number): Promise<number[]> {
   const count = rate * secondsPerRate;
   const claims: Promise<ReadyClaim>[] = [];
@@ -128,11 +130,11 @@ function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Each is three objects: itself, its Sandbox and a Pod. A member of a pool is two. */
+/** A claim is three objects: the claim, its Sandbox and a Pod. A pool member is two. */
 const settledClaims = 1000;
 const waitingMembers = 200;
 
-/** What a settled claim costs beyond its objects: the same objects are held by a process without controllers. */
+/** Memory per completed claim beyond its objects. A process without controllers, with the same objects, is subtracted. */
 async function measureMemory(users: Users, server: Server): Promise<Figures> {
   const pool = "memory";
   const count = scaled(settledClaims);
@@ -163,7 +165,7 @@ async function measureFill(users: Users): Promise<Figures> {
   return { fill1000_ms: performance.now() - started };
 }
 
-/** On the claims that are settled, and so many members that there are 10,000 objects in all. */
+/** Uses the completed claims, and enough pool members for 10,000 objects in total. */
 async function measureRestart(users: Users, server: Server): Promise<Figures> {
   {
     await using controllers = await ControllersProcess.start({ run: "controllers", server });
@@ -184,7 +186,7 @@ async function measureRestart(users: Users, server: Server): Promise<Figures> {
   };
 }
 
-/** A long run shows where it is. */
+/** Prints progress, because the run is long. */
 function gather(): { readonly figures: Record<string, number>; readonly add: (measured: Figures) => void } {
   const figures: Record<string, number> = {};
   const add = (measured: Figures): void => {
@@ -243,7 +245,7 @@ async function onKubernetes(measure: (server: Server) => Promise<Figures>): Prom
   return await measure({ url: kubernetes.url, authority, token: kubernetes.admin.token });
 }
 
-// Not in /tmp, which is memory on many machines: writes must reach a disk.
+// Not in /tmp, which is in memory on many machines: writes must reach a disk.
 const folder = mkdtempSync(join(tmpdir() === "/tmp" ? "/var/tmp" : tmpdir(), "bench-controllers-"));
 try {
   const ours = only === "real" ? {} : await measureEmbedded(folder);
@@ -251,7 +253,7 @@ try {
   const rows = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(4))]);
   console.log("Embedded: API server and controllers in one process, as in the box. Real: each in its own.\n");
   console.log(formatTable(["figure", "value"], rows));
-  // A part of a run, or one at a smaller scale, is no result.
+  // Partial runs and smaller scales are not recorded.
   if (scale === 1 && only === undefined) console.log(`\n${writeResults("controllers", figures)}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });

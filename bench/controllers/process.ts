@@ -6,9 +6,9 @@ import type { Server } from "../api/task.ts";
 
 /**
  * What a process of the benchmark runs:
- * - `box`: the embedded API server and the controllers in one process, as the box has them; `server`: that server alone.
- * - `controllers`: the controllers alone, over HTTPS, as a cluster has them.
- * - `objects`: nothing; it holds what the controllers' caches would hold, for comparison.
+ * - `box`: the embedded API server and the controllers, as in the box; `server`: that API server alone.
+ * - `controllers`: the controllers alone, over HTTPS, as in a cluster.
+ * - `objects`: no controllers; it holds the objects of their caches, for comparison.
  */
 export type Arm =
   | { readonly run: "box" | "server"; readonly dataDir: string }
@@ -17,31 +17,31 @@ export type Arm =
 export interface Write {
   /** Such as `PATCH sandboxclaims/status`. */
   readonly what: string;
-  /** Of the object; empty when the server chooses it. */
+  /** The name of the object; empty if the server chooses it. */
   readonly name: string;
-  /** Milliseconds of the process's own clock. */
+  /** In milliseconds, by the clock of that process. */
   readonly at: number;
 }
 
-/** What the controllers did since they were asked last, and what they hold now. */
+/** What the controllers did since the last question, and their memory now. */
 export interface Happened {
-  /** Where the process serves, if it does. */
+  /** The address of the API server, if the process has one. */
   readonly server?: Server;
-  /** From the start of the controllers until nothing was left to look at. */
+  /** From the start of the controllers until their queues were empty. */
   readonly settledMs: number;
   readonly writes: readonly Write[];
   readonly passes: Readonly<Record<"sandbox" | "sandboxclaim" | "sandboxwarmpool" | "sandboxtemplate", number>>;
-  /** After a collection; told when memory is asked for. */
+  /** After a garbage collection; only in the answer to "memory". */
   readonly heldBytes?: number;
-  /** Processor time since the last question. */
+  /** CPU time since the last question. */
   readonly cpuMs: number;
 }
 
-/** The controllers in a process of their own, so that what they take is theirs alone. */
+/** Runs the controllers in a separate process, so that their CPU time and memory can be measured. */
 export class ControllersProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
-  /** Up to the moment when nothing was left to look at. */
+  /** Until the queues were empty. */
   readonly start: Happened;
 
   private constructor(child: ChildProcess, lines: AsyncIterator<string>, start: Happened) {
@@ -51,7 +51,7 @@ export class ControllersProcess implements AsyncDisposable {
   }
 
   static async start(arm: Arm): Promise<ControllersProcess> {
-    // The memory flags are the launcher's.
+    // The launcher uses the same memory flags.
     const memory = ["--min-semi-space-size=16", "--max-semi-space-size=32"];
     const flags = ["--conditions=source", "--expose-gc", ...memory, "--disable-warning=ExperimentalWarning"];
     const script = join(import.meta.dirname, "arm.ts");

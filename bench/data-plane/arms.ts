@@ -16,12 +16,12 @@ export interface Arms extends AsyncDisposable {
   readonly backend: Arm;
   readonly splice: Arm;
   readonly router: Arm;
-  /** A second router that has carried nothing yet: what it takes is what it needs. */
+  /** A second router without traffic before the measurement, to measure memory. */
   readonly freshRouter: () => Promise<Arm>;
   readonly daemon: Daemon;
-  /** Starts commands on this machine. */
+  /** Starts commands directly on this machine. */
   readonly spawner: Arm;
-  /** The headers that bring a request through the router to a sandbox. */
+  /** The headers that route a request to a sandbox. */
   headersTo(name: string, port?: number): Record<string, string>;
 }
 
@@ -37,7 +37,7 @@ async function start(script: string, ...args: string[]): Promise<Arm> {
   const isRouter = script === routerScript;
   const flags = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--expose-gc"];
   const child = fork(join(import.meta.dirname, script), args, {
-    // The memory flags are the launcher's.
+    // The launcher uses the same memory flags.
     execArgv: isRouter ? [...flags, "--max-semi-space-size=8"] : flags,
     env: isRouter ? { ...process.env, MALLOC_ARENA_MAX: "1" } : process.env,
     stdio: ["ignore", "pipe", "inherit", "ipc"],
@@ -46,10 +46,10 @@ async function start(script: string, ...args: string[]): Promise<Arm> {
   for await (const line of createInterface({ input: child.stdout })) {
     return { child, ...(JSON.parse(line) as { host: string; port: number }) };
   }
-  throw new Error(`Cannot start ${script}: it ended with code ${child.exitCode} and said nothing`);
+  throw new Error(`Cannot start ${script}: it exited with code ${child.exitCode} without output`);
 }
 
-/** Client, router or splice, and backend: each a process of its own; sandboxd where the sandbox `runner` would be. */
+/** Starts the router, the splice and the backend in separate processes, and sandboxd in place of the sandbox `runner`. */
 export async function startArms({ sleepers }: ArmsOptions): Promise<Arms> {
   await using starting = new AsyncDisposableStack();
   const owned = (arm: Arm): Arm => {
@@ -92,7 +92,7 @@ export interface RouterReport {
   readonly rssBytes: number;
 }
 
-/** What a router process tells about itself, after it has thrown away what it can. */
+/** Asks a router process for its state, after a garbage collection. */
 export async function reportOf({ child }: Arm): Promise<RouterReport> {
   const answered = once(child, "message") as Promise<[RouterReport]>;
   child.send("report");
@@ -100,9 +100,9 @@ export async function reportOf({ child }: Arm): Promise<RouterReport> {
   return report;
 }
 
-/** Processor time of a process so far, in microseconds. */
+/** The CPU time of a process so far, in microseconds. */
 export function cpuMicros({ child }: Arm): number {
   const fields = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  // User and system time, in the hundredths of a second that Linux counts for programs.
+  // utime and stime, in ticks of 10 ms.
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }

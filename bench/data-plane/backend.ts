@@ -1,4 +1,4 @@
-/** The sandbox's side of the data-plane benchmark: a small page, uploads, downloads, and a WebSocket that echoes. */
+/** The server in the sandbox: a small page, uploads, downloads and a WebSocket echo. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

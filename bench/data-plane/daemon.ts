@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buildCommandLine } from "../../test/e2e/box.ts";
 
-/** sandboxd as `make build` makes it, as a process of this machine: what runc would add to a command is nothing. */
+/** sandboxd from `make build`, as a process of this machine. A container adds nothing to the time of a command in it. */
 export interface Daemon extends AsyncDisposable {
   readonly host: string;
-  /** Of the API that clients run commands by. */
+  /** The port of the API that runs commands. */
   readonly port: number;
   readonly token: string;
   pssMib(): number;
@@ -45,7 +45,7 @@ export async function startDaemon(): Promise<Daemon> {
   };
 }
 
-/** Its share of memory: pages that several processes have in common count for each in part. */
+/** Proportional set size (PSS): shared pages count in part. */
 function pssKib({ pid }: ChildProcess): number {
   const [, kib] = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")) ?? [];
   return Number(kib);
@@ -53,7 +53,7 @@ function pssKib({ pid }: ChildProcess): number {
 
 async function listening(child: ChildProcess): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
-    if (child.exitCode !== null) throw new Error(`Cannot start sandboxd: it ended with code ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`Cannot start sandboxd: it exited with code ${child.exitCode}`);
     const isThere = await new Promise((resolve) => {
       const socket = connect(port, host, () => resolve(true)).once("error", () => resolve(false));
       socket.once("connect", () => socket.destroy());
@@ -61,5 +61,5 @@ async function listening(child: ChildProcess): Promise<void> {
     if (isThere === true) return;
     await sleep(25);
   }
-  throw new Error("Cannot start sandboxd: it listens nowhere after 5 s");
+  throw new Error("Cannot start sandboxd: it does not listen after 5 s");
 }

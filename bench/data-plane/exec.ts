@@ -6,7 +6,7 @@ import type { Arms } from "./arms.ts";
 const commands = { true: ["true"], echo: ["echo", "hello"] } as const;
 const warmRounds = 50;
 
-/** Runs a command on this machine, from a process that is small; milliseconds. */
+/** Runs a command on this machine, from a small process. Returns milliseconds. */
 async function runHere({ spawner: { child } }: Arms, words: readonly string[]): Promise<number> {
   const answered = once(child, "message") as Promise<[number]>;
   child.send(words);
@@ -14,7 +14,7 @@ async function runHere({ spawner: { child } }: Arms, words: readonly string[]): 
   return took;
 }
 
-/** The same in the sandbox, as an SDK does it: one request on a connection that stays open. */
+/** Runs it in the sandbox as an SDK does, with one request on a kept-alive connection. */
 async function runThere(arms: Arms, agent: Agent, words: readonly string[]): Promise<number> {
   const { host, port } = arms.router;
   const body = JSON.stringify({ command: words.join(" ") });
@@ -32,7 +32,7 @@ async function runThere(arms: Arms, agent: Agent, words: readonly string[]): Pro
   return took;
 }
 
-/** What running a command in a sandbox costs over running it here: the larger of the two commands' medians. */
+/** The extra time of a command in a sandbox: the larger of the medians of two commands. */
 export async function compareExec(arms: Arms, rounds: number): Promise<Figures> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const figures: Record<string, number> = {};

@@ -1,10 +1,10 @@
-/** A closed loop over keep-alive connections that costs the machine little: requests are bytes, answers are counted. */
+/** A closed-loop load generator with little CPU time of its own: requests are prepared bytes, responses are only counted. */
 import { connect, type Socket } from "node:net";
 
 export interface Load {
   readonly host: string;
   readonly port: number;
-  /** The whole request, as it goes over the wire. */
+  /** The whole request in bytes. */
   readonly request: Buffer;
   readonly connections: number;
   readonly seconds: number;
@@ -19,7 +19,7 @@ export interface LoadResult {
 
 const end = Buffer.from("\r\n\r\n");
 
-/** Answers must have a Content-Length. */
+/** Responses must have a Content-Length. */
 export async function measureLoad({ host, port, request, connections, seconds }: Load): Promise<LoadResult> {
   const latencies: number[] = [];
   let failures = 0;

@@ -1,15 +1,15 @@
 /**
- * What the way into a sandbox costs; every part is a process of its own.
+ * Measures the cost of the path into a sandbox. Every part is a separate process.
  *
  * - `router_ratio_to_splice`: requests per second, 50 connections in a closed loop, a small page, scoped tokens checked;
- *   the same through a raw TCP splice, and directly. `*_cpu_micros`: processor time of each for one request.
- * - `upload_ratio_to_http`, `download_ratio_to_http`: 64 MiB in one request, against the same request to the backend itself.
- * - `exec_over_spawn_ms_p50`: a command through the router and sandboxd, less the same command started here.
- * - `sandboxd_pss_mib`: memory of sandboxd, at rest after those commands.
- * - `websocket_kib`: memory of a router for each of 1,000 idle WebSockets.
- * - `wake_router_share_ms`: of a request to a sleeping sandbox, what is neither the cluster's nor the backend's time.
+ *   compared with a raw TCP splice and with direct connections. `*_cpu_micros`: CPU time per request.
+ * - `upload_ratio_to_http`, `download_ratio_to_http`: 64 MiB in one request, compared with the same request to the backend.
+ * - `exec_over_spawn_ms_p50`: a command through the router and sandboxd, minus the same command started directly.
+ * - `sandboxd_pss_mib`: memory of sandboxd when idle after those commands.
+ * - `websocket_kib`: memory of the router for each of 1,000 idle WebSockets.
+ * - `wake_router_share_ms`: time of a request to a sleeping sandbox, without the time of the cluster and the backend.
  *
- * Arms alternate; a ratio is the median of the rounds' ratios.
+ * Variants alternate; a ratio is the median of the ratios of all rounds.
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,7 +27,7 @@ const transferBytes = 64 * 2 ** 20;
 const wakes = 20;
 const commands = 200;
 const restMs = 50_000;
-/** The compiler needs some ten thousand requests to finish with a router. */
+/** V8 needs some ten thousand requests to optimise the router. */
 const warmRounds = 4;
 
 type Measured = LoadResult & { readonly cpu: number };
@@ -58,7 +58,7 @@ async function compareLoad(arms: Arms): Promise<Figures> {
     of(name, ({ p99Ms }) => p99Ms).toFixed(2),
     Math.round(of(name, ({ cpu }) => cpu)),
   ]);
-  console.log(`${formatTable(["", "requests/s", "p50 ms", "p99 ms", "processor µs each"], rows)}\n`);
+  console.log(`${formatTable(["", "requests/s", "p50 ms", "p99 ms", "CPU µs each"], rows)}\n`);
   const rate = ({ requestsPerSecond }: Measured): number => requestsPerSecond;
   return {
     router_ratio_to_splice: ratioOf(runs.router.map(rate), runs.splice.map(rate)).median,
@@ -108,11 +108,11 @@ async function holdWebSockets(arms: Arms, count: number): Promise<number> {
   return kib;
 }
 
-/** sandboxd gives memory back once nothing has happened for a while. */
+/** sandboxd returns memory to the system after some idle time. */
 async function restingPssMib({ daemon }: Arms, sinceMs: number): Promise<number> {
   await sleep(Math.max(0, sinceMs + restMs - performance.now()));
   const mib = daemon.pssMib();
-  console.log(`sandboxd at rest: ${mib.toFixed(1)} MiB`);
+  console.log(`sandboxd when idle: ${mib.toFixed(1)} MiB`);
   return mib;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The router as a process of its own, with scoped tokens and limits on, before an API server in memory. `box` is awake,
- * `runner` has sandboxd in it; the sleepers get a pod 20 ms after they are woken. Answers each message with the times of the last wake and the process's memory.
+ * The router in a separate process, with scoped tokens and limits, on an API server in memory. The Sandbox `box` is awake, `runner`
+ * contains sandboxd, and the sleepers get a Pod 20 ms after they are woken. Answers each message with the times of the last wake and its
+ * memory.
  */
 import {
   lastActivityAnnotation,
@@ -17,7 +18,7 @@ interface BenchRouterOptions {
   readonly podIp: string;
   readonly secret: string;
   readonly sleepers: number;
-  /** Where sandboxd listens, and what it wants to be told. */
+  /** The address of sandboxd, and its token. */
   readonly daemonIp: string;
   readonly daemonToken: string;
 }
@@ -54,7 +55,7 @@ async function createPod(sandbox: Sandbox, ip: string): Promise<void> {
   await client.patch(pods, key, { type: "merge", body: { status } }, { subresource: "status" });
 }
 
-/** By the machine's one monotonic clock, which all processes share. */
+/** The machine's monotonic clock, which all processes share. */
 const machineMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 const wake = { askedMs: 0, readyMs: 0 };
 

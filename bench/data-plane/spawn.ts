@@ -1,4 +1,4 @@
-/** Starts a command whenever it is told to, and answers how many milliseconds it took. Small, so that starting is cheap. */
+/** Runs a command for each message and answers with the milliseconds it took. The process is small, so that forking is cheap. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -7,7 +7,7 @@ process.on("message", ([program = "", ...words]: readonly string[]) => {
   void run(program, words).then((ms) => process.send?.(ms));
 });
 
-/** As one would: output gathered, exit awaited. */
+/** Collects the output and waits for the exit. */
 async function run(program: string, words: readonly string[]): Promise<number> {
   const started = performance.now();
   const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });

@@ -1,4 +1,4 @@
-/** A raw TCP splice: what any proxy costs at least, written the same way and on the same runtime. */
+/** A raw TCP splice on Node: the least that any proxy on this runtime costs. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 

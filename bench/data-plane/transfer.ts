@@ -9,7 +9,7 @@ export interface Transfer {
 
 const block = Buffer.alloc(64 * 1024, 7);
 
-/** Sends so many bytes and waits until they are counted; MiB/s. */
+/** Uploads that many bytes and waits until the backend has counted them. Returns MiB/s. */
 export function upload({ host, port, headers, bytes }: Transfer): Promise<number> {
   return new Promise((resolve, reject) => {
     const started = performance.now();
@@ -47,7 +47,7 @@ export function upload({ host, port, headers, bytes }: Transfer): Promise<number
   });
 }
 
-/** Asks for so many bytes and counts them; MiB/s. */
+/** Downloads that many bytes. Returns MiB/s. */
 export function download({ host, port, headers, bytes }: Transfer): Promise<number> {
   return new Promise((resolve, reject) => {
     const started = performance.now();

@@ -1,7 +1,7 @@
 import { type Figures, formatTable, median } from "../report.ts";
 import { type Arms, reportOf } from "./arms.ts";
 
-/** One wake: from the request to the write that wakes, from that to a pod that is ready, from there to the answer. */
+/** The stages of one wake: request to wake-up write, write to ready Pod, ready Pod to response. */
 interface Wake {
   readonly askMs: number;
   readonly startMs: number;
@@ -21,7 +21,7 @@ async function wake(arms: Arms, name: string): Promise<Wake> {
   return { askMs: askedMs - started, startMs: readyMs - askedMs, answerMs: answered - readyMs };
 }
 
-/** Wakes the sleepers one after the other; the first only warms up. What the pod takes is not the router's. */
+/** Wakes the sleepers one after the other. The first is a warm-up. The Pod's start does not count as time of the router. */
 export async function measureWakes(arms: Arms, count: number): Promise<Figures> {
   await wake(arms, "sleeper-0");
   const wakes: Wake[] = [];

@@ -1,6 +1,6 @@
 /**
- * One measurement in a fresh process: `informer` or `bare`, `list` or `watch`. The clock runs from the first request to
- * the last object in the Map; what is kept is measured after a collection, the peak is the whole process's.
+ * One measurement in a new process: `informer` or `bare`, `list` or `watch`. Measures the time from the first request to the last object
+ * in the Map, the memory after a garbage collection, and the peak memory of the process.
  */
 import {
   createClient,
@@ -16,11 +16,11 @@ const [arm = "", task = "", url = "", expected = "0"] = process.argv.slice(2);
 const count = Number(expected);
 const pods: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
 
-/** Both arms keep whole objects: the informer's usual trimming would flatter it. */
+/** Both variants keep whole objects. The informer usually trims them, which would make the comparison unfair. */
 const whole = (object: KubeObject): KubeObject => object;
 
 interface Run {
-  /** Holds what was read, so that it is counted. */
+  /** Keeps the objects alive, so that they count. */
   readonly kept: unknown;
   readonly size: number;
 }
@@ -45,7 +45,7 @@ interface List {
   readonly metadata: { readonly continue?: string };
 }
 
-/** The least that does the work: request, parse, Map. Pages and keys are the informer's. */
+/** The minimum: request, parse, Map. It uses the same pages and keys as the informer. */
 async function bareList(): Promise<Run> {
   const pool = new Pool(url);
   const objects = new Map<string, KubeObject>();

@@ -1,12 +1,12 @@
 /**
- * Our informer beside a bare undici loop: how much time and memory does the machinery cost?
+ * Compares our informer with a plain undici loop in time and memory.
  *
  * - `list10k_*`: 10,000 pods of about 5 KB into a Map, from the first request, both in pages of 500.
  * - `watch50k_*`: 50,000 events of a watch, 5 for each pod.
- * - `*_memory_ratio`: the peak resident size of the whole process; `*_retained_ratio`: what is left after a collection.
- * - `*_cpu_ratio`: the processor time of the client's process, which a busy machine disturbs less.
+ * - `*_memory_ratio`: peak resident memory of the process; `*_retained_ratio`: memory after a garbage collection.
+ * - `*_cpu_ratio`: CPU time of the client's process, which other load on the machine affects less.
  *
- * Every run is a process of its own; runs alternate (ABBA); a ratio is the median of the pairs' ratios.
+ * Every run is a new process; runs alternate (ABBA); a ratio is the median of the ratios of all pairs.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -35,7 +35,7 @@ function start(script: string, ...args: string[]): ChildProcess {
 async function firstLine<T>(child: ChildProcess): Promise<T> {
   if (!child.stdout) throw new Error("Cannot read the child: it has no output");
   for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line) as T;
-  throw new Error(`Cannot read the child: it ended with code ${child.exitCode} and said nothing`);
+  throw new Error(`Cannot read the child: it exited with code ${child.exitCode} without output`);
 }
 
 async function measure(arm: string, task: string, url: string): Promise<Measured> {

@@ -1,4 +1,4 @@
-/** A pod as a cluster would hold it, status and field owners included: about 5 KB of JSON. */
+/** A Pod as in a cluster, with status and managed fields: about 5 KB of JSON. */
 export function pod(index: number, resourceVersion: string): object {
   const name = `sandbox-${index.toString(36).padStart(5, "0")}-x7k2p`;
   const namespace = `team-${index % 20}`;

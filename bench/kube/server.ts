@@ -1,6 +1,6 @@
 /**
- * The API server of the benchmark, in a process of its own: 10,000 pods to list, whole or in pages, and 50,000 events to
- * watch. Everything is serialised before it is asked for, so that the clients are what is measured.
+ * The API server of the benchmark, in a separate process: 10,000 Pods to list, whole or in pages, and 50,000 events to watch. All
+ * responses are serialised in advance, so that only the clients are measured.
  */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { eventCount, podCount } from "./load.ts";
 import { pod } from "./pods.ts";
 
-/** Fixed width, so that an event's version can be written over the last one's. */
+/** Of constant length, so that the version in an event can be overwritten in place. */
 const firstVersion = 10_000_000;
 const linesPerWrite = 32;
 
@@ -46,7 +46,7 @@ async function watch(response: ServerResponse): Promise<void> {
   }
 }
 
-// Both ways of asking, so that no run pays for the first.
+// Prepare both kinds of list, so that the first run does not pay for it.
 page(0, podCount);
 for (let offset = 0; offset < podCount; offset += 500) page(offset, 500);
 

@@ -1,8 +1,7 @@
 /**
- * The other arm: the same OCI runtimes, called as a person would. The bundle is that of a gVisor Pod of the box (with the
- * seccomp profile, capabilities, limits, mounts and namespaces that all Pods have), over a root filesystem of its own from the
- * same layers, mounted once. Two things differ: the network is an empty namespace that the runtime makes itself, and there is
- * no user namespace.
+ * The comparison: the same OCI runtimes, called directly. The bundle is that of a gVisor Pod of the box (same seccomp profile,
+ * capabilities, limits, mounts and namespaces), with its own root filesystem from the same layers, mounted once. Two things differ: the
+ * runtime creates an empty network namespace itself, and there is no user namespace.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,9 +15,9 @@ import { mountOverlay, mountsUnder, unmount } from "../../packages/node/src/syst
 import type { RuntimeName } from "./box.ts";
 
 export interface BareTimes {
-  /** From the start of the runtime's process to the first byte of output. */
+  /** From the start of the runtime to the first byte of output. */
   readonly outputMs: number;
-  /** To its end, with the container removed. */
+  /** Until it exits and the container is removed. */
   readonly endMs: number;
 }
 
@@ -53,7 +52,7 @@ export class BareRuntimes implements AsyncDisposable {
     return new BareRuntimes(folder, { ...spec, root: { ...spec.root, path: rootfs } }, present);
   }
 
-  /** `runc run`, to its end. */
+  /** `runc run`, until it exits. */
   async run(runtime: RuntimeName, command: readonly string[]): Promise<BareTimes> {
     const { program, args, id } = this.#prepare(runtime, command);
     const started = performance.now();
@@ -69,7 +68,7 @@ export class BareRuntimes implements AsyncDisposable {
     return { outputMs, endMs };
   }
 
-  /** `runc run --detach`: a container that stays. Returns its id. */
+  /** `runc run --detach`. Returns the id of the container. */
   async start(runtime: RuntimeName, command: readonly string[]): Promise<string> {
     const { program, args, id } = this.#prepare(runtime, command);
     const child = spawn(program, [...args, "--detach", id], { stdio: "ignore" });
@@ -78,7 +77,7 @@ export class BareRuntimes implements AsyncDisposable {
     return id;
   }
 
-  /** `runc exec`, to its end; returns the time taken. */
+  /** `runc exec`, until it exits. Returns the time. */
   async exec(runtime: RuntimeName, id: string, command: readonly string[]): Promise<number> {
     const { program, globalArgs } = this.#runtime(runtime);
     const started = performance.now();

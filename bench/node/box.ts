@@ -1,4 +1,4 @@
-/** The box of the benchmark, as it is shipped, and a client of it in this process: over HTTPS, with a watch. */
+/** The box as it is released, and a client in this process that uses HTTPS and a watch. */
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
@@ -62,7 +62,7 @@ export class NodeBox implements AsyncDisposable {
 
   static async start(): Promise<NodeBox> {
     buildCommandLine();
-    // Not in /tmp, which is memory on many machines: writes must reach a disk.
+    // Not in /tmp, which is in memory on many machines: writes must reach a disk.
     process.env["TMPDIR"] ??= "/var/tmp";
     await using starting = new AsyncDisposableStack();
     const box = starting.use(await Box.make());
@@ -79,12 +79,12 @@ export class NodeBox implements AsyncDisposable {
     return await this.#client.create(pods, { metadata: { name, namespace }, spec } as unknown as Pod);
   }
 
-  /** When the watch has shown the Pod running. */
+  /** Resolves when the watch shows the Pod Running. */
   running(name: string): Promise<number> {
     return this.#until(name, (pod) => pod?.status?.phase === "Running");
   }
 
-  /** When the first byte of the Pod's output has arrived here. */
+  /** Resolves when the first byte of the Pod's output arrives here. */
   async firstOutput(name: string): Promise<number> {
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?follow=true`;
     const { url, ...options } = await requestOptions(this.#access, path);
@@ -95,7 +95,7 @@ export class NodeBox implements AsyncDisposable {
     return now;
   }
 
-  /** Runs a command as kubectl does, on a connection of its own; returns its exit code. */
+  /** Runs a command as kubectl does, on a new connection. Returns its exit code. */
   async exec(name: string, command: readonly string[]): Promise<number> {
     const query = new URLSearchParams({ stdout: "true", stderr: "true" });
     for (const word of command) query.append("command", word);
@@ -105,11 +105,11 @@ export class NodeBox implements AsyncDisposable {
     return await runExec(socket, { stdin: undefined, stdout, stderr: new PassThrough().resume() });
   }
 
-  /** Ends the Pod and waits until nothing of it is left on the machine: its end is nobody else's time. */
+  /** Deletes the Pod and waits until it is gone from the machine, so that its end does not disturb the next measurement. */
   async remove({ metadata }: Pod): Promise<void> {
     const { name = "", uid = "" } = metadata ?? {};
     await this.#client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
-    // Its folder goes last; then the firewall forgets it.
+    // The folder is removed last, except for the firewall rules.
     while (existsSync(join(layoutOf(this.dataDir).podsDir, uid))) await sleep(10);
     await sleep(100);
   }
@@ -122,7 +122,10 @@ export class NodeBox implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const wait: Wait = { name, until, resolve };
     this.#waits.add(wait);
-    const timer = setTimeout(() => reject(new Error(`Cannot measure: Pod "${name}" does not come about`)), patienceMs);
+    const timer = setTimeout(
+      () => reject(new Error(`Cannot measure: Pod "${name}" did not get there in time`)),
+      patienceMs,
+    );
     try {
       return await promise;
     } finally {

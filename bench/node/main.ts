@@ -1,18 +1,18 @@
 /**
- * Pods of the embedded node beside the bare OCI runtimes. The box is a process of its own, as it is shipped; the client is
- * this one, over HTTPS, and learns from a watch. The bare arms call the same runtime on the same bundle (see
- * `node-bare.ts`), and every round measures all arms in turn.
+ * Compares Pods of the embedded node with the OCI runtimes alone. The box is a separate process, as it is released; the client is this
+ * process and uses HTTPS and a watch. The comparison calls the same runtime on the same bundle (`bare.ts`). Every round measures all
+ * variants in turn.
  *
- * - `cold_ratio_*`: Pod created → Running seen by the watch, divided by `run` of `true` to its end, the median of the rounds.
- * - `output_ratio_*`: Pod created → the first byte of its output is here, by the log request of a client that saw it run,
- *   divided by the same.
- * - `*_running_*_ms`, `*_output_*_ms`: the times themselves; `bare_*_output`: from the runtime's start to its `echo`.
- * - `exec_over_bare_ms`: `true` by exec through the API, on a new connection each time, less bare `runc exec`.
- * - `monitor_pss_mib`, `idle_*`: what one idle Pod of fifty has in memory, beside what the bare runtime has;
- *   `monitor_alone_pss_mib`: of the only Pod, which shares the monitor's code with nobody.
- * - `pods50_all_running_ms`: fifty Pods created at once until the last is Running.
+ * - `cold_ratio_*`: from the creation of a Pod until the watch shows it Running, divided by a complete `run` of `true`; the median of
+ *   all rounds.
+ * - `output_ratio_*`: from the creation of a Pod until the first byte of its log arrives, divided by the same.
+ * - `*_running_*_ms`, `*_output_*_ms`: the times themselves; `bare_*_output`: from the start of the runtime to the output of `echo`.
+ * - `exec_over_bare_ms`: exec of `true` through the API, on a new connection each time, minus `runc exec`.
+ * - `monitor_pss_mib`, `idle_*`: memory of one idle Pod of fifty, compared with the runtime alone; `monitor_alone_pss_mib`: memory of
+ *   the monitor of a single Pod, which shares its code with no other monitor.
+ * - `pods50_all_running_ms`: from the creation of fifty Pods until the last is Running.
  *
- * `BENCH_ROUNDS` sets how often each is measured.
+ * `BENCH_ROUNDS` sets the number of rounds.
  */
 import { join } from "node:path";
 import { layoutOf, podPaths } from "../../packages/node/src/layout.ts";
@@ -28,7 +28,7 @@ const many = 50;
 const talkative = ["sh", "-c", "echo ready; exec sleep infinity"];
 const idle = ["sleep", "infinity"];
 
-/** By arm, in milliseconds, a value for each round. */
+/** Milliseconds by variant, one value for each round. */
 type Samples = Readonly<Record<string, number[]>>;
 
 function percentile(values: readonly number[], share: number): number {
@@ -88,7 +88,7 @@ async function measureRounds(box: NodeBox, bare: BareRuntimes, pod: string): Pro
   return samples;
 }
 
-/** Fifty at once; then, while they idle, what each of them takes. */
+/** Creates fifty Pods at once and measures the memory of each when idle. */
 async function measureMany(box: NodeBox, bare: BareRuntimes, runtime: RuntimeName): Promise<Figures> {
   const names = Array.from({ length: many }, (_, at) => `many-${runtime}-${at}`);
   const started = performance.now();
@@ -152,7 +152,7 @@ await using box = await NodeBox.start();
 const first = await box.create("stays", "runc", idle);
 await box.running("stays");
 const alone = footprintOfMonitors(first.metadata?.uid ?? "");
-// A bundle without a user namespace, whose root folder anybody may mount.
+// A bundle without a user namespace: its root folder can be mounted again.
 const model = await box.create("model", "gvisor", idle);
 await box.running("model");
 await using bare = await BareRuntimes.open(join(layoutOf(box.dataDir).podsDir, model.metadata?.uid ?? ""));

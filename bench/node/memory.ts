@@ -1,21 +1,21 @@
-/** What stays in memory for a container that does nothing. */
+/** The memory of an idle container. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { detectCgroups } from "../../packages/node/src/system/cgroups.ts";
 
 export interface Footprint {
   readonly processes: number;
-  /** Pages shared with others count by the share. */
+  /** Proportional set size (PSS): shared pages count in part. */
   readonly pssMib: number;
 }
 
-/** Of the processes in a control group and below it. */
+/** The memory of all processes in a control group and its children. */
 export async function footprintOfCgroup(path: string): Promise<Footprint> {
   const cgroups = await detectCgroups();
   return footprintOf(processesIn(cgroups.processFolder(path)));
 }
 
-/** Of the monitors of a Pod's containers. */
+/** The memory of the monitors of a Pod's containers. */
 export function footprintOfMonitors(uid: string): Footprint {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isMonitor(Number(name), uid));
   return footprintOf(pids.map(Number));
