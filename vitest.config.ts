@@ -4,7 +4,7 @@ const conditions = ["source"];
 const resolve = { conditions };
 const ssr = { resolve: { conditions, externalConditions: conditions } };
 
-/** A suite that needs more than this process: real sockets, runtimes, root. Its files are named `*.int.test.ts`. */
+/** A suite that needs sockets, runtimes or root. Its files are named `*.int.test.ts`. */
 const integration = (name: string, include: string[]) => ({
   resolve,
   ssr,
@@ -22,7 +22,7 @@ export default defineConfig({
           include: ["packages/*/{src,test}/**/*.test.ts", "scripts/**/*.test.ts"],
           exclude: ["**/*.int.test.ts", "**/node_modules/**"],
           isolate: false,
-          // Properties and simulations take seconds on a busy machine, and no test is about time.
+          // Property tests and simulations take seconds on a busy machine.
           testTimeout: 60_000,
         },
       },
@@ -49,10 +49,10 @@ export default defineConfig({
         ssr,
         test: {
           ...integration("security", ["test/security/**/*.int.test.ts"]).test,
-          // All files attack one box, each from a process of its own that enters the network of the box's machine.
+          // All files attack one box. Each runs in a separate process that enters the network namespace of the box.
           globalSetup: ["test/security/global-setup.ts"],
           pool: "forks" as const,
-          // Most of an attack is waiting: three at a time keep two processors busy.
+          // Attacks mostly wait: three at a time keep two cores busy.
           maxWorkers: 3,
         },
       },
