@@ -1,9 +1,9 @@
 import type { Pod } from "@agent-sandbox/api";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { useAttacker } from "./attacker.ts";
 import { changes, type Snapshot, snapshot } from "./monitor.ts";
-import type { Runtime, Tenant } from "./tenant.ts";
+import type { Runtime } from "./tenant.ts";
 import { noWorld } from "./why-no-world.ts";
-import { enterWorld, type World } from "./world.ts";
 
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
@@ -48,17 +48,10 @@ const attacks: Readonly<Record<string, Attack>> = {
 };
 
 describe.skipIf(noWorld)("mounts in a root filesystem that the tenant wrote", () => {
-  let world: World;
-  let mallory: Tenant;
+  const setup = useAttacker();
   let before: Snapshot;
   beforeAll(async () => {
-    world = await enterWorld();
-    mallory = await world.tenant();
-    before = await snapshot(world.box);
-  });
-  afterAll(async () => {
-    await mallory?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
+    before = await snapshot(setup.world.box);
   });
 
   /** The first run prepares and ends; the container is then created again over what it wrote. */
@@ -67,18 +60,18 @@ describe.skipIf(noWorld)("mounts in a root filesystem that the tenant wrote", ()
     const volumeMounts = [...(container.volumeMounts ?? []), scratch("/once", "once")];
     const main = { name: "main", image: "host", command: ["sh", "-c", script], ...container, volumeMounts };
     const volumes = ["scratch", "second", "once"].map((each) => ({ name: each, emptyDir: {} }));
-    await mallory.createPod(name, { runtime, spec: { containers: [main], volumes } });
-    const pod = await mallory.podUntil(name, ({ status }) => {
+    await setup.mallory.createPod(name, { runtime, spec: { containers: [main], volumes } });
+    const pod = await setup.mallory.podUntil(name, ({ status }) => {
       const state = status?.containerStatuses?.[0]?.state;
       return state?.waiting?.reason === "CreateContainerConfigError" || isSecondRun(status);
     });
-    await mallory.removePod(name);
+    await setup.mallory.removePod(name);
     return pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? "the container started again";
   }
 
   describe.for(["gvisor", "runc"] as const)("with %s", (runtime) => {
     test.for(Object.keys(attacks))("%s", async (what, { skip }) => {
-      if (!world.runtimes.includes(runtime)) skip();
+      if (!setup.world.runtimes.includes(runtime)) skip();
       const one = attacks[what] as Attack;
       const name = `mount-${runtime}-${Object.keys(attacks).indexOf(what)}`;
       expect(await attack(name, runtime, one)).toMatch(one.refusal);
@@ -86,8 +79,8 @@ describe.skipIf(noWorld)("mounts in a root filesystem that the tenant wrote", ()
   });
 
   test("nothing on the machine has changed, and the victim has noticed nothing", async () => {
-    expect(changes(before, await snapshot(world.box))).toEqual([]);
-    expect(await world.alice.harm()).toEqual([]);
+    expect(changes(before, await snapshot(setup.world.box))).toEqual([]);
+    expect(await setup.world.alice.harm()).toEqual([]);
   });
 
   test("an image's own links still lead mounts to their place", async () => {
@@ -98,12 +91,12 @@ describe.skipIf(noWorld)("mounts in a root filesystem that the tenant wrote", ()
       volumeMounts: [scratch("/var/run/here"), scratch("/dev/shm", "second")],
     };
     const volumes = ["scratch", "second"].map((each) => ({ name: each, emptyDir: {} }));
-    for (const runtime of world.runtimes) {
-      await mallory.runPod(`links-${runtime}`, { runtime, spec: { containers: [main], volumes } });
-      expect(await mallory.shell(`links-${runtime}`, "ls /var/run/here /dev/shm")).toBe(
+    for (const runtime of setup.world.runtimes) {
+      await setup.mallory.runPod(`links-${runtime}`, { runtime, spec: { containers: [main], volumes } });
+      expect(await setup.mallory.shell(`links-${runtime}`, "ls /var/run/here /dev/shm")).toBe(
         "/dev/shm:\nown\n\n/var/run/here:\nfile",
       );
-      await mallory.removePod(`links-${runtime}`);
+      await setup.mallory.removePod(`links-${runtime}`);
     }
   });
 });

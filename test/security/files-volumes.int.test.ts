@@ -2,13 +2,12 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Resource } from "@agent-sandbox/kube";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { useAttacker } from "./attacker.ts";
 import { changes, type Snapshot, snapshot } from "./monitor.ts";
-import type { Tenant } from "./tenant.ts";
 import { until } from "./until.ts";
 import { claims } from "./victim.ts";
 import { noWorld } from "./why-no-world.ts";
-import { enterWorld, type World } from "./world.ts";
 
 const volumes: Resource = {
   apiVersion: "v1",
@@ -36,17 +35,10 @@ while True:
 `;
 
 describe.skipIf(noWorld)("volumes of tenants", () => {
-  let world: World;
-  let mallory: Tenant;
+  const setup = useAttacker();
   let before: Snapshot;
   beforeAll(async () => {
-    world = await enterWorld();
-    mallory = await world.tenant();
-    before = await snapshot(world.box);
-  });
-  afterAll(async () => {
-    await mallory?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
+    before = await snapshot(setup.world.box);
   });
 
   const main = (script: string) => ({
@@ -63,35 +55,35 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
   test.for(["gvisor", "runc"] as const)(
     "a volume is reclaimed while its last container under %s replaces folders by links to the machine",
     async (runtime, { skip }) => {
-      if (!world.runtimes.includes(runtime)) skip();
-      const { metadata } = await mallory.create(claims, `race-${runtime}`, { spec: wanted });
-      const folder = join(world.box.dataDir, "node/volumes", metadata?.uid ?? "");
-      const script = `exec python3 -c '${swap(world.machine.sentinel).replaceAll("'", `'"'"'`)}'`;
-      await mallory.runPod(runtime, { runtime, spec: podWith(`race-${runtime}`, script) });
+      if (!setup.world.runtimes.includes(runtime)) skip();
+      const { metadata } = await setup.mallory.create(claims, `race-${runtime}`, { spec: wanted });
+      const folder = join(setup.world.box.dataDir, "node/volumes", metadata?.uid ?? "");
+      const script = `exec python3 -c '${swap(setup.world.machine.sentinel).replaceAll("'", `'"'"'`)}'`;
+      await setup.mallory.runPod(runtime, { runtime, spec: podWith(`race-${runtime}`, script) });
       await until(() => (existsSync(join(folder, "39")) ? true : undefined));
-      const key = { namespace: mallory.namespace, name: `race-${runtime}` };
-      await mallory.client.delete(claims, key);
+      const key = { namespace: setup.mallory.namespace, name: `race-${runtime}` };
+      await setup.mallory.client.delete(claims, key);
       // A tenant need not wait for the finalizer.
-      await mallory.client.patch(claims, key, { type: "merge", body: { metadata: { finalizers: null } } });
+      await setup.mallory.client.patch(claims, key, { type: "merge", body: { metadata: { finalizers: null } } });
       expect(existsSync(join(folder, "39")) || existsSync(join(folder, "aside"))).toBe(true);
-      await mallory.removePod(runtime);
+      await setup.mallory.removePod(runtime);
       await until(() => (existsSync(folder) ? undefined : true));
-      expect(await readdir(world.machine.sentinel)).toEqual(["private"]);
+      expect(await readdir(setup.world.machine.sentinel)).toEqual(["private"]);
     },
   );
 
   test("a claim that is deleted keeps its files while a Pod uses them", async () => {
-    await mallory.create(claims, "busy", { spec: wanted });
-    await mallory.runPod("busy", { spec: podWith("busy") });
-    await mallory.shell("busy", "echo mine >/v/file");
-    const key = { namespace: mallory.namespace, name: "busy" };
-    await mallory.client.delete(claims, key);
-    const { metadata } = await mallory.client.get(claims, key);
+    await setup.mallory.create(claims, "busy", { spec: wanted });
+    await setup.mallory.runPod("busy", { spec: podWith("busy") });
+    await setup.mallory.shell("busy", "echo mine >/v/file");
+    const key = { namespace: setup.mallory.namespace, name: "busy" };
+    await setup.mallory.client.delete(claims, key);
+    const { metadata } = await setup.mallory.client.get(claims, key);
     expect(metadata).toMatchObject({ finalizers: ["kubernetes.io/pvc-protection"], deletionTimestamp: /./ });
-    expect(await mallory.shell("busy", "cat /v/file")).toBe("mine");
-    await mallory.removePod("busy");
+    expect(await setup.mallory.shell("busy", "cat /v/file")).toBe("mine");
+    await setup.mallory.removePod("busy");
     await until(() =>
-      mallory.client.get(claims, key).then(
+      setup.mallory.client.get(claims, key).then(
         () => undefined,
         () => true,
       ),
@@ -99,56 +91,64 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
   });
 
   test("a namespace with a claim in use can be deleted, and leaves no files", async () => {
-    await using leaver = await world.tenant("leaver");
+    await using leaver = await setup.world.tenant("leaver");
     const { metadata } = await leaver.create(claims, "held", { spec: wanted });
     await leaver.runPod("held", { spec: podWith("held") });
     const key = { name: leaver.namespace };
-    await world.admin.client.delete(namespaces, key);
+    await setup.world.admin.client.delete(namespaces, key);
     await until(() =>
-      world.admin.client.get(namespaces, key).then(
+      setup.world.admin.client.get(namespaces, key).then(
         () => undefined,
         () => true,
       ),
     );
-    const folder = join(world.box.dataDir, "node/volumes", metadata?.uid ?? "");
+    const folder = join(setup.world.box.dataDir, "node/volumes", metadata?.uid ?? "");
     expect(await until(() => (existsSync(folder) ? undefined : true))).toBe(true);
   });
 
   test("a claim that names the victim's volume is never bound to it", async () => {
-    const volumeName = `pvc-${world.alice.record.uids["ledger"]}`;
-    await mallory.create(claims, "stolen", { spec: { ...wanted, volumeName } });
-    await mallory.createPod("stolen", { spec: podWith("stolen") });
-    await until(async () => ((await mallory.events("stolen")).join().includes("is not bound yet") ? true : undefined));
-    const { status, spec } = await mallory.client.get(claims, { namespace: mallory.namespace, name: "stolen" });
+    const volumeName = `pvc-${setup.world.alice.record.uids["ledger"]}`;
+    await setup.mallory.create(claims, "stolen", { spec: { ...wanted, volumeName } });
+    await setup.mallory.createPod("stolen", { spec: podWith("stolen") });
+    await until(async () =>
+      (await setup.mallory.events("stolen")).join().includes("is not bound yet") ? true : undefined,
+    );
+    const { status, spec } = await setup.mallory.client.get(claims, {
+      namespace: setup.mallory.namespace,
+      name: "stolen",
+    });
     expect([status?.phase, spec?.volumeName]).toEqual(["Pending", volumeName]);
-    const volume = await world.admin.client.get(volumes, { name: volumeName });
+    const volume = await setup.world.admin.client.get(volumes, { name: volumeName });
     expect(volume).toMatchObject({
       spec: { claimRef: { namespace: "alice", name: "ledger" } },
       status: { phase: "Bound" },
     });
-    await mallory.removePod("stolen");
+    await setup.mallory.removePod("stolen");
   });
 
   test("the status of a claim, PersistentVolumes and StorageClasses are not a tenant's to write", async () => {
-    const own = `/api/v1/namespaces/${mallory.namespace}/persistentvolumeclaims`;
+    const own = `/api/v1/namespaces/${setup.mallory.namespace}/persistentvolumeclaims`;
     const body = { status: { phase: "Bound" } };
     const merge = { "content-type": "application/merge-patch+json" };
-    const victims = `/api/v1/persistentvolumes/pvc-${world.alice.record.uids["ledger"]}`;
+    const victims = `/api/v1/persistentvolumes/pvc-${setup.world.alice.record.uids["ledger"]}`;
     const hostPath = { metadata: { name: "etc" }, spec: { hostPath: { path: "/etc" }, capacity: { storage: "1Gi" } } };
     const asked = await Promise.all([
-      mallory.request("PATCH", `${own}/stolen/status`, body, merge),
-      mallory.request("POST", "/api/v1/persistentvolumes", hostPath),
-      mallory.request("PATCH", victims, { spec: { claimRef: null } }, merge),
-      mallory.request("DELETE", victims),
-      mallory.request("POST", "/apis/storage.k8s.io/v1/storageclasses", { metadata: { name: "x" }, provisioner: "x" }),
+      setup.mallory.request("PATCH", `${own}/stolen/status`, body, merge),
+      setup.mallory.request("POST", "/api/v1/persistentvolumes", hostPath),
+      setup.mallory.request("PATCH", victims, { spec: { claimRef: null } }, merge),
+      setup.mallory.request("DELETE", victims),
+      setup.mallory.request("POST", "/apis/storage.k8s.io/v1/storageclasses", {
+        metadata: { name: "x" },
+        provisioner: "x",
+      }),
     ]);
     expect(asked.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403]);
   });
 
   test("a folder of the machine is not mounted", async () => {
     const spec = { containers: [main("ls /v")], volumes: [{ name: "v", hostPath: { path: "/" } }] };
-    await mallory.createPod("host-path", { spec });
-    const { status } = await mallory.podUntil(
+    await setup.mallory.createPod("host-path", { spec });
+    const { status } = await setup.mallory.podUntil(
       "host-path",
       ({ status: seen }) =>
         /./.test(seen?.message ?? "") ||
@@ -156,7 +156,7 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
         seen?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerConfigError",
     );
     expect(JSON.stringify(status)).toContain("is not allowed by this node's configuration");
-    await mallory.removePod("host-path");
+    await setup.mallory.removePod("host-path");
   });
 
   test.for([
@@ -170,7 +170,7 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
     ["a mode beyond the file's", { configMap: { name: "c", defaultMode: 0o4755 } }],
   ] as const)("a volume with %s out of it is refused", async ([, source]) => {
     const spec = { containers: [main("true")], volumes: [{ name: "v", ...source }] };
-    await expect(mallory.createPod("outside", { spec: spec as object })).rejects.toMatchObject({ code: 422 });
+    await expect(setup.mallory.createPod("outside", { spec: spec as object })).rejects.toMatchObject({ code: 422 });
   });
 
   test.for([
@@ -182,12 +182,12 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
     ["subdomain", { subdomain: "a\nb" }],
   ] as const)("a %s with a second line is refused", async ([, part]) => {
     await expect(
-      mallory.createPod("lines", { spec: { containers: [{ name: "main", image: "host" }], ...part } as object }),
+      setup.mallory.createPod("lines", { spec: { containers: [{ name: "main", image: "host" }], ...part } as object }),
     ).rejects.toMatchObject({ code: 422 });
   });
 
   test("nothing on the machine has changed, and the victim has noticed nothing", async () => {
-    expect(changes(before, await snapshot(world.box))).toEqual([]);
-    expect(await world.alice.harm()).toEqual([]);
+    expect(changes(before, await snapshot(setup.world.box))).toEqual([]);
+    expect(await setup.world.alice.harm()).toEqual([]);
   });
 });

@@ -1,35 +1,24 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { Pod } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Tenant } from "./tenant.ts";
+import { useAttacker } from "./attacker.ts";
+import { startLoopbackService } from "./loopback-service.ts";
 import { noWorld } from "./why-no-world.ts";
-import { enterWorld, type World } from "./world.ts";
 
 const waitingOf = ({ status }: Pod): { reason?: string; message?: string } =>
   status?.containerStatuses?.[0]?.state?.waiting ?? {};
 const hasFailed = (pod: Pod): boolean => /ErrImagePull|ImagePullBackOff/.test(waitingOf(pod).reason ?? "");
 
 describe.skipIf(noWorld)("image names that a tenant chooses", () => {
-  let world: World;
-  let mallory: Tenant;
+  const setup = useAttacker();
   let service: Server;
   const reached: string[] = [];
-
   beforeAll(async () => {
-    world = await enterWorld();
-    mallory = await world.tenant();
-    // On the loopback of the machine under attack, whose network this file is in.
-    service = createServer((asked, answer) => {
-      reached.push(asked.url ?? "");
-      answer.end("secret of the machine");
-    }).listen(0, "127.0.0.1");
-    await once(service, "listening");
+    // On the loopback of the attacked machine, whose network this test file has entered.
+    service = await startLoopbackService((url) => reached.push(url));
   });
   afterAll(async () => {
     service?.close();
-    await mallory?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
   });
 
   test("do not tell an open port of the machine from a closed one, for containers and for volumes", async () => {
@@ -37,8 +26,8 @@ describe.skipIf(noWorld)("image names that a tenant chooses", () => {
     const images = { open: `127.0.0.1:${port}/x:v1`, closed: "127.0.0.1:9/x:v1", metadata: "169.254.169.254/x:v1" };
     const messages = await Promise.all(
       Object.entries(images).map(async ([name, image]) => {
-        await mallory.createPod(name, { spec: { containers: [{ name: "main", image, command: ["true"] }] } });
-        const pod = await mallory.podUntil(name, hasFailed);
+        await setup.mallory.createPod(name, { spec: { containers: [{ name: "main", image, command: ["true"] }] } });
+        const pod = await setup.mallory.podUntil(name, hasFailed);
         return (waitingOf(pod).message ?? "")
           .replaceAll(image.split("/")[0] ?? "", "REGISTRY")
           .replace(/^.*?Cannot/, "Cannot");
@@ -57,14 +46,16 @@ describe.skipIf(noWorld)("image names that a tenant chooses", () => {
     const names = Array.from({ length: 24 }, (_, index) => `flood-${index}`);
     await Promise.all(
       names.map((name, index) =>
-        mallory.createPod(name, { spec: index % 2 === 0 ? { volumes } : { containers: [{ name: "main", image }] } }),
+        setup.mallory.createPod(name, {
+          spec: index % 2 === 0 ? { volumes } : { containers: [{ name: "main", image }] },
+        }),
       ),
     );
-    await using bob = await world.tenant("bob");
+    await using bob = await setup.world.tenant("bob");
     await bob.runPod("quick");
-    const flood = await Promise.all(names.map((name) => mallory.pod(name)));
+    const flood = await Promise.all(names.map((name) => setup.mallory.pod(name)));
     expect(flood.filter(({ status }) => status?.phase === "Pending")).toHaveLength(names.length);
-    expect(await world.alice.harm()).toEqual([]);
-    await Promise.all(names.map((name) => mallory.removePod(name)));
+    expect(await setup.world.alice.harm()).toEqual([]);
+    await Promise.all(names.map((name) => setup.mallory.removePod(name)));
   });
 });

@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -16,6 +15,7 @@ import {
   ownAddress,
   startHostileRegistry,
 } from "./images-registry.ts";
+import { startLoopbackService } from "./loopback-service.ts";
 import { noWorld } from "./why-no-world.ts";
 
 const image = (text: string): TestImage => ({ layers: [[file("hello", text)]] });
@@ -37,11 +37,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
     outside = await openOutside();
     registry = await startHostileRegistry(folder, outside.netns);
     process.env["SSL_CERT_FILE"] = registry.certificate;
-    service = createServer((asked, answer) => {
-      reached.push(asked.url ?? "");
-      answer.end("secret of the machine");
-    }).listen(0, "127.0.0.1");
-    await once(service, "listening");
+    service = await startLoopbackService((url) => reached.push(url));
   });
   afterAll(async () => {
     service?.close();

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useAttacker } from "./attacker.ts";
 import { outside } from "./machine.ts";
-import type { Tenant } from "./tenant.ts";
 import { Victim } from "./victim.ts";
 import { noWorld } from "./why-no-world.ts";
-import { enterWorld, type World } from "./world.ts";
 
 /** A program that prints which of these it can connect to. */
 const connecting = (...aims: readonly (readonly [string, number])[]): string => `
@@ -14,25 +13,23 @@ def aim(host, port):
 for each in [${aims.map(([host, port]) => `("${host}", ${port})`).join(", ")}]: threading.Thread(target=aim, args=each).start()`;
 
 describe.skipIf(noWorld)("packets that a sandbox sends", () => {
-  let world: World;
-  let mallory: Tenant;
+  const setup = useAttacker();
   beforeAll(async () => {
-    world = await enterWorld();
-    mallory = await world.tenant();
-    await Promise.all(world.runtimes.map((runtime) => mallory.runPod(runtime, { runtime })));
+    await Promise.all(setup.world.runtimes.map((runtime) => setup.mallory.runPod(runtime, { runtime })));
   });
   afterAll(async () => {
-    await Promise.all((world?.runtimes ?? []).map((runtime) => mallory?.removePod(runtime)));
-    await mallory?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
+    await Promise.all(setup.world.runtimes.map((runtime) => setup.mallory.removePod(runtime)));
   });
 
   test("reach neither the victim, nor the cloud's credentials, nor the machine", async () => {
-    const gateway = await mallory.shell(world.runtimes[0] ?? "", "sed -n 's/^nameserver //p' /etc/resolv.conf");
-    const { apiPort, routerPort } = world.box;
+    const gateway = await setup.mallory.shell(
+      setup.world.runtimes[0] ?? "",
+      "sed -n 's/^nameserver //p' /etc/resolv.conf",
+    );
+    const { apiPort, routerPort } = setup.world.box;
     const aims: [string, number][] = [
-      [world.alice.record.pods["web"]?.address ?? "", Victim.port],
-      [world.alice.record.pods["friend"]?.address ?? "", Victim.port],
+      [setup.world.alice.record.pods["web"]?.address ?? "", Victim.port],
+      [setup.world.alice.record.pods["friend"]?.address ?? "", Victim.port],
       [outside.linkLocal, 80],
       ...[gateway, outside.machine].flatMap((host): [string, number][] => [
         [host, apiPort],
@@ -42,21 +39,21 @@ describe.skipIf(noWorld)("packets that a sandbox sends", () => {
       ["10.96.255.1", 80],
       ["::1", apiPort],
     ];
-    for (const runtime of world.runtimes) {
+    for (const runtime of setup.world.runtimes) {
       const program = connecting(...aims, [outside.public, 80]);
-      expect([runtime, await mallory.shell(runtime, `python3 -c '${program}'`)]).toEqual([
+      expect([runtime, await setup.mallory.shell(runtime, `python3 -c '${program}'`)]).toEqual([
         runtime,
         `reached ${outside.public} 80`,
       ]);
     }
-    expect(world.machine.received().filter(({ address }) => address === outside.linkLocal)).toEqual([]);
+    expect(setup.world.machine.received().filter(({ address }) => address === outside.linkLocal)).toEqual([]);
   });
 
   test("with the victim's hardware address or IP address do not take over the victim's traffic", async () => {
-    if (!world.runtimes.includes("runc")) return;
-    await mallory.runPod("raw", { runtime: "runc" });
-    const own = (await mallory.pod("raw")).status?.podIP ?? "";
-    const victim = world.alice.record.pods["web"]?.address ?? "";
+    if (!setup.world.runtimes.includes("runc")) return;
+    await setup.mallory.runPod("raw", { runtime: "runc" });
+    const own = (await setup.mallory.pod("raw")).status?.podIP ?? "";
+    const victim = setup.world.alice.record.pods["web"]?.address ?? "";
     // As a program in the Pod's network with all rights there, whatever the runtime would let a container do.
     const program = `
 import socket, struct, time
@@ -77,15 +74,15 @@ while time.time() < end:
     try: seen += raw.recv(2048).count(b"diary")
     except OSError: pass
 print("seen", seen)`;
-    const names = (await world.machine.run("ls", "/run/netns")).stdout.split("\n");
-    const { uid = "none" } = (await mallory.pod("raw")).metadata ?? {};
+    const names = (await setup.world.machine.run("ls", "/run/netns")).stdout.split("\n");
+    const { uid = "none" } = (await setup.mallory.pod("raw")).metadata ?? {};
     const netns = names.find((name) => name.endsWith(uid)) ?? "";
-    const attack = world.machine.run("nsenter", `--net=/run/netns/${netns}`, "/usr/bin/python3", "-c", program);
+    const attack = setup.world.machine.run("nsenter", `--net=/run/netns/${netns}`, "/usr/bin/python3", "-c", program);
     const harms: string[] = [];
-    for (let round = 0; round < 3; round += 1) harms.push(...(await world.alice.harm()));
+    for (let round = 0; round < 3; round += 1) harms.push(...(await setup.world.alice.harm()));
     expect(harms).toEqual([]);
     expect(await attack).toMatchObject({ stdout: "sending\nseen 0\n", stderr: "" });
-    await mallory.removePod("raw");
+    await setup.mallory.removePod("raw");
   });
 
   test("are limited in number: one Pod cannot fill the machine's table of connections", async () => {
@@ -95,42 +92,47 @@ sender = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(200)]
 for round in range(60):
     for port, each in enumerate(sender): each.sendto(b"x", ("${outside.public}", 1024 + round * 200 + port))
 print("sent 12000")'`;
-    const [runtime = "runc"] = world.runtimes;
+    const [runtime = "runc"] = setup.world.runtimes;
     const count = async (): Promise<number> =>
-      Number((await world.machine.run("cat", "/proc/sys/net/netfilter/nf_conntrack_count")).stdout);
+      Number((await setup.world.machine.run("cat", "/proc/sys/net/netfilter/nf_conntrack_count")).stdout);
     const before = await count();
-    expect(await mallory.shell(runtime, flood)).toBe("sent 12000");
+    expect(await setup.mallory.shell(runtime, flood)).toBe("sent 12000");
     const after = await count();
     expect(after - before).toBeGreaterThan(1000);
     expect(after - before).toBeLessThan(6000);
-    expect(await world.alice.harm()).toEqual([]);
+    expect(await setup.world.alice.harm()).toEqual([]);
   });
 
   test("of a local user of the machine do not reach Pods or Services, and root's do", async () => {
-    const { address = "" } = world.alice.record.pods["web"] ?? {};
-    const { body } = await world.alice.request("GET", `/api/v1/namespaces/${world.alice.namespace}/services/web`);
+    const { address = "" } = setup.world.alice.record.pods["web"] ?? {};
+    const { body } = await setup.world.alice.request(
+      "GET",
+      `/api/v1/namespaces/${setup.world.alice.namespace}/services/web`,
+    );
     const { clusterIP } = (body as { spec: { clusterIP: string } }).spec;
     const program = connecting([address, Victim.port], [clusterIP, Victim.port], [outside.public, 80]);
     const reached = ({ stdout }: { stdout: string }): string[] => stdout.split("\n").filter(Boolean).toSorted();
     const others = `reached ${outside.public} 80`;
     const pods = [`reached ${address} ${Victim.port}`, `reached ${clusterIP} ${Victim.port}`].toSorted();
-    expect(reached(await world.machine.run("python3", "-c", program))).toEqual([...pods, others]);
-    expect(await world.machine.runAsNobody("/usr/bin/python3", "-c", program)).toMatchObject({ stdout: `${others}\n` });
+    expect(reached(await setup.world.machine.run("python3", "-c", program))).toEqual([...pods, others]);
+    expect(await setup.world.machine.runAsNobody("/usr/bin/python3", "-c", program)).toMatchObject({
+      stdout: `${others}\n`,
+    });
   });
 
   test("a local user reads no file of the box and connects to none of its sockets", async () => {
-    const folders = [world.box.dataDir, "/run/agent-sandbox-*"].join(" ");
-    const { stdout } = await world.machine.runAsNobody(
+    const folders = [setup.world.box.dataDir, "/run/agent-sandbox-*"].join(" ");
+    const { stdout } = await setup.world.machine.runAsNobody(
       "sh",
       "-c",
       `for each in ${folders}; do find $each -mindepth 1 \\( -readable -o -writable \\) -not -type l 2>/dev/null; done`,
     );
     expect(stdout.split("\n").filter(Boolean)).toEqual([]);
     for (const file of ["kubeconfig", "box.log", "box.json", "config.json"]) {
-      expect((await world.machine.runAsNobody("cat", `${world.box.dataDir}/${file}`)).code).not.toBe(0);
+      expect((await setup.world.machine.runAsNobody("cat", `${setup.world.box.dataDir}/${file}`)).code).not.toBe(0);
     }
     // A name that any user can take before the box does would keep it from starting.
-    const { stdout: sockets } = await world.machine.run("cat", "/proc/net/unix");
+    const { stdout: sockets } = await setup.world.machine.run("cat", "/proc/net/unix");
     expect(sockets.split("\n").filter((line) => line.includes("@agent-sandbox"))).toEqual([]);
   });
 });

@@ -1,45 +1,36 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { useAttacker } from "./attacker.ts";
 import { outside } from "./machine.ts";
-import type { Tenant } from "./tenant.ts";
 import { noWorld } from "./why-no-world.ts";
-import { enterWorld, type World } from "./world.ts";
 
 /** That the attacks of the other files are made in a world where they could succeed. */
 describe.skipIf(noWorld)("the world of the suite", () => {
-  let world: World;
-  let mallory: Tenant;
-  beforeAll(async () => {
-    world = await enterWorld();
-    mallory = await world.tenant();
-  });
-  afterAll(async () => {
-    await mallory?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
-  });
+  const setup = useAttacker();
 
   test("the victim's traffic, policies, files and Pods work", async () => {
-    expect(await world.alice.harm()).toEqual([]);
-    expect(await world.alice.startsPodsAndPolicies()).toBe(true);
+    expect(await setup.world.alice.harm()).toEqual([]);
+    expect(await setup.world.alice.startsPodsAndPolicies()).toBe(true);
   });
 
   test("a tenant runs code on every runtime, and what it sends outside arrives at a host of the test", async () => {
-    for (const runtime of world.runtimes) {
-      await mallory.runPod(runtime, { runtime });
+    for (const runtime of setup.world.runtimes) {
+      await setup.mallory.runPod(runtime, { runtime });
       const url = `http://${outside.public}:80/${runtime}`;
       const script = `python3 -c 'import urllib.request; print(urllib.request.urlopen("${url}", timeout=5).read().decode())'`;
-      expect(await mallory.shell(runtime, script)).toContain(`outside ${outside.public}:80`);
+      expect(await setup.mallory.shell(runtime, script)).toContain(`outside ${outside.public}:80`);
     }
-    const texts = world.machine.received().map(({ text }) => text);
-    for (const runtime of world.runtimes) expect(texts).toContainEqual(expect.stringContaining(`GET /${runtime}`));
+    const texts = setup.world.machine.received().map(({ text }) => text);
+    for (const runtime of setup.world.runtimes)
+      expect(texts).toContainEqual(expect.stringContaining(`GET /${runtime}`));
   });
 
   test("a tenant has no right outside of its namespace", async () => {
-    expect(await mallory.request("GET", "/api/v1/namespaces/alice/pods")).toMatchObject({ status: 403 });
-    expect(await mallory.ask("web", 8000, "/diary", { namespace: "alice" })).toMatchObject({ status: 403 });
+    expect(await setup.mallory.request("GET", "/api/v1/namespaces/alice/pods")).toMatchObject({ status: 403 });
+    expect(await setup.mallory.ask("web", 8000, "/diary", { namespace: "alice" })).toMatchObject({ status: 403 });
   });
 
   test("a user without privileges can run programs on the machine", async () => {
-    const { stdout } = await world.machine.runAsNobody("id", "-u");
+    const { stdout } = await setup.world.machine.runAsNobody("id", "-u");
     expect(stdout.trim()).toBe("65534");
   });
 });
