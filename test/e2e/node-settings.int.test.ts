@@ -60,7 +60,7 @@ describe.skipIf(reason !== undefined)("settings of the operator", () => {
     const { code, stderr } = await box.up("--default-runtime", "runc", "--allow-host-path", shared);
     expect([code, stderr]).toEqual([
       0,
-      expect.stringContaining("Warning: Pods that name no runtime share this machine's kernel"),
+      expect.stringContaining("Warning: Pods without runtimeClassName share this machine's kernel"),
     ]);
     await box.runWith(manifest(shared), "apply", "-f", "-");
     expect(await box.run("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")).toMatchObject({ code: 0 });

@@ -66,8 +66,8 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
 
   test("warns that Pods share the machine's kernel", async () => {
     expect(node.warnings).toEqual([expect.stringContaining("share this machine's kernel")]);
-    const told = (): unknown => api.server.readAll(kubeEvents).filter(({ regarding }) => regarding.kind === "Node");
-    await expect.poll(told).toMatchObject([{ type: "Warning", reason: expect.stringMatching(/^GVisor/) }]);
+    const warnings = (): unknown => api.server.readAll(kubeEvents).filter(({ regarding }) => regarding.kind === "Node");
+    await expect.poll(warnings).toMatchObject([{ type: "Warning", reason: expect.stringMatching(/^GVisor/) }]);
   });
 
   test("a Pod becomes Ready in one status write, runs exec, and leaves nothing behind", async () => {
@@ -289,11 +289,11 @@ except OSError: print('not reached')"`,
       expect.stringContaining("/no/such/program"),
     ]);
     for (const name of ["privileged", "foreign", "typo"]) await remove(name);
-    const told = api.server
+    const warnings = api.server
       .readAll(kubeEvents)
       .filter(({ type, regarding }) => type === "Warning" && regarding.kind === "Pod")
       .map(({ type, reason: why, regarding }) => `${type} ${why} ${regarding?.name}`);
-    expect(told.toSorted()).toEqual(["Warning Failed foreign", "Warning Failed privileged", "Warning Failed typo"]);
+    expect(warnings.toSorted()).toEqual(["Warning Failed foreign", "Warning Failed privileged", "Warning Failed typo"]);
     expect(await findTraces(dataDir)).toEqual(noTraces);
   });
 });

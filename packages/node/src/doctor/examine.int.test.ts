@@ -55,7 +55,7 @@ test("invalid settings are reported as missing", async () => {
   expect(findings.find(({ name }) => name === "settings")).toMatchObject({
     state: "missing",
     detail: expect.stringContaining("config.json"),
-    remedy: "correct the file, or remove it",
+    remedy: "correct or remove the file",
   });
 });
 

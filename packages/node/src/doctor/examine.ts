@@ -30,7 +30,7 @@ export interface Finding {
 export async function examineMachine(dataDir: string): Promise<readonly Finding[]> {
   const isRoot = process.getuid?.() === 0;
   const findings = await Promise.all([
-    finding("root", isRoot ? ok("yes") : missing("no", "run it with sudo")),
+    finding("root", isRoot ? ok("yes") : missing("no", "run doctor with sudo")),
     finding("kernel", ok(release())),
     examineSettings(dataDir, isRoot),
     ...programs.map((program) => examineProgram(program)),
@@ -60,10 +60,10 @@ interface Program {
 }
 
 const programs: readonly Program[] = [
-  { name: "conmon", package: "conmon", why: "keeps a container's output and exit code", needed: true },
-  { name: "ip", package: "iproute2", why: "gives each sandbox its network", needed: true },
-  { name: "nft", package: "nftables", why: "keeps sandboxes apart on the network", needed: true },
-  { name: "mount", package: "mount", why: "joins the layers of images", needed: true },
+  { name: "conmon", package: "conmon", why: "records the output and exit code of containers", needed: true },
+  { name: "ip", package: "iproute2", why: "configures the network of sandboxes", needed: true },
+  { name: "nft", package: "nftables", why: "isolates sandboxes on the network", needed: true },
+  { name: "mount", package: "mount", why: "mounts the layers of images", needed: true },
   { name: "unshare", package: "util-linux", why: "starts gVisor", needed: false },
   { name: "skopeo", package: "skopeo", why: "pulls images from registries and loads archives", needed: false },
 ];
@@ -85,14 +85,13 @@ const buildOf: Readonly<Record<string, string>> = {
   runc: '"make runc" builds a current one; with gVisor there is no need for it',
 };
 
-const ownKernel =
-  "make gVisor work, or have Pods name a runtimeClassName with a kernel of its own; until then run only code you trust";
+const ownKernel = "install gVisor, or use a runtimeClassName with its own kernel; until then run only trusted code";
 
 async function examineSettings(dataDir: string, isRoot: boolean): Promise<Finding[]> {
   try {
     return await examineRuntimes(await readSettings(dataDir), isRoot);
   } catch (error) {
-    const remedy = isRoot ? "correct the file, or remove it" : "run it with sudo";
+    const remedy = isRoot ? "correct or remove the file" : "run doctor with sudo";
     return await finding("settings", missing(messageOf(error), remedy));
   }
 }
@@ -122,9 +121,7 @@ async function examineRuntimes(settings: NodeSettings, isRoot: boolean): Promise
       .map(([name, why]): Finding => ({ name: `runtime ${name}`, ...lacking(why, buildOf[name]) }));
     const risk = sharedKernel(found);
     const isolation =
-      risk === undefined
-        ? ok("Pods that name no runtime have a kernel of their own")
-        : lacking(risk.message, ownKernel);
+      risk === undefined ? ok("Pods without runtimeClassName have their own kernel") : lacking(risk.message, ownKernel);
     return [...(await Promise.all(present)), ...absent, { name: "isolation", ...isolation }];
   } catch (error) {
     return await finding("runtime", missing(messageOf(error), buildOf["gvisor"] ?? ""));
@@ -138,7 +135,7 @@ async function examineRuntimes(settings: NodeSettings, isRoot: boolean): Promise
 /** Whether a runtime is the default, allowed, or not allowed in Namespaces without a list of their own. */
 function standingOf(name: string, found: Runtimes): string {
   if (name === found.default) return "the default";
-  return found.allowed.includes(name) ? "allowed" : "allowed only where a Namespace names it";
+  return found.allowed.includes(name) ? "allowed" : "allowed only in Namespaces that list it";
 }
 
 /** Does nothing on a machine without control groups, which has its own finding. */
@@ -151,7 +148,7 @@ async function examineDataFolder(dataDir: string): Promise<Promise<Finding[]>[]>
   try {
     return await inScratch(dataDir, examineFolder);
   } catch (error) {
-    return [finding("data folder", missing(messageOf(error), "choose a --data-dir that can be written to"))];
+    return [finding("data folder", missing(messageOf(error), "choose a writable --data-dir"))];
   }
 }
 
@@ -179,9 +176,10 @@ async function examineOverlay(folder: string, parent: string): Promise<Verdict> 
 
 async function examinePrivacy(folder: string): Promise<Verdict> {
   const problem = await whyNoMapping("/usr", folder);
-  if (problem === undefined) return ok("of the machine's /usr cannot be read in sandboxes of the image host");
+  if (problem === undefined)
+    return ok("private files in the machine's /usr cannot be read in sandboxes of the image host");
   return lacking(
-    `of the machine's /usr are searched for and hidden when a Pod starts; later ones can be read: ${problem}`,
+    `private files in /usr are hidden when a Pod starts, but not those that become private later: ${problem}`,
     "use a kernel of 5.12 or later, with /usr on a filesystem such as ext4, xfs or btrfs",
   );
 }
@@ -193,8 +191,8 @@ async function examineSizes(folder: string): Promise<Verdict> {
   try {
     // 0 sets no limit and only tests whether one could be set.
     return limitFolder(folder, 0)
-      ? ok("kept by the filesystem")
-      : lacking("told when exceeded, not enforced: the filesystem has no project quotas", quotaRemedy);
+      ? ok("enforced by the filesystem")
+      : lacking("not enforced, only reported by an event: the filesystem has no project quotas", quotaRemedy);
   } catch (error) {
     return lacking(messageOf(error), quotaRemedy);
   }
@@ -206,7 +204,7 @@ async function examineCgroups(): Promise<Verdict> {
     const { version, swapAccounting } = cgroups;
     if (!existsSync(cgroups.controllerFolder("memory", "/"))) {
       return lacking(
-        `version ${version}, without memory: sandboxes can use all of it`,
+        `version ${version}, without the memory controller: memory is not limited`,
         "boot with cgroup_enable=memory",
       );
     }
@@ -223,7 +221,7 @@ async function examineOomScores(): Promise<Verdict> {
   const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(await readFile("/proc/self/status", "utf8"))?.[1] ?? "0";
   const has = ((BigInt(`0x${effective}`) >> BigInt(resourceCapability)) & 1n) === 1n;
   return has
-    ? ok("every process of a sandbox ends before the box")
+    ? ok("processes of sandboxes are killed before the box")
     : lacking(
         "root in a runc sandbox can lower its score to that of the box: CAP_SYS_RESOURCE is missing",
         "give the box CAP_SYS_RESOURCE, or use gVisor",
@@ -234,7 +232,7 @@ async function examineUserNamespaces(): Promise<Verdict> {
   const most = Number(await readFile("/proc/sys/user/max_user_namespaces", "utf8").catch(() => "0"));
   return most > 0
     ? ok(`up to ${most}`)
-    : lacking("switched off: gVisor cannot drop its rights", "sysctl user.max_user_namespaces=10000");
+    : lacking("switched off: gVisor cannot drop its privileges", "sysctl user.max_user_namespaces=10000");
 }
 
 const leastFreeBytes = 5 * 2 ** 30;
@@ -243,7 +241,7 @@ async function examineDisk(dataDir: string): Promise<Verdict> {
   const found = await firstExisting(dataDir);
   const { bavail, bsize } = await statfs(found);
   const text = `${Math.floor((bavail * bsize) / 2 ** 30)} GiB free in ${found}`;
-  return bavail * bsize >= leastFreeBytes ? ok(text) : lacking(text, "choose a --data-dir with more room");
+  return bavail * bsize >= leastFreeBytes ? ok(text) : lacking(text, "choose a --data-dir with more free space");
 }
 
 async function firstExisting(path: string): Promise<string> {

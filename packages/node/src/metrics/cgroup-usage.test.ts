@@ -48,7 +48,7 @@ test("version 2: one tree", async () => {
   expect(await cgroupUsage(await detectCgroups(root), "/box/pod")).toEqual(expected);
 });
 
-test.for(["cgroup.controllers", "pids/pids.max"])("a group that is gone has used nothing (%s)", async (mark) => {
+test.for(["cgroup.controllers", "pids/pids.max"])("a missing cgroup has no usage (%s)", async (mark) => {
   write({ [mark]: "" });
   expect(await cgroupUsage(await detectCgroups(root), "/box/pod")).toBeUndefined();
 });

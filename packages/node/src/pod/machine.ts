@@ -25,7 +25,7 @@ export interface Machine {
   readonly network: PodNetwork;
   readonly runtimes: ReadonlyMap<string, OciRuntime>;
   readonly defaultRuntime: string;
-  /** Why Pods that name no runtime share this machine's kernel; undefined when they do not. */
+  /** Why Pods without `runtimeClassName` share this machine's kernel; undefined if they do not. */
   readonly sharedKernel: SharedKernel | undefined;
   readonly users: PodUsers;
   readonly cgroups: Cgroups;

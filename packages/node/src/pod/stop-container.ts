@@ -19,7 +19,7 @@ const causes: Readonly<Record<StopCause, (name: string) => string>> = {
   changed: (name) => `Container ${name} definition changed, will be restarted`,
 };
 
-/** Records that a container is to be stopped. The next decisions carry it out. */
+/** Records that a container is being stopped. The next decisions perform the steps. */
 export async function beginStop(
   { machine, recordEvent }: Effects,
   pod: Pod | undefined,

@@ -32,7 +32,7 @@ test.for([
   [
     "under a runtime that shares the machine's kernel",
     { hostUsers: false },
-    'spec.hostUsers: false is not supported by this node with runtime "runc"; it is with gvisor',
+    'spec.hostUsers: false is not supported by this node with runtime "runc"; supported with gvisor',
   ],
   ["with hostUsers: true", { hostUsers: true }, undefined],
 ] as const)("hostUsers: a Pod %s", ([, spec, expected]) => {

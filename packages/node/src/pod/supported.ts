@@ -165,7 +165,7 @@ function usersProblem(pod: Pod, rules: NodeRules): Refusal | undefined {
     return refuse("spec.hostUsers", "true is not allowed by this node's configuration");
   }
   if (pod.spec?.hostUsers !== false || hasUsers) return undefined;
-  const others = ownUsers.length > 0 ? `; it is with ${ownUsers.join(", ")}` : "";
+  const others = ownUsers.length > 0 ? `; supported with ${ownUsers.join(", ")}` : "";
   return refuse("spec.hostUsers", `false is not supported by this node with runtime "${runtime}"${others}`);
 }
 
@@ -174,7 +174,7 @@ function inconsistency(pod: Pod): Refusal | undefined {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   if (containers.length === 0) return refuse("spec.containers", "must name a container");
   const unknown = pod.spec?.volumes?.findIndex((volume) => kindOf(volume) === undefined) ?? -1;
-  if (unknown >= 0) return refuse(`spec.volumes[${unknown}]`, "is of no kind this node knows");
+  if (unknown >= 0) return refuse(`spec.volumes[${unknown}]`, "has no volume source that this node supports");
   const names = new Set<string>();
   const lists = [
     ["spec.initContainers", initContainers],
@@ -184,7 +184,7 @@ function inconsistency(pod: Pod): Refusal | undefined {
     for (const [index, one] of members.entries()) {
       const path = `${where}[${index}]`;
       if (!one.name) return refuse(`${path}.name`, "is missing");
-      if (names.has(one.name)) return refuse(`${path}.name`, "is taken by another container");
+      if (names.has(one.name)) return refuse(`${path}.name`, "is used by another container");
       names.add(one.name);
       const problem = containerProblem(pod, one, path);
       if (problem !== undefined) return problem;
@@ -196,10 +196,10 @@ function inconsistency(pod: Pod): Refusal | undefined {
 function containerProblem({ spec }: Pod, one: Container, path: string): Refusal | undefined {
   const missing =
     one.volumeMounts?.findIndex(({ name }) => !spec?.volumes?.some((volume) => volume.name === name)) ?? -1;
-  if (missing >= 0) return refuse(`${path}.volumeMounts[${missing}].name`, "names no volume of this Pod");
+  if (missing >= 0) return refuse(`${path}.volumeMounts[${missing}].name`, "is not a volume of this Pod");
   const user = one.securityContext?.runAsUser ?? spec?.securityContext?.runAsUser;
   if ((one.securityContext?.runAsNonRoot ?? spec?.securityContext?.runAsNonRoot) && user === 0) {
-    return refuse(`${path}.securityContext.runAsUser`, "is root, and runAsNonRoot forbids that");
+    return refuse(`${path}.securityContext.runAsUser`, "is root, which runAsNonRoot forbids");
   }
   return undefined;
 }

@@ -48,7 +48,7 @@ test.for<[string, FoundRuntimes, RuntimePolicy, string]>([
     "the list names an unknown runtime",
     both,
     { allowed: ["gvisr"] },
-    'Cannot allow runtime "gvisr": there are gvisor, runc, kata',
+    'Cannot allow runtime "gvisr": known runtimes are gvisor, runc, kata',
   ],
   ["an unknown runtime is allowed in addition", both, { alsoAllowed: ["crun"] }, 'Cannot allow runtime "crun"'],
   [
@@ -57,7 +57,7 @@ test.for<[string, FoundRuntimes, RuntimePolicy, string]>([
     { defaultRuntime: "kata" },
     'Cannot use runtime "kata" by default: it does not start',
   ],
-  ["the default is unknown", both, { defaultRuntime: "crun" }, "there are gvisor, runc"],
+  ["the default is unknown", both, { defaultRuntime: "crun" }, "known runtimes are gvisor, runc"],
   [
     "the default is not on the list",
     both,

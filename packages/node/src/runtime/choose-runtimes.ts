@@ -59,7 +59,8 @@ function noSuchDefault(found: FoundRuntimes, name: string): NodeError {
   return new NodeError("NodeSetup", `Cannot use runtime "${name}" by default: ${why}`);
 }
 
-const known = ({ usable, absent }: FoundRuntimes): string => `there are ${[...usable, ...absent.keys()].join(", ")}`;
+const known = ({ usable, absent }: FoundRuntimes): string =>
+  `known runtimes are ${[...usable, ...absent.keys()].join(", ")}`;
 
 const reasons = (absent: ReadonlyMap<string, string>): string =>
   [...absent].map(([name, reason]) => `${name}: ${reason}`).join("; ");

@@ -7,7 +7,7 @@ export function runcVulnerability(printed: string): string | undefined {
   const [, text] = /^runc version (\S*)/.exec(printed) ?? [];
   if (text === undefined) return undefined;
   const version = parse(text);
-  if (version === undefined) return `its version "${text}" is unknown, so nobody can say which vulnerabilities it has`;
+  if (version === undefined) return `its version "${text}" is unknown, and so are its vulnerabilities`;
   const found = advisories.filter(({ fixedIn }) => !isFixed(version, fixedIn)).map(({ name }) => name);
   return found.length === 0 ? undefined : `runc ${text} has known vulnerabilities (${found.join(", ")})`;
 }

@@ -32,8 +32,8 @@ test("each class says where its runtime is allowed, and is updated when that cha
   await syncRuntimeClasses(client, { runtimes: ["gvisor", "runc"], allowedRuntimes: ["gvisor"], kernels });
   const annotations = server.read(runtimeClasses, { name: "runc" })?.metadata?.annotations;
   expect(annotations?.["agents.x-k8s.io/kernel"]).toBe("shared");
-  expect(allowedIn("gvisor")).toBe("all namespaces without an annotation of their own");
+  expect(allowedIn("gvisor")).toBe("all namespaces without the annotation");
   expect(allowedIn("runc")).toBe("namespaces whose annotation agents.x-k8s.io/allowed-runtimes names it");
   await syncRuntimeClasses(client, { runtimes: ["gvisor", "runc"], allowedRuntimes: ["gvisor", "runc"] });
-  expect(allowedIn("runc")).toBe("all namespaces without an annotation of their own");
+  expect(allowedIn("runc")).toBe("all namespaces without the annotation");
 });

@@ -67,7 +67,7 @@ function says({ metadata }: RuntimeClass, annotations: Readonly<Record<string, s
 
 function allowedIn(name: string, { allowedRuntimes }: OfferedRuntimes): string {
   return allowedRuntimes.includes(name)
-    ? "all namespaces without an annotation of their own"
+    ? "all namespaces without the annotation"
     : `namespaces whose annotation ${allowedRuntimesAnnotation} names it`;
 }
 

@@ -24,12 +24,12 @@ test.for([
       flawed: none,
       default: "runc",
     },
-    ["GVisorAbsent", /gVisor does not work here: not found$/],
+    ["GVisorAbsent", /gVisor does not work on this machine: not found$/],
   ],
   [
     "what is wrong with gVisor",
     { present: both, absent: none, flawed: new Map([["gvisor", "it is old"]]), default: "runc" },
-    ["GVisorFlawed", /: gVisor is here, but it is old$/],
+    ["GVisorFlawed", /: gVisor is installed, but it is old$/],
   ],
   [
     "that the operator chose another default",

@@ -25,10 +25,10 @@ export function sharedKernel(
 ): SharedKernel | undefined {
   const { present, absent, flawed, default: name } = runtimes;
   if (!withoutOwnKernel.has(programName(present.get(name)?.program ?? ""))) return undefined;
-  const said = `Pods that name no runtime share this machine's kernel (runtime "${name}"), which untrusted code should not`;
+  const risk = `Pods without runtimeClassName share this machine's kernel (runtime "${name}"), which is not safe for untrusted code`;
   const [missing, flaw] = [absent.get("gvisor"), flawed.get("gvisor")];
   if (missing !== undefined)
-    return { reason: "GVisorAbsent", message: `${said}: gVisor does not work here: ${missing}` };
-  if (flaw !== undefined) return { reason: "GVisorFlawed", message: `${said}: gVisor is here, but ${flaw}` };
-  return { reason: "GVisorNotDefault", message: `${said}: gVisor works here, but is not the default` };
+    return { reason: "GVisorAbsent", message: `${risk}: gVisor does not work on this machine: ${missing}` };
+  if (flaw !== undefined) return { reason: "GVisorFlawed", message: `${risk}: gVisor is installed, but ${flaw}` };
+  return { reason: "GVisorNotDefault", message: `${risk}: gVisor works, but is not the default` };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FairLimiter } from "./fair-limiter.ts";
 
-/** Works that end when they are told to, and a list of those that have begun. */
+/** Functions that end on request, and the list of those that have started. */
 function works(gate: FairLimiter) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

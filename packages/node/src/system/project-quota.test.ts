@@ -10,15 +10,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A kernel that notes what it is told, and keeps what it is given. */
+/** A fake kernel that records the quota calls and stores the attributes. */
 function kernel(failures: { quota?: number; control?: number } = {}) {
-  const told: { project: number; limitKib: bigint }[] = [];
+  const limits: { project: number; limitKib: bigint }[] = [];
   const attributes = Buffer.alloc(28);
   attributes.writeUInt32LE(0x10, 0);
   const calls: QuotaCalls = {
     quota: (_descriptor, command, project, block) => {
       expect([command, block.length, block.readUInt32LE(64)]).toEqual([0x80000802 | 0, 72, 1]);
-      told.push({ project, limitKib: block.readBigUInt64LE(0) });
+      limits.push({ project, limitKib: block.readBigUInt64LE(0) });
       return failures.quota ?? 0;
     },
     control: (_descriptor, request, given) => {
@@ -27,13 +27,13 @@ function kernel(failures: { quota?: number; control?: number } = {}) {
       return failures.control ?? 0;
     },
   };
-  return { calls, told, attributes };
+  return { calls, limits, attributes };
 }
 
 test("a folder gets its own project, whose limit new files inherit; other attributes stay", () => {
-  const { calls, told, attributes } = kernel();
+  const { calls, limits, attributes } = kernel();
   expect(limitFolder(folder, 10_000, calls)).toBe(true);
-  expect(told).toEqual([{ project: attributes.readUInt32LE(12), limitKib: 10n }]);
+  expect(limits).toEqual([{ project: attributes.readUInt32LE(12), limitKib: 10n }]);
   expect(attributes.readUInt32LE(0)).toBe(0x210);
   expect(attributes.readUInt32LE(12)).toBeGreaterThan(0);
 });

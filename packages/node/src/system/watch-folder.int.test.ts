@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-/** In a user namespace of its own, which has no watches left, as when a sandbox has used them all up. */
+/** Runs a command in a user namespace without inotify instances, as if a sandbox had used them all up. */
 const inNamespace = [
   "--user",
   "--map-root-user",

@@ -130,7 +130,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the lifecycle of a Pod with %s"
       "x".repeat(4096),
     ],
   ] as const)("termination message: %s", async ([what, script, main, message], { expect }) => {
-    const name = `words-${slug(what)}`;
+    const name = `message-${slug(what)}`;
     await start(name, script, main, { restartPolicy: "Never" });
     const pod = await box.api.until(name, isOver);
     expect(statusOf(pod)?.state?.terminated?.message).toBe(message);

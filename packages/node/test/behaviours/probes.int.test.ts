@@ -95,9 +95,9 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await box.shell("ill", "touch /tmp/ill");
     const pod = await box.api.until("ill", (one) => statusOf(one)?.restartCount === 1);
     expect(statusOf(pod)?.lastState?.terminated).toBeDefined();
-    const told = (): string => box.events("ill").join("\n");
-    await expect.poll(told, soon).toContain("Unhealthy: Liveness probe failed: ");
-    await expect.poll(told, soon).toContain("Killing: Container main failed liveness probe, will be restarted");
+    const events = (): string => box.events("ill").join("\n");
+    await expect.poll(events, soon).toContain("Unhealthy: Liveness probe failed: ");
+    await expect.poll(events, soon).toContain("Killing: Container main failed liveness probe, will be restarted");
     await box.remove("ill", 0);
   });
 
@@ -216,8 +216,8 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await start("steady", { readinessProbe, startupProbe: { ...exec("true") } });
     await box.api.until("steady", isReady);
     await box.node.stop();
-    const seen: boolean[] = [];
-    box.api.server.onChange(() => seen.push(isReady(box.api.read("steady"))));
+    const readiness: boolean[] = [];
+    box.api.server.onChange(() => readiness.push(isReady(box.api.read("steady"))));
     await using node = await createNode({
       client: box.api.client,
       nodeName,
@@ -227,6 +227,6 @@ describe.skipIf(cannotRun).each(testedRuntimes)("probes with %s", (runtimeClassN
     await node.ready;
     await box.create("after", { spec: { runtimeClassName } });
     await box.api.until("after", isReady);
-    expect(seen.every(Boolean)).toBe(true);
+    expect(readiness.every(Boolean)).toBe(true);
   });
 });
