@@ -2,12 +2,12 @@ import { isJsonObject, type JsonObject } from "../api-object.ts";
 import { equalJson } from "../json.ts";
 
 export const maxPatchOperations = 10_000;
-/** Copies can double a document with every operation; no real patch copies this many values. */
+/** Each copy operation can double the document. No real patch copies this many values. */
 const maxCopiedValues = 100_000;
 
 export type Patched = { readonly value: unknown } | { readonly problem: string };
 
-/** RFC 6902. The document is not changed; the first operation that fails makes the whole patch fail. */
+/** Applies a JSON patch (RFC 6902) to a copy of the document. If one operation fails, the whole patch fails. */
 export function jsonPatch(document: unknown, operations: readonly unknown[]): Patched {
   const state: State = { root: structuredClone(document), copied: 0 };
   for (const [at, operation] of operations.entries()) {
@@ -22,7 +22,7 @@ interface State {
   copied: number;
 }
 
-/** Carries out one operation; returns what is wrong with it. */
+/** Applies one operation to `state`. Returns the problem if it cannot be applied. */
 function applyOperation(state: State, operation: JsonObject): string | undefined {
   const path = parsePointer(operation["path"]);
   if (path === undefined) return `"path" must be a JSON pointer, not ${JSON.stringify(operation["path"])}`;

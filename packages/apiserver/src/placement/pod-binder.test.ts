@@ -16,7 +16,7 @@ async function startBox(): Promise<TestApi> {
   return api;
 }
 
-/** The Pod once it has a node, by watching it. */
+/** Watches the Pod until it is bound to the node. */
 async function bound(api: TestApi, name: string): Promise<TestObject> {
   const watching = await api.watch(`${pods}?watch=true&fieldSelector=metadata.name=${name},spec.nodeName=box`);
   const { object } = await watching.next();
@@ -25,12 +25,12 @@ async function bound(api: TestApi, name: string): Promise<TestObject> {
 }
 
 describe("a Pod", () => {
-  test("is on the only node from the start", async () => {
+  test("is bound to the only node when it is created", async () => {
     await using api = await startBox();
     expect(nodeOf(await api.create(pods, pod("p")))).toBe("box");
   });
 
-  test("waits while the node is cordoned, says why, and goes there when it is not any more", async () => {
+  test("stays pending with a reason while the node is cordoned, and is bound after an uncordon", async () => {
     await using api = await startBox();
     await api.merge(`${nodes}/box`, { spec: { unschedulable: true } });
     const waiting = await api.create(pods, pod("p"));
@@ -40,29 +40,29 @@ describe("a Pod", () => {
       phase: "Pending",
       conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: why }],
     });
-    const told = await api.watch("/api/v1/namespaces/default/events?watch=true");
-    expect((await told.next()).object).toMatchObject({
+    const events = await api.watch("/api/v1/namespaces/default/events?watch=true");
+    expect((await events.next()).object).toMatchObject({
       reason: "FailedScheduling",
       message: why,
       involvedObject: { name: "p" },
     });
-    told.stop();
+    events.stop();
 
     await api.merge(`${nodes}/box`, { spec: { unschedulable: null } });
     expect((await bound(api, "p")).status).toMatchObject({ conditions: [{ type: "PodScheduled", status: "True" }] });
   });
 
-  test("waits for a taint to be taken off, or bears it", async () => {
+  test("is bound to a tainted node only if it tolerates the taint, or when the taint is removed", async () => {
     await using api = await startBox();
     await api.merge(`${nodes}/box`, { spec: { taints: [{ key: "a", value: "b", effect: "NoSchedule" }] } });
-    expect(nodeOf(await api.create(pods, pod("shy")))).toBeUndefined();
-    const bears = { tolerations: [{ key: "a", operator: "Exists" }] };
-    expect(nodeOf(await api.create(pods, pod("bold", bears)))).toBe("box");
+    expect(nodeOf(await api.create(pods, pod("intolerant")))).toBeUndefined();
+    const tolerant = { tolerations: [{ key: "a", operator: "Exists" }] };
+    expect(nodeOf(await api.create(pods, pod("tolerant", tolerant)))).toBe("box");
     await api.merge(`${nodes}/box`, { spec: { taints: null } });
-    await bound(api, "shy");
+    await bound(api, "intolerant");
   });
 
-  test("waits for its gates to be opened", async () => {
+  test("is bound when its scheduling gates are removed", async () => {
     await using api = await startBox();
     const gates = [{ name: "example.com/quota" }];
     const waiting = await api.create(pods, pod("p", { schedulingGates: gates }));
@@ -72,7 +72,7 @@ describe("a Pod", () => {
     await bound(api, "p");
   });
 
-  test("that goes while it waits is forgotten", async () => {
+  test("that is deleted while it is pending is not bound later", async () => {
     await using api = await startBox();
     await api.merge(`${nodes}/box`, { spec: { unschedulable: true } });
     await api.create(pods, pod("p"));
@@ -84,27 +84,27 @@ describe("a Pod", () => {
   });
 });
 
-describe("what is in the way", () => {
+describe("placementProblem()", () => {
   const box = (spec: object) => ({ apiVersion: "v1", kind: "Node", metadata: { name: "box" }, spec });
   const tainted = box({ taints: [{ key: "a", value: "b", effect: "NoExecute" }] });
   const untolerated = "0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.";
   test.for([
-    ["nothing on a node that is not known yet", [], undefined, undefined],
-    ["nothing on a plain node", [], box({}), undefined],
-    ["nothing that is a wish only", [], box({ taints: [{ key: "a", effect: "PreferNoSchedule" }] }), undefined],
-    ["a taint", [], tainted, untolerated],
-    ["a taint, for who bears another", [{ key: "c", operator: "Exists" }], tainted, untolerated],
-    ["a taint, for who bears another value", [{ key: "a", value: "c" }], tainted, untolerated],
-    ["a taint, for who bears another effect", [{ key: "a", value: "b", effect: "NoSchedule" }], tainted, untolerated],
-    ["no taint for who bears it", [{ key: "a", operator: "Equal", value: "b" }], tainted, undefined],
-    ["no taint for who bears everything", [{ operator: "Exists" }], tainted, undefined],
+    ["accepts a node that has no Node object yet", [], undefined, undefined],
+    ["accepts a node without taints", [], box({}), undefined],
+    ["ignores PreferNoSchedule", [], box({ taints: [{ key: "a", effect: "PreferNoSchedule" }] }), undefined],
+    ["names an untolerated taint", [], tainted, untolerated],
+    ["compares keys", [{ key: "c", operator: "Exists" }], tainted, untolerated],
+    ["compares values", [{ key: "a", value: "c" }], tainted, untolerated],
+    ["compares effects", [{ key: "a", value: "b", effect: "NoSchedule" }], tainted, untolerated],
+    ["accepts a tolerated taint", [{ key: "a", operator: "Equal", value: "b" }], tainted, undefined],
+    ["accepts every taint if the toleration has no key", [{ operator: "Exists" }], tainted, undefined],
     [
-      "no cordon for who bears it",
+      "accepts a cordoned node if that is tolerated",
       [{ key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" }],
       box({ unschedulable: true }),
       undefined,
     ],
-  ] as const)("is %s", ([, tolerations, node, expected]) => {
+  ] as const)("%s", ([, tolerations, node, expected]) => {
     expect(placementProblem({ tolerations }, node)).toBe(expected);
   });
 });

@@ -13,14 +13,14 @@ import { ownWrite } from "../verbs/write-options.ts";
 import { placementProblem } from "./placement-problem.ts";
 
 /**
- * Puts Pods on the box's only node that were not put there when they were created: because the node was cordoned or
- * tainted, or because they had to wait for somebody's word.
+ * Binds pending Pods to the box's only node. Most Pods are bound when they are created; the others were created while
+ * the node was cordoned or tainted, or with scheduling gates.
  */
 export class PodBinder {
   readonly #context: ApiContext;
   readonly #work: WorkSet;
-  /** Keys of Pods without a node. */
-  readonly #waiting = new Set<string>();
+  /** Keys of Pods that are not bound. */
+  readonly #unbound = new Set<string>();
   #unsubscribe: () => void = () => undefined;
 
   constructor(context: ApiContext, logger: Logger) {
@@ -32,14 +32,14 @@ export class PodBinder {
     const { store, nodeName } = this.#context;
     if (nodeName === undefined) return;
     const undo = [
-      store.subscribe("nodes", (changes) => this.#noticeNodes(changes, nodeName)),
-      store.subscribe("pods", (changes) => this.#noticePods(changes)),
+      store.subscribe("nodes", (changes) => this.#nodesChanged(changes, nodeName)),
+      store.subscribe("pods", (changes) => this.#podsChanged(changes)),
     ];
     this.#unsubscribe = () => undo.forEach((each) => each());
     for (const { key, object } of store.list("pods")) {
-      if (isUnbound(object)) this.#waiting.add(key);
+      if (isUnbound(object)) this.#unbound.add(key);
     }
-    for (const key of this.#waiting) this.#work.add(key);
+    for (const key of this.#unbound) this.#work.add(key);
   }
 
   async stop(): Promise<void> {
@@ -47,26 +47,26 @@ export class PodBinder {
     await this.#work.stop();
   }
 
-  #noticeNodes(changes: readonly ResourceChange[], nodeName: string): void {
-    if (this.#waiting.size === 0) return;
+  #nodesChanged(changes: readonly ResourceChange[], nodeName: string): void {
+    if (this.#unbound.size === 0) return;
     const concerns = ({ key, stored, previous }: Change): boolean =>
       key === nodeName && !equalJson(stored?.object["spec"], previous?.object["spec"]);
     if (!changes.some(({ change }) => concerns(change))) return;
-    for (const key of this.#waiting) this.#work.add(key);
+    for (const key of this.#unbound) this.#work.add(key);
   }
 
-  /** Most Pods have their node from the start, and are looked at no more. */
-  #noticePods(changes: readonly ResourceChange[]): void {
+  /** Ignores updates of bound Pods, which are nearly all changes. */
+  #podsChanged(changes: readonly ResourceChange[]): void {
     for (const { change } of changes) {
       const { key, stored, previous } = change;
-      if (previous !== undefined && !this.#waiting.has(key)) continue;
+      if (previous !== undefined && !this.#unbound.has(key)) continue;
       if (stored === undefined || !isUnbound(stored.object)) {
-        this.#waiting.delete(key);
+        this.#unbound.delete(key);
         continue;
       }
-      this.#waiting.add(key);
+      this.#unbound.add(key);
       this.#work.add(key);
-      if (previous === undefined) void this.#tellWhy(stored.object);
+      if (previous === undefined) void this.#recordEvent(stored.object);
     }
   }
 
@@ -80,8 +80,8 @@ export class PodBinder {
     });
   }
 
-  /** People look for the reason in the events of the Pod. */
-  async #tellWhy(pod: ApiObject): Promise<void> {
+  /** Writes the event FailedScheduling, where users look for the reason that a Pod is pending. */
+  async #recordEvent(pod: ApiObject): Promise<void> {
     const { registry, store, clock, logger, nodeName = "" } = this.#context;
     const spec = isJsonObject(pod["spec"]) ? pod["spec"] : {};
     const message = placementProblem(spec, store.get("nodes", nodeName)?.object);
@@ -103,7 +103,7 @@ export class PodBinder {
       count: 1,
     };
     await create(this.#context, target, body, ownWrite).catch((error: unknown) =>
-      logger.warn({ err: error, pod: `${namespace}/${name}` }, "event not written"),
+      logger.warn({ err: error, pod: `${namespace}/${name}` }, "event could not be written"),
     );
   }
 }

@@ -21,7 +21,7 @@ describe("parseFieldSelector()", () => {
     expect(parseFieldSelector(text)).toHaveProperty("problem");
   });
 
-  test("tells which fields it asks for", () => {
+  test("lists the fields that the selector names", () => {
     const parsed = parseFieldSelector("a=1,b!=2");
     expect("selector" in parsed && parsed.selector.fields).toEqual(["a", "b"]);
   });

@@ -5,16 +5,16 @@ interface Requirement {
 }
 
 export interface FieldSelector {
-  /** The fields it asks about, for the caller to check against what its kind supports. */
+  /** The fields that the selector names. The caller checks that the kind supports them. */
   readonly fields: readonly string[];
   matches(values: Readonly<Record<string, string>>): boolean;
-  /** The one value of a field that can match, when the selector names it. */
+  /** The value that the selector requires of a field (`field=value`), if any. */
   exact(field: string): string | undefined;
 }
 
 export type ParsedFieldSelector = { readonly selector: FieldSelector } | { readonly problem: string };
 
-/** Parses `a=b,c!=d,e==f`; a backslash takes `,`, `=` and `\` literally. */
+/** Parses `a=b,c!=d,e==f`. A backslash escapes `,`, `=` and `\`. */
 export function parseFieldSelector(text: string): ParsedFieldSelector {
   const requirements: Requirement[] = [];
   for (const term of splitUnescaped(text)) {

@@ -60,7 +60,7 @@ describe("parseLabelSelector()", () => {
     expect(parseLabelSelector(selector)).toHaveProperty("problem");
   });
 
-  test("looks at own labels only", () => {
+  test("does not match properties that every JavaScript object inherits", () => {
     const parsed = parseLabelSelector("constructor");
     expect("matches" in parsed && parsed.matches({})).toBe(false);
   });

@@ -1,4 +1,4 @@
-/** One requirement of a selector; an object matches a selector when it meets all of them. */
+/** An object matches a selector when it meets all requirements of the selector. */
 interface Requirement {
   readonly key: string;
   readonly operator: "exists" | "absent" | "in" | "notin" | "gt" | "lt";
@@ -75,7 +75,7 @@ type Head = Pick<Requirement, "key" | "operator">;
 
 function parseOneValue(tokens: readonly string[], at: number, head: Head): Step {
   const token = tokens[at];
-  // `a=` and `a=,b` ask for the empty value.
+  // `a=` and `a=,b` select the empty value.
   if (token === undefined || token === ",") return { requirement: { ...head, values: [""] }, next: at };
   const problem = labelValueProblem(token);
   return problem === undefined ? { requirement: { ...head, values: [token] }, next: at + 1 } : { problem };
@@ -135,7 +135,7 @@ const isInteger = (value: string | undefined): value is string => value !== unde
 const namePart = /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)$/;
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** Says what is wrong with a qualified name (label key, annotation key, finalizer), or nothing. */
+/** Why a qualified name (label key, annotation key, finalizer) is invalid; `undefined` when it is valid. */
 export function labelKeyProblem(key: string): string | undefined {
   const slash = key.indexOf("/");
   const prefix = slash < 0 ? undefined : key.slice(0, slash);

@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject } from "../api-object.ts";
 import { PatchProblem } from "./patch-problem.ts";
 
-/** In an object of a patch: what to do with it as a whole. */
+/** In an object of a patch: `replace` or `delete` the whole object. */
 export const patchDirective = "$patch";
-/** In an object of a patch: the members to keep; all others go. */
+/** In an object of a patch: the members to keep. All others are removed. */
 export const retainKeys = "$retainKeys";
-/** Before the name of a list of scalars: what to take out of it. */
+/** `$deleteFromPrimitiveList/<list>`: the scalars to remove from that list. */
 export const deleteFromList = "$deleteFromPrimitiveList";
-/** Before the name of a list: the order its items are to have. */
+/** `$setElementOrder/<list>`: the order of the items of that list. */
 export const setElementOrder = "$setElementOrder";
 
 type ListDirective = typeof deleteFromList | typeof setElementOrder;
@@ -18,7 +18,7 @@ export function badFormat(directive: ListDirective | typeof retainKeys): PatchPr
   return new PatchProblem(`invalid patch format of ${list}`);
 }
 
-/** The name of the list that a directive such as `$setElementOrder/containers` is about. */
+/** The list's name in a directive such as `$setElementOrder/containers`. */
 export function listName(key: string, directive: ListDirective): string {
   if (!key.startsWith(`${directive}/`)) throw badFormat(directive);
   return key.slice(directive.length + 1);
@@ -32,8 +32,8 @@ const isDirectiveKey = (key: string): boolean =>
   key === retainKeys || key.startsWith(deleteFromList) || key.startsWith(setElementOrder);
 
 /**
- * A value of a patch that is taken as it is, with nothing to be merged with: without what makes sense in a patch alone. Null
- * there says "delete", and there is nothing to delete. `undefined` when the whole value is a directive.
+ * A value of a patch that has no live value to merge with, without directives and nulls: a null means "delete", and there
+ * is nothing to delete. `undefined` when the whole value is a directive.
  */
 export function plainValue(value: unknown): unknown {
   if (Array.isArray(value)) return plainItems(value);

@@ -3,7 +3,7 @@ import { plainText } from "../apply/go-format.ts";
 import { hasDirective, setElementOrder } from "./directives.ts";
 import { noMergeKey, notMap, PatchProblem } from "./patch-problem.ts";
 
-/** What tells an item from the others of its list: the value of its merge key, or the item where there is no key. */
+/** Identifies an item within its list: the value of its merge key, or the item itself if the list has no key. */
 export function identity(item: unknown, mergeKey: string): unknown {
   if (mergeKey === "") return item;
   if (!isJsonObject(item)) throw notMap(item);
@@ -12,17 +12,17 @@ export function identity(item: unknown, mergeKey: string): unknown {
 }
 
 export interface Ordering {
-  /** The list to put in order. */
+  /** The list to sort. */
   readonly merged: readonly unknown[];
-  /** The order wanted; items that are not in it are the server's own. */
+  /** The wanted order. Items that are not in it are on the server only. */
   readonly wanted: readonly unknown[];
   readonly live: readonly unknown[];
   readonly mergeKey: string;
 }
 
 /**
- * Wanted items come in the order wanted, the server's own in the order of the live list; the two are woven together so that
- * a server's item stays before the wanted items that followed it in the live list.
+ * Sorts wanted items in the wanted order and server-only items in the order of the live list. The two are interleaved so
+ * that a server-only item stays before the wanted items that followed it in the live list.
  */
 export function inOrder({ merged, wanted, live, mergeKey }: Ordering): unknown[] {
   const wantedPlaces = placesOf(wanted, mergeKey);
@@ -38,7 +38,7 @@ export function inOrder({ merged, wanted, live, mergeKey }: Ordering): unknown[]
   return woven(theirs, ours, (item) => livePlaces.get(identity(item, mergeKey)));
 }
 
-/** The live list as an order for a merged one: new items take the room that deleted ones leave at its end. */
+/** The order that a merged list takes from the live list: new items fill, at the end, the places of deleted items. */
 export function withFreshItems(live: readonly unknown[], merged: readonly unknown[], mergeKey: string): unknown[] {
   const before = placesOf(live, mergeKey);
   const after = placesOf(merged, mergeKey);
@@ -49,7 +49,7 @@ export function withFreshItems(live: readonly unknown[], merged: readonly unknow
 
 type Places = ReadonlyMap<unknown, number>;
 
-/** Where each item is, by what tells it from the others; the first one where a list repeats itself. */
+/** The index of each item by its identity; the first index if the list contains it more than once. */
 export function placesOf(items: readonly unknown[], mergeKey: string): Map<unknown, number> {
   const places = new Map<unknown, number>();
   for (const [at, item] of items.entries()) {
@@ -78,7 +78,7 @@ function woven(
   return [...result, ...theirs.slice(at)];
 }
 
-/** The items of a patch have to be among those put in order, and in that order. Directives have no place. */
+/** Checks that the items of a patch, directives aside, are in `order` and follow that order. */
 export function checkOrder(patch: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
   if (patch.length === 0 || order.length === 0) return;
   let at = 0;

@@ -1,11 +1,11 @@
 import type { MergeSchema } from "../apply/merge-schema.ts";
 
-/** How a field takes part in a strategic merge. */
+/** How a strategic merge treats a field. */
 export interface PatchRule {
   readonly schema: MergeSchema;
   readonly merges: boolean;
   readonly replaces: boolean;
-  /** Tells the objects of a list apart; empty when there is none. */
+  /** The field that identifies the objects of a list; empty when there is none. */
   readonly mergeKey: string;
 }
 

@@ -6,10 +6,10 @@ import { identity, inOrder, placesOf } from "./element-order.ts";
 import { itemSchema, type PatchRule } from "./list-rule.ts";
 import { badDirective, PatchProblem } from "./patch-problem.ts";
 
-/** Merges two objects: given by the caller, since objects hold lists that hold objects. */
+/** Merges two objects. A parameter because objects contain lists that contain objects. */
 export type MergeObjects = (live: JsonObject, patch: JsonObject, schema: MergeSchema) => JsonObject;
 
-/** Lays the list of a patch over the live one, as the field's rule says. */
+/** Merges the list of a patch into the live list by the rule of the field. */
 export function mergeLists(
   live: readonly unknown[],
   patch: readonly unknown[],
@@ -23,7 +23,7 @@ export function mergeLists(
   }
   if (mergeKey === "")
     throw new PatchProblem(`cannot merge lists without merge key for ${itemSchema(rule).type ?? "Struct"}`);
-  const { items, rest } = carryOutDirectives(live, patch, mergeKey);
+  const { items, rest } = applyDirectives(live, patch, mergeKey);
   const places = placesOf(items, mergeKey);
   const merged = [...items];
   for (const item of rest) {
@@ -41,14 +41,14 @@ export function removeScalars(live: readonly unknown[], removed: readonly unknow
   return live.filter((item) => !gone.has(item));
 }
 
-interface CarriedOut {
+interface AfterDirectives {
   /** The live items that remain. */
   readonly items: readonly unknown[];
-  /** The items of the patch that are no directives. */
+  /** The items of the patch that are not directives. */
   readonly rest: readonly unknown[];
 }
 
-function carryOutDirectives(live: readonly unknown[], patch: readonly unknown[], mergeKey: string): CarriedOut {
+function applyDirectives(live: readonly unknown[], patch: readonly unknown[], mergeKey: string): AfterDirectives {
   const deleted = new Set<unknown>();
   let replace = false;
   for (const item of patch) {
@@ -71,7 +71,7 @@ function carryOutDirectives(live: readonly unknown[], patch: readonly unknown[],
   return { items: live.filter((item) => !deleted.has(identity(item, mergeKey))), rest };
 }
 
-/** The one type that all items of both lists have. */
+/** The type that the items of both lists have in common. Throws when they differ. */
 export function elementType(live: readonly unknown[], patch: readonly unknown[]): string {
   const types = new Set([...live, ...patch].map(typeName));
   const [type] = types;

@@ -1,8 +1,8 @@
 import { plainText, typeName } from "../apply/go-format.ts";
 
-/** Why a patch cannot be carried out. Thrown inside this folder only. */
+/** Why a patch cannot be applied. Thrown inside this folder only. */
 export class PatchProblem extends Error {
-  /** 422 where the patch is well formed and asks for what cannot be done. */
+  /** 422 when the patch is well formed but asks for something unsupported. */
   readonly code: 400 | 422;
 
   constructor(message: string, code: 400 | 422 = 400) {

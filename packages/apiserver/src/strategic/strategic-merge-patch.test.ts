@@ -42,24 +42,24 @@ const named = (names: string): object[] => names.split("").map((name) => ({ name
 
 describe("strategicMergePatch()", () => {
   test.for<[string, unknown, unknown, unknown]>([
-    ["sets and adds", { replicas: 1 }, { replicas: 2, args: ["a"] }, { replicas: 2, args: ["a"] }],
-    ["null deletes, and is not kept where there is nothing", { replicas: 1 }, { replicas: null, args: null }, {}],
+    ["sets and adds members", { replicas: 1 }, { replicas: 2, args: ["a"] }, { replicas: 2, args: ["a"] }],
+    ["deletes members whose value is null, and ignores null for missing members", { replicas: 1 }, { replicas: null, args: null }, {}],
     [
-      "objects are merged",
+      "merges objects",
       { labels: { a: "1", b: "2" } },
       { labels: { b: null, c: "3" } },
       { labels: { a: "1", c: "3" } },
     ],
-    ["lists without a strategy are replaced", { args: ["a", "b"] }, { args: ["c"] }, { args: ["c"] }],
-    ["lists of scalars are joined", { zones: ["a", "b", "a"] }, { zones: ["c", "b"] }, { zones: ["c", "a", "b"] }],
+    ["replaces lists without a strategy", { args: ["a", "b"] }, { args: ["c"] }, { args: ["c"] }],
+    ["merges lists of scalars", { zones: ["a", "b", "a"] }, { zones: ["c", "b"] }, { zones: ["c", "a", "b"] }],
     [
-      "lists of objects are merged by key",
+      "merges lists of objects by their merge key",
       { containers: [{ name: "a", image: "1" }, { name: "b" }] },
       { containers: [{ name: "a", image: "2" }, { name: "c" }] },
       { containers: [{ name: "a", image: "2" }, { name: "c" }, { name: "b" }] },
     ],
     [
-      "at any depth",
+      "merges lists inside of list items",
       {
         containers: [
           {
@@ -84,19 +84,19 @@ describe("strategicMergePatch()", () => {
         ],
       },
     ],
-    ["a value may change its type", { labels: { a: "1" } }, { labels: "none" }, { labels: "none" }],
+    ["replaces a value by one of another type", { labels: { a: "1" } }, { labels: "none" }, { labels: "none" }],
     [
-      "a field whose strategy is to replace is replaced",
+      "replaces an object whose strategy is replace",
       { whole: { a: "1" } },
       { whole: { b: "2" } },
       { whole: { b: "2" } },
     ],
-    ["two empty lists stay empty", { zones: [] }, { zones: [] }, { zones: [] }],
+    ["merges two empty lists", { zones: [] }, { zones: [] }, { zones: [] }],
   ])("%s", ([, live, patch, expected]) => {
     expect(patched(live, patch)).toEqual(expected);
   });
 
-  test("metadata is merged as in every kind", () => {
+  test("merges metadata in the same way for every kind", () => {
     const live = { metadata: { name: "x", finalizers: ["a"], ownerReferences: [{ uid: "1", name: "o" }] } };
     const patch = {
       metadata: {
@@ -114,32 +114,32 @@ describe("strategicMergePatch()", () => {
 describe("$patch", () => {
   test.for<[string, unknown, unknown, unknown]>([
     [
-      "replace, of an object",
+      "replace replaces an object",
       { labels: { a: "1" } },
       { labels: { $patch: "replace", b: "2" } },
       { labels: { b: "2" } },
     ],
-    ["delete, of an object, empties it", { labels: { a: "1" } }, { labels: { $patch: "delete" } }, { labels: {} }],
+    ["delete empties an object", { labels: { a: "1" } }, { labels: { $patch: "delete" } }, { labels: {} }],
     [
-      "replace, of a list",
+      "replace replaces a list",
       { containers: named("ab") },
       { containers: [{ $patch: "replace" }, { name: "c" }] },
       { containers: named("c") },
     ],
     [
-      "delete, of items",
+      "delete removes list items by their key",
       { containers: named("abc") },
       { containers: [{ $patch: "delete", name: "b" }, { $patch: "delete", name: "x" }, { name: "d" }] },
       { containers: named("dac") },
     ],
     [
-      "nothing to carry out",
+      "delete does nothing when there is nothing to delete",
       {},
       { labels: { $patch: "delete" }, containers: [{ $patch: "delete", name: "a" }] },
       { containers: [] },
     ],
     [
-      "nothing to carry out inside what is new",
+      "directives inside a new item are dropped",
       { containers: [] },
       {
         containers: [
@@ -160,14 +160,14 @@ describe("$patch", () => {
 });
 
 describe("$retainKeys", () => {
-  test("members that are not named go", () => {
+  test("removes members that it does not name", () => {
     const live = { strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1 } } };
     expect(patched(live, { strategy: { $retainKeys: ["type"], type: "Recreate" } })).toEqual({
       strategy: { type: "Recreate" },
     });
   });
 
-  test("also inside items", () => {
+  test("works inside list items", () => {
     const live = { volumes: [{ name: "v", value: "1" }] };
     expect(patched(live, { volumes: [{ $retainKeys: ["name", "path"], name: "v", path: "/" }] })).toEqual({
       volumes: [{ name: "v", path: "/" }],
@@ -181,7 +181,7 @@ describe("$retainKeys", () => {
     });
   });
 
-  test("deletions need not be named", () => {
+  test("need not name members that the patch deletes", () => {
     const strategy = { $retainKeys: ["type"], type: "y", other: null };
     expect(patched({ strategy: { type: "x", other: 1 } }, { strategy })).toEqual({ strategy: { type: "y" } });
   });
@@ -189,15 +189,15 @@ describe("$retainKeys", () => {
 
 describe("$deleteFromPrimitiveList", () => {
   test.for<[string, unknown, unknown, unknown]>([
-    ["takes out", { zones: ["a", "b", "c"] }, { "$deleteFromPrimitiveList/zones": ["b", "x"] }, { zones: ["a", "c"] }],
+    ["removes scalars", { zones: ["a", "b", "c"] }, { "$deleteFromPrimitiveList/zones": ["b", "x"] }, { zones: ["a", "c"] }],
     [
-      "comes after what is put in",
+      "is applied after additions to the same list",
       { zones: ["a"] },
       { "$deleteFromPrimitiveList/zones": ["a", "b"], zones: ["b", "c"] },
       { zones: ["c"] },
     ],
-    ["of any list", { args: ["a", "b"] }, { "$deleteFromPrimitiveList/args": ["a"] }, { args: ["b"] }],
-    ["of a list that is not there", {}, { "$deleteFromPrimitiveList/zones": ["a"] }, {}],
+    ["works for lists without a strategy", { args: ["a", "b"] }, { "$deleteFromPrimitiveList/args": ["a"] }, { args: ["b"] }],
+    ["ignores a missing list", {}, { "$deleteFromPrimitiveList/zones": ["a"] }, {}],
   ])("%s", ([, live, patch, expected]) => {
     expect(patched(live, patch)).toEqual(expected);
   });
@@ -213,16 +213,16 @@ describe("$setElementOrder", () => {
   };
 
   test.for([
-    ["the order given", "abc", undefined, "cab", "cab"],
-    ["with new items", "ab", "c", "bca", "bca"],
-    ["the server's own items keep their place before what followed them", "1a2b3", "c", "acb", "1ac2b3"],
-    ["the server's own items among each other", "12", "a", "a", "a12"],
-    ["names that nobody has are passed over", "ab", undefined, "xbya", "ba"],
+    ["sorts the live list", "abc", undefined, "cab", "cab"],
+    ["places new items", "ab", "c", "bca", "bca"],
+    ["keeps server-only items before the items that followed them", "1a2b3", "c", "acb", "1ac2b3"],
+    ["keeps the order of server-only items", "12", "a", "a", "a12"],
+    ["ignores names of items that do not exist", "ab", undefined, "xbya", "ba"],
   ] as const)("%s", ([, live, patch, order, expected]) => {
     expect(ordered(live, patch, order)).toBe(expected);
   });
 
-  test("a new item takes the room of a deleted one, after the server's own", () => {
+  test("places a new item after server-only items when another item is deleted", () => {
     const patch = {
       containers: [{ name: "b" }, { $patch: "delete", name: "d" }],
       "$setElementOrder/containers": [{ name: "b" }],
@@ -230,12 +230,12 @@ describe("$setElementOrder", () => {
     expect(patched({ containers: named("ad") }, patch)).toEqual({ containers: named("ab") });
   });
 
-  test("of scalars", () => {
+  test("sorts lists of scalars", () => {
     const patch = { zones: ["d"], "$setElementOrder/zones": ["d", "b", "a"], "$deleteFromPrimitiveList/zones": ["c"] };
     expect(patched({ zones: ["a", "b", "c"] }, patch)).toEqual({ zones: ["d", "b", "a"] });
   });
 
-  test("the patch's items must be in it, in its order", () => {
+  test("must contain the items of the patch in the same order", () => {
     for (const [patch, order] of [
       ["ab", "ba"],
       ["ab", "a"],
@@ -251,7 +251,7 @@ describe("$setElementOrder", () => {
   });
 });
 
-describe("patches that cannot be carried out", () => {
+describe("strategicMergePatch() refuses", () => {
   test.for<[string, unknown, string, number]>([
     [
       "an unknown directive",
@@ -260,13 +260,13 @@ describe("patches that cannot be carried out", () => {
       400,
     ],
     [
-      "merge as a directive of an object",
+      "the directive merge in an object",
       { labels: { $patch: "merge" } },
       "unknown patch type: merge in map: map[$patch:merge]",
       400,
     ],
     [
-      "merge as a directive in a list",
+      "the directive merge in a list",
       { containers: [{ $patch: "merge" }] },
       "merging lists cannot yet be specified in the patch",
       400,
@@ -278,48 +278,48 @@ describe("patches that cannot be carried out", () => {
       400,
     ],
     [
-      "an item without its key",
+      "an item without its merge key",
       { containers: [{ image: "i" }] },
       "map: map[image:i] does not contain declared merge key: name",
       400,
     ],
     [
-      "a deletion without its key",
+      "a deletion without a merge key",
       { containers: [{ $patch: "delete" }] },
       "map: map[$patch:delete] does not contain declared merge key: name",
       400,
     ],
-    ["lists without a key", { keyless: [{ name: "x" }] }, "cannot merge lists without merge key for object", 400],
+    ["to merge a list of objects that has no merge key", { keyless: [{ name: "x" }] }, "cannot merge lists without merge key for object", 400],
     ["items of several types", { zones: ["a", 1] }, "list element types are not identical: [[z] [a 1]]", 400],
     ["lists of lists", { nested: [["x"]] }, "lists of lists are not supported", 422],
     [
-      "a directive about no list",
+      "an order that is not a list",
       { "$setElementOrder/containers": "a" },
       "expected a []interface {}, but received a string",
       400,
     ],
     [
-      "an order of a list that is none",
+      "an order for a field that is not a list",
       { "$setElementOrder/labels": ["a"] },
       "expected a []interface {}, but received a map[string]interface {}",
       400,
     ],
-    ["an order of nothing", { $setElementOrder: ["a"] }, "invalid patch format of setElementOrder list", 400],
-    ["a deletion of nothing", { $deleteFromPrimitiveList: ["a"] }, "invalid patch format of primitive list", 400],
+    ["an order that names no list", { $setElementOrder: ["a"] }, "invalid patch format of setElementOrder list", 400],
+    ["a deletion that names no list", { $deleteFromPrimitiveList: ["a"] }, "invalid patch format of primitive list", 400],
     [
-      "a deletion that is no list",
+      "a deletion that is not a list",
       { "$deleteFromPrimitiveList/zones": "a" },
       "invalid patch format of primitive list",
       400,
     ],
     [
-      "an order without keys",
+      "an order without merge keys",
       { "$setElementOrder/containers": [{ image: "i" }] },
       "map: map[image:i] does not contain declared merge key: name",
       400,
     ],
     [
-      "an order of scalars for objects",
+      "an order of scalars for a list of objects",
       { "$setElementOrder/containers": ["i"] },
       "expected a map[string]interface {}, but received a string",
       400,
@@ -338,7 +338,7 @@ describe("patches that cannot be carried out", () => {
     expect(strategicMergePatch({ spec: live }, { spec: patch }, odd)).toEqual({ problem, code });
   });
 
-  test("one that is nested without end", () => {
+  test("a patch that is nested too deeply", () => {
     let deep: JsonObject = {};
     for (let level = 0; level < 20_000; level += 1) deep = { spec: deep };
     expect(strategicMergePatch({}, deep, schema)).toEqual({
@@ -348,7 +348,7 @@ describe("patches that cannot be carried out", () => {
   });
 });
 
-describe("laws", () => {
+describe("properties", () => {
   const names = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { maxLength: 4 });
   const someSpec = fc.record(
     {
@@ -367,7 +367,7 @@ describe("laws", () => {
     { requiredKeys: [] },
   );
 
-  test("an empty patch changes nothing, and neither does the object itself", () => {
+  test("an empty patch, or the object itself as the patch, changes nothing", () => {
     fc.assert(
       fc.property(someSpec, (live) => {
         expect(strategicMergePatch({ spec: live }, {}, schema)).toEqual({ value: { spec: live } });
@@ -377,7 +377,7 @@ describe("laws", () => {
     );
   });
 
-  test("a patch carried out twice is carried out once", () => {
+  test("applying a patch twice gives the same result as applying it once", () => {
     fc.assert(
       fc.property(someSpec, someSpec, (live, patch) => {
         const once = patched(live, patch);
@@ -386,7 +386,7 @@ describe("laws", () => {
     );
   });
 
-  test("the patch's items are all there, in its order", () => {
+  test("the result contains all items of the patch in the order of the patch", () => {
     fc.assert(
       fc.property(names, names, (live, patch) => {
         const { zones } = patched({ zones: live }, { zones: patch }) as { zones: string[] };

@@ -21,13 +21,13 @@ import { badDirective, notList, PatchProblem } from "./patch-problem.ts";
 
 export type StrategicallyPatched =
   | { readonly value: JsonObject }
-  /** 422 where the patch is well formed and asks for what cannot be done, 400 otherwise. */
+  /** 422 when the patch is well formed but asks for something unsupported, 400 otherwise. */
   | { readonly problem: string; readonly code: 400 | 422 };
 
 /**
- * Kubernetes' strategic merge patch: a merge patch in which lists may be merged, as the schema of the kind says
- * (`x-kubernetes-patch-strategy`, `x-kubernetes-patch-merge-key`) and as directives in the patch ask. Neither argument is
- * changed. It makes no sense for a kind whose schema does not say it: custom resources refuse such patches.
+ * Kubernetes' strategic merge patch: a merge patch that can also merge lists, controlled by the schema of the kind
+ * (`x-kubernetes-patch-strategy`, `x-kubernetes-patch-merge-key`) and by directives in the patch. Changes neither
+ * argument. Custom resources refuse such patches, because their schemas lack these extensions.
  */
 export function strategicMergePatch(live: JsonObject, patch: JsonObject, schema: MergeSchema): StrategicallyPatched {
   const copied = copyJson(patch);
@@ -41,31 +41,31 @@ export function strategicMergePatch(live: JsonObject, patch: JsonObject, schema:
 }
 
 function mergeObjects(live: JsonObject, patch: JsonObject, schema: MergeSchema): JsonObject {
-  if (hasDirective(patch)) return carryOut(patch);
+  if (hasDirective(patch)) return applyDirective(patch);
   const result = new Map(Object.entries(retained(live, patch)));
   const changes = new Map(Object.entries(patch));
   changes.delete(retainKeys);
   for (const key of Object.keys(patch)) {
     if (key.startsWith(setElementOrder)) mergeInOrder({ result, changes, schema }, key);
   }
-  // Taking out of a list comes last, so that it does not depend on the order of the patch's members.
+  // Deletions from lists come last, so that the result does not depend on the order of the patch's members.
   for (const [key, value] of changes) {
     if (!key.startsWith(deleteFromList)) mergeMember(result, { name: key, value }, schema);
   }
   for (const [key, value] of changes) {
-    if (key.startsWith(deleteFromList)) takeOut(result, listName(key, deleteFromList), value);
+    if (key.startsWith(deleteFromList)) deleteItems(result, listName(key, deleteFromList), value);
   }
   return Object.fromEntries(result);
 }
 
-function carryOut(patch: JsonObject): JsonObject {
+function applyDirective(patch: JsonObject): JsonObject {
   const { [patchDirective]: directive, ...rest } = patch;
   if (directive === "replace") return plainMembers(rest);
   if (directive === "delete") return {};
   throw badDirective(directive, patch);
 }
 
-/** The live object with the members that `$retainKeys` names; the patch must not set others. */
+/** The live object with only the members that `$retainKeys` names. The patch must not set others. */
 function retained(live: JsonObject, patch: JsonObject): JsonObject {
   if (!Object.hasOwn(patch, retainKeys)) return live;
   const kept = patch[retainKeys];
@@ -79,12 +79,12 @@ function retained(live: JsonObject, patch: JsonObject): JsonObject {
 
 interface Merging {
   readonly result: Map<string, unknown>;
-  /** What is still to be merged. */
+  /** The members of the patch that are not merged yet. */
   readonly changes: Map<string, unknown>;
   readonly schema: MergeSchema;
 }
 
-/** Merges a list and puts it in the order that the directive `key` gives. */
+/** Merges a list and sorts it in the order that the directive `key` gives. */
 function mergeInOrder({ result, changes, schema }: Merging, key: string): void {
   const order = changes.get(key);
   changes.delete(key);
@@ -136,7 +136,7 @@ function mergedValue(old: unknown, value: unknown, schema: MergeSchema, name: st
   return rule.replaces ? plainValue(value) : mergeObjects(old, value, rule.schema);
 }
 
-function takeOut(result: Map<string, unknown>, name: string, removed: unknown): void {
+function deleteItems(result: Map<string, unknown>, name: string, removed: unknown): void {
   if (!Array.isArray(removed)) throw badFormat(deleteFromList);
   const old = result.get(name);
   if (Array.isArray(old)) result.set(name, removeScalars(old, removed));
