@@ -23,7 +23,7 @@ async function makePool(name: string): Promise<string> {
 }
 
 describe("applying a Scale", () => {
-  test("takes the number of replicas over when forced to, and owns nothing else", async () => {
+  test("takes ownership of spec.replicas, and of nothing else, when forced", async () => {
     const path = await makePool("taken");
     const held = await api.apply(path, "scaler", scale("taken", { replicas: 3 }));
     expect(held).toMatchObject({ status: 409, body: { reason: "Conflict" } });
@@ -44,10 +44,10 @@ describe("applying a Scale", () => {
 
   test.for<[string, object, number]>([
     ["something else", { apiVersion, kind: "SandboxWarmPool", metadata: { name: "kept" } }, 400],
-    ["the Scale of another", scale("other", { replicas: 2 }), 400],
-    ["a part of one", scale("kept", { replicas: 1.5 }), 400],
-    ["less than none", scale("kept", { replicas: -1 }), 422],
-    ["that of an earlier object", scale("kept", { replicas: 2 }, { uid: "earlier" }), 409],
+    ["the Scale of another object", scale("other", { replicas: 2 }), 400],
+    ["a fraction of a replica", scale("kept", { replicas: 1.5 }), 400],
+    ["a negative number of replicas", scale("kept", { replicas: -1 }), 422],
+    ["the UID of another object", scale("kept", { replicas: 2 }, { uid: "earlier" }), 409],
   ])("refuses %s", async ([, config, status]) => {
     await api.send("POST", pools, {
       apiVersion,
@@ -59,7 +59,7 @@ describe("applying a Scale", () => {
     expect((await api.get(`${pools}/kept`)).spec).toMatchObject({ replicas: 1 });
   });
 
-  test("creates nothing", async () => {
+  test("does not create a missing object", async () => {
     expect((await api.apply(`${pools}/nosuch/scale`, "scaler", scale("nosuch", { replicas: 1 }))).status).toBe(404);
   });
 });

@@ -12,8 +12,8 @@ import type { WriteOptions } from "./write-options.ts";
 const scaleVersion = "autoscaling/v1";
 
 /**
- * Server-side apply of a Scale: an apply to the object of the one field that the Scale shows, recorded for the endpoint
- * that it came through.
+ * Server-side apply of a Scale: applies the one field that a Scale exposes to the object, and records the manager for the
+ * subresource `scale`.
  */
 export async function applyScale(
   context: ApiContext,

@@ -31,7 +31,7 @@ function owners({ body }: Answer): Record<string, unknown> {
 }
 
 describe("apply", () => {
-  test("creates what is not there", async () => {
+  test("creates a missing object", async () => {
     const answer = await api.apply(`${configMaps}/fresh`, "alice", withData("fresh", { a: "1" }));
     expect(answer).toMatchObject({ status: 201, body: { data: { a: "1" }, metadata: { namespace: "default" } } });
     expect(answer.body.metadata.managedFields).toEqual([
@@ -47,14 +47,14 @@ describe("apply", () => {
     expect(await api.get(`${configMaps}/fresh`)).toEqual(answer.body);
   });
 
-  test("takes a resourceVersion for what is there, and no notice of it otherwise", async () => {
+  test("checks the resourceVersion of an existing object, and ignores it for a missing one", async () => {
     const config = { ...configMap("guarded", { resourceVersion: "1" }), data: { a: "1" } };
     expect((await api.apply(`${configMaps}/guarded`, "alice", config)).status).toBe(201);
     const again = await api.apply(`${configMaps}/guarded`, "alice", { ...config, data: { a: "2" } });
     expect(again).toMatchObject({ status: 409, body: { reason: "Conflict" } });
   });
 
-  test("saves nothing when it is repeated, however late", async () => {
+  test("does not write when the same configuration is applied again later", async () => {
     const path = `${pods}/repeated`;
     const first = await api.apply(path, "alice", pod("repeated"));
     api.clock.atMs += 60_000;
@@ -62,7 +62,7 @@ describe("apply", () => {
     expect(again).toEqual({ ...first, status: 200 });
   });
 
-  test("names every field that another manager owns, and changes nothing", async () => {
+  test("reports every field that another manager owns as a conflict, and changes nothing", async () => {
     const path = `${configMaps}/contested`;
     const { body: before } = await api.apply(path, "alice", withData("contested", { a: "1", b: "2" }));
     const one = await api.apply(path, "bob", withData("contested", { a: "x", c: "3" }));
@@ -79,7 +79,7 @@ describe("apply", () => {
     expect(await api.get(path)).toEqual(before);
   });
 
-  test("takes over what others own when forced, and shares what is the same", async () => {
+  test("takes over fields of other managers when forced, and shares fields with equal values", async () => {
     const path = `${configMaps}/forced`;
     await api.apply(path, "alice", withData("forced", { a: "1", b: "2" }));
     const shared = await api.apply(path, "bob", withData("forced", { b: "2" }));
@@ -92,7 +92,7 @@ describe("apply", () => {
     });
   });
 
-  test("removes what its manager applies no longer, unless someone else owns it", async () => {
+  test("removes fields that the manager no longer applies, unless another manager owns them", async () => {
     const path = `${configMaps}/shrunk`;
     await api.apply(path, "alice", withData("shrunk", { a: "1", b: "2", c: "3" }));
     await api.apply(path, "bob", withData("shrunk", { b: "2" }));
@@ -103,7 +103,7 @@ describe("apply", () => {
     expect(owners(emptied)).toEqual({ "bob Apply": { "f:data": { "f:b": {} } } });
   });
 
-  test("gives back what it loses of a Pod to its defaults", async () => {
+  test("resets fields of a Pod that are no longer applied to their defaults", async () => {
     const path = `${pods}/defaulted`;
     const limited = (deadline: object): object => ({
       ...pod("defaulted"),
@@ -115,7 +115,7 @@ describe("apply", () => {
     expect(body.metadata.generation).toBe(2);
   });
 
-  test("divides the lists of a Pod by their keys", async () => {
+  test("tracks the items of a Pod's lists by their keys", async () => {
     const config = {
       ...pod("divided"),
       spec: { containers: [{ name: "main", image: "busybox:1", ports: [{ containerPort: 80 }] }] },
@@ -137,7 +137,7 @@ describe("apply", () => {
     });
   });
 
-  test("owns the status through its own path alone", async () => {
+  test("changes the status only through the status subresource", async () => {
     const path = `${sandboxes}/parts`;
     const config = { ...sandbox("parts"), status: { serviceFQDN: "ignored" } };
     const created = await api.apply(path, "alice", config);
@@ -163,7 +163,7 @@ describe("apply", () => {
     expect(again).toEqual(applied);
   });
 
-  test("knows an applier again in another version", async () => {
+  test("recognizes a manager that applies in another version", async () => {
     const older = "/apis/agents.x-k8s.io/v1alpha1/namespaces/default/sandboxes";
     const spec = { podTemplate: { spec: { containers: [{ name: "main", image: "busybox:1" }] } } };
     const old = {
@@ -186,7 +186,7 @@ describe("apply", () => {
     expect(other.body.message).toContain('conflict with "alice": .spec.operatingMode');
   });
 
-  test("keeps nothing of a dry run", async () => {
+  test("does not store the result of a dry run", async () => {
     const path = `${configMaps}/dry-apply`;
     const dry = await api.apply(`${path}?dryRun=All`, "alice", withData("dry-apply", { a: "1" }));
     expect(dry).toMatchObject({ status: 201, body: { data: { a: "1" } } });
@@ -206,7 +206,7 @@ describe("apply", () => {
       'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
     ],
     [
-      "a manager too long",
+      "a manager name that is too long",
       422,
       "x".repeat(129),
       configMap("bad"),
@@ -223,7 +223,7 @@ describe("apply", () => {
       "failed to create typed patch object (default/bad; /v1, Kind=ConfigMap): .extra: field not declared in schema",
     ],
     [
-      "a UID of nothing",
+      "a UID for a missing object",
       409,
       "a",
       configMap("bad", { uid: "u" }),
@@ -235,11 +235,11 @@ describe("apply", () => {
     expect((await api.send("GET", `${configMaps}/bad`)).status).toBe(404);
   });
 
-  test("creates no part of an object that is not there", async () => {
+  test("does not create an object through a subresource", async () => {
     expect((await api.apply(`${sandboxes}/absent/status`, "a", sandbox("absent"))).status).toBe(404);
   });
 
-  test("is refused to who may patch and not create, where it would create", async () => {
+  test("requires the verb create when the object does not exist", async () => {
     const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["patch"] }];
     await api.create(`${rbac}/roles`, { metadata: { name: "patcher" }, rules });

@@ -18,7 +18,7 @@ export interface ApplyRequest {
   readonly force: boolean;
 }
 
-/** Server-side apply. What is not there is created, but for a part of an object that is not there. */
+/** Server-side apply. Creates the object if it does not exist, unless the request is for a subresource. */
 export async function apply(
   context: ApiContext,
   target: ObjectTarget,
@@ -49,11 +49,11 @@ interface Configuration {
   readonly config: ApiObject;
   readonly force: boolean;
   readonly manager: string | undefined;
-  /** The version that conflicts are told in, where the client knows no other. Default: the one that each owner used. */
+  /** The version that conflict messages show. Default: the version that each owner used. */
   readonly shownVersion?: string;
 }
 
-/** Makes the wanted object, in the version of the configuration, out of the one that is there. */
+/** Returns a function that merges the configuration into the live object, in the version of the configuration. */
 export function applyWith(
   { clock }: ApiContext,
   target: ObjectTarget,
@@ -74,7 +74,7 @@ function shown(conflicts: readonly FieldConflict[], apiVersion: string | undefin
   return conflicts.map((conflict) => ({ ...conflict, owner: { ...conflict.owner, apiVersion } }));
 }
 
-/** A configuration says what it is: its fields mean nothing without a version. */
+/** A configuration must name its kind and version, because its fields mean nothing without them. */
 function decodeConfiguration(body: unknown, target: ObjectTarget): ApiObject {
   if (!isJsonObject(body)) throw badRequest("a configuration to apply must be an object");
   const [apiVersion, kind] = [stringAt(body, "apiVersion"), stringAt(body, "kind")];
@@ -84,7 +84,7 @@ function decodeConfiguration(body: unknown, target: ObjectTarget): ApiObject {
   return withName(decodeObject(body, target), target.name);
 }
 
-/** Whoever names a UID means an object that is there. */
+/** A configuration with a UID refers to an existing object. */
 function refuseUid(target: ObjectTarget, { metadata: { uid = "" } }: ApiObject): void {
   if (uid === "") return;
   const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;

@@ -12,27 +12,26 @@ import type { ServiceAddresses } from "../resources/service/service-addresses.ts
 import type { Store } from "../store/store.ts";
 import type { NamespaceLimits } from "./namespace-limits.ts";
 
-/** What every verb works with. */
+/** The parts of the server that the verbs use. */
 export interface ApiContext {
   readonly store: Store;
   readonly registry: Registry;
   readonly clock: Clock;
   readonly addresses: ServiceAddresses;
-  /** Which objects there are by UID, kept by the garbage collector. */
+  /** Existing objects by UID, maintained by the garbage collector. */
   readonly ownership: Ownership;
   readonly access: AccessControl;
-  /** Hears of every request, when it is switched on. */
+  /** Records every request; `undefined` when auditing is off. */
   readonly audit: AuditLog | undefined;
-  /** Counts every request. */
   readonly metrics: RequestMetrics;
   readonly logger: Logger;
-  /** How much tenants may store. */
+  /** How much each namespace may store. */
   readonly limits: NamespaceLimits;
   readonly nodeName: string | undefined;
   readonly podStreams: PodStreams | undefined;
-  /** How often a watch that has nothing to say shows life, and how far the server is. */
+  /** How often a watch without events sends a bookmark. */
   readonly bookmarkMs: number;
-  /** Aborts when the server closes: watches end then. */
+  /** Aborts when the server closes, which ends all watches. */
   readonly closing: AbortSignal;
 }
 
@@ -46,7 +45,7 @@ export function* objectsOf(store: Store, resource: string): Generator<ApiObject>
   for (const { object } of store.list(resource)) yield object;
 }
 
-/** The saved objects and those that are about to be saved: what must be unique is compared with all of them. */
+/** Saved objects and those whose writes are decided but not saved yet. Checks for uniqueness must see both. */
 export function* decidedObjects(store: Store, resource: string): Generator<ApiObject> {
   yield* objectsOf(store, resource);
   yield* store.staged(resource);

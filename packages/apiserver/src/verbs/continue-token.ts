@@ -1,9 +1,9 @@
 import { badRequest } from "../api-error.ts";
 
-/** Where the next page of a list goes on. */
+/** Where the next page of a list starts. */
 export interface ContinueToken {
   readonly revision: number;
-  /** The key of the last object already given. */
+  /** The key of the last object of the previous page. */
   readonly after: string;
 }
 
@@ -19,7 +19,7 @@ export function decodeContinue(token: string): ContinueToken {
       return { revision: revision as number, after };
     }
   } catch {
-    // The same answer as for a token that decodes to something else.
+    // A token that cannot be decoded gets the same error as one that decodes to something else.
   }
   throw badRequest("continue key is not valid: it must be one that an earlier list gave");
 }

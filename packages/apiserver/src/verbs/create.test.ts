@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]());
 
 describe("create", () => {
-  test("gives an object everything the server owns, and nothing the client may not set", async () => {
+  test("sets the server's own metadata and ignores what the client sends for it", async () => {
     const created = await api.create(configMaps, {
       ...configMap("owned", {
         uid: "mine",
@@ -38,7 +38,7 @@ describe("create", () => {
     expect(await api.get(`${configMaps}/owned`)).toEqual(created);
   });
 
-  test("fills in a Pod's defaults and binds it to the box's node", async () => {
+  test("sets a Pod's defaults and binds it to the box's node", async () => {
     const created = await api.create(pods, pod("defaults"));
     expect(created).toMatchObject({
       metadata: { generation: 1 },
@@ -62,24 +62,24 @@ describe("create", () => {
     });
   });
 
-  test("leaves a Pod's own node alone", async () => {
+  test("does not change the node of a Pod that names one", async () => {
     const bound = { ...pod("bound"), spec: { nodeName: "other", containers: [{ name: "a", image: "b" }] } };
     expect(await api.create(pods, bound)).toMatchObject({ spec: { nodeName: "other" } });
   });
 
-  test("makes up a name of at most 63 characters", async () => {
+  test("generates names of at most 63 characters", async () => {
     const made = await api.create(configMaps, { metadata: { generateName: `${"x".repeat(70)}-` } });
     expect(made.metadata.name).toMatch(/^x{58}[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  test("takes a body without apiVersion and kind", async () => {
+  test("accepts a body without apiVersion and kind", async () => {
     expect(await api.create(configMaps, { metadata: { name: "bare" } })).toMatchObject({
       apiVersion: "v1",
       kind: "ConfigMap",
     });
   });
 
-  test("keeps nothing of a dry run", async () => {
+  test("does not store the result of a dry run", async () => {
     const { status, body } = await api.send("POST", `${configMaps}?dryRun=All`, configMap("dry"));
     expect(status).toBe(201);
     expect(body.metadata.uid).toBeTypeOf("string");
@@ -87,12 +87,12 @@ describe("create", () => {
     expect((await api.send("GET", `${configMaps}/dry`)).status).toBe(404);
   });
 
-  test("ignores a status where it has a subresource of its own", async () => {
+  test("ignores the status of kinds with a status subresource", async () => {
     const body = { ...sandbox("with-status"), status: { serviceFQDN: "x" } };
     expect(await api.create(sandboxes, body)).not.toHaveProperty("status");
   });
 
-  test("does not let callers change what is stored", async () => {
+  test("stores a copy, so that the caller cannot change the stored object", async () => {
     const body = { metadata: { name: "mine" }, data: { key: "before" } };
     await api.create(configMaps, body);
     body.data.key = "after";
@@ -121,7 +121,7 @@ describe("create", () => {
     ["metadata.labels", { name: "a", labels: { "bad key": "x" } }],
     ["metadata.annotations", { name: "a", annotations: { a: "x".repeat(300_000) } }],
     ["metadata.ownerReferences.uid", { name: "a", ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "x" }] }],
-  ] as const)("names the field %s of bad metadata %j", async ([field, metadata]) => {
+  ] as const)("reports the field %s of invalid metadata %j", async ([field, metadata]) => {
     const answer = await api.send("POST", configMaps, { metadata });
     expect(answer.status).toBe(422);
     expect(answer.body.details.causes.map((cause: { field: string }) => cause.field)).toContain(field);
@@ -149,7 +149,7 @@ describe("create", () => {
       "spec.containers[0].resources.limits[memory]",
       { containers: [{ name: "a", image: "b", resources: { limits: { memory: "-1Gi" } } }] },
     ],
-  ] as const)("names the field %s of a bad Pod %j", async ([field, spec]) => {
+  ] as const)("reports the field %s of an invalid Pod %j", async ([field, spec]) => {
     const answer = await api.send("POST", pods, { metadata: { name: "bad" }, spec });
     expect(answer.status).toBe(422);
     expect(answer.body.details.causes.map((cause: { field: string }) => cause.field)).toContain(field);
@@ -180,7 +180,7 @@ describe("create", () => {
     expect((await api.send("GET", `${pods}/bad`)).status).toBe(404);
   });
 
-  test("names unknown fields: as an error when strict, as a warning otherwise, not at all when told so", async () => {
+  test("reports unknown fields as an error, a warning or not at all, depending on fieldValidation", async () => {
     const body = { ...sandbox("unknown", { operatingMod: "Running" }), extra: 1 };
     const strict = await api.send("POST", `${sandboxes}?fieldValidation=Strict`, body);
     expect(strict).toMatchObject({ status: 400, body: { reason: "BadRequest" } });

@@ -16,16 +16,16 @@ import type { WriteOptions } from "./write-options.ts";
 export interface Written {
   readonly object: ApiObject;
   readonly warnings: readonly string[];
-  /** Whether the object was not there before. */
+  /** Whether the object did not exist before. */
   readonly created: boolean;
 }
 
 export interface Creation extends WriteOptions {
-  /** Whether the object has its `managedFields` already, as an apply leaves them. Default: they are recorded here. */
+  /** Whether `managedFields` are already set, as by an apply. Default: they are recorded here. */
   readonly comesWithOwners?: boolean;
 }
 
-/** A generated name is taken this many times in a row with a probability of nearly nothing. */
+/** As many as kube-apiserver makes. That all of them are taken is practically impossible. */
 const maxNameAttempts = 8;
 
 export async function create(
@@ -85,12 +85,12 @@ function prepare(context: ApiContext, target: Target, shaped: ApiObject, creatio
   const stored = settle(definition, { ...bare, metadata });
   const defaulted = strategy.setDefaults?.(stored) ?? stored;
   const { manager = "", comesWithOwners = false } = creation;
-  // What the server fills in from here on has no owner.
+  // Fields that the server sets after this line have no owner.
   const owned = comesWithOwners ? defaulted : recordOwner({ target, manager, nowMs, live: undefined }, defaulted);
   return strategy.prepareCreate?.(owned, admissionContext(context)) ?? owned;
 }
 
-/** Gives a generated name, when asked for one, that is free at this moment. */
+/** Generates a name that is not taken, if the object has `generateName` and no name. */
 function named(view: View, { definition, namespace }: Target, object: ApiObject): ApiObject {
   const { name, generateName: base } = object.metadata;
   if ((name !== undefined && name !== "") || typeof base !== "string" || base === "") return object;
@@ -115,7 +115,7 @@ function checkNamespace(view: View, target: Target, object: ApiObject): void {
   );
 }
 
-/** What a dry run shows has no place in the history. */
+/** The result of a dry run is not in the history, so it has no resourceVersion. */
 function withoutRevision({ object, ...written }: Written): Written {
   const { resourceVersion: _resourceVersion, ...metadata } = object.metadata;
   return { ...written, object: { ...object, metadata } };

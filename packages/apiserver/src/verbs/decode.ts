@@ -2,7 +2,7 @@ import { badRequest } from "../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
 import type { Target } from "../request/target.ts";
 
-/** Checks that a body is an object of the kind and place the path names, and gives it that kind and place. */
+/** Checks that a body matches the kind and namespace of the path, and sets those that it leaves out. */
 export function decodeObject(body: unknown, target: Target): ApiObject {
   if (!isJsonObject(body)) throw badRequest("the body of the request must be a JSON object");
   const { definition, version, namespace } = target;
@@ -18,14 +18,14 @@ export function decodeObject(body: unknown, target: Target): ApiObject {
   return { ...body, apiVersion: version.apiVersion, kind: definition.kind, metadata: placed(metadata, namespace) };
 }
 
-/** A kind that was defined at run time is known by its name alone. */
+/** Custom resources, unlike built-in kinds, must name their kind and version in the body. */
 function requireType({ kind = "", apiVersion = "" }: JsonObject, wanted: string): void {
   if (kind !== "" && apiVersion !== "") return;
   const missing = kind === "" ? "Kind" : "apiVersion";
   throw badRequest(`the object provided is unrecognized (must be of type ${wanted}): Object '${missing}' is missing`);
 }
 
-/** An object that belongs to no namespace loses the one it names. */
+/** Removes the namespace of a cluster-scoped object. */
 function placed(metadata: JsonObject, namespace: string | undefined): ApiObject["metadata"] {
   const { namespace: given, ...rest } = metadata;
   if (namespace === undefined) return rest;
@@ -35,7 +35,7 @@ function placed(metadata: JsonObject, namespace: string | undefined): ApiObject[
   return { ...rest, namespace };
 }
 
-/** For writes to a named object: the body may leave the name out, and must not say another. */
+/** For writes to a named object: the body may omit the name, but must not contain another one. */
 export function withName(object: ApiObject, name: string): ApiObject {
   const given: unknown = object.metadata.name;
   if (given !== undefined && given !== "" && given !== name) {

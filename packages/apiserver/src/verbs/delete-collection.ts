@@ -8,12 +8,12 @@ import { remove } from "./delete.ts";
 import type { DeleteOptions } from "./delete-options.ts";
 import { parseSelection } from "./selection.ts";
 
-/** Deletions under way at once: enough to fill a commit, and a bound on what waits in memory. */
+/** Concurrent deletions: enough to fill a commit, and a bound on memory. */
 const concurrency = 256;
 
 /**
- * Deletes everything that matches, and answers with what it found. What vanished or changed meanwhile is somebody else's
- * business.
+ * Deletes all matching objects and returns them as they were. Objects that were deleted or replaced by somebody else in
+ * the meantime are skipped.
  */
 export async function deleteCollection(
   context: ApiContext,

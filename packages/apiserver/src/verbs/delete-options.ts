@@ -12,7 +12,7 @@ export interface DeleteOptions {
   readonly propagation?: "Foreground" | "Background" | "Orphan" | undefined;
 }
 
-/** Options may come in the body, in the query, or both; the body wins. */
+/** Options can be in the body, in the query, or both. The body takes precedence. */
 export function parseDeleteOptions(query: Query, body: unknown): DeleteOptions {
   const given = bodyOptions(body);
   const preconditions = isJsonObject(given["preconditions"]) ? given["preconditions"] : {};
@@ -35,7 +35,7 @@ function bodyOptions(body: unknown): JsonObject {
   if (body === undefined || body === null) return {};
   if (!isJsonObject(body)) throw badRequest("DeleteOptions must be a JSON object");
   const { kind = "DeleteOptions" } = body;
-  // Every version and group of the API has the same options.
+  // `apiVersion` does not matter: DeleteOptions are the same in all groups and versions.
   if (kind === "DeleteOptions") return body;
   throw badRequest(`the body of a deletion must be of kind DeleteOptions, not ${JSON.stringify(kind)}`);
 }

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]());
 
 describe("delete", () => {
-  test("removes at once, and says what was removed", async () => {
+  test("removes the object at once and answers with a Status that names it", async () => {
     const { metadata } = await api.create(configMaps, configMap("plain"));
     const { status, body } = await api.send("DELETE", `${configMaps}/plain`);
     expect(status).toBe(200);
@@ -23,7 +23,7 @@ describe("delete", () => {
   test.for([
     ["uid", { uid: "other" }],
     ["resourceVersion", { resourceVersion: "1" }],
-  ] as const)("is held back by the precondition %s", async ([what, preconditions]) => {
+  ] as const)("is refused if the precondition %s does not match", async ([what, preconditions]) => {
     await api.create(configMaps, configMap(`guarded-${what.toLowerCase()}`));
     const path = `${configMaps}/guarded-${what.toLowerCase()}`;
     expect(await api.send("DELETE", path, { preconditions })).toMatchObject({
@@ -35,7 +35,7 @@ describe("delete", () => {
     expect((await api.send("DELETE", path, { preconditions: { uid, resourceVersion } })).status).toBe(200);
   });
 
-  test("waits for finalizers, and goes with the last of them", async () => {
+  test("removes the object when its last finalizer is removed", async () => {
     await api.create(configMaps, configMap("held", { finalizers: ["example.com/a", "example.com/b"] }));
     const { body } = await api.send("DELETE", `${configMaps}/held`);
     expect(body).toMatchObject({
@@ -52,7 +52,7 @@ describe("delete", () => {
     expect((await api.send("GET", `${configMaps}/held`)).status).toBe(404);
   });
 
-  test("gives a bound Pod its grace, which a second deletion can only shorten", async () => {
+  test("gives a bound Pod its grace period, which a second deletion can only shorten", async () => {
     await api.create(pods, pod("graceful"));
     const first = await api.send("DELETE", `${pods}/graceful`);
     expect(first.body.metadata).toMatchObject({
@@ -72,14 +72,14 @@ describe("delete", () => {
     expect((await api.send("GET", `${pods}/graceful`)).status).toBe(404);
   });
 
-  test("gives no grace to a Pod that has ended", async () => {
+  test("removes a Pod that has ended without a grace period", async () => {
     await api.create(pods, pod("ended"));
     await api.merge(`${pods}/ended/status`, { status: { phase: "Succeeded" } });
     await api.send("DELETE", `${pods}/ended`);
     expect((await api.send("GET", `${pods}/ended`)).status).toBe(404);
   });
 
-  test("keeps everything on a dry run", async () => {
+  test("deletes nothing on a dry run", async () => {
     await api.create(configMaps, configMap("dry"));
     expect((await api.send("DELETE", `${configMaps}/dry?dryRun=All`)).status).toBe(200);
     expect((await api.send("DELETE", `${configMaps}/dry`, { dryRun: ["All"] })).status).toBe(200);
@@ -101,24 +101,24 @@ describe("delete", () => {
     expect((await api.get(`${configMaps}/optioned`)).metadata).not.toHaveProperty("deletionTimestamp");
   });
 
-  test("shows what went at once as it was", async () => {
+  test("does not set a deletionTimestamp on an object that it removes at once", async () => {
     const accounts = "/api/v1/namespaces/default/serviceaccounts";
     const made = await api.create(accounts, { metadata: { name: "plain" } });
     expect((await api.send("DELETE", `${accounts}/plain`)).body).toEqual(made);
   });
 
-  test("lets a second deletion say anew what becomes of dependents", async () => {
+  test("lets a second deletion change the propagation policy", async () => {
     await api.create(configMaps, configMap("twice", { finalizers: ["example.com/a"] }));
     await api.send("DELETE", `${configMaps}/twice`, { propagationPolicy: "Foreground" });
     const { body } = await api.send("DELETE", `${configMaps}/twice`, { propagationPolicy: "Background" });
     expect(body.metadata.finalizers).toEqual(["example.com/a"]);
   });
 
-  test("deletes namespaces one by one", async () => {
+  test("does not delete collections of namespaces", async () => {
     expect((await api.send("DELETE", "/api/v1/namespaces?dryRun=All")).status).toBe(405);
   });
 
-  test("deletes many by their labels", async () => {
+  test("deletes a collection by a label selector", async () => {
     const labelled = (name: string, group: string): Promise<unknown> =>
       api.create(configMaps, configMap(name, { labels: { group } }));
     await Promise.all([labelled("many-1", "x"), labelled("many-2", "x"), labelled("many-3", "y")]);

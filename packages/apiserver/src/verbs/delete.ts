@@ -10,7 +10,7 @@ import type { ApiContext } from "./context.ts";
 import type { DeleteOptions } from "./delete-options.ts";
 import { isGone } from "./delete-rules.ts";
 
-/** The object after the request: `gone` says whether it is still there. Always in the stored version. */
+/** The object after the request, in the stored version. `gone`: it was removed rather than marked for deletion. */
 export interface Deleted {
   readonly object: ApiObject;
   readonly gone: boolean;
@@ -50,7 +50,7 @@ interface Mismatch {
   readonly why: string;
 }
 
-/** Kubernetes has two ways of saying it: most deletions are refused in the name of the kind, not of the resource. */
+/** kube-apiserver has two messages for this: that for most kinds names the kind instead of the resource. */
 function mismatch({ definition, name }: ObjectTarget, { what, wanted, found, why }: Mismatch): Error {
   const { kind, plural, strategy, versions } = definition;
   const subject = { group: versions[0].group, plural, name };
@@ -69,8 +69,8 @@ function mismatch({ definition, name }: ObjectTarget, { what, wanted, found, why
 type DeletionAt = DeleteOptions & { readonly nowMs: number };
 
 /**
- * The object with everything set that its deletion asks for; the same object when it already had that, none when nothing
- * keeps it: then it goes as it is.
+ * The object marked for deletion. The same object if the request changes nothing; `undefined` if neither finalizers nor a
+ * grace period keep it, so that it is removed at once.
  */
 function marked(definition: ResourceDefinition, object: ApiObject, options: DeletionAt): ApiObject | undefined {
   const { strategy } = definition;
@@ -90,7 +90,7 @@ function marked(definition: ResourceDefinition, object: ApiObject, options: Dele
   return strategy.markDeleted?.(next) ?? next;
 }
 
-/** A second deletion can only make the wait shorter; once there is none, it may say anew what becomes of dependents. */
+/** A second deletion can only shorten the grace period. When that is over, it can change the propagation policy. */
 function markedAgain(definition: ResourceDefinition, object: ApiObject, options: DeletionAt): ApiObject {
   const { deletionTimestamp = "", deletionGracePeriodSeconds = 0 } = object.metadata;
   if (deletionGracePeriodSeconds === 0) {
@@ -115,7 +115,7 @@ function finalizersFor({ strategy }: ResourceDefinition, { metadata }: ApiObject
 export const orphanFinalizer = "orphan";
 export const foregroundFinalizer = "foregroundDeletion";
 
-/** How dependents are to be treated travels as a finalizer, which the garbage collector takes off when it has done it. */
+/** Stores the propagation policy as a finalizer. The garbage collector removes it when the dependents are handled. */
 function withPropagation(finalizers: readonly string[], propagation: DeleteOptions["propagation"]): string[] {
   const others = finalizers.filter((each) => each !== orphanFinalizer && each !== foregroundFinalizer);
   if (propagation === "Orphan") return [...others, orphanFinalizer];

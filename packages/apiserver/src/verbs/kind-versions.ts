@@ -13,12 +13,12 @@ const status: FieldSet = fieldSetOf([[field("status")]]);
 const specification: FieldSet = fieldSetOf([[field("spec")]]);
 const allButStatus: FieldSet = fieldSetOf([[field("metadata")], [field("spec")]]);
 
-/** The subresource that is written to; empty for the object itself. */
+/** The subresource that a request writes to; empty for the object itself. */
 type Endpoint = string;
 
 const known = new WeakMap<ResourceDefinition, Map<Endpoint, KindVersions>>();
 
-/** What field ownership has to know of the kind and endpoint that a request writes to. */
+/** What field ownership needs to know about the kind and the subresource that a request writes to. */
 export function kindVersions({ definition, subresource }: Pick<Target, "definition" | "subresource">): KindVersions {
   const kinds = known.get(definition) ?? new Map<Endpoint, KindVersions>();
   known.set(definition, kinds);
@@ -52,7 +52,7 @@ function describe(definition: ResourceDefinition, endpoint: Endpoint): KindVersi
   };
 }
 
-/** Everything but one member of one of the object's own. */
+/** All fields except the part at `path`. */
 function allBut({ path: [top, member] }: ObjectPart, schema: Schema | undefined): FieldSet {
   const beside = Object.keys(schema?.properties ?? {}).filter((name) => name !== top);
   const members = Object.keys(schema?.properties?.[top]?.properties ?? {}).filter((name) => name !== member);
@@ -62,7 +62,7 @@ function allBut({ path: [top, member] }: ObjectPart, schema: Schema | undefined)
   ]);
 }
 
-/** Parts of objects are converted too, and some of them make no sense by themselves. */
+/** `undefined` if the conversion fails: field ownership also converts partial objects, which may be invalid. */
 function converted(
   definition: ResourceDefinition,
   object: ApiObject,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ApiServer, createApiServer } from "../index.ts";
 
-/** Debian's, and the newest one that was built here. */
+/** Debian's kubectl, and the newest one that was built on this machine. */
 const commands = [
   "/usr/bin/kubectl",
   ...globSync(join(homedir(), ".cache/agent-sandbox/kubernetes-*/kubectl")).slice(0, 1),
@@ -60,7 +60,7 @@ metadata: {name: ${name}, labels: {app: ${label}}}
 spec: {containers: [{name: main, image: "busybox:1", env: [{name: A, value: "1"}]}, {name: side, image: "busybox:1"}]}
 `;
 
-  test("applies changes by merging on its own side", async () => {
+  test("applies changes with client-side apply", async () => {
     expect(await apply(configMap("plain", 'a: "1", b: "2"'))).toMatchObject({
       code: 0,
       out: "configmap/plain created\n",
@@ -73,7 +73,7 @@ spec: {containers: [{name: main, image: "busybox:1", env: [{name: A, value: "1"}
     expect(await read("pod/plain", "{.metadata.labels.app} {.spec.containers[*].name}")).toBe("two main side");
   });
 
-  test("applies on the server's side, with owners and conflicts", async () => {
+  test("applies changes with server-side apply and reports conflicts", async () => {
     const applied = await apply(configMap("owned", 'a: "1"'), "--server-side");
     expect(applied).toMatchObject({ code: 0, out: "configmap/owned serverside-applied\n" });
     const before = await read("configmap/owned", "{.metadata.resourceVersion}");
@@ -100,14 +100,14 @@ spec: {containers: [{name: main, image: "busybox:1", env: [{name: A, value: "1"}
     expect((await kubectl(["get", "configmap/owned", "-o", "yaml"])).out).not.toContain("managedFields");
   });
 
-  test("moves from one way of applying to the other", async () => {
+  test("switches between client-side and server-side apply", async () => {
     await apply(pod("moved", "one"));
     expect(await apply(pod("moved", "two"), "--server-side")).toMatchObject({ code: 0, err: "" });
     expect(await read("pod/moved", "{.metadata.labels.app}")).toBe("two");
     expect(await apply(pod("moved", "three"))).toMatchObject({ code: 0, out: "pod/moved configured\n" });
   });
 
-  test("shows what an apply would change", async () => {
+  test("shows a diff of what an apply would change", async () => {
     await apply(configMap("compared", 'a: "1"'));
     expect((await kubectl(["diff", "-f", "-"], configMap("compared", 'a: "1"'))).code).toBe(0);
     for (const flags of [[], ["--server-side", "--force-conflicts"]]) {
@@ -118,7 +118,7 @@ spec: {containers: [{name: main, image: "busybox:1", env: [{name: A, value: "1"}
     expect(await read("configmap/compared", "{.data.a}")).toBe("1");
   });
 
-  test("edits", async () => {
+  test("edits an object", async () => {
     await apply(configMap("edited", "word: before"));
     const editor = join(folder, "editor.sh");
     writeFileSync(editor, '#!/bin/sh\nexec sed -i s/before/after/ "$1"\n', { mode: 0o700 });
@@ -127,7 +127,7 @@ spec: {containers: [{name: main, image: "busybox:1", env: [{name: A, value: "1"}
     expect(await read("configmap/edited", "{.data.word}")).toBe("after");
   });
 
-  test("changes one container, one label, one annotation", async () => {
+  test("sets an image, a label and an annotation", async () => {
     await apply(pod("changed", "one"));
     expect((await kubectl(["set", "image", "pod/changed", "side=busybox:2"])).out).toBe("pod/changed image updated\n");
     expect(await read("pod/changed", "{.spec.containers[*].image}")).toBe("busybox:1 busybox:2");

@@ -3,12 +3,12 @@ import type { Query } from "../request/query.ts";
 import { forbidden, notSupported } from "../resources/field-problems.ts";
 import { invalidOptions } from "./write-options.ts";
 
-/** How a list or a watch wants its objects, as the query says it; no combination that means nothing. */
+/** The options of a list or a watch. Combinations that kube-apiserver refuses have been refused. */
 export interface ListOptions {
-  /** At most so many; 0 for all. */
+  /** The largest number of objects; 0 for all. */
   readonly limit: number;
   readonly continueToken: string | undefined;
-  /** As it came: `""` when none was given. */
+  /** As in the query; `""` when it is missing. */
   readonly resourceVersion: string;
   readonly match: "Exact" | "NotOlderThan" | undefined;
   readonly timeoutSeconds: number | undefined;

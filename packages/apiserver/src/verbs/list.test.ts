@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]());
 
 describe("list", () => {
-  test("gives one namespace or all, in the order of names", async () => {
+  test("lists one namespace or all, sorted by name", async () => {
     expect(await api.names(configMaps)).toEqual(["a", "b", "c", "d", "e"]);
     expect(await api.names("/api/v1/configmaps")).toEqual(["a", "b", "c", "d", "e", "z"]);
     const { body } = await api.send("GET", configMaps);
@@ -39,7 +39,7 @@ describe("list", () => {
     expect(await api.names("/api/v1/pods?fieldSelector=status.phase%3DPending,spec.nodeName%3Dother")).toEqual(["two"]);
   });
 
-  test("gives pages of one and the same revision", async () => {
+  test("serves all pages of a list from the same revision", async () => {
     const first = await api.send("GET", `${configMaps}?limit=2`);
     expect(first.body.metadata.remainingItemCount).toBe(3);
     await api.create(configMaps, configMap("bb"));
@@ -62,7 +62,7 @@ describe("list", () => {
     expect(await api.names(configMaps)).toEqual(["a", "b", "bb", "c", "e"]);
   });
 
-  test("answers 410 for pages of a revision that is no longer known", async () => {
+  test("answers 410 for a page of a revision that is no longer in the history", async () => {
     const { body } = await api.send("GET", `${configMaps}?limit=1`);
     for (let at = 0; at < 120; at += 1) await api.merge(`${configMaps}/a`, { data: { at: String(at) } });
     const next = await api.send("GET", `${configMaps}?limit=1&continue=${body.metadata.continue}`);
@@ -93,21 +93,21 @@ describe("list", () => {
     ["resourceVersionMatch=Sometimes&resourceVersion=1", "resourceVersionMatch"],
     ["resourceVersionMatch=Exact&resourceVersion=0", "resourceVersionMatch"],
     ["sendInitialEvents=true", "sendInitialEvents"],
-  ] as const)("calls %s invalid, naming %s", async ([query, field]) => {
+  ] as const)("refuses %s and reports the field %s", async ([query, field]) => {
     expect(await api.send("GET", `${configMaps}?${query}`)).toMatchObject({
       status: 422,
       body: { reason: "Invalid", details: { kind: "ListOptions", causes: [{ field }] } },
     });
   });
 
-  test("takes no revision beside a page token", async () => {
+  test("refuses a resourceVersion together with a continue token", async () => {
     const { body } = await api.send("GET", `${configMaps}?limit=1`);
     const next = `${configMaps}?limit=1&continue=${body.metadata.continue}`;
     expect((await api.send("GET", `${next}&resourceVersion=1`)).status).toBe(400);
     expect((await api.send("GET", `${next}&resourceVersion=0`)).status).toBe(200);
   });
 
-  test("asks to wait for a revision that does not exist yet", async () => {
+  test("answers a resourceVersion in the future with a retryable timeout", async () => {
     const answer = await api.send("GET", `${configMaps}?resourceVersion=999999`);
     expect(answer).toMatchObject({ status: 504, headers: { "retry-after": "1" }, body: { reason: "Timeout" } });
   });

@@ -12,7 +12,7 @@ import { parseSelection, type Selection } from "./selection.ts";
 
 export interface ListResult {
   readonly stored: readonly Stored[];
-  /** What was stored, in the version that was asked for. Made when it is looked at. */
+  /** `stored`, in the version of the request. Converted when it is read. */
   readonly items: readonly ApiObject[];
   readonly metadata: {
     readonly resourceVersion: string;
@@ -21,7 +21,7 @@ export interface ListResult {
   };
 }
 
-/** Lists as of one revision; the pages of one list all show that revision. Others are served while it selects. */
+/** Lists objects as of one revision, which all pages share. Pauses while it filters, so that other requests are served. */
 export async function list(context: ApiContext, target: Target, query: Query): Promise<ListResult> {
   const { store } = context;
   const selection = parseSelection(query, target.definition);
@@ -52,11 +52,11 @@ export async function list(context: ApiContext, target: Target, query: Query): P
 
 const isLatest = ({ resourceVersion }: ListOptions): boolean => resourceVersion === "" || resourceVersion === "0";
 
-/** Which revision a list shows: the newest unless an exact one is asked for. */
+/** The revision to list: the newest, unless the request asks for an exact one. */
 function listRevision(store: Store, { resourceVersion, match, limit }: ListOptions): number {
   const revision = parseRevision(resourceVersion);
   if (revision > store.revision) throw tooNew(revision, store.revision);
-  // Before one could say it, who wanted pages of a revision meant that one.
+  // Without resourceVersionMatch, a limit and a revision mean that exact revision: they are older than the match option.
   const exact = match === "Exact" || (match === undefined && limit > 0 && revision > 0);
   return exact ? revision : store.revision;
 }
@@ -64,7 +64,7 @@ function listRevision(store: Store, { resourceVersion, match, limit }: ListOptio
 export function parseRevision(text: string): number {
   if (text === "") return 0;
   if (!/^\d{1,15}$/.test(text))
-    throw badRequest(`Invalid value: "${text}": resourceVersion must be a number the server gave`);
+    throw badRequest(`Invalid value: "${text}": resourceVersion must be a number that the server returned`);
   return Number(text);
 }
 
@@ -106,7 +106,7 @@ interface Page {
   readonly items: Stored[];
   /** The key of the last item, when more follow. */
   readonly last?: string;
-  /** How many follow; not counted when there are selectors, as clients expect. */
+  /** How many follow. Not counted for lists with selectors, as in kube-apiserver. */
   readonly remaining?: number;
 }
 

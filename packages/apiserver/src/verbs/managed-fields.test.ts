@@ -22,7 +22,7 @@ const entriesOf = ({ metadata }: { metadata: Record<string, unknown> }): Entry[]
 const merge = { "content-type": "application/merge-patch+json" };
 
 describe("managedFields", () => {
-  test("records the creator, by the name it gives or else by its user agent", async () => {
+  test("records the creator by its fieldManager or its user agent", async () => {
     const named = await api.create(`${configMaps}?fieldManager=alice`, { ...configMap("named"), data: { a: "1" } });
     expect(entriesOf(named)).toEqual([
       {
@@ -43,7 +43,7 @@ describe("managedFields", () => {
     expect(entriesOf(agent.body)).toMatchObject([{ manager: "tool" }]);
   });
 
-  test("records a Pod's creator for its defaults, and for nothing that the server fills in", async () => {
+  test("makes the creator of a Pod the owner of its defaults, but not of fields that the server sets", async () => {
     const created = await api.create(`${pods}?fieldManager=alice`, pod("filled"));
     const container = [
       "image",
@@ -68,7 +68,7 @@ describe("managedFields", () => {
     expect(created.spec).toMatchObject({ nodeName: "box", serviceAccountName: "default" });
   });
 
-  test("moves fields to whoever changes them, by update or by any patch", async () => {
+  test("makes the writer of an update or patch the owner of the fields that it changes", async () => {
     const path = `${configMaps}/moved`;
     const old = await api.create(`${configMaps}?fieldManager=alice`, {
       ...configMap("moved"),
@@ -87,7 +87,7 @@ describe("managedFields", () => {
     });
   });
 
-  test("keeps them when a client sends the object without", async () => {
+  test("are kept when an update omits them", async () => {
     const old = await api.create(`${configMaps}?fieldManager=alice`, { ...configMap("kept"), data: { a: "1" } });
     const put = await api.send("PUT", `${configMaps}/kept?fieldManager=bob`, {
       ...configMap("kept"),
@@ -96,7 +96,7 @@ describe("managedFields", () => {
     expect(put.body).toEqual(old);
   });
 
-  test("a write that changes nothing moves no time", async () => {
+  test("keep their times when a write changes nothing", async () => {
     const path = `${configMaps}/idle?fieldManager=alice`;
     const old = await api.create(`${configMaps}?fieldManager=alice`, { ...configMap("idle"), data: { a: "1" } });
     api.clock.atMs += 60_000;
@@ -105,7 +105,7 @@ describe("managedFields", () => {
     expect(entriesOf(changed.body).map(({ time }) => time)).not.toEqual(entriesOf(old).map(({ time }) => time));
   });
 
-  test("records the status apart from the rest", async () => {
+  test("have a separate entry for writes to the status", async () => {
     await api.create(`${sandboxes}?fieldManager=alice`, sandbox("parts"));
     const { body } = await api.merge(`${sandboxes}/parts/status?fieldManager=alice`, { status: { serviceFQDN: "a" } });
     expect(entriesOf(body)).toMatchObject([
@@ -120,7 +120,7 @@ describe("managedFields", () => {
     expect(entriesOf(body)[0]).not.toHaveProperty("subresource");
   });
 
-  test("records a scale for its own path", async () => {
+  test("have a separate entry for writes to the scale", async () => {
     const pools = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/sandboxwarmpools";
     await api.create(`${pools}?fieldManager=alice`, {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
@@ -135,7 +135,7 @@ describe("managedFields", () => {
     ]);
   });
 
-  test("records each writer in the version it writes in", async () => {
+  test("name the version that each writer used", async () => {
     const older = "/apis/agents.x-k8s.io/v1alpha1/namespaces/default/sandboxes";
     await api.create(
       `${sandboxes}?fieldManager=alice`,
@@ -151,7 +151,7 @@ describe("managedFields", () => {
     expect(entriesOf(await api.get(`${sandboxes}/versions`))).toEqual(entriesOf(body));
   });
 
-  test("lets a client write them, and reset them with an empty entry", async () => {
+  test("can be written by a client, and reset with an empty entry", async () => {
     const path = `${configMaps}/reset`;
     const old = await api.create(`${configMaps}?fieldManager=alice`, { ...configMap("reset"), data: { a: "1" } });
     const renamed = entriesOf(old).map((entry) => ({ ...entry, manager: "bob" }));
@@ -163,13 +163,13 @@ describe("managedFields", () => {
     expect(later.body.metadata).not.toHaveProperty("managedFields");
   });
 
-  test("ignores what cannot be read", async () => {
+  test("are ignored when a client sends invalid ones", async () => {
     const old = await api.create(`${configMaps}?fieldManager=alice`, { ...configMap("unread"), data: { a: "1" } });
     const { body } = await api.merge(`${configMaps}/unread`, { metadata: { managedFields: [{ operation: "Guess" }] } });
     expect(body).toEqual(old);
   });
 
-  test("keeps nothing of a dry run", async () => {
+  test("are not stored by a dry run", async () => {
     const old = await api.create(`${configMaps}?fieldManager=alice`, { ...configMap("dry-owner"), data: { a: "1" } });
     const { body } = await api.send(
       "PATCH",
@@ -200,7 +200,7 @@ describe("managedFields", () => {
       "force=true",
       'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
     ],
-  ] as const)("%s refuses bad options", async ([method, path, query, message]) => {
+  ] as const)("%s refuses invalid options", async ([method, path, query, message]) => {
     const answer = await api.send(method, `${path}?${query}`, configMap("any"), merge);
     expect({ status: answer.status, message: answer.body.message }).toEqual({ status: 422, message });
   });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]());
 
 describe("update", () => {
-  test("replaces what the client owns and keeps what the server owns", async () => {
+  test("replaces the object and keeps the server's own metadata", async () => {
     const old = await api.create(configMaps, {
       ...configMap("replaced", { labels: { a: "1" } }),
       data: { a: "1", b: "2" },
@@ -52,7 +52,7 @@ describe("update", () => {
     expect(answer).toMatchObject({ status: 409, body: { reason: "Conflict" } });
   });
 
-  test("creates the kinds that may be created so, and no others", async () => {
+  test("creates a missing object only of kinds that allow it", async () => {
     const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
     const lease = { metadata: { name: "new" }, spec: { holderIdentity: "a" } };
     expect((await api.send("PUT", `${leases}/new?dryRun=All`, lease)).status).toBe(201);
@@ -65,14 +65,14 @@ describe("update", () => {
     expect((await api.send("PUT", `${configMaps}/new`, configMap("new"))).status).toBe(404);
   });
 
-  test("must name the object in the body too", async () => {
+  test("requires the name in the body", async () => {
     await api.create(configMaps, configMap("unnamed"));
     const answer = await api.send("PUT", `${configMaps}/unnamed`, { data: { a: "1" } });
     expect(answer).toMatchObject({ status: 400, body: { reason: "BadRequest" } });
     expect(await api.get(`${configMaps}/unnamed`)).not.toHaveProperty("data");
   });
 
-  test("lets built-in kinds leave the resourceVersion out, custom ones not", async () => {
+  test("requires the resourceVersion for custom resources, but not for built-in kinds", async () => {
     await api.create(configMaps, configMap("unconditional"));
     await api.create(sandboxes, sandbox("unconditional"));
     expect((await api.send("PUT", `${configMaps}/unconditional`, configMap("unconditional"))).status).toBe(200);
@@ -83,7 +83,7 @@ describe("update", () => {
     });
   });
 
-  test("saves nothing when nothing changes", async () => {
+  test("does not write when nothing changes", async () => {
     const old = await api.create(pods, pod("unchanged"));
     const put = await api.send("PUT", `${pods}/unchanged`, old);
     const merged = await api.merge(`${pods}/unchanged`, { metadata: { labels: null } });
@@ -92,13 +92,13 @@ describe("update", () => {
       expect(body.metadata.resourceVersion).toBe(old.metadata.resourceVersion);
   });
 
-  test("refuses a name that is not the path's, and objects that are not there", async () => {
+  test("refuses a name other than that of the path, and missing objects", async () => {
     await api.create(configMaps, configMap("named"));
     expect((await api.send("PUT", `${configMaps}/named`, configMap("other"))).status).toBe(400);
     expect((await api.send("PUT", `${configMaps}/absent`, configMap("absent"))).status).toBe(404);
   });
 
-  test("lets one of many concurrent writers win", async () => {
+  test("accepts one of several concurrent writes of the same revision", async () => {
     const old = await api.create(configMaps, configMap("raced"));
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
@@ -109,7 +109,7 @@ describe("update", () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
   });
 
-  test("keeps a running Pod as it is, but for its image", async () => {
+  test("lets the image of a Pod change, but not the rest of its spec", async () => {
     const old = await api.create(pods, pod("fixed"));
     const changed = await api.json(`${pods}/fixed`, [{ op: "replace", path: "/spec/restartPolicy", value: "Never" }]);
     expect(changed).toMatchObject({
@@ -124,7 +124,7 @@ describe("update", () => {
 });
 
 describe("status and generation", () => {
-  test("the main path does not touch the status, the status path nothing else", async () => {
+  test("the object's endpoint ignores the status, and the status endpoint changes nothing else", async () => {
     await api.create(sandboxes, sandbox("parts"));
     const main = await api.merge(`${sandboxes}/parts`, {
       spec: { shutdownPolicy: "Delete" },
@@ -145,13 +145,13 @@ describe("status and generation", () => {
     expect(status.body.metadata).not.toHaveProperty("labels");
   });
 
-  test("metadata alone is no new generation", async () => {
+  test("a change of metadata alone does not increase the generation", async () => {
     await api.create(sandboxes, sandbox("labelled"));
     const { body } = await api.merge(`${sandboxes}/labelled`, { metadata: { labels: { a: "b" } } });
     expect(body.metadata).toMatchObject({ generation: 1, labels: { a: "b" } });
   });
 
-  test("kinds without a status path have none", async () => {
+  test("kinds without a status subresource answer 404 for it", async () => {
     await api.create(configMaps, configMap("plain"));
     expect((await api.merge(`${configMaps}/plain/status`, {})).status).toBe(404);
     const templates = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/sandboxtemplates";
@@ -160,7 +160,7 @@ describe("status and generation", () => {
 });
 
 describe("patch", () => {
-  test("merges, and removes with null", async () => {
+  test("merges members and removes those that are null", async () => {
     await api.create(configMaps, { ...configMap("merged"), data: { a: "1", b: "2" } });
     const { body } = await api.merge(`${configMaps}/merged`, { data: { a: null, c: "3" } });
     expect(body.data).toEqual({ b: "2", c: "3" });
@@ -169,7 +169,7 @@ describe("patch", () => {
   test.for([
     ["uid", { uid: "other" }],
     ["resourceVersion", { resourceVersion: "1" }],
-  ])("takes metadata.%s in the patch as a precondition", async ([, metadata]) => {
+  ])("treats metadata.%s in the patch as a precondition", async ([, metadata]) => {
     const name = `guarded-${Object.keys(metadata as object)[0]?.toLowerCase()}`;
     await api.create(configMaps, configMap(name));
     const answer = await api.merge(`${configMaps}/${name}`, { metadata, data: { a: "1" } });
@@ -177,7 +177,7 @@ describe("patch", () => {
     expect(await api.get(`${configMaps}/${name}`)).not.toHaveProperty("data");
   });
 
-  test("lets patches without preconditions all through", async () => {
+  test("accepts all concurrent patches without preconditions", async () => {
     await api.create(configMaps, configMap("counted"));
     await Promise.all(
       Array.from({ length: 20 }, (_, at) => api.merge(`${configMaps}/counted`, { data: { [`k${at}`]: "x" } })),
@@ -201,7 +201,7 @@ describe("patch", () => {
     ["a failed test", "application/json-patch+json", [{ op: "test", path: "/kind", value: "Pod" }], 422],
     ["a new kind", "application/merge-patch+json", { kind: "Pod" }, 400],
     ["a new name", "application/merge-patch+json", { metadata: { name: "other" } }, 400],
-    ["a whole replaced by a number", "application/json-patch+json", [{ op: "replace", path: "", value: 5 }], 400],
+    ["a patch that makes the object a number", "application/json-patch+json", [{ op: "replace", path: "", value: 5 }], 400],
     ["wrong types", "application/merge-patch+json", { data: { a: 1 } }, 422],
   ] as const)("refuses %s", async ([, contentType, body, status]) => {
     await api.send("POST", configMaps, configMap("refused"));
@@ -209,7 +209,7 @@ describe("patch", () => {
     expect(answer).toMatchObject({ status, body: { kind: "Status", code: status } });
   });
 
-  test("merges lists of built-in kinds by their keys, when asked to", async () => {
+  test("merges lists of built-in kinds by their keys in a strategic merge patch", async () => {
     await api.create(pods, pod("strategic", { finalizers: ["example.com/a"] }));
     const { status, body } = await api.strategic(`${pods}/strategic`, {
       metadata: { finalizers: ["example.com/b"] },
@@ -224,7 +224,7 @@ describe("patch", () => {
     expect(deleted.body.metadata.finalizers).toEqual(["example.com/b"]);
   });
 
-  test("has no strategic merge for custom kinds", async () => {
+  test("refuses a strategic merge patch of a custom resource", async () => {
     await api.create(sandboxes, sandbox("strategic"));
     const { status, body } = await api.strategic(`${sandboxes}/strategic`, { spec: {} });
     expect({ status, message: body.message }).toEqual({
@@ -234,7 +234,7 @@ describe("patch", () => {
     });
   });
 
-  test("keeps nothing of a dry run", async () => {
+  test("does not store the result of a dry run", async () => {
     const old = await api.create(configMaps, configMap("dry-patch"));
     const { body } = await api.send(
       "PATCH",

@@ -16,19 +16,19 @@ import { recordOwner } from "./record-owner.ts";
 import type { WriteOptions } from "./write-options.ts";
 
 export interface Modification extends WriteOptions {
-  /** Makes the wanted object out of the current one, both in the version of the request. */
+  /** Returns the wanted object for the current one, both in the version of the request. */
   wanted(current: ApiObject): ApiObject;
-  /** Whether the client must say which revision it changes. */
+  /** Whether the client must send a resourceVersion. */
   readonly needsRevision: boolean;
-  /** Whether the wanted object has its `managedFields` already, as an apply leaves them. Default: they are recorded here. */
+  /** Whether `managedFields` are already set, as by an apply. Default: they are recorded here. */
   readonly comesWithOwners?: boolean;
-  /** Whether the wanted object comes out of a patch. */
+  /** Whether the wanted object is the result of a patch. */
   readonly isPatch?: boolean;
-  /** The endpoint that the writer is recorded for, where the target is not it. */
+  /** The subresource to record in `managedFields`. Default: that of the target. */
   readonly recordedFor?: "scale";
 }
 
-/** Changes one object, or only its status. Nothing is saved when nothing would change. */
+/** Changes one object or one of its subresources. Does not write when nothing changes. */
 export async function modify(context: ApiContext, target: ObjectTarget, modification: Modification): Promise<Written> {
   return context.store.write((view, revision) => decideModification({ context, view, revision, target, modification }));
 }
@@ -79,7 +79,7 @@ function checkPreconditions(
   if (resourceVersion === undefined || resourceVersion === "") {
     if (!needsRevision) return;
     const message = "Invalid value: 0: must be specified for an update";
-    // Kubernetes names the resource here, where every other invalid object is named by its kind.
+    // kube-apiserver names the resource in this error, and the kind in all other errors about invalid objects.
     throw invalid(target.definition.plural, subject, [
       { field: "metadata.resourceVersion", reason: "FieldValueInvalid", message },
     ]);
@@ -98,7 +98,7 @@ function modified(subject: ErrorSubject): Error {
   );
 }
 
-/** The status is written through its own subresource alone, and no specification through that. */
+/** The current object with the part that the endpoint of the request may change: the status, another part, or the rest. */
 function merged(target: ObjectTarget, given: ApiObject, current: ApiObject): ApiObject {
   const { definition, version, subresource = "" } = target;
   const part = definition.strategy.parts?.get(subresource);
@@ -127,9 +127,9 @@ function withStatus(object: ApiObject, status: unknown): ApiObject {
 
 interface Change {
   readonly shaped: ApiObject;
-  /** The object as it is, in the version of the request. */
+  /** The current object in the version of the request. */
   readonly current: ApiObject;
-  /** The same, in the version that is stored. */
+  /** The current object in the stored version. */
   readonly old: ApiObject;
 }
 
@@ -155,7 +155,7 @@ function prepare({ context, target, modification }: ModificationCall, { shaped, 
   return { ...prepared, metadata: { ...prepared.metadata, generation } };
 }
 
-/** Everything whose change counts as a new generation. */
+/** The part of an object whose change increases its generation. */
 function countedPart(strategy: Strategy, object: ApiObject): unknown {
   if (strategy.generationPart !== undefined) return strategy.generationPart(object);
   const { apiVersion: _apiVersion, metadata: _metadata, status: _status, ...rest } = object;

@@ -17,7 +17,7 @@ afterAll(() => api.server.close());
 
 const filled = (name: string, length: number): object => ({ ...configMap(name), data: { value: "x".repeat(length) } });
 
-/** Creates until the server refuses; returns the refusal. */
+/** Creates objects until the server refuses one, and returns that answer. */
 async function fill(
   tenant: Tenant,
   make: (at: number) => object,
@@ -30,7 +30,7 @@ async function fill(
 }
 
 describe("a tenant who fills their namespace", () => {
-  test("is stopped at a number of objects, and the victim still writes", async () => {
+  test("is refused beyond the limit of objects, and other tenants can still write", async () => {
     const { status, message } = await fill(attacker, (at) => configMap(`small-${at}`));
     expect(status).toBe(403);
     expect(message).toMatch(
@@ -42,7 +42,7 @@ describe("a tenant who fills their namespace", () => {
     await attacker.send("DELETE", attacker.core("configmaps"));
   });
 
-  test("is stopped at a number of bytes, by creation, update, patch and apply alike", async () => {
+  test("is refused beyond the limit of bytes, whether by create, update, patch or apply", async () => {
     const { status, message } = await fill(attacker, (at) => filled(`large-${at}`, 10_000));
     expect(status).toBe(403);
     expect(message).toMatch(/exceeded quota: \d+ bytes requested, the namespace holds \d+ of 50000$/);
@@ -57,12 +57,12 @@ describe("a tenant who fills their namespace", () => {
       await attacker.send("PATCH", `${path}?fieldManager=m&force=true`, named, apply),
     ];
     expect(answers.map((answer) => answer.status)).toEqual([403, 403, 403]);
-    // What makes it smaller passes, so that a tenant can always help themselves.
+    // Writes that make an object smaller are accepted, so that a tenant can get below the limit again.
     expect((await attacker.send("PATCH", path, { data: { value: "x" } }, merge)).status).toBe(200);
     await attacker.send("DELETE", attacker.core("configmaps"));
   });
 
-  test("does not get more through accounts of the same namespace or through impersonation", async () => {
+  test("cannot exceed the limit with service accounts of the namespace or by impersonation", async () => {
     const headers = { "impersonate-user": "system:serviceaccount:attacker:default" };
     await api.create("/apis/rbac.authorization.k8s.io/v1/namespaces/attacker/rolebindings", {
       metadata: { name: "default" },
@@ -76,7 +76,7 @@ describe("a tenant who fills their namespace", () => {
     expect((await account.send({ method: "POST", path: attacker.core("configmaps"), body })).status).toBe(403);
   });
 
-  test("cannot keep the box's own parts from writing status, nor administrators from anything", async () => {
+  test("cannot prevent status writes of the box's own components, or any write of an administrator", async () => {
     await fill(attacker, (at) => filled(`large-${at}`, 1000));
     const controller = api.server.transportAs(
       accountIdentity({ namespace: "agent-sandbox-system", name: "agent-sandbox-controller" }),
@@ -93,14 +93,14 @@ describe("a tenant who fills their namespace", () => {
     expect(status).toBe(200);
   });
 
-  test("together with others never gets past the limit of all namespaces", async () => {
+  test("cannot exceed the limit of all namespaces together with other tenants", async () => {
     const { status, message } = await fill(victim, (at) => filled(`large-${at}`, 9000));
     expect(status).toBe(403);
     expect(message).toContain("all namespaces together may hold 90000");
   });
 });
 
-test("dry runs and refused writes count for nothing", async () => {
+test("dry runs and refused writes do not count towards the limits", async () => {
   await using own = await TestApi.start({ limits: { objects: 5 } });
   const tenant = await Tenant.join(own, "tenant");
   for (let at = 0; at < 10; at += 1) {
@@ -111,7 +111,7 @@ test("dry runs and refused writes count for nothing", async () => {
   expect((await tenant.send("POST", tenant.core("configmaps"), configMap("another"))).status).toBe(201);
 });
 
-test("the default limits leave room for what a box holds and stay below the heap", () => {
+test("the default limits have room for a full box and stay below the heap limit", () => {
   const { objects, bytes, totalBytes } = defaultNamespaceLimits();
   expect(objects).toBe(50_000);
   expect(bytes).toBeLessThanOrEqual(totalBytes / 4);

@@ -3,7 +3,7 @@ import { type ErrorSubject, forbidden } from "../api-error.ts";
 import { type Identity, isSuperuser, nodesGroup } from "../auth/identity.ts";
 import type { UsageCheck } from "../store/store.ts";
 
-/** How much the namespaces may store. */
+/** How much namespaces may store. */
 export interface NamespaceLimits {
   /** Objects of all kinds in one namespace. */
   readonly objects: number;
@@ -22,7 +22,10 @@ export function defaultNamespaceLimits(): NamespaceLimits {
   return { objects: 50_000, bytes: Math.floor(totalBytes / 4), totalBytes };
 }
 
-/** Which limits hold for a write. Administrators have none; the box's own parts may always change what exists. */
+/**
+ * The limits that apply to a write. Administrators have none. The box's own components have none for objects that exist,
+ * because a full namespace must not stop them from writing status.
+ */
 export function limitsFor(
   limits: NamespaceLimits,
   identity: Identity,
@@ -36,7 +39,7 @@ const systemAccounts = "system:serviceaccounts:agent-sandbox-system";
 
 const isBoxPart = ({ groups }: Identity): boolean => groups.includes(nodesGroup) || groups.includes(systemAccounts);
 
-/** Refuses a write by which a namespace would outgrow its limits. What makes it smaller always passes. */
+/** Refuses writes that would exceed the limits of the namespace. A write that makes an object smaller is never refused. */
 export function usageCheck(limits: NamespaceLimits | undefined, subject: ErrorSubject): UsageCheck | undefined {
   if (limits === undefined) return undefined;
   return ({ before, after, totalBytes }) => {

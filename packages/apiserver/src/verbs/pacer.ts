@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 
-/** JSON that is read between two pauses: about ten milliseconds. */
+/** Characters of JSON that are parsed between two pauses, which takes about ten milliseconds. */
 const readAtOnce = 1024 * 1024;
 
-/** Lets the server do other things while a lot is read for one request. */
+/** Yields to the event loop from time to time while one request parses many objects. */
 export class Pacer {
   #read = 0;
 
-  /** Says how long the JSON is that is read next. A pause to wait for, when it is time for one. */
+  /** Call before parsing JSON of this length. Returns a pause to await when one is due. */
   next(length: number): Promise<void> | undefined {
     this.#read += length;
     if (this.#read <= readAtOnce) return undefined;

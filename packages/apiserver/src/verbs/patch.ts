@@ -18,7 +18,7 @@ import { invalidOptions, type WriteOptions } from "./write-options.ts";
 export interface PatchRequest {
   readonly type: string;
   readonly body: unknown;
-  /** For an apply: take over what others own. */
+  /** For an apply: take over fields that other managers own. */
   readonly force: boolean;
 }
 
@@ -27,7 +27,7 @@ const mergePatchType = "application/merge-patch+json";
 const strategicPatchType = "application/strategic-merge-patch+json";
 export const applyType = "application/apply-patch+yaml";
 
-/** Reads what kind of patch a request is. */
+/** Reads the patch type and options of a request. */
 export function parsePatch({ headers, body }: Pick<ApiRequest, "headers" | "body">, query: Query): PatchRequest {
   const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const force = query.text("force");
@@ -57,7 +57,7 @@ export async function patch(
   });
 }
 
-/** Reads a patch, of any type but an apply, into the function that carries it out. */
+/** Returns the function that applies a patch of any type except server-side apply. */
 export function patcher(target: ObjectTarget, { type, body }: PatchRequest): (current: ApiObject) => unknown {
   const { definition } = target;
   if (type === jsonPatchType) return jsonPatcher(target, body);
@@ -96,7 +96,7 @@ function jsonPatcher(target: ObjectTarget, body: unknown): (current: ApiObject) 
   return (current) => {
     const patched = jsonPatch(current, body);
     if ("problem" in patched) return fail(patched.problem);
-    // Moves can nest deeper than any body may.
+    // `move` and `copy` can produce deeper nesting than a request body may have.
     const copied = copyJson(patched.value);
     return "problem" in copied ? fail(copied.problem) : copied.value;
   };

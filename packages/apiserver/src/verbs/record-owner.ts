@@ -8,16 +8,15 @@ import { kindVersions } from "./kind-versions.ts";
 
 export interface OwnedWrite {
   readonly target: Target;
-  /** Who writes. */
   readonly manager: string;
-  /** The endpoint that the writer is recorded for. Default: the target's. */
+  /** The subresource to record. Default: that of the target. */
   readonly subresource?: string | undefined;
   readonly nowMs: number;
-  /** The object as it is, in the version of the request; `undefined` when it is being created. */
+  /** The current object in the version of the request; `undefined` for a create. */
   readonly live: ApiObject | undefined;
 }
 
-/** Gives an object that is about to be stored, with all defaults and in the stored version, its owners. */
+/** Sets the `managedFields` of an object that is about to be stored. `next` has its defaults and is in the stored version. */
 export function recordOwner(write: OwnedWrite, next: ApiObject): ApiObject {
   const { target, manager, live, nowMs } = write;
   const { definition, version, subresource = write.subresource } = target;

@@ -7,7 +7,7 @@ import { modify } from "./modify.ts";
 import { type PatchRequest, patcher } from "./patch.ts";
 import type { WriteOptions } from "./write-options.ts";
 
-/** `autoscaling/v1` Scale: what autoscalers and `kubectl scale` know of any kind with replicas. */
+/** The `autoscaling/v1` Scale of an object, which autoscalers and `kubectl scale` use for all kinds with replicas. */
 export function getScale({ version }: ObjectTarget, object: ApiObject): ApiObject {
   const paths = version.scale as ScalePaths;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
@@ -81,7 +81,7 @@ function scaled(target: ObjectTarget, current: ApiObject, scale: object): ApiObj
   return { ...next, metadata: { ...metadata, ...preconditions } };
 }
 
-/** How many a Scale asks for; which numbers are right is for the kind to say. */
+/** The replicas that a Scale asks for. The schema of the kind checks the range. */
 export function replicasOf(scale: object): number {
   const replicas = valueAt(scale, "spec", "replicas") ?? 0;
   if (Number.isInteger(replicas)) return replicas as number;
@@ -92,7 +92,7 @@ const keysOf = (path: string): string[] => path.split(".").filter((key) => key !
 
 const at = (object: ApiObject, path: string): unknown => valueAt(object, ...keysOf(path));
 
-/** A copy with another value at a path such as `.spec.replicas`. */
+/** A copy of the value with `leaf` at a path such as `.spec.replicas`. */
 export function setAt(value: unknown, path: string, leaf: unknown): unknown {
   return setIn(value, keysOf(path), leaf);
 }

@@ -5,10 +5,10 @@ import { type FieldSelector, parseFieldSelector } from "../selectors/field-selec
 import { type Matcher, parseLabelSelector } from "../selectors/label-selector.ts";
 import type { Stored } from "../store/store.ts";
 
-/** The selectors of a list, a watch or a deletion of many, over stored objects. */
+/** The label and field selectors of a list, a watch or a deletecollection. */
 export interface Selection {
   readonly everything: boolean;
-  /** Whether objects must be read from their JSON to be matched. */
+  /** Whether matching must parse objects. */
   readonly readsObjects: boolean;
   matches(stored: Stored): boolean;
 }

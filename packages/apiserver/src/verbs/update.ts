@@ -7,7 +7,7 @@ import { decodeObject, withName } from "./decode.ts";
 import { decideModification, uidConflict } from "./modify.ts";
 import type { WriteOptions } from "./write-options.ts";
 
-/** Replaces an object, or its status. Some kinds are created so, when there is nothing to replace. */
+/** Replaces an object or its status. Creates the object if it does not exist and the kind allows that. */
 export async function update(
   context: ApiContext,
   target: ObjectTarget,
@@ -29,7 +29,7 @@ export async function update(
   });
 }
 
-/** Whoever replaces an object says which one: the name in the path could be a slip. */
+/** An update must have the name in the body, in addition to the path. */
 function decodeNamed(body: unknown, target: ObjectTarget): ApiObject {
   const object = decodeObject(body, target);
   const name: unknown = object.metadata.name ?? "";

@@ -2,7 +2,7 @@ import type { Store } from "../store/store.ts";
 
 export type WakeReason = "change" | "bookmark" | "deadline" | "aborted";
 
-/** Lets a watch sleep until its resource changes, a time has come, or somebody ends it. */
+/** Lets a watch sleep until its resource changes, a timer fires, or it is aborted. */
 export class Waker implements Disposable {
   readonly #timers = new Map<WakeReason, NodeJS.Timeout>();
   readonly #undo: (() => void)[] = [];
@@ -20,12 +20,12 @@ export class Waker implements Disposable {
     }
   }
 
-  /** Whether the watch is over. */
+  /** Whether the watch was aborted or reached its deadline. */
   get ended(): boolean {
     return this.#pending.has("aborted") || this.#pending.has("deadline");
   }
 
-  /** Wakes for this reason after a while; starts the while again when it was running. */
+  /** Wakes the watch for this reason after `ms`. Restarts the timer if it is running. */
   at(reason: "bookmark" | "deadline", ms: number): void {
     clearTimeout(this.#timers.get(reason));
     this.#timers.set(reason, setTimeout(() => this.#raise(reason), ms).unref());
@@ -39,7 +39,7 @@ export class Waker implements Disposable {
     }
     if (this.#pending.has("aborted")) return "aborted";
     if (this.#pending.has("deadline")) return "deadline";
-    // A change makes the bookmark pointless: what it would say is about to be said by the events.
+    // Events carry newer revisions than the bookmark would, so a change replaces it.
     const reason = this.#pending.has("change") ? "change" : "bookmark";
     this.#pending = new Set();
     return reason;

@@ -11,7 +11,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 const revision = async (): Promise<string> => (await api.get(configMaps)).metadata.resourceVersion;
 
 describe("watch", () => {
-  test("tells what happens from a revision on", async () => {
+  test("sends the changes after a revision", async () => {
     const from = await revision();
     const watching = await api.watch(`${configMaps}?watch=true&resourceVersion=${from}`);
     await api.create(configMaps, configMap("w1"));
@@ -25,7 +25,7 @@ describe("watch", () => {
     expect(await watching.ended()).toBe(true);
   });
 
-  test("tells it again to whoever comes later with the same revision", async () => {
+  test("sends the same changes to a later watch from the same revision", async () => {
     const from = await revision();
     await api.create(configMaps, configMap("again"));
     await api.send("DELETE", `${configMaps}/again`);
@@ -37,7 +37,7 @@ describe("watch", () => {
     watching.stop();
   });
 
-  test("starts with what is there when no revision is given, in one batch after the other", async () => {
+  test("starts with all current objects, in batches, when no revision is given", async () => {
     await Promise.all(
       Array.from({ length: 300 }, (_, at) =>
         api.create("/api/v1/namespaces/kube-public/configmaps", configMap(`m${at}`)),
@@ -48,7 +48,7 @@ describe("watch", () => {
     watching.stop();
   });
 
-  test("marks the end of what was there when asked to send it", async () => {
+  test("marks the end of the initial events with a bookmark for sendInitialEvents", async () => {
     const query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     const watching = await api.watch(`/api/v1/namespaces?${query}`);
     await watching.seen(5);
@@ -67,7 +67,7 @@ describe("watch", () => {
     watching.stop();
   });
 
-  test("says from time to time how far it is, and can be taken up from there", async () => {
+  test("sends bookmarks, from which another watch can start", async () => {
     await using own = await TestApi.start({ bookmarkMs: 5 });
     const watching = await own.watch(`${pods}?watch=true&allowWatchBookmarks=true`);
     const { metadata } = await own.create(configMaps, configMap("elsewhere"));
@@ -84,7 +84,7 @@ describe("watch", () => {
     expect(await again.seen(1)).toEqual(["ADDED after"]);
   });
 
-  test("starts from now on without a revision and without what is there", async () => {
+  test("starts with the next change when sendInitialEvents is false and no revision is given", async () => {
     const watching = await api.watch(
       `${configMaps}?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan`,
     );
@@ -93,7 +93,7 @@ describe("watch", () => {
     watching.stop();
   });
 
-  test("adds what starts to match and deletes what stops to", async () => {
+  test("sends ADDED when an object starts to match the selector, and DELETED when it stops", async () => {
     const from = await revision();
     const watching = await api.watch(`${configMaps}?watch=true&labelSelector=on%3Dyes&resourceVersion=${from}`);
     await api.create(configMaps, configMap("turn"));
@@ -115,7 +115,7 @@ describe("watch", () => {
     watching.stop();
   });
 
-  test("follows one Pod by its node", async () => {
+  test("selects Pods by spec.nodeName", async () => {
     const watching = await api.watch("/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dn1");
     await api.create(pods, pod("nowhere"));
     await api.create(pods, { ...pod("somewhere"), spec: { nodeName: "n1", containers: [{ name: "a", image: "b" }] } });
@@ -123,7 +123,7 @@ describe("watch", () => {
     watching.stop();
   });
 
-  test("ends when its time is up", async () => {
+  test("ends after timeoutSeconds", async () => {
     const watching = await api.watch(`${configMaps}?watch=true&timeoutSeconds=1&resourceVersion=${await revision()}`);
     expect(await watching.ended()).toBe(true);
   });
@@ -136,7 +136,7 @@ describe("watch", () => {
     expect(await ended).toBe(true);
   });
 
-  test("refuses a revision that is too old, and one that does not exist yet", async () => {
+  test("refuses a revision that is too old or in the future", async () => {
     const own = await TestApi.start({ history: { maxChanges: 8, maxAgeMs: 3_600_000 } });
     await own.create(configMaps, configMap("a"));
     for (let at = 0; at < 40; at += 1) await own.merge(`${configMaps}/a`, { data: { at: String(at) } });
@@ -153,7 +153,7 @@ describe("watch", () => {
     await own.server.close();
   });
 
-  test("cuts off a watcher that falls behind, with an error it can act on", async () => {
+  test("ends a watch that falls behind the history with the error Expired", async () => {
     const own = await TestApi.start({ history: { maxChanges: 8, maxAgeMs: 3_600_000 } });
     await own.create(configMaps, configMap("a"));
     const watching = await own.watch(`${configMaps}?watch=true`);
@@ -165,7 +165,7 @@ describe("watch", () => {
     await own.server.close();
   });
 
-  test("keeps quiet kinds watchable from old revisions, however busy others are", async () => {
+  test("can start from an old revision of a kind that rarely changes, however often others change", async () => {
     const own = await TestApi.start({ history: { maxChanges: 8, maxAgeMs: 3_600_000 } });
     const from = (await own.get(pods)).metadata.resourceVersion;
     await own.create(configMaps, configMap("a"));
@@ -215,7 +215,7 @@ async function perform(own: TestApi, { do: what, name }: Step, at: number): Prom
 }
 
 test.for(["", "labelSelector=on%3D1"])(
-  "a list and the watch from it always give the later list (%s)",
+  "a list and the events of a watch from it always add up to the later list (%s)",
   async (selector) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), async (steps) => {
@@ -234,7 +234,7 @@ test.for(["", "labelSelector=on%3D1"])(
           const replayed = new Map(objects);
           while (!replayed.has("zz")) {
             const { type, object } = await watching.next();
-            // What is added was not there, what is changed or deleted was.
+            // ADDED is only for objects that are not in the list, MODIFIED and DELETED only for those that are.
             expect(type === "ADDED").toBe(!replayed.has(object.metadata.name));
             if (type === "DELETED") replayed.delete(object.metadata.name);
             else replayed.set(object.metadata.name, object);

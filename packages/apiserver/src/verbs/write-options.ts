@@ -9,20 +9,20 @@ import type { NamespaceLimits } from "./namespace-limits.ts";
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldValidation: "Ignore" | "Warn" | "Strict";
-  /** Members that the client named more than once; under strict validation they are an error. Default: none. */
+  /** Fields that the body contains more than once, which is an error under strict validation. Default: none. */
   readonly duplicateFields?: readonly string[] | undefined;
-  /** Who comes to own what is written. Default: somebody unknown. */
+  /** The field manager to record. Default: `""`. */
   readonly manager?: string;
-  /** Refuses, by throwing, what the writer may not write although the request is allowed. */
+  /** Throws if the user may not write this object although the request itself is authorized. */
   refuse?(object: ApiObject, old: ApiObject | undefined): void;
-  /** How much the namespace may store. Default: any amount. */
+  /** How much the namespace may store. Default: no limit. */
   readonly limits?: NamespaceLimits | undefined;
 }
 
-/** Who the server's own writes are recorded for. */
+/** The field manager of the server's own writes. */
 export const ownManager = "agent-sandbox";
 
-/** How the server writes what it has made up itself. */
+/** The options of the server's own writes. */
 export const ownWrite: WriteOptions = { dryRun: false, fieldValidation: "Ignore", manager: ownManager };
 
 const optionsKinds: Readonly<Record<string, string>> = { POST: "CreateOptions", PUT: "UpdateOptions" };
@@ -59,7 +59,7 @@ function managerProblems(fieldManager: string): FieldError[] {
   return [invalidValue("fieldManager", fieldManager, `invalid character U+${code} (at position ${at})`)];
 }
 
-/** `kind` is what Kubernetes calls the options of a verb. */
+/** `kind` is the Kubernetes name of the options, such as PatchOptions. */
 export function invalidOptions(kind: string, problems: readonly FieldError[]): Error {
   return invalid(kind, { group: "meta.k8s.io", plural: kind, name: "" }, problems);
 }
