@@ -34,7 +34,7 @@ function grantedRules(): unknown[] {
 
 export async function startEmbedded(): Promise<ClaimServer> {
   await using undo = new AsyncDisposableStack();
-  const server = undo.use(await createApiServer({ nodeName: "node-1" }));
+  const server = undo.use(await createApiServer({ nodeName: "node-1", freezeObjects: true }));
   await grant(server.transport);
   return owning(undo, server.transport, server.transportAs({ user, groups: ["system:authenticated"] }));
 }

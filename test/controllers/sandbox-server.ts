@@ -49,7 +49,7 @@ const rbac = (kind: string, plural: string): Resource => ({
 
 /** The embedded API server, where the controller has the rights above and no others. */
 export async function startEmbedded(): Promise<ControlledServer> {
-  const server = await createApiServer({ nodeName: "node-1" });
+  const server = await createApiServer({ nodeName: "node-1", freezeObjects: true });
   const admin = createClient(server.transport);
   const name = "sandbox-controller-alone";
   await admin.create(rbac("ClusterRole", "clusterroles"), { metadata: { name }, rules } as KubeObject);

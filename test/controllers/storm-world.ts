@@ -71,7 +71,7 @@ export class StormWorld implements AsyncDisposable {
 
   static async open(random: () => number): Promise<StormWorld> {
     await using undo = new AsyncDisposableStack();
-    const server = undo.use(await createApiServer({ nodeName: "node-1" }));
+    const server = undo.use(await createApiServer({ nodeName: "node-1", freezeObjects: true }));
     const proxy = undo.use(await StormProxy.open(server.transport, random));
     const client = createClient(server.transport);
     for (const name of pools) {

@@ -31,7 +31,7 @@ export class RouterWorld implements AsyncDisposable {
   static async open(): Promise<RouterWorld> {
     await using undo = new AsyncDisposableStack();
     const folder = undo.adopt(mkdtempSync(join(tmpdir(), "router-")), (made) => rmSync(made, { recursive: true }));
-    const server = undo.use(await createApiServer({ nodeName: "node-1" }));
+    const server = undo.use(await createApiServer({ nodeName: "node-1", freezeObjects: true }));
     (await server.listen()).writeKubeconfig(join(folder, "kubeconfig"));
     writeFileSync(join(folder, "key"), secret, { mode: 0o600 });
     return new RouterWorld(undo.move(), createClient(server.transport), folder);

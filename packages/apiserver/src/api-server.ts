@@ -22,11 +22,13 @@ import { Ownership } from "./gc/ownership.ts";
 import type { ShareLimits } from "./http/fair-shares.ts";
 import { type Caller, HttpsServer } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
+import { Interner } from "./interner.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { RequestMetrics } from "./metrics/request-metrics.ts";
 import { PodBinder } from "./placement/pod-binder.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
+import { Admission } from "./resources/admission.ts";
 import { builtinDefinitions } from "./resources/builtin.ts";
 import { CustomResources, installOwnDefinitions } from "./resources/crd/custom-resources.ts";
 import { sandboxDefinitions } from "./resources/custom.ts";
@@ -44,36 +46,38 @@ import { type ApiContext, decidedObjects } from "./verbs/context.ts";
 import { defaultNamespaceLimits, type NamespaceLimits } from "./verbs/namespace-limits.ts";
 
 export interface ApiServerOptions {
-  /** Where everything is kept. When absent, nothing outlives the process. */
+  /** The data folder. Default: none, and everything is lost when the process ends. */
   readonly dataDir?: string | undefined;
-  /** The box's only node: Pods are bound to it when they are created. When absent, they wait for a scheduler. */
+  /** The box's only node, to which Pods are bound when they are created. Default: none, and Pods wait for a scheduler. */
   readonly nodeName?: string | undefined;
-  /** What Pods may name as their runtime class from the start. Default: the runtimes of the box's node, when there is one. */
+  /** The RuntimeClasses to create. Default: those of the box's node, if there is one. */
   readonly runtimeClasses?: readonly string[] | undefined;
-  /** The node's side of exec, attach, logs and port-forward. When absent, they are refused. */
+  /** The node's implementation of exec, attach, logs and port-forward. Default: none, and they are refused. */
   readonly podStreams?: PodStreams | undefined;
   /** Default: no logs. */
   readonly logger?: Logger | undefined;
-  /** Default: the system's time. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** How much of the past watches can start from. Default: 8192 changes of each resource, 64 MiB, five minutes. */
+  /** The history from which watches can start. Default: 8192 changes of each resource, 64 MiB, five minutes. */
   readonly history?: HistoryBounds | undefined;
-  /** How often quiet watches get a bookmark. Default: one minute, as kube-apiserver sends them. */
+  /** How often a watch without events gets a bookmark. Default: one minute, like kube-apiserver. */
   readonly bookmarkMs?: number | undefined;
-  /** Who signs tokens, and what needs none. */
+  /** How clients are authenticated and authorized. */
   readonly access?: AccessOptions | undefined;
   /** Default: no audit log. */
   readonly audit?: AuditOptions | undefined;
-  /** What one user may have under way over HTTPS. Default: see `defaultShares`. */
+  /** The limits of one user's concurrent requests over HTTPS. Default: see `defaultShares`. */
   readonly shares?: Partial<ShareLimits> | undefined;
-  /** How much tenants may store. Default: see `defaultNamespaceLimits`. */
+  /** How much each namespace may store. Default: see `defaultNamespaceLimits`. */
   readonly limits?: Partial<NamespaceLimits> | undefined;
+  /** Freezes stored objects, so that code that changes one throws. For tests: it makes writes slower. Default: false. */
+  readonly freezeObjects?: boolean | undefined;
 }
 
 export interface ListenOptions {
   /** Default: 127.0.0.1. */
   readonly host?: string;
-  /** Default: any free one. */
+  /** Default: any free port. */
   readonly port?: number;
 }
 
@@ -81,32 +85,32 @@ export interface Listening {
   /** `https://host:port` */
   readonly url: string;
   readonly port: number;
-  /** What clients must trust, PEM. */
+  /** The certificate authority that clients must trust, in PEM. */
   readonly authority: string;
   readonly token: string;
-  /** Writes a kubeconfig, readable by its owner alone: for the administrator, unless it is given another's certificate. */
+  /** Writes a kubeconfig that only its owner can read. Default: with the administrator's token instead of a certificate. */
   writeKubeconfig(path: string, certificate?: KeyAndCertificate): void;
-  /** Makes a user known. What they may do is a matter of roles. */
+  /** Issues a certificate that authenticates a user. Roles decide what the user may do. */
   issueClientCertificate(request: ClientRequest): KeyAndCertificate;
 }
 
 export interface ApiServer extends AsyncDisposable {
-  /** The way in for this process, as a member of `system:masters`. */
+  /** The in-process transport of a member of `system:masters`. */
   readonly transport: Transport;
-  /** The way in for a part of this process that may do no more than its roles allow. */
+  /** The in-process transport of an identity, with the permissions of its roles. */
   transportAs(identity: Identity): Transport;
-  /** Serves HTTPS too. May be called once. */
+  /** Starts to serve HTTPS. Can be called once. */
   listen(options?: ListenOptions): Promise<Listening>;
-  /** Ends watches and sessions, answers what is under way, saves what was accepted. */
+  /** Ends watches and streams, answers pending requests and saves accepted writes. */
   close(): Promise<void>;
 }
 
 const ownIdentity: Identity = { user: "system:agent-sandbox", groups: [superuserGroup, authenticatedGroup] };
 
-/** The runtimes that the embedded node brings; it refuses Pods of one that does not work on the machine. */
+/** The runtimes of the embedded node. It refuses Pods with a runtime that does not work on the machine. */
 const boxRuntimes = ["gvisor", "runc"];
 
-/** Opens the store and makes the server ready. Fails, changing nothing, when the data folder is in use or unreadable. */
+/** Opens the store and starts the server. Fails without changing anything if the data folder is in use or damaged. */
 export async function createApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const {
     dataDir,
@@ -118,7 +122,8 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     bookmarkMs = 60_000,
   } = options;
   requireMetering();
-  const storeOptions = { clock, logger, ...(history === undefined ? {} : { history }) };
+  const interner = new Interner({ freeze: options.freezeObjects ?? false });
+  const storeOptions = { clock, logger, interner, ...(history === undefined ? {} : { history }) };
   const store = dataDir === undefined ? openMemoryStore(storeOptions) : openStore(dataDir, storeOptions);
   let server: EmbeddedApiServer | undefined;
   try {
@@ -127,6 +132,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     const limits = { ...defaultNamespaceLimits(), ...options.limits };
     const parts = {
       store,
+      interner,
       dataDir,
       nodeName,
       podStreams,
@@ -153,6 +159,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
 
 interface Parts {
   readonly store: Store;
+  readonly interner: Interner;
   readonly dataDir: string | undefined;
   readonly nodeName: string | undefined;
   readonly podStreams: PodStreams | undefined;
@@ -177,20 +184,21 @@ class EmbeddedApiServer implements ApiServer {
   #closed: Promise<void> | undefined;
 
   constructor(parts: Parts) {
-    const { store, clock, logger, nodeName, podStreams, bookmarkMs, dataDir, audit, limits } = parts;
-    // Every watch listens: their number says nothing about a leak.
+    const { store, interner, clock, logger, nodeName, podStreams, bookmarkMs, dataDir, audit, limits } = parts;
+    // Every watch adds a listener, so their number is not a sign of a leak.
     setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
-    const registry = new Registry([...builtinDefinitions, ...reviewDefinitions, ...sandboxDefinitions]);
+    const registry = new Registry([...builtinDefinitions(interner), ...reviewDefinitions, ...sandboxDefinitions]);
     const addresses = new ServiceAddresses(() => decidedObjects(store, "services"));
     this.#adminToken = adminToken(dataDir);
     const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, options: parts.access });
     const closing = this.#closing.signal;
-    const set = { nodeName, podStreams, bookmarkMs, limits, ownership: new Ownership() };
+    const admission = new Admission(interner);
+    const set = { interner, admission, nodeName, podStreams, bookmarkMs, limits, ownership: new Ownership() };
     const metrics = new RequestMetrics(registry);
     this.#context = { ...set, store, clock, logger, registry, addresses, access, audit, metrics, closing };
     this.#streams = new StreamEndpoint(parts);
-    // Custom resources come first: the others look at everything that is served.
+    // Custom resources come first, because the others read all served resources.
     this.#collectors = [
       CustomResources,
       GarbageCollector,
@@ -258,7 +266,7 @@ class EmbeddedApiServer implements ApiServer {
     };
   }
 
-  /** For what is answered by somebody else: lets it pass, and writes down that it did. */
+  /** Authorizes a request that the node answers, and records it in the audit log and metrics. */
   #admit(
     request: IncomingMessage,
     { identity, impersonate }: Caller,

@@ -1,29 +1,28 @@
 import { applyDefaults } from "./defaults.ts";
 import type { FieldError } from "./field-error.ts";
 import { isObject, type JsonObject } from "./json-value.ts";
-import { onceForText } from "./once-for-text.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 import { validateSchema } from "./validate-schema.ts";
 import { validateLeaf } from "./validate-value.ts";
 
-/** How a family of kinds writes down its values. */
+/** How built-in kinds or custom resources encode their values. */
 export interface Dialect {
-  /** Lists and maps with nothing in them are left out. */
+  /** Whether empty lists and maps are dropped. */
   readonly dropsEmpty: boolean;
-  /** Writes values of this schema in their one form: `undefined` for a wrong value. Absent when they have but one form. */
+  /** Whether sets and keyed lists with duplicate items are invalid. */
+  readonly uniqueItems: boolean;
+  /** Returns a function that writes values in their stored form (`undefined` for an invalid value), for schemas with such a form. */
   rewrite?(schema: StructuralSchema): ((value: Json) => Json | undefined) | undefined;
-  /** Spares members of whole objects that were shaped before, where somebody knows them again. */
-  onceForParts?(shape: (part: Json) => Json | symbol): (part: Json) => Json | symbol;
-  /** Whether a part that was seen here is never changed by anybody. Default: it may be. */
-  readonly partsAreFixed?: boolean;
+  /** Wraps the function that shapes a member of whole objects, such as `spec`, to reuse earlier results. */
+  memoizePart?(shape: (part: Json) => Json | symbol): (part: Json) => Json | symbol;
 }
 
 const refused: unique symbol = Symbol("refused");
 type Shape = (value: Json) => Json | typeof refused;
 
 /**
- * Pruning, defaulting and checking in one walk, for objects with nothing to complain about: a schema is read once and
- * becomes a function. Anything unusual, be it wrong, unknown or null, is left to those who can name it.
+ * Prunes, defaults and checks objects in one walk, by functions that are compiled from the schema once. Refuses every object
+ * that has a problem, and everything unusual (unknown fields, nulls): `prune`, `applyDefaults` and `validate` handle those.
  */
 export class QuickShaper {
   readonly #dialect: Dialect;
@@ -34,7 +33,7 @@ export class QuickShaper {
     this.#dialect = dialect;
   }
 
-  /** The object as it would be stored; `undefined` when it takes a closer look. Untouched parts are shared. */
+  /** The object in its stored form, or `undefined` if it is refused. Unchanged parts are shared with the argument. */
   shape(schema: StructuralSchema, object: Json): Json | undefined {
     let root = this.#roots.get(schema);
     if (root === undefined) {
@@ -129,34 +128,21 @@ export class QuickShaper {
 
   #part(schema: StructuralSchema): Member {
     const member = this.#member(schema);
-    let once: Shape | undefined;
-    const made = (): Shape => (this.#dialect.onceForParts?.(member.shape()) as Shape | undefined) ?? member.shape();
-    const fixed = this.#dialect.partsAreFixed === true;
-    return { ...member, shape: () => (once ??= fixed ? onceForShaped(made()) : made()) };
+    let shape: Shape | undefined;
+    const make = (): Shape => (this.#dialect.memoizePart?.(member.shape()) as Shape | undefined) ?? member.shape();
+    return { ...member, shape: () => (shape ??= make()) };
   }
 
-  /** Schemas are large and objects use little of them: a part is made ready when it is first met. */
+  /** Compiles a schema when it is first used: schemas are large, and objects use few of their fields. */
   #later(schema: StructuralSchema): () => Shape {
     let shape: Shape | undefined;
     return () => (shape ??= this.#shape(schema));
   }
 }
 
-/** Most writes leave most parts as they are: what came out of here stays as it is when it comes again. */
-function onceForShaped(shape: Shape): Shape {
-  const inShape = new WeakSet<object>();
-  return (part) => {
-    if (!isObject(part)) return shape(part);
-    if (inShape.has(part)) return part;
-    const shaped = shape(part);
-    if (shaped !== refused && isObject(shaped)) inShape.add(shaped);
-    return shaped;
-  };
-}
-
 interface Member {
   shape(): Shape;
-  /** Whether a value is left out. */
+  /** Whether a value is dropped. */
   drops(value: Json): boolean;
 }
 
@@ -167,7 +153,7 @@ const keep: Shape = (value) => value;
 const never = (): boolean => false;
 const kept: Member = { shape: () => keep, drops: never };
 
-/** The metadata of an object is not pruned: where a schema says no more than its type, it is taken as it is. */
+/** Metadata is not pruned: if the schema says nothing but its type, it is kept as it is. */
 function keepWhole(members: Map<string, Member>, name: string, schema: StructuralSchema = {}): void {
   if (!Object.keys(schema).every((key) => key === "type" || key === "description")) return;
   const check = leafCheck(schema);
@@ -209,7 +195,7 @@ function shapeMembers(
   return drops ? without(result ?? object, members, others) : (result ?? object);
 }
 
-/** Copied rather than deleted from: an object that lost a member is slow ever after. */
+/** A copy without the dropped members. `delete` would turn the object into a slow dictionary in V8. */
 function without(object: JsonObject, members: ReadonlyMap<string, Member>, others: Member | undefined): JsonObject {
   const rest: JsonObject = {};
   for (const name of Object.keys(object)) {
@@ -221,9 +207,9 @@ function without(object: JsonObject, members: ReadonlyMap<string, Member>, other
 
 interface Default {
   readonly name: string;
-  /** Shared by all objects that leave the member out: what is stored is never changed. */
+  /** Frozen, because all objects that omit the member share it. */
   readonly value: Json;
-  /** Whether the default itself is in order; one that is not is for others to name. */
+  /** Whether the default itself is valid. If not, the object is refused. */
   readonly valid: boolean;
 }
 
@@ -231,7 +217,7 @@ function defaultsOf(schema: StructuralSchema): readonly Default[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     if (property.default === undefined) return [];
     const value = frozen(applyDefaults(property, structuredClone(property.default)));
-    // A null that is not allowed is not filled in but dropped.
+    // `applyDefaults` drops a null that is not allowed.
     const stays = value !== null || property.nullable === true;
     return [{ name, value, valid: stays && validateSchema(property, { value, path: "" }).length === 0 }];
   });
@@ -281,7 +267,7 @@ const freeKeys = new Set([
 
 const composed = ["allOf", "anyOf", "oneOf", "not"] as const;
 
-/** Whether a value, its parts apart, is what the schema says. */
+/** Returns a check of a value against the schema, without its members or items. */
 function leafCheck(schema: StructuralSchema): (value: Json) => boolean {
   if (composed.some((key) => schema[key] !== undefined)) {
     return (value) => validateSchema(schema, { value, path: "" }).length === 0;
@@ -293,8 +279,7 @@ function leafCheck(schema: StructuralSchema): (value: Json) => boolean {
   }
   const check = type === "integer" && isBounded(schema) ? integerChecks[format ?? ""] : undefined;
   if (check !== undefined) return check;
-  const permitted = (value: Json): boolean => isPermitted(schema, value);
-  return type === "string" ? onceForText(permitted) : permitted;
+  return (value) => isPermitted(schema, value);
 }
 
 function isPermitted(schema: StructuralSchema, value: Json): boolean {
@@ -303,11 +288,11 @@ function isPermitted(schema: StructuralSchema, value: Json): boolean {
   return errors.length === 0;
 }
 
-/** By its format alone. */
+/** Whether the format is the only bound of a number. */
 const isBounded = (schema: StructuralSchema): boolean =>
   Object.keys(schema).every((key) => key === "format" || freeKeys.has(key));
 
-/** A number of more digits than fit is none for this quick look. */
+/** Integers beyond the safe range are refused here. */
 const integerChecks: { readonly [format: string]: ((value: Json) => boolean) | undefined } = {
   int32: (value) => value === ((value as number) | 0),
   int64: (value) => Number.isSafeInteger(value),

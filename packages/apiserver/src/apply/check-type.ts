@@ -1,19 +1,19 @@
-import { isJsonObject, type JsonObject } from "../api-object.ts";
+import { isJsonObject } from "../api-object.ts";
 import { maxJsonDepth } from "../json.ts";
 import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
 import { plainText, sourceText, typeName } from "./go-format.ts";
 import { elementOf } from "./list-item.ts";
 import { field, itemAt, pathOf, renderElement, renderPath, type Trail } from "./path-element.ts";
 
-/** A client can send thousands of wrong fields; this many are named. */
+/** A client can send thousands of wrong fields. The answer lists this many. */
 const maxProblems = 100;
 
 export interface CheckOptions {
-  /** What is stored may repeat items of a keyed list, what is applied may not. Default false. */
+  /** Stored objects may repeat items of a keyed list, applied configurations may not. Default: false. */
   readonly allowDuplicates?: boolean;
 }
 
-/** Why a value cannot be divided between owners as its type says, each problem with its path; empty when it can. */
+/** Why a value does not match its type, each problem with its path. */
 export function typeProblems(
   value: unknown,
   type: FieldType,
@@ -42,33 +42,9 @@ function report(check: Check, trail: Trail | undefined, what: string): void {
 }
 
 function checkValue(check: Check, place: Place): void {
-  const { value, trail, depth } = place;
+  const { value, type, trail, depth } = place;
   if (depth > maxJsonDepth) return report(check, trail, `nested deeper than ${maxJsonDepth} levels`);
   if (value === null) return;
-  if (depth === partDepth && isJsonObject(value)) checkPart(check, place, value);
-  else checkForm(check, place);
-}
-
-/** Most writes leave most parts of an object as they are, and many objects share theirs: a part is checked once. */
-const partDepth = 2;
-
-function checkPart(check: Check, place: Place, part: JsonObject): void {
-  const { type } = place;
-  if (withoutDuplicates.get(type)?.has(part) || (check.allowDuplicates && fitting.get(type)?.has(part))) return;
-  const before = check.problems.length;
-  checkForm(check, place);
-  if (check.problems.length > before || before >= maxProblems) return;
-  const known = check.allowDuplicates ? fitting : withoutDuplicates;
-  const parts = known.get(type) ?? new WeakSet();
-  known.set(type, parts.add(part));
-}
-
-/** The parts that were found to be of a type, and those that are so without duplicates. */
-const fitting = new WeakMap<FieldType, WeakSet<JsonObject>>();
-const withoutDuplicates = new WeakMap<FieldType, WeakSet<JsonObject>>();
-
-function checkForm(check: Check, place: Place): void {
-  const { value, type, trail } = place;
   const form = formOf(type, value);
   if (form.is === "map") {
     if (isJsonObject(value)) checkMembers(check, place, { members: value, map: form.map });
@@ -133,7 +109,7 @@ function checkItems(
   }
 }
 
-/** One message out of several problems. */
+/** Joins problems into one message, as kube-apiserver does. */
 export function summary(problems: readonly string[]): string {
   return problems.length === 1
     ? (problems[0] as string)

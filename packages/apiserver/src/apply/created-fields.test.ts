@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ApiObject } from "../api-object.ts";
+import { Interner } from "../interner.ts";
 import { createdFields, unusual } from "./created-fields.ts";
 import { objectType } from "./field-type.ts";
 import { withManagedFields } from "./managed-table.ts";
@@ -8,7 +9,7 @@ import { skippedBy } from "./never-owned.ts";
 import { recordUpdate, type Update, updatedTable } from "./record-update.ts";
 import { fields, noon, widget, widgetSchema, widgets } from "./widget.test.support.ts";
 
-/** The owners by comparison with the empty object, which is the definition. */
+/** The owners by comparison with the empty object, which defines the correct result. */
 const compared = (write: Update): ApiObject => withManagedFields(write.next, updatedTable(write, new Map()));
 
 const name = fc.oneof(
@@ -57,7 +58,9 @@ const zero = fc.constantFrom<object>(
   { status: {} },
 );
 
-test("what a creator owns is what the comparison with an empty object says", () => {
+test("the creator of an object owns the fields that a comparison with the empty object finds", () => {
+  // As in production: interned values are not frozen.
+  const interner = new Interner();
   let direct = 0;
   fc.assert(
     fc.property(mostly(spec), texts, mostly(texts), zero, (given, labels, status, empty) => {
@@ -67,14 +70,19 @@ test("what a creator owns is what the comparison with an empty object says", () 
       });
       const kind = { ...widgets, zeroObject: () => empty as Record<string, unknown> };
       const write: Update = { kind, manager: "m", now: noon, live: undefined, next };
-      const recorded = recordUpdate(write);
-      expect(JSON.stringify(recorded)).toBe(JSON.stringify(compared(write)));
+      const expected = JSON.stringify(compared(write));
+      expect(JSON.stringify(recordUpdate(write, interner))).toBe(expected);
+      const interned = { ...write, next: interner.internSpec(next) };
+      expect(JSON.stringify(recordUpdate(interned, interner))).toBe(expected);
+      // The second time, the fields of the spec are known.
+      expect(JSON.stringify(recordUpdate(interned, interner))).toBe(expected);
       const skip = skippedBy(fields("status")) ?? {};
-      const found = createdFields(next, { type: objectType(widgetSchema), before: { metadata: {}, ...empty }, skip });
+      const type = objectType(widgetSchema);
+      const found = createdFields(next, { type, before: { metadata: {}, ...empty }, skip, interner });
       if (found !== unusual) direct += 1;
     }),
     { numRuns: 1500 },
   );
-  // Else the comparison would have been compared with itself.
+  // Otherwise the comparison would only have been compared with itself.
   expect(direct).toBeGreaterThan(50);
 });

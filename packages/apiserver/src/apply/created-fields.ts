@@ -1,49 +1,55 @@
 import { isJsonObject, type JsonObject } from "../api-object.ts";
+import type { Interner } from "../interner.ts";
 import { equalJson, maxJsonDepth } from "../json.ts";
-import { isShared, onceForShared } from "../shared-values.ts";
 import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
 import type { FieldsV1 } from "./fields-v1.ts";
 import { elementOf } from "./list-item.ts";
-import { compareElements, field, type PathElement } from "./path-element.ts";
+import { compareElements, fieldKey, type PathElement } from "./path-element.ts";
 
-/** What an ordinary object never has; whoever meets it has to take the long way. */
+/** The result for objects that this walk does not handle. `compare` handles all. */
 export const unusual: unique symbol = Symbol("unusual");
 
 type Unusual = typeof unusual;
 
-/** Members of the object that nobody owns: by name, all of one (`true`) or members of it. */
+/** Members of the object that nobody owns: a whole member (`true`) or members of it. */
 export interface Skip {
   readonly [name: string]: true | Skip;
 }
 
-/** What is there without the creator. */
+/** The value that an object has before anybody writes to it. */
 type Before = JsonObject | null | undefined;
 
+export interface Creation {
+  readonly type: FieldType;
+  readonly before: JsonObject;
+  readonly skip: Skip;
+  readonly interner: Interner;
+}
+
 /**
- * The fields that the creator of an object owns, as they are stored: what comparing the object with the empty one and
- * writing down the difference would give, in one walk. `before` is what is there without the creator. `unusual` when the
- * object has items that cannot be told apart or values that do not fit its type: the comparison knows those.
+ * The fields that the creator of an object owns, in their stored form. One walk over the object computes what comparing it
+ * with `before` and encoding the difference computes in several. Returns `unusual` for objects with duplicate list items or
+ * with values that do not match their type.
  */
-export function createdFields(
-  object: JsonObject,
-  { type, before, skip }: { readonly type: FieldType; readonly before: JsonObject; readonly skip: Skip },
-): FieldsV1 | Unusual {
+export function createdFields(object: JsonObject, { type, before, skip, interner }: Creation): FieldsV1 | Unusual {
   if (type.map === undefined || type.map.atomic) return unusual;
   const owned: Owned = {};
-  return addMembers(owned, object, type.map, before, skip, 1) ? owned : unusual;
+  return addMembers(owned, object, type.map, { before, skip, depth: 1, interner }) ? owned : unusual;
 }
 
 type Owned = Record<string, FieldsV1>;
 
-/** Adds what is owned inside of an object, without the object itself; false when it is unusual. */
-function addMembers(
-  owned: Owned,
-  object: JsonObject,
-  map: MapType,
-  before: Before,
-  skip: Skip | undefined,
-  depth: number,
-): boolean {
+interface Place {
+  readonly before: Before;
+  readonly skip: Skip | undefined;
+  readonly depth: number;
+  /** For members of the whole object, which may be interned. */
+  readonly interner?: Interner;
+}
+
+/** Adds the owned fields inside of an object, without the object itself. Returns false if the object is unusual. */
+function addMembers(owned: Owned, object: JsonObject, map: MapType, place: Place): boolean {
+  const { before, skip, depth, interner } = place;
   if (depth > maxJsonDepth) return false;
   for (const name of sortedNames(object)) {
     const id = fieldId(name);
@@ -57,8 +63,8 @@ function addMembers(
     const there = before && Object.hasOwn(before, name) ? (before[name] as Before) : undefined;
     const given = object[name];
     const inner =
-      depth === 1 && skipped === undefined && isJsonObject(given) && isShared(given)
-        ? ownedPart(given, type, there)
+      interner !== undefined && skipped === undefined && isJsonObject(given) && interner.isInterned(given)
+        ? ownedPart(given, type, there, interner)
         : ownedOf(given, type, there, skipped, depth + 1);
     if (inner === unusual) return false;
     if (inner !== undefined) owned[id] = inner;
@@ -66,9 +72,14 @@ function addMembers(
   return true;
 }
 
-/** Of a part of the object that many share, which is the same for all. */
-function ownedPart(part: JsonObject, type: FieldType, before: Before): FieldsV1 | undefined | Unusual {
-  const known = ownedParts(part);
+/** The owned fields of an interned part, computed once. */
+function ownedPart(
+  part: JsonObject,
+  type: FieldType,
+  before: Before,
+  interner: Interner,
+): FieldsV1 | undefined | Unusual {
+  const known = interner.memo(newOwnedParts, part);
   const found = known.get(type);
   if (found !== undefined && sameBefore(found.before, before)) return found.owned;
   const owned = ownedOf(part, type, before, undefined, 2);
@@ -81,12 +92,12 @@ interface OwnedPart {
   readonly owned: FieldsV1 | undefined | Unusual;
 }
 
-const ownedParts = onceForShared(() => new Map<FieldType, OwnedPart>());
+const newOwnedParts = (): Map<FieldType, OwnedPart> => new Map();
 
 const sameBefore = (one: Before, other: Before): boolean =>
   one === other || JSON.stringify(one) === JSON.stringify(other);
 
-/** Few as they are, and often in order already, names are sorted faster by hand. */
+/** An insertion sort: faster than `sort` for the few names of most objects, which are often sorted already. */
 function sortedNames(object: JsonObject): string[] {
   const names = Object.keys(object);
   if (names.length > 32) return names.sort();
@@ -99,29 +110,16 @@ function sortedNames(object: JsonObject): string[] {
   return names;
 }
 
-/** As `FieldsV1` names a member; `undefined` for names that JavaScript sorts differently than Kubernetes. */
+/** The key of a member in `FieldsV1`; `undefined` for names that JavaScript sorts differently than Kubernetes. */
 function fieldId(name: string): string | undefined {
-  const known = ids.get(name);
-  if (known !== undefined) return known;
-  return plainOrder.test(name) ? remember(name) : undefined;
+  return plainOrder.test(name) ? fieldKey(name) : undefined;
 }
 
 const plainOrder = /^[\0-\ud7ff]*$/;
 
-/** Made once for the names of schemas, which come back in every object: joining and hashing them anew costs more. */
-const ids = new Map<string, string>();
-const maxIds = 4096;
-const maxIdLength = 64;
-
-function remember(name: string): string {
-  const { id } = field(name);
-  if (ids.size < maxIds && id.length <= maxIdLength) ids.set(name, id);
-  return id;
-}
-
 const whole: FieldsV1 = {};
 
-/** What is owned of a value; `undefined` for nothing. */
+/** The owned fields of a value; `undefined` if there are none. */
 function ownedOf(
   given: unknown,
   type: FieldType,
@@ -141,11 +139,11 @@ function ownedOf(
     return before !== undefined && equalJson(given, before) ? undefined : whole;
   }
   const owned: Owned = {};
-  // Nothing in place of nothing: whether that is a change depends on the kind of nothing.
+  // Whether an empty value in place of an empty one is a change depends on which empty values they are.
   if (isEmpty(given)) return before === undefined ? whole : isEmpty(before ?? [0]) ? undefined : unusual;
-  // Its creator owns the value itself, unless that is there without it.
+  // The creator owns the value itself, unless it exists before anybody writes to the object.
   if (before === undefined) owned["."] = whole;
-  if (!addMembers(owned, given, form.map, before, skip, depth)) return unusual;
+  if (!addMembers(owned, given, form.map, { before, skip, depth })) return unusual;
   return isEmpty(owned) ? undefined : owned;
 }
 
@@ -173,10 +171,10 @@ function ownedItems(given: unknown, type: ListType, before: Before, depth: numbe
   return owned;
 }
 
-/** Each item is looked for among those before it: not for long lists. */
+/** Items are compared with all items before them, so longer lists are left to `compare`. */
 const maxItems = 64;
 
-/** Whether a value that is owned as a whole has the type it should have, all the way down. */
+/** Whether a value that is owned as a whole, and everything inside it, matches its type. */
 function fits(given: unknown, type: FieldType, depth: number): boolean {
   if (given === null) return true;
   if (given === undefined || depth > maxJsonDepth) return false;

@@ -10,33 +10,36 @@ import {
   type ValueEntry,
 } from "./value-order.ts";
 
-/** One step from a value to a part of it. `id` is how `FieldsV1` writes it, and the same for equal elements. */
+/** One step from a value to a part of it. `id` is its encoding in `FieldsV1`, which is the same for equal elements. */
 export type PathElement =
   /** A member of an object. */
   | { readonly by: "field"; readonly id: string; readonly name: string }
   /** The item of a keyed list whose key fields have these values. */
   | { readonly by: "key"; readonly id: string; readonly key: readonly ValueEntry[] }
-  /** The item of a set that is this value. */
+  /** The item of a set with this value. */
   | { readonly by: "value"; readonly id: string; readonly value: unknown }
-  /** The item of a list at this place. */
+  /** The item of a list at this index. */
   | { readonly by: "index"; readonly id: string; readonly index: number };
 
 export type FieldPath = readonly PathElement[];
 
+/** The key of a member in `FieldsV1`. */
+export const fieldKey = (name: string): string => `f:${name}`;
+
 export function field(name: string): PathElement {
-  return { by: "field", id: `f:${name}`, name };
+  return { by: "field", id: fieldKey(name), name };
 }
 
 export function itemWithKey(key: { readonly [name: string]: unknown }): PathElement {
   return itemWithEntries(entriesOf(key));
 }
 
-/** The same, of key fields that are in order. */
+/** `itemWithKey` for key fields that are sorted. */
 export function itemWithEntries(key: readonly ValueEntry[]): PathElement {
   return { by: "key", id: `k:${keyJson(key)}`, key };
 }
 
-/** Kubernetes leaves the names of key fields without the escapes it uses for values. */
+/** Kubernetes escapes the values of key fields, but not their names. */
 function keyJson(entries: readonly ValueEntry[]): string {
   return `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${canonicalJson(value)}`).join(",")}}`;
 }
@@ -51,7 +54,7 @@ export function itemAt(index: number): PathElement {
 
 export type ParsedElement =
   | { readonly element: PathElement }
-  /** A kind of element that some later version of the format may have. */
+  /** A kind of element that a later version of the format may define. */
   | { readonly unknown: true }
   | { readonly problem: string };
 
@@ -88,7 +91,7 @@ function parseJsonElement(by: "k" | "v", content: string): ParsedElement {
 
 const ranks: Readonly<Record<PathElement["by"], number>> = { field: 0, key: 1, value: 2, index: 3 };
 
-/** The order in which `FieldsV1` lists the elements of one level. */
+/** The order of the elements of one level in `FieldsV1`. */
 export function compareElements(left: PathElement, right: PathElement): number {
   if (left.by === "field" && right.by === "field") return compareText(left.name, right.name);
   if (left.by === "key" && right.by === "key") return compareLists(left.key, right.key, compareEntries);
@@ -97,7 +100,7 @@ export function compareElements(left: PathElement, right: PathElement): number {
   return ranks[left.by] - ranks[right.by];
 }
 
-/** A path while a value is walked: made for every field, and spelled out for the few that are of interest. */
+/** The path during a walk, as a linked list: cheap to extend for every field, and converted only for those reported. */
 export interface Trail {
   readonly above: Trail | undefined;
   readonly element: PathElement;
@@ -109,7 +112,7 @@ export function pathOf(trail: Trail | undefined): FieldPath {
   return path.toReversed();
 }
 
-/** A path as messages show it: `.spec.containers[name="x"].image`. */
+/** A path for messages: `.spec.containers[name="x"].image`. */
 export function renderPath(path: FieldPath): string {
   return path.map(renderElement).join("");
 }

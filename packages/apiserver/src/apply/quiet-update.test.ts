@@ -1,11 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ApiObject } from "../api-object.ts";
+import { Interner } from "../interner.ts";
 import { decodeManagedFields, withManagedFields } from "./managed-table.ts";
 import { recordUpdate, type Update, updatedTable } from "./record-update.ts";
 import { apply, later, update, v2, widget, widgets } from "./widget.test.support.ts";
 
-/** The same update with every entry read and written again. */
+const interner = new Interner();
+
+/** The same update with every entry decoded and encoded again. */
 function thorough(write: Update): ApiObject {
   const decoded = decodeManagedFields(write.live?.metadata.managedFields);
   if ("problem" in decoded) throw new Error(decoded.problem);
@@ -28,13 +31,13 @@ const spec = fc.record(
   { requiredKeys: ["title", "labels"] },
 );
 
-test("every update leaves what a thorough look at all entries leaves", () => {
+test("an update gives the same entries as decoding and encoding all of them", () => {
   fc.assert(
     fc.property(spec, spec, spec, fc.constantFrom("a", "b", "c"), (first, second, third, manager) => {
       const created = update(undefined, "a", widget(first));
       const live = update(created, "b", { ...created, spec: second });
       const write = { kind: widgets, manager, now: later, live, next: { ...live, spec: third } };
-      const recorded = recordUpdate(write);
+      const recorded = recordUpdate(write, interner);
       expect(recorded).toEqual(thorough(write));
       // Equal sets are equal bytes.
       expect(JSON.stringify(recorded.metadata.managedFields)).toBe(
@@ -45,7 +48,7 @@ test("every update leaves what a thorough look at all entries leaves", () => {
   );
 });
 
-test("leaves the entries of others alone when a writer changes what it owns", () => {
+test("does not touch the entries of other managers when a manager changes its own fields", () => {
   const applied = apply(undefined, "a", widget({ title: "t" }));
   const live = update(applied, "b", { ...applied, spec: { title: "t", replicas: 1 } });
   const object = update(live, "b", { ...live, spec: { title: "t", replicas: 2 } }, { now: later });
@@ -53,13 +56,14 @@ test("leaves the entries of others alone when a writer changes what it owns", ()
   expect(object.metadata.managedFields?.[1]).toEqual({ ...live.metadata.managedFields?.[1], time: later });
 });
 
-test("reads entries of other versions", () => {
+test("handles entries of other versions", () => {
   const created = update(undefined, "a", widget({ title: "t" }));
   const live = update({ ...created, apiVersion: v2 }, "b", {
     ...created,
     apiVersion: v2,
     spec: { title: "t", replicas: 1 },
   });
-  const write = { kind: widgets, manager: "b", now: later, live, next: { ...live, spec: { title: "u", replicas: 2 } } };
-  expect(recordUpdate(write)).toEqual(thorough(write));
+  const next = { ...live, spec: { title: "u", replicas: 2 } };
+  const write = { kind: widgets, manager: "b", now: later, live, next };
+  expect(recordUpdate(write, interner)).toEqual(thorough(write));
 });

@@ -12,9 +12,9 @@ import { newEntry } from "./writer.ts";
 type Entries = NonNullable<ApiObject["metadata"]["managedFields"]>;
 
 /**
- * The entries after an update that touches nothing which another writer owns, as most updates do: no entry changes but the
- * writer's. `undefined` when it may be any other update. The entries of others are looked at as they are stored, since
- * reading them into sets and writing them again costs more than all else that is done for an update.
+ * The entries after an update that changes no field of another manager, as most updates do: only the writer's entry changes.
+ * Returns `undefined` for other updates. Reads the other entries in their stored form, because decoding them into sets and
+ * encoding them again costs more than the rest of an update.
  */
 export function quietEntries(update: Update, { added, modified, removed }: Comparison): Entries | undefined {
   const entries = update.live?.metadata.managedFields;
@@ -39,14 +39,14 @@ export function quietEntries(update: Update, { added, modified, removed }: Compa
 
 const updatersOf = (entries: Entries): number => entries.filter(({ operation }) => operation === "Update").length;
 
-/** The writer's entry after the update; `undefined` when nothing would be left of it, or it cannot be read. */
+/** The writer's entry after the update; `undefined` if it would be empty or cannot be decoded. */
 function ownEntry(
   name: ManagedEntry,
   entry: Entries[number] | undefined,
   { written, gone }: { readonly written: FieldSet; readonly gone: FieldSet },
 ): Entries[number] | undefined {
   const stored = (entry?.fieldsV1 ?? {}) as JsonObject;
-  // Who only takes away what it owns keeps its time.
+  // An update that only removes fields keeps the time of the entry.
   const { time = name.time } = isEmptySet(written) ? (entry ?? {}) : {};
   if (entry !== undefined && !hasAny(stored, gone) && hasAll(stored, written)) {
     return time === undefined ? entry : { ...entry, time };
@@ -55,7 +55,7 @@ function ownEntry(
   return fields === undefined ? undefined : encodeEntry({ ...name, time }, fields);
 }
 
-/** Whether the writer leaves the entries as they are, if it may write them at all. */
+/** Whether the update does not change `managedFields` itself. Writes to subresources cannot. */
 function keepsEntries({ next, subresource = "" }: Update, entries: Entries): boolean {
   const given: unknown = next.metadata.managedFields;
   return subresource !== "" || given === undefined || given === null || equalJson(given, entries);
@@ -71,7 +71,7 @@ function nameOf({
   return { manager, operation: operation === "Apply" ? operation : "Update", apiVersion, subresource, time };
 }
 
-/** Whether stored fields have every member of a set. */
+/** Whether stored fields contain every member of a set. */
 function hasAll(stored: JsonObject, set: FieldSet): boolean {
   for (const [id, { member, children }] of set.nodes) {
     const inner = Object.hasOwn(stored, id) ? stored[id] : undefined;
@@ -82,7 +82,7 @@ function hasAll(stored: JsonObject, set: FieldSet): boolean {
   return true;
 }
 
-/** Whether stored fields have a member of a set, or anything inside one. */
+/** Whether stored fields contain a member of a set, or a field inside one. */
 function hasAny(stored: JsonObject, set: FieldSet): boolean {
   for (const [id, { member, children }] of set.nodes) {
     const inner = Object.hasOwn(stored, id) ? stored[id] : undefined;

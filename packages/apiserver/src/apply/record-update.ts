@@ -1,4 +1,5 @@
 import { type ApiObject, isJsonObject } from "../api-object.ts";
+import type { Interner } from "../interner.ts";
 import { withBoundedUpdaters } from "./ancient-changes.ts";
 import { typeProblems } from "./check-type.ts";
 import type { Comparison } from "./compare.ts";
@@ -21,20 +22,20 @@ import { resetFields, type Versioned, versioned, withoutManagedFields, zeroLike 
 import { newEntry, type Writer } from "./writer.ts";
 
 export interface Update extends Writer {
-  /** The stored object; `undefined` when it is being created. In the version of `next`. */
+  /** The stored object in the version of `next`; `undefined` for a create. */
   readonly live: ApiObject | undefined;
-  /** The object as it is about to be stored, defaults included. */
+  /** The object that is about to be stored, with its defaults. */
   readonly next: ApiObject;
 }
 
 /**
- * Records a write that was not an apply: the writer owns what it changed or added, and everybody loses what it changed or
- * removed. Returns `next` with its `managedFields`. An object whose ownership is not tracked stays so, and one that cannot be
- * divided by its schema loses its entries: neither is a reason to refuse a write.
+ * Records a write other than an apply: the writer becomes the only owner of the fields that it added or changed. Returns
+ * `next` with its `managedFields`. An object without `managedFields` gets none, and one that does not match its schema loses
+ * them: neither is a reason to refuse a write.
  */
-export function recordUpdate(update: Update): ApiObject {
+export function recordUpdate(update: Update, interner: Interner): ApiObject {
   const { live, next } = update;
-  const created = createdEntries(update);
+  const created = createdEntries(update, interner);
   if (created !== undefined) return { ...next, metadata: { ...next.metadata, managedFields: created } };
   const states = readStates(update);
   if (!states.divided) return withoutManagedFields(next);
@@ -45,19 +46,20 @@ export function recordUpdate(update: Update): ApiObject {
   return withManagedFields(next, tracked ? tableAfter(update, table, states) : table);
 }
 
-/** The entries of an object that its creator leaves to the server; `undefined` when they take more than one look. */
-function createdEntries({ kind, live, next, manager, subresource, now }: Update): ManagedFields | undefined {
+/** The entries of a new object in the usual case; `undefined` if they must be computed by a comparison. */
+function createdEntries(update: Update, interner: Interner): ManagedFields | undefined {
+  const { kind, live, next, manager, subresource, now } = update;
   if (live !== undefined || (subresource ?? "") !== "" || next.metadata.managedFields !== undefined) return undefined;
   const { apiVersion } = next;
   const skip = skippedBy(resetFields(kind, apiVersion));
   if (skip === undefined) return undefined;
   const after = { object: next, type: objectType(kind.schema(apiVersion)) };
-  const fields = createdFields(next, { type: after.type, before: zeroLike(kind, after).object, skip });
+  const fields = createdFields(next, { type: after.type, before: zeroLike(kind, after).object, skip, interner });
   if (fields === unusual || Object.keys(fields).length === 0) return undefined;
   return [encodeEntry(newEntry({ manager, operation: "Update", apiVersion, subresource, time: now }), fields)];
 }
 
-/** A client may write `managedFields` itself: an empty list resets them, what cannot be read is ignored. */
+/** A client can write `managedFields`: an empty list resets them, and invalid entries are ignored. */
 function tableForUpdate({ live, next, subresource = "" }: Update): ManagedTable {
   const given: unknown = next.metadata.managedFields;
   if (subresource === "") {
@@ -81,7 +83,7 @@ interface States {
   readonly changes: Comparison;
 }
 
-/** `divided`: whether the new object can be divided by its schema. */
+/** `divided`: whether the new object matches its schema. */
 function readStates({ kind, live, next }: Update): (States & { readonly divided: true }) | { readonly divided: false } {
   const after = versioned(kind, next);
   const before = live === undefined ? zeroLike(kind, after) : versioned(kind, live);

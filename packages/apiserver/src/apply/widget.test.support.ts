@@ -1,4 +1,5 @@
 import type { ApiObject } from "../api-object.ts";
+import { Interner } from "../interner.ts";
 import { type Applied, applyConfiguration } from "./apply-configuration.ts";
 import { type FieldSet, fieldSetOf } from "./field-set.ts";
 import { encodeFields } from "./fields-v1.ts";
@@ -11,7 +12,7 @@ import type { KindVersions } from "./versioned.ts";
 const text: MergeSchema = { type: "string" };
 const integer: MergeSchema = { type: "integer" };
 
-/** A kind that has every way to divide a value. */
+/** The schema of a kind with every kind of field. */
 export const widgetSchema: MergeSchema = {
   type: "object",
   properties: {
@@ -74,7 +75,7 @@ export const later = "2026-03-01T13:00:00Z";
 export const fields = (...paths: readonly string[]): FieldSet =>
   fieldSetOf(paths.map((path) => path.split(".").map(field)));
 
-/** Serves two versions that differ in their name alone. */
+/** A kind with two versions that differ only in their name. */
 export const widgets: KindVersions = {
   convert: (object, apiVersion) => ([v1, v2].includes(apiVersion) ? { ...object, apiVersion } : undefined),
   schema: () => widgetSchema,
@@ -87,7 +88,7 @@ export function widget(spec: object, more: object = {}): ApiObject {
   return { apiVersion: v1, kind: "Widget", metadata: { name: "w", namespace: "default" }, spec, ...more };
 }
 
-/** As the store would hand it out. */
+/** The object with a UID, as after it is stored. */
 export const stored = (object: ApiObject): ApiObject => ({ ...object, metadata: { ...object.metadata, uid: "u-1" } });
 
 export interface How {
@@ -102,7 +103,7 @@ export function tryApply(live: ApiObject | undefined, manager: string, config: A
   return applyConfiguration({ kind, manager, subresource, now, live, config, force });
 }
 
-/** Applies where no conflict is expected. */
+/** Applies a configuration. Throws on a conflict. */
 export function apply(live: ApiObject | undefined, manager: string, config: ApiObject, how: How = {}): ApiObject {
   const applied = tryApply(live, manager, config, how);
   if (!("object" in applied)) throw new Error(`Cannot apply: ${JSON.stringify(applied)}`);
@@ -111,12 +112,12 @@ export function apply(live: ApiObject | undefined, manager: string, config: ApiO
 
 export function update(live: ApiObject | undefined, manager: string, next: ApiObject, how: How = {}): ApiObject {
   const { now = noon, kind = widgets, subresource } = how;
-  return stored(recordUpdate({ kind, manager, subresource, now, live, next }));
+  return stored(recordUpdate({ kind, manager, subresource, now, live, next }, new Interner()));
 }
 
 export const specOf = (object: ApiObject): unknown => object["spec"];
 
-/** Who owns what, by `manager operation [subresource]`. */
+/** The owned fields by `manager operation [subresource]`. */
 export function ownersOf(object: ApiObject): Record<string, unknown> {
   const decoded = decodeManagedFields(object.metadata.managedFields);
   if ("problem" in decoded) throw new Error(decoded.problem);

@@ -1,6 +1,7 @@
 import type { WatchEvent } from "@agent-sandbox/kube";
 import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
+import type { ServedEvent } from "../request/api-request.ts";
 import type { Query } from "../request/query.ts";
 import type { Listed } from "../request/replies.ts";
 import type { Target } from "../request/target.ts";
@@ -34,7 +35,7 @@ export function watchConverted(
   target: Target,
   query: Query,
   signal?: AbortSignal,
-): AsyncIterable<readonly WatchEvent[]> {
+): AsyncIterable<readonly ServedEvent[]> {
   const { converter } = target.definition;
   if (converter === undefined) return watch(context, target, query, signal);
   const convert = (objects: readonly ApiObject[]): Promise<ApiObject[]> =>
@@ -53,7 +54,7 @@ async function* convertEvents(
       const converted = await convert(batch.filter(carriesObject).map(({ object }) => object as ApiObject));
       let next = 0;
       yield batch.map(
-        (event) => (carriesObject(event) ? { ...event, object: converted[next++] } : event) as WatchEvent,
+        (event) => (carriesObject(event) ? { type: event.type, object: converted[next++] } : event) as WatchEvent,
       );
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

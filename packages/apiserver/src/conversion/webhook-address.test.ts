@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { ApiObject } from "../api-object.ts";
+import { ObjectCache } from "../store/object-cache.ts";
 import { Saved } from "../store/saved.ts";
 import { webhookAddress } from "./webhook-address.ts";
 
@@ -7,7 +8,8 @@ const named = (kind: string, rest: object): ApiObject => ({ apiVersion: "v1", ki
 const storeWith = (objects: { readonly [key: string]: ApiObject }): Parameters<typeof webhookAddress>[1] => ({
   get: (resource, key) => {
     const object = objects[`${resource} ${key}`];
-    return object === undefined ? undefined : Saved.of(object, { revision: 1, key, json: JSON.stringify(object) });
+    if (object === undefined) return undefined;
+    return new Saved(new ObjectCache(), { revision: 1, key, json: JSON.stringify(object) });
   },
 });
 const service = named("Service", {

@@ -1,10 +1,8 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import type { WatchEvent } from "@agent-sandbox/kube";
 import { ApiError } from "../api-error.ts";
-import type { ObjectReply, Reply, TextReply, WatchReply } from "../request/api-request.ts";
-import { jsonText } from "../store/saved.ts";
+import type { ObjectReply, Reply, ServedEvent, TextReply, WatchReply } from "../request/api-request.ts";
 import { acceptedFormat } from "./accepted-format.ts";
 
 /** `stalledMs`: a client that takes nothing for this long is cut off. What a watcher has not taken stays in the history. */
@@ -56,7 +54,7 @@ async function writeSlices(response: ServerResponse, { text, encoding }: Sent, s
 
 async function written(reply: ObjectReply | TextReply, format: "json" | "yaml"): Promise<Written> {
   if (reply.kind === "text") return { type: "text/plain; charset=utf-8", text: reply.text };
-  const json = (): string => reply.json ?? jsonText(reply.body);
+  const json = (): string => reply.json ?? JSON.stringify(reply.body);
   if (format === "json") return { type: "application/json", text: json() };
   const { toYaml, maxWrittenYamlLength } = await import("./yaml.ts");
   if (json().length <= maxWrittenYamlLength) return { type: "application/yaml", text: toYaml(reply.body) };
@@ -92,10 +90,10 @@ async function writeWatch(
   response.end();
 }
 
-function* chunks(events: readonly WatchEvent[]): Generator<string> {
+function* chunks(events: readonly ServedEvent[]): Generator<string> {
   let chunk = "";
   for (const event of events) {
-    chunk += `{"type":"${event.type}","object":${jsonText(event.object)}}\n`;
+    chunk += `{"type":"${event.type}","object":${event.json ?? JSON.stringify(event.object)}}\n`;
     if (chunk.length < chunkLength) continue;
     yield chunk;
     chunk = "";

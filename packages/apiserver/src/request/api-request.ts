@@ -45,7 +45,12 @@ export interface WatchReply {
   readonly kind: "watch";
   readonly status: 200;
   readonly headers: Readonly<Record<string, string>>;
-  readonly events: AsyncIterable<readonly WatchEvent[]>;
+  readonly events: AsyncIterable<readonly ServedEvent[]>;
+}
+
+/** A watch event with the JSON of its object, if that is stored. All watches of an object send the same text. */
+export interface ServedEvent extends WatchEvent {
+  readonly json?: string | undefined;
 }
 
 /** A body of unknown length, sent as it comes. Whoever gets it must read or destroy it. */

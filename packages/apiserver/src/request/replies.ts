@@ -1,5 +1,4 @@
 import type { Status } from "@agent-sandbox/api";
-import type { WatchEvent } from "@agent-sandbox/kube";
 import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import { watchConverted } from "../conversion/converted-reads.ts";
@@ -9,7 +8,7 @@ import { renderList, renderObject, renderWatch } from "../table/render.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { Deleted } from "../verbs/delete.ts";
 import { Pacer } from "../verbs/pacer.ts";
-import type { ApiRequest, ObjectReply, Reply, WatchReply } from "./api-request.ts";
+import type { ApiRequest, ObjectReply, Reply, ServedEvent, WatchReply } from "./api-request.ts";
 import type { Representation } from "./negotiation.ts";
 import { partialEvents, partialList, partialObject } from "./partial-metadata.ts";
 import type { Query } from "./query.ts";
@@ -139,10 +138,10 @@ export function watchReply(call: NegotiatedContext, target: Target): WatchReply 
 }
 
 function shownEvents(
-  events: AsyncIterable<readonly WatchEvent[]>,
+  events: AsyncIterable<readonly ServedEvent[]>,
   { context, query, representation }: NegotiatedContext,
   target: Target,
-): AsyncIterable<readonly WatchEvent[]> {
+): AsyncIterable<readonly ServedEvent[]> {
   if (representation.as === "Object") return events;
   if (representation.as !== "Table") return partialEvents(events, representation.apiVersion);
   return renderWatch(target, events, { query, representation, nowMs: () => context.clock.now() });

@@ -1,10 +1,12 @@
 import { type ApiError, badRequest, type FieldError, invalid } from "../api-error.ts";
 import { type ApiObject, withMetadata } from "../api-object.ts";
+import type { Interner } from "../interner.ts";
 import { subjectOf, type Target } from "../request/target.ts";
 import { canonicalForm } from "./canonical-form.ts";
 import type { ResourceDefinition, Schema } from "./definition.ts";
 import { metadataProblems, unknownMetadataFields } from "./metadata.ts";
-import { defaulted, pruned, quicklyShaped, schemaProblems, unknownFields } from "./schema.ts";
+import { QuickAdmission } from "./quick-admission.ts";
+import { defaulted, pruned, schemaProblems, unknownFields } from "./schema.ts";
 import { toStorage } from "./versions.ts";
 
 export interface Shaped {
@@ -14,20 +16,55 @@ export interface Shaped {
 
 export interface ShapeOptions {
   readonly fieldValidation: "Ignore" | "Warn" | "Strict";
-  /** Members that were named more than once. Default: none. */
+  /** Fields that the body contains more than once. Default: none. */
   readonly duplicateFields?: readonly string[] | undefined;
-  /** Whether the object came out of a patch: then what is wrong with it makes the patch invalid. */
+  /** Whether the object is the result of a patch, which changes how errors are reported. */
   readonly isPatch?: boolean;
 }
 
-/** Names of fields given in one answer. */
+/** The largest number of fields that one error message names. */
 const maxListed = 20;
 
-/**
- * Brings what a client sent into the shape of its version: unknown fields are reported and dropped, defaults filled in,
- * everything else that does not fit is an `Invalid` error.
- */
-export function admitShape(
+/** Prunes, defaults and validates objects on their way to the store. */
+export class Admission {
+  readonly #quick: QuickAdmission;
+
+  constructor(interner: Interner) {
+    this.#quick = new QuickAdmission(interner);
+  }
+
+  /**
+   * Brings an object of a client into the form of its version: reports and drops unknown fields, sets defaults, and throws
+   * `Invalid` for every other mismatch.
+   *
+   * Most objects have no problem and pass in one walk. The others take the walkers that report problems.
+   */
+  shape(target: Target, given: ApiObject, options: ShapeOptions, old?: ApiObject): Shaped {
+    const { definition, version } = target;
+    const { typed } = definition;
+    const quick = this.#quick.admit(given, { schema: version.schema, typed }, old);
+    const hasUnknown =
+      (options.duplicateFields ?? []).length > 0 || unknownMetadataFields({ ...given.metadata }).length > 0;
+    if (quick === undefined || hasUnknown) return shapeWithReport(target, given, options, old);
+    refuse(target, quick, metadataProblems({ ...quick.metadata }, definition));
+    return { object: quick, warnings: [] };
+  }
+
+  /** Validates an object in the stored version, so that no other version is a way around its rules. */
+  check(target: Target, object: ApiObject, stored: ApiObject | undefined): void {
+    const { definition, version } = target;
+    // The stored version of the kind may have changed since the object was stored.
+    const old = stored === undefined ? undefined : toStorage(definition, stored);
+    const [storage] = definition.versions;
+    const rules = { schema: storage.schema, typed: definition.typed };
+    const isValid = version === storage || this.#quick.admit(object, rules, old) !== undefined;
+    const problems = isValid ? [] : schemaProblems(object, rules, old);
+    refuse(target, object, [...problems, ...finalizerProblems(object, old), ...(validated(target, object, old) ?? [])]);
+  }
+}
+
+/** `Admission.shape` for objects that may have problems. */
+function shapeWithReport(
   target: Target,
   given: ApiObject,
   { fieldValidation, isPatch = false, duplicateFields = [] }: ShapeOptions,
@@ -35,15 +72,6 @@ export function admitShape(
 ): Shaped {
   const { definition, version } = target;
   const { typed } = definition;
-  const quick = quicklyShaped(given, { schema: version.schema, typed }, old);
-  if (
-    quick !== undefined &&
-    duplicateFields.length === 0 &&
-    unknownMetadataFields({ ...given.metadata }).length === 0
-  ) {
-    refuse(target, quick, metadataProblems({ ...quick.metadata }, definition));
-    return { object: quick, warnings: [] };
-  }
   const unknown = fieldValidation === "Ignore" ? [] : unknownIn(given, version.schema);
   const messages = [
     ...duplicateFields.map((field) => `duplicate field "${field}"`),
@@ -59,13 +87,13 @@ export function admitShape(
   const canonical = typed ? canonicalForm(version.schema, known) : { value: known, problems: [] };
   const object = defaulted(canonical.value, version.schema);
   const misfits = [...canonical.problems, ...schemaProblems(object, { schema: version.schema, typed }, old)];
-  // The schemas of built-in kinds say how values are written, and nothing else: what breaks them could not be read.
+  // The schemas of built-in kinds only describe types. kube-apiserver fails to decode an object that does not match them.
   if (typed && !isPatch && misfits.length > 0) throw unreadable(target, listed(misfits));
   refuse(target, object, [...metadataProblems({ ...object.metadata }, definition), ...misfits]);
   return { object, warnings: messages };
 }
 
-/** What a client sent is not an object of the kind it is meant to be. */
+/** The error for a body that cannot be decoded as the kind of the request. */
 export function unreadable(
   { definition: { kind }, version }: Pick<Target, "definition" | "version">,
   why: string,
@@ -79,7 +107,7 @@ const listed = (problems: readonly FieldError[]): string =>
     .map(({ field, message }) => `${field}: ${message}`)
     .join(", ");
 
-/** A new object has no status but the one the server gives it: a wrong one does no harm. */
+/** Drops the status of a new object, so that an invalid one is not an error: the server sets the status. */
 function creatable({ definition, version }: Target, given: ApiObject): ApiObject {
   if (!version.hasStatus || definition.strategy.keepsStatus === true) return given;
   const { status: _status, ...rest } = given;
@@ -90,25 +118,12 @@ function unknownIn(object: ApiObject, schema: Schema): string[] {
   return [...unknownMetadataFields({ ...object.metadata }), ...unknownFields(object, schema)];
 }
 
-/** Brings an object of any version, already in shape, into the stored one. */
+/** Converts an admitted object of any version to the stored version. */
 export function settle(definition: ResourceDefinition, object: ApiObject): ApiObject {
   const stored = toStorage(definition, object);
   if (stored === object) return object;
   const { schema } = definition.versions[0];
   return defaulted(pruned(stored, schema), schema);
-}
-
-/** Checks an object as it is about to be stored, so that no version is a way around the rules of another. */
-export function checkStored(target: Target, object: ApiObject, stored: ApiObject | undefined): void {
-  const { definition, version } = target;
-  // The stored version may be another one than when the object was stored.
-  const old = stored === undefined ? undefined : toStorage(definition, stored);
-  const [storage] = definition.versions;
-  const { typed } = definition;
-  const rules = { schema: storage.schema, typed };
-  const isInOrder = version === storage || quicklyShaped(object, rules, old) !== undefined;
-  const problems = isInOrder ? [] : schemaProblems(object, rules, old);
-  refuse(target, object, [...problems, ...finalizerProblems(object, old), ...(validated(target, object, old) ?? [])]);
 }
 
 function validated(
@@ -133,7 +148,7 @@ function finalizerProblems(object: ApiObject, old: ApiObject | undefined): Field
 function refuse(target: Target, object: ApiObject, problems: readonly FieldError[]): void {
   if (problems.length === 0) return;
   const { definition } = target;
-  // Rules are those of the stored kind, and so is the group that they are told for.
+  // The rules are those of the stored version, so the error names the group of that version.
   const subject = { ...subjectOf(target, object.metadata.name ?? ""), group: definition.versions[0].group };
   throw invalid(definition.kind, subject, problems);
 }

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../api-object.ts";
+import type { Interner } from "../interner.ts";
 import { priorityClassStrategy, runtimeClassStrategy, storageClassStrategy } from "./classes.ts";
 import { configMapStrategy } from "./config-map.ts";
 import { crdStrategy } from "./crd/crd-strategy.ts";
@@ -33,8 +34,8 @@ const leaseStrategy: Strategy = {
   },
 };
 
-/** What is particular to the built-in kinds, by their plural. Kinds that are not here have nothing particular. */
-export const builtinStrategies: { readonly [plural: string]: Strategy | undefined } = {
+/** The strategies of built-in kinds, by their plural. Other kinds need none. */
+export const builtinStrategies = (interner: Interner): { readonly [plural: string]: Strategy | undefined } => ({
   clusterrolebindings: clusterRoleBindingStrategy,
   clusterroles: clusterRoleStrategy,
   configmaps: configMapStrategy,
@@ -48,7 +49,7 @@ export const builtinStrategies: { readonly [plural: string]: Strategy | undefine
   nodes: nodeStrategy,
   persistentvolumeclaims: volumeClaimStrategy,
   persistentvolumes: persistentVolumeStrategy,
-  pods: podStrategy,
+  pods: podStrategy(interner),
   priorityclasses: priorityClassStrategy,
   rolebindings: roleBindingStrategy,
   roles: roleStrategy,
@@ -56,4 +57,4 @@ export const builtinStrategies: { readonly [plural: string]: Strategy | undefine
   secrets: secretStrategy,
   services: serviceStrategy,
   storageclasses: storageClassStrategy,
-};
+});

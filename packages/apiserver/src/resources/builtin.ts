@@ -1,4 +1,5 @@
 import type { ApiObject } from "../api-object.ts";
+import type { Interner } from "../interner.ts";
 import { builtinColumns } from "../table/builtin-columns.ts";
 import { type BuiltinKind, builtinKinds, definitionNameOf, groupOf, versionOf } from "./builtin-kinds.ts";
 import { builtinSchema } from "./builtin-schema.ts";
@@ -7,9 +8,12 @@ import type { ResourceDefinition, ServedVersion, Strategy } from "./definition.t
 import { defaulted } from "./schema.ts";
 
 /** Kubernetes' own kinds that the server serves. */
-export const builtinDefinitions: readonly ResourceDefinition[] = builtinKinds.map(define);
+export function builtinDefinitions(interner: Interner): ResourceDefinition[] {
+  const strategies = builtinStrategies(interner);
+  return builtinKinds.map((builtin) => define(builtin, strategies[builtin.plural] ?? {}));
+}
 
-function define(builtin: BuiltinKind): ResourceDefinition {
+function define(builtin: BuiltinKind, strategy: Strategy): ResourceDefinition {
   const { plural, kind, apiVersions = ["v1"] } = builtin;
   const [storage, ...others] = apiVersions.map((apiVersion) => servedVersion(builtin, apiVersion));
   return {
@@ -30,11 +34,11 @@ function define(builtin: BuiltinKind): ResourceDefinition {
     returnsDeleted: builtin.returnsDeleted ?? false,
     statusTakesMetadata: plural !== "customresourcedefinitions",
     finalizerRule: builtin.finalizerRule ?? "standard",
-    strategy: withStatus(builtinStrategies[plural] ?? {}, storage as ServedVersion),
+    strategy: withStatus(strategy, storage as ServedVersion),
   };
 }
 
-/** Kinds that have a status show one even when nobody has reported anything yet. */
+/** Adds the empty status that kinds with a status have from their creation. */
 function withStatus(strategy: Strategy, version: ServedVersion): Strategy {
   if (!version.hasStatus) return strategy;
   let empty: ApiObject | undefined;

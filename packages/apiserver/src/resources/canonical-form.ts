@@ -1,5 +1,4 @@
 import { formatTime, parseTime } from "@agent-sandbox/api";
-import { onceForText } from "@agent-sandbox/api/schema";
 import type { FieldError } from "../api-error.ts";
 import { isJsonObject, type JsonObject } from "../api-object.ts";
 import type { BuiltinSchema, CanonicalForm } from "./builtin-schema.ts";
@@ -12,9 +11,9 @@ export interface Canonical<T> {
 }
 
 /**
- * Writes quantities and times the one way they are stored, and leaves out lists and maps with nothing in them, as Go
- * does. What is no quantity is named; other wrong values are left for the check against the schema. The argument is not
- * changed; untouched parts are shared with the result.
+ * Writes quantities and times in their stored form and drops empty lists and maps, as Go does when it encodes an object.
+ * Reports invalid quantities; the schema check reports all other wrong values. Does not change the argument; unchanged
+ * parts are shared with the result.
  */
 export function canonicalForm<T>(schema: BuiltinSchema, value: T): Canonical<T> {
   const problems: FieldError[] = [];
@@ -51,15 +50,15 @@ function object(schema: BuiltinSchema, value: JsonObject, path: string, problems
   return result ?? value;
 }
 
-/** Writes a leaf the one way it is stored; `undefined` for what is no such value. Absent when there is but one way. */
+/** A function that writes a leaf in its stored form (`undefined` for an invalid value), for schemas that have such a form. */
 export function canonicalLeaf(schema: BuiltinSchema): ((value: unknown) => unknown) | undefined {
   const form = schema["x-stored-as"];
   if (form === undefined) return undefined;
-  return onceForText((value) => {
+  return (value) => {
     const problems: FieldError[] = [];
     const written = leaf(form, value, "", problems);
     return problems.length === 0 ? written : undefined;
-  });
+  };
 }
 
 const quantityRule = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -77,7 +76,7 @@ function leaf(form: CanonicalForm, value: unknown, path: string, problems: Field
   return form === "time" ? formatTime(time.epochMs) : microTime(time.epochNanos);
 }
 
-/** In whole numbers: a double of milliseconds has no room for every microsecond. */
+/** Computed with integers, because a double of milliseconds is not exact to the microsecond. */
 function microTime(epochNanos: bigint): string {
   const micros = epochNanos / 1000n;
   const rest = ((micros % 1000n) + 1000n) % 1000n;

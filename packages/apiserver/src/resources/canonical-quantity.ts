@@ -4,28 +4,13 @@ const decimalSuffixes = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const binarySuffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const one = 1_000_000_000n;
 
-/** The same few quantities are in all objects: working one out takes longer than all else that is done to a field. */
-const known = new Map<string, string>();
-const maxKnown = 1024;
-const maxKnownLength = 32;
-
 /**
- * The one way a quantity is stored, whichever way it was written: no fraction, the largest suffix of its own kind that
- * loses nothing. `undefined` when it is no quantity.
+ * The form in which a quantity is stored: an integer with the largest suffix of its own family (decimal, binary or
+ * exponent) that is exact. `undefined` when the value is not a quantity.
  */
 export function canonicalQuantity(value: unknown): string | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;
   const text = String(value);
-  const found = known.get(text);
-  if (found !== undefined) return found;
-  const written = write(text);
-  if (written === undefined || text.length > maxKnownLength) return written;
-  if (known.size >= maxKnown) known.clear();
-  known.set(text, written);
-  return written;
-}
-
-function write(text: string): string | undefined {
   const quantity = parseQuantity(text);
   if ("error" in quantity) return undefined;
   const { nanos } = quantity;

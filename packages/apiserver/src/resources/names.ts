@@ -19,7 +19,7 @@ const configKeyPattern = whole(configKeyFormat);
 const maxLabel = 63;
 const maxSubdomain = 253;
 
-/** Everything that is wrong with an object's name, in Kubernetes' words; nothing when it is fine. */
+/** Why an object's name is invalid, in the words of kube-apiserver. */
 export function nameProblems(name: string, rule: ResourceDefinition["nameRule"]): string[] {
   switch (rule) {
     case "subdomain":
@@ -62,7 +62,7 @@ export function subdomainProblems(text: string): string[] {
     : [...tooLong(text, maxSubdomain), mismatch(rule, subdomainFormat, ["example.com"])];
 }
 
-/** Names that a resolver tries: like a subdomain, with underscores. */
+/** DNS search paths: like a subdomain, but with underscores. */
 export function searchPathProblems(text: string): string[] {
   const rule = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and ${alphanumericEnds}`;
   const fits = text.split(".").every((part) => searchPattern.test(part));
@@ -77,28 +77,14 @@ function serviceNameProblems(text: string): string[] {
   return [...tooLong(text, maxLabel), ...(fits ? [] : [mismatch(rule, serviceFormat, ["my-name", "abc-123"])])];
 }
 
-/** Names that only have to fit into a URL. */
+/** Names whose only restriction is that they are one segment of a URL path. */
 function pathSegmentProblems(text: string): string[] {
   if (text === "." || text === "..") return [`may not be '${text}'`];
   return ["/", "%"].filter((mark) => text.includes(mark)).map((mark) => `may not contain '${mark}'`);
 }
 
-/** Names that were found to be in order: everybody uses the same few. */
-const goodNames = new Set<string>();
-const maxGoodNames = 1024;
-
 /** `name` or `prefix/name`: keys of labels and annotations, finalizers, conditions. */
 export function qualifiedNameProblems(text: string): string[] {
-  if (goodNames.has(text)) return [];
-  const problems = partProblems(text);
-  if (problems.length === 0) {
-    if (goodNames.size >= maxGoodNames) goodNames.clear();
-    goodNames.add(text);
-  }
-  return problems;
-}
-
-function partProblems(text: string): string[] {
   const parts = text.split("/");
   const rule = `must consist of alphanumeric characters, '-', '_' or '.', and ${alphanumericEnds}`;
   const examples = ["MyName", "my.name", "123-abc"];
@@ -125,7 +111,7 @@ export function labelValueProblems(text: string): string[] {
   return [...tooLong(text, maxLabel), mismatch(rule, valueFormat, ["MyValue", "my_value", "12345"])];
 }
 
-/** Keys of ConfigMaps and Secrets, which become names of files. */
+/** Keys of ConfigMaps and Secrets, which become file names. */
 export function configKeyProblems(text: string): string[] {
   const rule = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
   const examples = ["key.name", "KEY_NAME", "key-name"];
@@ -155,7 +141,7 @@ export function isSubdomain(text: string): boolean {
   return text.length <= maxSubdomain && text.split(".").every((part) => labelPattern.test(part));
 }
 
-/** No vowels, and nothing that is read as another letter: no words arise by chance. */
+/** Kubernetes' alphabet: without vowels, so that no words appear, and without characters that look alike. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
 const maxGeneratedName = 63;

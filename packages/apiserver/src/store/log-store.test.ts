@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { Interner } from "../interner.ts";
 import { silentLogger } from "../logger.ts";
 import type { Compaction, Journal, JournalRow } from "./journal.ts";
 import { LogStore } from "./log-store.ts";
+import { ObjectCache } from "./object-cache.ts";
 import { replay } from "./replay.ts";
 import type { Store, Write } from "./store.ts";
 
@@ -25,7 +27,8 @@ class FakeJournal implements Journal {
 }
 
 function open(journal: FakeJournal, maxChanges = 100): Store {
-  const state = replay({ rows: journal.batches.flat(), floors: new Map() });
+  const cache = new ObjectCache(new Interner({ freeze: true }));
+  const state = replay({ rows: journal.batches.flat(), floors: new Map() }, cache);
   return new LogStore({
     journal,
     state,
@@ -46,7 +49,7 @@ const remove = (store: Store, key: string): Promise<number> =>
   store.write((_view, revision) => ({ write: { resource: "things", key, object: undefined }, result: revision }));
 
 describe("LogStore", () => {
-  test("saves writes that come together in one transaction, with a revision each", async () => {
+  test("saves concurrent writes in one transaction, with one revision each", async () => {
     const journal = new FakeJournal();
     const store = open(journal);
     const revisions = await Promise.all(Array.from({ length: 10 }, (_, at) => create(store, `k${at}`)));
@@ -55,7 +58,7 @@ describe("LogStore", () => {
     expect(store.revision).toBe(10);
   });
 
-  test("shows deciders what is still on its way, and readers only what is saved", async () => {
+  test("shows unsaved writes to decisions, and only saved ones to readers", async () => {
     const store = open(new FakeJournal());
     const first = create(store, "a", "1");
     const seen = store.write((view) => ({ result: view.get("things", "a")?.object["value"] }));
@@ -65,7 +68,7 @@ describe("LogStore", () => {
     expect(store.get("things", "a")?.revision).toBe(await first);
   });
 
-  test("fails everything that rested on a write that could not be saved, and goes on", async () => {
+  test("fails all queued writes when a commit fails, and accepts writes after that", async () => {
     const journal = new FakeJournal();
     const store = open(journal);
     journal.broken = true;
@@ -95,7 +98,7 @@ describe("LogStore", () => {
     expect(await create(store, "a")).toBe(1);
   });
 
-  test("catches whoever changes what is stored", async () => {
+  test("throws when code changes a stored object, if objects are frozen", async () => {
     const store = open(new FakeJournal());
     await create(store, "a", "1");
     const { object } = store.get("things", "a") as { object: { value?: unknown; metadata: { name?: string } } };
@@ -107,7 +110,7 @@ describe("LogStore", () => {
     }).toThrow(TypeError);
   });
 
-  test("refuses an object that is too large to keep", async () => {
+  test("refuses an object that is too large", async () => {
     const store = open(new FakeJournal());
     await expect(create(store, "big", "x".repeat(1.5 * 1024 * 1024))).rejects.toMatchObject({
       reason: "RequestEntityTooLarge",
@@ -115,7 +118,7 @@ describe("LogStore", () => {
     expect(await create(store, "small")).toBe(1);
   });
 
-  test("refuses more writes than it can hold", async () => {
+  test("refuses writes when too many are queued", async () => {
     const store = open(new FakeJournal());
     const writes = Array.from({ length: 20_001 }, (_, at) => create(store, `k${at}`));
     const settled = await Promise.allSettled(writes);
@@ -123,7 +126,7 @@ describe("LogStore", () => {
     expect(settled.at(-1)).toMatchObject({ reason: { reason: "TooManyRequests" } });
   });
 
-  test("comes back from its journal as it was", async () => {
+  test("is restored from its journal", async () => {
     const journal = new FakeJournal();
     const store = open(journal);
     await create(store, "a", "1");
@@ -138,7 +141,7 @@ describe("LogStore", () => {
     expect(again.listAt("things", 2)?.map(({ object }) => object["value"])).toEqual(["1", "1"]);
   });
 
-  test("forgets what no watch can ask for, and nothing that is current", async () => {
+  test("deletes journal rows that no watch can need, but none of current objects", async () => {
     const journal = new FakeJournal();
     const store = open(journal, 8);
     await create(store, "kept");
@@ -155,7 +158,7 @@ describe("LogStore", () => {
     expect(store.position("things", 1)).toBeUndefined();
   });
 
-  test("brings nothing back to life when a compaction fails and a later one does not", async () => {
+  test("does not restore deleted objects when a compaction fails and a later one succeeds", async () => {
     const journal = new FakeJournal();
     const store = open(journal, 8);
     journal.uncompactable = true;
@@ -171,7 +174,7 @@ describe("LogStore", () => {
     expect(rows.some(({ key }) => key === "doomed")).toBe(false);
   });
 
-  test("keeps its revision when all it held has been forgotten", () => {
+  test("keeps its revision when all rows have been deleted", () => {
     const { revision } = replay({
       rows: [],
       floors: new Map([
@@ -182,7 +185,7 @@ describe("LogStore", () => {
     expect(revision).toBe(41);
   });
 
-  test("refuses only once what it refuses for is saved", async () => {
+  test("refuses a write because of another write only when that one is saved", async () => {
     const journal = new FakeJournal();
     const store = open(journal);
     await create(store, "a");
@@ -203,7 +206,7 @@ describe("LogStore", () => {
     await removed;
   });
 
-  test("does not refuse for what could not be saved", async () => {
+  test("does not refuse a write because of one that could not be saved", async () => {
     const journal = new FakeJournal();
     const store = open(journal);
     await create(store, "a");
@@ -217,7 +220,7 @@ describe("LogStore", () => {
     expect(store.get("things", "a")).toBeDefined();
   });
 
-  test("saves what it has accepted before it closes, and takes nothing more", async () => {
+  test("saves accepted writes before it closes, and refuses new ones", async () => {
     const journal = new FakeJournal();
     const store = open(journal);
     const write = create(store, "a");
@@ -227,7 +230,7 @@ describe("LogStore", () => {
     await expect(create(store, "b")).rejects.toMatchObject({ reason: "ServiceUnavailable" });
   });
 
-  test("wakes listeners of what changed only", async () => {
+  test("notifies only the listeners of resources that changed", async () => {
     const store = open(new FakeJournal());
     const woken: string[] = [];
     store.subscribe("things", () => woken.push("things"));

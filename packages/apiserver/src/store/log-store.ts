@@ -3,11 +3,11 @@ import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import { sharedJson } from "../shared-values.ts";
 import { defaultHistoryBounds, History, type HistoryBounds } from "./history.ts";
 import { HouseKeeper } from "./house-keeper.ts";
 import type { Journal, JournalRow } from "./journal.ts";
 import { NamespaceUsage } from "./namespace-usage.ts";
+import type { ObjectCache } from "./object-cache.ts";
 import { Objects } from "./objects.ts";
 import type { Replayed } from "./replay.ts";
 import { Saved } from "./saved.ts";
@@ -15,23 +15,23 @@ import type { Change, Decided, ResourceChange, Store, Stored, UsageCheck, View, 
 
 export interface LogStoreOptions {
   readonly journal: Journal;
-  /** What the journal held when it was opened. */
+  /** The content of the journal when it was opened. */
   readonly state: Replayed;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Default: 8192 changes of each resource, 64 MiB, five minutes. */
   readonly history?: HistoryBounds;
-  /** Makes a packed copy of what is kept; absent when nothing is. */
+  /** Makes a compressed backup; absent for a store in memory. */
   readonly backUp?: () => Promise<Readable>;
-  /** Runs last, once the journal is closed. */
+  /** Called after the journal is closed. */
   readonly onClosed?: () => void;
 }
 
-/** etcd's bound: what is kept here can move to a cluster. */
+/** The limit of etcd, so that all objects can move to a cluster. */
 const maxObjectBytes = 1.5 * 1024 * 1024;
-/** Writes waiting for a commit. In-process callers could otherwise queue without end within one turn of the loop. */
+/** Writes that wait for a commit. In-process callers could otherwise queue any number in one turn of the event loop. */
 const maxQueued = 20_000;
-/** Rows of one transaction: bounds how long a commit keeps the process from anything else. */
+/** Rows of one transaction. Bounds how long a commit blocks the event loop. */
 const maxBatch = 1000;
 
 interface Queued {
@@ -41,8 +41,9 @@ interface Queued {
 }
 
 /**
- * The store. Writes are decided at once, one after the other, against the newest state; those decided while a commit is
- * due are saved together in one transaction, and only then seen by readers and watchers and acknowledged.
+ * The store. Each write is decided synchronously against the newest state, which includes unsaved writes. All writes
+ * decided in one turn of the event loop are saved in one transaction. They are visible to readers and watches, and
+ * acknowledged, only after that.
  */
 export class LogStore implements Store {
   readonly #journal: Journal;
@@ -51,13 +52,14 @@ export class LogStore implements Store {
   readonly #houseKeeper: HouseKeeper;
   readonly #backUp: (() => Promise<Readable>) | undefined;
   readonly #onClosed: (() => void) | undefined;
+  readonly #cache: ObjectCache;
   readonly #objects: Map<string, Objects>;
   readonly #histories: Map<string, History>;
-  /** Writes that are not saved yet are counted, too. */
+  /** Includes writes that are not saved yet. */
   readonly #usage: NamespaceUsage;
   readonly #floor: number;
   readonly #listeners = new Set<{ resource: string | undefined; wake: (changes: readonly ResourceChange[]) => void }>();
-  /** The newest decision on each key that is not saved yet. */
+  /** The newest unsaved change of each key. */
   readonly #staged = new Map<string, Change>();
   #queue: Queued[] = [];
   #flush: NodeJS.Immediate | undefined;
@@ -71,6 +73,7 @@ export class LogStore implements Store {
     this.#logger = options.logger;
     this.#backUp = options.backUp;
     this.#onClosed = options.onClosed;
+    this.#cache = options.state.cache;
     this.#objects = options.state.objects;
     this.#histories = options.state.histories;
     this.#usage = new NamespaceUsage(this.#objects.values());
@@ -157,7 +160,7 @@ export class LogStore implements Store {
     return result;
   }
 
-  /** An answer, or a refusal, that rests on a write still in the queue must not be given before that write is safe. */
+  /** Waits until all queued writes are saved, because the result of a decision may depend on them. */
   async #safe(entry: Queued["entry"]): Promise<void> {
     if (entry === undefined && this.#queue.length === 0) return;
     await new Promise<void>((done, failed) => {
@@ -168,7 +171,7 @@ export class LogStore implements Store {
 
   async backUp(): Promise<Readable> {
     if (this.#closed) throw new ApiError("ServiceUnavailable", "the server is shutting down");
-    if (this.#backUp === undefined) throw new ApiError("BadRequest", "the server keeps nothing that outlives it");
+    if (this.#backUp === undefined) throw new ApiError("BadRequest", "the server has no data folder to back up");
     return this.#backUp();
   }
 
@@ -192,8 +195,8 @@ export class LogStore implements Store {
     const revision = this.#nextRevision;
     const atMs = this.#clock.now();
     const previous = this.#newest(resource, key);
-    const json = object === undefined ? undefined : serialise(object, key);
-    const stored = object === undefined || json === undefined ? undefined : Saved.of(object, { revision, key, json });
+    const json = object === undefined ? undefined : this.#serialize(object, key);
+    const stored = json === undefined ? undefined : new Saved(this.#cache, { revision, key, json }, object);
     if (checkUsage !== undefined) this.#check(checkUsage, { key, previous, stored });
     const change: Change = { revision, atMs, key, stored, previous };
     this.#usage.change(key, previous, stored);
@@ -204,6 +207,14 @@ export class LogStore implements Store {
       change,
       row: { revision, resource, key, previous: previous?.revision, atMs, object: json },
     };
+  }
+
+  #serialize(object: ApiObject, key: string): string {
+    const json = this.#cache.interner.stringify(object);
+    if (Buffer.byteLength(json) > maxObjectBytes) {
+      throw new ApiError("RequestEntityTooLarge", `Cannot save "${key}": it is larger than ${maxObjectBytes} bytes`);
+    }
+    return json;
   }
 
   #check(check: UsageCheck, { key, previous, stored }: Pick<Change, "key" | "previous" | "stored">): void {
@@ -230,7 +241,7 @@ export class LogStore implements Store {
     this.#houseKeeper.afterCommit();
   }
 
-  /** Later writes were decided on what is now not to be: they fail with the first. */
+  /** Fails all queued writes, because the later ones were decided on the state that could not be saved. */
   #failAll(batch: readonly Queued[], cause: unknown): void {
     const failed = [...batch, ...this.#queue.splice(0)];
     this.#staged.clear();
@@ -270,11 +281,3 @@ export class LogStore implements Store {
 }
 
 const stagedKey = (resource: string, key: string): string => `${resource}\n${key}`;
-
-function serialise(object: ApiObject, key: string): string {
-  const json = sharedJson(object);
-  if (Buffer.byteLength(json) > maxObjectBytes) {
-    throw new ApiError("RequestEntityTooLarge", `Cannot save "${key}": it is larger than ${maxObjectBytes} bytes`);
-  }
-  return json;
-}

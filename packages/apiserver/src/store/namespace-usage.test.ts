@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 import { NamespaceUsage } from "./namespace-usage.ts";
+import { ObjectCache } from "./object-cache.ts";
 import { Objects } from "./objects.ts";
 import { Saved } from "./saved.ts";
 
+const cache = new ObjectCache();
 const saved = (key: string, length: number): Saved =>
-  new Saved({ revision: 1, key, json: JSON.stringify("x".repeat(length - 2)) });
+  new Saved(cache, { revision: 1, key, json: JSON.stringify("x".repeat(length - 2)) });
 
-test("counts what is there and every change of it", () => {
+test("counts existing objects and every change", () => {
   const first = saved("a/one", 10);
   const usage = new NamespaceUsage([
     new Objects(new Map([["a/one", first]])),

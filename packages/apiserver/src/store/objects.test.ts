@@ -1,12 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { ObjectCache } from "./object-cache.ts";
 import { Objects } from "./objects.ts";
 import { Saved } from "./saved.ts";
 import type { Stored } from "./store.ts";
 
-const stored = (revision: number): Stored => new Saved({ revision, key: "k", json: "{}" });
+const cache = new ObjectCache();
+const stored = (revision: number): Stored => new Saved(cache, { revision, key: "k", json: "{}" });
 
-test("lists by prefix in the order of keys, whatever came and went", () => {
+test("lists objects by prefix, sorted by key, after any additions and deletions", () => {
   const key = fc
     .tuple(fc.constantFrom("a", "a-b", "b"), fc.constantFrom("x", "y", "z"))
     .map(([namespace, name]) => `${namespace}/${name}`);

@@ -10,11 +10,11 @@ import { everything, type Replayed, replay } from "./replay.ts";
 import { SqliteJournal } from "./sqlite-journal.ts";
 
 /**
- * How far the revisions of a restored store are from all that clients may know: whoever watches from an earlier one is
- * told that it is gone and lists again.
+ * The distance of a restored store's revisions from all revisions that clients may know. A watch from an earlier revision
+ * gets 410 Gone, and its client lists again.
  */
 const revisionGap = 1_000_000;
-/** The same, when the store that is replaced is too damaged to tell how far it was. */
+/** The same, if the replaced store is too damaged to read its last revision. */
 const blindRevisionGap = 1_000_000_000;
 
 const rowsPerCommit = 1000;
@@ -25,9 +25,9 @@ export interface Restored {
 }
 
 /**
- * Puts what a backup holds in the place of what a data folder holds: every object, with a new revision, and the server's
- * identity. The store that was there stays beside it as `store.db.before-restore`. Fails and changes nothing when the
- * folder is in use or the file is not a whole backup that this program can read.
+ * Replaces the content of a data folder with that of a backup: every object, with a new revision, and the server's
+ * identity. Keeps the replaced store as `store.db.before-restore`. Fails without changing anything if the folder is in use,
+ * or if the file is not a complete backup in a format that this program can read.
  */
 export async function restoreFolder(folder: string, file: string): Promise<Restored> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -51,7 +51,7 @@ export async function restoreFolder(folder: string, file: string): Promise<Resto
 
 function firstRevision(folder: string, backedUp: number): number {
   try {
-    const { revision } = readJournal(join(folder, "store.db"), replay);
+    const { revision } = readJournal(join(folder, "store.db"), (journal) => replay(journal));
     return Math.max(backedUp, revision) + revisionGap;
   } catch {
     return backedUp + blindRevisionGap;
@@ -86,7 +86,7 @@ function writeStore(path: string, { objects }: Replayed, first: number): Restore
   }
 }
 
-/** The store last: until its name is the new one's, everything but the identity is as it was, and can be done again. */
+/** Renames the store last. A restore that is interrupted before that has replaced only the identity and can be repeated. */
 function replaceStore(folder: string, made: string, files: ReadonlyMap<string, string>): void {
   const path = join(folder, "store.db");
   if (existsSync(path)) {
@@ -102,12 +102,12 @@ function replaceStore(folder: string, made: string, files: ReadonlyMap<string, s
   closeSync(directory);
 }
 
-/** A log left behind by a killed server would be taken for the new store's. Closing a store folds its log into it. */
+/** Merges the write-ahead log that a killed server left behind, which SQLite would otherwise apply to the new store. */
 function foldLog(path: string): void {
   try {
     new SqliteJournal(path).close();
   } catch {
-    // It cannot be opened, which may be why it is replaced: its log goes with it.
+    // A damaged store cannot be opened. Its log is kept beside it.
   }
   for (const suffix of ["-wal", "-shm"]) {
     if (existsSync(path + suffix)) renameSync(path + suffix, `${path}.before-restore${suffix}`);

@@ -29,7 +29,8 @@ export class TestApi implements AsyncDisposable {
 
   static async start(options: ApiServerOptions = {}): Promise<TestApi> {
     const clock = { atMs: Date.parse("2026-01-01T00:00:00Z") };
-    return new TestApi(await createApiServer({ clock: { now: () => clock.atMs }, ...options }), clock);
+    const server = await createApiServer({ clock: { now: () => clock.atMs }, freezeObjects: true, ...options });
+    return new TestApi(server, clock);
   }
 
   async send(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {

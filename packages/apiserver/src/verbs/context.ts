@@ -4,8 +4,10 @@ import type { AuditLog } from "../audit/audit-log.ts";
 import type { AccessControl } from "../authorization/access-control.ts";
 import type { Clock } from "../clock.ts";
 import type { Ownership } from "../gc/ownership.ts";
+import type { Interner } from "../interner.ts";
 import type { Logger } from "../logger.ts";
 import type { RequestMetrics } from "../metrics/request-metrics.ts";
+import type { Admission } from "../resources/admission.ts";
 import type { AdmissionContext } from "../resources/definition.ts";
 import type { Registry } from "../resources/registry.ts";
 import type { ServiceAddresses } from "../resources/service/service-addresses.ts";
@@ -16,6 +18,8 @@ import type { NamespaceLimits } from "./namespace-limits.ts";
 export interface ApiContext {
   readonly store: Store;
   readonly registry: Registry;
+  readonly admission: Admission;
+  readonly interner: Interner;
   readonly clock: Clock;
   readonly addresses: ServiceAddresses;
   /** Existing objects by UID, maintained by the garbage collector. */

@@ -1,11 +1,10 @@
 import { alreadyExists, badRequest, forbidden, notFound } from "../api-error.ts";
 import { type ApiObject, storeKey, valueAt, withMetadata } from "../api-object.ts";
 import { subjectOf, type Target } from "../request/target.ts";
-import { admitShape, checkStored, settle, stamped } from "../resources/admission.ts";
+import { settle, stamped } from "../resources/admission.ts";
 import { createdMetadata } from "../resources/metadata.ts";
 import { generateName } from "../resources/names.ts";
 import { toVersion } from "../resources/versions.ts";
-import { withSharedSpec } from "../shared-values.ts";
 import type { Decided, View } from "../store/store.ts";
 import { type ApiContext, admissionContext } from "./context.ts";
 import { decodeObject, withName } from "./decode.ts";
@@ -41,9 +40,9 @@ export async function create(
   if (given.metadata.resourceVersion !== undefined && given.metadata.resourceVersion !== "") {
     throw badRequest("resourceVersion should not be set on objects to be created");
   }
-  const shared = withSharedSpec(given);
+  const interned = context.interner.internSpec(given);
   return context.store.write((view, revision) =>
-    decideCreation({ context, view, revision, target, given: shared, creation: options }),
+    decideCreation({ context, view, revision, target, given: interned, creation: options }),
   );
 }
 
@@ -61,9 +60,9 @@ export function decideCreation(call: CreationCall): Decided<Written> {
   const { definition, version, namespace } = target;
   const wanted = named(view, target, given);
   checkNamespace(view, target, wanted);
-  const { object: shaped, warnings } = admitShape(target, wanted, creation);
+  const { object: shaped, warnings } = context.admission.shape(target, wanted, creation);
   const object = stamped(prepare(context, target, shaped, creation), revision);
-  checkStored(target, object, undefined);
+  context.admission.check(target, object, undefined);
   creation.refuse?.(object, undefined);
   const name = object.metadata.name as string;
   const key = storeKey(namespace, name);
@@ -86,7 +85,8 @@ function prepare(context: ApiContext, target: Target, shaped: ApiObject, creatio
   const defaulted = strategy.setDefaults?.(stored) ?? stored;
   const { manager = "", comesWithOwners = false } = creation;
   // Fields that the server sets after this line have no owner.
-  const owned = comesWithOwners ? defaulted : recordOwner({ target, manager, nowMs, live: undefined }, defaulted);
+  const write = { target, manager, nowMs, live: undefined, interner: context.interner };
+  const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
   return strategy.prepareCreate?.(owned, admissionContext(context)) ?? owned;
 }
 

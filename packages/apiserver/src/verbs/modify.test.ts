@@ -201,7 +201,12 @@ describe("patch", () => {
     ["a failed test", "application/json-patch+json", [{ op: "test", path: "/kind", value: "Pod" }], 422],
     ["a new kind", "application/merge-patch+json", { kind: "Pod" }, 400],
     ["a new name", "application/merge-patch+json", { metadata: { name: "other" } }, 400],
-    ["a patch that makes the object a number", "application/json-patch+json", [{ op: "replace", path: "", value: 5 }], 400],
+    [
+      "a patch that makes the object a number",
+      "application/json-patch+json",
+      [{ op: "replace", path: "", value: 5 }],
+      400,
+    ],
     ["wrong types", "application/merge-patch+json", { data: { a: 1 } }, 422],
   ] as const)("refuses %s", async ([, contentType, body, status]) => {
     await api.send("POST", configMaps, configMap("refused"));

@@ -3,7 +3,7 @@ import { type ApiObject, withMetadata } from "../api-object.ts";
 import { withoutIdleTimes } from "../apply/idle-times.ts";
 import { equalJson } from "../json.ts";
 import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts";
-import { admitShape, checkStored, settle, stamped } from "../resources/admission.ts";
+import { settle, stamped } from "../resources/admission.ts";
 import type { Strategy } from "../resources/definition.ts";
 import { updatedMetadata } from "../resources/metadata.ts";
 import { toStorage, toVersion } from "../resources/versions.ts";
@@ -42,7 +42,7 @@ interface ModificationCall {
 }
 
 export function decideModification(call: ModificationCall): Decided<Written> {
-  const { view, revision, target, modification } = call;
+  const { context, view, revision, target, modification } = call;
   const { definition, version } = target;
   const key = keyOfTarget(target);
   const old = view.get(definition.id, key);
@@ -50,13 +50,14 @@ export function decideModification(call: ModificationCall): Decided<Written> {
   const current = toVersion(definition, old.object, version);
   const given = modification.wanted(current);
   checkPreconditions(target, given, { old, needsRevision: modification.needsRevision });
-  const { object: shaped, warnings } = admitShape(target, merged(target, given, current), modification, current);
+  const wanted = merged(target, given, current);
+  const { object: shaped, warnings } = context.admission.shape(target, wanted, modification, current);
   const unchanged: Decided<Written> = { result: { object: current, warnings, created: false } };
   if (equalJson(shaped, current)) return unchanged;
 
   const before = toStorage(definition, old.object);
   const next = withoutIdleTimes(prepare(call, { shaped, current, old: before }), before);
-  checkStored(target, next, old.object);
+  context.admission.check(target, next, old.object);
   modification.refuse?.(next, old.object);
   if (equalJson(next, old.object)) return unchanged;
   const object = modification.dryRun ? next : stamped(next, revision);
@@ -140,7 +141,8 @@ function prepare({ context, target, modification }: ModificationCall, { shaped, 
   const filled = strategy.setDefaults?.(stored) ?? stored;
   const defaulted = strategy.parts?.get(subresource)?.setDefaults(filled) ?? filled;
   const { manager = "", comesWithOwners = false, recordedFor } = modification;
-  const write = { target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current };
+  const { interner } = context;
+  const write = { target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current, interner };
   const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
   const admission = admissionContext(context);
   const isPart = strategy.parts?.has(subresource) === true;

@@ -1,6 +1,6 @@
-import type { WatchEvent } from "@agent-sandbox/kube";
 import { expired } from "../api-error.ts";
 import { type ApiObject, withMetadata } from "../api-object.ts";
+import type { ServedEvent } from "../request/api-request.ts";
 import type { Query } from "../request/query.ts";
 import type { Target } from "../request/target.ts";
 import { toVersion } from "../resources/versions.ts";
@@ -11,24 +11,24 @@ import { type ListOptions, parseListOptions } from "./list-options.ts";
 import { parseSelection, type Selection } from "./selection.ts";
 import { Waker } from "./waker.ts";
 
-/** Events given to a consumer at once; it also bounds what is held for one that is slow to take them. */
+/** Events in a batch. Bounds the memory held for a slow consumer. */
 const batchSize = 250;
-/** kube-apiserver ends watches after a random 30 to 60 minutes when the client names no time. */
+/** kube-apiserver ends watches without a timeout after a random time of 30 to 60 minutes. */
 const defaultTimeoutSeconds = 45 * 60;
-/** How long a client may take to read what was there at the start. It is kept in memory until then, however it changed since. */
+/** How long a client may take to read the initial events, which stay in memory until then even if the objects change. */
 const initialMs = 60_000;
-/** Longest timer Node can hold, about 24 days. */
+/** The longest timer that Node supports, about 24 days. */
 const maxTimeoutSeconds = 2 ** 31 / 1000 - 1;
 
 const initialEventsEnd = { "k8s.io/initial-events-end": "true" };
 
-/** Opens a watch: whatever is wrong with the request is thrown here, before the first event. */
+/** Opens a watch. Throws if the request is invalid, before the first event. */
 export function watch(
   context: ApiContext,
   target: Target,
   query: Query,
   signal?: AbortSignal,
-): AsyncIterable<readonly WatchEvent[]> {
+): AsyncIterable<readonly ServedEvent[]> {
   const session = new WatchSession(context, target, query);
   return session.run(signal);
 }
@@ -59,7 +59,7 @@ class WatchSession {
     const start = startOf(options, this.#bookmarks);
     if (start.revision > this.#store.revision) throw tooNew(start.revision, this.#store.revision);
     this.#initialBookmark = start.endBookmark;
-    // No revision and no initial events: from now on.
+    // Without a revision and without initial events, the watch starts with the next change.
     this.#startRevision = start.revision === 0 || start.initial ? this.#store.revision : start.revision;
     const position = this.#store.position(target.definition.id, this.#startRevision);
     if (position === undefined) throw expired(`too old resource version: ${start.revision} (${this.#store.revision})`);
@@ -68,7 +68,7 @@ class WatchSession {
     this.#initial = current.filter((stored) => this.#selection.matches(stored));
   }
 
-  async *run(signal: AbortSignal | undefined): AsyncGenerator<readonly WatchEvent[]> {
+  async *run(signal: AbortSignal | undefined): AsyncGenerator<readonly ServedEvent[]> {
     using waker = new Waker(this.#store, this.#target.definition.id, [this.#context.closing, signal]);
     using open = this.#context.metrics.watch(this.#target);
     waker.at("deadline", this.#timeoutMs);
@@ -93,7 +93,7 @@ class WatchSession {
       if (events.length > 0) yield events;
       if (chunk.changes.length > 0) continue;
       if (this.#bookmarks) waker.at("bookmark", this.#context.bookmarkMs);
-      // Read before waiting: once woken, newer changes may be there that have not been given out yet.
+      // Read before the wait: after it, the store's revision may include changes that this watch has not sent.
       const reached = this.#store.revision;
       const reason = await waker.wait();
       if (reason !== "bookmark") continue;
@@ -102,35 +102,40 @@ class WatchSession {
     }
   }
 
-  *#initialEvents(): Generator<readonly WatchEvent[]> {
+  *#initialEvents(): Generator<readonly ServedEvent[]> {
     for (let at = 0; at < this.#initial.length; at += batchSize) {
-      yield this.#initial.slice(at, at + batchSize).map(({ object }) => this.#event("ADDED", object));
+      yield this.#initial.slice(at, at + batchSize).map((stored) => this.#event("ADDED", stored));
     }
     if (this.#initialBookmark) yield [this.#bookmark(this.#startRevision, initialEventsEnd)];
   }
 
-  /** Selectors make a change look different: an object that starts to match is added, one that stops is deleted. */
-  #eventOf(change: Change): WatchEvent | undefined {
+  /** For a watch with a selector, an object that starts to match is ADDED, and one that stops to match is DELETED. */
+  #eventOf(change: Change): ServedEvent | undefined {
     if (!change.key.startsWith(this.#prefix)) return undefined;
     const before = change.previous !== undefined && this.#selection.matches(change.previous);
     const after = change.stored !== undefined && this.#selection.matches(change.stored);
-    if (after) return this.#event(before ? "MODIFIED" : "ADDED", change.stored.object);
+    if (after) return this.#event(before ? "MODIFIED" : "ADDED", change.stored);
     if (!before) return undefined;
-    const last = change.previous.object;
-    return this.#event("DELETED", withMetadata(last, { resourceVersion: String(change.revision) }));
+    const last = withMetadata(change.previous.object, { resourceVersion: String(change.revision) });
+    return { type: "DELETED", object: this.#shown(last) };
   }
 
-  #event(type: WatchEvent["type"], object: ApiObject): WatchEvent {
-    return { type, object: toVersion(this.#target.definition, object, this.#target.version) };
+  #event(type: ServedEvent["type"], { object, json }: Stored): ServedEvent {
+    const shown = this.#shown(object);
+    return { type, object: shown, json: shown === object ? json : undefined };
   }
 
-  #bookmark(revision: number, annotations?: Record<string, string>): WatchEvent {
+  #shown(object: ApiObject): ApiObject {
+    return toVersion(this.#target.definition, object, this.#target.version);
+  }
+
+  #bookmark(revision: number, annotations?: Record<string, string>): ServedEvent {
     const { version, definition } = this.#target;
     const metadata = { resourceVersion: String(revision), ...(annotations === undefined ? {} : { annotations }) };
     return { type: "BOOKMARK", object: { apiVersion: version.apiVersion, kind: definition.kind, metadata } };
   }
 
-  #fellBehind(): WatchEvent {
+  #fellBehind(): ServedEvent {
     const error = expired("the watch fell behind the history the server keeps; list again");
     return { type: "ERROR", object: error.toStatus() };
   }
@@ -138,12 +143,12 @@ class WatchSession {
 
 interface Start {
   readonly revision: number;
-  /** Whether the current objects are sent first. */
+  /** Whether the current objects are sent before changes. */
   readonly initial: boolean;
   readonly endBookmark: boolean;
 }
 
-/** Who names no revision, or any, gets what is there first, and is told when that was all. */
+/** A watch without a revision, or from revision 0, starts with the current objects and a bookmark after them. */
 function startOf({ resourceVersion, sendInitialEvents }: ListOptions, bookmarks: boolean): Start {
   const revision = parseRevision(resourceVersion);
   const initial = sendInitialEvents ?? revision === 0;

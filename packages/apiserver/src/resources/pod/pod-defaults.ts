@@ -1,39 +1,39 @@
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
 import { timestamp } from "../../clock.ts";
+import type { Interner } from "../../interner.ts";
 import { equalJson } from "../../json.ts";
 import { placementProblem } from "../../placement/placement-problem.ts";
-import { isShared, makeOnceOfShared, onceForShared, shareNew } from "../../shared-values.ts";
 import type { AdmissionContext } from "../definition.ts";
 import { referenced } from "./pod-references.ts";
 import { qosClass } from "./qos-class.ts";
 
 /**
- * Fills in what kube-apiserver fills in on every Pod and what depends on other fields; the rest is in the schema. Fields
- * of a wrong type are left for the validation to name.
+ * Sets the defaults that the schema of Pods does not have, among them those that depend on other fields. Ignores fields of a
+ * wrong type, which validation reports.
  */
-export function setPodDefaults(pod: ApiObject): ApiObject {
+export function setPodDefaults(pod: ApiObject, interner: Interner): ApiObject {
   const { spec } = pod;
-  return isJsonObject(spec) ? { ...pod, spec: filledSpec(spec) } : pod;
+  return isJsonObject(spec) ? { ...pod, spec: interner.derive(defaultedSpec, spec) } : pod;
 }
 
-const filledSpec = makeOnceOfShared((given): JsonObject => {
+function defaultedSpec(given: JsonObject): JsonObject {
   const spec = withoutFalse(given, ["hostNetwork", "hostPID", "hostIPC"]);
   const account = spec["serviceAccountName"] || spec["serviceAccount"];
   const filled = {
     ...podDefaults,
     ...spec,
     ...(account ? { serviceAccountName: account, serviceAccount: account } : {}),
-    // A negative time has always been taken for the shortest.
+    // kube-apiserver stores a negative time as 1.
     ...(isNegative(spec["terminationGracePeriodSeconds"]) ? { terminationGracePeriodSeconds: 1 } : {}),
     ...mapped(spec, "containers", (container) => setContainerDefaults(container, spec)),
     ...mapped(spec, "initContainers", (container) => setContainerDefaults(container, spec)),
     ...mapped(spec, "volumes", setVolumeDefaults),
   };
-  // Nothing need be compared that is the same.
+  // The same object where nothing changed, so that later comparisons end at once.
   return equalJson(filled, given) ? given : filled;
-});
+}
 
-/** Go leaves out what is false, but for the few fields where that says something. */
+/** Go omits these fields when they are false. */
 function withoutFalse(owner: JsonObject, keys: readonly string[]): JsonObject {
   if (!keys.some((key) => owner[key] === false)) return owner;
   return Object.fromEntries(Object.entries(owner).filter(([key, value]) => value !== false || !keys.includes(key)));
@@ -64,14 +64,14 @@ export function setContainerDefaults(given: JsonObject, { hostNetwork }: JsonObj
     terminationMessagePolicy: "File",
     ...container,
     ...requestsFromLimits(container["resources"]),
-    // On the host's network a port of the container is one of the host.
+    // On the host's network, a port of the container is a port of the host.
     ...(hostNetwork === true
       ? mapped(container, "ports", (port) => ({ hostPort: port["containerPort"], ...port }))
       : {}),
   };
 }
 
-/** An image without a tag, or with the tag `latest`, can change under its name. */
+/** Images without a tag or with the tag `latest` are always pulled, because the image behind the name can change. */
 function pullPolicy(image: unknown): string {
   if (typeof image !== "string" || image.includes("@")) return "IfNotPresent";
   const tag = /:([^/]+)$/.exec(image)?.[1];
@@ -90,24 +90,25 @@ function setVolumeDefaults(volume: JsonObject): JsonObject {
   return Object.keys(volume).some((key) => key !== "name") ? volume : { ...volume, emptyDir: {} };
 }
 
-/** A new Pod waits to be started; where there is only one node, it is bound to it at once, which saves a write. */
-export function preparePod(pod: ApiObject, { nodeName, find, nowMs }: AdmissionContext): ApiObject {
+/** Sets the status of a new Pod. Binds it to the box's only node if that accepts it, which saves a write. */
+export function preparePod(pod: ApiObject, { nodeName, find, nowMs }: AdmissionContext, interner: Interner): ApiObject {
   const given = pod["spec"];
   if (!isJsonObject(given)) return pod;
   const more = referenced(pod, given, find);
-  const status = { phase: "Pending", qosClass: qosClassOf(given) };
+  const extended = (added: JsonObject): JsonObject => extendedSpec(given, added, interner);
+  const status = { phase: "Pending", qosClass: interner.memo(qosClass, given) };
   if (objectsAt(given, "schedulingGates").length > 0) {
     const why = "Scheduling is blocked due to non-empty scheduling gates";
     const conditions = [unscheduled("SchedulingGated", why, nowMs)];
-    return { ...pod, spec: extended(given, more), status: { ...status, conditions } };
+    return { ...pod, spec: extended(more), status: { ...status, conditions } };
   }
   const bound = (given["nodeName"] ?? "") !== "";
-  if (nodeName === undefined || bound) return { ...pod, spec: extended(given, more), status };
+  if (nodeName === undefined || bound) return { ...pod, spec: extended(more), status };
   const tolerations = more["tolerations"] ?? given["tolerations"];
   const problem = placementProblem({ tolerations }, find("nodes", nodeName));
-  if (problem === undefined) return { ...pod, spec: extended(given, { ...more, nodeName }), status };
+  if (problem === undefined) return { ...pod, spec: extended({ ...more, nodeName }), status };
   const conditions = [unscheduled("Unschedulable", problem, nowMs)];
-  return { ...pod, spec: extended(given, more), status: { ...status, conditions } };
+  return { ...pod, spec: extended(more), status: { ...status, conditions } };
 }
 
 const unscheduled = (reason: string, message: string, nowMs: number): JsonObject => ({
@@ -119,25 +120,24 @@ const unscheduled = (reason: string, message: string, nowMs: number): JsonObject
   lastTransitionTime: timestamp(nowMs),
 });
 
-const qosClassOf = onceForShared(qosClass);
-
-/** A specification with more members. What is shared stays so: it is always extended by the same few. */
-function extended(spec: JsonObject, more: JsonObject): JsonObject {
-  if (!isShared(spec)) return { ...spec, ...more };
-  const known = extensions(spec);
+/** The spec with more members. An interned spec gets an interned result, because Pods are extended by the same members. */
+function extendedSpec(spec: JsonObject, more: JsonObject, interner: Interner): JsonObject {
+  if (!interner.isInterned(spec)) return { ...spec, ...more };
+  const known = interner.memo(newExtensions, spec);
   const key = JSON.stringify(more);
   const made = known.get(key);
   if (made !== undefined) return made;
   if (known.size >= maxExtensions) known.clear();
-  const fresh = shareNew({ ...spec, ...more });
+  const fresh = interner.adopt({ ...spec, ...more });
   known.set(key, fresh);
   return fresh;
 }
 
-const extensions = onceForShared(() => new Map<string, JsonObject>());
+const newExtensions = (): Map<string, JsonObject> => new Map();
+/** Extended specs that are kept for one spec. */
 const maxExtensions = 16;
 
-/** What a Pod is entitled to follows from its specification, and who owns it is not for those who report on it. */
+/** A write to the status cannot change the QoS class, which follows from the spec, or the owner references. */
 export function keepFixedStatus(pod: ApiObject, old: ApiObject): ApiObject {
   const { ownerReferences: _given, ...metadata } = pod.metadata;
   const { ownerReferences } = old.metadata;

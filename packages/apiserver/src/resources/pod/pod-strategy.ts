@@ -1,14 +1,15 @@
 import { type ApiObject, stringAt, valueAt } from "../../api-object.ts";
+import type { Interner } from "../../interner.ts";
 import type { Strategy } from "../definition.ts";
 import { ephemeralContainersPart } from "./ephemeral-containers.ts";
 import { keepFixedStatus, preparePod, setPodDefaults } from "./pod-defaults.ts";
 import { validatePod } from "./pod-validation.ts";
 
-export const podStrategy: Strategy = {
-  setDefaults: setPodDefaults,
-  prepareCreate: preparePod,
+export const podStrategy = (interner: Interner): Strategy => ({
+  setDefaults: (pod) => setPodDefaults(pod, interner),
+  prepareCreate: (pod, context) => preparePod(pod, context, interner),
   prepareStatus: keepFixedStatus,
-  validate: validatePod,
+  validate: (pod, old) => validatePod(pod, old, interner),
   parts: new Map([["ephemeralcontainers", ephemeralContainersPart]]),
   graceSeconds,
   selectableFields: {
@@ -19,9 +20,9 @@ export const podStrategy: Strategy = {
     "status.phase": (pod) => stringAt(pod, "status", "phase") ?? "",
     "status.podIP": (pod) => stringAt(pod, "status", "podIP") ?? "",
   },
-};
+});
 
-/** Only a Pod that a node may be running needs time to end; the node then deletes it with no grace. */
+/** Only a Pod that may be running on a node has a grace period. The node deletes it, with none, when it has stopped. */
 function graceSeconds(pod: ApiObject, requested: number | undefined): number {
   const bound = (stringAt(pod, "spec", "nodeName") ?? "") !== "";
   const phase = stringAt(pod, "status", "phase");

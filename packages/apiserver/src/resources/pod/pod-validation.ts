@@ -1,7 +1,7 @@
 import type { FieldError } from "../../api-error.ts";
 import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-object.ts";
+import type { Interner } from "../../interner.ts";
 import { equalJson } from "../../json.ts";
-import { onceForShared } from "../../shared-values.ts";
 import { duplicate, forbidden, invalidValue, required } from "../field-problems.ts";
 import { labelField, oneOf } from "../field-rules.ts";
 import { labelMapProblems } from "../label-selector.ts";
@@ -16,14 +16,14 @@ import { securityProblems, tolerationProblems } from "./placement-validation.ts"
 import { surroundingsProblems } from "./surroundings-validation.ts";
 import { volumeProblems } from "./volume-validation.ts";
 
-/** The rules of a Pod that its schema cannot say. Types have been checked against the schema before. */
-export function validatePod(pod: ApiObject, old: ApiObject | undefined): readonly FieldError[] {
+/** The rules of a Pod that a schema cannot express. The types of its fields were checked against the schema before. */
+export function validatePod(pod: ApiObject, old: ApiObject | undefined, interner: Interner): readonly FieldError[] {
   const spec = pod["spec"];
   if (!isJsonObject(spec)) return [required("spec")];
-  return old === undefined ? specProblems(spec) : updateProblems(spec, old["spec"]);
+  return old === undefined ? interner.memo(specProblems, spec) : updateProblems(spec, old["spec"]);
 }
 
-const specProblems = onceForShared((spec: JsonObject): readonly FieldError[] => {
+function specProblems(spec: JsonObject): readonly FieldError[] {
   const { names, problems } = volumeProblems(spec);
   return [
     ...problems,
@@ -43,7 +43,7 @@ const specProblems = onceForShared((spec: JsonObject): readonly FieldError[] => 
     ),
     ...["hostname", "subdomain"].flatMap((key) => ((spec[key] ?? "") === "" ? [] : labelField(spec, key, "spec"))),
   ];
-});
+}
 
 function allContainerProblems(spec: JsonObject, volumes: ReadonlySet<string>): FieldError[] {
   const containers = objectsAt(spec, "containers");
@@ -79,7 +79,7 @@ function deadlineProblems(seconds: unknown, least: number): FieldError[] {
   return [invalidValue("spec.activeDeadlineSeconds", seconds, why)];
 }
 
-/** A Pod that runs can change hardly anything about itself. */
+/** Only a few fields of a Pod can change after its creation. */
 function updateProblems(spec: JsonObject, old: unknown): FieldError[] {
   if (!isJsonObject(old) || equalJson(spec, old)) return [];
   const problems = [
@@ -123,7 +123,7 @@ function changedDeadlineProblems(spec: JsonObject, old: JsonObject): FieldError[
   return deadlineProblems(seconds, 0);
 }
 
-/** A Pod can come to bear more, and for a longer or shorter time. */
+/** Tolerations can be added, and their tolerationSeconds can change. */
 function changedTolerationProblems(spec: JsonObject, old: JsonObject): FieldError[] {
   const timeless = (each: JsonObject): JsonObject => ({ ...each, tolerationSeconds: null });
   const now = objectsAt(spec, "tolerations").map(timeless);
@@ -132,7 +132,7 @@ function changedTolerationProblems(spec: JsonObject, old: JsonObject): FieldErro
   return kept ? [] : [forbidden("spec.tolerations", why)];
 }
 
-/** What a Pod waits for is said when it is created. */
+/** Scheduling gates can be removed, but not added after the creation. */
 function newGateProblems(spec: JsonObject, old: JsonObject): FieldError[] {
   const known = new Set(objectsAt(old, "schedulingGates").map(({ name }) => name));
   return objectsAt(spec, "schedulingGates").flatMap(({ name }, at) => {
