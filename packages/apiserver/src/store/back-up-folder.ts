@@ -8,7 +8,7 @@ import { copyStore, packCopy } from "./backup-file.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { readJournal } from "./read-journal.ts";
 
-/** Backs up the data folder of a server that does not run. Fails when one does, or when the store is damaged. */
+/** Backs up the data folder of a stopped server. Fails if the server is running or the store is damaged. */
 export async function backUpFolder(folder: string, file: string): Promise<void> {
   const path = join(folder, "store.db");
   if (!existsSync(path)) throw new Error(`Cannot back up "${folder}": no server has ever run there`);
@@ -28,7 +28,7 @@ export async function backUpFolder(folder: string, file: string): Promise<void> 
   }
 }
 
-/** Saves a packed backup as a whole or not at all, for its owner alone: keys and secrets are in it. */
+/** Writes a packed backup atomically. Only its owner can read it, because it contains keys and Secrets. */
 export async function saveBackup(packed: Readable, file: string): Promise<void> {
   const partial = `${file}.partial`;
   try {

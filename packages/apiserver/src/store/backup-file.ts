@@ -7,15 +7,15 @@ import { readFileIfAny } from "../private-file.ts";
 import type { LoadedJournal } from "./journal.ts";
 import { type JournalFormat, readJournal } from "./read-journal.ts";
 
-/** "ASBB": a backup is not mistaken for a store, nor a store for a backup. */
+/** The id is "ASBB", so that a backup cannot be opened as a store, or a store as a backup. */
 const format: JournalFormat = { applicationId: 0x41534242, version: 1, what: "backup" };
 
-/** What makes clients take the restored server for the same one: whom they trust, and who they are to it. */
+/** The server's identity and the keys of its credentials, so that clients keep working with the restored server. */
 const identityFiles = ["ca.key", "ca.crt", "server.key", "server.crt", "service-account.key", "admin.token"];
 
 /**
- * Copies a store and the identity beside it into a new database file. Writes go on meanwhile: the copy shows one moment
- * between its start and its end.
+ * Copies a store and the server's identity into a new database file. Writes can continue: the copy shows the store at one
+ * moment between the start and the end of the call.
  */
 export async function copyStore(store: DatabaseSync, folder: string, path: string): Promise<void> {
   await copyPages(store, path);
@@ -33,10 +33,10 @@ export async function copyStore(store: DatabaseSync, folder: string, path: strin
   }
 }
 
-/** One attempt in fifty fails under a steady load of writes: ten in a row are a sign of something else. */
+/** About one attempt in fifty fails under a steady load of writes. Ten failures in a row have another cause. */
 const maxAttempts = 10;
 
-/** The copying thread shares the store's connection, and gives up when it meets a transaction in the wrong moment. */
+/** SQLite's backup thread shares the connection of the store and fails if a transaction interferes, so this retries. */
 async function copyPages(store: DatabaseSync, path: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     rmSync(path, { force: true });
@@ -50,7 +50,7 @@ async function copyPages(store: DatabaseSync, path: string): Promise<void> {
   }
 }
 
-/** A copy as it is kept: compressed, which also makes every missing or changed byte show. */
+/** Compresses a copy. The checksum of gzip also detects damage. */
 export function packCopy(path: string): Gzip {
   const packed = createGzip({ level: 1 });
   const copy = createReadStream(path).once("error", (error) => packed.destroy(error));
@@ -72,7 +72,7 @@ export interface LoadedBackup {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** Reads an unpacked copy; refuses what is not a backup, is of a newer format or does not hold together. */
+/** Reads an unpacked copy. Throws if it is not a backup, has a newer format or fails SQLite's integrity check. */
 export function readCopy<T>(path: string, use: (backup: LoadedBackup) => T): T {
   return readJournal(
     path,

@@ -34,7 +34,7 @@ async function put(store: Store, name: string, value: string): Promise<number> {
 
 const values = (store: Store): unknown[] => [...store.list("things")].map(({ object }) => object["value"]);
 
-/** Every file of the data folder with its content, apart from what says nothing but that somebody has read it. */
+/** The content of all files of the data folder, except those that merely opening the store changes. */
 function contents(): Record<string, string> {
   const idle = new Set(["lock", "server.pid", "store.db-shm"]);
   const isIdle = (name: string): boolean =>
@@ -51,7 +51,7 @@ function contents(): Record<string, string> {
 }
 
 describe("a backup", () => {
-  test("of a running server brings back what it held, and none of what came later", async () => {
+  test("of a running server contains its objects, but none that are written later", async () => {
     const store = open();
     await put(store, "a", "1");
     await put(store, "b", "1");
@@ -69,17 +69,17 @@ describe("a backup", () => {
     await again.close();
   });
 
-  test("made while writes go on shows one moment", async () => {
+  test("during writes shows the store at one moment", async () => {
     const store = open();
     const stop = new AbortController();
     const writer = (async () => {
       for (let at = 0; !stop.signal.aborted; at += 1) {
-        // Together in one transaction: seeing one of them means seeing both.
+        // Both are in one transaction, so a copy must show both or none.
         await Promise.all([put(store, "left", String(at)), put(store, "right", String(at))]);
       }
     })();
     await put(store, "x", "x".repeat(500_000));
-    // Often enough to meet a transaction in the wrong moment, which happens once in fifty.
+    // A transaction interferes with about one copy in fifty.
     for (let copies = 0; copies < 100; copies += 1) {
       const unwanted = await store.backUp();
       await once(unwanted.destroy(), "close");
@@ -96,7 +96,7 @@ describe("a backup", () => {
     await again.close();
   });
 
-  test("of a stopped server is the same, also when it was killed", async () => {
+  test("of a stopped or killed server contains its objects", async () => {
     const store = open();
     await put(store, "a", "1");
     await expect(backUpFolder(folder, file)).rejects.toThrow(/it is in use by process/);
@@ -111,7 +111,7 @@ describe("a backup", () => {
     await again.close();
   });
 
-  test("is made one at a time", async () => {
+  test("is refused while another one is running", async () => {
     const store = open();
     const first = await store.backUp();
     await expect(store.backUp()).rejects.toMatchObject({ reason: "TooManyRequests" });
@@ -121,7 +121,7 @@ describe("a backup", () => {
     expect(readdirSync(folder)).not.toContain("backup.tmp");
   });
 
-  test("has everything a data folder keeps, so that clients take the restored server for the same", async () => {
+  test("contains all files of the data folder, so that clients trust the restored server", async () => {
     const server = await createApiServer({ dataDir: folder });
     const { authority, token } = await server.listen();
     await server.close();
@@ -137,7 +137,7 @@ describe("a backup", () => {
 });
 
 describe("restoring", () => {
-  test("gives every object a revision that no client can know, and tells every watcher to list again", async () => {
+  test("gives every object a new revision and makes every watch list again", async () => {
     const store = open();
     await put(store, "a", "1");
     await saveBackup(await store.backUp(), file);
@@ -160,7 +160,7 @@ describe("restoring", () => {
     await third.close();
   });
 
-  test("keeps the store that was there beside the new one, log and all", async () => {
+  test("keeps the replaced store with its write-ahead log", async () => {
     const store = open();
     await saveBackup(await store.backUp(), file);
     await put(store, "late", "1");
@@ -173,7 +173,7 @@ describe("restoring", () => {
     await before.close();
   });
 
-  test("replaces a store that is damaged", async () => {
+  test("replaces a damaged store", async () => {
     const store = open();
     await put(store, "a", "1");
     await saveBackup(await store.backUp(), file);
@@ -186,7 +186,7 @@ describe("restoring", () => {
     await again.close();
   });
 
-  test("is refused while a server runs", async () => {
+  test("is refused while a server is running", async () => {
     const store = open();
     await saveBackup(await store.backUp(), file);
     await expect(restoreFolder(folder, file)).rejects.toThrow(/it is in use by process/);
@@ -203,7 +203,7 @@ describe("restoring", () => {
       "a file with changed bytes",
       () => {
         const bytes = readFileSync(file);
-        // More than one: the padding between two packed blocks may hold anything.
+        // More than one byte, because a single one may be padding between two compressed blocks.
         const from = bytes.length >> 1;
         for (let at = from; at < from + 16; at += 1) bytes[at] = (bytes[at] ?? 0) ^ 0x40;
         return bytes;
@@ -217,10 +217,10 @@ describe("restoring", () => {
       () => changed((bytes) => (bytes.writeUInt32BE(2, 60), bytes)),
       /its format is 2, this program reads 1/,
     ],
-    ["a copy that lost its end", () => changed((bytes) => bytes.subarray(0, bytes.length - 8192)), /damaged/],
+    ["a truncated copy", () => changed((bytes) => bytes.subarray(0, bytes.length - 8192)), /damaged/],
   ] as const)("%s is refused and changes nothing", async ([, make, message]) => {
     const store = open();
-    // Nothing that repeats: of a run of the same byte, a changed bit can leave the packed form meaning the same.
+    // Random content: in the compressed form of repeated bytes, a changed bit may not change the result.
     for (let at = 0; at < 30; at += 1) await put(store, `k${at}`, randomBytes(500).toString("base64"));
     await saveBackup(await store.backUp(), file);
     await store.close();

@@ -1,6 +1,6 @@
 import { createApiServer } from "../api-server.ts";
 
-/** Serves a data folder over HTTPS and prints where. Ends only when killed, by the test or by the test's own end. */
+/** Serves a data folder over HTTPS and prints the address. Ends only when it is killed or when the test process ends. */
 const server = await createApiServer({ dataDir: process.argv[2], history: { maxChanges: 200, maxAgeMs: 60_000 } });
 const { port, authority, token } = await server.listen();
 console.log(JSON.stringify({ port, authority, token }));

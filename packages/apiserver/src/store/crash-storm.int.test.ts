@@ -10,7 +10,7 @@ import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { configMaps, foundIn, type Known, type ServerAddress, StormClient, send } from "./storm-client.test.support.ts";
 
-/** Each round starts a process; two hundred take a few minutes. */
+/** Each round starts a process. 200 rounds take a few minutes. */
 const rounds = Number(process.env["CRASH_ROUNDS"] ?? 25);
 const clientCount = 16;
 
@@ -19,7 +19,7 @@ interface Running {
   readonly address: ServerAddress;
 }
 
-/** One file, as it is shipped: reading the sources would take most of each round. */
+/** Bundles the server into one file, as in a release. Loading the sources would take most of each round. */
 async function bundleServer(folder: string): Promise<string> {
   const outfile = join(folder, "server.mjs");
   await build({
@@ -48,7 +48,7 @@ async function kill(child: ChildProcess): Promise<void> {
   expect(await exited).toEqual([null, "SIGKILL"]);
 }
 
-/** Lets all clients write, kills the server after some acknowledgements, and returns the newest version it gave. */
+/** Lets all clients write, kills the server after some acknowledged writes, and returns the newest revision. */
 async function storm(
   server: Running,
   clients: readonly StormClient[],
@@ -99,6 +99,6 @@ test(
     await kill(server.child);
     rmSync(folder, { recursive: true });
   },
-  // A round takes under a second; on a machine that is busy with much else, several.
+  // A round takes less than a second, but several on a busy machine.
   60_000 + rounds * 20_000,
 );

@@ -3,7 +3,7 @@ import { systemClock } from "../clock.ts";
 import { silentLogger } from "../logger.ts";
 import { openStore } from "./open-store.ts";
 
-/** Writes, updates and deletes without pause, and prints each write once it is acknowledged. Ends only when killed. */
+/** Creates, updates and deletes objects without a pause and prints each acknowledged write. Ends only when it is killed. */
 
 const writers = 16;
 const keys = 40;

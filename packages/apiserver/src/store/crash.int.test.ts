@@ -15,11 +15,11 @@ const rounds = 10;
 interface Acknowledged {
   readonly key: string;
   readonly revision: number;
-  /** Absent when the write was a deletion. */
+  /** Absent for a deletion. */
   readonly value?: string;
 }
 
-/** Lets a process write as fast as it can, kills it after some acknowledgements, and returns those it gave. */
+/** Lets a process write as fast as it can, kills it after some acknowledged writes, and returns those. */
 async function storm(folder: string, killAfter: number): Promise<Acknowledged[]> {
   const script = fileURLToPath(new URL("crash-writer.test.support.ts", import.meta.url));
   const child = spawn(process.execPath, ["--conditions=source", script, folder], {
@@ -30,7 +30,7 @@ async function storm(folder: string, killAfter: number): Promise<Acknowledged[]>
     child.once("exit", (_code, signal) => resolve(signal)),
   );
   for await (const line of createInterface({ input: child.stdout })) {
-    // The last line may have been cut in the middle of a word.
+    // The last line may be incomplete.
     if (!line.endsWith("}")) continue;
     acknowledged.push(JSON.parse(line) as Acknowledged);
     if (acknowledged.length === killAfter) child.kill("SIGKILL");
@@ -39,7 +39,7 @@ async function storm(folder: string, killAfter: number): Promise<Acknowledged[]>
   return acknowledged;
 }
 
-/** Whether a store shows a write, or one after it: those on their way when the process died may have been saved too. */
+/** Whether a store shows a write or a later one of the same key: unacknowledged writes may have been saved, too. */
 function holds(store: Store, { key, revision, value }: Acknowledged): boolean {
   const found = store.get("things", key);
   if (found !== undefined && found.revision > revision) return true;
@@ -48,7 +48,7 @@ function holds(store: Store, { key, revision, value }: Acknowledged): boolean {
   return store.listAt("things", revision)?.some(({ object }) => object["value"] === value) === true;
 }
 
-test("no acknowledged write is lost and no revision comes twice, however often the process is killed", async () => {
+test("no acknowledged write is lost and no revision is used twice, however often the process is killed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "apiserver-crash-"));
   const newest = new Map<string, Acknowledged>();
   let highest = 0;
@@ -71,7 +71,7 @@ test("no acknowledged write is lost and no revision comes twice, however often t
   rmSync(folder, { recursive: true });
 });
 
-test("a killed process leaves no lock behind", async () => {
+test("the lock of a killed process is released", async () => {
   const folder = mkdtempSync(join(tmpdir(), "apiserver-lock-"));
   await storm(folder, 1);
   const store = openStore(folder, { clock: systemClock, logger: silentLogger });

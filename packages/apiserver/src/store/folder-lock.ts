@@ -7,8 +7,8 @@ export interface FolderLock {
 }
 
 /**
- * Makes this process the only one that uses a data folder. SQLite's file lock is the kernel's: it goes with the process,
- * however that ends, so there is no stale lock to clean up. The pid file only serves the error message.
+ * Locks a data folder for this process. SQLite uses a lock of the kernel, which is released when the process ends in any
+ * way, so there are no stale locks. The pid file is only for the error message.
  */
 export function lockFolder(folder: string): FolderLock {
   const pidFile = join(folder, "server.pid");

@@ -12,13 +12,13 @@ const change = (revision: number, atMs = 0): Change => ({
 const bounds = { maxChanges: 4, maxAgeMs: 1000 };
 
 describe("History", () => {
-  test("finds the place after a revision, whether it has that very one or not", () => {
+  test("finds the position after a revision, whether that revision is in the history or not", () => {
     const history = new History(0);
     for (const revision of [2, 4, 6]) history.append(change(revision));
     expect([0, 1, 2, 3, 4, 5, 6, 9].map((revision) => history.position(revision))).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
   });
 
-  test("keeps positions valid while it forgets, and says when one is lost", () => {
+  test("keeps positions valid while it drops changes, and reports a position that was dropped", () => {
     const history = new History(0);
     for (let revision = 1; revision <= 6; revision += 1) history.append(change(revision));
     const position = history.position(3) as number;
@@ -31,7 +31,7 @@ describe("History", () => {
     expect(history.read(1, 2)).toBeUndefined();
   });
 
-  test("forgets by size, and counts only what it still has", () => {
+  test("drops changes by their total size", () => {
     const history = new History(0);
     const stored = { json: "x".repeat(40) } as Stored;
     const large = (revision: number): Change => ({ ...change(revision), stored });
@@ -46,7 +46,7 @@ describe("History", () => {
     expect(history.after(1)?.map(({ revision }) => revision)).toEqual([2, 3]);
   });
 
-  test("forgets by age", () => {
+  test("drops changes by their age", () => {
     const history = new History(0);
     for (const [revision, atMs] of [
       [1, 0],

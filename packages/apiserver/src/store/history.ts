@@ -5,24 +5,24 @@ export interface HistoryBounds {
   /** Changes kept for each resource. */
   readonly maxChanges: number;
   readonly maxAgeMs: number;
-  /** Of the JSON of those changes, in characters. Default: 64 MiB, or less with a heap below 4 GiB. */
+  /** Characters of JSON kept for each resource. Default: 64 Mi, or less with a heap below 4 GiB. */
   readonly maxLength?: number;
 }
 
-/** As long as etcd keeps revisions under kube-apiserver; the rest caps what a storm of writes can hold in memory. */
+/** The age is that of kube-apiserver's compaction of etcd. The count bounds memory under many writes. */
 export const defaultHistoryBounds: HistoryBounds = { maxChanges: 8192, maxAgeMs: 5 * 60_000 };
 
-/** A dozen kinds can be written by tenants: with a small heap, their histories together must leave room for the rest. */
+/** Tenants can write about a dozen kinds, whose histories together must fit into a small heap. */
 const defaultMaxLength = Math.min(64 * 1024 * 1024, getHeapStatistics().heap_size_limit / 64);
 
-/** A slack of an eighth keeps the cost per change constant. */
+/** Trimming only after an eighth too many keeps the cost per change constant. */
 const withSlack = (bound: number): number => bound + (bound >>> 3);
 
 const lengthOf = ({ stored }: Change): number => stored?.json.length ?? 0;
 
 /**
- * The recent changes of one resource. Readers keep a position, a running number that stays valid while older changes
- * are dropped, so that a slow reader costs nothing and learns that it has fallen behind.
+ * The recent changes of one resource. A reader keeps a position, which stays valid when older changes are dropped, so a slow
+ * reader uses no memory and finds out when it has fallen behind.
  */
 export class History {
   #changes: Change[] = [];
@@ -30,7 +30,7 @@ export class History {
   #dropped = 0;
   #floor: number;
 
-  /** `floor`: the revision up to which changes are unknown. */
+  /** `floor`: changes up to this revision are not in the history. */
   constructor(floor: number) {
     this.#floor = floor;
   }
@@ -61,12 +61,12 @@ export class History {
     return revision < this.#floor ? undefined : this.#changes.slice(this.#firstAfter(revision));
   }
 
-  /** Whether it is time to trim. */
+  /** Whether `trim` should be called. */
   overfull({ maxChanges, maxLength = defaultMaxLength }: HistoryBounds): boolean {
     return this.#changes.length > withSlack(maxChanges) || this.#length > withSlack(maxLength);
   }
 
-  /** Drops what the bounds no longer allow and returns it. */
+  /** Drops the changes that exceed the bounds, and returns them. */
   trim(bounds: HistoryBounds, nowMs: number): readonly Change[] {
     const { maxChanges, maxAgeMs, maxLength = defaultMaxLength } = bounds;
     const mayStay = (change: Change, at: number): boolean =>

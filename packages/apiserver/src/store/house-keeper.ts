@@ -3,9 +3,9 @@ import type { Logger } from "../logger.ts";
 import type { History, HistoryBounds } from "./history.ts";
 import type { Journal } from "./journal.ts";
 
-/** How long the store rests before its log is folded into the main file. */
+/** A checkpoint merges the write-ahead log after this time without writes. */
 const idleMs = 1000;
-/** How long steady writes can put that off. */
+/** The longest time that steady writes delay that. */
 const maxUntidyMs = 30_000;
 
 export interface HouseKeeperOptions {
@@ -16,11 +16,13 @@ export interface HouseKeeperOptions {
   readonly logger: Logger;
 }
 
-/** Keeps the histories within their bounds, and the journal to what they and the current objects need. */
+/** Trims the histories and deletes the journal rows that neither they nor the current objects need. */
 export class HouseKeeper {
   readonly #options: HouseKeeperOptions;
-  /** Rows that nothing needs any more. They stay here until they are deleted: an older row without the newer one that
-   * replaced it would come back to life at the next start. */
+  /**
+   * Rows to delete. They are kept here until the journal has deleted them: if the row that replaced an older one were
+   * deleted first, the next start would restore the older object.
+   */
   #garbage: number[] = [];
   #floors = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -30,7 +32,7 @@ export class HouseKeeper {
     this.#options = options;
   }
 
-  /** To be called after each commit: trims at once what has grown too long, and leaves the rest for a quiet moment. */
+  /** Call after each commit. Trims histories that are too long at once, and does the rest when the store is idle. */
   afterCommit(): void {
     const { histories, bounds, clock, journal } = this.#options;
     for (const history of histories.values()) {
@@ -46,7 +48,7 @@ export class HouseKeeper {
     clearTimeout(this.#timer);
   }
 
-  /** Drops what is too old or too much from the histories, and what only they needed from the journal. */
+  /** Trims the histories and deletes the rows that only they needed. */
   compact(): void {
     const { histories, bounds, clock, journal } = this.#options;
     const nowMs = clock.now();
@@ -77,7 +79,7 @@ export class HouseKeeper {
     try {
       work();
     } catch (error) {
-      this.#options.logger.warn({ err: error }, "store could not be tidied");
+      this.#options.logger.warn({ err: error }, "store could not be compacted");
     }
   }
 }

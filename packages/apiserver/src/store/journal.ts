@@ -1,4 +1,4 @@
-/** One revision as it is saved. `object` is JSON, absent for a deletion; `previous` is the revision it replaced. */
+/** One saved revision. `object` is JSON, absent for a deletion. `previous` is the revision that this one replaced. */
 export interface JournalRow {
   readonly revision: number;
   readonly resource: string;
@@ -8,31 +8,31 @@ export interface JournalRow {
   readonly object: string | undefined;
 }
 
-/** What changes no longer wanted for watches leave behind: rows to forget, and how far each resource was forgotten. */
+/** Rows to delete because no watch needs them, and for each resource the revision up to which its history is gone. */
 export interface Compaction {
   readonly revisions: readonly number[];
   readonly floors: ReadonlyMap<string, number>;
 }
 
-/** What a journal holds: replaying the rows, which are in the order of their revisions, gives the current objects. */
+/** The content of a journal. The rows are in the order of their revisions; replaying them gives the current objects. */
 export interface LoadedJournal {
   readonly rows: Iterable<JournalRow>;
   readonly floors: ReadonlyMap<string, number>;
 }
 
-/** Where the store keeps its revisions. */
+/** Durable storage of revisions. */
 export interface Journal {
-  /** Saves all or nothing; returns when they would survive the loss of the process and of power. */
+  /** Saves all rows or none. When it returns, they survive a crash and a power failure. */
   append(rows: readonly JournalRow[]): void;
   compact(compaction: Compaction): void;
-  /** Whether `tidy` can no longer wait for a quiet moment. */
+  /** Whether `tidy` should be called now rather than when the store is idle. */
   readonly overdue: boolean;
-  /** House-keeping that would be in a writer's way. */
+  /** Maintenance that blocks writes. */
   tidy(): void;
   close(): void;
 }
 
-/** Keeps nothing: a store over it lives as long as the process. */
+/** Saves nothing, for a store that exists only in memory. */
 export const memoryJournal: Journal = {
   append: () => undefined,
   compact: () => undefined,

@@ -1,16 +1,16 @@
 import type { Objects } from "./objects.ts";
 import type { Stored } from "./store.ts";
 
-/** What is stored in one namespace. */
+/** The storage that one namespace uses. */
 export interface Usage {
   readonly objects: number;
-  /** Of the objects' JSON, in characters. */
+  /** Characters of JSON. */
   readonly bytes: number;
 }
 
 const none: Usage = { objects: 0, bytes: 0 };
 
-/** Counts what each namespace stores. Cluster-scoped objects count for nobody. */
+/** Counts the storage that each namespace uses. Cluster-scoped objects are not counted. */
 export class NamespaceUsage {
   readonly #byNamespace = new Map<string, Usage>();
   #bytes = 0;
@@ -21,7 +21,7 @@ export class NamespaceUsage {
     }
   }
 
-  /** Of all namespaces together. */
+  /** The bytes of all namespaces. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -30,7 +30,7 @@ export class NamespaceUsage {
     return this.#byNamespace.get(namespace) ?? none;
   }
 
-  /** The usage of the key's namespace after this change; undefined when the key is in none. */
+  /** The usage of the key's namespace after this change; `undefined` for a cluster-scoped object. */
   after(key: string, before: Stored | undefined, stored: Stored | undefined): Usage | undefined {
     const namespace = namespaceOf(key);
     if (namespace === undefined) return undefined;

@@ -1,11 +1,11 @@
 import type { Stored } from "./store.ts";
 
-/** The current objects of one resource, by key and in the order of their keys. */
+/** The current objects of one resource, sorted by key. */
 export class Objects {
   readonly #byKey: Map<string, Stored>;
   readonly #keys: string[];
 
-  /** Takes the map over. */
+  /** Uses the map itself, not a copy. */
   constructor(byKey: Map<string, Stored> = new Map()) {
     this.#byKey = byKey;
     this.#keys = [...byKey.keys()].sort();
@@ -36,7 +36,7 @@ export class Objects {
     for (const [, stored] of this.entries(prefix)) yield stored;
   }
 
-  /** Keys that start with `prefix`, in order, with their objects. The iteration must end before the next change. */
+  /** The keys that start with `prefix`, sorted, with their objects. Do not change the objects during the iteration. */
   *entries(prefix: string): Generator<[string, Stored]> {
     for (let at = this.#lowerBound(prefix); at < this.#keys.length; at += 1) {
       const key = this.#keys[at] as string;

@@ -44,7 +44,7 @@ async function fill(store: Store, count: number): Promise<void> {
 }
 
 describe("openStore()", () => {
-  test("finds again what was saved", async () => {
+  test("restores what was saved", async () => {
     const first = open();
     await fill(first, 10);
     const objects = [...first.list("things")];
@@ -55,14 +55,14 @@ describe("openStore()", () => {
     await second.close();
   });
 
-  test("keeps everybody else out, and says who is in", async () => {
+  test("refuses a folder that is in use, and names the process that uses it", async () => {
     const store = open();
     expect(open).toThrow(`Cannot open data folder "${folder}": it is in use by process ${process.pid}`);
     await store.close();
     await open().close();
   });
 
-  test("keeps its folder to itself", async () => {
+  test("makes its folder and files readable only for their owner", async () => {
     const inner = join(folder, "new");
     const store = openStore(inner, { clock: systemClock, logger: silentLogger });
     await fill(store, 1);
@@ -72,14 +72,14 @@ describe("openStore()", () => {
     await store.close();
   });
 
-  test("refuses a file that is no database, and leaves it alone", () => {
+  test("refuses a file that is not a database, and does not change it", () => {
     writeFileSync(file(), "this is a letter, not a database. ".repeat(20));
     const before = digest(file());
     expect(open).toThrow(/is not a database/);
     expect(digest(file())).toBe(before);
   });
 
-  test("refuses the database of another program, and leaves it alone", () => {
+  test("refuses the database of another program, and does not change it", () => {
     const other = new DatabaseSync(file());
     other.exec("PRAGMA journal_mode = WAL; CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')");
     const main = digest(file());
@@ -97,7 +97,7 @@ describe("openStore()", () => {
     expect(open).toThrow(/its format is 99, this program reads 1/);
   });
 
-  test("refuses a torn file and leaves it alone, log and all", async () => {
+  test("refuses a truncated file, and does not change it or its write-ahead log", async () => {
     const store = open();
     await fill(store, 50);
     await store.close();
@@ -118,7 +118,7 @@ describe("openStore()", () => {
     expect(digest(file())).toBe(createHash("sha256").update(bytes).digest("hex"));
   });
 
-  test("reads what only the log has, after an end without a close", async () => {
+  test("reads writes that are only in the write-ahead log after a crash", async () => {
     const store = open();
     await fill(store, 5);
     const copy = mkdtempSync(join(tmpdir(), "apiserver-copy-"));

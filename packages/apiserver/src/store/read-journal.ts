@@ -2,21 +2,20 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { JournalRow, LoadedJournal } from "./journal.ts";
 
-/** How a file of ours is told from others: by marks at the offsets SQLite keeps for that purpose. */
+/** Identifies a file format by the `application_id` and `user_version` in the header of a SQLite file. */
 export interface JournalFormat {
   readonly applicationId: number;
   readonly version: number;
-  /** How messages call it. */
+  /** The name in error messages. */
   readonly what: string;
 }
 
-/** "ASBX" */
+/** The id is "ASBX". */
 export const storeFormat: JournalFormat = { applicationId: 0x41534258, version: 1, what: "store" };
 
 /**
- * Reads a journal file without changing it: a file that is not ours, is of a newer version or is damaged is refused and
- * left as it was. `use` sees the rows one by one and must be done with them when it returns. The caller holds the
- * folder's lock.
+ * Reads a journal file without changing it. Throws if the file has another format, a newer version or is damaged. `use`
+ * must read the rows before it returns. The caller must hold the lock of the folder.
  */
 export function readJournal<T>(
   path: string,
@@ -31,7 +30,7 @@ export function readJournal<T>(
   checkHeader(path, format);
   let database: DatabaseSync | undefined;
   try {
-    // A read-only connection cannot fold the log into the main file when it closes.
+    // A read-only connection does not merge the write-ahead log into the main file when it closes.
     database = new DatabaseSync(path, { readOnly: true });
     const floors = database.prepare("SELECT resource, revision FROM floors").all();
     const rows = database.prepare("SELECT * FROM log ORDER BY revision").iterate();

@@ -43,7 +43,7 @@ async function write(store: Store, { do: what, resource, key }: Extract<Step, { 
   });
 }
 
-test("whatever was written, forgotten and restarted, a store is as it was, and its history leads to what it holds", async () => {
+test("after any writes, compactions and restarts, a store has the same objects and its history leads to them", async () => {
   const folder = mkdtempSync(join(tmpdir(), "apiserver-restart-"));
   let run = 0;
   await fc.assert(

@@ -5,11 +5,11 @@ import type { Compaction, Journal, JournalRow } from "./journal.ts";
 import { storeFormat } from "./read-journal.ts";
 
 /**
- * A write-ahead log about this long is folded into the main file even when the store never rests. Nothing else is done
- * meanwhile: ten milliseconds or so now and then, where a log four times as long would take up to forty.
+ * A write-ahead log of about this size is merged into the main file even if the store is never idle. That blocks the
+ * process for about 10 ms; a log of four times the size would block it for up to 40 ms.
  */
 const maxLogBytes = 4 * 1024 * 1024;
-/** What a commit writes beside its rows: the pages above them. */
+/** What a commit writes in addition to its rows: the inner pages of the table. */
 const commitBytes = 3 * 4096;
 
 const createSchema = `
@@ -34,15 +34,15 @@ export class SqliteJournal implements Journal {
   readonly #insert: StatementSync;
   readonly #forget: StatementSync;
   readonly #raiseFloor: StatementSync;
-  /** An estimate: asking for the file's size would make the kernel renew its times, and each fsync a journal's commit. */
+  /** An estimate. Reading the size of the file would make the kernel update its times, which makes each fsync slower. */
   #logBytes = 0;
 
   constructor(path: string) {
-    // Secrets are in it: SQLite keeps the mode of a file that exists, and gives it to the log too.
+    // The file contains Secrets. SQLite keeps the mode of an existing file and uses it for the log, too.
     closeSync(openSync(path, "a", 0o600));
     this.#database = new DatabaseSync(path);
     const isNew = Number(this.#database.prepare("PRAGMA user_version").get()?.["user_version"]) === 0;
-    // Made in rollback mode, so that the mark and the version are in the main file before any log exists.
+    // Created in rollback mode, so that the id and the version are in the main file before a log exists.
     if (isNew) this.#database.exec(`BEGIN; ${createSchema} COMMIT`);
     this.#database.exec(
       "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0",
@@ -76,7 +76,7 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** The log file keeps its length and is written over from its start: that is twice as fast as making it grow. */
+  /** Restarts the log without truncating it: overwriting the file is twice as fast as extending it. */
   tidy(): void {
     if (this.#logBytes === 0) return;
     this.#database.exec("PRAGMA wal_checkpoint(RESTART)");

@@ -2,17 +2,17 @@ import type { Readable } from "node:stream";
 import type { ApiObject } from "../api-object.ts";
 import type { Usage } from "./namespace-usage.ts";
 
-/** An object as it was saved at one revision. */
+/** One saved revision of an object. */
 export interface Stored {
   readonly revision: number;
   readonly key: string;
-  /** What was saved. Reading `object` from it takes a while: who can do with the text should. */
+  /** The saved text. Prefer it to `object`, which may have to be parsed. */
   readonly json: string;
   readonly object: ApiObject;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** One revision: `stored` is absent when it deleted, `previous` when it created. */
+/** One revision. `stored` is absent for a deletion, `previous` for a creation. */
 export interface Change {
   readonly revision: number;
   readonly atMs: number;
@@ -25,16 +25,16 @@ export interface View {
   get(resource: string, key: string): Stored | undefined;
 }
 
-/** What a write wants saved. `object` absent deletes; present, it must carry the revision it was decided with. */
+/** A decided write. Deletes the object if `object` is absent; otherwise `object` must contain the revision of the decision. */
 export interface Write {
   readonly resource: string;
   readonly key: string;
   readonly object: ApiObject | undefined;
-  /** Asked before the write is accepted, when it is one in a namespace. */
+  /** Called before the write is accepted, if the object is in a namespace. */
   readonly checkUsage?: UsageCheck | undefined;
 }
 
-/** Refuses, by throwing, a change of what a namespace stores. `totalBytes`: what all namespaces would store. */
+/** Throws if a namespace may not store this change. `totalBytes`: what all namespaces would store after it. */
 export type UsageCheck = (change: {
   readonly before: Usage;
   readonly after: Usage;
@@ -47,32 +47,32 @@ export interface Decided<T> {
 }
 
 /**
- * Current objects in memory, every change in a durable log. A revision is one write; revisions only grow, across
- * restarts too.
+ * Keeps current objects in memory and every change in a durable log. Each write has a revision. Revisions increase, also
+ * across restarts.
  */
 export interface Store extends View {
   /** The newest saved revision. */
   readonly revision: number;
-  /** How many objects of a resource are saved. */
+  /** The number of saved objects of a resource. */
   count(resource: string): number;
-  /** Saved objects whose key starts with `prefix`, in order of their keys. */
+  /** Saved objects whose key starts with `prefix`, sorted by key. */
   list(resource: string, prefix?: string): Iterable<Stored>;
-  /** The same as of an earlier revision; `undefined` when the history no longer reaches back to it. */
+  /** The same as of an earlier revision; `undefined` if that is no longer in the history. */
   listAt(resource: string, revision: number, prefix?: string): readonly Stored[] | undefined;
-  /** Objects of a resource whose writes are decided but not yet saved. */
+  /** Objects of a resource whose writes are decided but not saved. */
   staged(resource: string): Iterable<ApiObject>;
   /**
-   * Runs `decide` at once, with the next revision and a view that includes writes still on their way to the disk.
-   * Settles when the write, and all the view showed, is durable. What `decide` throws rejects, and nothing changes.
+   * Calls `decide` synchronously, with the next revision and a view that includes unsaved writes. The promise settles when
+   * the write and everything in the view is durable. If `decide` throws, the promise rejects and nothing changes.
    */
   write<T>(decide: (view: View, revision: number) => Decided<T>): Promise<T>;
-  /** Where in the history a watch from `revision` starts; `undefined` when that is no longer known. */
+  /** The position in the history where a watch from `revision` starts; `undefined` if that is no longer in the history. */
   position(resource: string, revision: number): number | undefined;
-  /** The changes from a position on; `undefined` when the reader has fallen behind the history. */
+  /** The changes from a position on; `undefined` if the history no longer contains them. */
   read(resource: string, position: number, limit: number): { changes: readonly Change[]; next: number } | undefined;
-  /** Calls `wake` after each commit that touched the resource (or any, when absent). Returns the way to stop it. */
+  /** Calls `wake` after each commit that changed the resource, or any resource if absent. Returns a function that unsubscribes. */
   subscribe(resource: string | undefined, wake: (changes: readonly ResourceChange[]) => void): () => void;
-  /** Everything that is kept, at one moment and packed, for `restoreFolder`. Whoever gets it must read or destroy it. */
+  /** A compressed backup for `restoreFolder`, as of one moment. The caller must read or destroy the stream. */
   backUp(): Promise<Readable>;
   close(): Promise<void>;
 }
