@@ -19,12 +19,12 @@ const listed = (table: ManagedTable): Record<string, unknown> =>
     [...table.values()].map((each) => [`${each.manager} ${each.apiVersion}`, encodeFields(each.fields)]),
   );
 
-test("up to the bound every updater keeps its entry", () => {
+test("every updater has its own entry up to the limit", () => {
   const table = tableOf(Array.from({ length: maxUpdaters }, (_, at) => updater(at)));
   expect(withBoundedUpdaters(table)).toBe(table);
 });
 
-test("past it the oldest become one, which takes in more later", () => {
+test("beyond the limit, the oldest entries are merged into one", () => {
   const entries = Array.from({ length: maxUpdaters + 2 }, (_, at) => updater(at));
   const bounded = withBoundedUpdaters(tableOf(entries.toReversed()));
   expect(bounded.size).toBe(maxUpdaters);
@@ -34,7 +34,7 @@ test("past it the oldest become one, which takes in more later", () => {
   expect(listed(again)["ancient-changes example.org/v1"]).toEqual({ "f:f0": {}, "f:f1": {}, "f:f2": {}, "f:f3": {} });
 });
 
-test("versions are not mixed", () => {
+test("entries of different versions are not merged", () => {
   const entries = Array.from({ length: maxUpdaters + 2 }, (_, at) => updater(at, at % 2 === 0 ? v1 : v2));
   const bounded = withBoundedUpdaters(tableOf(entries));
   expect(bounded.size).toBe(maxUpdaters);
@@ -42,7 +42,7 @@ test("versions are not mixed", () => {
   expect(listed(bounded)["ancient-changes example.org/v2"]).toEqual({ "f:f1": {}, "f:f3": {} });
 });
 
-test("an old bucket whose turn it is takes in the one before it", () => {
+test("a merged entry that is among the oldest itself is merged with the entry before it", () => {
   const bucket = { ...updater(1), manager: "ancient-changes" };
   const entries = [updater(0), bucket, ...Array.from({ length: maxUpdaters - 1 }, (_, at) => updater(at + 2))];
   const bounded = withBoundedUpdaters(tableOf(entries));
@@ -50,7 +50,7 @@ test("an old bucket whose turn it is takes in the one before it", () => {
   expect(listed(bounded)["ancient-changes example.org/v1"]).toEqual({ "f:f0": {}, "f:f1": {} });
 });
 
-test("an object keeps a bounded number of entries however many write to it", () => {
+test("the number of entries of an object is bounded, however many managers write to it", () => {
   let object = update(undefined, "m0", widget({ free: {} }));
   for (let at = 1; at <= 30; at += 1) {
     const free = { ...(object["spec"] as { free: object }).free, [`k${at}`]: at };

@@ -1,13 +1,13 @@
 import { union } from "./field-set.ts";
 import { compareNames, entryId, type ManagedEntry, type ManagedTable, secondsOf } from "./managed-table.ts";
 
-/** As many updaters as Kubernetes keeps apart. */
+/** The limit of kube-apiserver. */
 export const maxUpdaters = 10;
 const bucketManager = "ancient-changes";
 
 /**
- * Keeps the number of updaters bounded: past the bound, the oldest of a version become one entry. The bound is missed only by
- * an object that was updated in more versions than it allows entries.
+ * Limits the number of updaters: beyond the limit, the oldest entries of a version are merged into one. Only an object that
+ * was updated in more versions than the limit has more entries.
  */
 export function withBoundedUpdaters(table: ManagedTable): ManagedTable {
   const updaters = [...table.values()].filter(({ operation }) => operation === "Update").sort(oldestFirst);
@@ -24,7 +24,7 @@ export function withBoundedUpdaters(table: ManagedTable): ManagedTable {
     }
     const bucket: ManagedEntry = { ...entry, manager: bucketManager, subresource: "" };
     const id = entryId(bucket);
-    // The bucket of an earlier time may itself be the entry whose turn it is.
+    // The entry to merge may itself be the merged entry of an earlier update.
     const old = id === entryId(entry) ? first : (result.get(id) ?? first);
     result.delete(entryId(old));
     result.delete(entryId(entry));

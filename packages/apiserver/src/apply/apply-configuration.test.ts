@@ -20,11 +20,11 @@ import {
   widgets,
 } from "./widget.test.support.ts";
 
-/** A configuration that says nothing. */
+/** A configuration without fields. */
 const { spec: _spec, ...bare } = widget({});
 
 describe("ownership", () => {
-  test("an applier owns what it applies, without what identifies the object", () => {
+  test("an applier owns the fields that it applies, except those that identify the object", () => {
     const object = apply(undefined, "kubectl", widget({ replicas: 3, labels: { a: "1" } }));
     expect(object).toEqual({
       apiVersion: v1,
@@ -56,7 +56,7 @@ describe("ownership", () => {
     });
   });
 
-  test("a field leaves its old owner when somebody forces it", () => {
+  test("a field loses its old owner when another applier forces it", () => {
     const live = apply(undefined, "a", widget({ replicas: 3, title: "t" }));
     const forced = apply(live, "b", widget({ replicas: 4 }), { force: true });
     expect(specOf(forced)).toEqual({ replicas: 4, title: "t" });
@@ -66,7 +66,7 @@ describe("ownership", () => {
     });
   });
 
-  test("a manager that is left with nothing has no entry", () => {
+  test("the entry of a manager without fields is removed", () => {
     const live = apply(undefined, "a", widget({ replicas: 3 }));
     expect(ownersOf(apply(live, "b", widget({ replicas: 4 }), { force: true }))).toEqual({
       "b Apply": { "f:spec": { "f:replicas": {} } },
@@ -74,7 +74,7 @@ describe("ownership", () => {
     expect(ownersOf(apply(live, "a", bare))).toEqual({});
   });
 
-  test("what existed before the first apply belongs to one manager of its own", () => {
+  test("fields from before the first apply belong to the manager before-first-apply", () => {
     const live = stored(widget({ replicas: 3 }, { status: { phase: "Up" } }));
     expect(conflictsOf(tryApply(live, "a", widget({ replicas: 4 })))).toEqual(["before-first-apply:f:spec/f:replicas"]);
     expect(ownersOf(apply(live, "a", widget({ title: "t" })))).toEqual({
@@ -83,7 +83,7 @@ describe("ownership", () => {
     });
   });
 
-  test("appliers and updaters of one name are two managers", () => {
+  test("an applier and an updater of the same name have separate entries", () => {
     const live = update(apply(undefined, "a", widget({ replicas: 3 })), "a", widget({ replicas: 3, title: "t" }));
     expect(Object.keys(ownersOf(live))).toEqual(["a Apply", "a Update"]);
   });
@@ -92,7 +92,7 @@ describe("ownership", () => {
 describe("conflicts", () => {
   const live = update(undefined, "kubectl-client-side-apply", widget({ replicas: 1, title: "t", zones: ["a"] }));
 
-  test("one is told in one line", () => {
+  test("one conflict is reported in one line", () => {
     const applied = tryApply(live, "me", widget({ replicas: 2 }));
     if (!("conflicts" in applied)) throw new Error("expected a conflict");
     const error = conflictError(applied.conflicts);
@@ -117,7 +117,7 @@ describe("conflicts", () => {
     });
   });
 
-  test("all of them are told, by owner", () => {
+  test("all conflicts are reported, grouped by owner", () => {
     const other = apply(live, "b", widget({ labels: { a: "1" } }));
     const applied = tryApply(other, "me", widget({ replicas: 2, title: "u", labels: { a: "2" } }));
     if (!("conflicts" in applied)) throw new Error("expected conflicts");
@@ -132,7 +132,7 @@ describe("conflicts", () => {
     );
   });
 
-  test("an owner through a subresource is named with it", () => {
+  test("the message names the subresource of an owner", () => {
     const up = { ...live, status: { phase: "Up" } };
     const status = update(live, "controller", up, { kind: widgetStatuses, subresource: "status" });
     const how = { kind: widgetStatuses, subresource: "status" };
@@ -143,7 +143,7 @@ describe("conflicts", () => {
     );
   });
 
-  test("thousands are counted, not listed", () => {
+  test("of thousands of conflicts, the first are listed and the rest are counted", () => {
     const labels = (value: string): object =>
       Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [`l${at}`, value]));
     const applied = tryApply(
@@ -157,11 +157,11 @@ describe("conflicts", () => {
     expect(details?.causes).toHaveLength(1000);
   });
 
-  test("adding what nobody has is none, and neither is adding to another's set or map", () => {
+  test("adding a field, or an item to a set or map of another manager, is not a conflict", () => {
     expect(tryApply(live, "me", widget({ paused: true, zones: ["b"] }))).toHaveProperty("object");
   });
 
-  test("an atomic value belongs to one owner", () => {
+  test("an atomic value is owned as a whole", () => {
     const atomic = apply(undefined, "a", widget({ selector: { a: "1" }, args: ["x"] }));
     expect(conflictsOf(tryApply(atomic, "b", widget({ selector: { b: "1" }, args: ["x", "y"] })))).toEqual([
       "a:f:spec/f:args",
@@ -187,20 +187,20 @@ describe("removal", () => {
     ],
   });
 
-  test("what a manager applies no longer and nobody else owns is removed", () => {
+  test("fields that the manager no longer applies, and that nobody else owns, are removed", () => {
     const live = apply(undefined, "a", first);
     const again = apply(live, "a", widget({ labels: { b: "2" }, zones: ["b"], containers: [{ name: "d" }] }));
     expect(specOf(again)).toEqual({ labels: { b: "2" }, zones: ["b"], containers: [{ name: "d" }] });
   });
 
-  test("what another applier owns stays", () => {
+  test("fields of another applier are kept", () => {
     const live = apply(apply(undefined, "a", first), "b", widget({ replicas: 3, zones: ["a"] }));
     const again = apply(live, "a", widget({ labels: { a: "1", b: "2" } }));
     expect(specOf(again)).toEqual({ replicas: 3, labels: { a: "1", b: "2" }, zones: ["a"] });
     expect(ownersOf(again)["b Apply"]).toEqual({ "f:spec": { "f:replicas": {}, "f:zones": { 'v:"a"': {} } } });
   });
 
-  test("what an updater owns stays", () => {
+  test("fields of an updater are kept", () => {
     const live = apply(undefined, "a", widget({ containers: [{ name: "c", image: "i" }] }));
     const ported = update(live, "u", {
       ...live,
@@ -211,27 +211,27 @@ describe("removal", () => {
     });
   });
 
-  test("an item goes with all that nobody else put in it", () => {
+  test("a list item is removed with all fields in it that nobody else owns", () => {
     const live = apply(undefined, "a", widget({ containers: [{ name: "c", image: "i" }] }));
     const shared = apply(live, "b", widget({ containers: [{ name: "c", ports: [{ port: 80 }] }] }));
     expect(specOf(apply(shared, "a", widget({})))).toEqual({ containers: [{ name: "c", ports: [{ port: 80 }] }] });
     expect(specOf(apply(apply(shared, "a", bare), "b", bare))).toBeUndefined();
   });
 
-  test("what nobody owns stays", () => {
+  test("fields without an owner are kept", () => {
     const live = apply(undefined, "a", widget({ replicas: 1 }));
     const unowned = { ...live, spec: { replicas: 1, paused: true } };
     expect(specOf(apply(unowned, "a", widget({})))).toEqual({ paused: true });
   });
 
-  test("a shared field loses one owner and keeps its value", () => {
+  test("a shared field keeps its value and its other owner", () => {
     const live = apply(apply(undefined, "a", widget({ replicas: 3 })), "b", widget({ replicas: 3 }));
     const left = apply(live, "a", bare);
     expect(specOf(left)).toEqual({ replicas: 3 });
     expect(ownersOf(left)).toEqual({ "b Apply": { "f:spec": { "f:replicas": {} } } });
   });
 
-  test("an entry made up by a client cannot remove what makes the object one", () => {
+  test("a forged managedFields entry cannot remove the identity of an object", () => {
     const live = apply(undefined, "a", widget({ replicas: 3 }));
     const fieldsV1 = { "f:apiVersion": {}, "f:kind": {}, "f:metadata": { ".": {}, "f:name": {}, "f:uid": {} } };
     const entry = { manager: "a", operation: "Apply", apiVersion: v1, fieldsType: "FieldsV1", fieldsV1 };
@@ -245,18 +245,18 @@ describe("removal", () => {
 });
 
 describe("repetition and times", () => {
-  test("applying the same again leaves the object as it is, its times included", () => {
+  test("applying the same configuration again changes nothing, not even times", () => {
     const live = apply(undefined, "a", widget({ replicas: 3 }));
     expect(apply(live, "a", widget({ replicas: 3 }), { now: later })).toEqual(live);
   });
 
-  test("the time moves when the object changes", () => {
+  test("the time of the entry is updated when the object changes", () => {
     const live = apply(undefined, "a", widget({ replicas: 3 }));
     const changed = apply(live, "a", widget({ replicas: 4 }), { now: later });
     expect(changed.metadata.managedFields?.[0]?.time).toBe(later);
   });
 
-  test("a write that would move nothing but times is none", () => {
+  test("a write that would only change times is not a change", () => {
     const live = apply(undefined, "a", widget({ replicas: 3 }));
     const moved = apply(live, "a", widget({ replicas: 4 }), { now: later });
     const back = { ...moved, spec: { replicas: 3 } };
@@ -266,7 +266,7 @@ describe("repetition and times", () => {
     expect(withoutIdleTimes(more, live)).toBe(more);
   });
 
-  test("entries come in order: appliers, then the oldest", () => {
+  test("entries are sorted: appliers first, then by time", () => {
     let object = update(undefined, "z", widget({ title: "t" }));
     object = apply(object, "b", widget({ replicas: 1 }), { now: later });
     object = apply(object, "c", widget({ paused: true }));
@@ -276,7 +276,7 @@ describe("repetition and times", () => {
 });
 
 describe("endpoints and versions", () => {
-  test("the status is not owned through the object, nor the rest through the status", () => {
+  test("the status is owned only through the status subresource, and nothing else through that", () => {
     const config = widget({ replicas: 1 }, { status: { phase: "Up" } });
     const live = apply(undefined, "a", config);
     expect(ownersOf(live)).toEqual({ "a Apply": { "f:spec": { "f:replicas": {} } } });
@@ -287,7 +287,7 @@ describe("endpoints and versions", () => {
     });
   });
 
-  test("an applier may change its version, and still owns what it applied in the old one", () => {
+  test("an applier that changes its version keeps the fields that it applied in the old one", () => {
     const live = apply(undefined, "a", widget({ replicas: 1, title: "t" }));
     const again = apply({ ...live, apiVersion: v2 }, "a", { ...widget({ title: "t" }), apiVersion: v2 });
     expect(specOf(again)).toEqual({ title: "t" });
@@ -302,7 +302,7 @@ describe("endpoints and versions", () => {
     expect(conflictsOf(tryApply(current, "b", config, { kind: renamed }))).toEqual(["a:f:spec/f:title"]);
   });
 
-  test("an entry of a version that is gone is dropped", () => {
+  test("an entry of a version that no longer exists is dropped", () => {
     const live = apply(undefined, "a", widget({ replicas: 1 }));
     const entry = { ...live.metadata.managedFields?.[0], apiVersion: "example.org/v0" };
     const old = { ...live, metadata: { ...live.metadata, managedFields: [entry] } };
@@ -310,7 +310,7 @@ describe("endpoints and versions", () => {
     expect(ownersOf(applied)).toEqual({ "b Apply": { "f:spec": { "f:replicas": {} } } });
   });
 
-  test("owners of parts of what became atomic own all of it", () => {
+  test("owners of a part of a field that became atomic own the whole field", () => {
     const granular = apply(undefined, "a", widget({ labels: { a: "1" }, zones: ["x"] }));
     const spec = widgetSchema.properties?.["spec"]?.properties ?? {};
     const labels = { ...spec["labels"], "x-kubernetes-map-type": "atomic" };
@@ -324,7 +324,7 @@ describe("endpoints and versions", () => {
   });
 });
 
-/** Version 2 calls the title a caption. */
+/** Version 2 renames `title` to `caption`. */
 function renaming(object: ApiObject, apiVersion: string): ApiObject | undefined {
   if (object.apiVersion === apiVersion) return object;
   const spec = object["spec"] as { title?: string; free?: { caption?: string } };
@@ -332,27 +332,27 @@ function renaming(object: ApiObject, apiVersion: string): ApiObject | undefined 
   return { ...object, apiVersion, spec: renamed };
 }
 
-describe("configurations that cannot be applied", () => {
+describe("applyConfiguration() refuses", () => {
   test.for<[string, object, RegExp]>([
     [
       "a field of another type",
       { replicas: "3" },
       /^failed to create typed patch object \(default\/w; example.org\/v1, Kind=Widget\): .spec.replicas: expected numeric/,
     ],
-    ["a field that the schema has not", { other: 1 }, /: .spec.other: field not declared in schema$/],
-    ["an item twice", { zones: ["a", "a"] }, /duplicate entries for key \[="a"\]$/],
+    ["an unknown field", { other: 1 }, /: .spec.other: field not declared in schema$/],
+    ["a duplicate item", { zones: ["a", "a"] }, /duplicate entries for key \[="a"\]$/],
     ["an item without its key", { containers: [{ image: "i" }] }, /omits all key fields \["name"\]/],
   ])("%s", ([, spec, problem]) => {
     expect(tryApply(undefined, "a", widget(spec))).toEqual({ problem: expect.stringMatching(problem) });
   });
 
-  test("one that has managedFields", () => {
+  test("a configuration with managedFields", () => {
     const config = widget({});
     const owned = { ...config, metadata: { ...config.metadata, managedFields: [] } };
     expect(tryApply(undefined, "a", owned)).toEqual({ problem: "metadata.managedFields must be nil" });
   });
 
-  test("one for an object whose entries cannot be read", () => {
+  test("a configuration for an object with invalid managedFields", () => {
     const live = stored(widget({}));
     const broken = { ...live, metadata: { ...live.metadata, managedFields: [{ operation: "Steal" }] } } as ApiObject;
     expect(tryApply(broken, "a", widget({}))).toEqual({

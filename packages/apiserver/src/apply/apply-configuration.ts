@@ -25,19 +25,20 @@ export interface Apply extends Writer {
   /** The stored object in the version of the configuration; `undefined` when there is none. */
   readonly live: ApiObject | undefined;
   readonly config: ApiObject;
-  /** Take over what others own instead of reporting conflicts. */
+  /** Take over fields of other managers instead of reporting conflicts. */
   readonly force: boolean;
 }
 
 export type Applied =
-  /** The object to store, before defaults. The same as the live one when nothing at all changes. */
+  /** The object to store, before defaults. The live object itself if nothing changes. */
   { readonly object: ApiObject } | { readonly conflicts: readonly FieldConflict[] } | { readonly problem: string };
 
 const beforeFirstApply = "before-first-apply";
 
 /**
- * Server-side apply: merges a configuration into the live object, removes what its manager applied before and applies no
- * longer, and gives the manager what it applied. Nothing is changed when another manager owns a field it would change.
+ * Server-side apply: merges a configuration into the live object, removes the fields that its manager no longer applies, and
+ * records the manager as the owner of the fields that it applies. If it would change a field of another manager, nothing
+ * changes and the result lists the conflicts.
  */
 export function applyConfiguration(apply: Apply): Applied {
   const inputs = readInputs(apply);
@@ -48,7 +49,7 @@ export function applyConfiguration(apply: Apply): Applied {
   return "object" in migrated ? { object: withLastApplied(migrated.object, apply.config) } : migrated;
 }
 
-/** What the user applied in the old way is no conflict. */
+/** Fields that kubectl applied client-side are not conflicts. */
 function applyMigrating(inputs: Inputs, conflicts: readonly FieldConflict[]): Applied {
   const allowed = lastAppliedFields(inputs.live);
   const others = conflicts.filter(({ path }) => !hasField(allowed, path));
@@ -60,7 +61,7 @@ interface Inputs {
   readonly config: Versioned;
   readonly live: Versioned;
   readonly table: ManagedTable;
-  /** The entry of the applier, without fields yet. */
+  /** The new entry of the applier, without fields. */
   readonly start: ManagedEntry;
 }
 
@@ -98,7 +99,7 @@ function applyInputs({ kind, config, live, table, start }: Inputs, force: boolea
   const after = prune({ kind, merged, table: owned, last });
   const { table: rest, conflicts } = dispossess({ kind, before: live, after, table: owned, self: id });
   if (conflicts.length > 0 && !force) return { conflicts };
-  // An apply that changes nothing moves no time, so that it leaves the stored object as it is.
+  // An apply that changes nothing keeps the time of its entry, so that the stored object stays the same.
   const unchanged = equalJson(live.object, after.object);
   const entry = { ...start, fields: difference(fields, neverOwned), time: unchanged ? last?.time : start.time };
   return { object: withManagedFields(unchanged ? live.object : after.object, withEntry(rest, entry)) };

@@ -5,7 +5,7 @@ import { hasField } from "./field-set.ts";
 import { decodeManagedFields } from "./managed-table.ts";
 import { apply, later, ownersOf, specOf, stored, tryApply, update, widget } from "./widget.test.support.ts";
 
-/** Each run makes objects by the dozen; half the usual number finds what a hundred find. */
+/** Half the default, because each run creates many objects. */
 const numRuns = 50;
 
 interface Palette {
@@ -16,7 +16,7 @@ interface Palette {
 }
 
 const everything: Palette = { scalars: ["title", "paused"], atoms: ["args", "selector"], names: ["a", "b", "c"] };
-/** Two managers with these never touch the same field. */
+/** Managers with these two palettes never apply the same field. */
 const ours: Palette = { scalars: ["title"], atoms: ["args"], names: ["a", "b"] };
 const theirs: Palette = { scalars: ["paused"], atoms: ["selector"], names: ["x", "y"] };
 
@@ -48,7 +48,7 @@ const bare = (): ApiObject => {
   return rest;
 };
 
-/** What an object says, whatever order its members and its owners come in. */
+/** The spec and owners of an object, for comparisons that ignore the order of members and entries. */
 const meaning = (object: ApiObject): unknown => ({ spec: specOf(object), owners: ownersOf(object) });
 
 test("applying the same configuration twice changes nothing the second time", () => {
@@ -61,7 +61,7 @@ test("applying the same configuration twice changes nothing the second time", ()
   );
 });
 
-test("two appliers of different fields may come in any order", () => {
+test("the order of two applies of different fields does not matter", () => {
   fc.assert(
     fc.property(specs(ours), specs(theirs), (one, other) => {
       const left = apply(apply(undefined, "a", widget(one)), "b", widget(other));
@@ -72,7 +72,7 @@ test("two appliers of different fields may come in any order", () => {
   );
 });
 
-/** The order of items depends on who came first; which they are does not. */
+/** Sorts lists, because the order of their items depends on the order of the applies. */
 function sortLists(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(sortLists).sort((left, right) => JSON.stringify(left).localeCompare(JSON.stringify(right)));
@@ -81,7 +81,7 @@ function sortLists(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, sortLists(member)]));
 }
 
-test("once a conflict is forced, nobody but the one who forced it owns the field", () => {
+test("after a forced conflict, only the manager that forced it owns the field", () => {
   fc.assert(
     fc.property(specs(everything), specs(everything), specs(everything), (one, other, third) => {
       const shared = apply(apply(undefined, "a", widget(one)), "b", widget(other), { force: true });
@@ -98,7 +98,7 @@ test("once a conflict is forced, nobody but the one who forced it owns the field
   );
 });
 
-test("taking back all that one applied, and nobody else owns, restores the object", () => {
+test("applying an empty configuration removes all fields that only this manager owns", () => {
   fc.assert(
     fc.property(specs(ours), specs(theirs), fc.boolean(), (base, config, applied) => {
       const live = applied ? apply(undefined, "a", widget(base)) : update(undefined, "a", widget(base));
@@ -109,7 +109,7 @@ test("taking back all that one applied, and nobody else owns, restores the objec
   );
 });
 
-test("a configuration has its way: what it says is there, and its manager owns it", () => {
+test("after an apply, the object has all fields of the configuration, and the manager owns them", () => {
   fc.assert(
     fc.property(specs(everything), specs(everything), (live, config) => {
       const object = apply(update(undefined, "u", widget(live)), "a", widget(config), { force: true });

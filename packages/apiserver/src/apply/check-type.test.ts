@@ -46,11 +46,11 @@ describe("typeProblems()", () => {
     expect(typeProblems({ spec }, type)).toEqual(expected);
   });
 
-  test("what is stored may repeat items", () => {
+  test("allows duplicate items in stored objects", () => {
     expect(typeProblems({ spec: { zones: ["a", "a"] } }, type, { allowDuplicates: true })).toEqual([]);
   });
 
-  test("nesting and the number of problems are bounded", () => {
+  test("limits the nesting and the number of problems", () => {
     let deep: unknown = 1;
     for (let level = 0; level < 20_000; level += 1) deep = { a: deep };
     expect(typeProblems(deep, deducedType)).toEqual([`${".a".repeat(100)}: nested deeper than 100 levels`]);
@@ -58,7 +58,7 @@ describe("typeProblems()", () => {
     expect(typeProblems({ spec: many }, type)).toHaveLength(100);
   });
 
-  test("several problems become one message", () => {
+  test("joins several problems into one message", () => {
     expect(summary(["a: b"])).toBe("a: b");
     expect(summary(["a: b", "c: d"])).toBe("errors:\n  a: b\n  c: d");
   });

@@ -27,12 +27,12 @@ describe("compare()", () => {
     ["a scalar", { replicas: 1 }, { replicas: 2 }, { modified: [".replicas"] }],
     ["null is a value", { replicas: 1 }, { replicas: null }, { modified: [".replicas"] }],
     ["nothing", { replicas: 1, args: ["a"] }, { args: ["a"], replicas: 1 }, {}],
-    ["a field comes", {}, { labels: { a: "1" } }, { added: [".labels", ".labels.a"] }],
-    ["a field goes", { labels: { a: "1" } }, {}, { removed: [".labels", ".labels.a"] }],
+    ["an added field", {}, { labels: { a: "1" } }, { added: [".labels", ".labels.a"] }],
+    ["a removed field", { labels: { a: "1" } }, {}, { removed: [".labels", ".labels.a"] }],
     ["an empty map", { labels: {} }, { labels: { a: "1" } }, { added: [".labels.a"] }],
     ["an atomic map", { selector: { a: "1" } }, { selector: { a: "2", b: "1" } }, { modified: [".selector"] }],
     ["the order of an atomic list", { args: ["a", "b"] }, { args: ["b", "a"] }, { modified: [".args"] }],
-    ["the order of a set does not count", { zones: ["a", "b"] }, { zones: ["b", "a"] }, {}],
+    ["the order of a set is ignored", { zones: ["a", "b"] }, { zones: ["b", "a"] }, {}],
     [
       "members of a set",
       { zones: ["a", "b"] },
@@ -40,7 +40,7 @@ describe("compare()", () => {
       { added: ['.zones[="c"]'], removed: ['.zones[="a"]'] },
     ],
     [
-      "inside an item",
+      "a field inside an item",
       { containers: [{ name: "c", image: "1" }] },
       { containers: [{ name: "d" }, { name: "c", image: "2" }] },
       {
@@ -48,7 +48,7 @@ describe("compare()", () => {
         modified: ['.containers[name="c"].image'],
       },
     ],
-    ["empty and null lists differ as leaves", { zones: [] }, { zones: null }, { modified: [".zones"] }],
+    ["an empty list and null differ", { zones: [] }, { zones: null }, { modified: [".zones"] }],
     [
       "an object becomes a scalar",
       { free: { a: { b: 1 } } },
@@ -62,19 +62,19 @@ describe("compare()", () => {
       { added: [".free.a.b"], modified: [".free.a"] },
     ],
     [
-      "repeated items as a whole",
+      "duplicate items are compared as a whole",
       { containers: [{ name: "c" }, { name: "c", image: "1" }] },
       { containers: [{ name: "c" }, { name: "c", image: "2" }] },
       { modified: ['.containers[name="c"]'] },
     ],
     [
-      "an item that ceases to be repeated",
+      "an item that is no longer duplicate",
       { containers: [{ name: "c" }, { name: "c" }] },
       { containers: [{ name: "c" }] },
       { added: ['.containers[name="c"]', '.containers[name="c"].name'], removed: ['.containers[name="c"]'] },
     ],
     [
-      "an item that begins to be repeated",
+      "an item that becomes duplicate",
       { containers: [{ name: "c" }] },
       { containers: [{ name: "c" }, { name: "c" }] },
       { added: ['.containers[name="c"]'], removed: ['.containers[name="c"]', '.containers[name="c"].name'] },
@@ -83,13 +83,13 @@ describe("compare()", () => {
     expect(changes(before, after)).toEqual(expected);
   });
 
-  test("ignoring() forgets a field and all inside it", () => {
+  test("ignoring() drops a field and everything inside it", () => {
     const comparison = compare({ spec: { replicas: 1 } }, { spec: { replicas: 2 }, status: { phase: "x" } }, type);
     const { added, modified } = ignoring(comparison, fields("status"));
     expect([...pathsOf(union(added, modified))].map(renderPath)).toEqual([".spec.replicas"]);
   });
 
-  test("an object and itself do not differ, and what comes and goes is symmetric", () => {
+  test("an object equals itself, and added and removed fields are symmetric", () => {
     const value = fc.dictionary(fc.constantFrom("a", "b", "c"), fc.jsonValue({ maxDepth: 3 }));
     fc.assert(
       fc.property(value, value, (before, after) => {

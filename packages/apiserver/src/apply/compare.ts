@@ -5,7 +5,7 @@ import { type FieldType, type Form, formOf, type ListType, type MapType } from "
 import { type ItemGroup, itemsByElement } from "./list-item.ts";
 import { field, pathOf, type Trail } from "./path-element.ts";
 
-/** What changed between two objects. */
+/** The fields that changed between two objects. */
 export interface Comparison {
   readonly added: FieldSet;
   readonly modified: FieldSet;
@@ -22,28 +22,28 @@ export function compare(before: unknown, after: unknown, type: FieldType): Compa
   return { added: found.added.build(), modified: found.modified.build(), removed: found.removed.build() };
 }
 
-/** The same comparison as if some fields, and all inside them, did not exist. */
+/** The comparison without some fields and everything inside them. */
 export function ignoring({ added, modified, removed }: Comparison, fields: FieldSet): Comparison {
   return { added: without(added, fields), modified: without(modified, fields), removed: without(removed, fields) };
 }
 
 type Found = Readonly<Record<keyof Comparison, FieldSetBuilder>>;
 
-/** A value that is not there is `undefined`, on at most one side. */
+/** A missing value is `undefined`. At most one of the two is missing. */
 interface Pair<T = unknown> {
   readonly before: T;
   readonly after: T;
 }
 
 function compareAt(found: Found, pair: Pair, type: FieldType, trail: Trail | undefined): void {
-  // Writers share with the live object what they do not touch.
+  // Unchanged parts of an object are the same JavaScript object as in the live one.
   if (pair.before === pair.after) return;
   let divided = false;
   for (const form of formsOf(pair, type)) divided = compareAs(found, pair, form, trail);
   if (divided) report(found, pair, trail);
 }
 
-/** Both forms when the value changed from one to another: what the old one held is gone, what the new one holds is new. */
+/** Two forms if the value changed its form: the content of the old form is removed, that of the new form is added. */
 function formsOf({ before, after }: Pair, type: FieldType): Form[] {
   if (after === undefined) return [formOf(type, before)];
   const form = formOf(type, after);
@@ -52,7 +52,7 @@ function formsOf({ before, after }: Pair, type: FieldType): Form[] {
   return old.is === form.is ? [form] : [old, form];
 }
 
-/** Whether the value was looked into, rather than compared as a whole. */
+/** Returns whether the value was compared member by member, rather than as a whole. */
 function compareAs(found: Found, pair: Pair, form: Form, trail: Trail | undefined): boolean {
   if (form.is === "map" && !form.map.atomic) {
     const maps = { before: objectOr(pair.before), after: objectOr(pair.after) };
@@ -105,7 +105,7 @@ function compareItems(found: Found, lists: Pair<readonly unknown[]>, list: ListT
   }
 }
 
-/** An item that a list repeats is compared as a whole; when it begins or ceases to be repeated, it is another item. */
+/** Duplicate items are compared as a whole. An item that becomes duplicate, or is no longer, counts as another item. */
 function compareGroups(
   found: Found,
   groups: Pair<ItemGroup | undefined>,

@@ -4,10 +4,10 @@ import { entryId, type ManagedEntry } from "./managed-table.ts";
 import type { FieldConflict } from "./ownership.ts";
 import { renderPath } from "./path-element.ts";
 
-/** A client can apply thousands of fields that others own; the answer lists this many and counts the rest. */
+/** A client can apply thousands of fields that others own. The answer lists this many and counts the rest. */
 const maxListed = 1000;
 
-/** The answer to an apply that would change what others own. `conflicts` come grouped by owner. */
+/** The error for an apply that would change fields of other managers. `conflicts` must be grouped by owner. */
 export function conflictError(conflicts: readonly FieldConflict[]): ApiError {
   const shown = conflicts.slice(0, maxListed);
   const causes = shown.map(({ owner, path }) => ({
@@ -33,7 +33,7 @@ function conflictMessage(conflicts: readonly FieldConflict[], count: number): st
   return `Apply failed with ${count} conflicts: ${lines.join("\n")}`;
 }
 
-/** Appliers are the same in every version, so only the version of an updater is told. */
+/** Only an updater is named with its version: an applier is the same in all versions. */
 function ownerName({ manager, operation, apiVersion, subresource }: ManagedEntry): string {
   const name = quoted(manager) + (subresource === "" ? "" : ` with subresource ${quoted(subresource)}`);
   return operation === "Update" ? `${name} using ${apiVersion}` : name;

@@ -4,9 +4,9 @@ import { encodeNode, type FieldsV1 } from "./fields-v1.ts";
 import { compareElements, type PathElement, parseElement } from "./path-element.ts";
 
 /**
- * Stored fields with the members of a set, and without those of another, as they would be stored: what reading them, the
- * union, the difference and writing them again would give, but only what the sets reach is looked at. `undefined` when the
- * fields are not as this server writes them, and for nothing.
+ * Adds the members of one set to stored fields and removes those of another, in the stored form. Gives the result of decoding,
+ * union, difference and encoding, but reads only the fields that the sets contain. Returns `undefined` if nothing is left, or
+ * if the fields are not in the form that this server writes.
  */
 export function editFields(
   stored: JsonObject,
@@ -19,7 +19,7 @@ export function editFields(
 
 const leaf: FieldsV1 = {};
 
-/** A field without anything inside is there for itself. */
+/** A field with nothing inside is a member itself. */
 const isMember = (fields: JsonObject): boolean => Object.hasOwn(fields, ".") || Object.keys(fields).length === 0;
 
 function without(stored: JsonObject, set: FieldSet): FieldsV1 | undefined {
@@ -66,7 +66,7 @@ function withNode(fields: JsonObject, { member, children }: FieldNode): FieldsV1
   return owned ? { ".": leaf, ...inside } : inside;
 }
 
-/** Names without a dot of their own come in the order of their elements. */
+/** Sorts keys by their elements. `undefined` if a key is not an element. */
 function inOrder(fields: FieldsV1): FieldsV1 | undefined {
   const found: { readonly id: string; readonly element: PathElement }[] = [];
   for (const id of Object.keys(fields)) {

@@ -10,29 +10,29 @@ const specFields = (spec: unknown): unknown => encodeFields(fieldsOf({ spec }, t
 describe("fieldsOf()", () => {
   test.for<[string, unknown, unknown]>([
     [
-      "scalars are leaves",
+      "scalars are owned",
       { replicas: 1, paused: false, title: "x" },
       { "f:paused": {}, "f:replicas": {}, "f:title": {} },
     ],
-    ["null is a leaf", { replicas: null, labels: null }, { "f:labels": {}, "f:replicas": {} }],
-    ["a number or text is a leaf", { size: "5%" }, { "f:size": {} }],
+    ["null is owned", { replicas: null, labels: null }, { "f:labels": {}, "f:replicas": {} }],
+    ["an int-or-string is owned", { size: "5%" }, { "f:size": {} }],
     [
-      "members of a granular map are owned one by one",
+      "members of a granular map are owned individually",
       { labels: { a: "1", b: "2" } },
       { "f:labels": { "f:a": {}, "f:b": {} } },
     ],
-    ["an empty map is owned for itself", { labels: {} }, { "f:labels": {} }],
-    ["an atomic map is a leaf", { selector: { a: "1" } }, { "f:selector": {} }],
-    ["a list without a type is a leaf", { args: ["a", "b"] }, { "f:args": {} }],
+    ["an empty map is owned", { labels: {} }, { "f:labels": {} }],
+    ["an atomic map is owned as a whole", { selector: { a: "1" } }, { "f:selector": {} }],
+    ["a list without a type is owned as a whole", { args: ["a", "b"] }, { "f:args": {} }],
     ["an empty list of items is not owned", { zones: [], containers: [] }, undefined],
-    ["members of a set are owned one by one", { zones: ["b", "a"] }, { "f:zones": { 'v:"a"': {}, 'v:"b"': {} } }],
+    ["members of a set are owned individually", { zones: ["b", "a"] }, { "f:zones": { 'v:"a"': {}, 'v:"b"': {} } }],
     [
       "items of a keyed list are owned with their keys",
       { containers: [{ name: "c", image: "i" }] },
       { "f:containers": { 'k:{"name":"c"}': { ".": {}, "f:image": {}, "f:name": {} } } },
     ],
     [
-      "a key that is left out has its default",
+      "a missing key has its default",
       { containers: [{ name: "c", ports: [{ port: 80 }] }] },
       {
         "f:containers": {
@@ -45,22 +45,22 @@ describe("fieldsOf()", () => {
       },
     ],
     [
-      "an older list is keyed by its merge key",
+      "a list without a list type is keyed by its merge key",
       { volumes: [{ name: "v" }] },
       { "f:volumes": { 'k:{"name":"v"}': { ".": {}, "f:name": {} } } },
     ],
     [
-      "repeated items are owned as one",
+      "duplicate items are owned as one",
       { containers: [{ name: "c", image: "i" }, { name: "c" }] },
       { "f:containers": { 'k:{"name":"c"}': {} } },
     ],
     [
-      "fields without a schema are deduced: objects by member, lists whole",
+      "without a schema, objects are owned by member and lists as a whole",
       { free: { a: { b: 1 }, c: [{ d: 1 }] } },
       { "f:free": { "f:a": { ".": {}, "f:b": {} }, "f:c": {} } },
     ],
     [
-      "an embedded object has metadata of its own",
+      "an embedded object has its own metadata",
       { template: { metadata: { labels: { a: "1" }, finalizers: ["f"] }, spec: { image: "i" } } },
       {
         "f:template": {
@@ -73,7 +73,7 @@ describe("fieldsOf()", () => {
     expect(specFields(spec)).toEqual(expected);
   });
 
-  test("metadata is divided as in every kind", () => {
+  test("metadata is owned in the same way for every kind", () => {
     const metadata = {
       name: "w",
       labels: { a: "1" },
@@ -90,7 +90,7 @@ describe("fieldsOf()", () => {
     });
   });
 
-  test("a kind without a schema is deduced", () => {
+  test("a kind without a schema is owned by member", () => {
     const object = { spec: { list: [1], map: { a: { b: 1 }, c: {} } } };
     expect(encodeFields(fieldsOf(object, deducedType))).toEqual({
       "f:spec": { ".": {}, "f:list": {}, "f:map": { ".": {}, "f:a": { ".": {}, "f:b": {} }, "f:c": {} } },

@@ -5,8 +5,8 @@ import { itemsByElement } from "./list-item.ts";
 import { type FieldPath, field } from "./path-element.ts";
 
 /**
- * The fields a configuration speaks of: every leaf, every item, and every member that the schema does not name. An object
- * the schema names is owned through what it holds, and for itself only while it holds nothing.
+ * The fields that a configuration sets: every leaf, every item, and every member that the schema does not declare. An object
+ * that the schema declares is owned through its members, and itself only while it is empty.
  */
 export function fieldsOf(value: unknown, type: FieldType): FieldSet {
   const fields = new FieldSetBuilder();
@@ -38,7 +38,7 @@ function collectItems(fields: FieldSetBuilder, value: unknown, list: ListType, p
   if (!Array.isArray(value)) return;
   for (const { element, items } of itemsByElement(list, value).values()) {
     const inner = [...path, element];
-    // Repeated items cannot be told apart, so nobody can own a part of one.
+    // Duplicate items cannot be distinguished, so nobody can own a part of one.
     if (items.length === 1) collect(fields, items[0], list.item, inner);
     fields.add(inner);
   }

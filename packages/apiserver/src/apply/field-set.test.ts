@@ -21,7 +21,7 @@ const set = (...paths: readonly string[]): FieldSet => fieldSetOf(paths.map((pat
 const listed = (of: FieldSet): string[] => [...pathsOf(of)].map(renderPath);
 
 describe("membership", () => {
-  test("a field and the fields inside it are members independently", () => {
+  test("a field and the fields inside it are separate members", () => {
     const owned = set("spec.replicas", "meta");
     expect(hasField(owned, [field("spec"), field("replicas")])).toBe(true);
     expect(hasField(owned, [field("spec")])).toBe(false);
@@ -30,11 +30,11 @@ describe("membership", () => {
     expect(listed(inside(owned, field("spec")))).toEqual([".replicas"]);
   });
 
-  test("nobody owns the object itself", () => {
+  test("the object itself is never a member", () => {
     expect(isEmptySet(fieldSetOf([[]]))).toBe(true);
   });
 
-  test("members are listed level by level, in order", () => {
+  test("members are listed by level and sorted", () => {
     expect(listed(set("b", "a.z", "a", "c.d.e", "a.b"))).toEqual([".a", ".b", ".a.b", ".a.z", ".c.d.e"]);
   });
 });

@@ -1,8 +1,8 @@
 import { compareElements, type FieldPath, type PathElement } from "./path-element.ts";
 
 /**
- * A set of fields of one object, as a tree. A field and the fields inside it are members independently: owning `.spec`
- * says nothing about `.spec.replicas`. No subtree is empty, so equal sets have equal trees.
+ * A set of fields of one object, as a tree. A field and the fields inside it are separate members: a set with `.spec` does
+ * not necessarily contain `.spec.replicas`. No subtree is empty, so equal sets have equal trees.
  */
 export interface FieldSet {
   readonly nodes: ReadonlyMap<string, FieldNode>;
@@ -26,7 +26,7 @@ export function fieldSetOf(paths: Iterable<FieldPath>): FieldSet {
   return builder.build();
 }
 
-/** Gathers paths in any order. The empty path is the object itself, which nobody owns: it is left out. */
+/** Collects paths in any order. Ignores the empty path, because nobody owns the object itself. */
 export class FieldSetBuilder {
   readonly #nodes = new Map<string, { element: PathElement; member: boolean; children: FieldSetBuilder }>();
 
@@ -49,7 +49,7 @@ export class FieldSetBuilder {
   }
 }
 
-/** Builds a level out of nodes, without those that hold nothing. */
+/** Builds a level from nodes, without empty ones. */
 export function setOfNodes(nodes: Iterable<FieldNode>): FieldSet {
   const kept = new Map<string, FieldNode>();
   for (const node of nodes) {
@@ -88,7 +88,7 @@ export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   return setOfNodes(nodes);
 }
 
-/** The members of `left` that are not members of `right`; `left` itself when that is all of them. */
+/** The members of `left` that are not members of `right`. Returns `left` itself if they have no member in common. */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
   return mapShared(left, right, (node, other) => {
     const children = difference(node.children, other.children);
@@ -97,7 +97,7 @@ export function difference(left: FieldSet, right: FieldSet): FieldSet {
   });
 }
 
-/** The members of `left` that are not members of `right`, nor inside one; `left` itself when that is all of them. */
+/** The members of `left` that are neither members of `right` nor inside one. Returns `left` itself if those are all. */
 export function without(left: FieldSet, right: FieldSet): FieldSet {
   return mapShared(left, right, (node, other) => {
     if (other.member) return undefined;
@@ -106,7 +106,7 @@ export function without(left: FieldSet, right: FieldSet): FieldSet {
   });
 }
 
-/** A level with the nodes that another level has too replaced or, when they become `undefined`, left out. */
+/** A level in which the nodes that another level also has are replaced, or removed if the replacement is `undefined`. */
 function mapShared(
   left: FieldSet,
   right: FieldSet,
@@ -146,7 +146,7 @@ export function hasField(set: FieldSet, path: FieldPath): boolean {
   return member;
 }
 
-/** What the set holds inside one element. */
+/** The members of the set inside one element. */
 export function inside(set: FieldSet, { id }: PathElement): FieldSet {
   return set.nodes.get(id)?.children ?? noFields;
 }
@@ -159,7 +159,7 @@ export function sortedNodes(set: FieldSet): FieldNode[] {
   return [...set.nodes.values()].sort((left, right) => compareElements(left.element, right.element));
 }
 
-/** Every member, those of one level before what is inside them. */
+/** All members; those of one level come before the members inside them. */
 export function* pathsOf(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath> {
   const nodes = sortedNodes(set);
   for (const { element, member } of nodes) if (member) yield [...prefix, element];

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { type FieldSet, fieldSetOf } from "./field-set.ts";
 import { field, itemWithKey, itemWithValue, type PathElement } from "./path-element.ts";
 
-/** Few enough that two sets often meet. */
+/** Few elements, so that two sets often have members in common. */
 const element: fc.Arbitrary<PathElement> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom("a", "b", "spec", "__proto__").map(field) },
   { weight: 1, arbitrary: fc.constantFrom("x", "<&>", 1).map((name) => itemWithKey({ name })) },

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../api-object.ts";
 import { type MergeSchema, wholeObjectSchema } from "./merge-schema.ts";
 
-/** How a value may be divided between owners. A type with several forms takes the one that fits the value. */
+/** How a value can be divided between owners. A type with several forms uses the one that matches the value. */
 export interface FieldType {
   readonly scalar?: ScalarType;
   readonly list?: ListType;
@@ -13,20 +13,20 @@ export type ScalarType = "string" | "numeric" | "boolean" | "untyped";
 export interface ListType {
   /** The list has one owner and is replaced as a whole. */
   readonly atomic: boolean;
-  /** The fields that tell items apart; none when the items are values of a set. */
+  /** The fields that identify an item; empty for a set, whose items identify themselves. */
   readonly keys: readonly string[];
   readonly item: FieldType;
-  /** What a key field means when an item leaves it out. */
+  /** The value of a key field that an item omits. */
   keyDefault(key: string): unknown;
 }
 
 export interface MapType {
   readonly atomic: boolean;
-  /** Whether the schema names the member: such members are not owned for existing, only for what they hold. */
+  /** Whether the schema declares the member. Declared members are owned only through their content. */
   declares(name: string): boolean;
   /** The type of a member; `undefined` when the schema has no such member. */
   member(name: string): FieldType | undefined;
-  /** Whether nothing is known of any member. */
+  /** Whether the schema does not describe any member. */
   readonly untyped: boolean;
 }
 
@@ -53,12 +53,12 @@ export const deducedType: FieldType = {
 const closedTypes = new WeakMap<MergeSchema, FieldType>();
 const openTypes = new WeakMap<MergeSchema, FieldType>();
 
-/** The type of whole objects of a kind; `undefined` when the kind has no schema. */
+/** The type of the whole objects of a kind. */
 export function objectType(schema: MergeSchema | undefined): FieldType {
   return schema === undefined ? deducedType : typeOf(wholeObjectSchema(schema), false);
 }
 
-/** `open`: an enclosing schema preserves unknown fields, which holds for everything inside. */
+/** `open`: an enclosing schema preserves unknown fields, which applies to everything inside it. */
 function typeOf(given: MergeSchema, open: boolean): FieldType {
   const cache = open ? openTypes : closedTypes;
   let type = cache.get(given);
@@ -130,7 +130,7 @@ function listType(schema: MergeSchema, open: boolean): ListType {
   };
 }
 
-/** Kubernetes' older kinds say how lists are patched, and leave out the list type that follows from it. */
+/** Kubernetes' older kinds have a patch strategy instead of a list type. */
 function division(schema: MergeSchema): Pick<ListType, "atomic" | "keys"> {
   switch (schema["x-kubernetes-list-type"]) {
     case "set":
@@ -147,7 +147,7 @@ function division(schema: MergeSchema): Pick<ListType, "atomic" | "keys"> {
   }
 }
 
-/** Which form of a type a value takes. Null fits every form and takes the first one. */
+/** The form of a type that a value has. Null matches every form; the first one is used. */
 export type Form =
   | { readonly is: "map"; readonly map: MapType }
   | { readonly is: "scalar"; readonly scalar: ScalarType }

@@ -6,7 +6,7 @@ import { decodeFields, encodeFields } from "./fields-v1.ts";
 import { field, itemWithKey, itemWithValue } from "./path-element.ts";
 
 describe("encodeFields()", () => {
-  test("writes the bytes that Kubernetes writes", () => {
+  test("writes the same bytes as Kubernetes", () => {
     const set = fieldSetOf([
       [field("spec"), field("replicas")],
       [field("spec"), field("containers"), itemWithKey({ name: "b" }), field("image")],
@@ -23,7 +23,7 @@ describe("encodeFields()", () => {
     );
   });
 
-  test("what is written is read back, and written the same", () => {
+  test("decoding and encoding again gives the same bytes", () => {
     fc.assert(
       fc.property(fieldSet, (set) => {
         const text = JSON.stringify(encodeFields(set));
@@ -35,7 +35,7 @@ describe("encodeFields()", () => {
     );
   });
 
-  test("any names, keys and values come back", () => {
+  test("decoding gives back any names, keys and values", () => {
     fc.assert(
       fc.property(fc.array(anyElement, { minLength: 1, maxLength: 5 }), (path) => {
         const set = fieldSetOf([path]);
@@ -49,10 +49,10 @@ describe("encodeFields()", () => {
 describe("decodeFields()", () => {
   test.for([
     ["nothing", {}, {}],
-    ["a leaf with a needless dot", { "f:a": { ".": {} } }, { "f:a": {} }],
+    ["a leaf with a redundant dot", { "f:a": { ".": {} } }, { "f:a": {} }],
     ["null for a leaf", { "f:a": null }, { "f:a": {} }],
-    ["kinds of elements it does not know", { "z:a": { "f:b": {} }, "f:a": {} }, { "f:a": {} }],
-    ["what is only inside such, as a leaf", { "f:a": { "z:b": {} } }, { "f:a": {} }],
+    ["unknown kinds of elements", { "z:a": { "f:b": {} }, "f:a": {} }, { "f:a": {} }],
+    ["a field that contains only unknown elements", { "f:a": { "z:b": {} } }, { "f:a": {} }],
     ["keys in any order", { "f:b": {}, "f:a": {} }, { "f:a": {}, "f:b": {} }],
   ] as const)("reads %s", ([, given, expected]) => {
     const decoded = decodeFields(given);
@@ -65,13 +65,13 @@ describe("decodeFields()", () => {
     ["text", "f:a"],
     ["undefined", undefined],
     ["a number inside", { "f:a": 1 }],
-    ["a bad element", { "f:a": { bad: {} } }],
-    ["keys that are no object", { "k:[]": {} }],
+    ["an invalid element", { "f:a": { bad: {} } }],
+    ["a key that is not an object", { "k:[]": {} }],
   ])("refuses %s", ([, given]) => {
     expect(decodeFields(given)).toHaveProperty("problem");
   });
 
-  test("refuses what is nested without end", () => {
+  test("refuses fields that are nested too deeply", () => {
     let deep: unknown = {};
     for (let level = 0; level < 200; level += 1) deep = { "f:a": deep };
     expect(decodeFields(deep)).toEqual({ problem: "the fields are nested deeper than 100 levels" });

@@ -3,12 +3,12 @@ import { maxJsonDepth } from "../json.ts";
 import { type FieldNode, type FieldSet, isEmptySet, noFields, setOfNodes, sortedNodes } from "./field-set.ts";
 import { parseElement } from "./path-element.ts";
 
-/** `FieldsV1` on the wire: keys `f:`, `k:`, `v:` and `i:` name fields, `.` says that the field itself is a member too. */
+/** The wire format `FieldsV1`: keys with `f:`, `k:`, `v:` and `i:` name fields, `.` means that the field itself is a member. */
 export interface FieldsV1 {
   readonly [element: string]: FieldsV1;
 }
 
-/** Keys come in the order in which Kubernetes writes them, so that equal sets are equal bytes. */
+/** Writes keys in the same order as Kubernetes, so that equal sets have equal bytes. */
 export function encodeFields(set: FieldSet): FieldsV1 {
   return Object.fromEntries(sortedNodes(set).map((node) => [node.element.id, encodeNode(node)]));
 }
@@ -20,7 +20,7 @@ export function encodeNode({ member, children }: FieldNode): FieldsV1 {
 
 export type DecodedFields = { readonly set: FieldSet } | { readonly problem: string };
 
-/** Reads what a client or the store has. Kinds of elements that are not known are left out; anything else is a problem. */
+/** Decodes fields of a client or the store. Ignores unknown kinds of elements; returns a problem for everything else. */
 export function decodeFields(fields: unknown): DecodedFields {
   const decoded = decodeLevel(fields, 1);
   return "problem" in decoded ? decoded : { set: decoded.children };

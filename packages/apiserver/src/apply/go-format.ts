@@ -1,11 +1,9 @@
 import { isJsonObject } from "../api-object.ts";
 
-/**
- * Kubernetes prints values in its messages the way its own language does. Clients and people match on those messages, so
- * the three notations are made here.
- */
+// kube-apiserver prints values in error messages with Go's `fmt` package. Clients match on those messages, so the functions
+// here print the same notations.
 
-/** Plain: `map[a:1 b:[x y]]`. */
+/** `%v`: `map[a:1 b:[x y]]`. */
 export function plainText(value: unknown): string {
   if (value === null || value === undefined) return "<nil>";
   if (typeof value === "string") return value;
@@ -15,7 +13,7 @@ export function plainText(value: unknown): string {
   return `map[${members.map((key) => `${key}:${plainText(value[key])}`).join(" ")}]`;
 }
 
-/** As source code: `map[string]interface {}{"a":1}`. */
+/** `%#v`: `map[string]interface {}{"a":1}`. */
 export function sourceText(value: unknown): string {
   if (value === null || value === undefined) return "interface {}(nil)";
   if (typeof value === "string") return quoted(value);
@@ -25,7 +23,7 @@ export function sourceText(value: unknown): string {
   return `map[string]interface {}{${members.map((key) => `${quoted(key)}:${sourceText(value[key])}`).join(", ")}}`;
 }
 
-/** The name of a value's type. */
+/** `%T`: the name of a value's type. */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return "<nil>";
   if (Array.isArray(value)) return "[]interface {}";
@@ -46,7 +44,7 @@ const shortEscapes: Readonly<Record<string, string>> = {
   "\\": "\\\\",
 };
 
-/** A string in quotes, with everything escaped that would not be seen. */
+/** `%q`: a string in quotes, with unprintable characters escaped. */
 export function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escaped)}"`;
 }
@@ -59,7 +57,7 @@ function escaped(character: string): string {
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** A kind as Go prints one: the core group is empty. */
+/** A group, version and kind as Go prints them. */
 export function typeText(apiVersion: string, kind: string): string {
   return `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${kind}`;
 }

@@ -3,8 +3,8 @@ import { equalJson } from "../json.ts";
 import { withoutManagedFields } from "./versioned.ts";
 
 /**
- * Gives an object its old `managedFields` back when nothing but their times would change, so that a write that changes
- * nothing is none. Call it on the object as it is about to be stored.
+ * Restores the old `managedFields` of an object if only their times would change, so that such a write is not a change. Call
+ * it on the object that is about to be stored.
  */
 export function withoutIdleTimes(next: ApiObject, old: ApiObject): ApiObject {
   const { managedFields } = old.metadata;

@@ -9,28 +9,28 @@ const annotated = (object: ApiObject, text: string): ApiObject => ({
 });
 
 const original = widget({ replicas: 1, title: "t" });
-/** As `kubectl apply` without the server's help leaves it. */
+/** The result of a client-side `kubectl apply`. */
 const live = update(undefined, "kubectl-client-side-apply", annotated(original, JSON.stringify(original)));
 const annotationOf = (object: ApiObject): string | undefined => object.metadata.annotations?.[lastAppliedAnnotation];
 
-test("kubectl takes over what it applied in the old way, without conflict", () => {
+test("a server-side apply of kubectl takes over what it applied client-side, without conflicts", () => {
   const object = apply(live, "kubectl", widget({ replicas: 2, title: "t" }));
   expect(specOf(object)).toEqual({ replicas: 2, title: "t" });
   expect(ownersOf(object)["kubectl Apply"]).toEqual({ "f:spec": { "f:replicas": {}, "f:title": {} } });
 });
 
-test("what somebody changed since is a conflict, and the only one told", () => {
+test("only fields that somebody changed since the client-side apply are conflicts", () => {
   const scaled = update(live, "scaler", { ...live, spec: { replicas: 5, title: "t" } });
   expect(conflictsOf(tryApply(scaled, "kubectl", widget({ replicas: 2, title: "u" })))).toEqual([
     "scaler:f:spec/f:replicas",
   ]);
 });
 
-test("other managers get no such favour", () => {
+test("other managers get conflicts", () => {
   expect(tryApply(live, "flux", widget({ replicas: 2 }))).toHaveProperty("conflicts");
 });
 
-test("the annotation follows what kubectl applies, and is made for nobody", () => {
+test("a server-side apply of kubectl updates the annotation, but does not create one", () => {
   const config = annotated(widget({ title: "<t>" }), "whatever");
   expect(annotationOf(apply(live, "kubectl", config, { force: true }))).toBe(
     '{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"annotations":{},"name":"w","namespace":"default"},"spec":{"title":"\\u003ct\\u003e"}}\n',
@@ -45,7 +45,7 @@ test("an annotation that would be too large is dropped", () => {
 });
 
 test.for(["", "junk", "[]", "null", '{"apiVersion":"other/v1"}', '{"apiVersion":"example.org/v1","spec":5}'])(
-  "an annotation of %j allows nothing",
+  "an invalid annotation %j does not prevent conflicts",
   (text) => {
     const broken = update(undefined, "kubectl-client-side-apply", annotated(original, text));
     expect(tryApply(broken, "kubectl", widget({ replicas: 2 }))).toHaveProperty("conflicts");

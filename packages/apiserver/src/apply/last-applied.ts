@@ -6,18 +6,18 @@ import { difference, type FieldSet, noFields, union } from "./field-set.ts";
 import { canonicalJson } from "./value-order.ts";
 import { type Versioned, withoutManagedFields } from "./versioned.ts";
 
-/** Where `kubectl apply` keeps what it applied when it merges by itself. */
+/** The annotation where a client-side `kubectl apply` keeps the configuration that it applied last. */
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** The only manager that takes over from that annotation: whoever does not want it uses another name. */
+/** The only manager that takes over fields by that annotation, as in kube-apiserver. */
 export const lastAppliedManager = "kubectl";
 
-/** As much as all annotations of an object may take. */
+/** The limit of all annotations of an object together. */
 const maxAnnotationBytes = 256 * 1024;
 
 /**
- * The fields that the annotation of a live object says its user applied, and that still have the value applied: the user may
- * take them over from whatever manager they were recorded for.
+ * The fields in the annotation of a live object that still have the value of the annotation. kubectl may take them over from
+ * any manager.
  */
 export function lastAppliedFields({ object, type }: Versioned): FieldSet {
   const last = readAnnotation(object);
@@ -38,7 +38,7 @@ function readAnnotation(object: ApiObject): { readonly [name: string]: unknown }
   }
 }
 
-/** Keeps the annotation in step with a server-side apply, so that its user may go back. Objects without one get none. */
+/** Updates the annotation of objects that have it, so that the user can return to client-side apply. */
 export function withLastApplied(object: ApiObject, config: ApiObject): ApiObject {
   const old = stringAt(object, "metadata", "annotations", lastAppliedAnnotation);
   if (old === undefined || old === "") return object;

@@ -5,7 +5,7 @@ import { compareEntries, type ValueEntry } from "./value-order.ts";
 
 export type NamedItem = { readonly element: PathElement } | { readonly problem: string };
 
-/** How an item of a list that is not atomic is told apart from the others. */
+/** Identifies an item of a list that is not atomic. */
 export function elementOf(list: ListType, item: unknown): NamedItem {
   return list.keys.length > 0 ? keyedElement(list, item) : setElement(item);
 }
@@ -34,7 +34,7 @@ function setElement(item: unknown): NamedItem {
   return { element: itemWithValue(item) };
 }
 
-/** The items of a list by their elements, in order of first appearance. Items that cannot be told apart are left out. */
+/** The items of a list by their elements, in the order of their first appearance. Omits items without an identity. */
 export function itemsByElement(list: ListType, items: readonly unknown[]): Map<string, ItemGroup> {
   const groups = new Map<string, ItemGroup>();
   for (const item of items) {
@@ -49,6 +49,6 @@ export function itemsByElement(list: ListType, items: readonly unknown[]): Map<s
 
 export interface ItemGroup {
   readonly element: PathElement;
-  /** More than one where the list repeats itself. */
+  /** More than one if the list has duplicates. */
   readonly items: unknown[];
 }

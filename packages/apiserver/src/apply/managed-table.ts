@@ -5,24 +5,24 @@ import { withoutManagedFields } from "./versioned.ts";
 
 export type Operation = "Apply" | "Update";
 
-/** One manager's share of an object. */
+/** The fields that one manager owns. */
 export interface ManagedEntry {
   readonly manager: string;
   readonly operation: Operation;
   readonly apiVersion: string;
   /** Empty for the object itself. */
   readonly subresource: string;
-  /** RFC 3339, in seconds. An entry that never changed the object has none. */
+  /** RFC 3339, in seconds. Absent for an entry that never changed the object. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
 }
 
-/** Who owns what, by `entryId`. */
+/** The entries of `managedFields`, by `entryId`. */
 export type ManagedTable = ReadonlyMap<string, ManagedEntry>;
 
 type EntryName = Pick<ManagedEntry, "manager" | "operation" | "apiVersion" | "subresource">;
 
-/** An applier is the same whatever version it applies in; an updater is another one in each version. */
+/** An applier has one entry for all versions, an updater has one for each version. */
 export function entryId({ manager, operation, apiVersion, subresource }: EntryName): string {
   return JSON.stringify({
     ...(manager === "" ? {} : { manager }),
@@ -34,7 +34,7 @@ export function entryId({ manager, operation, apiVersion, subresource }: EntryNa
 
 export type DecodedTable = { readonly table: ManagedTable } | { readonly problem: string };
 
-/** Reads `metadata.managedFields`, which may have come from a client. */
+/** Decodes `metadata.managedFields`, which a client may have written. */
 export function decodeManagedFields(entries: unknown): DecodedTable {
   if (entries === undefined || entries === null) return { table: new Map() };
   if (!Array.isArray(entries)) return { problem: "managedFields must be a list" };
@@ -75,7 +75,7 @@ function textOf(entry: JsonObject, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The object with the table as its `managedFields`; without any when the table is empty. */
+/** The object with the table as its `managedFields`, or without that field if the table is empty. */
 export function withManagedFields(object: ApiObject, table: ManagedTable): ApiObject {
   const bare = withoutManagedFields(object);
   if (table.size === 0) return bare;
@@ -101,7 +101,7 @@ export function encodeEntry(entry: Omit<ManagedEntry, "fields">, fields: FieldsV
   };
 }
 
-/** Appliers first, then the oldest first. */
+/** Sorts appliers first, and then by time. */
 export function compareManaged(left: Omit<ManagedEntry, "fields">, right: Omit<ManagedEntry, "fields">): number {
   return (
     compareNames(left.operation, right.operation) ||
@@ -114,13 +114,13 @@ export function compareManaged(left: Omit<ManagedEntry, "fields">, right: Omit<M
 
 export const compareNames = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
 
-/** 0 when there is no time, or none that can be read. */
+/** 0 if the time is missing or invalid. */
 export function secondsOf(time: string | undefined): number {
   const milliseconds = time === undefined ? 0 : Date.parse(time);
   return Number.isNaN(milliseconds) ? 0 : Math.floor(milliseconds / 1000);
 }
 
-/** The table with one entry's fields replaced; without the entry when it is left with none. */
+/** The table with one entry replaced, or removed if it has no fields. */
 export function withEntry(table: ManagedTable, entry: ManagedEntry): ManagedTable {
   const changed = new Map(table);
   if (isEmptySet(entry.fields)) changed.delete(entryId(entry));

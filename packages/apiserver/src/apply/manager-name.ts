@@ -1,7 +1,7 @@
 /** The longest name of a field manager, in bytes. */
 export const maxManagerBytes = 128;
 
-/** Who a write is recorded for: the name the client gave, or else what comes first in its user agent. */
+/** The name of a writer in `managedFields`: the `fieldManager` of the request, or the first part of its user agent. */
 export function managerName(fieldManager: string | undefined, userAgent: string | undefined): string {
   if (fieldManager !== undefined && fieldManager !== "") return fieldManager;
   let name = "";

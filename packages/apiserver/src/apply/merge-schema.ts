@@ -1,4 +1,4 @@
-/** What merging reads of a schema: any structural schema, and Kubernetes' own OpenAPI with its references resolved. */
+/** The part of a schema that merging uses: of a structural schema, or of Kubernetes' OpenAPI with references resolved. */
 export interface MergeSchema {
   readonly type?: string;
   readonly format?: string;
@@ -69,7 +69,7 @@ export const objectMetaSchema: MergeSchema = {
 
 const embedded = new WeakMap<MergeSchema, MergeSchema>();
 
-/** The schema of a whole object: what every object has, whatever the schema of the kind says of it, and the rest from there. */
+/** The schema of a whole object: `apiVersion`, `kind` and `metadata` as in all objects, and the rest from the kind's schema. */
 export function wholeObjectSchema(schema: MergeSchema): MergeSchema {
   let whole = embedded.get(schema);
   if (whole === undefined) {

@@ -21,19 +21,19 @@ const namesOf = (spec: unknown): string[] =>
 
 describe("merge()", () => {
   test.for<[string, object, object, object]>([
-    ["the configuration's scalar wins", { replicas: 1, title: "t" }, { replicas: 2 }, { replicas: 2, title: "t" }],
-    ["granular maps are merged", { labels: { a: "1" } }, { labels: { b: "2" } }, { labels: { a: "1", b: "2" } }],
-    ["atomic maps are replaced", { selector: { a: "1" } }, { selector: { b: "2" } }, { selector: { b: "2" } }],
-    ["lists without a type are replaced", { args: ["a", "b"] }, { args: ["c"] }, { args: ["c"] }],
-    ["sets are joined", { zones: ["a", "b"] }, { zones: ["c", "b"] }, { zones: ["a", "c", "b"] }],
+    ["takes scalars from the configuration", { replicas: 1, title: "t" }, { replicas: 2 }, { replicas: 2, title: "t" }],
+    ["merges granular maps", { labels: { a: "1" } }, { labels: { b: "2" } }, { labels: { a: "1", b: "2" } }],
+    ["replaces atomic maps", { selector: { a: "1" } }, { selector: { b: "2" } }, { selector: { b: "2" } }],
+    ["replaces lists without a type", { args: ["a", "b"] }, { args: ["c"] }, { args: ["c"] }],
+    ["merges sets", { zones: ["a", "b"] }, { zones: ["c", "b"] }, { zones: ["a", "c", "b"] }],
     [
-      "items with the same key are merged",
+      "merges items with the same key",
       { containers: [{ name: "c", image: "1", ports: [{ port: 80 }] }] },
       { containers: [{ name: "c", image: "2", ports: [{ port: 81 }] }] },
       { containers: [{ name: "c", image: "2", ports: [{ port: 80 }, { port: 81 }] }] },
     ],
     [
-      "a key and its default are the same key",
+      "treats a missing key like its default",
       { containers: [{ name: "c", ports: [{ port: 80, hostPort: 1 }] }] },
       {
         containers: [
@@ -58,13 +58,18 @@ describe("merge()", () => {
         ],
       },
     ],
-    ["null for a scalar is taken", { replicas: 1 }, { replicas: null }, { replicas: null }],
-    ["null removes nothing from a map", { labels: { a: "1" } }, { labels: null }, { labels: { a: "1" } }],
-    ["the configuration chooses between empty and null", { labels: {} }, { labels: null }, { labels: null }],
-    ["a value may change its form", { size: 1 }, { size: "5%" }, { size: "5%" }],
-    ["a deduced value may become an object", { free: { a: 1 } }, { free: { a: { b: 1 } } }, { free: { a: { b: 1 } } }],
+    ["takes null for a scalar", { replicas: 1 }, { replicas: null }, { replicas: null }],
+    ["keeps a map if the configuration has null", { labels: { a: "1" } }, { labels: null }, { labels: { a: "1" } }],
+    ["takes an empty map or null from the configuration", { labels: {} }, { labels: null }, { labels: null }],
+    ["replaces a value by one of another form", { size: 1 }, { size: "5%" }, { size: "5%" }],
     [
-      "an item that the live list repeats is taken from the configuration alone",
+      "replaces a value without a schema by an object",
+      { free: { a: 1 } },
+      { free: { a: { b: 1 } } },
+      { free: { a: { b: 1 } } },
+    ],
+    [
+      "takes an item from the configuration if the live list has duplicates of it",
       {
         containers: [
           { name: "c", image: "1" },
@@ -79,20 +84,20 @@ describe("merge()", () => {
   });
 
   test.for([
-    ["a configuration that has all", "abc", "cab", "cab"],
-    ["new items where the configuration has them", "abc", "xaybz", "xaybcz"],
-    ["the server's items between those that both have", "a1b2", "ba", "1b2a"],
-    ["the server's items at the end", "a12", "a", "a12"],
-    ["the server's items before what follows them", "12a", "ba", "12ba"],
+    ["the configuration has all items", "abc", "cab", "cab"],
+    ["new items", "abc", "xaybz", "xaybcz"],
+    ["live-only items between common ones", "a1b2", "ba", "1b2a"],
+    ["live-only items at the end", "a12", "a", "a12"],
+    ["live-only items at the start", "12a", "ba", "12ba"],
     ["nothing in common", "12", "ab", "12ab"],
     ["an empty configuration", "ab", "", "ab"],
     ["an empty live list", "", "ab", "ab"],
-    ["a swap around one of the server's", "a1b", "ba", "1ba"],
+    ["common items swapped around a live-only one", "a1b", "ba", "1ba"],
   ] as const)("orders items: %s", ([, live, config, expected]) => {
     expect(namesOf(merged(named(live.split("")), named(config.split("")))).join("")).toBe(expected);
   });
 
-  test("has every item once, those of the configuration in its order", () => {
+  test("contains every item once, and those of the configuration in its order", () => {
     const names = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f", "g").map(String), { maxLength: 6 });
     fc.assert(
       fc.property(names, names, (live, config) => {
@@ -105,7 +110,7 @@ describe("merge()", () => {
     );
   });
 
-  test("merging twice is merging once, and merging nothing changes nothing", () => {
+  test("merging twice gives the same result as merging once, and merging nothing changes nothing", () => {
     const value = fc.dictionary(fc.constantFrom("a", "b", "c"), fc.jsonValue({ maxDepth: 3 }));
     fc.assert(
       fc.property(value, value, (live, config) => {

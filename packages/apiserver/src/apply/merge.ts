@@ -3,8 +3,8 @@ import { deducedType, type FieldType, formOf, type ListType, type MapType } from
 import { elementOf } from "./list-item.ts";
 
 /**
- * The live value with a configuration laid over it. Nothing is removed; where both have a leaf, the configuration's wins.
- * Neither argument is changed, and what the configuration does not speak of is shared with the result.
+ * Merges a configuration into the live value. Removes nothing; where both have a leaf, the configuration's is used. Changes
+ * neither argument; parts that the configuration does not set are shared with the result.
  */
 export function merge(live: unknown, config: unknown, type: FieldType): unknown {
   if (config === undefined) return live;
@@ -19,7 +19,7 @@ function mergeMembers(live: unknown, config: unknown, map: MapType): unknown {
   const old: JsonObject = isJsonObject(live) ? live : {};
   const given: JsonObject = isJsonObject(config) ? config : {};
   const names = new Set([...Object.keys(old), ...Object.keys(given)]);
-  // Between two empty values the configuration's choice of null or {} stands.
+  // Both are empty: the configuration decides between null and {}.
   if (names.size === 0) return config;
   return Object.fromEntries(
     [...names].map((name) => {
@@ -50,17 +50,17 @@ function namedItems(list: ListType, values: readonly unknown[]): Item[] {
 }
 
 /**
- * Walks a live list and the configured one side by side. The result has the configured items in their order; items that
- * only the live list has stay where they were between those that both have.
+ * Merges two lists. The result has the items of the configuration in their order; items that only the live list has keep
+ * their place between the items that both have.
  */
 class ItemMerge {
   readonly #list: ListType;
   readonly #live: readonly Item[];
   readonly #given: readonly Item[];
-  /** The live value of each item; null where the live list repeats it, since no copy is more right than another. */
+  /** The live value of each item; null for duplicate items, of which none is to be preferred. */
   readonly #liveValues = new Map<string, unknown>();
   readonly #givenValues: ReadonlyMap<string, unknown>;
-  /** What both lists have, in the order of the configuration, and not yet merged. */
+  /** The items that both lists have and that are not merged yet, in the order of the configuration. */
   readonly #shared: string[];
   readonly #done = new Set<string>();
   readonly #result: unknown[] = [];
@@ -84,7 +84,7 @@ class ItemMerge {
     return this.#result;
   }
 
-  /** Passes live items until it is the turn of a configured one; returns where the live list is then. */
+  /** Adds live-only items up to the place of a configured item. Returns the new position in the live list. */
   #skipTo(given: string | undefined, from: number): number {
     let at = from;
     for (; at < this.#live.length; at += 1) {

@@ -2,8 +2,8 @@ import { type FieldNode, type FieldSet, setOfNodes } from "./field-set.ts";
 import type { FieldType } from "./field-type.ts";
 
 /**
- * The set with every member that the schema names and that holds a field of the set. Such members are not owned for
- * themselves, yet they have to go when all that they hold goes.
+ * The set with all declared members that contain a field of the set. Nobody owns those members themselves, but they must be
+ * removed when everything in them is removed.
  */
 export function withNamedFields(set: FieldSet, type: FieldType | undefined): FieldSet {
   return setOfNodes([...set.nodes.values()].map((node) => withNamedNode(node, type)));

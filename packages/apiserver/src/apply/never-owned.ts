@@ -14,7 +14,7 @@ const metadata = [
   "resourceVersion",
 ];
 
-/** What identifies an object or is the server's own: in every configuration or in none, so that owning it says nothing. */
+/** Fields that nobody owns: they identify the object, or only the server sets them. */
 export const neverOwned: FieldSet = fieldSetOf([
   [field("apiVersion")],
   [field("kind")],
@@ -30,7 +30,10 @@ const neverCreated: Skip = {
 
 const skips = new WeakMap<FieldSet, Skip | undefined>();
 
-/** The same for a creator, with the whole fields that its endpoint does not write; `undefined` when those are parts. */
+/**
+ * The fields that a creator does not own: those and the fields that the endpoint resets. `undefined` if the endpoint resets
+ * only parts of fields.
+ */
 export function skippedBy(reset: FieldSet): Skip | undefined {
   if (!skips.has(reset)) skips.set(reset, makeSkip(reset));
   return skips.get(reset);

@@ -5,7 +5,7 @@ import type { FieldPath } from "./path-element.ts";
 import { reconcileFields } from "./reconcile.ts";
 import { converted, type KindVersions, resetFields, type Versioned } from "./versioned.ts";
 
-/** A field that one manager wants to change and another one owns. */
+/** A field that one manager changes and another one owns. */
 export interface FieldConflict {
   readonly owner: ManagedEntry;
   readonly path: FieldPath;
@@ -16,21 +16,21 @@ export interface Transition {
   readonly before: Versioned;
   readonly after: Versioned;
   readonly table: ManagedTable;
-  /** The entry that makes the change, and is left as it is. */
+  /** The id of the entry that makes the change. It loses no fields. */
   readonly self?: string;
-  /** What changed, in the version of the objects, where that is known already. */
+  /** The changes in the version of the objects, if they are already computed. */
   readonly changes?: Comparison | undefined;
 }
 
 export interface Dispossession {
-  /** The table without what others lost: the fields that changed under them, and those that are gone. */
+  /** The table without the fields that other managers lost, because they were changed or removed. */
   readonly table: ManagedTable;
   readonly conflicts: readonly FieldConflict[];
-  /** What changed, in the version of the objects. */
+  /** The changes in the version of the objects. */
   readonly changes: Comparison;
 }
 
-/** What a change of the object takes from the managers that did not make it. */
+/** Removes changed and removed fields from the entries of the managers that did not make the change. */
 export function dispossess({ kind, before, after, table, self, changes: known }: Transition): Dispossession {
   const changesIn = comparer({ kind, before, after, changes: known });
   const changes = changesIn(before.object.apiVersion) as Comparison;
@@ -54,7 +54,7 @@ function byOwner({ owner: left }: FieldConflict, { owner: right }: FieldConflict
   return a < b ? -1 : Number(a > b);
 }
 
-/** Compares in any version, each once; `undefined` for a version that is not known any more. */
+/** Returns a function that compares the objects in any version, once each; `undefined` for a version that no longer exists. */
 function comparer({
   kind,
   before,
@@ -73,13 +73,13 @@ function comparer({
   };
 }
 
-/** What changed that the endpoint may write. Both objects have the same version. */
+/** The changes to fields that the endpoint may write. Both objects must have the same version. */
 export function changesBetween(kind: KindVersions, before: Versioned, after: Versioned): Comparison {
   const changes = compare(before.object, after.object, before.type);
   return ignoring(changes, resetFields(kind, before.object.apiVersion));
 }
 
-/** Brings a stored table up to date: entries in versions that are gone are dropped, fields that became atomic are joined. */
+/** Updates a stored table to the current schemas: drops entries of removed versions and merges fields that became atomic. */
 export function currentTable(kind: KindVersions, table: ManagedTable, live: Versioned): ManagedTable {
   const current = new Map<string, ManagedEntry>();
   for (const [id, entry] of table) {

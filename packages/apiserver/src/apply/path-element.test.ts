@@ -43,12 +43,12 @@ describe("element ids", () => {
     ["v:true", itemWithValue(true)],
     ['v:{"a":[1,null],"b":2}', itemWithValue({ b: 2, a: [1, null] })],
     ["i:7", index(7)],
-  ])("%s is written so, and read back", ([id, element]) => {
+  ])("%s is encoded and decoded", ([id, element]) => {
     expect(element.id).toBe(id);
     expect(parseElement(id)).toEqual({ element });
   });
 
-  test("key fields and numbers have one form, however they were written", () => {
+  test("key fields and numbers have a canonical form", () => {
     expect(parseElement('k:{"b":1.0,"a":2}')).toEqual({ element: itemWithKey({ a: 2, b: 1 }) });
     expect(parseElement('v:"\\u0061"')).toEqual({ element: itemWithValue("a") });
   });
@@ -60,7 +60,7 @@ describe("element ids", () => {
     },
   );
 
-  test("passes over kinds of elements it does not know", () => {
+  test("reports unknown kinds of elements", () => {
     expect(parseElement("z:later")).toEqual({ unknown: true });
   });
 
@@ -71,7 +71,7 @@ describe("element ids", () => {
   });
 });
 
-test("elements are ordered by kind, then as Kubernetes orders what they hold", () => {
+test("elements are sorted by kind, and then as Kubernetes sorts their content", () => {
   const ordered = [
     field("B"),
     field("a"),

@@ -10,22 +10,22 @@ import { converted, type KindVersions, type Versioned } from "./versioned.ts";
 export interface Pruning {
   readonly kind: KindVersions;
   readonly merged: Versioned;
-  /** Who owns what, the applier's new fields included. */
+  /** All entries, including the applier's new one. */
   readonly table: ManagedTable;
-  /** What the applier owned before. */
+  /** The applier's previous entry. */
   readonly last: ManagedEntry | undefined;
 }
 
 /**
- * Removes from the merged object what its applier applied before, applies no longer, and nobody else owns. The rest stays:
- * also what nobody owns, and what holds a field of somebody else.
+ * Removes the fields that the applier no longer applies and that nobody else owns. Keeps fields without an owner, and those
+ * that contain a field of another manager.
  */
 export function prune({ kind, merged, table, last }: Pruning): Versioned {
-  // An entry may have been written by a client; an object has to keep what makes it one.
+  // A client may have written the entry, so the identity of the object must be protected.
   const fields = difference(last?.fields ?? noFields, neverOwned);
   if (last === undefined || isEmptySet(fields)) return merged;
   const now = table.get(entryId(last));
-  // The usual case: a configuration that grew or only changed values.
+  // The usual case: the configuration has all fields of the previous one.
   if (now?.apiVersion === last.apiVersion && isEmptySet(difference(fields, now.fields))) return merged;
   const before = converted(kind, merged, last.apiVersion);
   if (before === undefined) return merged;
@@ -33,12 +33,12 @@ export function prune({ kind, merged, table, last }: Pruning): Versioned {
   const restored = withOwned({ kind, merged: before, pruned: withRemoved(before, owned), table });
   const rest = converted(kind, restored, last.apiVersion);
   if (rest === undefined) return merged;
-  // Of all that is missing now, only what the applier owned before may be.
+  // Of the missing fields, only those that the applier owned before may be removed.
   const missing = difference(namedFields(before), namedFields(rest));
   return converted(kind, withRemoved(before, intersection(missing, owned)), merged.object.apiVersion) ?? merged;
 }
 
-/** Identity stays whatever is removed around it: conversions need it. */
+/** Keeps the identity of the object, which conversions need. */
 function withRemoved({ object, type }: Versioned, fields: FieldSet): Versioned {
   const rest = (removeFields(object, fields, type) ?? {}) as Partial<ApiObject>;
   const { apiVersion, kind } = object;
@@ -52,7 +52,7 @@ interface Restoring {
   readonly table: ManagedTable;
 }
 
-/** Puts back what someone owns, the applier by its new configuration among them. */
+/** Restores the fields that any manager owns, including the applier's new ones. */
 function withOwned({ kind, merged, pruned, table }: Restoring): Versioned {
   let state = { merged, pruned };
   for (const [apiVersion, owned] of fieldsByVersion(table, merged.object.apiVersion)) {
@@ -65,7 +65,7 @@ function withOwned({ kind, merged, pruned, table }: Restoring): Versioned {
   return state.pruned;
 }
 
-/** The version of the object itself comes first: conversions may need what is put back there. */
+/** The version of the object itself comes first, because conversions may need the fields that are restored there. */
 function fieldsByVersion(table: ManagedTable, first: string): Map<string, FieldSet> {
   const byVersion = new Map<string, FieldSet>();
   const entries = [...table.values()];

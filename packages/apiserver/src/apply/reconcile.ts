@@ -3,8 +3,8 @@ import type { FieldType } from "./field-type.ts";
 import type { FieldPath } from "./path-element.ts";
 
 /**
- * Brings a set up to date with a schema that has since made a map or list atomic: whoever owned a part of it owns all of it.
- * The other way round nothing is done, as Kubernetes does not either: the owner of the whole owns no part.
+ * Updates a set for a schema in which a map or list became atomic: the owner of a part becomes the owner of the whole. Like
+ * kube-apiserver, does nothing in the other direction: the owner of the whole does not become the owner of parts.
  */
 export function reconcileFields(set: FieldSet, type: FieldType): FieldSet {
   const whole = fieldSetOf(madeAtomic(set, type, { path: [], owned: false }));
@@ -13,7 +13,7 @@ export function reconcileFields(set: FieldSet, type: FieldType): FieldSet {
 
 interface Place {
   readonly path: FieldPath;
-  /** Whether the field at the path is owned as one thing already. */
+  /** Whether the field at the path is already owned as a whole. */
   readonly owned: boolean;
 }
 

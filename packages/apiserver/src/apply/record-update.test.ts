@@ -15,7 +15,7 @@ import {
 } from "./widget.test.support.ts";
 
 describe("recordUpdate()", () => {
-  test("a creator owns all that it wrote", () => {
+  test("the creator owns all fields that it wrote", () => {
     const object = update(undefined, "curl", widget({ replicas: 1, labels: { a: "1" } }, { status: { phase: "Up" } }));
     expect(object.metadata.managedFields).toEqual([
       {
@@ -29,14 +29,14 @@ describe("recordUpdate()", () => {
     ]);
   });
 
-  test("what a built-in kind cannot leave out is not owned for existing", () => {
+  test("the creator does not own members that every object of a built-in kind has", () => {
     const kind = { ...widgets, zeroObject: () => ({ spec: { labels: null } }) };
     expect(ownersOf(update(undefined, "curl", widget({ labels: { a: "1" } }), { kind }))).toEqual({
       "curl Update": { "f:spec": { "f:labels": { "f:a": {} } } },
     });
   });
 
-  test("an updater owns what it changed, and takes that from its owner without asking", () => {
+  test("an updater becomes the owner of the fields that it changes, without conflicts", () => {
     const live = apply(undefined, "a", widget({ replicas: 1, title: "t" }));
     const object = update(live, "u", { ...live, spec: { replicas: 2, title: "t" } }, { now: later });
     expect(ownersOf(object)).toEqual({
@@ -46,19 +46,19 @@ describe("recordUpdate()", () => {
     expect(object.metadata.managedFields?.map(({ time }) => time)).toEqual([noon, later]);
   });
 
-  test("writing the same value owns nothing and moves no time", () => {
+  test("writing the same value changes neither owners nor times", () => {
     const live = apply(undefined, "a", widget({ replicas: 1 }));
     expect(update(live, "u", live, { now: later })).toEqual(live);
   });
 
-  test("what is removed is owned by nobody", () => {
+  test("a removed field has no owner", () => {
     const live = apply(undefined, "a", widget({ replicas: 1, zones: ["x", "y"] }));
     expect(ownersOf(update(live, "u", { ...live, spec: { zones: ["y"] } }))).toEqual({
       "a Apply": { "f:spec": { "f:zones": { 'v:"y"': {} } } },
     });
   });
 
-  test("an updater's fields add up, per version", () => {
+  test("the fields of an updater accumulate for each version", () => {
     let object = update(undefined, "u", widget({ replicas: 1 }));
     object = update(object, "u", { ...object, spec: { replicas: 1, title: "t" } }, { now: later });
     const next = { ...object, apiVersion: v2, spec: { replicas: 1, title: "t", paused: true } };
@@ -69,11 +69,11 @@ describe("recordUpdate()", () => {
     ]);
   });
 
-  test("a writer without a name is unknown", () => {
+  test("a writer without a name is recorded as unknown", () => {
     expect(Object.keys(ownersOf(update(undefined, "", widget({ replicas: 1 }))))).toEqual(["unknown Update"]);
   });
 
-  test("the status has its own entry", () => {
+  test("writes to the status have a separate entry", () => {
     const live = update(undefined, "u", widget({ replicas: 1 }));
     const how = { kind: widgetStatuses, subresource: "status" };
     const object = update(live, "u", { ...live, spec: { replicas: 9 }, status: { phase: "Up" } }, how);
@@ -83,12 +83,12 @@ describe("recordUpdate()", () => {
     });
   });
 
-  test("an object whose ownership is not tracked stays so", () => {
+  test("an object without managedFields gets none by an update", () => {
     const live = stored(widget({ replicas: 1 }));
     expect(update(live, "u", { ...live, spec: { replicas: 2 } }).metadata.managedFields).toBeUndefined();
   });
 
-  test("an object that cannot be divided by its schema loses its entries, and is written", () => {
+  test("an object that does not match its schema loses its entries, but is written", () => {
     const live = apply(undefined, "a", widget({ replicas: 1 }));
     const object = update(live, "u", { ...live, spec: { containers: [{ image: "keyless" }] } });
     expect(object["spec"]).toEqual({ containers: [{ image: "keyless" }] });
@@ -104,24 +104,27 @@ describe("managedFields written by a client", () => {
   test.for([
     ["an empty list", []],
     ["one empty entry", [{}]],
-  ])("%s resets them", ([, entries]) => {
+  ])("are reset by %s", ([, entries]) => {
     expect(update(live, "u", withEntries(entries)).metadata.managedFields).toBeUndefined();
   });
 
   test.for([
-    ["none", undefined],
-    ["no list", "all"],
-    ["an unknown operation", [{ manager: "x", operation: "Steal", apiVersion: v1, fieldsType: "FieldsV1" }]],
-    ["no version", [{ manager: "x", operation: "Update", fieldsType: "FieldsV1" }]],
-    ["no type", [{ manager: "x", operation: "Update", apiVersion: v1 }]],
-    ["another type", [{ manager: "x", operation: "Update", apiVersion: v1, fieldsType: "FieldsV2" }]],
-    ["bad fields", [{ manager: "x", operation: "Update", apiVersion: v1, fieldsType: "FieldsV1", fieldsV1: { x: 1 } }]],
-    ["no entry", [null]],
-  ])("%s: those of the live object stay", ([, entries]) => {
+    ["are missing", undefined],
+    ["are not a list", "all"],
+    ["have an unknown operation", [{ manager: "x", operation: "Steal", apiVersion: v1, fieldsType: "FieldsV1" }]],
+    ["have no version", [{ manager: "x", operation: "Update", fieldsType: "FieldsV1" }]],
+    ["have no type", [{ manager: "x", operation: "Update", apiVersion: v1 }]],
+    ["have another type", [{ manager: "x", operation: "Update", apiVersion: v1, fieldsType: "FieldsV2" }]],
+    [
+      "have invalid fields",
+      [{ manager: "x", operation: "Update", apiVersion: v1, fieldsType: "FieldsV1", fieldsV1: { x: 1 } }],
+    ],
+    ["have a null entry", [null]],
+  ])("are ignored if they %s", ([, entries]) => {
     expect(update(live, "u", withEntries(entries))).toEqual(live);
   });
 
-  test("entries that can be read are taken", () => {
+  test("are used if they are valid", () => {
     const entry = {
       manager: "x",
       operation: "Update",
@@ -132,7 +135,7 @@ describe("managedFields written by a client", () => {
     expect(ownersOf(update(live, "u", withEntries([entry])))).toEqual({ "x Update": { "f:spec": {} } });
   });
 
-  test("through a subresource they are ignored", () => {
+  test("are ignored in a write to a subresource", () => {
     const how = { kind: widgetStatuses, subresource: "status" };
     expect(update(live, "u", withEntries([]), how)).toEqual(live);
   });

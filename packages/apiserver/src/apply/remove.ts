@@ -5,8 +5,8 @@ import { elementOf } from "./list-item.ts";
 import { field, type PathElement } from "./path-element.ts";
 
 /**
- * The value without some of its fields. What loses all that it held becomes null, as in Kubernetes, unless it is to be removed
- * itself: whether null means an empty value or none is for the schema to say.
+ * The value without some of its fields. An object or list that becomes empty is replaced by null, as in kube-apiserver, unless
+ * it is removed itself. Defaulting then keeps or drops the null, depending on the schema.
  */
 export function removeFields(value: unknown, fields: FieldSet, type: FieldType): unknown {
   const form = formOf(type, value);
@@ -32,7 +32,7 @@ function removeItems(items: readonly unknown[], fields: FieldSet, list: ListType
   return kept.length === 0 ? null : kept;
 }
 
-/** What is left of one part: nothing, or one value. */
+/** The rest of one member or item: an empty list if it is removed, otherwise one value. */
 function remaining(fields: FieldSet, element: PathElement, value: unknown, type: FieldType): unknown[] {
   if (isMember(fields, element)) return [];
   const within = inside(fields, element);

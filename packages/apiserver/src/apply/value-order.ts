@@ -1,7 +1,7 @@
 import { isJsonObject } from "../api-object.ts";
 import { quoted } from "./go-format.ts";
 
-/** Orders strings by their code points, which is how their bytes compare; JavaScript's own order differs past U+FFFF. */
+/** Compares strings by their code points, which is the order of their bytes. JavaScript's order differs beyond U+FFFF. */
 export function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const [a, b] = [left[Symbol.iterator](), right[Symbol.iterator]()];
@@ -32,7 +32,7 @@ function rankOf(value: unknown): number {
   return isJsonObject(value) ? 4 : 5;
 }
 
-/** Names one value among others of its object; lists of these are kept sorted by name. */
+/** A member of an object. Lists of entries are sorted by name. */
 export type ValueEntry = readonly [name: string, value: unknown];
 
 export function entriesOf(object: { readonly [key: string]: unknown }): ValueEntry[] {
@@ -51,7 +51,7 @@ export function compareLists<T>(left: readonly T[], right: readonly T[], compare
   return left.length - right.length;
 }
 
-/** How a value appears in the path of a field. */
+/** A value as it appears in the path of a field. */
 export function renderValue(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (typeof value === "string") return quoted(value);
@@ -72,7 +72,7 @@ const jsonEscapes: Readonly<Record<string, string>> = {
   "\u2029": "\\u2029",
 };
 
-/** Printable ASCII but the quote, the backslash and what is escaped above: nearly every name there is. */
+/** Printable ASCII without the quote, the backslash and the characters of `jsonEscapes`: nearly all names. */
 const plainName = /^[\x20\x21\x23-\x25\x27-\x3b\x3d\x3f-\x5b\x5d-\x7e]*$/;
 
 function jsonText(text: string): string {
@@ -83,7 +83,7 @@ function jsonText(text: string): string {
   );
 }
 
-/** JSON with sorted keys and the characters escaped that Kubernetes escapes: the same value always gives the same bytes. */
+/** JSON with sorted keys and Kubernetes' escapes, so that equal values have equal bytes. */
 export function canonicalJson(value: unknown): string {
   if (typeof value === "string") return jsonText(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

@@ -3,22 +3,22 @@ import { type FieldSet, noFields } from "./field-set.ts";
 import { type FieldType, objectType } from "./field-type.ts";
 import type { MergeSchema } from "./merge-schema.ts";
 
-/** What ownership has to know of a kind. Entries of `managedFields` name fields of the version in which they were written. */
+/** What field ownership needs to know about a kind. Each `managedFields` entry names fields of the version of its writer. */
 export interface KindVersions {
-  /** The object in another version; `undefined` when that version is not known any more. Must not change the object. */
+  /** The object in another version; `undefined` if that version no longer exists. Must not change the object. */
   convert(object: ApiObject, apiVersion: string): ApiObject | undefined;
-  /** The schema of a known version, `undefined` when it has none. */
+  /** The schema of a version; `undefined` if it has none. */
   schema(apiVersion: string): MergeSchema | undefined;
-  /** The fields that this endpoint never writes, and so never owns: the status, or all but the status. Default: none. */
+  /** The fields that this endpoint never writes or owns: the status, or everything else. Default: none. */
   resetFields?(apiVersion: string): FieldSet;
   /**
-   * What an object has before anybody wrote to it. Kubernetes' own types cannot leave out members such as the `spec` of a
-   * Pod, so their creator does not own those for existing. Default: nothing.
+   * The members that every object has. Go's types always have members such as the `spec` of a Pod, so the creator of an
+   * object does not own them. Default: none.
    */
   zeroObject?(apiVersion: string): { readonly [name: string]: unknown };
 }
 
-/** An object and how it is divided. It has no `managedFields`: ownership is not owned. */
+/** An object with its type. It has no `managedFields`, because nobody owns those. */
 export interface Versioned {
   readonly object: ApiObject;
   readonly type: FieldType;
@@ -34,7 +34,7 @@ export function converted(kind: KindVersions, from: Versioned, apiVersion: strin
   return object === undefined ? undefined : versioned(kind, object);
 }
 
-/** An object of the same kind and version that nobody wrote to yet. */
+/** The empty object of the same kind and version. */
 export function zeroLike(kindOf: KindVersions, { object, type }: Versioned): Versioned {
   const { apiVersion, kind } = object;
   return { object: { metadata: {}, ...kindOf.zeroObject?.(apiVersion), apiVersion, kind }, type };

@@ -2,11 +2,11 @@ import { noFields } from "./field-set.ts";
 import type { ManagedEntry } from "./managed-table.ts";
 import type { KindVersions } from "./versioned.ts";
 
-/** Who writes, through which endpoint, and when. */
+/** The writer of an object, its endpoint and the time. */
 export interface Writer {
   readonly kind: KindVersions;
   readonly manager: string;
-  /** The subresource written through, such as `status`. Default: the object itself. */
+  /** The subresource that is written, such as `status`. Default: the object itself. */
   readonly subresource?: string | undefined;
   /** RFC 3339, in seconds. */
   readonly now: string;
