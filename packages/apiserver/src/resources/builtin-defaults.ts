@@ -4,7 +4,7 @@ const core = "io.k8s.api.core.v1.";
 const probe = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
 /** 0644 */
 const defaultMode = 420;
-/** Times that Go writes even when there are none. */
+/** Times that Go encodes as null when they are not set. */
 const noTimes = (...names: readonly string[]): { readonly [field: string]: null } =>
   Object.fromEntries(names.map((name) => [name, null]));
 const event = {
@@ -14,8 +14,8 @@ const event = {
 };
 
 /**
- * Defaults that Kubernetes sets in Go and its documents do not tell, for every place where a type is used. Those that
- * depend on other fields are with the kinds.
+ * Defaults that Kubernetes sets in Go code and that its OpenAPI documents do not contain, for all uses of a type. Defaults that
+ * depend on other fields are in the strategies of the kinds.
  */
 export const goDefaults: { readonly [definition: string]: { readonly [field: string]: Json } } = {
   [`${core}Probe`]: probe,

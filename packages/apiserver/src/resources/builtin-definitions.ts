@@ -1,6 +1,6 @@
 import bundle from "./builtin-schemas.generated.json" with { type: "json" };
 
-/** A schema of Kubernetes' OpenAPI documents, as far as the server reads it. */
+/** The part of a schema in Kubernetes' OpenAPI documents that the server uses. */
 export interface OpenApiSchema {
   readonly $ref?: string;
   readonly description?: string;
@@ -25,7 +25,7 @@ export const builtinDefinitions: { readonly [name: string]: OpenApiSchema | unde
 
 const refPrefix = "#/components/schemas/";
 
-/** The definition a schema refers to, if it does; extensions and defaults may stand beside the reference. */
+/** The definition that a schema refers to, if any. The schema can also have extensions and a default. */
 export function referenceOf({ $ref, allOf }: OpenApiSchema): string | undefined {
   return ($ref ?? allOf?.[0]?.$ref)?.slice(refPrefix.length);
 }

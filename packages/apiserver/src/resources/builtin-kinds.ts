@@ -1,6 +1,6 @@
 import type { ResourceDefinition } from "./definition.ts";
 
-/** What is said about one of Kubernetes' own kinds, apart from its behaviour. */
+/** The description of one of Kubernetes' own kinds. Its behaviour is in its strategy. */
 export interface BuiltinKind {
   readonly plural: string;
   readonly kind: string;
@@ -14,17 +14,17 @@ export interface BuiltinKind {
   readonly hasGeneration?: boolean;
   /** Default: a DNS subdomain. */
   readonly nameRule?: ResourceDefinition["nameRule"];
-  /** Whether a deletion answers with the object rather than a Status. */
+  /** Whether a deletion returns the object instead of a Status. */
   readonly returnsDeleted?: boolean;
-  /** Whether a PUT must say which revision it changes. */
+  /** Whether a PUT must have a resourceVersion. */
   readonly needsRevision?: boolean;
-  /** Whether a PUT of what is not there creates it. */
+  /** Whether a PUT creates a missing object. */
   readonly createsOnUpdate?: boolean;
-  /** Which finalizers there may be. Default: those everybody knows, and names with a domain. */
+  /** Which finalizers are allowed. Default: the standard ones and names with a domain. */
   readonly finalizerRule?: ResourceDefinition["finalizerRule"];
-  /** Whether many can be deleted at once. Default: true. */
+  /** Whether the kind supports deletecollection. Default: true. */
   readonly deletesCollections?: boolean;
-  /** What whoever uses the kind is told. */
+  /** The warning that clients of the kind get. */
   readonly deprecationWarning?: string;
 }
 
@@ -167,7 +167,7 @@ export function versionOf(apiVersion: string): string {
   return apiVersion.slice(apiVersion.indexOf("/") + 1);
 }
 
-/** How Kubernetes' OpenAPI documents name a kind: after the Go package that defines it. */
+/** The name of a kind in Kubernetes' OpenAPI documents, which follows its Go package. */
 export function definitionNameOf(apiVersion: string, kind: string): string {
   const group = groupOf(apiVersion);
   const version = versionOf(apiVersion);

@@ -3,10 +3,10 @@ import { goDefaults } from "./builtin-defaults.ts";
 import { builtinDefinitions, type OpenApiSchema, referenceOf } from "./builtin-definitions.ts";
 import type { Schema } from "./definition.ts";
 
-/** How a value that may be written in several ways is stored. */
+/** The stored form of values that can be written in several ways. */
 export type CanonicalForm = "quantity" | "time" | "micro-time";
 
-/** The schema of a built-in kind: structural, with what strategic merge reads and the stored form of values. */
+/** The schema of a built-in kind: a structural schema with the extensions of strategic merge and the stored form of values. */
 export type BuiltinSchema = Schema & {
   readonly "x-stored-as"?: CanonicalForm;
   readonly "x-kubernetes-patch-strategy"?: string;
@@ -18,7 +18,7 @@ const apiextensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.
 const anything: BuiltinSchema = { "x-kubernetes-preserve-unknown-fields": true };
 const text: BuiltinSchema = { type: "string" };
 
-/** Types whose form on the wire the documents do not say, and one that refers to itself. */
+/** Types whose wire format the documents do not describe, and one that refers to itself. */
 const ownForms: { readonly [definition: string]: BuiltinSchema } = {
   "io.k8s.apimachinery.pkg.api.resource.Quantity": {
     "x-kubernetes-preserve-unknown-fields": true,
@@ -31,7 +31,7 @@ const ownForms: { readonly [definition: string]: BuiltinSchema } = {
   [`${apiextensions}JSONSchemaProps`]: { type: "object", ...anything },
 };
 
-/** Fields whose values errors must not show: their own kind checks them. */
+/** Fields whose values must not appear in errors. The strategy of the kind validates them. */
 const hidden: { readonly [definition: string]: readonly string[] } = {
   "io.k8s.api.core.v1.Secret": ["data"],
 };
@@ -39,9 +39,9 @@ const hidden: { readonly [definition: string]: readonly string[] } = {
 const built = new Map<string, BuiltinSchema>();
 
 /**
- * The schema of a definition. It requires nothing: Go fills in what is missing, and the rules of the kinds name what may
- * not be empty. Parts that several kinds have are the same objects everywhere, so that what is worked out
- * about a schema is worked out once; it is built when it is first asked for, which keeps the server's start quick.
+ * The schema of a definition. It has no required fields: Go sets missing fields to their zero value, and the strategies of the
+ * kinds check which may not be empty. Schemas that several kinds use are the same JavaScript object, so results for a schema
+ * are computed once. A schema is built when it is first used, which keeps the start of the server fast.
  */
 export function builtinSchema(definition: string): BuiltinSchema {
   let schema = built.get(definition);
@@ -96,10 +96,7 @@ function propertiesOf({ properties = {}, required }: OpenApiSchema, definition: 
   );
 }
 
-/**
- * Go writes required fields and plain structures even when they are empty, and leaves other empty values out: only an
- * empty value of the latter kind is no default.
- */
+/** Go encodes required fields and structs even if they are empty, and omits other empty values, which need no default. */
 function publishedDefault(value: unknown, required: boolean): Json | undefined {
   return required || (value !== "" && value !== 0) ? (value as Json | undefined) : undefined;
 }

@@ -3,8 +3,8 @@ import { goDefaults } from "./builtin-defaults.ts";
 import { builtinDefinitions, referenceOf } from "./builtin-definitions.ts";
 
 /**
- * What Go writes for a built-in type that nobody filled in: the structures it cannot leave out, and null for the lists and
- * maps it has to write. Empty texts and numbers are not told: they are the same to an owner as none.
+ * What Go encodes for the zero value of a built-in type: structs, and null for required lists and maps. Empty strings and
+ * numbers are omitted, because they make no difference for field ownership.
  */
 export function zeroOf(definition: string): JsonObject {
   const { properties = {}, required = [] } = builtinDefinitions[definition] ?? {};
@@ -20,7 +20,7 @@ export function zeroOf(definition: string): JsonObject {
   return { ...emptyDefaults(definition), ...Object.fromEntries(members) };
 }
 
-/** The few fields that Go writes with nothing in them, and that no document calls required. */
+/** Fields that Go encodes even if they are empty, although the documents do not call them required. */
 function emptyDefaults(definition: string): JsonObject {
   const empty = Object.entries(goDefaults[definition] ?? {}).filter(([, value]) => value === null || value === "");
   return Object.fromEntries(empty);

@@ -10,7 +10,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 const inDefault = (group: string, plural: string): string => `${group}/namespaces/default/${plural}`;
 
 describe("built-in kinds", () => {
-  test("events are the same in both groups, under their own names", async () => {
+  test("events are served in both groups, with the field names of each", async () => {
     const created = await api.create(inDefault("/apis/events.k8s.io/v1", "events"), {
       metadata: { name: "e" },
       regarding: { kind: "Pod", name: "p", namespace: "default" },
@@ -35,7 +35,7 @@ describe("built-in kinds", () => {
     expect(await api.names("/api/v1/events?fieldSelector=involvedObject.name%3Dq")).toEqual([]);
   });
 
-  test("secrets keep what was written in the clear encoded", async () => {
+  test("stringData of Secrets is stored as encoded data", async () => {
     const path = inDefault("/api/v1", "secrets");
     const created = await api.create(path, {
       metadata: { name: "s" },
@@ -50,7 +50,7 @@ describe("built-in kinds", () => {
     expect(JSON.stringify(wrong.body)).not.toContain("not base64!");
   });
 
-  test("services get their defaults", async () => {
+  test("Services get their defaults", async () => {
     const path = inDefault("/api/v1", "services");
     const body = {
       metadata: { name: "svc" },
@@ -73,7 +73,7 @@ describe("built-in kinds", () => {
     );
   });
 
-  test("claims and policies are checked by the schemas of the kinds that embed them", async () => {
+  test("volume claims and network policies are validated by their schemas", async () => {
     const claims = inDefault("/api/v1", "persistentvolumeclaims");
     const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
     expect(await api.create(claims, { metadata: { name: "c" }, spec })).toMatchObject({
@@ -96,7 +96,7 @@ describe("built-in kinds", () => {
     expect((await api.send("POST", policies, { metadata: { name: "q" }, spec: { ingress: "all" } })).status).toBe(400);
   });
 
-  test("leases, nodes and runtime classes are kept as they come", async () => {
+  test("Leases, Nodes and RuntimeClasses are stored unchanged", async () => {
     const lease = {
       metadata: { name: "l" },
       spec: { holderIdentity: "me", leaseDurationSeconds: 15, renewTime: "2026-01-01T00:00:00.000001Z" },
@@ -115,7 +115,7 @@ describe("built-in kinds", () => {
     );
   });
 
-  test("namespaces carry their name as a label, and nobody takes their finalizer off", async () => {
+  test("Namespaces have their name as a label, and updates cannot remove their finalizer", async () => {
     const created = await api.create("/api/v1/namespaces", { metadata: { name: "team" } });
     expect(created).toMatchObject({
       metadata: { labels: { "kubernetes.io/metadata.name": "team" } },
@@ -127,7 +127,7 @@ describe("built-in kinds", () => {
     expect((await api.send("POST", "/api/v1/namespaces", { metadata: { name: "a.b" } })).status).toBe(422);
   });
 
-  test("say a cluster-wide kind has no namespace, and the other way round", async () => {
+  test("cluster-scoped kinds are not served in a namespace, and namespaced kinds only there", async () => {
     expect((await api.send("GET", "/api/v1/namespaces/default/nodes")).status).toBe(404);
     expect((await api.send("GET", "/api/v1/pods/p")).status).toBe(404);
   });

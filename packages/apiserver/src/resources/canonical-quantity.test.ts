@@ -26,11 +26,11 @@ test.for([
   expect(canonicalQuantity(given)).toBe(stored);
 });
 
-test.for(["much", "", "1 Gi", "1gi", {}, null, true])("%j is no quantity", (given) => {
+test.for(["much", "", "1 Gi", "1gi", {}, null, true])("%j is not a quantity", (given) => {
   expect(canonicalQuantity(given)).toBeUndefined();
 });
 
-test("the form changes how an amount is written, never the amount, and is its own form", () => {
+test("the stored form has the same value, and is its own stored form", () => {
   const suffix = constantFrom("", "n", "u", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti", "e3", "e-3", "E2");
   assert(
     property(integer({ min: -999_999, max: 999_999 }), suffix, (number, unit) => {

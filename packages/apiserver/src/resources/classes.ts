@@ -6,7 +6,7 @@ import { forbidden, immutable, invalidValue, required } from "./field-problems.t
 import { labelField, oneOf, optionalOneOf } from "./field-rules.ts";
 import { qualifiedNameProblems } from "./names.ts";
 
-/** The kinds that others name to say how they are run or kept: none of them can become something else. */
+/** RuntimeClasses, StorageClasses and PriorityClasses, whose main fields cannot change. */
 export const runtimeClassStrategy: Strategy = {
   validate: (runtimeClass, old) => [
     ...labelField(runtimeClass, "handler", ""),
@@ -40,7 +40,7 @@ const systemPriorities = new Map([
 ]);
 
 export const priorityClassStrategy: Strategy = {
-  // It has a generation that never moves.
+  // kube-apiserver never increases its generation.
   generationPart: () => undefined,
   validate: (priorityClass, old) =>
     old === undefined

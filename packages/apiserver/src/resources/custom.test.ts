@@ -45,7 +45,7 @@ describe("the platform's own kinds", () => {
     watching.stop();
   });
 
-  test("take no annotation that would make lists in the other version fail", async () => {
+  test("refuse an annotation that would make lists in the other version fail", async () => {
     const unreadable = { "api.agents.x-k8s.io/v1alpha1-sandbox-state": "not JSON" };
     const hostile = { ...sandbox("hostile"), metadata: { name: "hostile", annotations: unreadable } };
     const answer = await api.send("POST", sandboxes, hostile);
@@ -63,7 +63,7 @@ describe("the platform's own kinds", () => {
     expect((await api.send("GET", sandboxes)).headers).not.toHaveProperty("warning");
   });
 
-  test("keep volumeClaimTemplates as they were, whichever version is used to change them", async () => {
+  test("refuse changes of volumeClaimTemplates in either version", async () => {
     await api.create(sandboxes, sandbox("volumes", { volumeClaimTemplates: [volume] }));
     const patch = { spec: { volumeClaimTemplates: [volume, { ...volume, metadata: { name: "more" } }] } };
     for (const path of [`${sandboxes}/volumes`, `${alpha}/volumes`]) {
@@ -77,7 +77,7 @@ describe("the platform's own kinds", () => {
     expect((await api.get(`${sandboxes}/volumes`)).spec?.["volumeClaimTemplates"]).toHaveLength(1);
   });
 
-  test("save nothing when nothing changes, in the old version too", async () => {
+  test("are not written when nothing changes, in the old version too", async () => {
     const created = await api.create(alpha, alphaSandbox("idle"));
     const again = await api.send("PUT", `${alpha}/idle`, created);
     expect(again).toMatchObject({
@@ -86,7 +86,7 @@ describe("the platform's own kinds", () => {
     });
   });
 
-  test("drop unknown fields and name wrong ones", async () => {
+  test("lose unknown fields and are refused for invalid ones", async () => {
     const body = sandbox("pruned", {
       podTemplate: { spec: { containers: [{ name: "a", image: "b", constructor: 1, bogus: 2 }] } },
     });
@@ -103,7 +103,7 @@ describe("the platform's own kinds", () => {
     expect((await api.send("POST", sandboxes, { ...sandbox("empty"), spec: undefined })).status).toBe(422);
   });
 
-  test("scale", async () => {
+  test("have a scale subresource", async () => {
     const type = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxWarmPool" };
     const pool = { ...type, metadata: { name: "pool" }, spec: { replicas: 2, sandboxTemplateRef: { name: "t" } } };
     await api.create(pools, pool);

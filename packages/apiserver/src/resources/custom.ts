@@ -24,9 +24,9 @@ const sandboxStrategy: Strategy = {
 const statePrefix = "api.agents.x-k8s.io/";
 
 /**
- * The annotations in which one version keeps what another cannot say must be readable when they are written. Otherwise every list
- * in the other version fails, for all namespaces, because of one author's object. Unchanged ones are left alone, so that an old
- * object can still be changed and deleted.
+ * Refuses invalid annotations in which one version keeps the fields that the other version lacks. They would make every list in
+ * the other version fail, in all namespaces. Unchanged annotations are accepted, so that an old object can still be changed
+ * and deleted.
  */
 function stateProblems(object: ApiObject, old: ApiObject | undefined): readonly FieldError[] {
   const state = statesOf(object);
@@ -43,10 +43,10 @@ function statesOf(object: ApiObject | undefined): string {
   return states.length === 0 ? "" : JSON.stringify(states);
 }
 
-/** The platform's own kinds, as their CustomResourceDefinitions describe them. */
+/** The platform's own kinds, defined by their CustomResourceDefinitions. */
 export const sandboxDefinitions: readonly ResourceDefinition[] = crds.map((crd) => defineCustom(crd, sandboxStrategy));
 
-/** A kind as a CustomResourceDefinition that has been found valid describes it. */
+/** The definition of a kind from a valid CustomResourceDefinition. */
 export function defineCustom(
   { spec, metadata }: CustomResourceDefinition,
   strategy: Strategy = strategyOf(metadata.deletionTimestamp !== undefined),
@@ -82,7 +82,7 @@ export function defineCustom(
   };
 }
 
-/** The fields by which objects can be selected besides their name, as the stored version names them. */
+/** The additional fields for field selectors, from the stored version. */
 function selectableFields(versions: readonly CustomVersion[]): NonNullable<Strategy["selectableFields"]> {
   const stored = versions.find(({ storage }) => storage);
   const fields = (stored?.selectableFields ?? []).map(({ jsonPath }) => {
@@ -98,7 +98,7 @@ function selectableFields(versions: readonly CustomVersion[]): NonNullable<Strat
 
 const maxReplicas = 2 ** 31 - 1;
 
-/** What can be scaled has a number that a Scale can show, whether its schema says so or not. */
+/** A kind with a scale subresource must have valid numbers of replicas, even if its schema does not check them. */
 function scaleRules(scale: ScalePaths | undefined): Strategy {
   if (scale === undefined) return {};
   const paths = [scale.specReplicasPath, scale.statusReplicasPath].map(
@@ -123,7 +123,7 @@ function bothRules(first: Strategy, second: Strategy): Strategy {
   };
 }
 
-/** A kind that is going takes no new objects, or it would never be gone. */
+/** Refuses new objects of a kind whose definition is being deleted. Otherwise the deletion might never finish. */
 function strategyOf(terminating: boolean): Strategy {
   if (!terminating) return {};
   return {

@@ -9,7 +9,7 @@ import type { ResourceDefinition } from "./definition.ts";
 
 const accountName = "default";
 
-/** Gives every namespace the account that its Pods have when they name none, and gives it back when it was deleted. */
+/** Creates the ServiceAccount `default` in every namespace, and creates it again when it is deleted. */
 export class DefaultAccounts {
   readonly #context: ApiContext;
   readonly #work: WorkSet;
@@ -55,7 +55,7 @@ export class DefaultAccounts {
     };
     const body = { metadata: { name: accountName } };
     await create(this.#context, target, body, ownWrite).catch((error: unknown) => {
-      // Somebody was quicker, or the namespace is going.
+      // Somebody else created the account, or the namespace is being deleted.
       if (!(error instanceof ApiError) || !expected.has(error.reason)) throw error;
     });
   }

@@ -15,21 +15,21 @@ export type ScalePaths = NonNullable<NonNullable<CustomVersion["subresources"]>[
 export interface Column {
   readonly name: string;
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
-  /** Above 0: only in the wide table. */
+  /** Columns with a priority above 0 appear only with `-o wide`. */
   readonly priority?: number;
-  /** Whether it shows the name of the object, which otherwise is in a column before all others. */
+  /** Whether this column shows the name, instead of the separate first column. */
   readonly isName?: boolean;
   cell(object: ApiObject, nowMs: number): string | number | boolean | null;
 }
 
-/** How one version of a resource looks to clients. */
+/** One version of a resource. */
 export interface ServedVersion {
   readonly group: string;
   readonly version: string;
   /** `v1`, or `group/version`. */
   readonly apiVersion: string;
   readonly schema: Schema;
-  /** A version may be stored and not served. Default: true. */
+  /** False for a version that is only stored. Default: true. */
   readonly served?: boolean;
   readonly hasStatus: boolean;
   readonly scale?: ScalePaths | undefined;
@@ -39,75 +39,75 @@ export interface ServedVersion {
 
 export interface AdmissionContext {
   readonly nowMs: number;
-  /** The addresses and ports that Services are given. */
+  /** Allocates addresses and ports for Services. */
   readonly addresses: ServiceAddresses;
   readonly registry: Registry;
-  /** The box's only node; Pods are bound to it when they are created. */
+  /** The box's only node, to which Pods are bound when they are created. */
   readonly nodeName: string | undefined;
-  /** An object that was acknowledged, by how the store names it. */
+  /** A saved object by its key in the store. */
   readonly find: (resource: string, key: string) => ApiObject | undefined;
-  /** All such objects of a resource. */
+  /** All saved objects of a resource. */
   readonly list: (resource: string) => Iterable<ApiObject>;
 }
 
-/** A part of an object, beside its status, that has a path of its own and is written through that alone. */
+/** A part of an object, other than its status, that is written only through its own subresource. */
 export interface ObjectPart {
-  /** Where it is in the object. */
+  /** Its path in the object. */
   readonly path: readonly [string, string];
-  /** Whether it can only be replaced, neither read nor patched there. Default: false. */
+  /** Whether the subresource supports only PUT, not GET or PATCH. Default: false. */
   readonly onlyReplaced?: boolean;
-  /** The object as it is, but for this part, which is as given. */
+  /** The current object with this part of the given one. */
   merge(given: ApiObject, current: ApiObject): ApiObject;
   setDefaults(object: ApiObject): ApiObject;
   validate(object: ApiObject, old: ApiObject): readonly FieldError[];
 }
 
-/** What is particular to one resource. All hooks are pure and work on the stored version. */
+/** The behaviour of one resource. All hooks are pure functions of objects in the stored version. */
 export interface Strategy {
-  /** Turns an object of any served version into the asked one. */
+  /** Converts an object of any served version to another one. */
   convert?(object: ApiObject, apiVersion: string): ApiObject;
-  /** Whether a new object may come with its status, as a Node does that registers itself. */
+  /** Whether a new object keeps its status, like a Node that registers itself. */
   readonly keepsStatus?: boolean;
-  /** Fills in what users may leave out; the same on every write. */
+  /** Sets the defaults that the schema does not have, on every write. */
   setDefaults?(object: ApiObject): ApiObject;
   prepareCreate?(object: ApiObject, context: AdmissionContext): ApiObject;
   prepareUpdate?(object: ApiObject, old: ApiObject, context: AdmissionContext): ApiObject;
-  /** Like `prepareUpdate`, for writes to the status alone. */
+  /** Like `prepareUpdate`, for writes to the status. */
   prepareStatus?(object: ApiObject, old: ApiObject, context: AdmissionContext): ApiObject;
-  /** What a new generation is counted by, where that is not everything but metadata and status. */
+  /** The part of an object whose change increases its generation. Default: everything except metadata and status. */
   generationPart?(object: ApiObject): unknown;
-  /** `apiVersion`: the version of the request, for the few kinds whose versions have rules of their own. */
+  /** `apiVersion`: the version of the request, for kinds whose versions have different rules. */
   validate?(object: ApiObject, old: ApiObject | undefined, apiVersion: string): readonly FieldError[];
-  /** By the subresource they are written through. */
+  /** By the name of their subresource. */
   readonly parts?: ReadonlyMap<string, ObjectPart>;
-  /** How long a deletion waits for whoever runs the object; 0 when it can go at once. */
+  /** The grace period of a deletion; 0 if the object can be removed at once. */
   graceSeconds?(object: ApiObject, requested: number | undefined): number;
-  /** Why an object may not be deleted at all. */
+  /** Why an object may not be deleted. */
   deletionProblem?(object: ApiObject): string | undefined;
-  /** Whether a deletion that has begun shows by its time alone, with neither a grace nor a new generation. */
+  /** Whether a deletion sets only `deletionTimestamp`, without a grace period and a new generation. */
   readonly marksTimeAlone?: boolean;
-  /** Whether no dependents are looked for: what a deletion says about them is ignored. */
+  /** Whether the propagation policy of a deletion is ignored, because objects of this kind own nothing. */
   readonly ownsNothing?: boolean;
-  /** Shows on the object itself that its deletion has begun; such objects never go at once. */
+  /** Changes an object whose deletion begins. Objects with this hook are never removed at once. */
   markDeleted?(object: ApiObject): ApiObject;
-  /** Whether something other than finalizers and grace keeps an object that is marked for deletion. */
+  /** Whether something other than finalizers and the grace period keeps an object that is marked for deletion. */
   isHeld?(object: ApiObject): boolean;
-  /** The values of the fields that field selectors may ask for, besides name and namespace. */
+  /** The values of the fields that field selectors support in addition to name and namespace. */
   readonly selectableFields?: { readonly [field: string]: (object: ApiObject) => string };
 }
 
 export interface ReviewCall {
   readonly context: ApiContext;
-  /** Who asks. */
+  /** The user that asks. */
   readonly identity: Identity;
   readonly object: ApiObject;
 }
 
-/** Answers a question that is asked by creating an object: gives its status. */
+/** Returns the status of a review object, such as a SubjectAccessReview. */
 export type Review = (call: ReviewCall) => object;
 
 export interface ResourceDefinition {
-  /** How the store names it. Never changes once released. */
+  /** The name in the store. Must not change after a release. */
   readonly id: string;
   readonly kind: string;
   readonly plural: string;
@@ -119,27 +119,27 @@ export interface ResourceDefinition {
   readonly versions: readonly [ServedVersion, ...ServedVersion[]];
   readonly nameRule: "subdomain" | "label" | "service" | "path-segment";
   /**
-   * Whether Kubernetes reads the kind into Go types rather than by a CustomResourceDefinition: quantities and times are
-   * stored in one form, and the keys of lists steer merges but are not checked to be unique.
+   * Whether kube-apiserver has Go types for the kind, rather than a CustomResourceDefinition: quantities and times are stored
+   * in a canonical form, and the keys of lists are used for merges but need not be unique.
    */
   readonly typed: boolean;
-  /** Whether `metadata.generation` counts changes of the specification. */
+  /** Whether `metadata.generation` counts changes of the spec. */
   readonly hasGeneration: boolean;
-  /** Whether a PUT may leave out the resourceVersion. */
+  /** Whether a PUT may omit the resourceVersion. */
   readonly unconditionalUpdate: boolean;
-  /** Whether a PUT of what is not there creates it. */
+  /** Whether a PUT creates a missing object. */
   readonly createsOnUpdate: boolean;
   readonly deletesCollections: boolean;
   readonly returnsDeleted: boolean;
-  /** Whether a write to the status may change metadata on the way. */
+  /** Whether a write to the status can also change metadata. */
   readonly statusTakesMetadata: boolean;
-  /** Whether finalizers without a domain are only those that everybody knows. */
+  /** `standard`: finalizers without a domain must be standard ones. */
   readonly finalizerRule: "standard" | "any";
   readonly strategy: Strategy;
-  /** The revision of the definition, for kinds whose schema can change. */
+  /** The revision of the CustomResourceDefinition, for kinds whose schema can change. */
   readonly definedAt?: number | undefined;
-  /** For versions that the server cannot convert by itself. `Strategy.convert` then works within one request alone. */
+  /** The conversion webhook, if any. `Strategy.convert` then works only within one request. */
   readonly converter?: Converter | undefined;
-  /** For what is a question rather than a thing: it can only be created, and is never stored. */
+  /** For review kinds, which can only be created and are never stored. */
   readonly review?: Review | undefined;
 }

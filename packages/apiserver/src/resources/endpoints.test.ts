@@ -48,11 +48,11 @@ describe("Endpoints", () => {
       { addresses: [{ ip: "192.0.2.1" }], ports: [{ ...port, appProtocol: "a b" }] },
       ["subsets[0].ports[0].appProtocol"],
     ],
-  ])("%j has problems at %j", ([subset, expected]) => {
+  ])("%j are refused for %j", ([subset, expected]) => {
     expect(fields(endpointsStrategy.validate?.(endpoints(subset), undefined, "v1"))).toEqual(expected);
   });
 
-  test("stay as they are when nobody touches them", () => {
+  test("that are invalid are accepted if they do not change", () => {
     const old = endpoints({ addresses: [{ ip: "127.0.0.1" }] });
     expect(endpointsStrategy.validate?.({ ...old, metadata: { name: "e", labels: { a: "b" } } }, old, "v1")).toEqual(
       [],
@@ -82,11 +82,11 @@ describe("EndpointSlices", () => {
       },
       ["ports[1].name"],
     ],
-  ])("%j has problems at %j", ([more, expected]) => {
+  ])("%j are refused for %j", ([more, expected]) => {
     expect(fields(endpointSliceStrategy.validate?.(slice(more), undefined, "discovery.k8s.io/v1"))).toEqual(expected);
   });
 
-  test("keep their type of address", () => {
+  test("cannot change their address type", () => {
     const changed = slice({ addressType: "IPv6", endpoints: [{ addresses: ["2001:db8::1"] }] });
     expect(fields(endpointSliceStrategy.validate?.(changed, slice({}), "discovery.k8s.io/v1"))).toEqual([
       "addressType",

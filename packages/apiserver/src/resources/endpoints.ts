@@ -10,7 +10,7 @@ import { labelProblems, qualifiedNameProblems, subdomainProblems } from "./names
 
 const protocols = ["SCTP", "TCP", "UDP"];
 
-/** What was stored before a rule was there may stay, as long as nobody touches it. */
+/** Unchanged subsets are not validated, because they may have been stored before a rule was added. */
 export const endpointsStrategy: Strategy = {
   validate: (endpoints, old) => {
     const problems = objectsAt(endpoints, "subsets").flatMap(subsetProblems);
@@ -45,7 +45,7 @@ function subsetAddressProblems(address: JsonObject, path: string): FieldError[] 
   ];
 }
 
-/** Addresses that only mean something on one machine or one link lead nowhere. */
+/** Refuses addresses that are valid only on one machine or link. */
 function reachableProblems(ip: string, field: string): FieldError[] {
   if (!isIp(ip)) return [invalidValue(field, ip, "must be a valid IP address")];
   if (ip === "0.0.0.0" || /^[0:]+$/.test(ip)) return [invalidValue(field, ip, `may not be unspecified (${ip})`)];
@@ -82,7 +82,7 @@ const maxAddresses = 100;
 const maxPorts = 20_000;
 
 export const endpointSliceStrategy: Strategy = {
-  // Who reads slices selects them by their labels: moving one to another Service is a change of it.
+  // Readers select slices by their labels, so a change of labels is a change of the slice.
   generationPart: ({ apiVersion: _version, metadata, ...rest }) => ({ ...rest, labels: metadata.labels ?? {} }),
   validate: (slice, old) => {
     const problems = sliceEndpointProblems(slice);

@@ -3,7 +3,7 @@ import type { ApiObject } from "../api-object.ts";
 import { eventProblems } from "./event-validation.ts";
 
 const newer = "events.k8s.io/v1";
-/** As it is stored: with the names of the old version. */
+/** A stored event, with the field names of the core version. */
 const event = (more: object = {}): ApiObject => ({
   apiVersion: "v1",
   kind: "Event",
@@ -45,18 +45,18 @@ describe("a new event", () => {
       { count: 1, source: { component: "x" }, firstTimestamp: "2026-01-01T00:00:00Z" },
       ["firstTimestamp", "count", "source"],
     ],
-  ])("of %s with %j is wrong at %j", ([apiVersion, more, expected]) => {
+  ])("of %s with %j is refused for %j", ([apiVersion, more, expected]) => {
     expect(eventProblems(event(more), undefined, apiVersion).map(({ field }) => field)).toEqual(expected);
   });
 });
 
-describe("a later event", () => {
+describe("an update of an event", () => {
   test.for<[string, object, string[]]>([
     ["v1", { count: 7, message: "Again" }, []],
     [newer, { series: series(3) }, []],
     [newer, { series: series(1) }, ["series.count"]],
     [newer, { message: "Again", reportingComponent: "example.com/other" }, ["message", "reportingController"]],
-  ])("of %s may change to %j, but for %j", ([apiVersion, more, expected]) => {
+  ])("of %s to %j is refused for %j", ([apiVersion, more, expected]) => {
     expect(eventProblems(event(more), event(), apiVersion).map(({ field }) => field)).toEqual(expected);
   });
 });

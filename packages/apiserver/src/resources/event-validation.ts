@@ -7,7 +7,7 @@ import { nameProblems, qualifiedNameProblems } from "./names.ts";
 const longest = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
 const oldVersion = "v1";
 
-/** The rules of events, which are stored as the old version names their fields. Whoever uses the new one has more of them. */
+/** The rules of events, which are stored with the field names of the core version. events.k8s.io/v1 has additional rules. */
 export function eventProblems(event: ApiObject, old: ApiObject | undefined, apiVersion: string): FieldError[] {
   return [
     ...(hasTime(event) ? toldProblems(event, apiVersion) : untimedProblems(event)),
@@ -20,7 +20,7 @@ const place = (event: ApiObject): string => stringAt(event, "involvedObject", "n
 const misplaced = (event: ApiObject): FieldError =>
   invalidValue("involvedObject.namespace", place(event), "does not match event.namespace");
 
-/** Events without a time of their own are as old as Kubernetes, and must be where the thing is that they tell of. */
+/** Events without an eventTime have only the rule of the oldest version: they must be in the namespace of their object. */
 function untimedProblems(event: ApiObject): FieldError[] {
   const { namespace = "" } = event.metadata;
   const fits = place(event) === "" ? namespace === "default" : place(event) === namespace;
@@ -54,7 +54,7 @@ function newerProblems(event: ApiObject, old: ApiObject | undefined): FieldError
   ];
 }
 
-/** Everything about an event but how often it was seen. */
+/** The fields of an event that cannot change: all except the series. */
 const fixed = [
   "involvedObject",
   "reason",
@@ -85,7 +85,7 @@ function seriesProblems({ series }: ApiObject): FieldError[] {
   ];
 }
 
-/** What only the old version has may not come in through the new one. */
+/** Fields that only the core version has must be empty in events.k8s.io/v1. */
 function leftoverProblems(event: ApiObject): FieldError[] {
   const unset = "needs to be unset";
   const { type, source } = event;

@@ -2,7 +2,7 @@ import { type ApiObject, stringAt } from "../api-object.ts";
 import type { Strategy } from "./definition.ts";
 import { eventProblems } from "./event-validation.ts";
 
-/** The same events are served in two groups under different names of the same fields. */
+/** Events are served in two groups, which have different names for the same fields. */
 const newNames: readonly (readonly [core: string, newer: string])[] = [
   ["involvedObject", "regarding"],
   ["message", "note"],
@@ -21,7 +21,7 @@ const reporter = new Set(["reportingController", "reportingInstance"]);
 export function convertEvent(event: ApiObject, apiVersion: string): ApiObject {
   const names = apiVersion === "v1" ? toCore : toNewer;
   const renamed = Object.entries(event).map(([key, value]) => [names.get(key) ?? key, value] as const);
-  // Go writes these in the old kind even when there is nothing in them, and in the new one it does not.
+  // Go encodes these in the core version even if they are empty, but not in events.k8s.io/v1.
   const shown = apiVersion === "v1" ? renamed : renamed.filter(([key, value]) => value !== "" || !reporter.has(key));
   return { ...Object.fromEntries(shown), apiVersion } as ApiObject;
 }

@@ -1,6 +1,6 @@
 import type { FieldError } from "../api-error.ts";
 
-/** What can be wrong with a field, in Kubernetes' words. */
+// Field errors in the words of kube-apiserver.
 
 export function invalidValue(field: string, value: unknown, why: string): FieldError {
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${shown(value)}: ${why}` };
@@ -49,7 +49,7 @@ export function notFound(field: string, value: unknown): FieldError {
 export const immutable = (field: string, value: unknown): FieldError =>
   invalidValue(field, value, "field is immutable");
 
-/** An answer names the value, it does not repeat it in full. */
+/** Longer values are cut, so that an error is not as large as the request. */
 const longestShown = 1024;
 
 function shown(value: unknown): string {

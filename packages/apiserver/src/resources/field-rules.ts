@@ -3,9 +3,9 @@ import { type JsonObject, stringAt } from "../api-object.ts";
 import { invalidValue, notSupported, required } from "./field-problems.ts";
 import { labelProblems, portNameProblems } from "./names.ts";
 
-/** Rules that several kinds have about single fields. Types have been checked before. */
+// Rules for single fields that several kinds use. The schema has checked the types before.
 
-/** A string that must be there and be one of a few. `order` is the order in which Kubernetes names them. */
+/** A required string with a fixed set of values. `order` is their order in error messages of kube-apiserver. */
 export function oneOf(owner: JsonObject, key: string, path: string, order: readonly string[]): FieldError[] {
   const value = owner[key] ?? "";
   const field = path === "" ? key : `${path}.${key}`;

@@ -3,14 +3,14 @@ import type { FieldError } from "../api-error.ts";
 import { type JsonObject, objectsAt, stringAt, valueAt } from "../api-object.ts";
 import { invalidValue, required } from "./field-problems.ts";
 
-/** Bits of an address, most significant first. */
+/** A CIDR block. The bits of the address start with the most significant one. */
 interface Block {
   readonly bits: string;
   readonly prefix: number;
   readonly family: 4 | 6;
 }
 
-/** The rules of an `ipBlock`, as kube-apiserver has them. Texts that are stored already pass the newer, stricter ones. */
+/** kube-apiserver's rules for an `ipBlock`. Values that are already stored need not follow the newer, stricter rules. */
 export function ipBlockProblems(ipBlock: JsonObject, path: string, known: ReadonlySet<unknown>): FieldError[] {
   const cidr = stringAt(ipBlock, "cidr") ?? "";
   if (cidr === "") return [required(`${path}.cidr`)];
@@ -24,7 +24,7 @@ export function ipBlockProblems(ipBlock: JsonObject, path: string, known: Readon
   ];
 }
 
-/** All addresses that the blocks of a NetworkPolicy's spec name. */
+/** All CIDR values in the blocks of a NetworkPolicy's spec. */
 export function blocksIn(spec: unknown): Set<unknown> {
   const rules = [...objectsAt(spec, "ingress"), ...objectsAt(spec, "egress")];
   const peers = rules.flatMap((rule) => [...objectsAt(rule, "from"), ...objectsAt(rule, "to")]);

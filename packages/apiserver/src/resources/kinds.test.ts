@@ -23,7 +23,7 @@ describe("defaults", () => {
 
   test.for([
     [
-      "a probe's times and place",
+      "the times and host of a probe",
       core("pods"),
       main({ livenessProbe: { httpGet: { port: 80 } } }),
       ["spec", "containers", "0", "livenessProbe"],
@@ -37,14 +37,14 @@ describe("defaults", () => {
       { ...probe, grpc: { port: 5, service: "" } },
     ],
     [
-      "requests from limits, in one form",
+      "requests from limits, in their canonical form",
       core("pods"),
       main({ resources: { limits: { cpu: 0.5, memory: "1.5Gi" } } }),
       ["spec", "containers", "0", "resources"],
       { limits: { cpu: "500m", memory: "1536Mi" }, requests: { cpu: "500m", memory: "1536Mi" } },
     ],
     [
-      "the host's ports on its network",
+      "host ports on the host's network",
       core("pods"),
       pod({ hostNetwork: true, containers: [{ ...container, ports: [{ containerPort: 80 }] }] }),
       ["spec", "containers", "0", "ports"],
@@ -79,7 +79,7 @@ describe("defaults", () => {
       { fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } },
     ],
     [
-      "nothing for empty lists and maps",
+      "no empty lists and maps",
       core("pods"),
       main({ command: [], args: [] }),
       ["spec", "containers", "0", "command"],
@@ -135,25 +135,25 @@ describe("defaults", () => {
       "RequireDualStack",
     ],
     [
-      "a session's length",
+      "the timeout of session affinity",
       core("services"),
       { spec: { ports: [{ port: 80 }], sessionAffinity: "ClientIP" } },
       ["spec", "sessionAffinityConfig"],
       { clientIP: { timeoutSeconds: 10_800 } },
     ],
     [
-      "a lease's times, to the microsecond in UTC",
+      "the times of a Lease, in UTC with microseconds",
       group("coordination.k8s.io", "leases"),
       { spec: { renewTime: "2026-01-01T01:00:00.123457+01:00" } },
       ["spec"],
       { renewTime: "2026-01-01T00:00:00.123457Z" },
     ],
-  ] as const)("fill in %s", async ([, path, body, field, expected]) => {
+  ] as const)("set %s", async ([, path, body, field, expected]) => {
     const stored = await api.create(`${path}?dryRun=All`, { metadata: { name: "x" }, ...body });
     expect(valueAt(stored, field)).toEqual(expected);
   });
 
-  test("give a Service an address and its ports, and keep them", async () => {
+  test("allocate an address and node ports for a Service, which it keeps", async () => {
     const created = await api.create(core("services"), {
       metadata: { name: "outside" },
       spec: { type: "NodePort", ports: [{ port: 80 }] },
@@ -173,13 +173,13 @@ describe("defaults", () => {
     expect(moved.body.message).toContain('spec.clusterIPs[0]: Invalid value: ["10.96.0.9"]: may not change once set');
   });
 
-  test("show a status before anybody reports one", async () => {
+  test("give new objects an empty status", async () => {
     expect(await api.create("/api/v1/nodes", { metadata: { name: "bare" } })).toMatchObject({
       status: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } } },
     });
   });
 
-  test("let a Node come with its status, and a Pod not", async () => {
+  test("keep the status of a new Node, but not of a new Pod", async () => {
     const status = { capacity: { cpu: "2" } };
     expect(await api.create("/api/v1/nodes", { metadata: { name: "full" }, status })).toMatchObject({
       status: { capacity: { cpu: "2" }, allocatable: { cpu: "2" } },
@@ -377,14 +377,14 @@ describe("rules", () => {
       { provisioner: "c.io/d" },
       'provisioner: Invalid value: "c.io/d": field is immutable',
     ],
-  ] as const)("of %s keep %j from becoming %j", async ([path, body, change, message]) => {
+  ] as const)("of %s refuse the change of %j to %j", async ([path, body, change, message]) => {
     const { metadata } = await api.create(path, { metadata: { generateName: "kept-" }, ...body });
     const answer = await api.merge(`${path}/${metadata.name}`, change);
     expect(answer.status).toBe(422);
     expect(answer.body.message).toContain(message);
   });
 
-  test("let a Pod change its image and a bound claim grow", async () => {
+  test("allow a Pod to change its image and a bound volume claim to grow", async () => {
     await api.create(pods, { metadata: { name: "upgraded" }, ...pod({}) });
     expect(
       (await api.merge(`${pods}/upgraded`, { spec: { containers: [{ ...container, image: "busybox:2" }] } })).status,
@@ -396,7 +396,7 @@ describe("rules", () => {
     expect((await api.merge(`${claims}/grown`, grown)).status).toBe(200);
   });
 
-  test("allow the same variable and port twice, as Kubernetes does", async () => {
+  test("allow duplicate variables and ports, like Kubernetes", async () => {
     const twice = main({
       env: [
         { name: "A", value: "1" },
@@ -407,7 +407,7 @@ describe("rules", () => {
   });
 });
 
-test("every namespace has an account, and gets it back", async () => {
+test("every namespace has a default ServiceAccount, which is created again after a deletion", async () => {
   const accounts = "/api/v1/namespaces/crew/serviceaccounts";
   const watching = await api.watch(
     `/api/v1/serviceaccounts?watch=true&resourceVersion=${(await api.get("/api/v1/namespaces/default")).metadata.resourceVersion}&fieldSelector=metadata.namespace=crew`,

@@ -11,6 +11,6 @@ test.for<[object, string[]]>([
   [{ matchExpressions: [{ key: "a", operator: "Near" }] }, ["s.matchExpressions[0].operator"]],
   [{ matchExpressions: [{ key: "a b", operator: "DoesNotExist" }] }, ["s.matchExpressions[0].key"]],
   [{ matchExpressions: [{ key: "a", operator: "In", values: ["b c"] }] }, ["s.matchExpressions[0].values[0]"]],
-])("the selector %j has problems at %j", ([selector, expected]) => {
+])("the selector %j is refused for %j", ([selector, expected]) => {
   expect(labelSelectorProblems(selector, "s").map(({ field }) => field)).toEqual(expected);
 });

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, objectsAt, stringAt } from "../api-objec
 import { forbidden, invalidValue, required } from "./field-problems.ts";
 import { labelValueProblems, qualifiedNameProblems } from "./names.ts";
 
-/** The rules of a selector that is part of an object, as those of NetworkPolicies are. Types have been checked before. */
+/** The rules of a selector in an object, such as a NetworkPolicy. The schema has checked the types before. */
 export function labelSelectorProblems(selector: unknown, path: string): FieldError[] {
   if (!isJsonObject(selector)) return [];
   return [

@@ -9,7 +9,7 @@ import { labelValueProblems, nameProblems, qualifiedNameProblems } from "./names
 
 type Meta = Readonly<ObjectMeta>;
 
-/** The part of the metadata that clients own. They may rewrite who owns which field too: an empty list has a meaning there. */
+/** The metadata that clients can set. That includes `managedFields`, which an empty list resets. */
 function owned(metadata: Meta): Meta {
   const { labels, annotations, finalizers, ownerReferences, managedFields } = metadata;
   return {
@@ -43,7 +43,7 @@ export function createdMetadata(given: Meta, made: CreatedMetadata): Meta {
   };
 }
 
-/** What the server keeps of the old metadata, with what the client may change taken from the new. */
+/** The metadata after an update: fields of the server from the old object, fields of the client from the given one. */
 export function updatedMetadata(given: Meta, old: Meta): Meta {
   const {
     labels: _labels,
@@ -55,7 +55,7 @@ export function updatedMetadata(given: Meta, old: Meta): Meta {
   return { ...kept, ...owned(given) };
 }
 
-/** Checks metadata that came from outside: every type is still unknown. */
+/** Validates metadata of a client, including its types. */
 export function metadataProblems(metadata: JsonObject, definition: ResourceDefinition): FieldError[] {
   return [
     ...ownNameProblems(metadata, definition.nameRule),
@@ -72,7 +72,7 @@ export function metadataProblems(metadata: JsonObject, definition: ResourceDefin
   ];
 }
 
-/** The fields of the metadata that a client sent and that no object has. */
+/** The unknown fields in the metadata of a client. */
 export function unknownMetadataFields(metadata: JsonObject): string[] {
   return Object.keys(metadata)
     .filter((key) => !knownFields.has(key))

@@ -4,15 +4,15 @@ import type { ObjectPart, Strategy } from "./definition.ts";
 import { invalidValue } from "./field-problems.ts";
 import { qualifiedNameProblems } from "./names.ts";
 
-/** Keeps a namespace until what is in it is gone. */
+/** Keeps a namespace until all objects in it are removed. */
 export const namespaceFinalizer = "kubernetes";
 
 const nameLabel = "kubernetes.io/metadata.name";
 
-/** Without these nothing works: they come back only with the next start. */
+/** These cannot be deleted, because the server needs them and creates them only at its start. */
 const permanent = new Set(["default", "kube-system", "kube-public"]);
 
-/** `namespaces/{name}/finalize`: how whoever empties a namespace says that it is done. People use it on one that is stuck. */
+/** `namespaces/{name}/finalize`: removes the finalizer of a namespace when it is empty. Users call it for a stuck namespace. */
 const finalizePart: ObjectPart = {
   path: ["spec", "finalizers"],
   onlyReplaced: true,
@@ -41,7 +41,7 @@ function finalizerProblems(finalizers: unknown): FieldError[] {
 export const namespaceStrategy: Strategy = {
   deletionProblem: ({ metadata }) =>
     permanent.has(metadata.name ?? "") ? "this namespace may not be deleted" : undefined,
-  // By this label NetworkPolicies select one namespace.
+  // NetworkPolicies select a namespace by this label.
   setDefaults: (namespace) => {
     const { name = "", labels } = namespace.metadata;
     if (labels?.[nameLabel] === name) return namespace;
@@ -52,7 +52,7 @@ export const namespaceStrategy: Strategy = {
     spec: { finalizers: [namespaceFinalizer] },
     status: { phase: "Active" },
   }),
-  // Who may take the finalizer off is decided by the deletion of the contents alone.
+  // The spec holds the finalizer, which only `finalize` can change.
   prepareUpdate: (namespace, old) => ({ ...namespace, spec: old["spec"] }),
   parts: new Map([["finalize", finalizePart]]),
   marksTimeAlone: true,

@@ -24,7 +24,7 @@ const subset = "must be a strict subset of `cidr`";
 describe("a NetworkPolicy is refused", () => {
   test.for([
     [
-      "a range that ends before it begins",
+      "a range of ports whose end is less than its start",
       ports({ port: 8000, endPort: 10 }),
       `${where}.ports[0].endPort: Invalid value: 8000: must be greater than or equal to \`port\``,
     ],
@@ -34,7 +34,7 @@ describe("a NetworkPolicy is refused", () => {
       `${where}.ports[0].endPort: Invalid value: 10: may not be specified when \`port\` is non-numeric`,
     ],
     [
-      "a range without its beginning",
+      "a range without a start",
       ports({ endPort: 10 }),
       `${where}.ports[0].endPort: Invalid value: 10: may not be specified when \`port\` is not specified`,
     ],
@@ -54,16 +54,16 @@ describe("a NetworkPolicy is refused", () => {
       `${where}.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive`,
     ],
     [
-      "a protocol that is a rule",
+      "a protocol that contains firewall rules",
       ports({ protocol: "tcp dport 1 accept #", port: 1 }),
       `${where}.ports[0].protocol: Unsupported value`,
     ],
-    ["a port name that is a rule", ports({ port: "1 accept" }), `${where}.ports[0].port: Invalid value: "1 accept"`],
     [
-      "a block that is no block",
-      block("10.0.0.0"),
-      `${where}.to[0].ipBlock.cidr: Invalid value: "10.0.0.0": ${badCidr}`,
+      "a port name that contains firewall rules",
+      ports({ port: "1 accept" }),
+      `${where}.ports[0].port: Invalid value: "1 accept"`,
     ],
+    ["an invalid block", block("10.0.0.0"), `${where}.to[0].ipBlock.cidr: Invalid value: "10.0.0.0": ${badCidr}`],
     ["a block with a number too large", block("10.0.0.256/8"), badCidr],
     ["a block with a prefix too long", block("10.0.0.0/33"), badCidr],
     ["a block with text after it", block("10.0.0.0/8 accept"), badCidr],
@@ -81,7 +81,7 @@ describe("a NetworkPolicy is refused", () => {
     ["an exception larger than the block", block("10.0.0.0/8", "0.0.0.0/0"), subset],
     ["an exception of the other family", block("0.0.0.0/0", "fd00::/8"), subset],
     [
-      "an exception that is no block",
+      "an invalid exception",
       block("10.0.0.0/8", "everywhere"),
       `${where}.to[0].ipBlock.except[0]: Invalid value: "everywhere": ${badCidr}`,
     ],

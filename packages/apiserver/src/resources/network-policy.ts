@@ -67,7 +67,7 @@ function endPortProblems({ port, endPort }: JsonObject, field: string): FieldErr
     return [invalidValue(field, endPort, "may not be specified when `port` is non-numeric")];
   }
   return [
-    // The value named is `port`: so does kube-apiserver.
+    // The message shows the value of `port`, like that of kube-apiserver.
     ...(Number(endPort) < port ? [invalidValue(field, port, "must be greater than or equal to `port`")] : []),
     ...portProblems(field, endPort),
   ];

@@ -21,12 +21,12 @@ export const nodeStrategy: Strategy = {
   selectableFields: { "spec.unschedulable": (node) => String(valueAt(node, "spec", "unschedulable") === true) },
 };
 
-/** Go leaves out what is false. */
+/** Go omits `unschedulable` if it is false. */
 function schedulable({ unschedulable: _unschedulable, ...spec }: JsonObject): JsonObject {
   return spec;
 }
 
-/** What a node is to its cloud and its network is said once. */
+/** The provider id and the Pod networks of a Node can be set once. */
 function identityProblems(spec: unknown, old: unknown): FieldError[] {
   const changes = (key: string): boolean => {
     const before = valueAt(old, key) ?? "";
@@ -42,7 +42,7 @@ function identityProblems(spec: unknown, old: unknown): FieldError[] {
 function taintProblems(taints: readonly JsonObject[]): FieldError[] {
   const seen = new Set<string>();
   return taints.flatMap((taint, at) => {
-    // Where Kubernetes says they are, although they are in the specification.
+    // kube-apiserver reports this path, although taints are in the spec.
     const path = `metadata.taints[${at}]`;
     const [key = "", value = ""] = [stringAt(taint, "key"), stringAt(taint, "value")];
     const pair = `${key} ${String(taint["effect"])}`;

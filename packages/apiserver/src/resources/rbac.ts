@@ -13,7 +13,7 @@ export const clusterRoleStrategy: Strategy = {
   validate: (role) => rulesProblems(role, false),
 };
 
-/** A role without rules says so. */
+/** Go encodes missing rules of a role as null. */
 function withRules(role: ApiObject): ApiObject {
   return role["rules"] === undefined ? { ...role, rules: null } : role;
 }

@@ -6,7 +6,7 @@ export interface ServedResource {
   readonly version: ServedVersion;
 }
 
-/** Every resource the server knows, by where it is served. Custom ones come and go while it runs. */
+/** All resources that the server serves. Custom resources can be added and removed while it runs. */
 export class Registry {
   readonly #fixed: readonly ResourceDefinition[];
   readonly #custom = new Map<string, ResourceDefinition>();
@@ -23,12 +23,12 @@ export class Registry {
     return [...this.#byId.values()];
   }
 
-  /** Grows with every change of what is served. */
+  /** Increases with every change of the registry. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Serves a custom resource, in place of what was served under its id before; without a definition, no longer. */
+  /** Adds or replaces a custom resource; removes it if the definition is `undefined`. */
   setCustom(id: string, definition: ResourceDefinition | undefined): void {
     if (definition === undefined) {
       if (!this.#custom.delete(id)) return;
@@ -44,7 +44,7 @@ export class Registry {
     return this.#byId.get(id);
   }
 
-  /** What is served under one `v1` or `group/version`. */
+  /** The resources of a `v1` or `group/version`. */
   under(apiVersion: string): ServedResource[] {
     return this.served().filter(({ version }) => version.apiVersion === apiVersion);
   }
@@ -53,7 +53,7 @@ export class Registry {
     return [...this.#byPath.values()];
   }
 
-  /** Named groups with their versions, the preferred one first. */
+  /** The named groups with their versions, the preferred version first. */
   groups(): ReadonlyMap<string, readonly string[]> {
     const groups = new Map<string, string[]>();
     for (const { version } of this.served()) {

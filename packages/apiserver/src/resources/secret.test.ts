@@ -10,7 +10,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 const unknownTypes = ["constructor", "toString", "__proto__", "kubernetes.io/dockercfg2"];
 
-test.for(unknownTypes)("the type of a Secret may be %s", async (type) => {
+test.for(unknownTypes)("a Secret can have the type %s", async (type) => {
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { generateName: "s-" }, type };
   expect(await api.send("POST", secrets, secret)).toMatchObject({ status: 201, body: { type } });
 });

@@ -6,10 +6,10 @@ import { forbidden, immutable, invalidValue, required, tooLong } from "./field-p
 import { configKeyProblems } from "./names.ts";
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** Of the data of a Secret or ConfigMap. */
+/** The limit for the data of a Secret or ConfigMap. */
 export const maxDataBytes: number = 1024 * 1024;
 
-/** `stringData` is a way to write `data` without encoding it; it is never stored. No error shows a value. */
+/** Moves `stringData` to `data`, so that it is never stored. Errors never show values. */
 export const secretStrategy: Strategy = {
   setDefaults: (secret) => {
     const { stringData, ...rest } = secret;
@@ -43,7 +43,7 @@ function dataProblems(data: JsonObject): FieldError[] {
   return bytes > maxDataBytes ? [...problems, tooLong("data", maxDataBytes)] : problems;
 }
 
-/** Any one of the groups of keys must be there in full. */
+/** The keys that a Secret of a type must have. */
 const keysOfType: { readonly [type: string]: readonly string[] | undefined } = {
   "kubernetes.io/dockercfg": [".dockercfg"],
   "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
@@ -66,7 +66,7 @@ function typeProblems(secret: ApiObject): FieldError[] {
     const keys = ["username", "password"];
     return keys.some((key) => key in data) ? [] : keys.map((key) => required(`data[${key}]`));
   }
-  // A type may have the name of a member that every object has.
+  // A type can have the name of an inherited member, such as `constructor`.
   const keys = Object.hasOwn(keysOfType, type) ? (keysOfType[type] ?? []) : [];
   const missing = keys.filter((key) => !(key in data)).map((key) => required(`data[${key}]`));
   return missing.length > 0 || !dockerTypes.has(type) ? missing : dockerProblems(data, keys[0] ?? "");
@@ -76,7 +76,7 @@ function dockerProblems(data: JsonObject, key: string): FieldError[] {
   try {
     if (isJsonObject(JSON.parse(Buffer.from(String(data[key]), "base64").toString()))) return [];
   } catch {
-    // What is no JSON is no configuration: the problem below says so.
+    // Invalid JSON is reported below.
   }
   return [invalidValue(`data[${key}]`, "<secret contents redacted>", "must be a JSON object")];
 }
@@ -88,7 +88,7 @@ function changeProblems(secret: ApiObject, old: ApiObject): FieldError[] {
   ];
 }
 
-/** What `immutable: true` on the earlier object keeps from changing. */
+/** The problems of changes to an object with `immutable: true`. */
 export function lockedProblems(object: ApiObject, old: ApiObject, fields: readonly string[]): FieldError[] {
   if (old["immutable"] !== true) return [];
   const why = "field is immutable when `immutable` is set";

@@ -45,20 +45,20 @@ describe("a new object", () => {
       { spec: { accessModes: ["ReadWriteOnce"], hostPath: { path: "/" } } },
       ["spec.capacity", "spec.capacity"],
     ],
-  ])("at %s with %j is wrong at %j", async ([path, body, expected]) => {
+  ])("at %s with %j is refused for %j", async ([path, body, expected]) => {
     const answer = await api.send("POST", path, { metadata: { name: "wrong" }, ...body });
     expect(answer).toMatchObject({ status: 422 });
     expect(answer.body.details.causes.map(({ field }: { field: string }) => field)).toEqual(expected);
   });
 
-  test("may be one of the priorities that everybody has", async () => {
+  test("can be one of Kubernetes' system priority classes", async () => {
     const critical = { metadata: { name: "system-node-critical" }, value: 2_000_001_000 };
     expect((await api.send("POST", priorityClasses, critical)).status).toBe(201);
   });
 });
 
 describe("a status", () => {
-  test("of a Service has no load balancer's addresses, unless it has one", async () => {
+  test("of a Service has load balancer addresses only if its type is LoadBalancer", async () => {
     const status = { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } };
     await api.create(services, { metadata: { name: "plain" }, spec: { ports: [{ port: 80 }] } });
     expect((await api.merge(`${services}/plain/status`, { status })).status).toBe(422);
@@ -71,7 +71,7 @@ describe("a status", () => {
     expect((await api.merge(`${services}/balanced/status`, { status: wrong })).body.details.causes).toHaveLength(2);
   });
 
-  test("of a volume says when its phase has changed", async () => {
+  test("of a volume has the time of its last phase transition", async () => {
     const spec = { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" }, hostPath: { path: "/x" } };
     await api.create(volumes, { metadata: { name: "v" }, spec });
     api.clock.atMs += 60_000;

@@ -5,7 +5,7 @@ const stability = new Map([
   ["alpha", 2],
 ]);
 
-/** Orders versions as clients prefer them: stable before beta before alpha, newer first, anything else last by name. */
+/** Kubernetes' version priority: stable before beta before alpha, newer first, and then other names alphabetically. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [pattern.exec(left), pattern.exec(right)];
   if (a === null || b === null) {

@@ -2,7 +2,7 @@ import type { ApiObject } from "../api-object.ts";
 import type { ResourceDefinition, ServedVersion } from "./definition.ts";
 import { defaulted, pruned } from "./schema.ts";
 
-/** The object as a served version shows it. */
+/** Converts an object to a version. */
 export function toVersion(definition: ResourceDefinition, object: ApiObject, version: ServedVersion): ApiObject {
   if (object.apiVersion === version.apiVersion) {
     if (definition.definedAt === undefined) return object;
@@ -18,7 +18,7 @@ export function toStorage(definition: ResourceDefinition, object: ApiObject): Ap
   return toVersion(definition, object, definition.versions[0]);
 }
 
-/** Whether what was saved at a revision may lack the defaults, or have the fields, that its definition has changed since. */
+/** Whether the definition has changed since this revision, so that the object may lack defaults or have unknown fields. */
 export function isOutgrown({ definedAt }: ResourceDefinition, revision: number): boolean {
   return definedAt !== undefined && revision < definedAt;
 }

@@ -13,7 +13,7 @@ const claim = (name: string, more: object = {}, annotations: object = {}): objec
   spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...more },
 });
 
-test("claims and volumes are created with the finalizer that keeps them while they are in use", async () => {
+test("claims and volumes are created with the finalizer that protects them while they are in use", async () => {
   await using api = await TestApi.start();
   const finalizersOf = async (path: string, body: object): Promise<unknown> =>
     (await api.create(path, body)).metadata.finalizers;
@@ -27,7 +27,7 @@ test("claims and volumes are created with the finalizer that keeps them while th
   expect(await finalizersOf("/api/v1/persistentvolumes", volume)).toEqual(["a/b", "kubernetes.io/pv-protection"]);
 });
 
-test("a claim that is deleted is shown as Terminating until its finalizer is removed", async () => {
+test("a deleted claim is Terminating until its finalizer is removed", async () => {
   await using api = await TestApi.start();
   await api.create(claims, claim("going"));
   await api.send("DELETE", `${claims}/going`);
@@ -40,7 +40,7 @@ test("a claim that is deleted is shown as Terminating until its finalizer is rem
   expect((await api.send("GET", `${claims}/going`)).status).toBe(404);
 });
 
-test("a claim that names no class gets the newest of the default ones", async () => {
+test("a claim without a storage class gets the newest default class", async () => {
   await using api = await TestApi.start();
   const classOf = async (body: object): Promise<unknown> => (await api.create(claims, body)).spec?.["storageClassName"];
   expect(await classOf(claim("early"))).toBeUndefined();

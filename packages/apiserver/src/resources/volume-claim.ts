@@ -22,20 +22,20 @@ export const volumeClaimStrategy: Strategy = {
   },
 };
 
-/** As the admission plugin StorageObjectInUseProtection does: a controller of the node removes it when nothing uses the object. */
+/** Like the admission plugin StorageObjectInUseProtection. A controller of the node removes it when the object is unused. */
 function withFinalizer(object: ApiObject, finalizer: string): ApiObject {
   const { finalizers = [] } = object.metadata;
   return finalizers.includes(finalizer) ? object : withMetadata(object, { finalizers: [...finalizers, finalizer] });
 }
 
-/** Until 1.6 the class was in an annotation, which still counts. */
+/** The annotation for the class before Kubernetes 1.6, which is still valid. */
 const olderClass = "volume.beta.kubernetes.io/storage-class";
 const defaultMarks = [
   "storageclass.kubernetes.io/is-default-class",
   "storageclass.beta.kubernetes.io/is-default-class",
 ];
 
-/** A claim that names no class, not even none, gets the default one: of several, the newest. */
+/** A claim without `storageClassName` gets the newest default class. An empty `storageClassName` means no class. */
 function withStorageClass(claim: ApiObject, list: AdmissionContext["list"]): ApiObject {
   const { spec } = claim;
   if (!isJsonObject(spec) || spec["storageClassName"] !== undefined) return claim;
@@ -81,7 +81,7 @@ function storageProblems(storage: string | undefined): FieldError[] {
   return compareQuantities(storage, "0") === 1 ? [] : [invalidValue(field, storage, "must be greater than zero")];
 }
 
-/** A claim is what it was made for; once bound it can grow. */
+/** The spec of a claim is immutable, except that a bound claim can grow. */
 function changeProblems(claim: ApiObject, spec: JsonObject, old: ApiObject): FieldError[] {
   const bound = stringAt(claim, "status", "phase") === "Bound";
   const before = old["spec"];
@@ -108,7 +108,7 @@ function fixedPart(spec: JsonObject, old: JsonObject, bound: boolean): unknown {
   const requests = isJsonObject(resources) && isJsonObject(resources["requests"]) ? resources["requests"] : {};
   return {
     ...rest,
-    // A controller may say later what the user left open.
+    // A controller can set these fields later if the user omitted them.
     volumeName: (old["volumeName"] ?? "") === "" ? null : (volumeName ?? null),
     storageClassName: old["storageClassName"] === undefined ? null : (storageClassName ?? null),
     volumeAttributesClassName: bound ? null : (volumeAttributesClassName ?? null),
@@ -145,7 +145,7 @@ export const persistentVolumeStrategy: Strategy = {
   },
 };
 
-/** Without any, both rules about it are broken. */
+/** A missing capacity breaks two rules, and kube-apiserver reports both. */
 function capacityProblems(capacity: unknown): FieldError[] {
   return [
     ...(isJsonObject(capacity) ? [] : [required("spec.capacity")]),
@@ -153,7 +153,7 @@ function capacityProblems(capacity: unknown): FieldError[] {
   ];
 }
 
-/** Fields of a PersistentVolume that do not say where its data is. */
+/** The fields of a PersistentVolume's spec that are not volume sources. */
 const plainVolumeFields = new Set([
   "accessModes",
   "capacity",

@@ -4,7 +4,7 @@ import type { ResourceDefinition } from "../definition.ts";
 
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/** The names of a CustomResourceDefinition that another kind of its group has already, as a condition's reason and text. */
+/** The condition reason and message if another kind of the group already has a name of a CustomResourceDefinition. */
 export function nameConflict(
   crd: ApiObject,
   others: readonly ResourceDefinition[],
@@ -32,7 +32,7 @@ export function nameConflict(
   return undefined;
 }
 
-/** What the server reports about a definition: whether its names are free, and so whether it is served. */
+/** The status of a definition: whether its names are accepted, and therefore whether it is served. */
 export function crdStatus(
   crd: ApiObject,
   others: readonly ResourceDefinition[],

@@ -5,7 +5,7 @@ import { forbidden, invalidValue, required } from "../field-problems.ts";
 import { oneOf } from "../field-rules.ts";
 import { nameProblems, subdomainProblems } from "../names.ts";
 
-/** What is wrong with how a CustomResourceDefinition says its versions are converted. Kubernetes names fields as before v1. */
+/** The problems of a definition's conversion. kube-apiserver reports the field names of v1beta1. */
 export function conversionProblems(spec: unknown): FieldError[] {
   const conversion = valueAt(spec, "conversion");
   if (!isJsonObject(conversion)) return [];
@@ -75,7 +75,7 @@ function serviceProblems(service: JsonObject, field: string): FieldError[] {
   const { port = 443 } = service;
   const isPort = typeof port === "number" && port >= 1 && port <= 65_535;
   return [
-    // Kubernetes takes the one for the other when it complains, and so do clients that know it.
+    // kube-apiserver reports `name` if the namespace is missing.
     ...((service["namespace"] ?? "") === "" ? [required(`${field}.name`)] : []),
     ...((service["name"] ?? "") === "" ? [required(`${field}.namespace`)] : []),
     ...(isPort

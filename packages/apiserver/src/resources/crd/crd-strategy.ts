@@ -8,7 +8,7 @@ import { cleanupFinalizer, crdStatus } from "./accepted-names.ts";
 import { conversionProblems } from "./conversion-problems.ts";
 import { crdProblems } from "./crd-validation.ts";
 
-/** The platform's own kinds, which the server has built in. */
+/** The platform's own kinds, which are built into the server. */
 export const ownNames: ReadonlySet<string> = new Set(crds.map(({ metadata }) => metadata.name as string));
 
 export const crdStrategy: Strategy = {
@@ -45,7 +45,7 @@ function setNameDefaults(crd: ApiObject): ApiObject {
   return { ...crd, spec: { ...spec, names: filled } };
 }
 
-/** Deleting a definition deletes its objects first. */
+/** The finalizer keeps a definition until its objects are deleted. */
 function withFinalizer(crd: ApiObject): ApiObject {
   const finalizers = crd.metadata.finalizers ?? [];
   return finalizers.includes(cleanupFinalizer)

@@ -5,7 +5,7 @@ import { oneOf } from "../field-rules.ts";
 import { nameProblems, subdomainProblems } from "../names.ts";
 import { structuralProblems } from "./structural-problems.ts";
 
-/** What is wrong with a CustomResourceDefinition. Types have been checked against its schema before. */
+/** The problems of a CustomResourceDefinition. The schema has checked the types before. */
 export function crdProblems(crd: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec = crd["spec"];
   if (!isJsonObject(spec)) return [required("spec")];
@@ -49,7 +49,7 @@ function groupProblems({ metadata }: ApiObject, spec: JsonObject): FieldError[] 
   return [required(`metadata.annotations[${approval}]`, why)];
 }
 
-/** Objects are stored under these: they stay for good. */
+/** These fields cannot change, because objects are stored under them. */
 function changeProblems(spec: JsonObject, old: unknown): FieldError[] {
   return [["group"], ["scope"], ["names", "kind"], ["names", "plural"]].flatMap((path) =>
     valueAt(spec, ...path) === valueAt(old, ...path)
@@ -98,7 +98,7 @@ function versionsProblems(spec: JsonObject): FieldError[] {
   ];
 }
 
-/** Where there is a single version, Kubernetes names what belongs to it as if it belonged to the whole. */
+/** For a definition with a single version, kube-apiserver reports the fields of the version as fields of the spec. */
 function versionProblems(version: JsonObject, at: number, single: boolean): FieldError[] {
   const name = stringAt(version, "name") ?? "";
   const own = `spec.versions[${at}]`;
@@ -149,7 +149,7 @@ function scaleProblems(scale: unknown, path: string): FieldError[] {
   });
 }
 
-/** Objects may still be stored in a version that is no longer the stored one: it may not vanish. */
+/** A version in `status.storedVersions` cannot be removed, because objects may still be stored in it. */
 function storedVersionProblems(crd: ApiObject, spec: JsonObject): FieldError[] {
   const stored = valueAt(crd, "status", "storedVersions");
   const names = objectsAt(spec, "versions").map(({ name }) => name);

@@ -34,7 +34,7 @@ const widgets = (change: Record<string, unknown> = {}, group = "example.com"): o
     ...change,
   },
 });
-/** Each object says what it is: the server knows the kind by nothing else. */
+/** Custom resources must have their apiVersion and kind in the body. */
 const widget = (group: string, name: string, more: object = {}): object => ({
   apiVersion: `${group}/v1`,
   kind: "Widget",
@@ -58,7 +58,7 @@ describe("an object that is older than the schema of its kind", () => {
   };
   const schema = (own: object): object => ({ openAPIV3Schema: { type: "object", properties: { spec: own } } });
 
-  test("is read as the schema is now, and stays as it was saved until it is written", async () => {
+  test("is shown by the current schema, and stored unchanged until the next write", async () => {
     await api.create(crds, widgets({}, group));
     const made = await api.create(path, widget(group, "a", { spec: { colour: "red" } }));
     expect(made.spec).toEqual({ colour: "red", size: 3 });
@@ -79,7 +79,7 @@ describe("an object that is older than the schema of its kind", () => {
     expect(body).toMatchObject({ metadata: { generation: 2 }, spec: { size: 4, edge: "soft" } });
   });
 
-  test("is shown in another version as that version's schema has it", async () => {
+  test("is shown in another version by the schema of that version", async () => {
     const versions = [
       version("v1", { schema: schema(grown) }),
       version("v2", { storage: false, schema: schema({ type: "object", properties: { edge: { type: "string" } } }) }),
@@ -121,7 +121,7 @@ describe("custom resources", () => {
     expect(Object.keys(paths)).toContain("apis/example.com/v1");
   });
 
-  test("can be selected by the fields that their definition names", async () => {
+  test("can be selected by the selectableFields of their definition", async () => {
     const selectable = { versions: [version("v1", { selectableFields: [{ jsonPath: ".spec.colour" }] })] };
     await api.create(crds, widgets(selectable, "pick.example.com"));
     const path = objects("pick.example.com");
@@ -131,7 +131,7 @@ describe("custom resources", () => {
     expect((await api.send("GET", `${path}?fieldSelector=spec.size%3D3`)).status).toBe(400);
   });
 
-  test("follow every change of their definition, and keep the versions that may be stored", async () => {
+  test("follow every change of their definition, which must keep stored versions", async () => {
     await api.create(crds, widgets({}, "grow.example.com"));
     await api.create(objects("grow.example.com"), widget("grow.example.com", "old", { spec: { size: 7 } }));
     const next = { versions: [version("v1", { storage: false }), version("v2")] };
@@ -152,7 +152,7 @@ describe("custom resources", () => {
     expect((await api.send("GET", objects("grow.example.com"))).status).toBe(404);
   });
 
-  test("go with their definition", async () => {
+  test("are deleted with their definition", async () => {
     await api.create(crds, widgets({}, "gone.example.com"));
     const held = widget("gone.example.com", "held", { metadata: { name: "held", finalizers: ["example.com/wait"] } });
     await api.create(objects("gone.example.com"), held);
@@ -208,7 +208,7 @@ describe("custom resources", () => {
 describe("the platform's own definitions", () => {
   const own = merge("sandboxes.agents.x-k8s.io");
 
-  test("are shown as definitions, and stay as they are", async () => {
+  test("are listed, and cannot be changed", async () => {
     const crd = await api.get(own);
     expect(crd).toMatchObject({ status: { storedVersions: ["v1beta1"] } });
     expect((await api.send("PUT", own, crd)).body.metadata.resourceVersion).toBe(crd.metadata.resourceVersion);
@@ -282,7 +282,7 @@ describe("definitions", () => {
       "additionalProperties and properties are mutual exclusive",
       field({ type: "object", properties: { y: { type: "string" } }, additionalProperties: { type: "string" } }),
     ],
-  ] as const)("that are wrong in %s are refused: %s", async ([where, why, change]) => {
+  ] as const)("are refused for %s: %s", async ([where, why, change]) => {
     const { status, body } = await api.send("POST", crds, {
       ...widgets(change),
       metadata: { name: "widgets.wrong.example.com" },
@@ -294,7 +294,7 @@ describe("definitions", () => {
     );
   });
 
-  test("cannot change what their objects are stored under", async () => {
+  test("cannot change their group, names or scope", async () => {
     await api.create(crds, widgets({}, "fixed.example.com"));
     const { body } = await api.merge(merge("widgets.fixed.example.com"), { spec: { scope: "Cluster" } });
     expect(body.message).toContain('spec.scope: Invalid value: "Cluster": field is immutable');

@@ -19,7 +19,7 @@ import { converterOf } from "./webhook-conversion.ts";
 
 const crdId = "customresourcedefinitions";
 
-/** Serves what CustomResourceDefinitions describe, from the moment they are saved, and empties those that are deleted. */
+/** Serves custom resources as soon as their definition is saved, and deletes their objects with the definition. */
 export class CustomResources {
   readonly #context: ApiContext;
   readonly #work: WorkSet;
@@ -80,7 +80,7 @@ export class CustomResources {
     );
   }
 
-  /** Nothing is left of the kind: its definition may go. */
+  /** Removes the finalizer of a definition without objects. */
   async #release(name: string): Promise<void> {
     await this.#context.store.write((view, revision) => {
       const crd = view.get(crdId, name)?.object;
@@ -99,7 +99,7 @@ function ignoreGone(error: unknown): void {
   if (!(error instanceof ApiError) || (error.reason !== "NotFound" && error.reason !== "Conflict")) throw error;
 }
 
-/** Shows the kinds that are built in as definitions too, as they are in this release. */
+/** Stores the definitions of the built-in kinds of this release, so that clients can list them. */
 export async function installOwnDefinitions(context: ApiContext): Promise<void> {
   await Promise.all(crds.map((crd) => installOwn(context, crd)));
 }

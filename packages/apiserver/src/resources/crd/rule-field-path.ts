@@ -2,7 +2,7 @@ import type { StructuralSchema } from "@agent-sandbox/api/schema";
 
 const token = /\.([^.[\]]+)|\['((?:[^'\\]|\\['\\abfnrtv])*)'\]/y;
 
-/** Whether a path such as `.spec['a.b'].c` leads to a field of the schema. Items of lists have none. */
+/** Whether a path such as `.spec['a.b'].c` names a field of the schema. List items have no path. */
 export function isFieldPath(schema: StructuralSchema, path: string): boolean {
   let node: StructuralSchema | undefined = schema;
   token.lastIndex = 0;

@@ -3,19 +3,19 @@ import type { FieldError } from "../../api-error.ts";
 import { invalidValue, notSupported, required } from "../field-problems.ts";
 import { isFieldPath } from "./rule-field-path.ts";
 
-/** What is wrong with the rules of a schema, in the words of Kubernetes. The schema is structural. */
+/** The problems of the CEL rules of a structural schema, in the words of kube-apiserver. */
 export function ruleProblems(schema: StructuralSchema, path: string): FieldError[] {
   const shape = schemaRules(schema, path).flatMap(shapeProblems);
-  // Rules are compiled only when all of them say what they must.
+  // Rules are compiled only if all of them have the required fields.
   return shape.length > 0 ? shape : schemaRules(schema, path).flatMap(compileProblems);
 }
 
-/** The rules of one place in a schema. */
+/** The rules at one path of a schema. */
 interface PlacedRules {
   readonly schema: StructuralSchema;
   readonly path: string;
   readonly isRoot: boolean;
-  /** Where, on the way here, it stops being known which value was which before. */
+  /** The path of the first list on the way whose items have no identity, so that `oldSelf` is unknown below it. */
   readonly uncorrelated: string | undefined;
 }
 
@@ -104,7 +104,7 @@ function expressionProblems(rule: ValidationRule, { ruleError, messageError }: R
   ];
 }
 
-/** As Go shows it: all of its fields, under their names in Go. */
+/** A rule as Go prints the struct. */
 function shownRule(rule: ValidationRule): string {
   const { message = "", messageExpression = "", reason = null, fieldPath = "", optionalOldSelf = null } = rule;
   const text = JSON.stringify({

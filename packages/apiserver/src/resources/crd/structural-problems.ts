@@ -4,13 +4,13 @@ import { isJsonObject, type JsonObject } from "../../api-object.ts";
 import { forbidden, invalidValue, notSupported, required } from "../field-problems.ts";
 import { ruleProblems } from "./rule-problems.ts";
 
-/** Where in a schema a part stands: what it must say for itself depends on it. */
+/** The place of a part in a schema, which decides what the part must contain. */
 type Place = "root" | "field" | "item" | "value";
 
-/** Far above any real schema; what is deeper would exhaust the stack of whoever walks it. */
+/** More than any real schema has. Deeper schemas could exhaust the stack. */
 const maxDepth = 100;
 
-/** Why a schema is not structural, in the words of Kubernetes. Nothing of it has been checked before. */
+/** Why a schema is not structural, in the words of kube-apiserver. The schema is unchecked input. */
 export function structuralProblems(schema: unknown, path: string): FieldError[] {
   if (!isJsonObject(schema)) return [required(path)];
   const problems = partProblems(schema, path, "root", 0);
@@ -101,7 +101,7 @@ function contentProblems(schema: JsonObject, path: string, place: Place): FieldE
   ];
 }
 
-/** The server knows the metadata itself: a schema may only restrict the name. */
+/** A schema may only restrict the name in the metadata, which is the same for all kinds. */
 function metadataProblems(properties: unknown, path: string): FieldError[] {
   const metadata = isJsonObject(properties) ? properties["metadata"] : undefined;
   if (!isJsonObject(metadata)) return [];
@@ -188,7 +188,7 @@ const falseOnes = [
   "x-kubernetes-int-or-string",
 ];
 
-/** Inside allOf, anyOf, oneOf and not, a schema may only say which values it takes. */
+/** Inside allOf, anyOf, oneOf and not, a schema may only restrict values. */
 function junctorProblems(schema: JsonObject, path: string, depth: number): FieldError[] {
   const inside = ["allOf", "anyOf", "oneOf"].flatMap((key) => {
     const parts = schema[key];
@@ -210,7 +210,7 @@ function valueProblems(
   const say = (keys: readonly string[], what: string): FieldError[] =>
     keys
       .filter((key) => schema[key] !== undefined && schema[key] !== false && schema[key] !== "")
-      // The two alternatives of int-or-string are the one place where types are named twice.
+      // Only the two alternatives of int-or-string may repeat the type.
       .filter((key) => !(key === "type" && intOrString && (schema[key] === "integer" || schema[key] === "string")))
       .map((key) => forbidden(`${path}.${key}`, `must be ${what} to be structural`));
   const { properties, items } = schema;
@@ -248,7 +248,7 @@ function childProblems(schema: JsonObject, path: string, depth: number): FieldEr
   ];
 }
 
-/** A default that its own schema refuses could never be stored. */
+/** A default must be valid by its own schema. */
 function defaultProblems(schema: StructuralSchema, path: string): FieldError[] {
   const own = schema.default === undefined ? [] : refusals(schema, schema.default, `${path}.default`);
   const { properties = {}, items, additionalProperties } = schema;

@@ -4,7 +4,7 @@ import { webhookAddress } from "../../conversion/webhook-address.ts";
 import { WebhookConverter } from "../../conversion/webhook-converter.ts";
 import type { ApiContext } from "../../verbs/context.ts";
 
-/** Who converts the objects of a definition, when it is a webhook. */
+/** The conversion webhook of a definition, if it has one. */
 export function converterOf(
   { spec }: CustomResourceDefinition,
   { store, closing }: Pick<ApiContext, "store" | "closing">,

@@ -10,7 +10,7 @@ import { handlerProblems, probeProblems } from "./probe-validation.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
 
-/** The rules of one container that its schema cannot say. `volumes` are the names of the Pod's volumes. */
+/** The rules of a container that a schema cannot express. `volumes` are the names of the Pod's volumes. */
 export function containerProblems(container: JsonObject, path: string, volumes: ReadonlySet<string>): FieldError[] {
   return [
     ...labelField(container, "name", path),
@@ -153,7 +153,7 @@ function lifecycleProblems(lifecycle: unknown, path: string): FieldError[] {
   });
 }
 
-/** Two containers of a Pod cannot have the same port of the host. */
+/** Two containers of a Pod cannot use the same host port. */
 export function hostPortProblems(containers: readonly JsonObject[], path: string): FieldError[] {
   const taken = new Set<string>();
   return containers.flatMap((container, at) =>
@@ -172,7 +172,7 @@ export const restartRuleProblems = (container: JsonObject, path: string): FieldE
     ? []
     : oneOf(container, "restartPolicy", path, ["Always", "OnFailure", "Never"]);
 
-/** Init containers are done before the others start: what watches over a running one is not for them. */
+/** Init containers end before the others start, so they cannot have probes or lifecycle hooks. */
 export function initContainerProblems(container: JsonObject, path: string): FieldError[] {
   if (container["restartPolicy"] === "Always") return [];
   return ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"].flatMap((name) =>

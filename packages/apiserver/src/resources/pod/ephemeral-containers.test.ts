@@ -13,7 +13,7 @@ const part = `${pods}/p/ephemeralcontainers`;
 const add = (...containers: object[]) => api.strategic(part, { spec: { ephemeralContainers: containers } });
 const look = { name: "look", image: "busybox" };
 
-test("are added with what a container has by default, and count as a new generation", async () => {
+test("ephemeral containers get the defaults of containers and increase the generation", async () => {
   const before = await api.get(`${pods}/p`);
   expect((await add(look)).status).toBe(200);
   const after = await api.get(part);
@@ -32,7 +32,7 @@ test("are added with what a container has by default, and count as a new generat
   expect([before.metadata["generation"], after.metadata["generation"]]).toEqual([1, 2]);
 });
 
-test("change nothing else of the Pod", async () => {
+test("a write to ephemeralcontainers changes nothing else of the Pod", async () => {
   const before = await api.get(`${pods}/p`);
   const { status } = await api.merge(part, {
     metadata: { labels: { new: "x" } },
@@ -44,7 +44,7 @@ test("change nothing else of the Pod", async () => {
   expect({ ...(spec as object), ephemeralContainers: undefined }).toEqual(before["spec"]);
 });
 
-test("stay as they are, and are no way around the rules of containers", async () => {
+test("ephemeral containers cannot change, and must follow the rules of containers", async () => {
   await add(look);
   const answers = [
     await add({ ...look, image: "other" }),
@@ -64,7 +64,7 @@ test("stay as they are, and are no way around the rules of containers", async ()
   expect(await api.get(`${pods}/p`)).toMatchObject({ spec: { ephemeralContainers: [{ name: "look" }] } });
 });
 
-test("have logs of their own, as init containers do", async () => {
+test("ephemeral containers and init containers have logs", async () => {
   await add(look);
   const running = { ready: true, restartCount: 0, image: "", imageID: "", state: { running: {} } };
   await api.merge(`${pods}/p/status`, { status: { ephemeralContainerStatuses: [{ name: "look", ...running }] } });
@@ -72,7 +72,7 @@ test("have logs of their own, as init containers do", async () => {
   expect({ status, asked: JSON.parse(body) }).toMatchObject({ status: 200, asked: { container: "look" } });
 });
 
-test.for(["constructor", "toString", "__proto__", "nosuch"])("no other name is a part: %s", async (name) => {
+test.for(["constructor", "toString", "__proto__", "nosuch"])("%s is not a subresource", async (name) => {
   const { status } = await api.merge(`${pods}/p/${name}`, { spec: {} });
   expect(status).toBe(404);
 });

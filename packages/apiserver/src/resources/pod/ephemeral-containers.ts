@@ -8,8 +8,8 @@ import { setContainerDefaults } from "./pod-defaults.ts";
 
 const list = "ephemeralContainers";
 
-/** What watches over a container, or makes others rely on it, is not for one that a person looks around with. */
-const notForThem = [
+/** Fields of containers that ephemeral containers cannot have. */
+const forbiddenFields = [
   "ports",
   "resources",
   "resizePolicy",
@@ -22,7 +22,7 @@ const notForThem = [
 ];
 const why = "cannot be set for an Ephemeral Container";
 
-/** `pods/{name}/ephemeralcontainers`: containers are added to a Pod that runs, and stay as they are from then on. */
+/** `pods/{name}/ephemeralcontainers`: adds containers to a running Pod. They cannot change after that. */
 export const ephemeralContainersPart: ObjectPart = {
   path: ["spec", list],
   merge: (given, current) => {
@@ -52,13 +52,13 @@ function problemsOf(spec: unknown): FieldError[] {
       ...containerProblems(container, path, volumes),
       ...(repeated ? [duplicate(`${path}.name`, name)] : []),
       ...(target === "" || others.includes(target) ? [] : [notFound(`${path}.targetContainerName`, target)]),
-      ...notForThem.flatMap((key) => (isSet(container[key]) ? [forbidden(`${path}.${key}`, why)] : [])),
+      ...forbiddenFields.flatMap((key) => (isSet(container[key]) ? [forbidden(`${path}.${key}`, why)] : [])),
       ...mountProblems(container, `${path}.volumeMounts`),
     ];
   });
 }
 
-/** What Go reads as something else than the zero of its type. */
+/** Whether Go decodes the value as something other than the zero value of its type. */
 function isSet(value: unknown): boolean {
   return value !== undefined && !(isJsonObject(value) && Object.keys(value).length === 0);
 }

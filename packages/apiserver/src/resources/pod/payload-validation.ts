@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, objectsAt, stringAt } from "../../api-ob
 import { invalidValue } from "../field-problems.ts";
 import { requiredText } from "../field-rules.ts";
 
-/** The rules about the files of volumes that are filled from objects, in the words and with the field names of Kubernetes. */
+/** The rules for files of volumes that contain data of API objects, with the messages and field names of kube-apiserver. */
 export function payloadProblems(source: string, value: JsonObject, path: string): FieldError[] {
   switch (source) {
     case "configMap":
@@ -41,7 +41,7 @@ function itemProblems(owner: JsonObject, path: string): FieldError[] {
   });
 }
 
-/** Kubernetes names no index here. */
+/** The path has no index, as in kube-apiserver. */
 function fileProblems(owner: JsonObject, path: string): FieldError[] {
   return objectsAt(owner, "items").flatMap((file) => [
     ...pathProblems(file, path),
@@ -60,7 +60,7 @@ function pathProblems(owner: JsonObject, path: string): FieldError[] {
   ];
 }
 
-/** A path inside a volume may not lead out of it. */
+/** A path inside a volume must not lead out of it. */
 export function descendingProblems(place: unknown, field: string): FieldError[] {
   if (typeof place !== "string") return [];
   return [

@@ -7,7 +7,7 @@ import { qualifiedNameProblems } from "../names.ts";
 const maxId = 2 ** 31 - 1;
 const ids = ["runAsUser", "runAsGroup", "fsGroup"];
 
-/** Of a Pod or a container. */
+/** The rules of the security context of a Pod or a container. */
 export function securityProblems(context: unknown, path: string): FieldError[] {
   if (!isJsonObject(context)) return [];
   const outOfRange = ids.flatMap((key) => {

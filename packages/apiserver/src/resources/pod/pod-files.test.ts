@@ -16,7 +16,7 @@ const mount = (more: object): object => ({
   containers: [{ name: "c", image: "i", volumeMounts: [{ name: "v", mountPath: "/v", ...more }] }],
 });
 
-/** All of it becomes a path or a line of a file on the machine. */
+/** All of these values become paths or lines of files on the host. */
 test.for<[field: string, message: string, spec: object]>([
   [
     "volumes[0].configMap.items[0].path",
@@ -90,7 +90,7 @@ test.for<[field: string, message: string, spec: object]>([
   ]);
 });
 
-test("ordinary paths and names pass", async () => {
+test("accepts ordinary paths and names", async () => {
   const spec = {
     containers: [
       { name: "c", image: "i", volumeMounts: [{ name: "v", mountPath: "/v", subPathExpr: "$(HOSTNAME)/x" }] },

@@ -23,14 +23,14 @@ const withSpec = (name: string, more: object): object => {
 };
 
 describe("a new Pod", () => {
-  test("has the account of its namespace when it names none", async () => {
+  test("gets the default ServiceAccount of its namespace", async () => {
     expect((await api.create(pods, pod("plain"))).spec).toMatchObject({
       serviceAccountName: "default",
       serviceAccount: "default",
     });
   });
 
-  test("takes what its account and its runtime class say", async () => {
+  test("gets the settings of its ServiceAccount and RuntimeClass", async () => {
     const made = await api.create(pods, withSpec("taker", { serviceAccount: "puller", runtimeClassName: "heavy" }));
     expect(made.spec).toMatchObject({
       serviceAccountName: "puller",
@@ -52,7 +52,7 @@ describe("a new Pod", () => {
     expect((await api.send("GET", `${pods}/refused`)).status).toBe(404);
   });
 
-  test("keeps its owners and its class of service when its status is written", async () => {
+  test("keeps its owner references and QoS class when its status is written", async () => {
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "u" };
     const { metadata } = await api.create(pods, pod("reported", { finalizers: ["example.com/stay"] }));
     const { body } = await api.send("PUT", `${pods}/reported/status`, {
@@ -67,7 +67,7 @@ describe("a new Pod", () => {
   });
 });
 
-test("a server with a node has a class for each of the node's runtimes", async () => {
+test("a server with a node has a RuntimeClass for each runtime of the node", async () => {
   await using box = await TestApi.start({ nodeName: "box" });
   expect(await box.names(classes)).toEqual(["gvisor", "runc"]);
   await using own = await TestApi.start({ nodeName: "box", runtimeClasses: ["kata"] });

@@ -6,7 +6,7 @@ const defaultAccount = "default";
 
 type Find = AdmissionContext["find"];
 
-/** What a new Pod takes from the account and the RuntimeClass that it names; refuses one that names what is not there. */
+/** The fields that a new Pod gets from its ServiceAccount and RuntimeClass. Throws if one of them does not exist. */
 export function referenced(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {
   return { ...fromAccount(pod, spec, find), ...fromRuntimeClass(pod, spec, find) };
 }
@@ -15,7 +15,7 @@ function fromAccount(pod: ApiObject, spec: JsonObject, find: Find): JsonObject {
   const name = stringAt(spec, "serviceAccountName") || defaultAccount;
   const { namespace = "" } = pod.metadata;
   const account = find("serviceaccounts", storeKey(namespace, name));
-  // The default account comes with its namespace, but a moment later: who is quicker need not wait for it.
+  // The default account is created a moment after its namespace, so a Pod may be created before it.
   if (account === undefined && name !== defaultAccount) {
     const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`;
     throw refused(pod, why);
@@ -45,7 +45,7 @@ function fromRuntimeClass(pod: ApiObject, spec: JsonObject, find: Find): JsonObj
   };
 }
 
-/** A RuntimeClass may say which nodes have it. */
+/** Adds the node selector and tolerations of a RuntimeClass. */
 function placed(pod: ApiObject, spec: JsonObject, scheduling: JsonObject): JsonObject {
   const own = isJsonObject(spec["nodeSelector"]) ? spec["nodeSelector"] : {};
   const wanted = isJsonObject(scheduling["nodeSelector"]) ? scheduling["nodeSelector"] : {};

@@ -5,7 +5,7 @@ import { notNegative, oneOf, portOrNameProblems, portProblems, requiredText } fr
 
 const times = ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"];
 
-/** `onceIsEnough`: liveness and startup probes must take the first success for an answer. */
+/** `onceIsEnough`: the success threshold must be 1, as for liveness and startup probes. */
 export function probeProblems(probe: unknown, path: string, onceIsEnough: boolean): FieldError[] {
   if (!isJsonObject(probe)) return [];
   const grace = probe["terminationGracePeriodSeconds"];
@@ -22,7 +22,7 @@ export function probeProblems(probe: unknown, path: string, onceIsEnough: boolea
 
 const handlers = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"] as const;
 
-/** A probe or a hook does exactly one thing. */
+/** A probe or a hook has exactly one handler. */
 export function handlerProblems(owner: JsonObject, path: string): FieldError[] {
   const named = handlers.filter((name) => owner[name] !== undefined);
   const [first, ...others] = named;

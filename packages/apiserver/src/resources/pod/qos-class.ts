@@ -1,7 +1,7 @@
 import { parseQuantity } from "@agent-sandbox/api";
 import { isJsonObject, objectsAt, stringAt, valueAt } from "../../api-object.ts";
 
-/** Kubernetes' quality of service class: who is evicted first when memory runs out. */
+/** The quality of service class of a Pod, which decides the order of evictions when memory runs out. */
 export function qosClass(spec: unknown): "Guaranteed" | "Burstable" | "BestEffort" {
   const containers = [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")];
   const limits = containers.map((each) => amounts(each, "limits"));
@@ -13,7 +13,7 @@ export function qosClass(spec: unknown): "Guaranteed" | "Burstable" | "BestEffor
   return guaranteed ? "Guaranteed" : "Burstable";
 }
 
-/** What a container asks of cpu and memory, leaving out nothing and zero. */
+/** The CPU and memory amounts of a container that are greater than zero. */
 function amounts(container: unknown, which: "limits" | "requests"): Record<string, bigint> {
   const given = valueAt(container, "resources", which);
   if (!isJsonObject(given)) return {};

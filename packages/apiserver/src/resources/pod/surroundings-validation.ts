@@ -5,7 +5,7 @@ import { oneOf } from "../field-rules.ts";
 import { ipProblems } from "../ip-address.ts";
 import { qualifiedNameProblems, searchPathProblems, subdomainProblems } from "../names.ts";
 
-/** The rules about what a Pod finds around itself: names, the host's ports, other Pods. */
+/** The rules for the environment of a Pod: host names, DNS, host ports, readiness gates and topology. */
 export function surroundingsProblems(spec: JsonObject): FieldError[] {
   return [
     ...sharedPortProblems(spec),
@@ -16,7 +16,7 @@ export function surroundingsProblems(spec: JsonObject): FieldError[] {
   ];
 }
 
-/** On the host's network, a port of the container is one of the host. */
+/** On the host's network, a port of the container is a port of the host. */
 function sharedPortProblems(spec: JsonObject): FieldError[] {
   if (spec["hostNetwork"] !== true) return [];
   const why = "must match `containerPort` when `hostNetwork` is true";
@@ -31,7 +31,7 @@ function sharedPortProblems(spec: JsonObject): FieldError[] {
   );
 }
 
-/** They become lines of the Pod's `/etc/hosts`. */
+/** Host aliases become lines of the Pod's `/etc/hosts`. */
 function aliasProblems(alias: JsonObject, path: string): FieldError[] {
   return [
     ...ipProblems(stringAt(alias, "ip") ?? "", `${path}.ip`),
@@ -50,7 +50,7 @@ const mostServers = 3;
 const mostSearches = 32;
 const mostSearchCharacters = 2048;
 
-/** They become lines of the Pod's `/etc/resolv.conf`. */
+/** The DNS config becomes lines of the Pod's `/etc/resolv.conf`. */
 function resolverProblems(config: JsonObject, path: string): FieldError[] {
   const [servers, searches] = [textsAt(config, "nameservers"), textsAt(config, "searches")];
   const tooMany = (field: string, list: string[], rule: string): FieldError =>

@@ -4,7 +4,7 @@ import { duplicate, forbidden, invalidValue, required } from "../field-problems.
 import { labelField, optionalOneOf, requiredText } from "../field-rules.ts";
 import { modeProblems, payloadProblems } from "./payload-validation.ts";
 
-/** The names of the Pod's volumes that containers can mount, and what is wrong with the volumes. */
+/** The names of the Pod's volumes that containers can mount, and the problems of the volumes. */
 export function volumeProblems(spec: JsonObject): { names: Set<string>; problems: FieldError[] } {
   const names = new Set<string>();
   const problems = objectsAt(spec, "volumes").flatMap((volume, at) => {

@@ -10,8 +10,8 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 const create = (name: string, spec: object): Promise<TestObject> => api.create(services, { metadata: { name }, spec });
 
-describe("a Service of another type", () => {
-  test("loses what it had for the former one", async () => {
+describe("a Service that changes its type", () => {
+  test("loses the fields of the former type", async () => {
     await create("a", { type: "LoadBalancer", ports: [{ port: 80 }] });
     const { body } = await api.merge(`${services}/a`, { spec: { type: "ClusterIP" } });
     expect(Object.keys(body.spec)).not.toContain("allocateLoadBalancerNodePorts");
@@ -22,20 +22,20 @@ describe("a Service of another type", () => {
     expect(external.spec).not.toHaveProperty("clusterIP");
   });
 
-  test("may not keep what its writer says anew and it cannot have", async () => {
+  test("is refused if the update sets a field that the new type cannot have", async () => {
     await create("b", { type: "NodePort", ports: [{ port: 80 }] });
     const spec = { type: "ClusterIP", ports: [{ port: 80, nodePort: 30_500 }] };
     expect((await api.merge(`${services}/b`, { spec })).status).toBe(422);
   });
 });
 
-describe("a node port that is asked for", () => {
+describe("a requested node port", () => {
   test.for([1, 29_999, 32_768, 70_000])("cannot be %d", async (nodePort) => {
     const spec = { type: "NodePort", ports: [{ port: 80, nodePort }] };
     expect(await api.send("POST", services, { metadata: { name: "c" }, spec })).toMatchObject({ status: 422 });
   });
 
-  test("belongs to one Service, which keeps it", async () => {
+  test("is allocated to one Service, which keeps it", async () => {
     const spec = { type: "NodePort", ports: [{ port: 80, nodePort: 31_234 }] };
     await create("d", spec);
     const second = await api.send("POST", services, { metadata: { name: "e" }, spec });

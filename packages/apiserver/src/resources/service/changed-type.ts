@@ -3,7 +3,7 @@ import { equalJson } from "../../json.ts";
 
 const hasNodePorts = ({ type }: JsonObject): boolean => type === "NodePort" || type === "LoadBalancer";
 
-/** A rule for fields that mean nothing to some types of Services. */
+/** Fields that only some types of Services have. */
 interface Dependent {
   readonly fields: readonly string[];
   readonly needs: (spec: JsonObject) => boolean;
@@ -18,7 +18,7 @@ const dependents: readonly Dependent[] = [
   { fields: ["allocateLoadBalancerNodePorts", "loadBalancerClass"], needs: ({ type }) => type === "LoadBalancer" },
 ];
 
-/** What the server gave to a Service for its type goes with the type, unless the writer changed it too. */
+/** Removes the fields of the former type of a Service, unless the update changed them. */
 export function withoutFormerType(service: ApiObject, old: ApiObject): ApiObject {
   const [spec, before] = [service["spec"], old["spec"]];
   if (!isJsonObject(spec) || !isJsonObject(before) || spec["type"] === before["type"]) return service;

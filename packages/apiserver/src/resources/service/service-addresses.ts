@@ -1,14 +1,14 @@
 import { serviceRange } from "@agent-sandbox/api";
 import { type ApiObject, objectsAt, stringAt, valueAt } from "../../api-object.ts";
 
-/** The first half of every address in `serviceRange`. The first and the last address of the range are not given. */
+/** The first half of every address in `serviceRange`. The first and the last address of the range are never allocated. */
 const network = serviceRange.replace(/0\.0\/16$/, "");
 const addresses = 2 ** 16;
 const ports = { first: 30_000, count: 2768 };
-/** What was given lately may not be saved yet: it is not given again. Far more than can be on its way at once. */
+/** Recent allocations that are not repeated, because they may not be saved yet. More than can be in progress at once. */
 const maxRecent = 4096;
 
-/** Gives Services addresses and node ports that no other has. */
+/** Allocates unique addresses and node ports for Services. */
 export class ServiceAddresses {
   readonly #services: () => Iterable<ApiObject>;
   readonly #recent = new Set<string>();
@@ -17,7 +17,7 @@ export class ServiceAddresses {
     this.#services = services;
   }
 
-  /** An address that is free; `undefined` when there is none. */
+  /** A free address; `undefined` if there is none. */
   address(): string | undefined {
     const taken = this.#clusterIPs();
     return this.#pick(
@@ -27,7 +27,7 @@ export class ServiceAddresses {
     );
   }
 
-  /** Why a Service cannot have the IPv4 address that it names, in kube-apiserver's words. */
+  /** Why a Service cannot have a requested IPv4 address, in the words of kube-apiserver. */
   addressProblem(address: string): string | undefined {
     if (!isServiceAddress(address)) return "the provided network does not match the current range";
     return this.#clusterIPs().has(address) ? "provided IP is already allocated" : undefined;
@@ -37,7 +37,7 @@ export class ServiceAddresses {
     return new Set([...this.#services()].map((service) => stringAt(service, "spec", "clusterIP")));
   }
 
-  /** Why a Service cannot have the port that it names, if it cannot. */
+  /** Why a Service cannot have a requested port; `undefined` if it can. */
   nodePortProblem(port: number): string | undefined {
     const last = ports.first + ports.count - 1;
     if (port < ports.first || port > last) {
@@ -64,7 +64,7 @@ export class ServiceAddresses {
     return port === undefined ? undefined : Number(port);
   }
 
-  /** Starts at random, so that an address that was just freed is seldom met by somebody who still means its old owner. */
+  /** Starts at a random place, so that an address is rarely reused while clients still use it for its old owner. */
   #pick(count: number, nameOf: (at: number) => string, isTaken: (name: string) => boolean): string | undefined {
     const start = Math.floor(Math.random() * count);
     for (let step = 0; step < count; step += 1) {

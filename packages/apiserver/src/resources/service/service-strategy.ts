@@ -55,7 +55,7 @@ function setPortDefaults(port: unknown): unknown {
     : port;
 }
 
-/** Whoever updates a Service without saying its addresses means those it has. */
+/** An update that omits the addresses of a Service keeps them. */
 function keepAddresses(service: ApiObject, old: ApiObject): ApiObject {
   return withSpec(service, (spec) => {
     const before = old["spec"];
@@ -67,7 +67,7 @@ function keepAddresses(service: ApiObject, old: ApiObject): ApiObject {
   });
 }
 
-/** Gives the Service an address and node ports where its type asks for them; those that it names must be free. */
+/** Allocates an address and node ports, if the type of the Service needs them. Requested ones must be free. */
 function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "addresses">, old?: ApiObject): ApiObject {
   return withSpec(service, (spec) => {
     if (spec["type"] === "ExternalName") return spec;
@@ -75,7 +75,7 @@ function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "add
     const address = typeof clusterIP === "string" && clusterIP !== "" ? clusterIP : free(service, addresses);
     const problems = wantedAddressProblems({ spec, address, before: addressBefore(old) }, addresses);
     if (problems.length > 0) throw invalid("Service", subjectOf(service), problems);
-    // Without an address and a selector, whoever fills in the endpoints says which families there are.
+    // Without an address and a selector, the endpoints decide which IP families there are.
     const open = address === "None" && spec["selector"] === undefined;
     return {
       ...spec,
@@ -88,7 +88,7 @@ function allocate(service: ApiObject, { addresses }: Pick<AdmissionContext, "add
   });
 }
 
-/** A Service without an address of its own does not keep one that somebody wrote into it. */
+/** An ExternalName Service has no address, so a `clusterIP` in it does not count. */
 const addressBefore = (old: ApiObject | undefined): string | undefined =>
   stringAt(old, "spec", "type") === "ExternalName" ? undefined : stringAt(old, "spec", "clusterIP");
 

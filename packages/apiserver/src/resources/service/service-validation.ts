@@ -9,7 +9,7 @@ import { subdomainProblems } from "../names.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
 
-/** The rules of a Service that its schema cannot say. */
+/** The rules of a Service that a schema cannot express. */
 export function validateService(service: ApiObject, old: ApiObject | undefined): readonly FieldError[] {
   const spec = service["spec"];
   if (!isJsonObject(spec)) return [required("spec")];
@@ -29,7 +29,7 @@ export function validateService(service: ApiObject, old: ApiObject | undefined):
   ];
 }
 
-/** Only a load balancer has its addresses. */
+/** Only a Service of type LoadBalancer has load balancer addresses. */
 function statusProblems(service: ApiObject, { type }: JsonObject): FieldError[] {
   const field = "status.loadBalancer.ingress";
   const points = objectsAt(service, "status", "loadBalancer", "ingress");
@@ -47,7 +47,7 @@ function statusProblems(service: ApiObject, { type }: JsonObject): FieldError[] 
   });
 }
 
-/** The address is how clients know a Service: it stays, unless the Service stops having one. */
+/** The address of a Service cannot change, unless its new type has none. */
 function addressChanges(spec: JsonObject, old: unknown): FieldError[] {
   if (!isJsonObject(old) || [spec["type"], old["type"]].includes("ExternalName")) return [];
   const before = old["clusterIPs"];

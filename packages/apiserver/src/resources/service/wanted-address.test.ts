@@ -14,12 +14,12 @@ const post = (name: string, spec: object, query = ""): Promise<Answer> =>
 
 const outOfRange = "the provided network does not match the current range";
 
-describe("the address a Service asks for", () => {
+describe("a requested address", () => {
   test.for([
     ["a Pod's", "10.200.0.5", outOfRange],
     ["loopback", "127.0.0.1", outOfRange],
     ["a public one", "198.51.100.7", outOfRange],
-    ["of the cloud's metadata service", "169.254.169.254", outOfRange],
+    ["the cloud's metadata service", "169.254.169.254", outOfRange],
     ["unspecified", "0.0.0.0", outOfRange],
     ["broadcast", "255.255.255.255", outOfRange],
     ["multicast", "224.0.0.1", outOfRange],
@@ -27,8 +27,8 @@ describe("the address a Service asks for", () => {
     ["just above the range", "10.97.0.0", outOfRange],
     ["the first of the range", "10.96.0.0", outOfRange],
     ["the last of the range", "10.96.255.255", outOfRange],
-    ["one whose text begins like the range", "10.96.300.1", "must be a valid IP address"],
-    ["one with leading zeros", "10.96.000.7", "must be a valid IP address"],
+    ["an invalid address that starts like the range", "10.96.300.1", "must be a valid IP address"],
+    ["leading zeros", "10.96.000.7", "must be a valid IP address"],
     ["a number", "174063623", "must be a valid IP address"],
     ["IPv6", "fd00::1", "not configured on this cluster"],
     ["IPv4 written as IPv6", "::ffff:10.96.0.7", "not configured on this cluster"],
@@ -41,21 +41,21 @@ describe("the address a Service asks for", () => {
     expect((await api.send("GET", `${services}/foreign`)).status).toBe(404);
   });
 
-  test("is named in the error as kube-apiserver does", async () => {
+  test("appears in the error like in that of kube-apiserver", async () => {
     const { body } = await post("foreign", { clusterIP: "192.0.2.1", ports });
     expect(body.message).toBe(
       `Service "foreign" is invalid: spec.clusterIPs: Invalid value: ["192.0.2.1"]: failed to allocate IP 192.0.2.1: ${outOfRange}`,
     );
   });
 
-  test("is refused beside one that is fine", async () => {
+  test("is refused in addition to a valid one", async () => {
     const both = await post("two", { clusterIP: "10.96.7.1", clusterIPs: ["10.96.7.1", "192.0.2.1"], ports });
     expect(both).toMatchObject({ status: 422 });
     const other = await post("two", { clusterIP: "10.96.7.1", clusterIPs: ["192.0.2.1"], ports });
     expect(other.body.message).toContain("first value must match `clusterIP`");
   });
 
-  test("belongs to one Service, also when several ask at once", async () => {
+  test("is allocated to one of several concurrent requests", async () => {
     const asked = ["a", "b", "c"].map((name) => post(name, { clusterIP: "10.96.7.7", ports }));
     const answers = await Promise.all(asked);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 422, 422]);
@@ -83,7 +83,7 @@ describe("the address a Service asks for", () => {
     expect(hidden.body.message).toContain("spec.clusterIPs: Forbidden: may not be set for ExternalName services");
   });
 
-  test("does not change", async () => {
+  test("cannot change", async () => {
     await post("stays", { clusterIP: "10.96.7.9", ports });
     for (const to of ["192.0.2.1", "127.0.0.1", "10.96.7.10", "None"]) {
       for (const spec of [{ clusterIP: to }, { clusterIP: to, clusterIPs: [to] }]) {

@@ -7,13 +7,13 @@ import type { ServiceAddresses } from "./service-addresses.ts";
 interface WantedAddress {
   readonly spec: JsonObject;
   readonly address: string;
-  /** The address that the Service has already. */
+  /** The current address of the Service. */
   readonly before: string | undefined;
 }
 
 /**
- * Why a Service cannot have the address it asks for, in kube-apiserver's words. Whoever chooses an address outside the
- * range of Services could take traffic that is meant for others. Text that is not an address is left to the validation.
+ * Why a Service cannot have the requested address, in the words of kube-apiserver. A tenant that could choose an address
+ * outside the range of Services could intercept traffic to other destinations. Validation reports invalid addresses.
  */
 export function wantedAddressProblems(wanted: WantedAddress, addresses: ServiceAddresses): FieldError[] {
   const { spec, address, before } = wanted;
@@ -29,7 +29,7 @@ export function wantedAddressProblems(wanted: WantedAddress, addresses: ServiceA
     const other = all.findIndex((each) => isIPv6(String(each)));
     if (other >= 0) return [invalidValue(`spec.ipFamilies[${other}]`, "IPv6", "not configured on this cluster")];
   }
-  // Only `None` and an address of the range are ever given to a Service; a change from one to another is refused later.
+  // A Service with an address has `None` or one of the range. Validation refuses a change.
   if (!isIPv4(address) || (before !== undefined && before !== "")) return [];
   const problem = addresses.addressProblem(address);
   const value = all.length > 0 ? all : [address];
