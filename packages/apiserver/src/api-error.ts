@@ -1,7 +1,7 @@
 import type { Status } from "@agent-sandbox/api";
 import type { FieldError as SchemaError } from "@agent-sandbox/api/schema";
 
-/** One thing wrong with one field: by its schema, or because what it refers to is not there. */
+/** A problem of one field: by its schema, or because it refers to a missing object. */
 export interface FieldError extends Omit<SchemaError, "reason"> {
   readonly reason: SchemaError["reason"] | "FieldValueNotFound";
 }
@@ -32,7 +32,7 @@ export interface ApiErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A request the server answers with a Kubernetes `Status`. */
+/** An error that the server answers with a Kubernetes `Status`. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly reason: ApiReason;
@@ -63,7 +63,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Which object an error is about, as `Status.details` names it: `kind` is the plural there. */
+/** The object that an error is about. In `Status.details`, its plural is the `kind`. */
 export interface ErrorSubject {
   readonly group: string;
   readonly plural: string;
@@ -108,7 +108,7 @@ export const expired = (message: string): ApiError => new ApiError("Expired", me
 export const pathNotFound = (): ApiError =>
   new ApiError("NotFound", "the server could not find the requested resource", { details: {} });
 
-/** A client can send thousands of wrong fields; the answer names this many. */
+/** A client can send thousands of invalid fields. The answer lists this many. */
 const maxCauses = 100;
 
 export function invalid(kind: string, subject: ErrorSubject, errors: readonly FieldError[]): ApiError {

@@ -4,7 +4,7 @@ export interface JsonObject {
   readonly [key: string]: unknown;
 }
 
-/** Any object the server stores or answers with. Stored ones are shared by every reader: never change one, build a new one. */
+/** An API object. All readers share a stored object, so never change one: build a new one. */
 export interface ApiObject extends JsonObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -15,7 +15,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Reads a value deep inside an object; anything missing or of another shape on the way gives `undefined`. */
+/** The value at a path of an object; `undefined` if a part of the path is missing or not an object. */
 export function valueAt(value: unknown, ...path: readonly string[]): unknown {
   let current = value;
   for (const key of path) {
@@ -30,7 +30,7 @@ export function stringAt(value: unknown, ...path: readonly string[]): string | u
   return typeof found === "string" ? found : undefined;
 }
 
-/** The objects in a list deep inside an object; whatever else the list holds is left out. */
+/** The objects in the list at a path of an object. Omits other items of the list. */
 export function objectsAt(value: unknown, ...path: readonly string[]): JsonObject[] {
   const found = valueAt(value, ...path);
   return Array.isArray(found) ? found.filter(isJsonObject) : [];
@@ -40,7 +40,7 @@ export function withMetadata(object: ApiObject, change: Partial<ObjectMeta>): Ap
   return { ...object, metadata: { ...object.metadata, ...change } };
 }
 
-/** `namespace/name`, or `name` when cluster-scoped: how the store names an object within its resource. */
+/** The key of an object in the store: `namespace/name`, or `name` for a cluster-scoped object. */
 export function storeKey(namespace: string | undefined, name: string): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }

@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("createApiServer()", () => {
-  test("finds everything again after a restart, and goes on counting", async () => {
+  test("keeps its objects and revisions after a restart", async () => {
     const first = await TestApi.start({ dataDir: folder });
     const created = await first.create(configMaps, configMap("kept"));
     await first.create(configMaps, configMap("gone"));
@@ -29,7 +29,7 @@ describe("createApiServer()", () => {
     expect(Number(next.metadata.resourceVersion)).toBe(Number(created.metadata.resourceVersion) + 3);
   });
 
-  test("collects at its start what was left behind while it was away", async () => {
+  test("collects garbage at its start", async () => {
     const first = await TestApi.start({ dataDir: folder });
     const owner = await first.create(configMaps, configMap("owner"));
     const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: owner.metadata.uid }];
@@ -46,7 +46,7 @@ describe("createApiServer()", () => {
     expect(await second.names(pods)).toEqual([]);
   });
 
-  test("goes on emptying a namespace that was being deleted", async () => {
+  test("continues to delete a namespace after a restart", async () => {
     const first = await TestApi.start({ dataDir: folder, nodeName: "box" });
     await first.create("/api/v1/namespaces", { metadata: { name: "team" } });
     await first.create("/api/v1/namespaces/team/pods", pod("slow"));
@@ -58,13 +58,13 @@ describe("createApiServer()", () => {
     expect(await second.names("/api/v1/namespaces")).not.toContain("team");
   });
 
-  test("refuses a folder that is in use, and leaves the first user alone", async () => {
+  test("refuses a data folder that another server uses, which keeps working", async () => {
     await using first = await TestApi.start({ dataDir: folder });
     await expect(createApiServer({ dataDir: folder })).rejects.toThrow(/is in use by process \d+/);
     expect(await first.names("/api/v1/namespaces")).toHaveLength(5);
   });
 
-  test("answers what it cannot explain with a Status, and logs it", async () => {
+  test("answers an unexpected error with a Status, and logs it", async () => {
     const logged: unknown[] = [];
     const clock = { now: (): number => Date.now() };
     await using api = await TestApi.start({

@@ -1,10 +1,10 @@
 import type { Transport } from "@agent-sandbox/kube";
 import { ownManager } from "./verbs/write-options.ts";
 
-/** Namespaces that every cluster has, and the one where the platform's own objects live. */
+/** The namespaces of every cluster, and the one of the platform's own objects. */
 const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease", "agent-sandbox-system"];
 
-/** Whoever has got the server finds them there, with the account that each namespace has. */
+/** Creates the namespaces with their default ServiceAccounts, so that they exist when the server is ready. */
 export async function createNamespaces(transport: Transport): Promise<void> {
   await Promise.all(
     namespaces.map(async (name) => {
@@ -18,11 +18,11 @@ export async function createNamespaces(transport: Transport): Promise<void> {
 
 async function ensure(transport: Transport, path: string, body: object): Promise<void> {
   const { status } = await transport.send({ method: "POST", path: `${path}?fieldManager=${ownManager}`, body });
-  // A namespace that is being deleted takes nothing new: it comes back with the next start.
+  // 403: the namespace is being deleted. It is created again at the next start.
   if (status !== 201 && status !== 409 && status !== 403) throw new Error(`Cannot create "${path}": status ${status}`);
 }
 
-/** A class for each runtime of the box's node, so that Pods can name it. */
+/** Creates a RuntimeClass for each runtime of the box's node. */
 export async function createRuntimeClasses(transport: Transport, names: readonly string[]): Promise<void> {
   await Promise.all(
     names.map(async (name) => {

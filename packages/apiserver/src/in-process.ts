@@ -9,8 +9,8 @@ import { failure } from "./request/replies.ts";
 import type { ApiContext } from "./verbs/context.ts";
 
 /**
- * The way in for clients of the same process. It is the path every request takes, without the wire: answers are the
- * stored objects themselves, which nobody may change; what is sent is copied, so that the sender keeps what is its own.
+ * The transport for clients in the same process. Requests take the same path as over HTTPS, but without encoding: answers
+ * contain the stored objects, which the client must not change. Request bodies are copied.
  */
 export function inProcessTransport(context: ApiContext, identity: Identity): Transport {
   return {

@@ -9,7 +9,7 @@ const nested = (depth: number): unknown => {
 };
 
 describe("copyJson()", () => {
-  test("copies what JSON would carry", () => {
+  test("copies a value like JSON", () => {
     const value = { a: undefined, b: [1, undefined, null], at: new Date(0), t: "x", f: false };
     expect(copyJson(value)).toEqual({ value: JSON.parse(JSON.stringify(value)) });
   });
@@ -24,13 +24,13 @@ describe("copyJson()", () => {
     expect(copyJson(value)).toHaveProperty("problem");
   });
 
-  test("takes nesting up to the bound", () => {
+  test("accepts nesting up to the limit", () => {
     expect(copyJson(nested(maxJsonDepth))).toHaveProperty("value");
   });
 });
 
 describe("parsedProblem()", () => {
-  test("judges parsed values as copying them would", () => {
+  test("refuses the same values as copyJson()", () => {
     expect(parsedProblem(nested(maxJsonDepth))).toBeUndefined();
     expect(parsedProblem(nested(maxJsonDepth + 1))).toContain("nested deeper");
     expect(parsedProblem(JSON.parse('[{"__proto__":1}]'))).toContain("__proto__");
@@ -38,7 +38,7 @@ describe("parsedProblem()", () => {
 });
 
 describe("equalJson()", () => {
-  test("does not care about the order of keys", () => {
+  test("ignores the order of keys", () => {
     expect(equalJson({ a: 1, b: [{ c: 2, d: 3 }] }, { b: [{ d: 3, c: 2 }], a: 1 })).toBe(true);
   });
 
@@ -52,11 +52,11 @@ describe("equalJson()", () => {
     [[], {}],
     [null, {}],
     [0, false],
-  ])("tells %j from %j", ([left, right]) => {
+  ])("%j and %j are different", ([left, right]) => {
     expect(equalJson(left, right)).toBe(false);
   });
 
-  test("says that a copy is equal", () => {
+  test("a value and its copy are equal", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(equalJson(value, structuredClone(value))).toBe(true);

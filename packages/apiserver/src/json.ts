@@ -1,14 +1,14 @@
 import { ApiError } from "./api-error.ts";
 import { isJsonObject } from "./api-object.ts";
 
-/** Kubernetes objects are shallow; this is far above any real one and far below what could exhaust a stack. */
+/** Far more than real objects have, and far less than would exhaust the stack. */
 export const maxJsonDepth = 100;
 
 export type Copied = { readonly value: unknown } | { readonly problem: string };
 
 /**
- * Copies a value as JSON would carry it: members that are `undefined` vanish, dates become strings. What JSON cannot
- * carry, nesting beyond the bound, and the key `__proto__` are problems, so that everything past this point is plain.
+ * Copies a value like `JSON.parse(JSON.stringify(value))`: omits members that are `undefined` and converts dates to strings.
+ * Returns a problem for values that JSON does not have, for nesting beyond the limit, and for the key `__proto__`.
  */
 export function copyJson(value: unknown): Copied {
   try {
@@ -19,7 +19,7 @@ export function copyJson(value: unknown): Copied {
   }
 }
 
-/** What keeps a value that `JSON.parse` made from being taken as it is; no copy is needed then. */
+/** The problem that `copyJson` would report for a value from `JSON.parse`, which need not be copied. */
 export function parsedProblem(value: unknown, depth = 1): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (depth > maxJsonDepth) return tooDeep;
@@ -31,7 +31,7 @@ export function parsedProblem(value: unknown, depth = 1): string | undefined {
   return undefined;
 }
 
-/** The answer to a body with a problem: one that is too deep is understood, and still refused. */
+/** The error for a body with such a problem. A body that is nested too deeply is valid JSON, and therefore `Invalid`. */
 export function bodyError(problem: string): ApiError {
   return new ApiError(problem === tooDeep ? "Invalid" : "BadRequest", `Cannot read the body: ${problem}`);
 }
@@ -68,7 +68,7 @@ function copyContainer(value: object, depth: number): unknown {
   return copy;
 }
 
-/** Whether two JSON values are the same, whatever the order of their keys. */
+/** Whether two JSON values are equal, regardless of the order of their keys. */
 export function equalJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left)) {

@@ -67,7 +67,7 @@ async function setStatus(path: string, status: object): Promise<void> {
 }
 
 describe.skipIf(!available)("kubectl", () => {
-  test("finds what the server serves", async () => {
+  test("discovers the resources of the server", async () => {
     const { out } = await kubectl(["api-resources", "-o", "name"]);
     expect(out.split("\n")).toEqual(
       expect.arrayContaining([
@@ -104,7 +104,7 @@ describe.skipIf(!available)("kubectl", () => {
     });
   });
 
-  test("applies, applies again without a change, and applies a change", async () => {
+  test("applies a new object, the same one again, and a change", async () => {
     const apply = async (yaml: string): Promise<string> =>
       (await kubectl(["apply", "--validate=false", "-f", "-"], yaml)).out;
     expect(await apply(sandboxYaml("demo"))).toBe("sandbox.agents.x-k8s.io/demo created\n");
@@ -117,7 +117,7 @@ describe.skipIf(!available)("kubectl", () => {
     expect(columns).toEqual(["NAME", "READY", "REASON", "AGE"]);
   });
 
-  test("shows what is wrong with an object, field by field", async () => {
+  test("shows the problems of an object by field", async () => {
     const { code, err } = await kubectl(
       ["create", "--validate=false", "-f", "-"],
       podYaml("bad", "  restartPolicy: Sometimes"),
@@ -186,7 +186,7 @@ describe.skipIf(!available)("kubectl", () => {
     expect(await waiting).toMatchObject({ code: 0, out: "sandbox.agents.x-k8s.io/awaited condition met\n" });
   });
 
-  test("makes and removes a namespace with what is in it", async () => {
+  test("creates a namespace, and deletes it with its objects", async () => {
     const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n";
     await kubectl(["create", "--validate=false", "-f", "-"], namespace);
     await kubectl(["create", "--validate=false", "-n", "team", "-f", "-"], sandboxYaml("inside"));
@@ -197,7 +197,7 @@ describe.skipIf(!available)("kubectl", () => {
     expect((await kubectl(["get", "sandbox", "-n", "team"])).err).toContain("No resources found");
   });
 
-  test("runs commands, with their input, output and exit code", async () => {
+  test("runs commands with their input, output and exit code", async () => {
     await kubectl(["create", "--validate=false", "-f", "-"], podYaml("runner"));
     const main = { name: "main", ready: true, restartCount: 0, image: "", imageID: "", state: { running: {} } };
     await setStatus("/api/v1/namespaces/default/pods/runner", { phase: "Running", containerStatuses: [main] });

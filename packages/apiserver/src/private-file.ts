@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 
-/** Replaces a file as a whole: readers see the old or the new content, and only its owner can read it. */
+/** Replaces a file atomically and durably. Only its owner can read it. */
 export function writePrivateFile(path: string, content: string): void {
   const temporary = `${path}.${randomBytes(6).toString("hex")}`;
   try {

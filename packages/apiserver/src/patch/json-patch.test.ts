@@ -28,7 +28,12 @@ describe("jsonPatch()", () => {
       ],
       { a: [1], b: [1, 2] },
     ],
-    ["compares objects whatever the order of their keys", { a: { x: 1, y: 2 } }, [{ op: "test", path: "/a", value: { y: 2, x: 1 } }], { a: { x: 1, y: 2 } }],
+    [
+      "compares objects whatever the order of their keys",
+      { a: { x: 1, y: 2 } },
+      [{ op: "test", path: "/a", value: { y: 2, x: 1 } }],
+      { a: { x: 1, y: 2 } },
+    ],
     [
       "decodes ~1 and ~0",
       { "a/b": 1, "c~d": 2 },

@@ -43,13 +43,13 @@ const named = (names: string): object[] => names.split("").map((name) => ({ name
 describe("strategicMergePatch()", () => {
   test.for<[string, unknown, unknown, unknown]>([
     ["sets and adds members", { replicas: 1 }, { replicas: 2, args: ["a"] }, { replicas: 2, args: ["a"] }],
-    ["deletes members whose value is null, and ignores null for missing members", { replicas: 1 }, { replicas: null, args: null }, {}],
     [
-      "merges objects",
-      { labels: { a: "1", b: "2" } },
-      { labels: { b: null, c: "3" } },
-      { labels: { a: "1", c: "3" } },
+      "deletes members whose value is null, and ignores null for missing members",
+      { replicas: 1 },
+      { replicas: null, args: null },
+      {},
     ],
+    ["merges objects", { labels: { a: "1", b: "2" } }, { labels: { b: null, c: "3" } }, { labels: { a: "1", c: "3" } }],
     ["replaces lists without a strategy", { args: ["a", "b"] }, { args: ["c"] }, { args: ["c"] }],
     ["merges lists of scalars", { zones: ["a", "b", "a"] }, { zones: ["c", "b"] }, { zones: ["c", "a", "b"] }],
     [
@@ -189,14 +189,24 @@ describe("$retainKeys", () => {
 
 describe("$deleteFromPrimitiveList", () => {
   test.for<[string, unknown, unknown, unknown]>([
-    ["removes scalars", { zones: ["a", "b", "c"] }, { "$deleteFromPrimitiveList/zones": ["b", "x"] }, { zones: ["a", "c"] }],
+    [
+      "removes scalars",
+      { zones: ["a", "b", "c"] },
+      { "$deleteFromPrimitiveList/zones": ["b", "x"] },
+      { zones: ["a", "c"] },
+    ],
     [
       "is applied after additions to the same list",
       { zones: ["a"] },
       { "$deleteFromPrimitiveList/zones": ["a", "b"], zones: ["b", "c"] },
       { zones: ["c"] },
     ],
-    ["works for lists without a strategy", { args: ["a", "b"] }, { "$deleteFromPrimitiveList/args": ["a"] }, { args: ["b"] }],
+    [
+      "works for lists without a strategy",
+      { args: ["a", "b"] },
+      { "$deleteFromPrimitiveList/args": ["a"] },
+      { args: ["b"] },
+    ],
     ["ignores a missing list", {}, { "$deleteFromPrimitiveList/zones": ["a"] }, {}],
   ])("%s", ([, live, patch, expected]) => {
     expect(patched(live, patch)).toEqual(expected);
@@ -289,7 +299,12 @@ describe("strategicMergePatch() refuses", () => {
       "map: map[$patch:delete] does not contain declared merge key: name",
       400,
     ],
-    ["to merge a list of objects that has no merge key", { keyless: [{ name: "x" }] }, "cannot merge lists without merge key for object", 400],
+    [
+      "to merge a list of objects that has no merge key",
+      { keyless: [{ name: "x" }] },
+      "cannot merge lists without merge key for object",
+      400,
+    ],
     ["items of several types", { zones: ["a", 1] }, "list element types are not identical: [[z] [a 1]]", 400],
     ["lists of lists", { nested: [["x"]] }, "lists of lists are not supported", 422],
     [
@@ -305,7 +320,12 @@ describe("strategicMergePatch() refuses", () => {
       400,
     ],
     ["an order that names no list", { $setElementOrder: ["a"] }, "invalid patch format of setElementOrder list", 400],
-    ["a deletion that names no list", { $deleteFromPrimitiveList: ["a"] }, "invalid patch format of primitive list", 400],
+    [
+      "a deletion that names no list",
+      { $deleteFromPrimitiveList: ["a"] },
+      "invalid patch format of primitive list",
+      400,
+    ],
     [
       "a deletion that is not a list",
       { "$deleteFromPrimitiveList/zones": "a" },
