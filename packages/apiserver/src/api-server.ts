@@ -43,6 +43,7 @@ import type { KeyAndCertificate } from "./tls/certificate.ts";
 import { type ClientRequest, issueClientCertificate } from "./tls/client-identity.ts";
 import { serverIdentity } from "./tls/server-identity.ts";
 import { type ApiContext, decidedObjects } from "./verbs/context.ts";
+import { KindVersionsCache } from "./verbs/kind-versions.ts";
 import { defaultNamespaceLimits, type NamespaceLimits } from "./verbs/namespace-limits.ts";
 
 export interface ApiServerOptions {
@@ -193,10 +194,25 @@ class EmbeddedApiServer implements ApiServer {
     this.#adminToken = adminToken(dataDir);
     const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, options: parts.access });
     const closing = this.#closing.signal;
-    const admission = new Admission(interner);
-    const set = { interner, admission, nodeName, podStreams, bookmarkMs, limits, ownership: new Ownership() };
-    const metrics = new RequestMetrics(registry);
-    this.#context = { ...set, store, clock, logger, registry, addresses, access, audit, metrics, closing };
+    this.#context = {
+      store,
+      registry,
+      admission: new Admission(interner),
+      interner,
+      kinds: new KindVersionsCache(),
+      clock,
+      addresses,
+      ownership: new Ownership(),
+      access,
+      audit,
+      metrics: new RequestMetrics(registry),
+      logger,
+      limits,
+      nodeName,
+      podStreams,
+      bookmarkMs,
+      closing,
+    };
     this.#streams = new StreamEndpoint(parts);
     // Custom resources come first, because the others read all served resources.
     this.#collectors = [

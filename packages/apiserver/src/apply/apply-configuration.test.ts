@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ApiObject } from "../api-object.ts";
 import { conflictError } from "./conflict.ts";
+import { objectType } from "./field-type.ts";
 import { withoutIdleTimes } from "./idle-times.ts";
 import {
   apply,
@@ -316,7 +317,7 @@ describe("endpoints and versions", () => {
     const labels = { ...spec["labels"], "x-kubernetes-map-type": "atomic" };
     const zones = { ...spec["zones"], "x-kubernetes-list-type": "atomic" };
     const schema = { type: "object", properties: { spec: { type: "object", properties: { ...spec, labels, zones } } } };
-    const kind = { ...widgets, schema: () => schema };
+    const kind = { ...widgets, type: () => objectType(schema) };
     expect(conflictsOf(tryApply(granular, "b", widget({ labels: { b: "2" }, zones: ["y"] }), { kind }))).toEqual([
       "a:f:spec/f:labels",
       "a:f:spec/f:zones",

@@ -50,24 +50,15 @@ export const deducedType: FieldType = {
   map: { atomic: false, declares: () => false, member: () => deducedType, untyped: true },
 };
 
-const closedTypes = new WeakMap<MergeSchema, FieldType>();
-const openTypes = new WeakMap<MergeSchema, FieldType>();
-
-/** The type of the whole objects of a kind. */
+/** The type of the whole objects of a kind. Types of members and items are made when they are first used. */
 export function objectType(schema: MergeSchema | undefined): FieldType {
   return schema === undefined ? deducedType : typeOf(wholeObjectSchema(schema), false);
 }
 
 /** `open`: an enclosing schema preserves unknown fields, which applies to everything inside it. */
 function typeOf(given: MergeSchema, open: boolean): FieldType {
-  const cache = open ? openTypes : closedTypes;
-  let type = cache.get(given);
-  if (type === undefined) {
-    const schema = given["x-kubernetes-embedded-resource"] === true ? wholeObjectSchema(given) : given;
-    type = makeType(schema, open || schema["x-kubernetes-preserve-unknown-fields"] === true);
-    cache.set(given, type);
-  }
-  return type;
+  const schema = given["x-kubernetes-embedded-resource"] === true ? wholeObjectSchema(given) : given;
+  return makeType(schema, open || schema["x-kubernetes-preserve-unknown-fields"] === true);
 }
 
 function makeType(schema: MergeSchema, open: boolean): FieldType {
@@ -111,17 +102,21 @@ function mapType(schema: MergeSchema, open: boolean): MapType {
 }
 
 function otherMembers({ properties, additionalProperties }: MergeSchema, open: boolean): () => FieldType | undefined {
-  if (typeof additionalProperties === "object") return () => typeOf(additionalProperties, open);
+  if (typeof additionalProperties === "object") {
+    let type: FieldType | undefined;
+    return () => (type ??= typeOf(additionalProperties, open));
+  }
   const free = additionalProperties ?? (open || Object.keys(properties ?? {}).length === 0);
   return () => (free ? deducedType : undefined);
 }
 
 function listType(schema: MergeSchema, open: boolean): ListType {
   const { items } = schema;
+  let item = items === undefined ? atomicUntyped : undefined;
   return {
     ...division(schema),
     get item(): FieldType {
-      return items === undefined ? atomicUntyped : typeOf(items, open);
+      return (item ??= typeOf(items as MergeSchema, open));
     },
     keyDefault: (key) => {
       const properties = items?.properties;

@@ -67,16 +67,9 @@ export const objectMetaSchema: MergeSchema = {
   },
 };
 
-const embedded = new WeakMap<MergeSchema, MergeSchema>();
-
 /** The schema of a whole object: `apiVersion`, `kind` and `metadata` as in all objects, and the rest from the kind's schema. */
 export function wholeObjectSchema(schema: MergeSchema): MergeSchema {
-  let whole = embedded.get(schema);
-  if (whole === undefined) {
-    const { "x-kubernetes-embedded-resource": _embedded, ...rest } = schema;
-    const properties = { ...schema.properties, apiVersion: text, kind: text, metadata: objectMetaSchema };
-    whole = { ...rest, type: "object", properties };
-    embedded.set(schema, whole);
-  }
-  return whole;
+  const { "x-kubernetes-embedded-resource": _embedded, ...rest } = schema;
+  const properties = { ...schema.properties, apiVersion: text, kind: text, metadata: objectMetaSchema };
+  return { ...rest, type: "object", properties };
 }

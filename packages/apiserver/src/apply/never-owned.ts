@@ -28,18 +28,11 @@ const neverCreated: Skip = {
   metadata: Object.fromEntries(metadata.map((name) => [name, true] as const)),
 };
 
-const skips = new WeakMap<FieldSet, Skip | undefined>();
-
 /**
  * The fields that a creator does not own: those and the fields that the endpoint resets. `undefined` if the endpoint resets
  * only parts of fields.
  */
 export function skippedBy(reset: FieldSet): Skip | undefined {
-  if (!skips.has(reset)) skips.set(reset, makeSkip(reset));
-  return skips.get(reset);
-}
-
-function makeSkip(reset: FieldSet): Skip | undefined {
   const skip: Record<string, true | Skip> = { ...neverCreated };
   for (const { element, member, children } of reset.nodes.values()) {
     if (element.by !== "field" || !member || !isEmptySet(children)) return undefined;

@@ -5,7 +5,6 @@ import { typeProblems } from "./check-type.ts";
 import type { Comparison } from "./compare.ts";
 import { createdFields, unusual } from "./created-fields.ts";
 import { difference, isEmptySet, noFields, union } from "./field-set.ts";
-import { objectType } from "./field-type.ts";
 import {
   decodeManagedFields,
   encodeEntry,
@@ -53,7 +52,7 @@ function createdEntries(update: Update, interner: Interner): ManagedFields | und
   const { apiVersion } = next;
   const skip = skippedBy(resetFields(kind, apiVersion));
   if (skip === undefined) return undefined;
-  const after = { object: next, type: objectType(kind.schema(apiVersion)) };
+  const after = { object: next, type: kind.type(apiVersion) };
   const fields = createdFields(next, { type: after.type, before: zeroLike(kind, after).object, skip, interner });
   if (fields === unusual || Object.keys(fields).length === 0) return undefined;
   return [encodeEntry(newEntry({ manager, operation: "Update", apiVersion, subresource, time: now }), fields)];

@@ -1,14 +1,13 @@
 import { type ApiObject, isJsonObject } from "../api-object.ts";
 import { type FieldSet, noFields } from "./field-set.ts";
-import { type FieldType, objectType } from "./field-type.ts";
-import type { MergeSchema } from "./merge-schema.ts";
+import type { FieldType } from "./field-type.ts";
 
 /** What field ownership needs to know about a kind. Each `managedFields` entry names fields of the version of its writer. */
 export interface KindVersions {
   /** The object in another version; `undefined` if that version no longer exists. Must not change the object. */
   convert(object: ApiObject, apiVersion: string): ApiObject | undefined;
-  /** The schema of a version; `undefined` if it has none. */
-  schema(apiVersion: string): MergeSchema | undefined;
+  /** The type of the objects of a version. */
+  type(apiVersion: string): FieldType;
   /** The fields that this endpoint never writes or owns: the status, or everything else. Default: none. */
   resetFields?(apiVersion: string): FieldSet;
   /**
@@ -25,7 +24,7 @@ export interface Versioned {
 }
 
 export function versioned(kind: KindVersions, object: ApiObject): Versioned {
-  return { object: withoutManagedFields(object), type: objectType(kind.schema(object.apiVersion)) };
+  return { object: withoutManagedFields(object), type: kind.type(object.apiVersion) };
 }
 
 export function converted(kind: KindVersions, from: Versioned, apiVersion: string): Versioned | undefined {

@@ -2,6 +2,7 @@ import type { ApiObject } from "../api-object.ts";
 import { Interner } from "../interner.ts";
 import { type Applied, applyConfiguration } from "./apply-configuration.ts";
 import { type FieldSet, fieldSetOf } from "./field-set.ts";
+import { type FieldType, objectType } from "./field-type.ts";
 import { encodeFields } from "./fields-v1.ts";
 import { decodeManagedFields } from "./managed-table.ts";
 import type { MergeSchema } from "./merge-schema.ts";
@@ -75,10 +76,12 @@ export const later = "2026-03-01T13:00:00Z";
 export const fields = (...paths: readonly string[]): FieldSet =>
   fieldSetOf(paths.map((path) => path.split(".").map(field)));
 
+export const widgetType: FieldType = objectType(widgetSchema);
+
 /** A kind with two versions that differ only in their name. */
 export const widgets: KindVersions = {
   convert: (object, apiVersion) => ([v1, v2].includes(apiVersion) ? { ...object, apiVersion } : undefined),
-  schema: () => widgetSchema,
+  type: () => widgetType,
   resetFields: () => fields("status"),
 };
 

@@ -9,7 +9,6 @@ import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts"
 import type { ApiContext } from "./context.ts";
 import { decideCreation, type Written } from "./create.ts";
 import { decodeObject, withName } from "./decode.ts";
-import { kindVersions } from "./kind-versions.ts";
 import { decideModification } from "./modify.ts";
 import type { WriteOptions } from "./write-options.ts";
 
@@ -55,12 +54,12 @@ interface Configuration {
 
 /** Returns a function that merges the configuration into the live object, in the version of the configuration. */
 export function applyWith(
-  { clock }: ApiContext,
+  { clock, kinds }: ApiContext,
   target: ObjectTarget,
   { config, force, manager = "", shownVersion }: Configuration,
 ): (live: ApiObject | undefined) => ApiObject {
   const { subresource } = target;
-  const writer = { kind: kindVersions(target), manager, subresource };
+  const writer = { kind: kinds.of(target), manager, subresource };
   return (live) => {
     const applied = applyConfiguration({ ...writer, now: timestamp(clock.now()), live, config, force });
     if ("conflicts" in applied) throw conflictError(shown(applied.conflicts, shownVersion));

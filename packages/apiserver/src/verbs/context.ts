@@ -12,6 +12,7 @@ import type { AdmissionContext } from "../resources/definition.ts";
 import type { Registry } from "../resources/registry.ts";
 import type { ServiceAddresses } from "../resources/service/service-addresses.ts";
 import type { Store } from "../store/store.ts";
+import type { KindVersionsCache } from "./kind-versions.ts";
 import type { NamespaceLimits } from "./namespace-limits.ts";
 
 /** The parts of the server that the verbs use. */
@@ -20,6 +21,7 @@ export interface ApiContext {
   readonly registry: Registry;
   readonly admission: Admission;
   readonly interner: Interner;
+  readonly kinds: KindVersionsCache;
   readonly clock: Clock;
   readonly addresses: ServiceAddresses;
   /** Existing objects by UID, maintained by the garbage collector. */

@@ -85,7 +85,7 @@ function prepare(context: ApiContext, target: Target, shaped: ApiObject, creatio
   const defaulted = strategy.setDefaults?.(stored) ?? stored;
   const { manager = "", comesWithOwners = false } = creation;
   // Fields that the server sets after this line have no owner.
-  const write = { target, manager, nowMs, live: undefined, interner: context.interner };
+  const write = { context, target, manager, nowMs, live: undefined };
   const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
   return strategy.prepareCreate?.(owned, admissionContext(context)) ?? owned;
 }

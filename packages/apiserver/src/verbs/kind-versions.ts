@@ -1,6 +1,7 @@
 import { ApiError } from "../api-error.ts";
 import type { ApiObject, JsonObject } from "../api-object.ts";
 import { type FieldSet, fieldSetOf, noFields } from "../apply/field-set.ts";
+import { type FieldType, objectType } from "../apply/field-type.ts";
 import { field } from "../apply/path-element.ts";
 import type { KindVersions } from "../apply/versioned.ts";
 import type { Target } from "../request/target.ts";
@@ -16,25 +17,32 @@ const allButStatus: FieldSet = fieldSetOf([[field("metadata")], [field("spec")]]
 /** The subresource that a request writes to; empty for the object itself. */
 type Endpoint = string;
 
-const known = new WeakMap<ResourceDefinition, Map<Endpoint, KindVersions>>();
+/** What field ownership needs to know about each kind and subresource that requests write to, derived once. */
+export class KindVersionsCache {
+  readonly #known = new WeakMap<ResourceDefinition, Map<Endpoint, KindVersions>>();
 
-/** What field ownership needs to know about the kind and the subresource that a request writes to. */
-export function kindVersions({ definition, subresource }: Pick<Target, "definition" | "subresource">): KindVersions {
-  const kinds = known.get(definition) ?? new Map<Endpoint, KindVersions>();
-  known.set(definition, kinds);
-  const isPart = subresource === "status" || definition.strategy.parts?.has(subresource ?? "") === true;
-  const endpoint = isPart && subresource !== undefined ? subresource : "";
-  const found = kinds.get(endpoint) ?? describe(definition, endpoint);
-  kinds.set(endpoint, found);
-  return found;
+  of({ definition, subresource }: Pick<Target, "definition" | "subresource">): KindVersions {
+    const kinds = this.#known.get(definition) ?? new Map<Endpoint, KindVersions>();
+    this.#known.set(definition, kinds);
+    const isPart = subresource === "status" || definition.strategy.parts?.has(subresource ?? "") === true;
+    const endpoint = isPart && subresource !== undefined ? subresource : "";
+    const found = kinds.get(endpoint) ?? describe(definition, endpoint);
+    kinds.set(endpoint, found);
+    return found;
+  }
 }
 
 function describe(definition: ResourceDefinition, endpoint: Endpoint): KindVersions {
   const versions = new Map(definition.versions.map((version) => [version.apiVersion, version]));
+  const types = new Map<string, FieldType>();
   const zeros = new Map<string, JsonObject>();
   return {
     convert: (object, apiVersion) => converted(definition, object, versions.get(apiVersion)),
-    schema: (apiVersion) => versions.get(apiVersion)?.schema,
+    type: (apiVersion) => {
+      const type = types.get(apiVersion) ?? objectType(versions.get(apiVersion)?.schema);
+      types.set(apiVersion, type);
+      return type;
+    },
     resetFields: (apiVersion) => {
       const part = definition.strategy.parts?.get(endpoint);
       if (part !== undefined) return allBut(part, versions.get(apiVersion)?.schema);

@@ -141,8 +141,7 @@ function prepare({ context, target, modification }: ModificationCall, { shaped, 
   const filled = strategy.setDefaults?.(stored) ?? stored;
   const defaulted = strategy.parts?.get(subresource)?.setDefaults(filled) ?? filled;
   const { manager = "", comesWithOwners = false, recordedFor } = modification;
-  const { interner } = context;
-  const write = { target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current, interner };
+  const write = { context, target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current };
   const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
   const admission = admissionContext(context);
   const isPart = strategy.parts?.has(subresource) === true;

@@ -2,10 +2,9 @@ import type { ApiObject } from "../api-object.ts";
 import { recordUpdate } from "../apply/record-update.ts";
 import { withoutManagedFields } from "../apply/versioned.ts";
 import { timestamp } from "../clock.ts";
-import type { Interner } from "../interner.ts";
 import type { Target } from "../request/target.ts";
 import { toVersion } from "../resources/versions.ts";
-import { kindVersions } from "./kind-versions.ts";
+import type { ApiContext } from "./context.ts";
 
 export interface OwnedWrite {
   readonly target: Target;
@@ -15,15 +14,16 @@ export interface OwnedWrite {
   readonly nowMs: number;
   /** The current object in the version of the request; `undefined` for a create. */
   readonly live: ApiObject | undefined;
-  readonly interner: Interner;
+  readonly context: Pick<ApiContext, "interner" | "kinds">;
 }
 
 /** Sets the `managedFields` of an object that is about to be stored. `next` has its defaults and is in the stored version. */
 export function recordOwner(write: OwnedWrite, next: ApiObject): ApiObject {
-  const { target, manager, live, nowMs, interner } = write;
+  const { target, manager, live, nowMs, context } = write;
+  const { interner, kinds } = context;
   const { definition, version, subresource = write.subresource } = target;
   const shown = toVersion(definition, next, version);
-  const kind = kindVersions(target);
+  const kind = kinds.of(target);
   const recorded = recordUpdate({ kind, manager, subresource, now: timestamp(nowMs), live, next: shown }, interner);
   if (shown === next) return recorded;
   const { managedFields } = recorded.metadata;
