@@ -15,7 +15,7 @@ import {
 } from "./managed-table.ts";
 import { merge } from "./merge.ts";
 import { neverOwned } from "./never-owned.ts";
-import { currentTable, dispossess, type FieldConflict } from "./ownership.ts";
+import { currentTable, type FieldConflict, removeLostFields } from "./ownership.ts";
 import { prune } from "./prune.ts";
 import { updatedTable } from "./record-update.ts";
 import { type KindVersions, resetFields, type Versioned, versioned, zeroLike } from "./versioned.ts";
@@ -97,7 +97,7 @@ function applyInputs({ kind, config, live, table, start }: Inputs, force: boolea
   const owned = new Map(table).set(id, { ...start, fields });
   const merged: Versioned = { type: live.type, object: merge(live.object, config.object, live.type) as ApiObject };
   const after = prune({ kind, merged, table: owned, last });
-  const { table: rest, conflicts } = dispossess({ kind, before: live, after, table: owned, self: id });
+  const { table: rest, conflicts } = removeLostFields({ kind, before: live, after, table: owned, self: id });
   if (conflicts.length > 0 && !force) return { conflicts };
   // An apply that changes nothing keeps the time of its entry, so that the stored object stays the same.
   const unchanged = equalJson(live.object, after.object);

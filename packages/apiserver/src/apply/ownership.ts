@@ -22,7 +22,7 @@ export interface Transition {
   readonly changes?: Comparison | undefined;
 }
 
-export interface Dispossession {
+export interface Losses {
   /** The table without the fields that other managers lost, because they were changed or removed. */
   readonly table: ManagedTable;
   readonly conflicts: readonly FieldConflict[];
@@ -31,7 +31,7 @@ export interface Dispossession {
 }
 
 /** Removes changed and removed fields from the entries of the managers that did not make the change. */
-export function dispossess({ kind, before, after, table, self, changes: known }: Transition): Dispossession {
+export function removeLostFields({ kind, before, after, table, self, changes: known }: Transition): Losses {
   const changesIn = comparer({ kind, before, after, changes: known });
   const changes = changesIn(before.object.apiVersion) as Comparison;
   const rest = new Map<string, ManagedEntry>();

@@ -15,7 +15,7 @@ import {
   withManagedFields,
 } from "./managed-table.ts";
 import { neverOwned, skippedBy } from "./never-owned.ts";
-import { changesBetween, currentTable, dispossess } from "./ownership.ts";
+import { changesBetween, currentTable, removeLostFields } from "./ownership.ts";
 import { quietEntries } from "./quiet-update.ts";
 import { resetFields, type Versioned, versioned, withoutManagedFields, zeroLike } from "./versioned.ts";
 import { newEntry, type Writer } from "./writer.ts";
@@ -99,7 +99,7 @@ export function updatedTable(update: Update, table: ManagedTable): ManagedTable 
 function tableAfter(update: Update, table: ManagedTable, { before, after, changes }: States): ManagedTable {
   const { kind, next, manager, subresource, now } = update;
   const current = currentTable(kind, table, before);
-  const { table: rest } = dispossess({ kind, before, after, table: current, changes });
+  const { table: rest } = removeLostFields({ kind, before, after, table: current, changes });
   const fields = difference(union(changes.modified, changes.added), neverOwned);
   if (isEmptySet(fields)) return withBoundedUpdaters(rest);
   const entry = newEntry({ manager, operation: "Update", apiVersion: next.apiVersion, subresource, time: now });

@@ -1,7 +1,7 @@
 import { WorkSet } from "../gc/work-set.ts";
 import { equalJson } from "../json.ts";
 import type { Logger } from "../logger.ts";
-import { stamped } from "../resources/admission.ts";
+import { withRevision } from "../resources/admission.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { aggregatedRules, isAggregated } from "./aggregation.ts";
 
@@ -44,7 +44,7 @@ export class RoleAggregator {
     await this.#context.store.write((view, revision) => {
       const role = view.get(clusterRoles, name)?.object;
       if (role === undefined || !isAggregated(role)) return { result: undefined };
-      const object = stamped({ ...role, rules }, revision);
+      const object = withRevision({ ...role, rules }, revision);
       return { write: { resource: clusterRoles, key: name, object }, result: undefined };
     });
   }

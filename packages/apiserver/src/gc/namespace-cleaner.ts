@@ -1,7 +1,7 @@
 import { ApiError } from "../api-error.ts";
 import { type ApiObject, storeKey } from "../api-object.ts";
 import type { Logger } from "../logger.ts";
-import { stamped } from "../resources/admission.ts";
+import { withRevision } from "../resources/admission.ts";
 import type { ResourceDefinition } from "../resources/definition.ts";
 import type { ResourceChange } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
@@ -79,7 +79,7 @@ export class NamespaceCleaner {
     await this.#context.store.write((view, revision) => {
       const old = view.get(namespaces, name)?.object;
       if (old?.metadata.deletionTimestamp === undefined) return { result: undefined };
-      const object = stamped({ ...old, spec: {} }, revision);
+      const object = withRevision({ ...old, spec: {} }, revision);
       const gone = isGone(definition, object);
       return {
         write: { resource: namespaces, key: storeKey(undefined, name), object: gone ? undefined : object },

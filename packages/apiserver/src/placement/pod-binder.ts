@@ -3,7 +3,7 @@ import { timestamp } from "../clock.ts";
 import { WorkSet } from "../gc/work-set.ts";
 import { equalJson } from "../json.ts";
 import type { Logger } from "../logger.ts";
-import { stamped } from "../resources/admission.ts";
+import { withRevision } from "../resources/admission.ts";
 import type { ResourceDefinition } from "../resources/definition.ts";
 import type { Change, ResourceChange } from "../store/store.ts";
 import { scheduled } from "../streams/binding.ts";
@@ -76,7 +76,7 @@ export class PodBinder {
       const pod = view.get("pods", key)?.object;
       if (pod === undefined || !mayBeBound(pod, view.get("nodes", nodeName)?.object)) return { result: undefined };
       const bound = scheduled(pod, { target: { name: nodeName } }, clock.now());
-      return { write: { resource: "pods", key, object: stamped(bound, revision) }, result: undefined };
+      return { write: { resource: "pods", key, object: withRevision(bound, revision) }, result: undefined };
     });
   }
 

@@ -119,7 +119,7 @@ function unknownIn(object: ApiObject, schema: Schema): string[] {
 }
 
 /** Converts an admitted object of any version to the stored version. */
-export function settle(definition: ResourceDefinition, object: ApiObject): ApiObject {
+export function toStoredVersion(definition: ResourceDefinition, object: ApiObject): ApiObject {
   const stored = toStorage(definition, object);
   if (stored === object) return object;
   const { schema } = definition.versions[0];
@@ -153,6 +153,6 @@ function refuse(target: Target, object: ApiObject, problems: readonly FieldError
   throw invalid(definition.kind, subject, problems);
 }
 
-export function stamped(object: ApiObject, revision: number): ApiObject {
+export function withRevision(object: ApiObject, revision: number): ApiObject {
   return withMetadata(object, { resourceVersion: String(revision) });
 }

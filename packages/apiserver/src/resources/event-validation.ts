@@ -10,24 +10,24 @@ const oldVersion = "v1";
 /** The rules of events, which are stored with the field names of the core version. events.k8s.io/v1 has additional rules. */
 export function eventProblems(event: ApiObject, old: ApiObject | undefined, apiVersion: string): FieldError[] {
   return [
-    ...(hasTime(event) ? toldProblems(event, apiVersion) : untimedProblems(event)),
+    ...(hasTime(event) ? timedProblems(event, apiVersion) : untimedProblems(event)),
     ...(apiVersion === oldVersion ? [] : newerProblems(event, old)),
   ];
 }
 
 const hasTime = (event: ApiObject): boolean => typeof event["eventTime"] === "string";
-const place = (event: ApiObject): string => stringAt(event, "involvedObject", "namespace") ?? "";
-const misplaced = (event: ApiObject): FieldError =>
-  invalidValue("involvedObject.namespace", place(event), "does not match event.namespace");
+const objectNamespace = (event: ApiObject): string => stringAt(event, "involvedObject", "namespace") ?? "";
+const namespaceMismatch = (event: ApiObject): FieldError =>
+  invalidValue("involvedObject.namespace", objectNamespace(event), "does not match event.namespace");
 
 /** Events without an eventTime have only the rule of the oldest version: they must be in the namespace of their object. */
 function untimedProblems(event: ApiObject): FieldError[] {
   const { namespace = "" } = event.metadata;
-  const fits = place(event) === "" ? namespace === "default" : place(event) === namespace;
-  return fits ? [] : [misplaced(event)];
+  const fits = objectNamespace(event) === "" ? namespace === "default" : objectNamespace(event) === namespace;
+  return fits ? [] : [namespaceMismatch(event)];
 }
 
-function toldProblems(event: ApiObject, apiVersion: string): FieldError[] {
+function timedProblems(event: ApiObject, apiVersion: string): FieldError[] {
   const { namespace = "" } = event.metadata;
   const reporter = apiVersion === oldVersion ? "reportingComponent" : "reportingController";
   const component = stringAt(event, "reportingComponent") ?? "";
@@ -37,7 +37,9 @@ function toldProblems(event: ApiObject, apiVersion: string): FieldError[] {
       ? [invalidValue(key, "", `can have at most ${longest[key]} characters`)]
       : [];
   return [
-    ...(place(event) !== "" || namespace === "default" || namespace === "kube-system" ? [] : [misplaced(event)]),
+    ...(objectNamespace(event) !== "" || namespace === "default" || namespace === "kube-system"
+      ? []
+      : [namespaceMismatch(event)]),
     ...(component === "" ? [required(reporter)] : []),
     ...qualifiedNameProblems(component).map((problem) => invalidValue(reporter, component, problem)),
     ...(["reportingInstance", "action", "reason"] as const).flatMap((key) => [...missing(key), ...long(key)]),

@@ -25,10 +25,10 @@ export interface Journal {
   /** Saves all rows or none. When it returns, they survive a crash and a power failure. */
   append(rows: readonly JournalRow[]): void;
   compact(compaction: Compaction): void;
-  /** Whether `tidy` should be called now rather than when the store is idle. */
-  readonly overdue: boolean;
-  /** Maintenance that blocks writes. */
-  tidy(): void;
+  /** Whether `checkpoint` should be called now rather than when the store is idle. */
+  readonly needsCheckpoint: boolean;
+  /** Merges the write-ahead log into the main file, which blocks writes. */
+  checkpoint(): void;
   close(): void;
 }
 
@@ -36,7 +36,7 @@ export interface Journal {
 export const memoryJournal: Journal = {
   append: () => undefined,
   compact: () => undefined,
-  overdue: false,
-  tidy: () => undefined,
+  needsCheckpoint: false,
+  checkpoint: () => undefined,
   close: () => undefined,
 };

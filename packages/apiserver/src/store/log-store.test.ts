@@ -12,7 +12,7 @@ class FakeJournal implements Journal {
   compactions: Compaction[] = [];
   broken = false;
   uncompactable = false;
-  readonly overdue = false;
+  readonly needsCheckpoint = false;
 
   append(rows: readonly JournalRow[]): void {
     if (this.broken) throw new Error("disk full");
@@ -22,7 +22,7 @@ class FakeJournal implements Journal {
     if (this.uncompactable) throw new Error("disk full");
     this.compactions.push(compaction);
   }
-  tidy(): void {}
+  checkpoint(): void {}
   close(): void {}
 }
 

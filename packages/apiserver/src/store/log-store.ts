@@ -3,8 +3,8 @@ import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
+import { Compactor } from "./compactor.ts";
 import { defaultHistoryBounds, History, type HistoryBounds } from "./history.ts";
-import { HouseKeeper } from "./house-keeper.ts";
 import type { Journal, JournalRow } from "./journal.ts";
 import { NamespaceUsage } from "./namespace-usage.ts";
 import type { ObjectCache } from "./object-cache.ts";
@@ -49,7 +49,7 @@ export class LogStore implements Store {
   readonly #journal: Journal;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #houseKeeper: HouseKeeper;
+  readonly #compactor: Compactor;
   readonly #backUp: (() => Promise<Readable>) | undefined;
   readonly #onClosed: (() => void) | undefined;
   readonly #cache: ObjectCache;
@@ -81,8 +81,8 @@ export class LogStore implements Store {
     this.#revision = options.state.revision;
     this.#nextRevision = this.#revision + 1;
     const bounds = options.history ?? defaultHistoryBounds;
-    this.#houseKeeper = new HouseKeeper({ ...options, bounds, histories: this.#histories });
-    this.#houseKeeper.compact();
+    this.#compactor = new Compactor({ ...options, bounds, histories: this.#histories });
+    this.#compactor.compact();
   }
 
   get revision(): number {
@@ -178,7 +178,7 @@ export class LogStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#houseKeeper.stop();
+    this.#compactor.stop();
     clearImmediate(this.#flush);
     while (this.#queue.length > 0) this.#commitQueued();
     this.#listeners.clear();
@@ -238,7 +238,7 @@ export class LogStore implements Store {
     for (const { done } of batch) done();
     if (this.#closed) return;
     if (this.#queue.length > 0) this.#flush = setImmediate(() => this.#commitQueued());
-    this.#houseKeeper.afterCommit();
+    this.#compactor.afterCommit();
   }
 
   /** Fails all queued writes, because the later ones were decided on the state that could not be saved. */

@@ -65,7 +65,7 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  get overdue(): boolean {
+  get needsCheckpoint(): boolean {
     return this.#logBytes > maxLogBytes;
   }
 
@@ -77,7 +77,7 @@ export class SqliteJournal implements Journal {
   }
 
   /** Restarts the log without truncating it: overwriting the file is twice as fast as extending it. */
-  tidy(): void {
+  checkpoint(): void {
     if (this.#logBytes === 0) return;
     this.#database.exec("PRAGMA wal_checkpoint(RESTART)");
     this.#logBytes = 0;

@@ -5,7 +5,7 @@ import { timestamp } from "../clock.ts";
 import type { ObjectReply } from "../request/api-request.ts";
 import { objectReply, type ReplyContext } from "../request/replies.ts";
 import { keyOfTarget, type ObjectTarget } from "../request/target.ts";
-import { stamped } from "../resources/admission.ts";
+import { withRevision } from "../resources/admission.ts";
 import { notSupported, required } from "../resources/field-problems.ts";
 import { uidConflict } from "../verbs/modify.ts";
 import { parseWriteOptions } from "../verbs/write-options.ts";
@@ -20,7 +20,7 @@ export async function bind({ context, query, request }: ReplyContext, target: Ob
     const pod = existing(view.get("pods", key)?.object, target.name);
     const bound = bindPod(pod, binding, context.clock.now());
     if (dryRun) return { result: undefined };
-    return { write: { resource: "pods", key, object: stamped(bound, revision) }, result: undefined };
+    return { write: { resource: "pods", key, object: withRevision(bound, revision) }, result: undefined };
   });
   const done: Status = { apiVersion: "v1", kind: "Status", metadata: {}, status: "Success", code: 201 };
   return objectReply(201, done);

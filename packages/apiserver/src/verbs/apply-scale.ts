@@ -28,7 +28,7 @@ export async function applyScale(
   const { object } = await modify(context, whole, {
     ...options,
     needsRevision: false,
-    comesWithOwners: true,
+    hasManagedFields: true,
     wanted,
   });
   return getScale(target, object);

@@ -31,7 +31,7 @@ export async function apply(
     const call = { context, view, revision };
     const missing = view.get(definition.id, keyOfTarget(target)) === undefined;
     if (!missing || subresource !== undefined) {
-      const modification = { ...options, needsRevision: false, comesWithOwners: true, wanted };
+      const modification = { ...options, needsRevision: false, hasManagedFields: true, wanted };
       return decideModification({ ...call, target, modification });
     }
     refuseUid(target, config);
@@ -39,7 +39,7 @@ export async function apply(
       ...call,
       target,
       given: wanted(undefined),
-      creation: { ...options, comesWithOwners: true },
+      creation: { ...options, hasManagedFields: true },
     });
   });
 }

@@ -1,7 +1,7 @@
 import { alreadyExists, badRequest, forbidden, notFound } from "../api-error.ts";
 import { type ApiObject, storeKey, valueAt, withMetadata } from "../api-object.ts";
 import { subjectOf, type Target } from "../request/target.ts";
-import { settle, stamped } from "../resources/admission.ts";
+import { toStoredVersion, withRevision } from "../resources/admission.ts";
 import { createdMetadata } from "../resources/metadata.ts";
 import { generateName } from "../resources/names.ts";
 import { toVersion } from "../resources/versions.ts";
@@ -21,7 +21,7 @@ export interface Written {
 
 export interface Creation extends WriteOptions {
   /** Whether `managedFields` are already set, as by an apply. Default: they are recorded here. */
-  readonly comesWithOwners?: boolean;
+  readonly hasManagedFields?: boolean;
 }
 
 /** As many as kube-apiserver makes. That all of them are taken is practically impossible. */
@@ -61,7 +61,7 @@ export function decideCreation(call: CreationCall): Decided<Written> {
   const wanted = named(view, target, given);
   checkNamespace(view, target, wanted);
   const { object: shaped, warnings } = context.admission.shape(target, wanted, creation);
-  const object = stamped(prepare(context, target, shaped, creation), revision);
+  const object = withRevision(prepare(context, target, shaped, creation), revision);
   context.admission.check(target, object, undefined);
   creation.refuse?.(object, undefined);
   const name = object.metadata.name as string;
@@ -81,12 +81,12 @@ function prepare(context: ApiContext, target: Target, shaped: ApiObject, creatio
   const { hasGeneration, strategy } = definition;
   const { name = "" } = shaped.metadata;
   const metadata = createdMetadata(shaped.metadata, { name, namespace, nowMs, hasGeneration });
-  const stored = settle(definition, { ...bare, metadata });
+  const stored = toStoredVersion(definition, { ...bare, metadata });
   const defaulted = strategy.setDefaults?.(stored) ?? stored;
-  const { manager = "", comesWithOwners = false } = creation;
+  const { manager = "", hasManagedFields = false } = creation;
   // Fields that the server sets after this line have no owner.
   const write = { context, target, manager, nowMs, live: undefined };
-  const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
+  const owned = hasManagedFields ? defaulted : recordOwner(write, defaulted);
   return strategy.prepareCreate?.(owned, admissionContext(context)) ?? owned;
 }
 

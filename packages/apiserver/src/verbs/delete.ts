@@ -3,7 +3,7 @@ import { type ApiObject, withMetadata } from "../api-object.ts";
 import { timestamp } from "../clock.ts";
 import { equalJson } from "../json.ts";
 import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts";
-import { stamped } from "../resources/admission.ts";
+import { withRevision } from "../resources/admission.ts";
 import type { ResourceDefinition } from "../resources/definition.ts";
 import type { Decided, Stored } from "../store/store.ts";
 import type { ApiContext } from "./context.ts";
@@ -25,9 +25,9 @@ export async function remove(context: ApiContext, target: ObjectTarget, options:
     checkPreconditions(target, old, options);
     const problem = definition.strategy.deletionProblem?.(old.object);
     if (problem !== undefined) throw forbidden(subjectOf(target, target.name), problem);
-    const next = marked(definition, old.object, { ...options, nowMs: context.clock.now() });
+    const next = markForDeletion(definition, old.object, { ...options, nowMs: context.clock.now() });
     const gone = next === undefined || isGone(definition, next);
-    const object = gone ? (next ?? old.object) : stamped(next, revision);
+    const object = gone ? (next ?? old.object) : withRevision(next, revision);
     if (options.dryRun === true || next === old.object) return { result: { object, gone } };
     return { write: { resource: definition.id, key, object: gone ? undefined : object }, result: { object, gone } };
   });
@@ -72,9 +72,13 @@ type DeletionAt = DeleteOptions & { readonly nowMs: number };
  * The object marked for deletion. The same object if the request changes nothing; `undefined` if neither finalizers nor a
  * grace period keep it, so that it is removed at once.
  */
-function marked(definition: ResourceDefinition, object: ApiObject, options: DeletionAt): ApiObject | undefined {
+function markForDeletion(
+  definition: ResourceDefinition,
+  object: ApiObject,
+  options: DeletionAt,
+): ApiObject | undefined {
   const { strategy } = definition;
-  if (object.metadata.deletionTimestamp !== undefined) return markedAgain(definition, object, options);
+  if (object.metadata.deletionTimestamp !== undefined) return markAgain(definition, object, options);
   const finalizers = finalizersFor(definition, object, options);
   const kept = finalizers.length > 0 || strategy.graceSeconds !== undefined || strategy.markDeleted !== undefined;
   if (!kept) return undefined;
@@ -91,7 +95,7 @@ function marked(definition: ResourceDefinition, object: ApiObject, options: Dele
 }
 
 /** A second deletion can only shorten the grace period. When that is over, it can change the propagation policy. */
-function markedAgain(definition: ResourceDefinition, object: ApiObject, options: DeletionAt): ApiObject {
+function markAgain(definition: ResourceDefinition, object: ApiObject, options: DeletionAt): ApiObject {
   const { deletionTimestamp = "", deletionGracePeriodSeconds = 0 } = object.metadata;
   if (deletionGracePeriodSeconds === 0) {
     const finalizers = finalizersFor(definition, object, options);

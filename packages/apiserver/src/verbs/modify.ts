@@ -3,7 +3,7 @@ import { type ApiObject, withMetadata } from "../api-object.ts";
 import { withoutIdleTimes } from "../apply/idle-times.ts";
 import { equalJson } from "../json.ts";
 import { keyOfTarget, type ObjectTarget, subjectOf } from "../request/target.ts";
-import { settle, stamped } from "../resources/admission.ts";
+import { toStoredVersion, withRevision } from "../resources/admission.ts";
 import type { Strategy } from "../resources/definition.ts";
 import { updatedMetadata } from "../resources/metadata.ts";
 import { toStorage, toVersion } from "../resources/versions.ts";
@@ -21,7 +21,7 @@ export interface Modification extends WriteOptions {
   /** Whether the client must send a resourceVersion. */
   readonly needsRevision: boolean;
   /** Whether `managedFields` are already set, as by an apply. Default: they are recorded here. */
-  readonly comesWithOwners?: boolean;
+  readonly hasManagedFields?: boolean;
   /** Whether the wanted object is the result of a patch. */
   readonly isPatch?: boolean;
   /** The subresource to record in `managedFields`. Default: that of the target. */
@@ -60,7 +60,7 @@ export function decideModification(call: ModificationCall): Decided<Written> {
   context.admission.check(target, next, old.object);
   modification.refuse?.(next, old.object);
   if (equalJson(next, old.object)) return unchanged;
-  const object = modification.dryRun ? next : stamped(next, revision);
+  const object = modification.dryRun ? next : withRevision(next, revision);
   const result = { object: toVersion(definition, object, version), warnings, created: false };
   if (modification.dryRun) return { result };
   const checkUsage = usageCheck(modification.limits, subjectOf(target, target.name));
@@ -137,12 +137,12 @@ interface Change {
 function prepare({ context, target, modification }: ModificationCall, { shaped, current, old }: Change): ApiObject {
   const { definition, subresource = "" } = target;
   const { strategy, hasGeneration } = definition;
-  const stored = settle(definition, shaped);
+  const stored = toStoredVersion(definition, shaped);
   const filled = strategy.setDefaults?.(stored) ?? stored;
   const defaulted = strategy.parts?.get(subresource)?.setDefaults(filled) ?? filled;
-  const { manager = "", comesWithOwners = false, recordedFor } = modification;
+  const { manager = "", hasManagedFields = false, recordedFor } = modification;
   const write = { context, target, manager, subresource: recordedFor, nowMs: context.clock.now(), live: current };
-  const owned = comesWithOwners ? defaulted : recordOwner(write, defaulted);
+  const owned = hasManagedFields ? defaulted : recordOwner(write, defaulted);
   const admission = admissionContext(context);
   const isPart = strategy.parts?.has(subresource) === true;
   const prepared =

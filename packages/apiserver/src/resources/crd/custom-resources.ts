@@ -8,7 +8,7 @@ import type { Logger } from "../../logger.ts";
 import type { ResourceChange, Stored } from "../../store/store.ts";
 import { type ApiContext, admissionContext } from "../../verbs/context.ts";
 import { remove } from "../../verbs/delete.ts";
-import { stamped } from "../admission.ts";
+import { withRevision } from "../admission.ts";
 import { defineCustom } from "../custom.ts";
 import type { ResourceDefinition } from "../definition.ts";
 import { createdMetadata } from "../metadata.ts";
@@ -89,7 +89,7 @@ export class CustomResources {
         return { result: undefined };
       }
       const rest = finalizers.filter((finalizer) => finalizer !== cleanupFinalizer);
-      const object = rest.length === 0 ? undefined : stamped(withMetadata(crd, { finalizers: rest }), revision);
+      const object = rest.length === 0 ? undefined : withRevision(withMetadata(crd, { finalizers: rest }), revision);
       return { write: { resource: crdId, key: storeKey(undefined, name), object }, result: undefined };
     });
   }
@@ -116,6 +116,6 @@ async function installOwn(context: ApiContext, crd: CustomResourceDefinition): P
     const made = { name, namespace: undefined, nowMs: admission.nowMs, hasGeneration: true };
     const metadata = old?.metadata ?? createdMetadata({}, made);
     const prepared = crdStrategy.prepareCreate?.({ ...shaped, metadata }, admission) ?? shaped;
-    return { write: { resource: crdId, key: name, object: stamped(prepared, revision) }, result: undefined };
+    return { write: { resource: crdId, key: name, object: withRevision(prepared, revision) }, result: undefined };
   });
 }

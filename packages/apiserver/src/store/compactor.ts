@@ -6,9 +6,9 @@ import type { Journal } from "./journal.ts";
 /** A checkpoint merges the write-ahead log after this time without writes. */
 const idleMs = 1000;
 /** The longest time that steady writes delay that. */
-const maxUntidyMs = 30_000;
+const maxCheckpointDelayMs = 30_000;
 
-export interface HouseKeeperOptions {
+export interface CompactorOptions {
   readonly journal: Journal;
   readonly histories: ReadonlyMap<string, History>;
   readonly bounds: HistoryBounds;
@@ -17,8 +17,8 @@ export interface HouseKeeperOptions {
 }
 
 /** Trims the histories and deletes the journal rows that neither they nor the current objects need. */
-export class HouseKeeper {
-  readonly #options: HouseKeeperOptions;
+export class Compactor {
+  readonly #options: CompactorOptions;
   /**
    * Rows to delete. They are kept here until the journal has deleted them: if the row that replaced an older one were
    * deleted first, the next start would restore the older object.
@@ -26,9 +26,9 @@ export class HouseKeeper {
   #garbage: number[] = [];
   #floors = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
-  #tidiedAtMs = 0;
+  #checkpointAtMs = 0;
 
-  constructor(options: HouseKeeperOptions) {
+  constructor(options: CompactorOptions) {
     this.#options = options;
   }
 
@@ -38,10 +38,10 @@ export class HouseKeeper {
     for (const history of histories.values()) {
       if (history.overfull(bounds)) return this.#attempt(() => this.compact());
     }
-    if (journal.overdue) this.#attempt(() => journal.tidy());
-    const overdue = clock.now() - this.#tidiedAtMs > maxUntidyMs;
+    if (journal.needsCheckpoint) this.#attempt(() => journal.checkpoint());
+    const overdue = clock.now() - this.#checkpointAtMs > maxCheckpointDelayMs;
     if (this.#timer !== undefined && !overdue) this.#timer.refresh();
-    this.#timer ??= setTimeout(() => this.#tidy(), idleMs).unref();
+    this.#timer ??= setTimeout(() => this.#checkpoint(), idleMs).unref();
   }
 
   stop(): void {
@@ -66,12 +66,12 @@ export class HouseKeeper {
     this.#floors = new Map();
   }
 
-  #tidy(): void {
+  #checkpoint(): void {
     this.#timer = undefined;
-    this.#tidiedAtMs = this.#options.clock.now();
+    this.#checkpointAtMs = this.#options.clock.now();
     this.#attempt(() => {
       this.compact();
-      this.#options.journal.tidy();
+      this.#options.journal.checkpoint();
     });
   }
 
