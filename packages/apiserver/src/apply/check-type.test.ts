@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { Interner } from "../interner.ts";
 import { summary, typeProblems } from "./check-type.ts";
 import { deducedType, objectType } from "./field-type.ts";
-import { widgetSchema } from "./widget.test.support.ts";
+import { widget, widgetSchema } from "./widget.test.support.ts";
 
 const type = objectType(widgetSchema);
 
@@ -48,6 +49,15 @@ describe("typeProblems()", () => {
 
   test("allows duplicate items in stored objects", () => {
     expect(typeProblems({ spec: { zones: ["a", "a"] } }, type, { allowDuplicates: true })).toEqual([]);
+  });
+
+  test("gives the same answer for an interned spec each time", () => {
+    const interner = new Interner();
+    for (const spec of [{ replicas: 1 }, { replicas: "1" }]) {
+      const object = { ...widget({}), spec: interner.intern(spec) };
+      const answers = [1, 2].map(() => typeProblems(object, type, { allowDuplicates: true, interner }));
+      expect(answers).toEqual([typeProblems(object, type), typeProblems(object, type)]);
+    }
   });
 
   test("limits the nesting and the number of problems", () => {

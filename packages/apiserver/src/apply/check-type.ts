@@ -1,4 +1,5 @@
-import { isJsonObject } from "../api-object.ts";
+import { isJsonObject, type JsonObject } from "../api-object.ts";
+import type { Interner } from "../interner.ts";
 import { maxJsonDepth } from "../json.ts";
 import { type FieldType, formOf, type ListType, type MapType, type ScalarType } from "./field-type.ts";
 import { plainText, sourceText, typeName } from "./go-format.ts";
@@ -11,21 +12,24 @@ const maxProblems = 100;
 export interface CheckOptions {
   /** Stored objects may repeat items of a keyed list, applied configurations may not. Default: false. */
   readonly allowDuplicates?: boolean;
+  /** Remembers that interned members of the object, such as its spec, match. Only with `allowDuplicates`. */
+  readonly interner?: Interner | undefined;
 }
 
 /** Why a value does not match its type, each problem with its path. */
 export function typeProblems(
   value: unknown,
   type: FieldType,
-  { allowDuplicates = false }: CheckOptions = {},
+  { allowDuplicates = false, interner }: CheckOptions = {},
 ): string[] {
-  const check: Check = { allowDuplicates, problems: [] };
+  const check: Check = { allowDuplicates, interner, problems: [] };
   checkValue(check, { value, type, trail: undefined, depth: 1 });
   return check.problems;
 }
 
 interface Check {
   readonly allowDuplicates: boolean;
+  readonly interner: Interner | undefined;
   readonly problems: string[];
 }
 
@@ -42,9 +46,27 @@ function report(check: Check, trail: Trail | undefined, what: string): void {
 }
 
 function checkValue(check: Check, place: Place): void {
-  const { value, type, trail, depth } = place;
+  const { value, trail, depth } = place;
   if (depth > maxJsonDepth) return report(check, trail, `nested deeper than ${maxJsonDepth} levels`);
   if (value === null) return;
+  const { interner } = check;
+  if (depth === 2 && interner !== undefined && isJsonObject(value)) checkMember(check, place, value, interner);
+  else checkForm(check, place);
+}
+
+/** Checks a member of the whole object. */
+function checkMember(check: Check, place: Place, value: JsonObject, interner: Interner): void {
+  const matching = interner.memo(newMatchingTypes, value);
+  if (matching.has(place.type)) return;
+  const before = check.problems.length;
+  checkForm(check, place);
+  if (check.problems.length === before && before < maxProblems) matching.add(place.type);
+}
+
+const newMatchingTypes = (): Set<FieldType> => new Set();
+
+function checkForm(check: Check, place: Place): void {
+  const { value, type, trail } = place;
   const form = formOf(type, value);
   if (form.is === "map") {
     if (isJsonObject(value)) checkMembers(check, place, { members: value, map: form.map });

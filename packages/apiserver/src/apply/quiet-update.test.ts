@@ -39,6 +39,7 @@ test("an update gives the same entries as decoding and encoding all of them", ()
       const write = { kind: widgets, manager, now: later, live, next: { ...live, spec: third } };
       const recorded = recordUpdate(write, interner);
       expect(recorded).toEqual(thorough(write));
+      expect(recordUpdate({ ...write, next: interner.internSpec(write.next) }, interner)).toEqual(recorded);
       // Equal sets are equal bytes.
       expect(JSON.stringify(recorded.metadata.managedFields)).toBe(
         JSON.stringify(thorough(write).metadata.managedFields),

@@ -36,7 +36,7 @@ export function recordUpdate(update: Update, interner: Interner): ApiObject {
   const { live, next } = update;
   const created = createdEntries(update, interner);
   if (created !== undefined) return { ...next, metadata: { ...next.metadata, managedFields: created } };
-  const states = readStates(update);
+  const states = readStates(update, interner);
   if (!states.divided) return withoutManagedFields(next);
   const quiet = quietEntries(update, states.changes);
   if (quiet !== undefined) return { ...next, metadata: { ...next.metadata, managedFields: quiet } };
@@ -83,10 +83,13 @@ interface States {
 }
 
 /** `divided`: whether the new object matches its schema. */
-function readStates({ kind, live, next }: Update): (States & { readonly divided: true }) | { readonly divided: false } {
+function readStates(
+  { kind, live, next }: Update,
+  interner?: Interner,
+): (States & { readonly divided: true }) | { readonly divided: false } {
   const after = versioned(kind, next);
   const before = live === undefined ? zeroLike(kind, after) : versioned(kind, live);
-  if (typeProblems(after.object, after.type, { allowDuplicates: true }).length > 0) return { divided: false };
+  if (typeProblems(after.object, after.type, { allowDuplicates: true, interner }).length > 0) return { divided: false };
   return { before, after, changes: changesBetween(kind, before, after), divided: true };
 }
 

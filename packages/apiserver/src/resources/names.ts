@@ -85,6 +85,7 @@ function pathSegmentProblems(text: string): string[] {
 
 /** `name` or `prefix/name`: keys of labels and annotations, finalizers, conditions. */
 export function qualifiedNameProblems(text: string): string[] {
+  if (isQualifiedName(text)) return [];
   const parts = text.split("/");
   const rule = `must consist of alphanumeric characters, '-', '_' or '.', and ${alphanumericEnds}`;
   const examples = ["MyName", "my.name", "123-abc"];
@@ -103,6 +104,13 @@ export function qualifiedNameProblems(text: string): string[] {
       : tooLong(name, maxLabel).map((problem) => `name part ${problem}`)),
     ...(qualifiedPattern.test(name) ? [] : [`name part ${mismatch(rule, qualifiedFormat, examples)}`]),
   ];
+}
+
+function isQualifiedName(text: string): boolean {
+  const slash = text.indexOf("/");
+  const name = slash < 0 ? text : text.slice(slash + 1);
+  if (name.length > maxLabel || !qualifiedPattern.test(name)) return false;
+  return slash < 0 || isSubdomain(text.slice(0, slash));
 }
 
 export function labelValueProblems(text: string): string[] {
