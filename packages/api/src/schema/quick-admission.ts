@@ -2,7 +2,6 @@ import { validateRules } from "./cel/validate-rules.ts";
 import { type Dialect, QuickShaper } from "./quick-shape.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 import { validateEmbedded } from "./validate-embedded.ts";
-import { validateLists } from "./validate-lists.ts";
 
 /** `old`: see `ValidateOptions.old`. */
 export type QuickAdmission = (schema: StructuralSchema, value: Json, old?: Json) => Json | undefined;
@@ -16,10 +15,7 @@ export function quickAdmission(dialect: Dialect): QuickAdmission {
   return (schema, value, old) => {
     const shaped = shaper.shape(schema, value);
     if (shaped === undefined) return undefined;
-    const isValid =
-      (!dialect.uniqueItems || validateLists(schema, shaped).length === 0) &&
-      validateEmbedded(schema, shaped).length === 0 &&
-      followsRules(schema, shaped, old);
+    const isValid = validateEmbedded(schema, shaped).length === 0 && followsRules(schema, shaped, old);
     return isValid ? shaped : undefined;
   };
 }

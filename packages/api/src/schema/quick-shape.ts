@@ -2,6 +2,7 @@ import { applyDefaults } from "./defaults.ts";
 import type { FieldError } from "./field-error.ts";
 import { isObject, type JsonObject } from "./json-value.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
+import { hasDuplicates } from "./validate-lists.ts";
 import { validateSchema } from "./validate-schema.ts";
 import { validateLeaf } from "./validate-value.ts";
 
@@ -59,7 +60,7 @@ export class QuickShaper {
   #make(schema: StructuralSchema): Shape {
     if (schema["x-kubernetes-embedded-resource"] === true) return refuse;
     const rewrite = this.#dialect.rewrite?.(schema);
-    const check = leafCheck(schema);
+    const check = this.#check(schema);
     const nothing: Shape = schema.nullable === true && isPermitted(schema, null) ? keep : refuse;
     if (rewrite !== undefined) {
       return (value) => {
@@ -75,6 +76,13 @@ export class QuickShaper {
       const shaped = Array.isArray(value) ? list(value) : object(value);
       return shaped !== refused && check(shaped) ? shaped : refused;
     };
+  }
+
+  #check(schema: StructuralSchema): (value: Json) => boolean {
+    const check = leafCheck(schema);
+    const type = schema["x-kubernetes-list-type"];
+    if (!this.#dialect.uniqueItems || (type !== "set" && type !== "map")) return check;
+    return (value) => check(value) && !(Array.isArray(value) && hasDuplicates(schema, value));
   }
 
   #list({ items, "x-kubernetes-preserve-unknown-fields": open }: StructuralSchema): Shape {

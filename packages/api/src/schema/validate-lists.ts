@@ -25,6 +25,11 @@ export function validateLists(schema: StructuralSchema, value: Json, path = ""):
   });
 }
 
+/** Whether a list itself, without the lists inside its items, repeats items of a set or keys of a map list. */
+export function hasDuplicates(schema: StructuralSchema, list: readonly Json[]): boolean {
+  return ownErrors(schema, list, "").length > 0;
+}
+
 function ownErrors(schema: StructuralSchema, list: readonly Json[], path: string): FieldError[] {
   const type = schema["x-kubernetes-list-type"];
   if (type === "set") return duplicates(list, path);
