@@ -58,7 +58,7 @@ describe.skipIf(reason !== undefined)("the first sandbox", () => {
 
   test("a second up says that the box already runs", async () => {
     const { code, stdout } = await box.up();
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("already runs") });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("already running") });
   });
 
   test("a sandbox with a Service has its DNS name in the status", async () => {

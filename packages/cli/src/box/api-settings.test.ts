@@ -11,11 +11,11 @@ test("takes some limits and shares, or none", () => {
 
 test.for([
   [[], "apiServer must be an object"],
-  [{ quota: {} }, "apiServer.quota is not known; there are limits and shares"],
+  [{ quota: {} }, "apiServer.quota is unknown; valid fields are limits and shares"],
   [{ limits: 5 }, "apiServer.limits must be an object"],
-  [{ limits: { pods: 5 } }, "apiServer.limits.pods is not known; there are objects, bytes, totalBytes"],
-  [{ limits: { objects: 0 } }, "apiServer.limits.objects must be a whole number above zero"],
-  [{ shares: { requests: "16" } }, "apiServer.shares.requests must be a whole number above zero"],
+  [{ limits: { pods: 5 } }, "apiServer.limits.pods is unknown; valid fields are objects, bytes, totalBytes"],
+  [{ limits: { objects: 0 } }, "apiServer.limits.objects must be a positive integer"],
+  [{ shares: { requests: "16" } }, "apiServer.shares.requests must be a positive integer"],
 ] as const)("refuses %j", ([found, message]) => {
   expect(() => checkApiSettings(found, refuse)).toThrow(message);
 });

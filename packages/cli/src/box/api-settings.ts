@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { NamespaceLimits, ShareLimits } from "@agent-sandbox/apiserver";
 import { CommandError } from "../command-error.ts";
 
-/** What an operator can set for the API server, in the part "apiServer" of `config.json` in the data folder. */
+/** Settings of the API server: the field "apiServer" of `config.json` in the data folder. */
 export interface ApiSettings {
   readonly limits?: Partial<NamespaceLimits>;
   readonly shares?: Partial<ShareLimits>;
@@ -14,7 +14,7 @@ const fields: Readonly<Record<string, readonly string[]>> = {
   shares: ["requests", "waiting", "watches", "streams"] satisfies (keyof ShareLimits)[],
 };
 
-/** None when there is no file. A field that is not known, or not a whole number above zero, is refused. */
+/** Returns no settings if the file does not exist. Rejects unknown fields and values that are not positive integers. */
 export async function readApiSettings(dataDir: string): Promise<ApiSettings> {
   const path = join(dataDir, "config.json");
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -40,12 +40,13 @@ export function checkApiSettings(found: unknown, refuse: (why: string) => Error)
   for (const [part, values] of Object.entries(found)) {
     const known = fields[part];
     if (known === undefined)
-      throw refuse(`apiServer.${part} is not known; there are ${Object.keys(fields).join(" and ")}`);
+      throw refuse(`apiServer.${part} is unknown; valid fields are ${Object.keys(fields).join(" and ")}`);
     if (!isObject(values)) throw refuse(`apiServer.${part} must be an object`);
     for (const [name, value] of Object.entries(values)) {
-      if (!known.includes(name)) throw refuse(`apiServer.${part}.${name} is not known; there are ${known.join(", ")}`);
+      if (!known.includes(name))
+        throw refuse(`apiServer.${part}.${name} is unknown; valid fields are ${known.join(", ")}`);
       if (!Number.isSafeInteger(value) || Number(value) <= 0) {
-        throw refuse(`apiServer.${part}.${name} must be a whole number above zero`);
+        throw refuse(`apiServer.${part}.${name} must be a positive integer`);
       }
     }
   }

@@ -5,17 +5,16 @@ import { CommandError } from "../command-error.ts";
 import type { BoxPaths } from "./box-paths.ts";
 import { findRunningBox, isEnding, type RunningBox } from "./running-box.ts";
 
-/** What the box tells the command that started it, once. */
+/** The message that the box sends once to the command that started it. */
 export type StartReport =
   | { readonly ready: true; readonly warnings: readonly string[] }
   | { readonly ready: false; readonly error: string };
 
 export interface StartedBox extends RunningBox {
-  /** What the operator must know. */
   readonly warnings: readonly string[];
 }
 
-/** Starts the box as a process of its own and waits until it serves. Its output goes to the log file. */
+/** Starts the box in a background process and waits until it serves requests. Its output goes to the log file. */
 export async function startInBackground(paths: BoxPaths, foregroundArguments: readonly string[]): Promise<StartedBox> {
   const log = openSync(paths.log, "a", 0o600);
   const logStart = statSync(paths.log).size;
@@ -36,34 +35,35 @@ export async function startInBackground(paths: BoxPaths, foregroundArguments: re
   child.disconnect();
   child.unref();
   const box = findRunningBox(paths);
-  if (box === undefined) throw new CommandError(`The box ended right after it started: see ${paths.log}`);
+  if (box === undefined) throw new CommandError(`The box exited right after it started; see ${paths.log}`);
   return { ...box, warnings: report.warnings };
 }
 
 function endOfLog(path: string, from: number, status: number | string | null): string {
   const text = readFileSync(path).subarray(from).toString("utf8").trim().split("\n").slice(-5).join("\n");
-  return `it ended with ${status ?? "no status"}${text ? `:\n${text}` : ""}\nThe whole log: ${path}`;
+  return `it exited with ${status ?? "no status"}${text ? `:\n${text}` : ""}\nFull log: ${path}`;
 }
 
-/** Asks the box to stop, waits, and ends it if it does not: nothing acknowledged can be lost by that. */
+/** Sends SIGTERM, waits, and then sends SIGKILL. Killing the box is safe: acknowledged writes are already on disk. */
 export async function stopBox(paths: BoxPaths, box: RunningBox, patienceMs: number): Promise<void> {
   process.kill(box.pid, "SIGTERM");
   if (await goneWithin(paths, patienceMs)) return;
   process.kill(box.pid, "SIGKILL");
-  if (!(await goneWithin(paths, 5_000))) throw new CommandError(`Cannot stop the box: process ${box.pid} does not end`);
+  if (!(await goneWithin(paths, 5_000)))
+    throw new CommandError(`Cannot stop the box: process ${box.pid} does not exit`);
 }
 
-/** The box that runs on this folder and goes on running: one that was killed just now is waited for. */
+/** Returns the box that uses this folder. Waits for the exit of a box that was just killed. */
 export async function findLastingBox(paths: BoxPaths): Promise<RunningBox | undefined> {
   const box = findRunningBox(paths);
   if (box === undefined || !isEnding(box.pid)) return box;
   if (await goneWithin(paths, endingMs)) return undefined;
-  throw new CommandError(`Cannot start the box: the one before it, process ${box.pid}, was killed and does not end`);
+  throw new CommandError(`Cannot start the box: process ${box.pid} of the previous box was killed but has not exited`);
 }
 
 const endingMs = 10_000;
 
-/** A process that is not our child tells nobody when it ends: looking is all there is. */
+/** Polls, because the exit of a process that is not our child is not signalled. */
 async function goneWithin(paths: BoxPaths, limitMs: number): Promise<boolean> {
   const until = performance.now() + limitMs;
   while (performance.now() < until) {

@@ -1,12 +1,12 @@
 import { copyFileSync, statSync, truncateSync } from "node:fs";
 
-/** Two files of it at most. */
+/** There are at most two files of this size: the log and the previous one. */
 const mostBytes = 20 * 2 ** 20;
 const everyMs = 60_000;
 
 /**
- * Keeps the log of a box in the background from growing without end: what is there becomes the file beside it, and the
- * log begins anew. Its writers append, so that they need not be told.
+ * Rotates the log of a background box: copies it to `<path>.1` and truncates it. The box writes in append mode, so it does
+ * not have to reopen the file.
  */
 export function keepBounded(
   path: string,
@@ -17,13 +17,13 @@ export function keepBounded(
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** A log that is gone, or a disk that is full, is no reason for the box to end. */
+/** Errors (a deleted log, a full disk) are printed and do not stop the box. */
 function turnOver(path: string, bytes: number): void {
   try {
     if (statSync(path).size <= bytes) return;
     copyFileSync(path, `${path}.1`);
     truncateSync(path);
   } catch (error) {
-    console.error(`Cannot begin "${path}" anew: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`Cannot rotate "${path}": ${error instanceof Error ? error.message : String(error)}`);
   }
 }

@@ -1,13 +1,13 @@
 import { join, resolve } from "node:path";
 
-/** Where a box keeps its things. Everything is under one folder, so that two boxes on a machine never meet. */
+/** The files of a box. All are in one folder, so that several boxes can run on one machine. */
 export interface BoxPaths {
   readonly dataDir: string;
   readonly kubeconfig: string;
   readonly log: string;
-  /** What the router signs tokens and browser sessions with. */
+  /** The key with which the router signs tokens and browser sessions. */
   readonly routerKey: string;
-  /** Who runs the box now: see `running-box.ts`. */
+  /** Describes the running box process; see `running-box.ts`. */
   readonly record: string;
 }
 

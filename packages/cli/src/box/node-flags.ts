@@ -1,17 +1,17 @@
 import { checkSettings, type NodeSettings } from "@agent-sandbox/node";
 import { CommandError } from "../command-error.ts";
 
-/** What `up` can settle for one start of the box; `config.json` in its data folder settles it for all. */
+/** The flags of `up` that configure the node for one start. `config.json` in the data folder configures every start. */
 export interface NodeFlags {
   readonly allowPrivileged?: boolean;
   readonly allowHostPath?: readonly string[];
-  /** Each `name=program`. */
+  /** Each has the form `name=program`. */
   readonly runtime?: readonly string[];
   readonly defaultRuntime?: string;
   readonly allowRuntime?: readonly string[];
 }
 
-/** The flags as settings of the node. A flag that makes no sense is refused before anything is started. */
+/** Converts the flags to node settings. Throws on an invalid flag, before anything is started. */
 export function settingsOf(flags: NodeFlags): NodeSettings {
   const { allowPrivileged, allowHostPath, runtime, defaultRuntime, allowRuntime } = flags;
   const allow = {
@@ -27,7 +27,7 @@ export function settingsOf(flags: NodeFlags): NodeSettings {
   return checkSettings(settings, "Cannot start the box: its options");
 }
 
-/** The same flags as words, for the process in the background. */
+/** Converts the flags back to command-line arguments, for the background process. */
 export function wordsOf(flags: NodeFlags): string[] {
   const { allowPrivileged, allowHostPath = [], runtime = [], defaultRuntime, allowRuntime = [] } = flags;
   return [

@@ -21,7 +21,7 @@ import type { BoxPaths } from "./box-paths.ts";
 import { forgetRunningBox, recordRunningBox } from "./running-box.ts";
 import { sandboxdPath } from "./sandboxd-path.ts";
 
-/** Runs the whole box in this process until it is asked to stop. Sandboxes outlive it. */
+/** Runs the box in this process until SIGTERM or SIGINT. Sandboxes keep running after it exits. */
 export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void> {
   const log = openLog();
   const stopped = nextSignal("SIGTERM", "SIGINT");
@@ -47,9 +47,9 @@ export interface BoxAddresses {
 
 export interface BoxOptions {
   readonly addresses: BoxAddresses;
-  /** What was settled for this start. */
+  /** Node settings from the command line. */
   readonly node: NodeSettings;
-  /** Where every request is written down. Default: nowhere. */
+  /** File of the audit log. Default: no audit log. */
   readonly auditLog?: string | undefined;
 }
 
@@ -59,7 +59,7 @@ interface Box extends AsyncDisposable {
   readonly warnings: readonly string[];
 }
 
-/** Started from the store upwards; stopped in the opposite order. */
+/** Starts API server, node, controllers and router in this order; stops them in reverse order. */
 async function startBox(paths: BoxPaths, options: BoxOptions, log: Logger): Promise<Box> {
   const { addresses, node: settings, auditLog } = options;
   await using starting = new AsyncDisposableStack();
@@ -116,7 +116,7 @@ async function startBox(paths: BoxPaths, options: BoxOptions, log: Logger): Prom
 const controllerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-controller" };
 const routerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-router" };
 
-/** Made once: what the router has signed is good after a restart too. */
+/** Creates the key on the first start only, so that tokens stay valid after a restart. */
 function routerKey({ routerKey: path }: BoxPaths): string {
   try {
     writeFileSync(path, randomBytes(32).toString("base64url"), { mode: 0o600, flag: "wx" });
@@ -126,12 +126,12 @@ function routerKey({ routerKey: path }: BoxPaths): string {
   return path;
 }
 
-/** Each part of the box may do what its role says, and no more. */
+/** Each component has its own identity, and RBAC limits what it can do. */
 function clientAs(server: ApiServer, identity: Identity): Client {
   return createClient(server.transportAs(identity), { fieldManager: "agent-sandbox" });
 }
 
-/** The API server is there before the node is. */
+/** Streams that fail with ServiceUnavailable until the node has started: the API server starts before the node. */
 function lateStreams(current: () => Required<PodStreams> | undefined): PodStreams {
   const streams = async (): Promise<Required<PodStreams>> => {
     const found = current();
@@ -153,7 +153,7 @@ function nextSignal(...names: NodeJS.Signals[]): Promise<string> {
   });
 }
 
-/** Then somebody started it who waits for a word from it, and its outputs are the log. */
+/** Whether `up` started this process in the background: it waits for a report, and the output is the log file. */
 function inBackground(): boolean {
   return process.send !== undefined;
 }

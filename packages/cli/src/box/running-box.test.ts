@@ -55,7 +55,7 @@ test("builds of the program are told apart by what is in it", () => {
 
 test("a folder that may not be read is told apart from one without a box", () => {
   const denied = Object.assign(new Error("EACCES"), { code: "EACCES" });
-  expect(whyHidden(denied, paths)?.message).toContain("it belongs to somebody else; run it with sudo");
+  expect(whyHidden(denied, paths)?.message).toContain("permission denied; run it with sudo");
   expect(whyHidden(Object.assign(new Error("ENOENT"), { code: "ENOENT" }), paths)).toBeUndefined();
 });
 

@@ -3,16 +3,16 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "no
 import { CommandError } from "../command-error.ts";
 import type { BoxPaths } from "./box-paths.ts";
 
-/** What a running box writes about itself. The start time tells its process from a later one with the same id. */
+/** The record that a running box writes. The start time distinguishes its process from a later one with the same PID. */
 export interface RunningBox {
   readonly pid: number;
   readonly processStart: string;
   readonly url: string;
   readonly routerUrl: string;
   readonly startedAt: string;
-  /** What a box in the background was started with; absent when somebody stays attached to it. */
+  /** The arguments of a background box; absent if the box runs in the foreground. */
   readonly words?: readonly string[];
-  /** The program it runs: see `programBuild`. */
+  /** The build of the program; see `programBuild`. */
   readonly build?: string;
 }
 
@@ -37,8 +37,8 @@ export function forgetRunningBox(paths: BoxPaths): void {
 }
 
 /**
- * The box that runs on this folder, or undefined: a record left by a killed box does not count. Who may not read the
- * record is told so, because the box may well run.
+ * Returns the box that uses this folder, or undefined. Ignores the record of a killed box. Throws if the caller is not
+ * allowed to read the record, because a box may be running.
  */
 export function findRunningBox(paths: BoxPaths): RunningBox | undefined {
   let record: RunningBox;
@@ -56,10 +56,10 @@ export function findRunningBox(paths: BoxPaths): RunningBox | undefined {
 export function whyHidden(error: unknown, { dataDir }: BoxPaths): CommandError | undefined {
   if ((error as NodeJS.ErrnoException).code !== "EACCES") return undefined;
   const advice = "run it with sudo, or name a --kubeconfig";
-  return new CommandError(`Cannot look for a box in "${dataDir}": it belongs to somebody else; ${advice}`);
+  return new CommandError(`Cannot look for a box in "${dataDir}": permission denied; ${advice}`);
 }
 
-/** Tells builds of this program apart: the entry names all that it loads by what is in it. */
+/** Identifies the build of this program: a hash of the entry script, which names its chunks by their content hash. */
 export function programBuild(script: string = process.argv[1] ?? ""): string {
   try {
     return createHash("sha256").update(readFileSync(script)).digest("hex").slice(0, 16);
@@ -69,8 +69,8 @@ export function programBuild(script: string = process.argv[1] ?? ""): string {
 }
 
 /**
- * Whether a process has been killed and is on its way out. That takes a tenth of a second on a busy machine, during which
- * it answers nobody and still holds its folder and its addresses.
+ * Whether a process has a pending SIGKILL. Until it has exited (about 100 ms on a busy machine) it does not answer requests
+ * but still holds its data folder and ports.
  */
 export function isEnding(pid: number): boolean {
   try {
@@ -89,7 +89,7 @@ export function processStartOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const [state, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // The first thread may be gone before the others, which hold what the process holds.
+    // The main thread can exit before other threads, which still hold the resources of the process.
     const isOver = state === "Z" && readdirSync(`/proc/${pid}/task`).length < 2;
     return isOver ? undefined : rest[18];
   } catch {

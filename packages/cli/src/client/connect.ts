@@ -10,23 +10,23 @@ export interface GlobalOptions {
   readonly namespace?: string;
 }
 
-/** A way to an API server, closed with the command. */
+/** A connection to an API server. Dispose it at the end of the command. */
 export interface Connection extends AsyncDisposable {
   readonly access: ClusterAccess;
   readonly transport: HttpTransport;
   readonly client: Client;
-  /** Where objects are that name no namespace themselves. */
+  /** The namespace of objects that do not name one. */
   readonly namespace: string;
 }
 
-/** The server named by `--kubeconfig`, else the box of the data folder when it runs, else what kubectl would use. */
+/** Connects to the server of `--kubeconfig`, otherwise to the running box, otherwise to the server kubectl would use. */
 export async function connect(options: GlobalOptions): Promise<Connection> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
   const box = options.kubeconfig === undefined ? runningBox(paths, options) : undefined;
   const path = options.kubeconfig ?? (box && paths.kubeconfig);
   if (path === undefined && (options.dataDir !== undefined || !process.env["KUBECONFIG"])) {
     throw new CommandError(
-      `no box runs on ${paths.dataDir}: start one with "agent-sandbox up", or name a --kubeconfig`,
+      `no box is running in ${paths.dataDir}: start one with "agent-sandbox up", or pass --kubeconfig`,
     );
   }
   const { access, error } = await loadDefault(path === undefined ? {} : { path });
@@ -37,7 +37,7 @@ export async function connect(options: GlobalOptions): Promise<Connection> {
   return { access, transport, client, namespace, [Symbol.asyncDispose]: () => client.close() };
 }
 
-/** Another user's box is none of ours when there is something else to talk to. */
+/** Ignores a box of another user if KUBECONFIG names a server. */
 function runningBox(paths: BoxPaths, { dataDir }: GlobalOptions): RunningBox | undefined {
   try {
     return findRunningBox(paths);
@@ -47,7 +47,7 @@ function runningBox(paths: BoxPaths, { dataDir }: GlobalOptions): RunningBox | u
   }
 }
 
-/** One command may ask for the same several times. */
+/** Prints each warning once, because a command can receive the same one several times. */
 function warnOnce(): (text: string) => void {
   const said = new Set<string>();
   return (text) => {

@@ -1,7 +1,7 @@
 import type { Resource, Transport } from "@agent-sandbox/kube";
 import { CommandError } from "../command-error.ts";
 
-/** One line of a discovery document. */
+/** A resource from the discovery document. */
 export interface ServedResource extends Resource {
   readonly singular: string;
   readonly shortNames: readonly string[];
@@ -40,7 +40,7 @@ interface DiscoveredResource {
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** Everything the server serves, each kind at its preferred version: core first, then by group. */
+/** Lists all resources of the server, each at its preferred version: the core group first, then the other groups. */
 export async function discover(transport: Transport): Promise<ServedResource[]> {
   const accept = `${aggregated},application/json`;
   const [core, groups] = (await Promise.all(["/api", "/apis"].map((path) => fetchJson(transport, path, accept)))) as [
@@ -51,7 +51,7 @@ export async function discover(transport: Transport): Promise<ServedResource[]> 
   return discoverOneByOne(transport, groups as GroupList);
 }
 
-/** Servers before Kubernetes 1.30 know only a document for each version. */
+/** Servers before Kubernetes 1.30 have one discovery document per version. */
 async function discoverOneByOne(transport: Transport, { groups }: GroupList): Promise<ServedResource[]> {
   const paths = ["/api/v1", ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
   const lists = await Promise.all(paths.map(async (path) => (await fetchJson(transport, path)) as ResourceList));
@@ -62,7 +62,7 @@ function isAggregated(list: object): list is GroupDiscoveryList {
   return "kind" in list && list.kind === "APIGroupDiscoveryList";
 }
 
-/** The first version of a group is the one it prefers. */
+/** The first version of a group is its preferred version. */
 function preferredOf({ items }: GroupDiscoveryList): ServedResource[] {
   return items.flatMap(({ metadata, versions: [preferred] }) =>
     (preferred?.resources ?? []).map((found) => ({
@@ -76,7 +76,7 @@ function preferredOf({ items }: GroupDiscoveryList): ServedResource[] {
   );
 }
 
-/** What serves a kind that an object names together with its version. */
+/** Finds the resource of a kind and version. */
 export async function resourceOfKind(
   transport: Transport,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },

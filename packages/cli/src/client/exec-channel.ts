@@ -13,7 +13,7 @@ export interface ExecStreams {
   readonly stderr: Writable;
 }
 
-/** Joins a terminal's or a pipe's streams with a command that runs behind `socket`; resolves to its exit code. */
+/** Copies data between local streams and a remote command until it exits. Returns the exit code of the command. */
 export async function runExec(socket: WebSocket, streams: ExecStreams): Promise<number> {
   const stopStdin = streams.stdin === undefined ? () => undefined : sendStdin(socket, streams.stdin);
   let answer: ExecStatus | undefined;
@@ -31,7 +31,7 @@ export async function runExec(socket: WebSocket, streams: ExecStreams): Promise<
   } finally {
     stopStdin();
   }
-  if (answer === undefined) throw new CommandError("The connection to the sandbox broke before the command ended");
+  if (answer === undefined) throw new CommandError("The connection to the sandbox was lost before the command exited");
   return exitCodeOf(answer);
 }
 
@@ -40,7 +40,7 @@ export function sendResize(socket: WebSocket, columns: number, rows: number): vo
   if (socket.readyState === socket.OPEN) socket.send(Buffer.concat([Buffer.of(channels.resize), size]));
 }
 
-/** A reader that is slower than the command holds the command back, not our memory. */
+/** Pauses the connection while the local reader is slow, to bound memory. */
 function receive(socket: WebSocket, output: Writable, payload: Buffer): void {
   if (payload.length === 0 || output.write(payload)) return;
   socket.pause();
@@ -59,7 +59,7 @@ function sendStdin(socket: WebSocket, stdin: Readable): () => void {
   };
 }
 
-/** The `Status` that closes an exec: success, a command's own exit code, or why it could not run. */
+/** The `Status` at the end of an exec: success, the exit code of the command, or the reason why it did not start. */
 export interface ExecStatus {
   readonly status?: string;
   readonly reason?: string;

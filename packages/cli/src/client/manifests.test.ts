@@ -32,7 +32,7 @@ const bomb = [
 ].join("\n");
 
 test.for([
-  ["nothing", "", "holds no object"],
+  ["nothing", "", "contains no objects"],
   ["broken YAML", "a: [", "Cannot read"],
   ["no kind", "apiVersion: v1\nmetadata: { name: a }", "object 1 has no kind"],
   ["no name", "apiVersion: v1\nkind: Pod", "object 1 has no metadata.name"],

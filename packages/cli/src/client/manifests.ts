@@ -20,13 +20,13 @@ export function readManifests(file: string): Manifest[] {
   return parseManifests(bytes.toString("utf8"), file === "-" ? "standard input" : file);
 }
 
-/** Reading a folder fails without its name. */
+/** Node's own error for reading a folder does not contain its name. */
 function fileNamed(path: string): string {
   if (!statSync(path).isDirectory()) return path;
-  throw new CommandError(`Cannot read "${path}": it is a folder; name a file in it`);
+  throw new CommandError(`Cannot read "${path}": it is a folder; pass a file`);
 }
 
-/** Objects of a file with one or more YAML or JSON documents. `List` objects are opened. */
+/** Parses a file with one or more YAML or JSON documents. Returns the items of `List` objects. */
 export function parseManifests(text: string, file: string): Manifest[] {
   const documents = parseAllDocuments(text, { schema: "yaml-1.1", customTags: kubernetesTags, merge: true });
   const objects = [...documents].flatMap((document) => {
@@ -36,16 +36,15 @@ export function parseManifests(text: string, file: string): Manifest[] {
     return value?.kind === "List" && Array.isArray(value.items) ? (value.items as unknown[]) : [value];
   });
   const found = objects.filter((value) => value !== null).map((value, index) => checked(value, file, index));
-  if (found.length === 0) throw new CommandError(`Cannot read "${file}": it holds no object`);
+  if (found.length === 0) throw new CommandError(`Cannot read "${file}": it contains no objects`);
   return found;
 }
 
-/** What follows is a picture of the place. */
 function firstLine(text: string): string {
   return text.split("\n", 1)[0]?.replace(/:$/, "") ?? text;
 }
 
-/** Aliases of aliases can stand for more than memory holds. */
+/** Limits aliases, because nested aliases can expand to more than the memory holds. */
 function valueOf(document: Document.Parsed, file: string): { kind?: unknown; items?: unknown } | null {
   try {
     return document.toJS({ maxAliasCount: 100 });

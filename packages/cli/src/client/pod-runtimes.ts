@@ -3,29 +3,29 @@ import type { Transport } from "@agent-sandbox/kube";
 import { fetchJson, type ServedResource } from "./discovery.ts";
 import type { Table } from "./table.ts";
 
-/** By the name of a runtime: what the node of the box says about its kernel. */
+/** The value of `kernelAnnotation` by runtime name. */
 export type Kernels = ReadonlyMap<string, string>;
 
-/** Written by the node on each RuntimeClass: `own` or `shared`. */
+/** The box's node sets it on each RuntimeClass to `own` or `shared`. */
 const kernelAnnotation = "agents.x-k8s.io/kernel";
 
-/** What users who may not read RuntimeClasses have to go by. */
+/** The values for users who are not allowed to list RuntimeClasses. */
 const usual: Kernels = new Map([
   ["gvisor", "own"],
   ["runc", "shared"],
 ]);
 
-/** In clusters the runtime is the class's business, and these run them all. */
+/** In a cluster, container IDs name the container manager instead of the runtime. */
 const managers: readonly string[] = ["containerd", "cri-o", "docker"];
 
-/** What the running containers of a Pod run with; undefined when none runs. */
+/** The runtime of the running containers of a Pod, or undefined if none is running. */
 export function runtimeOf({ spec, status }: Pod): string | undefined {
   const running = status?.containerStatuses?.find(({ state, containerID }) => state?.running && containerID);
   const [, scheme] = /^([^:]+):\/\//.exec(running?.containerID ?? "") ?? [];
   return scheme !== undefined && managers.includes(scheme) ? (spec?.runtimeClassName ?? scheme) : scheme;
 }
 
-/** The name of a runtime, with a mark when its containers share the kernel of the machine. */
+/** The name of a runtime, marked if its containers share the kernel of the machine. */
 export function describeRuntime(runtime: string, kernels: Kernels): string {
   return kernels.get(runtime) === "shared" ? `${runtime} (shared kernel)` : runtime;
 }
@@ -45,7 +45,7 @@ export async function readKernels(transport: Transport): Promise<Kernels> {
   return new Map(known);
 }
 
-/** The Pods of a namespace, or of all; undefined for users who may not list them. */
+/** Lists the Pods of one namespace or of all. Returns undefined if the user is not allowed to list them. */
 export async function readPods(
   transport: Transport,
   namespace: string | undefined,
@@ -55,12 +55,12 @@ export async function readPods(
   return (list as { readonly items: readonly Pod[] } | undefined)?.items;
 }
 
-/** Whether rows of this kind have a Pod. */
+/** Whether objects of this resource run in a Pod. */
 export function hasRuntime({ apiVersion, plural }: Pick<ServedResource, "apiVersion" | "plural">): boolean {
   return plural === "pods" ? apiVersion === "v1" : plural === "sandboxes" && apiVersion.startsWith("agents.x-k8s.io/");
 }
 
-/** The table of Pods or Sandboxes with a last column for wide output: what each runs with. */
+/** Adds the column RUNTIME, shown in wide output, to a table of Pods or Sandboxes. */
 export function withRuntimes(table: Table, pods: readonly Pod[], kernels: Kernels): Table {
   const byName = new Map(pods.map((pod) => [`${pod.metadata?.namespace}/${pod.metadata?.name}`, pod]));
   const cellOf = ({ object }: Table["rows"][number]): string | undefined => {

@@ -3,7 +3,7 @@ import { WebSocket } from "ws";
 import { CommandError } from "../command-error.ts";
 import { refusalOf, requestOptions } from "./raw-request.ts";
 
-/** Opens a WebSocket to an API server. A refusal is told in the server's words. */
+/** Opens a WebSocket to an API server. Throws the server's message if it refuses. */
 export async function openSocket(access: ClusterAccess, path: string, protocol: string): Promise<WebSocket> {
   const { url, ...options } = await requestOptions(access, path);
   const socket = new WebSocket(url.replace(/^http/, "ws"), [protocol], options);

@@ -18,7 +18,7 @@ test.for([
   [
     "a command that ends again and again",
     [waiting("CrashLoopBackOff", "back-off", { terminated: { exitCode: 3, reason: "Error" } })],
-    'container "b": CrashLoopBackOff: back-off: it ended with 3 (Error)',
+    'container "b": CrashLoopBackOff: back-off: it exited with 3 (Error)',
   ],
   ["nothing of one that runs", [running], undefined],
   ["nothing of a Pod nobody has looked at", undefined, undefined],

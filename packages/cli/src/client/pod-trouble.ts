@@ -3,7 +3,7 @@ import type { Connection } from "./connect.ts";
 import { fetchJson } from "./discovery.ts";
 import { podOf, podPath } from "./sandbox-pod.ts";
 
-/** What keeps the Pod of a Sandbox from being ready, as far as anybody knows; nothing when it cannot be asked. */
+/** Says why the Pod of a Sandbox is not ready, or returns undefined if this is unknown. */
 export async function podTrouble(connection: Connection, sandbox: string): Promise<string | undefined> {
   try {
     const pod = await podOf(connection, sandbox);
@@ -13,7 +13,7 @@ export async function podTrouble(connection: Connection, sandbox: string): Promi
   }
 }
 
-/** The first container that does not run says more than the Pod does. */
+/** Describes the first waiting container, which is more specific than the Pod's conditions. */
 export function troubleOf({ status }: Pick<Pod, "status">): string | undefined {
   const { initContainerStatuses = [], containerStatuses = [] } = status ?? {};
   for (const { name, state, lastState } of [...initContainerStatuses, ...containerStatuses]) {
@@ -24,5 +24,5 @@ export function troubleOf({ status }: Pick<Pod, "status">): string | undefined {
 }
 
 function endOf(last: ContainerStatus["lastState"]): string | undefined {
-  return last?.terminated && `it ended with ${last.terminated.exitCode} (${last.terminated.reason})`;
+  return last?.terminated && `it exited with ${last.terminated.exitCode} (${last.terminated.reason})`;
 }

@@ -3,7 +3,7 @@ import type { RequestOptions } from "node:https";
 import { text } from "node:stream/consumers";
 import type { ClusterAccess } from "@agent-sandbox/kube";
 
-/** What a request needs that carries no objects, for Node's own clients and for WebSockets. */
+/** Options for requests with Node's HTTP client or a WebSocket: URL, TLS settings and credentials. */
 export async function requestOptions(access: ClusterAccess, path: string): Promise<RequestOptions & { url: string }> {
   const { authorization, certificate } = await access.credentials.get();
   const { ca, serverName, insecure } = access.tls ?? {};
@@ -17,7 +17,7 @@ export async function requestOptions(access: ClusterAccess, path: string): Promi
   };
 }
 
-/** What a server says in an answer that is no success. */
+/** Reads the error message from an unsuccessful response. */
 export async function refusalOf(response: IncomingMessage): Promise<string> {
   const body = await text(response);
   try {

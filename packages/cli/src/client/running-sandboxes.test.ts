@@ -32,7 +32,7 @@ test("the sandboxes that run, by namespace and name", () => {
 
 test("counts them by runtime, and marks a shared kernel", () => {
   expect(countRuntimes(running, kernels)).toBe("1 runc (shared kernel), 2 gvisor");
-  expect(countRuntimes([], kernels)).toBe("no sandbox runs");
+  expect(countRuntimes([], kernels)).toBe("no running sandboxes");
 });
 
 test("doctor lists each with its runtime", () => {

@@ -7,7 +7,7 @@ export interface RunningSandbox {
   readonly runtime: string;
 }
 
-/** The Sandboxes whose Pods run, with what each runs with, by namespace and name. */
+/** Lists the Sandboxes with a running Pod and their runtimes, sorted by namespace and name. */
 export function runningSandboxes(sandboxes: readonly Sandbox[], pods: readonly Pod[]): readonly RunningSandbox[] {
   const runtimes = new Map(pods.map((pod) => [`${pod.metadata?.namespace}/${pod.metadata?.name}`, runtimeOf(pod)]));
   return sandboxes
@@ -18,9 +18,9 @@ export function runningSandboxes(sandboxes: readonly Sandbox[], pods: readonly P
     .toSorted((a, b) => a.namespace.localeCompare(b.namespace) || a.name.localeCompare(b.name));
 }
 
-/** How many run with what: `3 gvisor, 1 runc (shared kernel)`. */
+/** Counts Sandboxes by runtime, as in `3 gvisor, 1 runc (shared kernel)`. */
 export function countRuntimes(running: readonly RunningSandbox[], kernels: Kernels): string {
   const counts = Map.groupBy(running, ({ runtime }) => runtime);
   const texts = [...counts].map(([runtime, some]) => `${some.length} ${describeRuntime(runtime, kernels)}`);
-  return texts.length === 0 ? "no sandbox runs" : texts.toSorted().join(", ");
+  return texts.length === 0 ? "no running sandboxes" : texts.toSorted().join(", ");
 }

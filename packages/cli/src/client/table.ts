@@ -1,4 +1,4 @@
-/** A Kubernetes `Table`, as far as printing it needs. */
+/** The fields of a Kubernetes `Table` that printing needs. */
 export interface Table {
   readonly columnDefinitions: readonly { readonly name: string; readonly priority?: number }[];
   readonly rows: readonly {
@@ -13,7 +13,7 @@ export interface Table {
   }[];
 }
 
-/** Columns as kubectl lays them out: upper-case heads, three spaces between, priority columns only when wide. */
+/** Formats a table like kubectl: upper-case headers, three spaces between columns, priority columns only in wide output. */
 export function formatTable(table: Table, options: { wide?: boolean; namespaces?: boolean } = {}): string {
   const shown = table.columnDefinitions
     .map((column, index) => ({ name: column.name.toUpperCase(), index, priority: column.priority ?? 0 }))

@@ -6,7 +6,7 @@ export interface WaitedCondition {
   readonly status: string;
 }
 
-/** `condition=Ready`, `condition=Ready=False`, or `delete`: until it is gone. */
+/** Parses `condition=Ready`, `condition=Ready=False` or `delete`. */
 export function parseWaitedCondition(text: string): WaitedCondition | "delete" {
   if (text === "delete") return text;
   const [word, type, status = "True", ...rest] = text.split("=");
@@ -40,7 +40,7 @@ interface Conditioned {
   };
 }
 
-/** A condition about an older generation does not count: it speaks of a spec that is no longer wanted. */
+/** Ignores conditions of an older generation, because they describe an outdated spec. */
 export function meets(object: object, wanted: WaitedCondition): boolean {
   const { metadata, status } = object as Conditioned;
   const found = status?.conditions?.find(({ type }) => type.toLowerCase() === wanted.type.toLowerCase());
@@ -48,7 +48,7 @@ export function meets(object: object, wanted: WaitedCondition): boolean {
   return (found.observedGeneration ?? Number.POSITIVE_INFINITY) >= (metadata?.generation ?? 0);
 }
 
-/** How the condition stands, for who has waited in vain. */
+/** Describes the current state of the condition, for the error after a timeout. */
 export function standing(object: object, wanted: WaitedCondition): string {
   const found = (object as Conditioned).status?.conditions?.find(
     ({ type }) => type.toLowerCase() === wanted.type.toLowerCase(),

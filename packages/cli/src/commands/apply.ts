@@ -46,7 +46,7 @@ function withLastApplied(manifest: Manifest): Manifest {
   return { ...manifest, metadata: { ...manifest.metadata, annotations: { ...annotations, ...note } } };
 }
 
-/** What this object said when it was last applied; nothing when it was made otherwise or the note is unreadable. */
+/** The configuration of the last `apply`. Empty if the object was created in another way or the annotation is invalid. */
 function lastAppliedOf(live: KubeObject): Record<string, unknown> {
   try {
     return JSON.parse(live.metadata?.annotations?.[lastAppliedAnnotation] ?? "{}") as Record<string, unknown>;

@@ -40,7 +40,7 @@ test("a box is backed up and restored while it runs, and started again as it was
   await backup(file, { dataDir });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await server.transport.send({ method: "POST", path: configMaps, body: configMap("late") });
-  await expect(restore(file, { dataDir })).rejects.toThrow(/the box runs in the foreground .*; end it first/);
+  await expect(restore(file, { dataDir })).rejects.toThrow(/the box is running in the foreground .*; stop it first/);
   forgetRunningBox(paths);
   await expect(restore(file, { dataDir })).rejects.toThrow(/it is in use by process/);
 

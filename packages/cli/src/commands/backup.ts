@@ -10,7 +10,7 @@ import { refusalOf, requestOptions } from "../client/raw-request.ts";
 import { CommandError } from "../command-error.ts";
 import { reasonOf } from "../report-failure.ts";
 
-/** Saves every object and the identity of the box's API server in one file. The box may run meanwhile, or not. */
+/** Saves all objects and the keys of the box's API server to one file. The box can be running or stopped. */
 export async function backup(file: string, options: GlobalOptions): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
   const target = resolve(file);
@@ -21,7 +21,7 @@ export async function backup(file: string, options: GlobalOptions): Promise<void
     if (error instanceof CommandError) throw error;
     throw new CommandError(reasonOf(error), { cause: error });
   }
-  console.log(`Saved ${paths.dataDir} in ${target}: keep it as safe as a key, because keys and secrets are in it`);
+  console.log(`Saved ${paths.dataDir} to ${target}. The file contains keys and Secrets: protect it like a private key`);
 }
 
 async function backUpRunning(paths: BoxPaths, target: string): Promise<void> {

@@ -26,7 +26,7 @@ test.for([
 });
 
 test.for([
-  [["sandboxes"], /name the objects too/],
+  [["sandboxes"], /add the names of the objects/],
   [["sandbox/a", "b"], /write type\/name for each/],
   [["sandbox/"], /Cannot delete "sandbox\/"/],
   [["/a"], /Cannot delete "\/a"/],
@@ -78,7 +78,7 @@ describe("on a server", () => {
   });
 
   test("refuses to guess", async () => {
-    await expect(deleteObjects([], {})).rejects.toThrow("name what to delete");
-    await expect(deleteObjects(["cm/a"], { filename: "x" })).rejects.toThrow("name what to delete");
+    await expect(deleteObjects([], {})).rejects.toThrow("pass either objects to delete");
+    await expect(deleteObjects(["cm/a"], { filename: "x" })).rejects.toThrow("pass either objects to delete");
   });
 });

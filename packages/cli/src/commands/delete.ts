@@ -15,10 +15,10 @@ interface Target {
   readonly namespace: string;
 }
 
-/** Deletes objects, and with them what they own. Those that are not there are told, after the others are deleted. */
+/** Deletes objects and everything they own. Reports missing objects after the others are deleted. */
 export async function deleteObjects(words: readonly string[], options: DeleteOptions): Promise<void> {
   if ((words.length === 0) === (options.filename === undefined)) {
-    throw new CommandError("name what to delete, as in sandbox/my-sandbox, or a file with -f");
+    throw new CommandError("pass either objects to delete, as in sandbox/my-sandbox, or a file with -f");
   }
   const manifests = options.filename === undefined ? [] : readManifests(options.filename);
   await using connection = await connect(options);
@@ -45,18 +45,18 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
   if (missing.length > 0 && options.ignoreNotFound !== true) throw new CommandError(`${missing.join(", ")} not found`);
 }
 
-/** `type name name` or `type/name type/name`: never a type alone, which would be everything. */
+/** Parses `type name name` or `type/name type/name`. A type alone is an error, because it would delete all objects. */
 export function namedBy(words: readonly string[]): { readonly type: string; readonly name: string }[] {
   const slashed = words.filter((word) => word.includes("/"));
   if (slashed.length > 0 && slashed.length < words.length) {
-    throw new CommandError("write type/name for each object, or one type and then names");
+    throw new CommandError("write type/name for each object, or one type followed by names");
   }
   const pairs =
     slashed.length > 0
       ? slashed.map((word) => word.split("/"))
       : words.slice(1).map((name) => [words[0] ?? "", name] as const);
   if (words.length > 0 && pairs.length === 0) {
-    throw new CommandError(`Cannot delete "${words[0]}": name the objects too, as in sandbox/my-sandbox`);
+    throw new CommandError(`Cannot delete "${words[0]}": add the names of the objects, as in sandbox/my-sandbox`);
   }
   return pairs.map(([type = "", name = "", ...rest]) => {
     if (type && name && rest.length === 0) return { type, name };

@@ -31,11 +31,11 @@ async function describeSandboxes(options: GlobalOptions): Promise<string> {
   return reportSandboxes(runningSandboxes(items, pods ?? []), kernels);
 }
 
-/** More are counted, not listed. */
+/** Further sandboxes are only counted. */
 const mostListed = 100;
 
 export function reportSandboxes(running: readonly RunningSandbox[], kernels: Kernels): string {
-  if (running.length === 0) return "\nNo sandbox runs.";
+  if (running.length === 0) return "\nNo running sandboxes.";
   const table = formatTable({
     columnDefinitions: [{ name: "Namespace" }, { name: "Sandbox" }, { name: "Runtime" }],
     rows: running.slice(0, mostListed).map(({ namespace, name, runtime }) => ({
@@ -57,7 +57,7 @@ export function report(findings: readonly Finding[]): string {
   return [table, "", ...(remedies.length > 0 ? ["To do:", ...remedies, ""] : []), verdict].join("\n");
 }
 
-/** What a program complains about may be long. */
+/** Shortens the output of a program to one line. */
 function oneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;

@@ -3,15 +3,15 @@ import type { ExecOptions } from "./exec.ts";
 
 type RunExec = (sandbox: string, words: readonly string[], options: ExecOptions) => Promise<void>;
 
-/** As with kubectl, options may stand before the sandbox and behind it; what follows `--` is the command's own. */
+/** As in kubectl, options can precede or follow the sandbox, and everything after `--` belongs to the command. */
 export function execCommand(command: Command, run: RunExec): Command {
   return command
     .description("Run a command in a sandbox")
     .argument("<sandbox>")
-    .argument("<command...>", "after --")
-    .option("-i, --stdin", "pass standard input on")
-    .option("-t, --tty", "give the command a terminal")
-    .option("-c, --container <name>", "the container; the first by default")
+    .argument("<command...>", "the command and its arguments, after --")
+    .option("-i, --stdin", "pass standard input to the command")
+    .option("-t, --tty", "allocate a terminal for the command")
+    .option("-c, --container <name>", "container name (default: the first container)")
     .action((sandbox: string, words: string[], _options: unknown, self: Command) =>
       run(sandbox, words, self.optsWithGlobals()),
     );

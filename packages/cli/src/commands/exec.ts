@@ -25,7 +25,7 @@ export async function exec(sandbox: string, words: readonly string[], options: E
   process.exitCode = await runExec(socket, { stdin, stdout: process.stdout, stderr: process.stderr });
 }
 
-/** Keys go to the sandbox as they are typed, and the window's size follows. Undone when the command ends. */
+/** Puts the terminal into raw mode and forwards changes of its size. Disposing restores the terminal. */
 function rawTerminal(socket: WebSocket): Disposable {
   const resize = () => sendResize(socket, process.stdout.columns, process.stdout.rows);
   process.stdin.setRawMode(true);

@@ -11,5 +11,5 @@ test.for([
 });
 
 test("names of several types are not guessed at", () => {
-  expect(() => wantedBy("sandboxes,pods", ["a"])).toThrow("one type at a time");
+  expect(() => wantedBy("sandboxes,pods", ["a"])).toThrow("a single type");
 });

@@ -17,7 +17,7 @@ const outputs = ["json", "yaml", "name", "wide"];
 export async function get(type: string, names: readonly string[], options: GetOptions): Promise<void> {
   const { output = "", allNamespaces = false } = options;
   if (output && !outputs.includes(output)) {
-    throw new CommandError(`Cannot print as "${output}": there are ${outputs.join(", ")}`);
+    throw new CommandError(`Cannot print as "${output}": valid formats are ${outputs.join(", ")}`);
   }
   const wanted = wantedBy(type, names);
   await using connection = await connect(options);
@@ -37,7 +37,7 @@ export async function get(type: string, names: readonly string[], options: GetOp
   }
 }
 
-/** With the runtime of each Pod or Sandbox, for users who may list Pods. */
+/** Adds the runtime of each Pod or Sandbox if the user is allowed to list Pods. */
 async function widened(
   tables: readonly Table[],
   resource: ServedResource,
@@ -52,7 +52,7 @@ async function widened(
   return pods === undefined ? tables : tables.map((table) => withRuntimes(table, pods, kernels));
 }
 
-/** `pods`, `pods a b`, `pod/a`, or several types at once, whose objects cannot be named. */
+/** Parses `pods`, `pods a b`, `pod/a` or `pods,services`. Names are only allowed with a single type. */
 export function wantedBy(
   type: string,
   given: readonly string[],
@@ -60,7 +60,7 @@ export function wantedBy(
   const [word = "", named] = type.split("/");
   const types = word.split(",");
   const names = named === undefined ? given : [named, ...given];
-  if (types.length > 1 && names.length > 0) throw new CommandError("name objects of one type at a time");
+  if (types.length > 1 && names.length > 0) throw new CommandError("names can only be combined with a single type");
   return { types, names };
 }
 

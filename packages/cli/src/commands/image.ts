@@ -7,9 +7,9 @@ import { CommandError } from "../command-error.ts";
 
 type Images = Awaited<ReturnType<typeof openNodeImages>>;
 
-/** The commands work on the data folder itself, whose store several processes share: the box may run or not. */
+/** Opens the image store in the data folder. Several processes can share it, so the box can be running or stopped. */
 async function withImages<T>(options: GlobalOptions, work: (images: Images) => Promise<T>): Promise<T> {
-  if (process.getuid?.() !== 0) throw new CommandError("images belong to root: run it with sudo");
+  if (process.getuid?.() !== 0) throw new CommandError("only root can manage images: run the command with sudo");
   try {
     return await work(await openNodeImages({ dataDir: dataDirFrom(options.dataDir, process.env) }));
   } catch (error) {
@@ -24,7 +24,7 @@ export interface ListOptions extends GlobalOptions {
 
 export async function listImages(options: ListOptions): Promise<void> {
   if (options.output !== undefined && options.output !== "json") {
-    throw new CommandError(`Cannot print as "${options.output}": there is json`);
+    throw new CommandError(`Cannot print as "${options.output}": the only valid format is json`);
   }
   const images = await withImages(options, (store) => store.list());
   if (options.output === "json") console.log(JSON.stringify(images, undefined, 4));
@@ -38,7 +38,7 @@ export interface PullOptions extends GlobalOptions {
 
 export async function pullImage(name: string, options: PullOptions): Promise<void> {
   if (builtInImages.includes(name)) {
-    throw new CommandError(`Cannot pull "${name}": it is built in, and there is nothing to pull`);
+    throw new CommandError(`Cannot pull "${name}": it is built in`);
   }
   const logins = options.authfile === undefined ? {} : await readLogins(options.authfile);
   const image = await withImages(options, (store) => store.pull(name, { logins }));
@@ -75,7 +75,7 @@ export async function pruneImages(options: PruneOptions): Promise<void> {
   console.log(`${gone.length} removed, at most ${formatBytes(bytes)} freed`);
 }
 
-/** A row for each name, as people know it from other tools; an image without one has a row of its own. */
+/** Prints a row for each tag, and one row for an untagged image. */
 export function imageTable(images: readonly ListedImage[], now: number): string {
   const rows = images.flatMap((image) =>
     (image.names.length > 0 ? image.names : [undefined]).map((name) => ({
@@ -104,7 +104,7 @@ export function formatBytes(bytes: number): string {
   return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)}${units[power]}`;
 }
 
-/** The largest unit that fits, as kubectl prints ages. */
+/** Formats an age in its largest unit, like kubectl. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 120) return `${seconds}s`;
@@ -112,7 +112,7 @@ export function formatAge(ms: number): string {
   return seconds < 2 * 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** A file such as `~/.docker/config.json`, as `docker login` writes it. */
+/** Reads a credentials file as written by `docker login`, such as `~/.docker/config.json`. */
 async function readLogins(path: string): Promise<Record<string, Record<string, unknown>>> {
   try {
     const { auths = {} } = JSON.parse(await readFile(path, "utf8")) as {
@@ -121,6 +121,6 @@ async function readLogins(path: string): Promise<Record<string, Record<string, u
     return auths;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`Cannot read logins from "${path}": ${why}`, { cause: error });
+    throw new CommandError(`Cannot read registry credentials from "${path}": ${why}`, { cause: error });
   }
 }

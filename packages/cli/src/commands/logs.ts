@@ -17,7 +17,6 @@ export interface LogsOptions extends GlobalOptions {
   readonly container?: string;
 }
 
-/** Prints what a sandbox has written. */
 export async function logs(sandbox: string, options: LogsOptions): Promise<void> {
   const query = logQuery(options);
   await using connection = await connect(options);

@@ -13,7 +13,7 @@ import { HttpTransport, type Logger, loadDefault } from "@agent-sandbox/kube";
 import { CommandError } from "../command-error.ts";
 import { openLog } from "../open-log.ts";
 
-/** Runs the controllers against the cluster of the kubeconfig, or the one this Pod is in, until SIGTERM or SIGINT. */
+/** Runs the controllers against the cluster of the kubeconfig, or of the Pod this runs in, until SIGTERM or SIGINT. */
 export async function manager(words: readonly string[], version: string): Promise<void> {
   if (words.some((word) => word === "--help" || word === "-h")) {
     console.log(describeFlags());
@@ -35,7 +35,7 @@ async function run(flags: ManagerFlags, warnings: readonly string[], version: st
     date: process.env["BUILD_DATE"] ?? "unknown",
   };
   const log = openLog(levelOf(flags));
-  for (const warning of warnings) log.warn({ warning }, "flags make little sense");
+  for (const warning of warnings) log.warn({ warning }, "questionable flag");
 
   const { access, error: noAccess } = await loadDefault(flags.kubeconfig === "" ? {} : { path: flags.kubeconfig });
   if (noAccess !== undefined) throw new CommandError(noAccess);
@@ -43,7 +43,7 @@ async function run(flags: ManagerFlags, warnings: readonly string[], version: st
   await using tracing = await tracingOf(flags, log);
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.abort());
-  // Unique also for two replicas that take themselves for the same host.
+  // The random part keeps two replicas with the same host name apart.
   const identity = `${hostname()}_${randomBytes(8).toString("hex")}`;
   const onServing = (ports: object): void => log.info({ ...ports, identity, server: access.server }, "manager started");
   try {

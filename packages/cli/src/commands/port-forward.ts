@@ -7,24 +7,23 @@ import { openSocket } from "../client/pod-socket.ts";
 import { podOf, podPath } from "../client/sandbox-pod.ts";
 import { CommandError } from "../command-error.ts";
 
-/** One connection per WebSocket: its data on the first channel, on the second what went wrong. */
+/** One connection per WebSocket. Channel 0 carries data, channel 1 errors. */
 const protocol = "v4.channel.k8s.io";
 const channels = { data: 0, error: 1 } as const;
-/** Both channels begin with the number of the port. */
+/** The first message of each channel starts with the port number. */
 const portBytes = 2;
-/** For a browser and its tabs; more wait to be accepted. */
+/** Enough for a browser. Further connections are refused. */
 const mostConnections = 200;
 
 export interface PortForwardOptions extends GlobalOptions {
   readonly address: string;
 }
 
-/** Forwards a local port to one of a sandbox until it is interrupted. */
 export async function portForward(sandbox: string, ports: string, options: PortForwardOptions): Promise<void> {
   const { local, remote } = parsePorts(ports);
   await using connection = await connect(options);
   const pod = await podOf(connection, sandbox);
-  // Who listens and cannot pass anything on would only be found out by the first connection.
+  // Fails now if the Pod does not exist, instead of at the first connection.
   await fetchJson(connection.transport, podPath(connection.namespace, pod));
   const path = `${podPath(connection.namespace, pod, "portforward")}?ports=${remote}`;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
@@ -41,7 +40,7 @@ export async function portForward(sandbox: string, ports: string, options: PortF
   await once(server, "close");
 }
 
-/** `8080:80`, `80` for the same on both sides, `:80` for any free local port. */
+/** Parses `8080:80`, `80` (the same port on both sides) or `:80` (any free local port). */
 export function parsePorts(text: string): { readonly local: number; readonly remote: number } {
   const [, local, remote] = /^(?:(\d{0,5}):)?(\d{1,5})$/.exec(text) ?? [];
   const ports = { local: Number(local ?? remote), remote: Number(remote) };

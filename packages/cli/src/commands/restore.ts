@@ -8,7 +8,7 @@ import { findRunningBox, type RunningBox } from "../box/running-box.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { CommandError } from "../command-error.ts";
 
-/** Long enough for every pass under way to end by itself. */
+/** Enough for running reconciles to finish. */
 const patienceMs = 30_000;
 
 export interface BoxSwitch {
@@ -18,17 +18,17 @@ export interface BoxSwitch {
 
 const ownSwitch: BoxSwitch = { stop: (paths, box) => stopBox(paths, box, patienceMs), start: startInBackground };
 
-/** Puts a backup in the place of what a box has. One that runs is stopped for it, and started again whatever comes of it. */
+/** Replaces the objects and keys of a box by a backup. Stops a running box, and starts it again even if the restore fails. */
 export async function restore(file: string, options: GlobalOptions, box: BoxSwitch = ownSwitch): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
-  // A slip in the name is no reason to stop a box, nor to make a folder.
+  // Check the file before stopping the box or creating a folder.
   mustBeReadable(resolve(file));
   const running = findRunningBox(paths);
   if (running === undefined) return restoreInto(paths, file);
   const { pid, words } = running;
   if (words === undefined) {
     throw new CommandError(
-      `Cannot restore "${paths.dataDir}": the box runs in the foreground (process ${pid}); end it first`,
+      `Cannot restore "${paths.dataDir}": the box is running in the foreground (process ${pid}); stop it first`,
     );
   }
   await box.stop(paths, running);
@@ -36,7 +36,7 @@ export async function restore(file: string, options: GlobalOptions, box: BoxSwit
     await restoreInto(paths, file);
   } finally {
     await box.start(paths, words);
-    console.log("The box runs again");
+    console.log("The box is running again");
   }
 }
 
@@ -52,7 +52,7 @@ function mustBeReadable(file: string): void {
 async function restoreInto({ dataDir }: BoxPaths, file: string): Promise<void> {
   try {
     const { objects, revision } = await restoreFolder(dataDir, resolve(file));
-    console.log(`Restored ${objects} objects into ${dataDir}; its revisions go on from ${revision}`);
+    console.log(`Restored ${objects} objects into ${dataDir}; resource versions continue at ${revision}`);
   } catch (error) {
     throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
   }

@@ -1,6 +1,6 @@
 import { type Flag, type FlagKind, type FlagName, flags } from "@agent-sandbox/router";
 
-/** What each kind of flag takes, in a word. */
+/** The placeholder of each kind of flag in the help text. */
 const placeholders: Readonly<Record<FlagKind, string>> = {
   text: "TEXT",
   address: "ADDRESS",
@@ -16,7 +16,7 @@ const placeholders: Readonly<Record<FlagKind, string>> = {
 const sections: readonly (readonly [title: string, belongs: (name: FlagName) => boolean])[] = [
   ["Addresses", (name) => name.endsWith("-bind-address")],
   ["TLS", (name) => name.startsWith("tls-") || name === "mtls-mode"],
-  ["Who may", (name) => name.startsWith("authz-") || name === "allowed-hosts"],
+  ["Authorisation", (name) => name.startsWith("authz-") || name === "allowed-hosts"],
   ["Cluster and names", (name) => /^(?:kubeconfig|cache-|domain|cluster-domain|allow-loopback)/.test(name)],
   ["Time", (name) => /-timeout$|^upstream-/.test(name)],
   ["Limits", (name) => name.startsWith("max-")],
@@ -26,7 +26,7 @@ const sections: readonly (readonly [title: string, belongs: (name: FlagName) => 
 const column = 42;
 const width = 118;
 
-/** Every flag of the router with its meaning and default, from the table it is read by. */
+/** The help text, generated from the flag table. */
 export function routerHelp(): string {
   const left = new Set(Object.keys(flags) as FlagName[]);
   const parts = sections.map(([title, belongs]) => {
@@ -39,18 +39,19 @@ export function routerHelp(): string {
 
 const introduction = `Usage: agent-sandbox router [flags]
 
-Run the router against a Kubernetes cluster: one address for all sandboxes. It finds the sandbox a request names, checks
-that the caller may reach it, wakes it if it sleeps, and passes the request on. (The box has a router of its own.)
+Run the router against a Kubernetes cluster. The router is one address for all sandboxes: it finds the sandbox that a
+request names, checks that the caller is allowed to reach it, wakes it if it is suspended, and proxies the request. (The
+box contains its own router.)
 
-A setting is taken from the command line, else from the file that --config FILE or SANDBOX_ROUTER_CONFIG names (lines of
-"flag: value"), else from the environment, else it has its default.`;
+Settings come from, in order of precedence: the command line; the file named by --config or SANDBOX_ROUTER_CONFIG (lines
+of "flag: value"); the environment; the default.`;
 
 const ending = `Other:
-  --config FILE                           Settings in a file.
+  --config FILE                           Read settings from a file.
   --version                               Print the version.
 
-DURATION is 90s, 1m30s or 200ms; ADDRESS is :8080, 127.0.0.1:8080 or [::1]:8080. It ends with 0 after SIGTERM or SIGINT,
-with 1 when it failed, and with 2 when it was told nonsense.
+Examples of DURATION: 90s, 1m30s, 200ms. Examples of ADDRESS: :8080, 127.0.0.1:8080, [::1]:8080.
+Exit status: 0 after SIGTERM or SIGINT, 1 after an error, 2 if the flags are invalid.
 
 Examples:
   agent-sandbox router --kubeconfig ~/.kube/config --domain sandboxes.example.com

@@ -7,7 +7,7 @@ import { CommandError } from "../command-error.ts";
 import { openLog } from "../open-log.ts";
 import { routerHelp } from "./router-help.ts";
 
-/** Runs the router against the cluster of the kubeconfig, or the one this Pod is in, until SIGTERM or SIGINT. */
+/** Runs the router against the cluster of the kubeconfig, or of the Pod this runs in, until SIGTERM or SIGINT. */
 export async function router(words: readonly string[], version: string): Promise<void> {
   if (words.some((word) => word === "--help" || word === "-h")) {
     console.log(routerHelp());
@@ -39,7 +39,7 @@ async function tracingOf(values: Values, log: Logger): Promise<OtlpTracing | und
   const { OtlpTracing, otlpSender } = await import("@agent-sandbox/controllers/tracing");
   const send = otlpSender(process.env);
   if (send === undefined) {
-    log.warn({}, "tracing is on, but OTEL_EXPORTER_OTLP_ENDPOINT names no collector");
+    log.warn({}, "tracing is enabled but OTEL_EXPORTER_OTLP_ENDPOINT is not set");
     return undefined;
   }
   const tracing = new OtlpTracing({ send, log, service: "sandbox-router" });

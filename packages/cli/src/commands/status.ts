@@ -9,7 +9,7 @@ export async function status(options: GlobalOptions): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
   const box = findRunningBox(paths);
   if (box === undefined) {
-    console.log(`No box runs on ${paths.dataDir}: start one with "agent-sandbox up"`);
+    console.log(`No box is running in ${paths.dataDir}: start one with "agent-sandbox up"`);
     process.exitCode = 3;
     return;
   }
@@ -18,7 +18,7 @@ export async function status(options: GlobalOptions): Promise<void> {
   const ready = items.filter(({ status }) =>
     status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True"),
   );
-  console.log(`The box runs (process ${box.pid}) since ${box.startedAt}`);
+  console.log(`The box is running (process ${box.pid}) since ${box.startedAt}`);
   console.log(`  API         ${box.url}`);
   console.log(`  router      ${box.routerUrl}`);
   console.log(`  kubeconfig  ${paths.kubeconfig}`);

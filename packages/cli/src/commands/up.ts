@@ -18,14 +18,14 @@ export interface UpOptions extends GlobalOptions, NodeFlags {
 
 export async function up(options: UpOptions): Promise<void> {
   if (process.getuid?.() !== 0) {
-    throw new CommandError("the box needs root, to make containers and their networks: run it with sudo");
+    throw new CommandError("the box needs root to create containers and networks: run the command with sudo");
   }
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
   const addresses = { api: parseListen(options.listen), router: parseListen(options.routerListen) };
   const node = settingsOf(options);
-  // The box in the background has another working folder.
+  // The background process has another working folder.
   const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
-  // A slip in it is told now, and not by a box that is half started.
+  // Report an invalid config.json now, before starting the box.
   await readSettings(paths.dataDir);
   await readApiSettings(paths.dataDir);
   const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
@@ -33,7 +33,7 @@ export async function up(options: UpOptions): Promise<void> {
   const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen, ...audit, ...wordsOf(options)];
   const running = await findLastingBox(paths);
   if (running !== undefined) {
-    console.log(`The box already runs (process ${running.pid}) at ${running.url}`);
+    console.log(`The box is already running (process ${running.pid}) at ${running.url}`);
     for (const difference of differencesOf(running, { words, build: programBuild() })) console.error(difference);
     return;
   }
@@ -50,7 +50,7 @@ export async function up(options: UpOptions): Promise<void> {
 
 const toChange = 'to change that, run "agent-sandbox down" and "agent-sandbox up"';
 
-/** In what a box that runs is not the one that was asked for now. */
+/** Describes how the running box differs from the requested one. */
 export function differencesOf(
   running: Pick<RunningBox, "words" | "build">,
   wanted: Required<Pick<RunningBox, "words" | "build">>,
@@ -59,21 +59,21 @@ export function differencesOf(
   const options = words?.slice(words.indexOf("--foreground") + 1);
   const other = words !== undefined && words.join("\0") !== wanted.words.join("\0");
   return [
-    ...(other ? [`Warning: it was started with other options (${options?.join(" ")}); ${toChange}`] : []),
-    ...(build === wanted.build ? [] : [`Warning: it runs another build of this program; ${toChange}`]),
+    ...(other ? [`Warning: the box was started with other options (${options?.join(" ")}); ${toChange}`] : []),
+    ...(build === wanted.build ? [] : [`Warning: the box runs another build of this program; ${toChange}`]),
   ];
 }
 
 function describe(box: StartedBox, kubeconfig: string, log: string): void {
-  console.log(`The box runs (process ${box.pid}).`);
+  console.log(`The box is running (process ${box.pid}).`);
   console.log(`  API         ${box.url}`);
   console.log(`  router      ${box.routerUrl}    (${describeHost(box.routerUrl)})`);
   console.log(`  kubeconfig  ${kubeconfig}    (export KUBECONFIG=${kubeconfig})`);
   console.log(`  log         ${log}`);
-  for (const warning of box.warnings) console.error(`Warning: ${warning} (agent-sandbox doctor says what to do)`);
+  for (const warning of box.warnings) console.error(`Warning: ${warning} (run "agent-sandbox doctor" for details)`);
 }
 
-/** How to reach a sandbox with a browser. */
+/** The URL of a sandbox in a browser. */
 function describeHost(routerUrl: string): string {
   return `http://<sandbox>.<namespace>.localhost:${new URL(routerUrl).port}`;
 }

@@ -19,7 +19,7 @@ const rows: [string, Change<KubeObject>, typeof wanted | "delete", Judgement][] 
   ["met for a moment", changes(["upsert", object("True")], ["upsert", object("False")]), wanted, { verdict: "met" }],
   ["deleted while it was met", changes(["delete", object("True")]), wanted, { verdict: "gone", why: "was deleted" }],
   ["a bookmark", changes(), wanted, { verdict: "waiting" }],
-  ["still there", reset(object()), "delete", { verdict: "waiting", why: "it is still there" }],
+  ["still there", reset(object()), "delete", { verdict: "waiting", why: "it still exists" }],
   ["gone before", reset(), "delete", { verdict: "met" }],
   ["gone now", changes(["upsert", object()], ["delete", object()]), "delete", { verdict: "met" }],
   ["a bookmark while it is there", changes(), "delete", { verdict: "waiting" }],

@@ -46,7 +46,7 @@ export async function wait(target: string, options: WaitOptions): Promise<void> 
   );
 }
 
-/** What trying again cannot mend ends the command. */
+/** Throws errors that a retry cannot fix. */
 function refused(error: KubeError): string {
   if (["Forbidden", "Unauthorized", "BadRequest"].includes(error.reason)) throw error;
   return error.message;
@@ -57,13 +57,13 @@ export interface Judgement {
   readonly why?: string;
 }
 
-/** What a change says about the one object that is waited for. What was deleted meets no condition, whatever it last said. */
+/** Evaluates a change of the awaited object. A deleted object meets no condition. */
 export function judge(change: Change<KubeObject>, wanted: WaitedCondition | "delete"): Judgement {
   const events = change.type === "reset" ? change.items.map((object) => ({ type: "upsert", object })) : change.events;
   const [latest] = events.slice(-1);
   if (latest === undefined && change.type === "changes") return { verdict: "waiting" };
   const there = latest?.type === "upsert";
-  if (wanted === "delete") return there ? { verdict: "waiting", why: "it is still there" } : { verdict: "met" };
+  if (wanted === "delete") return there ? { verdict: "waiting", why: "it still exists" } : { verdict: "met" };
   if (events.some(({ type, object }) => type === "upsert" && meets(object, wanted))) return { verdict: "met" };
   if (!there) return { verdict: "gone", why: latest === undefined ? "not found" : "was deleted" };
   return { verdict: "waiting", why: standing(latest.object, wanted) };
