@@ -55,6 +55,7 @@ runc: setup-runc ## Build runc; the box prefers it to an installed one
 .PHONY: generate manifests
 generate: manifests ## Regenerate all generated files
 	@$(NODE) packages/apiserver/generate/main.ts
+	@$(NODE) packages/apiserver/generate/descriptions.ts
 	@$(NODE) packages/apiserver/generate/protobuf.ts
 	@sandboxd/generate
 manifests: setup-check ## Generate the CRDs in deploy/crds

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { build } from "esbuild";
 import { version } from "./version.ts";
@@ -10,6 +10,9 @@ const root = `${import.meta.dirname}/..`;
 
 /** Packages with native code. They are not bundled: Node finds them in a `node_modules` folder above `lib`. */
 export const nativePackages: readonly string[] = ["@lydell/node-pty", "koffi"];
+
+/** Field descriptions of built-in kinds, which the API server reads when it serves its first OpenAPI document. */
+const descriptions = "descriptions.generated.json";
 
 export interface Bundle {
   /** The names of the files that were written to `<folder>/lib`. */
@@ -41,7 +44,8 @@ export async function bundleCommandLine(folder: string): Promise<Bundle> {
     },
     logLevel: "warning",
   });
-  const files = new Set(Object.keys(metafile.outputs).map((path) => basename(path)));
+  copyFileSync(`${root}/packages/apiserver/src/openapi/${descriptions}`, `${folder}/lib/${descriptions}`);
+  const files = new Set([...Object.keys(metafile.outputs).map((path) => basename(path)), descriptions]);
   return { files, inputs: Object.keys(metafile.inputs) };
 }
 

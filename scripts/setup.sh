@@ -155,6 +155,16 @@ install_sysroot() {
   rm -rf "$apt"
 }
 
+# For `kubectl explain`. These are Kubernetes' own texts, so they are generated and not committed.
+generate_descriptions() {
+  local version
+  version=$(sed -n 's/^  version: "\(.*\)",$/\1/p' packages/api/generate/kubernetes-definitions.ts)
+  grep -qF "\"kubernetes\":\"$version\"" packages/apiserver/src/openapi/descriptions.generated.json 2>/dev/null && return 0
+  say "generating the field descriptions of Kubernetes $version"
+  PATH="$PWD/node_modules/.bin:$PWD/$toolchain/go/bin:$PATH" node --conditions=source --disable-warning=ExperimentalWarning \
+    packages/apiserver/generate/descriptions.ts
+}
+
 case "${1:-}" in
   run) look_for "$run_tools" ;;
   runc) look_for "$run_tools$runc_tools" ;;
@@ -169,4 +179,5 @@ look_for_pip
 install_missing
 install_go
 install_npm
+generate_descriptions
 [ "$1" != release ] || install_sysroot

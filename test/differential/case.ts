@@ -12,8 +12,6 @@ export interface KubectlStep {
   readonly until?: { readonly lines: number; readonly meanwhile: readonly Step[] };
   /** Compares every line by itself: one server may print more of them. */
   readonly byLine?: boolean;
-  /** Compares what `explain` prints but for the descriptions, which are in each server's own words. */
-  readonly fieldsAlone?: boolean;
 }
 
 export interface ExchangeStep {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fillIn } from "./case.ts";
 import { differences, render } from "./compare.ts";
 import { Exceptions } from "./exceptions.ts";
-import { eachLine, normaliseJson, normaliseTable, normaliseText, withoutDescriptions } from "./normalise.ts";
+import { eachLine, normaliseJson, normaliseTable, normaliseText } from "./normalise.ts";
 
 const rules = { url: "https://127.0.0.1:6443", managedFields: false };
 const now = new Date().toISOString().replace(/\.\d+/, "");
@@ -42,11 +42,6 @@ describe("normalising", () => {
   test("compares lines whatever their place", () => {
     expect(eachLine("b\na")).toEqual(eachLine("a\nb"));
     expect(eachLine("a\nb")).not.toEqual(eachLine("a"));
-  });
-
-  test("leaves the descriptions out of an explanation", () => {
-    const text = "KIND:  Pod\n\nDESCRIPTION:\n  Words.\nFIELDS:\n  spec\t<PodSpec> -required-\n    More words.";
-    expect(withoutDescriptions(text)).toBe("KIND:  Pod\n  spec\t<PodSpec> -required-");
   });
 
   test("knows the server by its address", () => {

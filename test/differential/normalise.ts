@@ -116,12 +116,3 @@ export function normaliseTable(text: string): string {
 export function eachLine(text: string): unknown {
   return Object.fromEntries(text.split("\n").map((line) => [line, true]));
 }
-
-/** What `kubectl explain` says about names, types and values: the lines with a tabulator in them, and the head. */
-export function withoutDescriptions(text: string): string {
-  const kept = /^(?:GROUP|KIND|VERSION|FIELD|RESOURCE)\b|\t<|^ *enum: /;
-  return text
-    .split("\n")
-    .filter((line) => kept.test(line))
-    .join("\n");
-}

@@ -11,14 +11,7 @@ import {
 import { type Difference, differences } from "./compare.ts";
 import { exchange } from "./exchange.ts";
 import { runKubectl } from "./kubectl.ts";
-import {
-  eachLine,
-  normaliseJson,
-  normaliseTable,
-  normaliseText,
-  type Rules,
-  withoutDescriptions,
-} from "./normalise.ts";
+import { eachLine, normaliseJson, normaliseTable, normaliseText, type Rules } from "./normalise.ts";
 import type { Server, ServerPair } from "./servers.ts";
 
 /** Runs a case against both servers at the same time and says where their answers differ. */
@@ -81,7 +74,7 @@ class CaseRun {
     return { code, stderr: normaliseText(stderr, this.#rules), stdout: this.#printed(stdout, step), meanwhile };
   }
 
-  #printed(stdout: string, { byLine = false, fieldsAlone = false }: KubectlStep): unknown {
+  #printed(stdout: string, { byLine = false }: KubectlStep): unknown {
     if (/^\s*[[{]/.test(stdout)) {
       try {
         return normaliseJson(JSON.parse(stdout), this.#rules);
@@ -90,7 +83,6 @@ class CaseRun {
       }
     }
     const text = normaliseTable(normaliseText(stdout, this.#rules));
-    if (fieldsAlone) return withoutDescriptions(text);
     return byLine ? eachLine(text) : text;
   }
 

@@ -49,13 +49,18 @@ export function definitionName(ref: string): string {
 }
 
 /**
- * Downloads the pinned module and returns the definitions that `roots` reach, without their descriptions. They are looked
- * for in the documents of `apiVersions`, each of which holds everything it refers to.
+ * Downloads the pinned module and returns the definitions reachable from `roots`, without their descriptions. They are read from
+ * the documents of `apiVersions`, each of which contains everything it refers to.
  */
 export async function fetchDefinitions(
   roots: readonly string[],
   apiVersions: readonly string[] = ["v1", "networking.k8s.io/v1"],
 ): Promise<Definitions> {
+  return reachable(await fetchDocuments(apiVersions), roots);
+}
+
+/** Downloads the pinned module and returns all definitions in the documents of `apiVersions`. */
+export async function fetchDocuments(apiVersions: readonly string[]): Promise<Definitions> {
   const folder = join(await downloadModule(), "api/openapi-spec/v3");
   const all: Record<string, OpenApiSchema> = {};
   for (const apiVersion of apiVersions) {
@@ -64,10 +69,10 @@ export async function fetchDefinitions(
     };
     Object.assign(all, document.components.schemas);
   }
-  return reachable(all, roots);
+  return all;
 }
 
-/** The folder of the pinned module, whose sum has been checked. */
+/** The folder of the pinned module, after its checksum was verified. */
 export async function downloadModule(): Promise<string> {
   const { path, version, sum } = kubernetesModule;
   const module = `${path}@${version}`;
@@ -85,7 +90,7 @@ export async function downloadModule(): Promise<string> {
   return found.Dir;
 }
 
-/** The definitions that `roots` name, and all that those refer to, in the order of their names. */
+/** The definitions that `roots` name and all that they refer to, without descriptions, sorted by name. */
 export function reachable(all: Definitions, roots: readonly string[]): Definitions {
   const kept = new Map<string, OpenApiSchema>();
   const visit = (name: string): void => {

@@ -281,7 +281,7 @@ const describing: readonly Case[] = [
   ].map(
     (what): Case => ({
       name: `kubectl explain ${what.replaceAll(/[^\w ]+/g, " ")}`,
-      steps: [{ ...run(`explain ${what}`), fieldsAlone: true }],
+      steps: [run(`explain ${what}`)],
     }),
   ),
 ];

@@ -8,30 +8,25 @@ const texts: Schema = { type: "array", items: text };
 const anything: Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 const object = (properties: Record<string, Schema>): Schema => ({ type: "object", properties });
 
-const described = (schema: Schema, description: string): Schema => ({ ...schema, description });
-
-const asked = {
-  nonResourceAttributes: described(object({ path: text, verb: text }), "The path to ask about, if it is no resource."),
-  resourceAttributes: described(
-    object({
-      namespace: text,
-      verb: text,
-      group: text,
-      version: text,
-      resource: text,
-      subresource: text,
-      name: text,
-      fieldSelector: anything,
-      labelSelector: anything,
-    }),
-    "The resource to ask about, and what is to be done with it.",
-  ),
+const attributes = {
+  nonResourceAttributes: object({ path: text, verb: text }),
+  resourceAttributes: object({
+    namespace: text,
+    verb: text,
+    group: text,
+    version: text,
+    resource: text,
+    subresource: text,
+    name: text,
+    fieldSelector: anything,
+    labelSelector: anything,
+  }),
 };
-const asker = {
-  user: described(text, "The user to ask about."),
-  groups: described(texts, "The groups that the user is in."),
-  uid: described(text, "The uid of the user."),
-  extra: described({ type: "object", additionalProperties: texts }, "What else is known about the user."),
+const subject = {
+  user: text,
+  groups: texts,
+  uid: text,
+  extra: { type: "object", additionalProperties: texts } as Schema,
 };
 
 interface ReviewKind {
@@ -49,31 +44,28 @@ const kinds: readonly ReviewKind[] = [
   {
     kind: "TokenReview",
     group: authentication,
-    spec: object({
-      token: described(text, "The token to ask about."),
-      audiences: described(texts, "For whom it must be meant. Absent: for this server."),
-    }),
+    spec: object({ token: text, audiences: texts }),
     review: tokenReview,
   },
   { kind: "SelfSubjectReview", group: authentication, spec: object({}), review: selfSubjectReview },
   {
     kind: "SubjectAccessReview",
     group: authorization,
-    spec: object({ ...asked, ...asker }),
+    spec: object({ ...attributes, ...subject }),
     review: subjectAccessReview,
   },
   {
     kind: "LocalSubjectAccessReview",
     group: authorization,
     namespaced: true,
-    spec: object({ ...asked, ...asker }),
+    spec: object({ ...attributes, ...subject }),
     review: localSubjectAccessReview,
   },
-  { kind: "SelfSubjectAccessReview", group: authorization, spec: object(asked), review: selfSubjectAccessReview },
+  { kind: "SelfSubjectAccessReview", group: authorization, spec: object(attributes), review: selfSubjectAccessReview },
   {
     kind: "SelfSubjectRulesReview",
     group: authorization,
-    spec: object({ namespace: described(text, "The namespace to ask about.") }),
+    spec: object({ namespace: text }),
     review: selfSubjectRulesReview,
   },
 ];
@@ -93,7 +85,7 @@ const common = {
   strategy: {},
 } as const;
 
-/** Questions about users and their rights. */
+/** The kinds that answer questions about users and their permissions. They are not stored. */
 export const reviewDefinitions: readonly ResourceDefinition[] = kinds.map(define);
 
 function define({ kind, group, namespaced = false, spec, review }: ReviewKind): ResourceDefinition {

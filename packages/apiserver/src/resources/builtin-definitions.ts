@@ -20,7 +20,7 @@ export interface OpenApiSchema {
 /** The release of Kubernetes whose built-in kinds are served, such as `v1.36.3`. */
 export const kubernetesVersion: string = bundle.kubernetes;
 
-/** What Kubernetes publishes about the built-in kinds and all they are made of, described in our words. */
+/** The schemas that Kubernetes publishes for the built-in kinds and everything they refer to, without descriptions. */
 export const builtinDefinitions: { readonly [name: string]: OpenApiSchema | undefined } = bundle.definitions;
 
 const refPrefix = "#/components/schemas/";
