@@ -9,10 +9,10 @@ import { listConverted, readyToShow } from "../conversion/converted-reads.ts";
 import { discoveryReply } from "../discovery/discovery.ts";
 import { metricsPath, metricsReply } from "../metrics/metrics-reply.ts";
 import type { RequestMeasure } from "../metrics/request-metrics.ts";
+import { routeSubresource } from "../pods/subresources.ts";
 import type { Review } from "../resources/definition.ts";
 import { isOutgrown, toVersion } from "../resources/versions.ts";
 import type { Stored } from "../store/store.ts";
-import { routePart } from "../streams/pod-parts.ts";
 import { scaleColumns } from "../table/scale-columns.ts";
 import { applyScale } from "../verbs/apply-scale.ts";
 import type { ApiContext } from "../verbs/context.ts";
@@ -143,7 +143,7 @@ async function routeResource(call: ReplyContext, target: Target): Promise<Reply>
   if (subresource === "scale" && version.scale !== undefined) return routeScale(negotiated(call), target);
   if (!definition.typed) throw notFound(subjectOf(target, target.name));
   if (subresource === "token" && definition.id === "serviceaccounts") return routeToken(call, target);
-  return routePart(call, target);
+  return routeSubresource(call, target);
 }
 
 function routeReview(call: ReplyContext, target: Target, review: Review): Reply {

@@ -1,8 +1,9 @@
 import type { AttachRequest, ExecRequest, PodPlace } from "@agent-sandbox/kube";
 import { ApiError, badRequest } from "../api-error.ts";
 import { type ApiObject, stringAt, valueAt } from "../api-object.ts";
+import { existingPod } from "../pods/existing-pod.ts";
 import type { Query } from "../request/query.ts";
-import { containerOf, existing, statusOf } from "./pod-container.ts";
+import { containerOf, statusOf } from "./pod-container.ts";
 
 /** Which streams a client wants to have to do with. */
 export interface WantedStreams {
@@ -14,7 +15,7 @@ export interface WantedStreams {
 
 /** Reads what is asked of `pods/exec` and checks it, so that what cannot work fails before anything is started. */
 export function execOptions(place: PodPlace, query: Query, found: ApiObject | undefined): ExecRequest & WantedStreams {
-  const pod = existing(found, place.pod);
+  const pod = existingPod(found, place.pod);
   const command = query.all("command");
   if (command.length === 0 || command[0] === "")
     throw badRequest("you must specify at least one command for the container");
@@ -29,7 +30,7 @@ export function attachOptions(
   query: Query,
   found: ApiObject | undefined,
 ): AttachRequest & WantedStreams {
-  const pod = existing(found, place.pod);
+  const pod = existingPod(found, place.pod);
   const options = { ...place, container: containerOf(pod, query.text("container")), ...wanted(query) };
   checkRunning(pod, options.container, "attach to");
   return options;

@@ -1,8 +1,9 @@
 import type { LogRequest, PodPlace } from "@agent-sandbox/kube";
 import { badRequest } from "../api-error.ts";
 import { type ApiObject, stringAt, valueAt } from "../api-object.ts";
+import { existingPod } from "../pods/existing-pod.ts";
 import type { Query } from "../request/query.ts";
-import { containerOf, existing, statusOf } from "./pod-container.ts";
+import { containerOf, statusOf } from "./pod-container.ts";
 
 /** Reads what is asked of `pods/log` and checks it against the Pod, in the words that kubectl's users know. */
 export function logOptions(
@@ -10,7 +11,7 @@ export function logOptions(
   query: Query,
   { found, nowMs }: { readonly found: ApiObject | undefined; readonly nowMs: number },
 ): LogRequest {
-  const pod = existing(found, place.pod);
+  const pod = existingPod(found, place.pod);
   const container = containerOf(pod, query.text("container"));
   const [sinceMs, tailLines, limitBytes] = [since(query, nowMs), query.count("tailLines"), limit(query)];
   const stream = query.oneOf("stream", ["All", "Stdout", "Stderr"]) ?? "All";

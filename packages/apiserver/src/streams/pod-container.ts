@@ -1,12 +1,7 @@
-import { badRequest, notFound } from "../api-error.ts";
+import { badRequest } from "../api-error.ts";
 import { type ApiObject, objectsAt, stringAt } from "../api-object.ts";
 
-export function existing(pod: ApiObject | undefined, name: string): ApiObject {
-  if (pod === undefined) throw notFound({ group: "", plural: "pods", name });
-  return pod;
-}
-
-/** The container a client means, in the words kubectl knows when it is unclear. */
+/** The container that a request means. The errors are those of kubelet and kube-apiserver, which kubectl expects. */
 export function containerOf(pod: ApiObject, asked: string | undefined): string {
   const [names, initial, added] = ["containers", "initContainers", "ephemeralContainers"].map((list) =>
     objectsAt(pod, "spec", list).flatMap((each) => stringAt(each, "name") ?? []),
@@ -23,7 +18,7 @@ export function containerOf(pod: ApiObject, asked: string | undefined): string {
   return asked;
 }
 
-/** The status of a container, undefined when the node has said nothing about it yet. */
+/** The status of a container, or `undefined` when the node has not reported one yet. */
 export function statusOf(pod: ApiObject, container: string): unknown {
   const statuses = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"];
   return statuses

@@ -6,6 +6,7 @@ import { ApiError, badRequest, pathNotFound } from "../api-error.ts";
 import { type ApiObject, storeKey, stringAt } from "../api-object.ts";
 import { refuseUpgrade } from "../http/https-server.ts";
 import type { Logger } from "../logger.ts";
+import { existingPod } from "../pods/existing-pod.ts";
 import { Query } from "../request/query.ts";
 import { parsePath } from "../request/request-path.ts";
 import type { Store } from "../store/store.ts";
@@ -16,7 +17,6 @@ import { exitStatus, successStatus } from "./exit-status.ts";
 import { type ForwardedPort, forwardPort, parsePort } from "./forward-port.ts";
 import { joinSession } from "./join-session.ts";
 import { fromNode, notOffered } from "./node-error.ts";
-import { existing } from "./pod-container.ts";
 import { proxy, proxyUpgrade } from "./proxy.ts";
 import { proxyTarget } from "./proxy-target.ts";
 import { proxyView } from "./proxy-view.ts";
@@ -160,7 +160,7 @@ export class StreamEndpoint {
 
   async #portForward(call: Call): Promise<void> {
     const { place, query, request } = call;
-    const pod = existing(call.pod, place.pod);
+    const pod = existingPod(call.pod, place.pod);
     const wire = negotiate(request.headers, forwardProtocols);
     const ports = wire.kind === "web-socket" ? portsOf(query) : [];
     const phase = stringAt(pod, "status", "phase");

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { FakePodStreams } from "../streams/fake-pod-streams.test.support.ts";
 import { pod, pods, TestApi } from "../testing/test-api.test.support.ts";
-import { FakePodStreams } from "./fake-pod-streams.test.support.ts";
 
 let api: TestApi;
 let podStreams: FakePodStreams;

@@ -9,7 +9,7 @@ import { parseDeleteOptions } from "../verbs/delete-options.ts";
 
 const versions: readonly unknown[] = ["policy/v1", "policy/v1beta1"];
 
-/** Deletes a Pod the way drains ask for it. There are no disruption budgets here, so nothing holds it back. */
+/** Answers `pods/{name}/eviction`, as `kubectl drain` uses it. There are no disruption budgets, so it is a plain delete. */
 export async function evict({ context, query, request }: ReplyContext, target: ObjectTarget): Promise<ObjectReply> {
   const { body } = request;
   if (!isJsonObject(body) || !versions.includes(body["apiVersion"]) || body["kind"] !== "Eviction")

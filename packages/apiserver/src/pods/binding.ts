@@ -9,15 +9,15 @@ import { withRevision } from "../resources/admission.ts";
 import { notSupported, required } from "../resources/field-problems.ts";
 import { uidConflict } from "../verbs/modify.ts";
 import { parseWriteOptions } from "../verbs/write-options.ts";
-import { existing } from "./pod-container.ts";
+import { existingPod } from "./existing-pod.ts";
 
-/** `pods/{name}/binding`: how a scheduler says on which node a Pod is to run. It can be said once. */
+/** Answers `pods/{name}/binding`, with which a scheduler assigns a Pod to a node. A Pod can be bound once. */
 export async function bind({ context, query, request }: ReplyContext, target: ObjectTarget): Promise<ObjectReply> {
   const binding = readBinding(request.body, target);
   const { dryRun } = parseWriteOptions(query, request);
   const key = keyOfTarget(target);
   await context.store.write((view, revision) => {
-    const pod = existing(view.get("pods", key)?.object, target.name);
+    const pod = existingPod(view.get("pods", key)?.object, target.name);
     const bound = bindPod(pod, binding, context.clock.now());
     if (dryRun) return { result: undefined };
     return { write: { resource: "pods", key, object: withRevision(bound, revision) }, result: undefined };
@@ -58,7 +58,7 @@ function bindPod(pod: ApiObject, binding: JsonObject, nowMs: number): ApiObject 
   return scheduled(pod, binding, nowMs);
 }
 
-/** The Pod on the node that is the target of a binding. */
+/** The Pod after a binding: assigned to the target node, with the condition `PodScheduled`. */
 export function scheduled(pod: ApiObject, binding: JsonObject, nowMs: number): ApiObject {
   const [spec, status] = [pod["spec"], pod["status"]].map((part) => (isJsonObject(part) ? part : {}));
   const others = objectsAt(status, "conditions").filter(({ type }) => type !== "PodScheduled");
