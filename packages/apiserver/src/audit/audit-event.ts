@@ -6,7 +6,7 @@ import type { Decision } from "../authorization/authorizer.ts";
 
 export type AuditLevel = "None" | "Metadata" | "Request";
 
-/** What is known about a request when it is over. */
+/** A request that has been answered. */
 export interface AuditedRequest {
   readonly auditId: string;
   readonly method: string;
@@ -20,19 +20,19 @@ export interface AuditedRequest {
   readonly receivedAtMs: number;
   readonly endedAtMs: number;
   readonly code: number;
-  /** The `Status` that was answered, if one was. */
+  /** The `Status` in the response, if there was one. */
   readonly answer?: unknown;
 }
 
-/** A request line may be 64 KiB long; the beginning tells what was asked. */
+/** A request line may be 64 KiB long; its beginning shows what was requested. */
 const maxTextLength = 8 * 1024;
-/** Larger bodies are left out: the audit log says who did what, it is no backup. */
+/** Larger bodies are left out: the audit log records who did what and is not a backup. */
 const maxBodyLength = 64 * 1024;
 
-/** Kinds whose bodies are, or may well be, secret. */
+/** Resources whose bodies are or may be secret. */
 const secretive = new Set(["secrets", "configmaps", "tokenreviews", "serviceaccounts/token"]);
 
-/** One line of the log, in the shape of `audit.k8s.io/v1`. */
+/** One line of the log, as an Event of `audit.k8s.io/v1`. */
 export function auditEvent(level: AuditLevel, request: AuditedRequest): object {
   const attributes = attributesOf(request);
   const body = level === "Request" ? bodyOf(attributes, request.body) : {};

@@ -21,14 +21,14 @@ async function audited(level: AuditLevel, act: (api: TestApi) => Promise<unknown
   await act(api);
   await api.server.close();
   const lines = readFileSync(path, "utf8").trim().split("\n");
-  // What the server wrote to make itself ready came first.
+  // The first requests are the server's own, from its start.
   const events = lines.map((line) => JSON.parse(line));
   const own = events.findLastIndex(({ requestURI }) => requestURI.startsWith("/apis/rbac.authorization.k8s.io"));
   return events.slice(own + 1);
 }
 
 describe("the audit log", () => {
-  test("says who did what, when, and what came of it", async () => {
+  test("records user, verb, object, time and result of a request", async () => {
     const [event, ...more] = await audited("Metadata", (api) => api.create(pods, pod("p")));
     expect(more).toEqual([]);
     expect(event).toEqual({
@@ -49,7 +49,7 @@ describe("the audit log", () => {
     });
   });
 
-  test("says what was refused, and to whom", async () => {
+  test("records refused requests and their users", async () => {
     const [event] = await audited("Metadata", (api) =>
       api.server.transportAs(jane).send({ method: "GET", path: `${secrets}/s` }),
     );
@@ -62,7 +62,7 @@ describe("the audit log", () => {
     });
   });
 
-  test("says who acted as whom, and by which binding", async () => {
+  test("records impersonation and the binding that allowed the request", async () => {
     const headers = { "impersonate-user": "vera" };
     const [event] = await audited("Metadata", (api) => api.send("GET", "/api", undefined, headers));
     expect(event).toMatchObject({
@@ -72,7 +72,7 @@ describe("the audit log", () => {
     });
   });
 
-  test("says of a watch when it is over", async () => {
+  test("records a watch when it ends", async () => {
     const events = await audited("Metadata", async (api) => {
       await api.create(pods, pod("p"));
       const watching = await api.watch(`${pods}?watch=true`);
@@ -86,7 +86,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  test("holds what was sent when it is asked to, but no secrets and nothing huge", async () => {
+  test("at level Request includes bodies, but not of secret kinds and not large ones", async () => {
     const events = await audited("Request", async (api) => {
       await api.create(pods, pod("p"));
       await api.create(secrets, { metadata: { name: "s" }, stringData: { password: "hunter2" } });
@@ -110,7 +110,7 @@ describe("the audit log", () => {
     expect(JSON.stringify(events)).not.toContain("eyJ");
   });
 
-  test("gives each answer the id it is kept under", async () => {
+  test("returns the audit ID in a header of each response", async () => {
     let id: string | undefined;
     const [event] = await audited("Metadata", async (api) => {
       id = (await api.send("GET", "/version")).headers["audit-id"];
@@ -118,7 +118,7 @@ describe("the audit log", () => {
     expect(event.auditID).toBe(id);
   });
 
-  test("is not there unless it is asked for", async () => {
+  test("is off by default", async () => {
     const path = join(folder, "audit.log");
     const api = await TestApi.start({ audit: { path, level: "None" } });
     await api.create(pods, pod("p"));
@@ -126,7 +126,7 @@ describe("the audit log", () => {
     expect(() => readFileSync(path)).toThrow("ENOENT");
   });
 
-  test("keeps the server from starting when it cannot be written", async () => {
+  test("fails the start of the server when its file cannot be written", async () => {
     await expect(TestApi.start({ audit: { path: join(folder, "no/log") } })).rejects.toThrow("ENOENT");
   });
 });

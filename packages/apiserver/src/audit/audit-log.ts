@@ -11,20 +11,20 @@ import { type AuditedRequest, type AuditLevel, auditEvent } from "./audit-event.
 import { RotatingFile } from "./rotating-file.ts";
 
 export interface AuditOptions {
-  /** One line of JSON for each request, in the shape of `audit.k8s.io/v1`. */
+  /** The file, which gets one line of JSON for each request: an Event of `audit.k8s.io/v1`. */
   readonly path: string;
-  /** `Request` adds what was sent, but never for kinds that hold secrets. Default: `Metadata`. */
+  /** `Request` adds the request body, but never of kinds that hold secrets. Default: `Metadata`. */
   readonly level?: AuditLevel | undefined;
   /** Default: 100 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Files kept, the current one included. Default: 5. */
+  /** The number of files to keep, including the current one. Default: 5. */
   readonly maxFiles?: number | undefined;
 }
 
-/** What a request must tell to be recorded. */
+/** The parts of a request that are recorded. */
 type Recorded = Pick<ApiRequest, "method" | "url" | "headers" | "body" | "identity" | "sourceAddress">;
 
-/** Writes down who asked for what, and what came of it. */
+/** Records each request with its user and its result. */
 export class AuditLog {
   readonly #level: AuditLevel;
   readonly #file: RotatingFile;
@@ -36,7 +36,7 @@ export class AuditLog {
     this.#clock = clock;
   }
 
-  /** Nothing at the level `None`. Fails when the file cannot be opened. */
+  /** Returns a log that records nothing at level `None`. Fails when the file cannot be opened. */
   static async open(
     options: AuditOptions | undefined,
     { logger, clock }: { readonly logger: Logger; readonly clock: Clock },
@@ -54,7 +54,7 @@ export class AuditLog {
     );
   }
 
-  /** A request whose sender is unknown. */
+  /** Records a request that failed authentication. */
   unauthenticated({ method = "", url = "", headers, socket }: IncomingMessage): void {
     const atMs = this.#clock.now();
     const known = { method, url, userAgent: headers["user-agent"], sourceAddress: socket.remoteAddress };
@@ -72,7 +72,7 @@ export class AuditLog {
 
 type Begun = Omit<AuditedRequest, "endedAtMs" | "code" | "answer">;
 
-/** One request on its way. */
+/** The record of one request that is being handled. */
 export class AuditRecord implements AccessObserver {
   #request: Begun;
   readonly #end: (request: Omit<AuditedRequest, "endedAtMs">) => void;
@@ -90,7 +90,7 @@ export class AuditRecord implements AccessObserver {
     this.#request = { ...this.#request, decision };
   }
 
-  /** A watch is over when its last event was taken, everything else now. The client learns under which id it is kept. */
+  /** Records the end of the request: for a watch, when its stream ends. Returns the reply with the audit ID in a header. */
   answered(reply: Reply): Reply {
     const headers = { ...reply.headers, "audit-id": this.#request.auditId };
     if (reply.kind === "watch") return { ...reply, headers, events: this.#watched(reply.events, reply.status) };

@@ -3,17 +3,17 @@ import type { Logger } from "../logger.ts";
 
 export interface RotatingFileOptions {
   readonly path: string;
-  /** A file that would grow beyond this is put aside. */
+  /** The file is rotated before it grows beyond this. */
   readonly maxBytes: number;
-  /** How many are kept, the current one included. */
+  /** The number of files to keep, including the current one. */
   readonly maxFiles: number;
   readonly logger: Logger;
 }
 
-/** What may wait for the disk; beyond it, lines are dropped and counted. */
+/** The limit of lines waiting for the disk. Beyond it, lines are dropped and counted. */
 const maxPendingBytes = 16 * 1024 * 1024;
 
-/** Lines in a file only its owner can read; older files are `path.1`, `path.2` and so on. */
+/** Appends lines to a file that only its owner can read. Older files are named `path.1`, `path.2` and so on. */
 export class RotatingFile {
   readonly #options: RotatingFileOptions;
   #file: FileHandle;
@@ -29,7 +29,7 @@ export class RotatingFile {
     this.#size = size;
   }
 
-  /** Fails when the file cannot be opened, so that a wrong path shows at the start. */
+  /** Fails when the file cannot be opened, so that a wrong path is reported at start. */
   static async open(options: RotatingFileOptions): Promise<RotatingFile> {
     const file = await openForAppend(options.path);
     return new RotatingFile(options, file, (await file.stat()).size);
@@ -46,7 +46,7 @@ export class RotatingFile {
     this.#writing ??= this.#drain();
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining lines. */
   async close(): Promise<void> {
     await this.#writing;
     await this.#file.close();
@@ -61,15 +61,15 @@ export class RotatingFile {
         for (const chunk of this.#chunks(lines)) await this.#write(chunk);
       } catch (error) {
         this.#dropped += lines.length;
-        this.#options.logger.error({ err: error, path: this.#options.path }, "audit log could not be written");
+        this.#options.logger.error({ err: error, path: this.#options.path }, "cannot write audit log");
       }
     }
-    if (this.#dropped > 0) this.#options.logger.warn({ lines: this.#dropped }, "audit log lost lines");
+    if (this.#dropped > 0) this.#options.logger.warn({ lines: this.#dropped }, "audit log lines dropped");
     this.#dropped = 0;
     this.#writing = undefined;
   }
 
-  /** Lines joined as far as one file takes them. */
+  /** The lines, joined into chunks that each fit into one file. */
   *#chunks(lines: readonly string[]): Generator<string> {
     let chunk: string[] = [];
     let bytes = 0;

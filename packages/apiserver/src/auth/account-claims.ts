@@ -6,13 +6,13 @@ export interface ObjectName {
   readonly uid: string;
 }
 
-/** What a service account's token is bound to: it is good while that exists. */
+/** The object that a service account's token is bound to. The token is valid while the object exists. */
 export type Binding =
   | { readonly kind: "pod"; readonly pod: ObjectName; readonly node?: { name: string; uid?: string } | undefined }
   | { readonly kind: "secret"; readonly secret: ObjectName }
   | { readonly kind: "node"; readonly node: ObjectName };
 
-/** What the token of a service account says. */
+/** The claims in the token of a service account. */
 export interface AccountClaims {
   readonly issuer: string;
   readonly id: string;
@@ -20,7 +20,7 @@ export interface AccountClaims {
   readonly namespace: string;
   readonly account: ObjectName;
   readonly binding: Binding | undefined;
-  /** Seconds since 1970, as all times in a token. */
+  /** Seconds since 1970, like all times in a token. */
   readonly issuedAt: number;
   readonly notBefore: number;
   readonly expiresAt: number;
@@ -28,7 +28,7 @@ export interface AccountClaims {
 
 const accountKey = "kubernetes.io";
 
-/** The claims as they are written in a token, in the shape of Kubernetes. */
+/** The claims in the JSON form that Kubernetes uses. */
 export function writeClaims(claims: AccountClaims): JsonObject {
   const { namespace, account } = claims;
   return {
@@ -58,7 +58,7 @@ function bound(binding: Binding | undefined): object {
   }
 }
 
-/** Reads claims whose signature was checked. Anything we would not have written is refused. */
+/** Reads claims whose signature was verified. Returns `undefined` for claims that `writeClaims` does not produce. */
 export function readClaims(claims: JsonObject): AccountClaims | undefined {
   const own = claims[accountKey];
   const account = objectName(own, "serviceaccount");

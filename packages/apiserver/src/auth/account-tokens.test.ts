@@ -37,7 +37,7 @@ async function review(token: string, audiences?: readonly string[]): Promise<any
 const decode = (token: string): unknown => JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
 
 describe("a token of a service account", () => {
-  test("says what Kubernetes' say", async () => {
+  test("has the claims of Kubernetes", async () => {
     const { body } = await request({ expirationSeconds: 900 });
     expect(body).toMatchObject({
       apiVersion: "authentication.k8s.io/v1",
@@ -59,7 +59,7 @@ describe("a token of a service account", () => {
     });
   });
 
-  test("tells who it is for", async () => {
+  test("authenticates its service account", async () => {
     const status = await review(await issue());
     expect(status).toEqual({
       authenticated: true,
@@ -73,7 +73,7 @@ describe("a token of a service account", () => {
     });
   });
 
-  test("is good until it expires", async () => {
+  test("is valid until it expires", async () => {
     const token = await issue({ expirationSeconds: 600 });
     api.clock.atMs += 599_000;
     expect(await review(token)).toMatchObject({ authenticated: true });
@@ -86,14 +86,14 @@ describe("a token of a service account", () => {
     expect((await review(token)).error).toContain("not valid yet");
   });
 
-  test("is good for its audiences alone", async () => {
+  test("is valid only for its audiences", async () => {
     const token = await issue({ audiences: ["vault", "router"] });
     expect(await review(token, ["router", "other"])).toMatchObject({ authenticated: true, audiences: ["router"] });
     expect((await review(token)).error).toContain('token audiences ["vault" "router"] is invalid');
     expect((await review(await issue(), ["vault"])).error).toContain("is invalid for the target audiences");
   });
 
-  test("ends with its account, even when another of the same name comes", async () => {
+  test("becomes invalid when its account is deleted, even if one with the same name is created", async () => {
     const token = await issue();
     await api.send("DELETE", `${accounts}/robot`);
     expect((await review(token)).error).toContain("not found");
@@ -101,7 +101,7 @@ describe("a token of a service account", () => {
     expect((await review(token)).error).toContain("does not match claim");
   });
 
-  test("ends with the Pod it is bound to", async () => {
+  test("becomes invalid when the Pod it is bound to is deleted", async () => {
     const made = await api.create(pods, {
       ...pod("p"),
       spec: { serviceAccountName: "robot", containers: [{ name: "c", image: "i" }] },
@@ -117,7 +117,7 @@ describe("a token of a service account", () => {
     expect((await review(token)).error).toContain("has been invalidated");
   });
 
-  test("ends with the Secret it is bound to", async () => {
+  test("becomes invalid when the Secret it is bound to is deleted", async () => {
     const secrets = "/api/v1/namespaces/default/secrets";
     await api.create(secrets, { metadata: { name: "s" } });
     const token = await issue({ boundObjectRef: { kind: "Secret", apiVersion: "v1", name: "s" } });
@@ -138,14 +138,26 @@ describe("a token is not issued", () => {
       "may not specify a duration less than 10 minutes",
     ],
     ["for longer than 2^32 seconds", { expirationSeconds: 2 ** 32 + 1 }, {}, 422, "larger than 2^32"],
-    ["for a part of a second", { expirationSeconds: 600.5 }, {}, 422, "whole number"],
-    ["to nobody", { audiences: [""] }, {}, 422, "spec.audiences"],
-    ["to a crowd", { audiences: Array.from({ length: 33 }, (_, at) => `a${at}`) }, {}, 422, "at most 32"],
-    ["under another name", {}, { name: "other" }, 422, "must match the service account name"],
-    ["for an account that was there before", {}, { uid: "1" }, 409, "does not match the UID of the service account"],
-    ["for a Pod that is not there", { boundObjectRef: { kind: "Pod", apiVersion: "v1", name: "p" } }, {}, 404, "p"],
+    ["for a fraction of a second", { expirationSeconds: 600.5 }, {}, 422, "whole number"],
+    ["with an empty audience", { audiences: [""] }, {}, 422, "spec.audiences"],
     [
-      "for what is neither Pod, Secret nor Node",
+      "with more than 32 audiences",
+      { audiences: Array.from({ length: 33 }, (_, at) => `a${at}`) },
+      {},
+      422,
+      "at most 32",
+    ],
+    ["under another name", {}, { name: "other" }, 422, "must match the service account name"],
+    [
+      "for an earlier account with the same name",
+      {},
+      { uid: "1" },
+      409,
+      "does not match the UID of the service account",
+    ],
+    ["for a missing Pod", { boundObjectRef: { kind: "Pod", apiVersion: "v1", name: "p" } }, {}, 404, "p"],
+    [
+      "for an object that is not a Pod, Secret or Node",
       { boundObjectRef: { kind: "ConfigMap", apiVersion: "v1", name: "c" } },
       {},
       400,
@@ -164,25 +176,25 @@ describe("a token is not issued", () => {
     });
   });
 
-  test("for an account that is not there, or another way than by asking", async () => {
+  test("for a missing account, or with another method than POST", async () => {
     expect((await api.send("POST", `${accounts}/nobody/token`, { spec: {} })).status).toBe(404);
     expect((await api.send("GET", `${accounts}/robot/token`)).status).toBe(405);
   });
 });
 
 describe("TokenReview", () => {
-  test.for(["x", "a.b.c", "🔑", "y".repeat(100_000)])("knows nobody by %.10s", async (token) => {
+  test.for(["x", "a.b.c", "🔑", "y".repeat(100_000)])("does not authenticate the token %.10s", async (token) => {
     expect(await review(token)).toEqual({ user: {}, error: "invalid bearer token" });
   });
 
-  test("needs a token, and can only be created", async () => {
+  test("needs a token and supports only create", async () => {
     expect((await api.send("POST", reviews, { spec: {} })).status).toBe(400);
     expect((await api.send("GET", reviews)).status).toBe(405);
     expect((await api.send("GET", `${reviews}/x`)).status).toBe(404);
   });
 });
 
-test("others can learn how to check tokens", async () => {
+test("the OpenID discovery documents let other servers verify tokens", async () => {
   const { body } = await api.send("GET", "/.well-known/openid-configuration");
   expect(body).toMatchObject({ issuer, jwks_uri: `${issuer}/openid/v1/jwks` });
   const { body: keys } = await api.send("GET", "/openid/v1/jwks");
@@ -190,7 +202,7 @@ test("others can learn how to check tokens", async () => {
   expect(keys.keys[0]).not.toHaveProperty("d");
 });
 
-test("the key outlives the process, for its owner alone, and is made anew when damaged", async () => {
+test("the signing key is kept in a file only its owner can read, and is replaced when damaged", async () => {
   const folder = await mkdtemp(join(tmpdir(), "token-key-"));
   try {
     const { id } = tokenKey(folder);

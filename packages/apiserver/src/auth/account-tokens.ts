@@ -25,15 +25,15 @@ export type TokenCheck =
   | { readonly identity: Identity; readonly audiences: readonly string[] }
   | { readonly problem: string };
 
-/** Tokens whose signature is known to be good. A signature takes 0.1 ms to check; everything else is looked up anew. */
+/** The number of tokens whose verified signature is cached, because verifying takes 0.1 ms. All else is checked on each use. */
 const maxVerified = 1024;
-/** What was deleted this long ago is gone, even when a finalizer still holds it. */
+/** An object that was marked as deleted this long ago counts as gone, even if a finalizer still holds it. */
 const deletionLeewayMs = 60_000;
 
-/** Issues and checks the tokens of service accounts. */
+/** Issues and verifies the tokens of service accounts. */
 export class AccountTokens {
   readonly issuer: string;
-  /** Who is meant when a token is not made out to anybody in particular: this server. */
+  /** The default audiences of a token: this server. */
   readonly audiences: readonly string[];
   readonly key: TokenKey;
   readonly #store: Store;
@@ -56,7 +56,7 @@ export class AccountTokens {
     return signJwt(writeClaims(claims), this.key);
   }
 
-  /** `undefined` when the token is not one of ours at all. */
+  /** Returns `undefined` when the token was issued by somebody else. */
   check(token: string, wanted: readonly string[] = this.audiences): TokenCheck | undefined {
     if (peekClaims(token)?.["iss"] !== this.issuer) return undefined;
     const claims = this.#verify(token);

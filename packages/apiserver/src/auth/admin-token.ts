@@ -5,7 +5,7 @@ import { readFileIfAny, writePrivateFile } from "../private-file.ts";
 const tokenBytes = 32;
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
-/** The token that opens everything: kept in the data folder, made on the first start. */
+/** The administrator's token. It is created on the first start and kept in the data folder. */
 export function adminToken(folder: string | undefined): string {
   const path = folder === undefined ? undefined : join(folder, "admin.token");
   const kept = path === undefined ? undefined : readFileIfAny(path)?.trim();
@@ -15,7 +15,7 @@ export function adminToken(folder: string | undefined): string {
   return token;
 }
 
-/** Compares in a time that tells nothing about either but its length, which is no secret. */
+/** Compares in constant time. Only the length, which is not secret, affects the duration. */
 export function sameToken(left: string, right: string): boolean {
   const [one, other] = [Buffer.from(left), Buffer.from(right)];
   return one.length === other.length && timingSafeEqual(one, other);

@@ -7,7 +7,7 @@ import { anonymous, authenticatedGroup, type Identity, superuserGroup } from "./
 
 const admin: Identity = { user: "admin", groups: [superuserGroup, authenticatedGroup] };
 
-/** What anybody may know: that the server lives, and which one it is. */
+/** Paths that need no credentials by default: health and version. */
 export const defaultAnonymousPaths: readonly string[] = ["/healthz", "/livez", "/readyz", "/version"];
 
 export interface Credentials {
@@ -17,7 +17,7 @@ export interface Credentials {
 }
 
 export interface AuthenticatorOptions {
-  /** The token that opens everything. */
+  /** The administrator's token. */
   readonly adminToken: string;
   readonly tokens: AccountTokens;
   readonly clock: Clock;
@@ -25,10 +25,10 @@ export interface AuthenticatorOptions {
   readonly anonymousPaths?: readonly string[] | undefined;
 }
 
-/** Longer than any token of ours; nothing is computed over more. */
+/** Longer than any token that this server issues. Longer ones are refused without any computation. */
 const maxTokenLength = 32 * 1024;
 
-/** Finds out who sends a request. */
+/** Authenticates requests. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #anonymousPaths: ReadonlySet<string>;
@@ -38,7 +38,7 @@ export class Authenticator {
     this.#anonymousPaths = new Set(options.anonymousPaths ?? defaultAnonymousPaths);
   }
 
-  /** A good certificate comes first, then a token; who shows something that is not good is nobody, not even anonymous. */
+  /** Uses a trusted certificate first, then a token. Invalid credentials are refused, also on paths that need none. */
   authenticate({ path, authorization, certificate }: Credentials): Identity {
     const byCertificate = certificate === undefined ? undefined : this.#trusted(certificate);
     if (byCertificate !== undefined) return byCertificate;
@@ -58,7 +58,7 @@ export class Authenticator {
   }
 
   #trusted({ problem, identity, notAfterMs }: ClientCertificate): Identity | undefined {
-    // A connection may outlive the certificate it was opened with.
+    // A connection may stay open beyond the validity of its certificate.
     return problem === undefined && this.#options.clock.now() <= notAfterMs ? identity : undefined;
   }
 }

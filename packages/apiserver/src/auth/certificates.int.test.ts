@@ -44,7 +44,7 @@ async function send(path: string, { method = "GET", certificate, headers = {}, a
   const identity = certificate === undefined ? {} : { key: certificate.key, cert: certificate.certificate };
   const host = { host: "127.0.0.1", port: listening.port, ca: listening.authority };
   const sent = request({ ...host, ...identity, path, method, headers, agent: agent ?? false });
-  // Bytes, so that node writes the headers before them as bytes too.
+  // With a Buffer as body, Node also writes the headers as bytes.
   sent.end(method === "POST" ? Buffer.from("{}") : undefined);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   let text = "";
@@ -55,8 +55,8 @@ async function send(path: string, { method = "GET", certificate, headers = {}, a
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
-describe("a client's certificate", () => {
-  test("names the user and the groups", async () => {
+describe("a client certificate", () => {
+  test("gives the user and the groups", async () => {
     const certificate = listening.issueClientCertificate({ user: "jane", groups: ["staff", "größe"], days: 1 });
     const { status, body } = await send(whoami, { method: "POST", certificate });
     expect(status).toBe(201);
@@ -68,7 +68,7 @@ describe("a client's certificate", () => {
     expect((await send(pods, { certificate })).body.message).toContain('User "jane" cannot list resource "pods"');
   });
 
-  test("is good on a connection that is used, and resumed, again", async () => {
+  test("is valid on reused connections and resumed TLS sessions", async () => {
     const certificate = issueClientCertificate(authority, { user: "root", groups: ["system:masters"] }, Date.now());
     const identity = { key: certificate.key, cert: certificate.certificate };
     for (const keepAlive of [true, false]) {
@@ -88,27 +88,27 @@ describe("a client's certificate", () => {
   });
   test.for([
     [
-      "that has expired",
+      "that is expired",
       () => issueClientCertificate(authority, { user: "root", groups: ["system:masters"], days: 1 }, now - 2 * day),
     ],
     [
-      "that is not good yet",
+      "that is not valid yet",
       () => issueClientCertificate(authority, { user: "root", groups: ["system:masters"] }, now + 2 * day),
     ],
     [
-      "of another authority",
+      "from another authority",
       () => issueClientCertificate(foreign.authority, { user: "root", groups: ["system:masters"] }, now),
     ],
-    ["signed by itself", () => self],
-    ["that is the server's", () => readPair("server")],
-  ] as const)("%s lets nobody in, not even to see the version", async ([, make]) => {
+    ["that is self-signed", () => self],
+    ["of the server itself", () => readPair("server")],
+  ] as const)("%s is refused, also for /version", async ([, make]) => {
     const certificate = make();
     expect(await send(pods, { certificate })).toMatchObject({ status: 401, body: { reason: "Unauthorized" } });
     expect((await send("/version", { certificate })).status).toBe(401);
     expect((await send(pods, { certificate, headers: bearer(listening.token) })).status).toBe(200);
   });
 
-  test("comes before a token", async () => {
+  test("takes precedence over a token", async () => {
     const certificate = listening.issueClientCertificate({ user: "jane" });
     const { body } = await send(whoami, { method: "POST", certificate, headers: bearer(listening.token) });
     expect(body.status.userInfo.username).toBe("jane");
@@ -133,7 +133,7 @@ function readPair(name: string): KeyAndCertificate {
   return { key: read("key"), certificate: read("crt") };
 }
 
-describe("who shows nothing", () => {
+describe("a request without credentials", () => {
   test.for([
     ["/healthz", 200],
     ["/livez", 200],
@@ -151,7 +151,7 @@ describe("who shows nothing", () => {
     expect((await send(path)).status).toBe(status);
   });
 
-  test("may be shown more, as far as roles allow", async () => {
+  test("may read more paths if the server is configured so and roles allow it", async () => {
     const anonymousPaths = ["/version", "/api", "/openid/v1/jwks"];
     await using open = await createApiServer({ access: { anonymousPaths } });
     const { port, authority: ca } = await open.listen();
@@ -167,7 +167,7 @@ describe("who shows nothing", () => {
   });
 });
 
-describe("tokens over the wire", () => {
+describe("bearer tokens", () => {
   test.for([
     "x",
     "a.b.c",
@@ -178,7 +178,7 @@ describe("tokens over the wire", () => {
     expect((await send("/version", { headers: bearer(token) })).status).toBe(401);
   });
 
-  test("of service accounts let in, with the rights of the account", async () => {
+  test("of service accounts give the permissions of the account", async () => {
     const { transport } = server;
     const path = "/api/v1/namespaces/default/serviceaccounts";
     await transport.send({ method: "POST", path, body: { metadata: { name: "robot" } } });
@@ -192,8 +192,8 @@ describe("tokens over the wire", () => {
   });
 });
 
-test("impersonation takes every group that is sent", async () => {
-  // As Go writes it: UTF-8, where node would have every character be one byte.
+test("impersonation uses every Impersonate-Group header", async () => {
+  // Go clients send UTF-8. Node writes header characters as single bytes, so encode beforehand.
   const user = Buffer.from("Zoë").toString("latin1");
   const headers = { ...bearer(listening.token), "Impersonate-User": user, "Impersonate-Group": ["a, b", "c"] };
   const { body } = await send(whoami, { method: "POST", headers });
@@ -212,7 +212,7 @@ describe("exec", () => {
     return (JSON.parse(text) as { message: string }).message;
   };
 
-  test("is for those who may get it and create it", async () => {
+  test("needs permission for both get and create", async () => {
     const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
     const allow = async (user: string, ...verbs: string[]): Promise<void> => {
       const { transport } = server;
@@ -233,7 +233,7 @@ describe("exec", () => {
   });
 });
 
-test("the audit log knows of all of it, and holds no token", async () => {
+test("the audit log contains these requests but no token", async () => {
   await send(pods, { headers: bearer("nobodys-token") });
   await server.close();
   const text = readFileSync(auditPath, "utf8");

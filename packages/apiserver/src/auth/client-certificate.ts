@@ -1,9 +1,9 @@
 import type { PeerCertificate, TLSSocket } from "node:tls";
 import { authenticatedGroup, type Identity } from "./identity.ts";
 
-/** A certificate that a client showed, as far as TLS could judge it. */
+/** The certificate of a client and the result of its verification by TLS. */
 export interface ClientCertificate {
-  /** Why it is not trusted. */
+  /** Why it is not trusted, if it is not. */
   readonly problem?: string;
   readonly identity: Identity | undefined;
   readonly notAfterMs: number;
@@ -11,7 +11,7 @@ export interface ClientCertificate {
 
 const seen = new WeakMap<TLSSocket, ClientCertificate | undefined>();
 
-/** The certificate of a connection; it is read once, as it cannot change. */
+/** The client certificate of a connection. It is parsed once, because it cannot change. */
 export function clientCertificate(socket: TLSSocket): ClientCertificate | undefined {
   if (seen.has(socket)) return seen.get(socket);
   const certificate = readCertificate(socket);

@@ -1,13 +1,13 @@
-/** Who a request comes from. */
+/** The authenticated sender of a request. */
 export interface Identity {
   readonly user: string;
-  /** Tells apart two users who had the same name one after the other. */
+  /** Distinguishes users that had the same name at different times. */
   readonly uid?: string | undefined;
   readonly groups: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** Members may do everything, whatever the roles say: the way back in when the roles are broken. */
+/** Members may do everything regardless of roles, so that broken roles can be repaired. */
 export const superuserGroup = "system:masters";
 export const authenticatedGroup = "system:authenticated";
 export const unauthenticatedGroup = "system:unauthenticated";
@@ -31,7 +31,7 @@ export const accountGroups = (namespace: string): readonly string[] => [
   `system:serviceaccounts:${namespace}`,
 ];
 
-/** Reads `system:serviceaccount:namespace:name`; anything else is not a service account. */
+/** Parses `system:serviceaccount:namespace:name`. Returns `undefined` for any other user. */
 export function parseAccountUser(user: string): AccountName | undefined {
   if (!user.startsWith(accountPrefix)) return undefined;
   const [namespace, name, ...more] = user.slice(accountPrefix.length).split(":");
@@ -41,7 +41,7 @@ export function parseAccountUser(user: string): AccountName | undefined {
   return { namespace, name } as AccountName;
 }
 
-/** A service account as a program of this process presents itself. */
+/** The identity of a service account for a component in this process. */
 export function accountIdentity(account: AccountName): Identity {
   return { user: accountUser(account), groups: [...accountGroups(account.namespace), authenticatedGroup] };
 }

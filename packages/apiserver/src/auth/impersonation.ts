@@ -16,12 +16,11 @@ const extraPrefix = `${prefix}extra-`;
 
 type Headers = Readonly<Record<string, readonly string[] | undefined>>;
 
-/** Whether a header, by its lower-case name, says who a client asks to be. */
+/** Whether a header, given in lower case, is about impersonation. */
 export const asksToImpersonate = (name: string): boolean => name.startsWith(prefix);
 
 /**
- * Who a client asks to be, from its headers (lower-case names, one value for each time they were sent). Nothing is
- * checked yet: the user may be missing.
+ * Reads the impersonated identity from headers with lower-case names. Nothing is checked yet, and the user may be missing.
  */
 export function readImpersonation(headers: Headers): Identity | undefined {
   const names = Object.keys(headers).filter(asksToImpersonate);
@@ -41,7 +40,7 @@ export function readImpersonation(headers: Headers): Identity | undefined {
   };
 }
 
-/** The same from headers as node reads them: clients write UTF-8, which it takes for Latin-1. */
+/** The same for headers as Node parses them: clients send UTF-8, which Node decodes as Latin-1. */
 export function readWireImpersonation(headers: Headers): Identity | undefined {
   const names = Object.keys(headers).filter(asksToImpersonate);
   if (names.length === 0) return undefined;
@@ -57,7 +56,7 @@ function unescapeKey(key: string): string {
   }
 }
 
-/** The wanted identity, if the asking one may `impersonate` every part of it; refuses with the first it may not. */
+/** Returns the requested identity if the requester may `impersonate` every part of it, and otherwise throws `Forbidden`. */
 export function impersonate(authorizer: Authorizer, identity: Identity, wanted: Identity): Identity {
   if (wanted.user === "") throw badRequest("requested a UID, groups or extras without impersonating a user name");
   for (const attributes of impersonationAttributes(wanted)) {
@@ -81,7 +80,7 @@ function* impersonationAttributes({ user, uid, groups, extra = {} }: Identity): 
   if (uid !== undefined) yield { ...ours, resource: "uids", name: uid };
 }
 
-/** The groups that are asked for, or those the user always has, and whether they count as authenticated. */
+/** The requested groups, or else those that the user always has, with the group for authenticated or anonymous users. */
 function impersonatedGroups({ user, groups }: Identity): readonly string[] {
   const account = parseAccountUser(user);
   const known = groups.length > 0 || account === undefined ? groups : accountGroups(account.namespace);

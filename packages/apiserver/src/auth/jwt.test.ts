@@ -19,23 +19,23 @@ const publicPem = key.publicKey.export({ type: "spki", format: "pem" });
 const confused = `${encode({ alg: "HS256", kid: key.id })}.${body}`;
 
 describe("verifyJwt()", () => {
-  test("takes what was signed with the key", () => {
+  test("accepts a token signed with the key", () => {
     expect(verifyJwt(token, key)).toEqual({ claims });
   });
 
   test.for([
-    ["nothing", ""],
+    ["an empty string", ""],
     ["a word", "token"],
     ["two parts", `${head}.${body}`],
     ["four parts", `${token}.x`],
-    ["no signature", `${head}.${body}.`],
+    ["an empty signature", `${head}.${body}.`],
     ["half a signature", `${head}.${body}.${tail.slice(0, 43)}`],
     ["a signature with more after it", `${head}.${body}.${tail}AAAA`],
     ["another signature", `${head}.${body}.${flip(tail, 5)}`],
     ["a signature of zeros", `${head}.${body}.${Buffer.alloc(64).toString("base64url")}`],
-    ["other claims", `${head}.${encode({ ...claims, sub: "admin" })}.${tail}`],
+    ["changed claims", `${head}.${encode({ ...claims, sub: "admin" })}.${tail}`],
     ["padding", `${head}.${body}.${tail}=`],
-    ["the other base64", `${head}.${body}.${tail.slice(0, -1)}+`],
+    ["standard base64", `${head}.${body}.${tail.slice(0, -1)}+`],
     ["spaces", ` ${token}`],
     ["a line break", `${head}\n.${body}.${tail}`],
     ["the algorithm none", `${encode({ alg: "none" })}.${body}.`],
@@ -44,34 +44,34 @@ describe("verifyJwt()", () => {
     ["another curve", withHeader({ alg: "ES384", kid: key.id })],
     ["RSA", withHeader({ alg: "RS256", kid: key.id })],
     [
-      "our public key as a secret",
+      "the public key used as an HMAC secret",
       `${confused}.${createHmac("sha256", publicPem).update(confused).digest("base64url")}`,
     ],
-    ["a key of its own", withHeader({ alg: "ES256", kid: key.id, jwk: publicJwk(newKey()) })],
+    ["an embedded key", withHeader({ alg: "ES256", kid: key.id, jwk: publicJwk(newKey()) })],
     ["no key id", withHeader({ alg: "ES256" })],
-    ["an extension it must understand", withHeader({ alg: "ES256", kid: key.id, crit: ["exp"] })],
+    ["a critical extension", withHeader({ alg: "ES256", kid: key.id, crit: ["exp"] })],
     ["a header that is a list", withHeader([])],
     ["claims that are a list", `${head}.${encode([])}.${tail}`],
-    ["claims that are no JSON", `${head}.${Buffer.from("{").toString("base64url")}.${tail}`],
-    ["claims that are no text", `${head}.${Buffer.from([0xff, 0xfe]).toString("base64url")}.${tail}`],
+    ["claims that are not JSON", `${head}.${Buffer.from("{").toString("base64url")}.${tail}`],
+    ["claims that are not UTF-8", `${head}.${Buffer.from([0xff, 0xfe]).toString("base64url")}.${tail}`],
     ["unicode", `${head}.${body}.ÿ🔑`],
-    ["a huge one", `${head}.${"A".repeat(maxJwtLength)}.${tail}`],
-    ["another server's", signJwt(claims, newKey())],
-    ["another key under our name", signJwt(claims, { ...newKey(), id: key.id })],
+    ["a token that is too long", `${head}.${"A".repeat(maxJwtLength)}.${tail}`],
+    ["a token of another server", signJwt(claims, newKey())],
+    ["another key with the same key ID", signJwt(claims, { ...newKey(), id: key.id })],
   ] as const)("refuses %s", ([, hostile]) => {
     expect(verifyJwt(hostile, key)).toEqual({ problem: expect.any(String) });
   });
 });
 
 describe("peekClaims()", () => {
-  test("reads without checking", () => {
+  test("reads claims without verifying the signature", () => {
     expect(peekClaims(`${head}.${body}.x`)).toEqual(claims);
     expect(peekClaims("x")).toBeUndefined();
     expect(peekClaims(`.${"A".repeat(maxJwtLength)}.`)).toBeUndefined();
   });
 });
 
-test("publicJwk() shows the public half alone", () => {
+test("publicJwk() contains only the public key", () => {
   expect(publicJwk(key)).toEqual({
     use: "sig",
     kid: key.id,

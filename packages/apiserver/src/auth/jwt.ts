@@ -1,7 +1,7 @@
 import { createHash, type KeyObject, sign, verify } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../api-object.ts";
 
-/** A P-256 key pair and the name by which tokens and verifiers call it. */
+/** A P-256 key pair and its key ID. */
 export interface TokenKey {
   readonly id: string;
   readonly privateKey: KeyObject;
@@ -10,10 +10,10 @@ export interface TokenKey {
 
 export type VerifiedJwt = { readonly claims: JsonObject } | { readonly problem: string };
 
-/** The one algorithm: what a token says of its own is compared with it, never followed. */
+/** The only accepted algorithm. The one in a token's header is compared with it and never used. */
 const algorithm = "ES256";
 const signatureBytes = 64;
-/** Ours are about one kilobyte; many long audiences may make them longer. */
+/** Tokens have about 1 KiB, and more with many long audiences. */
 export const maxJwtLength: number = 16 * 1024;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -24,7 +24,7 @@ export function signJwt(claims: JsonObject, { id, privateKey }: TokenKey): strin
   return `${signed}.${signature.toString("base64url")}`;
 }
 
-/** The claims, unverified, of what has the form of a token: good for telling whose it is, and nothing else. */
+/** The unverified claims of a token. Use them only to find the issuer. */
 export function peekClaims(token: string): JsonObject | undefined {
   if (token.length > maxJwtLength) return undefined;
   const parts = token.split(".");
@@ -48,7 +48,7 @@ export function verifyJwt(token: string, key: TokenKey): VerifiedJwt {
   return good ? { claims } : { problem: "invalid signature" };
 }
 
-/** Strict base64url: node's own decoder skips what it does not know. */
+/** Decodes base64url strictly. Node's decoder skips invalid characters. */
 function decode(text: string): Buffer | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64url");
@@ -64,12 +64,12 @@ function decodeObject(text: string): JsonObject | undefined {
   }
 }
 
-/** What outsiders need to check tokens (RFC 7517). */
+/** The public key for other servers to verify tokens (RFC 7517). */
 export function publicJwk({ id, publicKey }: TokenKey): JsonObject {
   return { use: "sig", kid: id, alg: algorithm, ...publicKey.export({ format: "jwk" }) };
 }
 
-/** The key's name is the digest of its public half, as kube-apiserver makes it. */
+/** The key ID is a digest of the public key, computed as in kube-apiserver. */
 export function keyIdOf(publicKey: KeyObject): string {
   return createHash("sha256")
     .update(publicKey.export({ type: "spki", format: "der" }))

@@ -3,7 +3,7 @@ import type { KeyAndCertificate } from "../tls/certificate.ts";
 
 export interface KubeconfigOptions {
   readonly server: string;
-  /** What the server's certificate is signed by, PEM. */
+  /** The certificate authority of the server, PEM. */
   readonly authority: string;
   readonly credentials: { readonly token: string } | KeyAndCertificate;
 }
@@ -11,7 +11,7 @@ export interface KubeconfigOptions {
 const name = "agent-sandbox";
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** Writes what kubectl and every client library need to reach the server as the bearer of the credentials. */
+/** Writes a kubeconfig with which clients connect to the server using the given credentials. */
 export function writeKubeconfig(path: string, { server, authority, credentials }: KubeconfigOptions): void {
   const cluster = { server, "certificate-authority-data": base64(authority) };
   const user =
@@ -21,7 +21,7 @@ export function writeKubeconfig(path: string, { server, authority, credentials }
           "client-certificate-data": base64(credentials.certificate),
           "client-key-data": base64(credentials.key),
         };
-  // JSON is YAML, and leaves no question of quoting.
+  // JSON is valid YAML and avoids quoting rules.
   const config = {
     apiVersion: "v1",
     kind: "Config",

@@ -3,7 +3,7 @@ import type { RequestPath } from "../request/request-path.ts";
 import type { AccountTokens } from "./account-tokens.ts";
 import { publicJwk } from "./jwt.ts";
 
-/** How others can check service accounts' tokens on their own: OpenID Connect Discovery 1.0. */
+/** Serves OpenID Connect Discovery 1.0, with which other servers verify tokens of service accounts. */
 export function openIdReply(
   { issuer, key }: AccountTokens,
   asked: RequestPath,

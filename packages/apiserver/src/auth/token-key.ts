@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readFileIfAny, writePrivateFile } from "../private-file.ts";
 import { keyIdOf, type TokenKey } from "./jwt.ts";
 
-/** The key that signs service accounts' tokens: kept in the data folder, made on the first start or when unreadable. */
+/** The key that signs tokens of service accounts. It is kept in the data folder and created when missing or unreadable. */
 export function tokenKey(folder: string | undefined): TokenKey {
   const path = folder === undefined ? undefined : join(folder, "service-account.key");
   const kept = path === undefined ? undefined : readKey(readFileIfAny(path));

@@ -11,10 +11,10 @@ const group = "authentication.k8s.io";
 const defaultSeconds = 3600;
 const minSeconds = 10 * 60;
 const maxSeconds = 2 ** 32;
-/** Each goes into the token, and a token must fit into a header. */
+/** Bounded because all audiences are in the token, and a token must fit into a header. */
 const maxAudiences = 32;
 
-/** `serviceaccounts/{name}/token`: a new token for a service account. */
+/** Answers `serviceaccounts/{name}/token` with a new token for a service account. */
 export function tokenRequestReply({ context, request }: ReplyContext, target: ObjectTarget): ObjectReply {
   const { name, namespace = "" } = target;
   const body = readBody(request.body);
@@ -107,7 +107,7 @@ function audienceProblems(audiences: readonly unknown[]): FieldError[] {
   return fine ? [] : [wrong(field, audiences, "each must be text of 1 to 253 characters")];
 }
 
-/** What the token is to be bound to, as it exists now. */
+/** The existing object that the token will be bound to. */
 function bindingTo({ store }: ApiContext, account: ApiObject, reference: JsonObject): Binding {
   const { kind, apiVersion, name, uid } = reference;
   const { namespace } = account.metadata;

@@ -3,7 +3,7 @@ import { stringAt, valueAt } from "../api-object.ts";
 import type { Review } from "../resources/definition.ts";
 import type { Identity } from "./identity.ts";
 
-/** Whose token is this? For servers that let this one check their callers. */
+/** Answers a TokenReview, with which other servers authenticate their callers. */
 export const tokenReview: Review = ({ context, object }) => {
   const token = stringAt(object, "spec", "token") ?? "";
   if (token === "") throw badRequest("token is required for TokenReview in authentication");
@@ -15,7 +15,7 @@ export const tokenReview: Review = ({ context, object }) => {
   return { authenticated: true, user: userInfo(checked.identity), audiences: checked.audiences };
 };
 
-/** Who am I? `kubectl auth whoami` prints the answer. */
+/** Answers a SelfSubjectReview, as used by `kubectl auth whoami`. */
 export const selfSubjectReview: Review = ({ identity }) => ({ userInfo: userInfo(identity) });
 
 export function userInfo({ user, uid, groups, extra }: Identity): object {
