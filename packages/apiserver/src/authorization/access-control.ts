@@ -11,7 +11,7 @@ import { forbiddenRequest } from "./forbidden.ts";
 import { type OwnerCheck, refuseOwners } from "./owner-guard.ts";
 import type { RbacIndex } from "./rbac-index.ts";
 
-/** Everything that says who somebody is and what they may do. */
+/** Authentication and authorization of the server. */
 export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly tokens: AccountTokens;
@@ -19,7 +19,7 @@ export interface AccessControl {
   readonly index: RbacIndex;
 }
 
-/** Hears what was decided about a request. */
+/** Is notified of the decisions about a request. */
 export interface AccessObserver {
   impersonated(identity: Identity): void;
   decided(decision: Decision): void;
@@ -28,7 +28,7 @@ export interface AccessObserver {
 /** The parts of a request that access depends on. */
 export type AccessRequest = Pick<ApiRequest, "method" | "url" | "identity" | "impersonate">;
 
-/** Who acts in a request, once it is allowed; refuses it otherwise. */
+/** Returns the identity with which an allowed request acts. Throws `Forbidden` otherwise. */
 export function admit(access: AccessControl, request: AccessRequest, observer?: AccessObserver): Identity {
   const { authorizer } = access;
   const identity =
@@ -36,13 +36,13 @@ export function admit(access: AccessControl, request: AccessRequest, observer?: 
       ? request.identity
       : impersonate(authorizer, request.identity, request.impersonate);
   if (request.impersonate !== undefined) observer?.impersonated(identity);
-  // Before anything is read from the URL: most requests of the box's own parts come this way.
+  // Checked before the URL is parsed, because most requests come from the box's own components.
   if (observer === undefined && isSuperuser(identity)) return identity;
   requireAllowed(access, identity, { attributes: attributesOf(request), observer });
   return identity;
 }
 
-/** Like `admit`, for requests that turn into a stream both ways: who may not create one may not get one either. */
+/** Like `admit`, for requests that upgrade to a stream: a GET also needs permission to create. */
 export function admitUpgrade(access: AccessControl, request: AccessRequest, observer?: AccessObserver): Identity {
   const identity = admit(access, request, observer);
   const attributes = attributesOf(request);
@@ -61,12 +61,12 @@ function requireAllowed(
   if (!decision.allowed) throw forbiddenRequest(identity, attributes, decision.reason);
 }
 
-/** Where the owners that an object names are looked up. */
+/** What is needed to look up the owners of an object. */
 export type OwnersView = Pick<OwnerCheck, "registry" | "store" | "ownership">;
 
 /**
- * The check of what a request is about to write: it gives nobody more than its writer has, claims no owner that the writer
- * may not speak for, and a change that would create needs the right to create.
+ * Returns the check of an object before it is written: it must not grant permissions that the writer lacks, or claim owners whose
+ * finalizers the writer may not update. An update that would create the object needs permission to create.
  */
 export function writeGuard(
   access: AccessControl,

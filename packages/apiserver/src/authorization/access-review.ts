@@ -7,13 +7,13 @@ import { specOf } from "./review.ts";
 
 const group = "authorization.k8s.io";
 
-/** May this user do that? */
+/** Answers a SubjectAccessReview: whether a user may do something. */
 export const subjectAccessReview: Review = (call) => {
   refuse(call.object, [...attributeProblems(call.object), ...subjectProblems(call.object)]);
   return decide(call, subjectOf(call.object));
 };
 
-/** The same, asked by somebody who may only know about one namespace. */
+/** The same for one namespace. */
 export const localSubjectAccessReview: Review = (call) => {
   refuse(call.object, [
     ...attributeProblems(call.object),
@@ -23,7 +23,7 @@ export const localSubjectAccessReview: Review = (call) => {
   return decide(call, subjectOf(call.object));
 };
 
-/** May I do that? */
+/** Answers a SelfSubjectAccessReview: whether the caller may do something. */
 export const selfSubjectAccessReview: Review = (call) => {
   refuse(call.object, attributeProblems(call.object));
   return decide(call, call.identity);

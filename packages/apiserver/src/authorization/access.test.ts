@@ -36,7 +36,7 @@ async function as(identity: Identity, method: Method, path: string, body?: unkno
   return api.server.transportAs(identity).send(request);
 }
 
-describe("what roles do not allow is refused, in Kubernetes' words", () => {
+describe("a request that no role allows is refused with Kubernetes' message", () => {
   test.for([
     [
       "GET",
@@ -83,58 +83,58 @@ describe("what roles do not allow is refused, in Kubernetes' words", () => {
     });
   });
 
-  test("with the role that is missing", async () => {
+  test("names a bound role that does not exist", async () => {
     const { body } = await as(user("ghost"), "GET", pods);
     expect(body.message).toMatch(/: RBAC: role\.rbac\.authorization\.k8s\.io "missing" not found$/);
   });
 
-  test("before anything is said about what exists", async () => {
+  test("is refused before the object is looked up", async () => {
     expect((await as(jane, "GET", "/apis/no.such.group/v1/things")).status).toBe(403);
     expect((await as(jane, "POST", pods, { not: "a pod" })).status).toBe(403);
   });
 });
 
-describe("what roles allow is done", () => {
+describe("permissions of roles", () => {
   const robot = accountIdentity({ namespace: "default", name: "robot" });
   const node = nodeIdentity("box");
   const controller = accountIdentity({ namespace: "agent-sandbox-system", name: "agent-sandbox-controller" });
   const router = accountIdentity({ namespace: "agent-sandbox-system", name: "agent-sandbox-router" });
   const secrets = "/api/v1/namespaces/default/secrets";
   test.for([
-    ["everybody, to discover", jane, "GET", "/apis", 200],
-    ["everybody, to discover a version", jane, "GET", "/apis/agents.x-k8s.io/v1beta1", 200],
-    ["everybody, to see the version", jane, "GET", "/version", 200],
-    ["viewers, to look", user("vera"), "GET", pods, 200],
-    ["viewers, at their namespace", user("vera"), "GET", "/api/v1/namespaces/default", 200],
-    ["viewers, at sandboxes", user("vera"), "GET", sandboxes, 200],
-    ["viewers, not at secrets", user("vera"), "GET", secrets, 403],
-    ["viewers, not elsewhere", user("vera"), "GET", "/api/v1/namespaces/other/pods", 403],
-    ["viewers, not everywhere", user("vera"), "GET", "/api/v1/pods", 403],
-    ["viewers, not to delete", user("vera"), "DELETE", `${pods}/p`, 403],
-    ["viewers' accounts", robot, "GET", pods, 200],
-    ["no account of another namespace", accountIdentity({ namespace: "other", name: "robot" }), "GET", pods, 403],
-    ["no user of the group's name", user("editors"), "GET", secrets, 403],
-    ["editors by their group", user("eve", "editors"), "GET", secrets, 200],
-    ["editors, not roles", user("eve", "editors"), "GET", roles, 403],
-    ["admins, roles", user("adam"), "GET", roles, 200],
-    ["admins, not elsewhere", user("adam"), "GET", "/api/v1/nodes", 403],
-    ["superusers, everything", user("root", "system:masters"), "GET", "/api/v1/nodes", 200],
-    ["the node, to look at Pods", node, "GET", "/api/v1/pods", 200],
-    ["the node, to look at sandboxes", node, "GET", sandboxes, 200],
-    ["the node, not to make them", node, "POST", sandboxes, 403],
-    ["the controller, sandboxes everywhere", controller, "GET", "/apis/agents.x-k8s.io/v1beta1/sandboxes", 200],
-    ["the controller, no roles", controller, "GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles", 403],
-    ["the router, sandboxes everywhere", router, "GET", "/apis/agents.x-k8s.io/v1beta1/sandboxes", 200],
-    ["the router, no lists of secrets", router, "GET", secrets, 403],
+    ["everybody may read discovery", jane, "GET", "/apis", 200],
+    ["everybody may read discovery of a version", jane, "GET", "/apis/agents.x-k8s.io/v1beta1", 200],
+    ["everybody may read the version", jane, "GET", "/version", 200],
+    ["viewers may list Pods", user("vera"), "GET", pods, 200],
+    ["viewers may get their namespace", user("vera"), "GET", "/api/v1/namespaces/default", 200],
+    ["viewers may list Sandboxes", user("vera"), "GET", sandboxes, 200],
+    ["viewers may not list Secrets", user("vera"), "GET", secrets, 403],
+    ["viewers may not list Pods in another namespace", user("vera"), "GET", "/api/v1/namespaces/other/pods", 403],
+    ["viewers may not list Pods in all namespaces", user("vera"), "GET", "/api/v1/pods", 403],
+    ["viewers may not delete", user("vera"), "DELETE", `${pods}/p`, 403],
+    ["a service account may be a viewer", robot, "GET", pods, 200],
+    ["a service account of the same name in another namespace is not a viewer", accountIdentity({ namespace: "other", name: "robot" }), "GET", pods, 403],
+    ["a user with the name of a group is not a member", user("editors"), "GET", secrets, 403],
+    ["editors are members of their group", user("eve", "editors"), "GET", secrets, 200],
+    ["editors may not list roles", user("eve", "editors"), "GET", roles, 403],
+    ["admins may list roles", user("adam"), "GET", roles, 200],
+    ["admins may not list nodes", user("adam"), "GET", "/api/v1/nodes", 403],
+    ["superusers may list nodes", user("root", "system:masters"), "GET", "/api/v1/nodes", 200],
+    ["the node may list Pods", node, "GET", "/api/v1/pods", 200],
+    ["the node may list Sandboxes", node, "GET", sandboxes, 200],
+    ["the node may not create Sandboxes", node, "POST", sandboxes, 403],
+    ["the controller may list all Sandboxes", controller, "GET", "/apis/agents.x-k8s.io/v1beta1/sandboxes", 200],
+    ["the controller may not list cluster roles", controller, "GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles", 403],
+    ["the router may list all Sandboxes", router, "GET", "/apis/agents.x-k8s.io/v1beta1/sandboxes", 200],
+    ["the router may not list Secrets", router, "GET", secrets, 403],
   ] as const)("%s", async ([, identity, method, path, status]) => {
     expect((await as(identity, method, path)).status).toBe(status);
   });
 
-  test("editors create sandboxes", async () => {
+  test("editors may create Sandboxes", async () => {
     expect((await as(user("eve", "editors"), "POST", sandboxes, sandbox("made"))).status).toBe(201);
   });
 
-  test("from the moment a binding is there to the moment it goes", async () => {
+  test("take effect when a binding is created and end when it is deleted", async () => {
     expect((await as(jane, "GET", pods)).status).toBe(403);
     await bind("brief", "ClusterRole", "view", { kind: "User", apiGroup, name: "jane" });
     expect((await as(jane, "GET", pods)).status).toBe(200);
@@ -146,12 +146,12 @@ describe("what roles allow is done", () => {
   });
 });
 
-describe("nobody gives away more than they have", () => {
+describe("nobody grants permissions that they lack", () => {
   const adam = user("adam");
   const rule = (...verbs: string[]): object => ({ verbs, apiGroups: [""], resources: ["nodes"] });
   const own = { verbs: ["get"], apiGroups: [""], resources: ["pods"] };
 
-  test("in a role", async () => {
+  test("by creating a role", async () => {
     const { status, body } = await as(adam, "POST", roles, {
       metadata: { name: "r" },
       rules: [own, rule("get", "list")],
@@ -163,7 +163,7 @@ describe("nobody gives away more than they have", () => {
     expect((await api.send("GET", `${roles}/r`)).status).toBe(404);
   });
 
-  test("in a change of a role", async () => {
+  test("by changing a role", async () => {
     expect((await as(adam, "POST", roles, { metadata: { name: "mine" }, rules: [own] })).status).toBe(201);
     const headers = { "content-type": "application/merge-patch+json" };
     expect((await as(adam, "PATCH", `${roles}/mine`, { rules: [rule("get")] }, headers)).status).toBe(403);
@@ -171,7 +171,7 @@ describe("nobody gives away more than they have", () => {
     expect((await api.get(`${roles}/mine`))["rules"]).toEqual([own]);
   });
 
-  test("but may touch the finalizers of what they could not grant", async () => {
+  test("but they may change finalizers of roles that they could not grant", async () => {
     await api.create(roles, { metadata: { name: "theirs", finalizers: ["x.y/z"] }, rules: [rule("get")] });
     const headers = { "content-type": "application/merge-patch+json" };
     expect((await as(adam, "PATCH", `${roles}/theirs`, { metadata: { labels: { a: "b" } } }, headers)).status).toBe(
@@ -181,15 +181,15 @@ describe("nobody gives away more than they have", () => {
   });
 
   test.for([
-    ["a role that holds more", "cluster-admin", 403],
-    ["a role that holds no more", "edit", 201],
-    ["a role that is not there", "nothing", 404],
-  ] as const)("in a binding to %s", async ([, name, status]) => {
+    ["a role with more permissions", "cluster-admin", 403],
+    ["a role with no more permissions", "edit", 201],
+    ["a missing role", "nothing", 404],
+  ] as const)("by creating a binding to %s", async ([, name, status]) => {
     const body = { metadata: { name: `to-${name}` }, roleRef: { apiGroup, kind: "ClusterRole", name }, subjects: [] };
     expect((await as(adam, "POST", bindings, body)).status).toBe(status);
   });
 
-  test("unless they may bind or escalate", async () => {
+  test("unless they have permission to bind or escalate", async () => {
     const verbs = ["bind", "escalate"];
     const names = { verbs, apiGroups: [apiGroup], resources: ["roles", "clusterroles"] };
     await api.create(roles, { metadata: { name: "trusted" }, rules: [names] });
@@ -201,7 +201,7 @@ describe("nobody gives away more than they have", () => {
     expect((await as(trudy, "POST", roles, { metadata: { name: "e" }, rules: [rule("get")] })).status).toBe(201);
   });
 
-  test("nor by gathering the rules of others", async () => {
+  test("by aggregating the rules of other roles", async () => {
     const rules = [{ verbs: ["create"], apiGroups: [apiGroup], resources: ["clusterroles"] }];
     await api.create(`${rbac}/clusterroles`, { metadata: { name: "writer" }, rules });
     const subjects = [{ kind: "User", apiGroup, name: "wanda" }];
@@ -216,7 +216,7 @@ describe("nobody gives away more than they have", () => {
     expect(answer).toMatchObject({ status: 403, body: { message: expect.stringContaining("aggregationRule") } });
   });
 
-  test("nor make the server take a rule apart for ever", async () => {
+  test("and a rule with too many combinations is refused", async () => {
     const many = Array.from({ length: 300 }, (_, at) => `x${at}`);
     const huge = { verbs: many, apiGroups: many, resources: many, resourceNames: many };
     const answer = await as(adam, "POST", roles, { metadata: { name: "huge" }, rules: [huge] });
@@ -228,7 +228,7 @@ describe("impersonation", () => {
   const kube = { "impersonate-user": "vera" };
   const admin = user("admin", "system:masters");
 
-  test("is for those who may", async () => {
+  test("needs permission", async () => {
     expect((await as(admin, "GET", pods, undefined, kube)).status).toBe(200);
     const secrets = "/api/v1/namespaces/default/secrets";
     expect((await as(admin, "GET", secrets, undefined, kube)).body.message).toContain('User "vera" cannot list');
@@ -277,7 +277,7 @@ describe("impersonation", () => {
       'userextras.authentication.k8s.io "v" is forbidden',
     ],
     ["another user", { "impersonate-user": "root" }, 'users "root" is forbidden'],
-  ] as const)("of one user is not impersonation of %s", async ([, headers, message]) => {
+  ] as const)("of one user does not allow impersonation of %s", async ([, headers, message]) => {
     await allowRobot();
     expect((await as(user("imp"), "GET", "/api", undefined, { "impersonate-user": "robot" })).status).toBe(200);
     const answer = await as(user("imp"), "GET", "/api", undefined, headers);
@@ -310,7 +310,7 @@ describe("reviews of access", () => {
   const ask = async (kind: string, spec: object, identity = user("root", "system:masters")): Promise<any> =>
     (await as(identity, "POST", `${path}/${kind}`, { spec })).body;
 
-  test("tell whether somebody may", async () => {
+  test("report whether a user may do something", async () => {
     expect((await ask("subjectaccessreviews", { user: "vera", resourceAttributes })).status).toEqual({
       allowed: true,
       reason: 'RBAC: allowed by RoleBinding "viewers/default" of ClusterRole "view" to User "vera"',
@@ -329,13 +329,13 @@ describe("reviews of access", () => {
     });
   });
 
-  test("tell whether I may", async () => {
+  test("report whether the caller may do something", async () => {
     expect((await ask("selfsubjectaccessreviews", { resourceAttributes }, user("vera"))).status.allowed).toBe(true);
     expect((await ask("selfsubjectaccessreviews", { resourceAttributes }, jane)).status).toEqual({ allowed: false });
     expect((await ask("subjectaccessreviews", { user: "vera", resourceAttributes }, jane)).code).toBe(403);
   });
 
-  test("within a namespace, of that namespace alone", async () => {
+  test("for one namespace answer only about that namespace", async () => {
     const local = `namespaces/default/localsubjectaccessreviews`;
     expect((await ask(local, { user: "vera", resourceAttributes }, user("adam"))).status.allowed).toBe(true);
     const elsewhere = { user: "vera", resourceAttributes: { ...resourceAttributes, namespace: "other" } };
@@ -357,7 +357,7 @@ describe("reviews of access", () => {
     });
   });
 
-  test("list what I may do", async () => {
+  test("list the permissions of the caller", async () => {
     const { status } = await ask("selfsubjectrulesreviews", { namespace: "default" }, user("vera"));
     expect(status).toMatchObject({ incomplete: false });
     expect(status.resourceRules).toContainEqual({

@@ -25,13 +25,13 @@ describe("aggregatedRules()", () => {
     ],
     ["by all labels of a selector", [{ matchLabels: { a: "2", b: "2" } }], ""],
     ["by a set", [{ matchExpressions: [{ key: "a", operator: "In", values: ["2", "3"] }] }], "y"],
-    ["by what is not in a set", [{ matchExpressions: [{ key: "a", operator: "NotIn", values: ["1"] }] }], "y z"],
+    ["by a value that is not in a set", [{ matchExpressions: [{ key: "a", operator: "NotIn", values: ["1"] }] }], "y z"],
     ["by a label that exists", [{ matchExpressions: [{ key: "b", operator: "Exists" }] }], "y"],
-    ["by a label that does not", [{ matchExpressions: [{ key: "a", operator: "DoesNotExist" }] }], "z"],
-    ["nothing by an operator nobody knows", [{ matchExpressions: [{ key: "a", operator: "Like" }] }], ""],
+    ["by a label that does not exist", [{ matchExpressions: [{ key: "a", operator: "DoesNotExist" }] }], "z"],
+    ["nothing by an unknown operator", [{ matchExpressions: [{ key: "a", operator: "Like" }] }], ""],
     ["everything by an empty selector", [{}], "y x z"],
-    ["nothing by a label that every object inherits", [{ matchLabels: { toString: "1" } }], ""],
-  ] as const)("gathers %s", ([, selectors, expected]) => {
+    ["nothing by a label named like an inherited property", [{ matchLabels: { toString: "1" } }], ""],
+  ] as const)("selects %s", ([, selectors, expected]) => {
     const rules = aggregatedRules(gathering(...selectors), [gathering(), ...others]);
     expect(rules.flatMap(({ resources = [] }) => resources).join(" ")).toBe(expected);
   });

@@ -2,7 +2,7 @@ import { type ApiObject, isJsonObject, valueAt } from "../api-object.ts";
 import { equalJson } from "../json.ts";
 import { type PolicyRule, readRules } from "./policy-rule.ts";
 
-/** How a ClusterRole gathers the rules of others: any of the selectors may match. */
+/** The selectors with which a ClusterRole aggregates others. A role is included if any of them matches. */
 function selectorsOf(role: ApiObject): readonly unknown[] | undefined {
   const selectors = valueAt(role, "aggregationRule", "clusterRoleSelectors");
   return Array.isArray(selectors) ? selectors : undefined;
@@ -10,7 +10,7 @@ function selectorsOf(role: ApiObject): readonly unknown[] | undefined {
 
 export const isAggregated = (role: ApiObject): boolean => selectorsOf(role) !== undefined;
 
-/** The rules an aggregated role should have: those of the roles it selects, in the order of their names, each once. */
+/** The rules that an aggregated role should have: those of the roles it selects, ordered by role name, without duplicates. */
 export function aggregatedRules(role: ApiObject, all: Iterable<ApiObject>): readonly PolicyRule[] {
   const selectors = selectorsOf(role) ?? [];
   const rules: PolicyRule[] = [];
@@ -28,7 +28,7 @@ export function aggregatedRules(role: ApiObject, all: Iterable<ApiObject>): read
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A LabelSelector. One without any requirement selects everything. */
+/** Whether a LabelSelector matches. A selector without requirements matches everything. */
 function selects(selector: unknown, labels: Labels): boolean {
   const wanted = valueAt(selector, "matchLabels");
   const expressions = valueAt(selector, "matchExpressions");

@@ -2,7 +2,7 @@ import { Query } from "../request/query.ts";
 import { parsePath, type ResourcePath } from "../request/request-path.ts";
 import { parseFieldSelector } from "../selectors/field-selector.ts";
 
-/** What a request wants to do, in the words that roles are written in. Empty text stands for "none". */
+/** The action of a request in the terms of RBAC rules. An empty string means "none". */
 export type Attributes = ResourceAttributes | PathAttributes;
 
 export interface ResourceAttributes {
@@ -32,8 +32,8 @@ const verbs: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a request the same way as the router does, so that what is allowed is what is done. A path that names nothing
- * is judged as it is written.
+ * Parses a request in the same way as the request handler, so that the action that is authorized is the one that is performed.
+ * A path that is not a resource is authorized as a path.
  */
 export function attributesOf({ method, url }: { readonly method: string; readonly url: string }): Attributes {
   const mark = url.indexOf("?");
@@ -43,7 +43,7 @@ export function attributesOf({ method, url }: { readonly method: string; readonl
   return resourceAttributes(method, parsed, mark < 0 ? "" : url.slice(mark + 1));
 }
 
-/** One trailing slash makes no difference to the router. */
+/** The request handler ignores one trailing slash. */
 function plain(path: string): string {
   const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   try {
@@ -60,7 +60,7 @@ function resourceAttributes(method: string, path: ResourcePath, search: string):
     kind: "resource",
     group: slash < 0 ? "" : path.apiVersion.slice(0, slash),
     version: path.apiVersion.slice(slash + 1),
-    // A Namespace lives in itself: a Role inside it can allow to read it.
+    // A Namespace counts as being in itself, so that a Role in it can allow reading it.
     namespace: path.namespace ?? (resource === "namespaces" ? name : ""),
     resource,
     subresource,
@@ -71,7 +71,7 @@ function resourceAttributes(method: string, path: ResourcePath, search: string):
   return { ...known, verb: verb === "delete" ? "deletecollection" : verb, name };
 }
 
-/** A list or watch of one name can be allowed by that name. */
+/** A list or watch with a field selector for one name can be allowed by `resourceNames`. */
 function collectionRead(query: Query): { verb: string; name: string } {
   const [watch, ...others] = query.all("watch");
   const watching = others.length > 0 || (watch !== undefined && watch !== "false" && watch !== "0");

@@ -5,17 +5,17 @@ import type { Grant, RbacIndex } from "./rbac-index.ts";
 
 export interface Decision {
   readonly allowed: boolean;
-  /** Which binding allowed, or what stood in the way of looking at one; often empty. */
+  /** The binding that allows the request, or errors found while looking for one. Often empty. */
   readonly reason: string;
 }
 
 export interface HeldRules {
   readonly rules: readonly PolicyRule[];
-  /** Roles that are bound but do not exist. */
+  /** Errors about bound roles that do not exist. */
   readonly problems: readonly string[];
 }
 
-/** Decides by role-based access control: what no rule allows is refused. */
+/** Authorizes by RBAC. A request that no rule allows is refused. */
 export class Authorizer {
   readonly #index: RbacIndex;
 
@@ -36,13 +36,13 @@ export class Authorizer {
     return { allowed: false, reason: problems.length === 0 ? "" : `RBAC: ${joinProblems(problems)}` };
   }
 
-  /** Everything an identity may do in a namespace, or (when it is empty) everywhere. */
+  /** All rules that apply to an identity in a namespace, or cluster-wide when the namespace is empty. */
   rulesOf(identity: Identity, namespace: string): HeldRules {
     const seen = new Set<string>();
     const rules: PolicyRule[] = [];
     const problems: string[] = [];
     for (const grant of this.#index.grantsOf(identity, namespace)) {
-      // A binding that names both a user and a group of theirs grants once.
+      // A binding may match an identity by user and by group. Count it once.
       const binding = `${grant.namespace ?? ""}\n${grant.binding}`;
       if (seen.has(binding)) continue;
       seen.add(binding);
@@ -54,7 +54,7 @@ export class Authorizer {
   }
 }
 
-/** Several problems as Kubernetes joins them: each once, in brackets when there are more. */
+/** Joins error messages as Kubernetes does: without duplicates, and in brackets if there are several. */
 export function joinProblems(problems: readonly string[]): string {
   const distinct = [...new Set(problems)];
   return distinct.length === 1 ? (distinct[0] as string) : `[${distinct.join(", ")}]`;

@@ -4,9 +4,9 @@ import { rbacGroup } from "./rbac-index.ts";
 
 export interface BootstrapRole {
   readonly name: string;
-  /** The aggregated role that takes in this one's rules. */
+  /** The aggregated role that includes the rules of this one. */
   readonly partOf?: string;
-  /** Takes in the rules of the roles that are part of it. */
+  /** Whether it includes the rules of all roles that are `partOf` it. */
   readonly aggregates?: boolean;
   readonly rules: readonly PolicyRule[];
 }
@@ -37,7 +37,7 @@ const viewRules: readonly PolicyRule[] = [
   on(read, [""], "pods", "serviceaccounts", "services", "services/status", "endpoints"),
   on(read, [""], "persistentvolumeclaims", "persistentvolumeclaims/status", "configmaps"),
   on(read, [""], "limitranges", "resourcequotas", "resourcequotas/status", "pods/status", "pods/log"),
-  // Within a namespace this is the right to see that one, which tells users where they have rights at all.
+  // Bound in a namespace, this allows reading that namespace, so that users can find where they have permissions.
   on(read, [""], "namespaces", "namespaces/status"),
   on(read, ["", "events.k8s.io"], "events"),
   on(read, ["discovery.k8s.io"], "endpointslices"),
@@ -53,7 +53,7 @@ const viewRules: readonly PolicyRule[] = [
 ];
 
 const editRules: readonly PolicyRule[] = [
-  // To read these is to be able to act as somebody else: more than looking.
+  // Reading these lets users act as somebody else, so they are not part of `view`.
   on(read, [""], "pods/attach", "pods/proxy", "pods/exec", "pods/portforward", "secrets", "services/proxy"),
   on(["impersonate"], [""], "serviceaccounts"),
   on(write, [""], "pods", "pods/attach", "pods/proxy", "pods/exec", "pods/portforward"),
@@ -68,7 +68,7 @@ const editRules: readonly PolicyRule[] = [
   on(write, ["networking.k8s.io"], "networkpolicies", "ingresses"),
   on(all, ["coordination.k8s.io"], "leases"),
   on(write, sandboxGroups, "sandboxes", "sandboxes/scale"),
-  // To send traffic to a sandbox through the router.
+  // Allows sending traffic to a Sandbox through the router.
   on(["connect"], sandboxGroups, "sandboxes"),
   on(write, extensionGroups, ...extensions, "sandboxwarmpools/scale"),
 ];
@@ -78,7 +78,7 @@ const adminRules: readonly PolicyRule[] = [
   on(all, [rbacGroup], "roles", "rolebindings"),
 ];
 
-/** What the node of the box does: it runs the Pods, and the secrets and volumes they ask for. */
+/** The permissions of the box's node: to run Pods, with the Secrets and volumes that they use. */
 const nodeRules: readonly PolicyRule[] = [
   on(["create"], ["authentication.k8s.io"], "tokenreviews"),
   on(["create"], ["authorization.k8s.io"], "subjectaccessreviews", "localsubjectaccessreviews"),
@@ -100,26 +100,26 @@ const nodeRules: readonly PolicyRule[] = [
   on(all, ["node.k8s.io"], "runtimeclasses"),
 ];
 
-/** What the controllers of the box do, in every namespace. */
+/** The permissions of the box's controllers, in every namespace. */
 const controllerRules: readonly PolicyRule[] = [
   on(all, sandboxGroups, "sandboxes"),
   on(["get", "update", "patch"], sandboxGroups, "sandboxes/status", "sandboxes/finalizers"),
   on(all, extensionGroups, ...extensions),
   on(["get", "update", "patch"], extensionGroups, ...parts(extensions, "status"), ...parts(extensions, "finalizers")),
   on(all, [""], "pods", "services", "persistentvolumeclaims"),
-  // The tokens of injected runtimes.
+  // For the tokens of injected runtimes.
   on(all, [""], "secrets"),
   on(all, ["networking.k8s.io"], "networkpolicies"),
   on(["create", "update", "patch"], ["", "events.k8s.io"], "events"),
   on(all, ["coordination.k8s.io"], "leases"),
 ];
 
-/** What the router of the box does: it finds sandboxes, wakes them, and asks who may reach them. */
+/** The permissions of the box's router: to find and wake Sandboxes, and to authorize callers. */
 const routerRules: readonly PolicyRule[] = [
   on([...read, "patch"], sandboxGroups, "sandboxes"),
   on(read, extensionGroups, "sandboxclaims"),
   on(read, [""], "pods"),
-  // The tokens of injected runtimes, each by its name.
+  // For the tokens of injected runtimes, read by name.
   on(["get"], [""], "secrets"),
   on(["create"], ["authentication.k8s.io"], "tokenreviews"),
   on(["create"], ["authorization.k8s.io"], "subjectaccessreviews"),
@@ -127,7 +127,7 @@ const routerRules: readonly PolicyRule[] = [
 
 const health = ["/healthz", "/livez", "/readyz"];
 
-/** The roles that users of Kubernetes expect to find, and those of the box's own parts. */
+/** The default roles of Kubernetes and those of the box's components. */
 export const bootstrapRoles: readonly BootstrapRole[] = [
   {
     name: "cluster-admin",

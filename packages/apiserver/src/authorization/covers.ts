@@ -1,6 +1,6 @@
 import { hasOrAll, type PolicyRule, urlCovers } from "./policy-rule.ts";
 
-/** A rule with one value in each place. */
+/** A rule with exactly one value in each field. */
 export type SingleRule =
   | {
       readonly group: string;
@@ -13,12 +13,12 @@ export type SingleRule =
 export type Uncovered = { readonly missing: readonly SingleRule[] } | { readonly problem: string };
 
 /**
- * Rules multiply when they are taken apart: a body of a megabyte can hold billions. The largest of Kubernetes' own
- * roles comes to a thousand.
+ * A rule expands to the product of its fields: a body of 1 MiB can contain billions of combinations. The largest of Kubernetes'
+ * own roles has about a thousand.
  */
 const maxSingleRules = 20_000;
 
-/** The parts of the wanted rules that the held ones do not cover. */
+/** The parts of the `wanted` rules that the `held` rules do not cover. */
 export function findUncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Uncovered {
   const missing: SingleRule[] = [];
   let seen = 0;

@@ -1,11 +1,11 @@
 import type { SingleRule } from "./covers.ts";
 
-/** An answer lists this many; someone who lacks more than these does not need to know each. */
+/** The maximum number of lines in a message. */
 const maxLines = 100;
 
 const quoted = (list: readonly string[]): string => `[${list.map((each) => JSON.stringify(each)).join(" ")}]`;
 
-/** Permissions as Kubernetes lists them in a refusal: those of one resource on one line. */
+/** Formats permissions as Kubernetes does in its error message: one line for each resource. */
 export function describeRules(singles: readonly SingleRule[]): string {
   const byResource = new Map<string, string[]>();
   const lines = new Set<string>();

@@ -13,7 +13,7 @@ export interface EscalationCheck {
   readonly authorizer: Authorizer;
   readonly index: RbacIndex;
   readonly identity: Identity;
-  /** The request that writes. */
+  /** The write request. */
   readonly attributes: ResourceAttributes;
 }
 
@@ -26,8 +26,8 @@ const roles = new Set(["roles", "clusterroles"]);
 const bindings = new Set(["rolebindings", "clusterrolebindings"]);
 
 /**
- * Refuses to write a role or binding that gives away more than its writer has, unless the writer may `escalate` that
- * role or `bind` that one. Objects of other kinds pass.
+ * Throws `Forbidden` for a role or binding that grants permissions its writer lacks, unless the writer may `escalate` the role
+ * or `bind` it. Objects of other kinds are not checked.
  */
 export function refuseEscalation(check: EscalationCheck, object: ApiObject, old: ApiObject | undefined): void {
   const { group, resource } = check.attributes;
@@ -37,7 +37,7 @@ export function refuseEscalation(check: EscalationCheck, object: ApiObject, old:
   if (bindings.has(resource)) refuseBinding(check, object);
 }
 
-/** The garbage collector must be able to let go of what it could not have granted. */
+/** The garbage collector must be able to update roles whose permissions it could not grant. */
 function changesOwnersOnly(object: ApiObject, old: ApiObject): boolean {
   return equalJson(withoutOwners(object), withoutOwners(old));
 }

@@ -4,7 +4,7 @@ import type { Attributes } from "./attributes.ts";
 
 const quote = (text: string): string => JSON.stringify(text);
 
-/** The refusal of a request, in the words that users of Kubernetes search for. */
+/** The error for a request that is not allowed, with Kubernetes' message. */
 export function forbiddenRequest({ user }: Identity, wanted: Attributes, reason: string): ApiError {
   const cannot = `User ${quote(user)} cannot ${wanted.verb} ${describe(wanted)}`.replace(/[&<>]/g, asEntity);
   const why = reason === "" ? cannot : `${cannot}: ${reason}`;
@@ -24,7 +24,7 @@ function describe(wanted: Attributes): string {
   return `resource ${quote(what)} in API group ${quote(group)} ${where}`;
 }
 
-/** What came from a URL must not read as HTML where the answer is shown. */
+/** Escapes text from the URL, so that it cannot be interpreted as HTML. */
 function asEntity(character: string): string {
   return character === "&" ? "&amp;" : character === "<" ? "&lt;" : "&gt;";
 }

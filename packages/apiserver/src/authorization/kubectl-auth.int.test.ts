@@ -44,13 +44,13 @@ async function kubectl(who: "admin" | "jane", ...words: string[]): Promise<Outco
 }
 
 describe.skipIf(!available)("kubectl", () => {
-  test("knows who it is", async () => {
+  test("auth whoami prints the user", async () => {
     const { output } = await kubectl("jane", "auth", "whoami");
     expect(output).toMatch(/Username\s+jane/);
     expect(output).toMatch(/Groups\s+\[staff system:authenticated\]/);
   });
 
-  test("makes roles and bindings, and asks what they allow", async () => {
+  test("creates roles and bindings, and auth can-i reports what they allow", async () => {
     expect(await kubectl("jane", "auth", "can-i", "list", "pods")).toEqual({ code: 1, output: "no" });
     await kubectl("admin", "create", "role", "looker", "--verb=get,list", "--resource=pods,sandboxes.agents.x-k8s.io");
     await kubectl("admin", "create", "rolebinding", "looker", "--role=looker", "--group=staff");
@@ -67,14 +67,14 @@ describe.skipIf(!available)("kubectl", () => {
     expect((await kubectl("admin", "auth", "can-i", "*", "*")).output).toBe("yes");
   });
 
-  test("lists what is allowed", async () => {
+  test("auth can-i --list prints permissions", async () => {
     const { output } = await kubectl("jane", "auth", "can-i", "--list");
     expect(output).toMatch(/sandboxes\.agents\.x-k8s\.io\s+\[\]\s+\[\]\s+\[get list\]/);
     expect(output).toMatch(/selfsubjectaccessreviews\.authorization\.k8s\.io\s+\[\]\s+\[\]\s+\[create\]/);
     expect(output).toMatch(/\[\/api\/\*\]\s+\[\]\s+\[get\]/);
   });
 
-  test("is told what it may not", async () => {
+  test("prints the error for a forbidden request", async () => {
     expect(await kubectl("jane", "get", "secrets")).toEqual({
       code: 1,
       output:
@@ -82,7 +82,7 @@ describe.skipIf(!available)("kubectl", () => {
     });
   });
 
-  test("gets a token for a service account, which works", async () => {
+  test("creates a token for a service account that authenticates", async () => {
     await kubectl("admin", "create", "serviceaccount", "robot");
     const { output: token } = await kubectl("admin", "create", "token", "robot", "--duration=20m");
     const robot = await kubectl("jane", "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}");
@@ -97,7 +97,7 @@ describe.skipIf(!available)("kubectl", () => {
     expect(short.output).toContain("may not specify a duration less than 10 minutes");
   });
 
-  test("reconciles roles from a file", async () => {
+  test("auth reconcile writes roles from a file", async () => {
     expect((await kubectl("admin", "get", "clusterrole", "view", "-o", "name")).output).toBe(
       "clusterrole.rbac.authorization.k8s.io/view",
     );

@@ -8,7 +8,7 @@ import { Authorizer } from "./authorizer.ts";
 import { RbacIndex } from "./rbac-index.ts";
 
 export interface AccessOptions {
-  /** Default: the name that Kubernetes gives to the API server inside a cluster. */
+  /** Default: the name of the API server inside a cluster. */
   readonly issuer?: string | undefined;
   /** Paths that need no credentials. Default: `/healthz`, `/livez`, `/readyz` and `/version`. */
   readonly anonymousPaths?: readonly string[] | undefined;
@@ -17,7 +17,7 @@ export interface AccessOptions {
 export interface AccessParts {
   readonly store: Store;
   readonly clock: Clock;
-  /** Where keys are kept; nowhere when absent. */
+  /** The folder for keys. Without it, keys are kept only in memory. */
   readonly dataDir: string | undefined;
   readonly adminToken: string;
   readonly options: AccessOptions;
@@ -25,7 +25,7 @@ export interface AccessParts {
 
 const defaultIssuer = "https://kubernetes.default.svc.cluster.local";
 
-/** Puts authentication and authorization together; they follow the store from then on. */
+/** Creates authentication and authorization, which follow the store from then on. */
 export function openAccess({ store, clock, dataDir, adminToken, options }: AccessParts): AccessControl {
   const { issuer = defaultIssuer, anonymousPaths } = options;
   const tokens = new AccountTokens({ store, clock, key: tokenKey(dataDir), issuer });

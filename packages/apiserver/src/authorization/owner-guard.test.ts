@@ -40,7 +40,7 @@ const controlled = (owner: TestObject, more: object = {}): object => ({
 
 describe("a tenant cannot make an object that passes for a controller's child", () => {
   test.for([
-    ["a Pod of an own Sandbox", () => controlled(mine)],
+    ["a Pod of the tenant's own Sandbox", () => controlled(mine)],
     ["a Pod of a Sandbox in another namespace", () => controlled(theirs)],
     [
       "a Pod whose reference lies about the owner's kind and name",
@@ -83,7 +83,7 @@ describe("a tenant cannot make an object that passes for a controller's child", 
   });
 });
 
-describe("references that give nobody anything pass", () => {
+describe("owner references without extra authority are accepted", () => {
   test("an owner that is not the controller, so that garbage collection deletes the object with it", async () => {
     const metadata = controlled(mine, { controller: false, blockOwnerDeletion: true });
     const { status } = await attacker.send("POST", attacker.core("configmaps"), configMap("helper", metadata));
@@ -97,7 +97,7 @@ describe("references that give nobody anything pass", () => {
     expect(status).toBe(201);
   });
 
-  test("a change of an object that has its controller already", async () => {
+  test("a change of an object that already has its controller", async () => {
     await api.create(attacker.core("pods"), pod("child", controlled(mine)));
     const merge = { "content-type": "application/merge-patch+json" };
     const path = attacker.core("pods", "child");
@@ -115,7 +115,7 @@ describe("references that give nobody anything pass", () => {
   });
 });
 
-describe("a tenant cannot hold up the deletion of what is cluster-scoped", () => {
+describe("a tenant cannot hold up the deletion of cluster-scoped objects", () => {
   test("by a reference that blocks the deletion of a Namespace, whatever kind it says", async () => {
     const namespace = await api.get("/api/v1/namespaces/victim");
     for (const lie of [{}, { kind: "Pod", name: "x" }]) {

@@ -15,7 +15,7 @@ export interface OwnerCheck {
   readonly store: Store;
   readonly ownership: Ownership;
   readonly identity: Identity;
-  /** The request that writes. */
+  /** The write request. */
   readonly attributes: ResourceAttributes;
 }
 
@@ -25,14 +25,14 @@ interface Owner {
   readonly name: string;
 }
 
-/** The controllers, the node and the router believe a controller reference to one of these kinds. */
+/** The controllers, the node and the router trust controller references to kinds of these groups. */
 const trustedGroups = new Set(["agents.x-k8s.io", "extensions.agents.x-k8s.io"]);
 
 /**
- * Refuses owner references that claim another object's authority, unless the writer may `update` the owner's `finalizers`:
- * `controller` for an owner of our kinds, whose controllers would adopt, count, route to or delete the object, and
- * `blockOwnerDeletion` for a cluster-scoped owner, whose deletion the object would hold up. The owner is found by its UID:
- * the kind and name in a reference are whatever the writer says. References that were there before pass.
+ * Throws `Forbidden` for owner references that need permission to `update` the owner's `finalizers`: `controller` for an owner of
+ * our kinds, whose controllers would adopt, count, route to or delete the object, and `blockOwnerDeletion` for a cluster-scoped
+ * owner, whose deletion the object would block. The owner is found by its UID, because kind and name in a reference are not
+ * verified. References that the stored object already has are not checked.
  */
 export function refuseOwners(check: OwnerCheck, object: ApiObject, old: ApiObject | undefined): void {
   const { ownerReferences = [] } = object.metadata;
@@ -68,7 +68,7 @@ function refuseOwner(check: OwnerCheck, object: ApiObject, reference: OwnerRefer
   );
 }
 
-/** The object with the UID of a reference, if it is one that this reference could be used against. */
+/** The object with the UID of a reference, if the reference needs permission on it. */
 function findOwner(check: OwnerCheck, { uid, controller, blockOwnerDeletion }: OwnerReference): Owner | undefined {
   const { registry, store, ownership } = check;
   const isSensitive = (definition: ResourceDefinition): boolean =>
@@ -83,7 +83,7 @@ function findOwner(check: OwnerCheck, { uid, controller, blockOwnerDeletion }: O
   return { definition, namespace: id.key.slice(0, Math.max(slash, 0)), name: id.key.slice(slash + 1) };
 }
 
-/** For the first seconds after a start, when not every UID is known yet. Most objects are only kept as text. */
+/** Finds an owner in the first seconds after a start, before all UIDs are indexed. Searching the JSON avoids parsing it. */
 function scan(definitions: readonly ResourceDefinition[], store: Store, uid: string): Owner | undefined {
   for (const definition of definitions) {
     for (const stored of store.list(definition.id)) {

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../api-object.ts";
 import type { Attributes, ResourceAttributes } from "./attributes.ts";
 
-/** One rule of a Role: what it names, its bearers may do. Rules only ever add. */
+/** One rule of a Role. Rules only add permissions. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -12,7 +12,7 @@ export interface PolicyRule {
 
 const none: readonly string[] = [];
 
-/** Reads the rules of a stored role. Roles are checked when they are written; what is not text grants nothing. */
+/** Reads the rules of a stored role. Roles are validated when they are written, and values that are not strings are ignored. */
 export function readRules(value: unknown): readonly PolicyRule[] {
   if (!Array.isArray(value)) return [];
   return value.filter(isJsonObject).map((rule) => ({
@@ -46,7 +46,7 @@ export function ruleAllows(rule: PolicyRule, wanted: Attributes): boolean {
 export const hasOrAll = (list: readonly string[], wanted: string): boolean =>
   list.includes("*") || list.includes(wanted);
 
-// `*` is everything, `*/scale` that part of everything; a resource alone says nothing about its parts.
+// `*` matches everything, `*/scale` that subresource of every resource. A resource does not include its subresources.
 function resourceMatches(pattern: string, { resource, subresource }: ResourceAttributes): boolean {
   if (pattern === "*") return true;
   if (subresource === "") return pattern === resource;
@@ -55,7 +55,7 @@ function resourceMatches(pattern: string, { resource, subresource }: ResourceAtt
 
 const nameMatches = (names: readonly string[], wanted: string): boolean => names.length === 0 || names.includes(wanted);
 
-/** `*` is a wildcard at the end of a pattern only. */
+/** `*` is a wildcard only at the end of a pattern. */
 export function urlCovers(pattern: string, path: string): boolean {
   if (pattern === path) return true;
   if (!pattern.endsWith("*")) return false;

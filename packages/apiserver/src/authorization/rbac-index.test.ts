@@ -22,7 +22,7 @@ const step = fc.record({
 });
 
 describe("RbacIndex", () => {
-  test("knows after any changes what one that reads the end state knows", async () => {
+  test("after any changes equals an index built from the final state", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
         const store = openMemoryStore({ clock: systemClock, logger: silentLogger });

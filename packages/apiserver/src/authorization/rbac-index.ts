@@ -13,7 +13,7 @@ export interface RoleRef {
 /** One subject of one binding. */
 export interface Grant {
   readonly binding: string;
-  /** Where a RoleBinding is; a ClusterRoleBinding is nowhere. */
+  /** The namespace of a RoleBinding, `undefined` for a ClusterRoleBinding. */
   readonly namespace: string | undefined;
   readonly role: RoleRef;
   readonly subject: { readonly kind: string; readonly name: string; readonly namespace: string | undefined };
@@ -26,14 +26,14 @@ type Grants = Map<string, Map<string, Grant>>;
 const watched = new Set(["roles", "clusterroles", "rolebindings", "clusterrolebindings"]);
 
 /**
- * Who is granted what, found by subject. It follows the store's changes one by one, so that a decision looks at the
- * bindings of the asking user and no others, and a write is in force when it is acknowledged.
+ * An index of bindings by subject. It follows every change of the store, so that a decision reads only the bindings of the
+ * requesting user, and a write takes effect before it is acknowledged.
  */
 export class RbacIndex {
   readonly #rules = new Map<string, readonly PolicyRule[]>();
   readonly #grants: Grants = new Map();
 
-  /** Reads what is stored and follows it. Returns the way to stop. */
+  /** Reads the stored roles and bindings and follows their changes. Returns a function that stops it. */
   follow(store: Store): () => void {
     for (const resource of watched) {
       for (const { object } of store.list(resource)) this.#add(resource, object);
@@ -43,7 +43,7 @@ export class RbacIndex {
     });
   }
 
-  /** Everything granted in a namespace, or (when it is empty) everywhere. */
+  /** All grants that apply in a namespace, or cluster-wide when the namespace is empty. */
   *grantsOf({ user, groups }: Identity, namespace: string): Generator<Grant> {
     const subjects = [userKey(user), ...groups.map(groupKey)];
     for (const place of namespace === "" ? [""] : ["", namespace]) {
@@ -51,7 +51,7 @@ export class RbacIndex {
     }
   }
 
-  /** The rules behind a binding in the given namespace. */
+  /** The rules of the role that a binding in the given namespace refers to. */
   rulesOf({ kind, name }: RoleRef, namespace: string | undefined): FoundRules {
     const key = kind === "ClusterRole" ? name : storeKey(namespace, name);
     const rules = this.#rules.get(`${kind}\n${key}`);
@@ -69,7 +69,7 @@ export class RbacIndex {
     if (role !== undefined) return void this.#rules.set(role, readRules(object["rules"]));
     for (const [key, grant] of grantsIn(object)) {
       const known = this.#grants.get(key) ?? new Map<string, Grant>();
-      // The first of several subjects that mean the same is the one that counts.
+      // Of several equal subjects in one binding, the first counts.
       if (!known.has(bindingKey(object))) known.set(bindingKey(object), grant);
       this.#grants.set(key, known);
     }
@@ -99,7 +99,7 @@ function roleKey(resource: string, { metadata }: ApiObject): string | undefined 
 const bindingKey = ({ metadata }: ApiObject): string => storeKey(metadata.namespace, metadata.name as string);
 const userKey = (user: string): string => `user ${user}`;
 const groupKey = (group: string): string => `group ${group}`;
-/** Namespaces hold no line break, so that no two places and subjects look the same. */
+/** Namespaces contain no line breaks, so the key is unambiguous. */
 const placed = (namespace: string, subject: string): string => `${namespace}\n${subject}`;
 
 function* grantsIn(object: ApiObject): Generator<[string, Grant]> {

@@ -28,8 +28,8 @@ async function restart(): Promise<void> {
 const revision = async (): Promise<string> =>
   (await api.send("GET", "/api/v1/namespaces")).body.metadata.resourceVersion;
 
-describe("the roles everything relies on", () => {
-  test("are there, with Kubernetes' names, labels and annotations", async () => {
+describe("default roles and bindings", () => {
+  test("exist with Kubernetes' names, labels and annotations", async () => {
     expect(await api.names(roles)).toEqual(
       expect.arrayContaining(["admin", "cluster-admin", "edit", "system:basic-user", "system:discovery", "view"]),
     );
@@ -45,7 +45,7 @@ describe("the roles everything relies on", () => {
     expect(await revision()).toBe(before);
   });
 
-  test("get back what was taken away, and keep what was added", async () => {
+  test("get removed rules back and keep added ones", async () => {
     const extra = { verbs: ["get"], apiGroups: ["x"], resources: ["y"] };
     await api.merge(`${roles}/system:basic-user`, { rules: [extra] });
     await api.merge(`${bindings}/system:discovery`, { subjects: [{ kind: "User", apiGroup, name: "jane" }] });
@@ -63,7 +63,7 @@ describe("the roles everything relies on", () => {
     expect((await api.get(`${roles}/view`))["rules"]).not.toEqual([]);
   });
 
-  test("are left alone when their owner says so", async () => {
+  test("are not changed when the autoupdate annotation is false", async () => {
     const metadata = { annotations: { "rbac.authorization.kubernetes.io/autoupdate": "false" } };
     await api.merge(`${bindings}/system:discovery`, { metadata, subjects: [] });
     await restart();
@@ -71,7 +71,7 @@ describe("the roles everything relies on", () => {
     expect(subjects).toEqual([]);
   });
 
-  test("are bound as they should be, even when a binding named another role", async () => {
+  test("are replaced when a binding refers to another role", async () => {
     await api.send("DELETE", `${bindings}/system:discovery`);
     const roleRef = { apiGroup, kind: "ClusterRole", name: "view" };
     await api.create(bindings, { metadata: { name: "system:discovery" }, roleRef });
@@ -84,7 +84,7 @@ describe("an aggregated role", () => {
   const rule = { verbs: ["get"], apiGroups: ["acme.com"], resources: ["widgets"] };
   const holds = (role: { [key: string]: unknown }): boolean => JSON.stringify(role["rules"]).includes("acme.com");
 
-  /** The names of aggregated roles that hold the rule, once so many do. */
+  /** The names of aggregated roles that have the rule, once there are `count` of them. */
   async function holders(count: number): Promise<string[]> {
     const { body } = await api.send("GET", roles);
     const watching = await api.watch(`${roles}?watch=true&resourceVersion=${body.metadata.resourceVersion}`);
@@ -99,7 +99,7 @@ describe("an aggregated role", () => {
     return holding();
   }
 
-  test("takes in the rules of others, through all that build on it, and lets go of them", async () => {
+  test("includes the rules of selected roles, also transitively, and drops them again", async () => {
     const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
     await api.create(roles, { metadata: { name: "widgets", labels }, rules: [rule] });
     expect(await holders(3)).toEqual(["admin", "edit", "view"]);

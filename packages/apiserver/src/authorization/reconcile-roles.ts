@@ -16,8 +16,8 @@ const annotations = { [autoUpdate]: "true" };
 const aggregateTo = (role: string): string => `rbac.authorization.k8s.io/aggregate-to-${role}`;
 
 /**
- * Brings the roles and bindings that everything else relies on up to date. What users took away comes back, what they
- * added stays; an object whose autoupdate annotation says "false" is theirs. Nothing is written when nothing is missing.
+ * Brings the default roles and bindings up to date. Missing rules and subjects are added again, additional ones are kept, and
+ * objects whose autoupdate annotation is "false" are not changed. Nothing is written when nothing is missing.
  */
 export async function reconcileRoles(store: Store, transport: Transport): Promise<void> {
   const roles = wantedRoles();
@@ -33,7 +33,7 @@ export async function reconcileRoles(store: Store, transport: Transport): Promis
 interface Bootstrap {
   readonly plural: string;
   readonly wanted: ApiObject;
-  /** The stored object with what it lacks; the same object when it lacks nothing. */
+  /** Returns the stored object with the missing parts added, or the same object when nothing is missing. */
   readonly merge: (stored: ApiObject, wanted: ApiObject) => ApiObject | "replace";
 }
 
@@ -57,10 +57,10 @@ async function send(transport: Transport, request: Parameters<Transport["send"]>
   throw new Error(`Cannot write "${request.path}": ${stringAt(body, "message") ?? `status ${status}`}`);
 }
 
-/** The roles with the rules that aggregation will give them, so that it has nothing left to write. */
+/** The default roles, with the rules that aggregation will give them, so that aggregation has nothing to write. */
 export function wantedRoles(): readonly ApiObject[] {
   const roles = new Map(bootstrapRoles.map((role) => [role.name, wantedRole(role)]));
-  // From the innermost out: each takes in what the one before has taken in.
+  // In this order, because each role includes the one before.
   for (const name of ["view", "edit", "admin"]) {
     const role = roles.get(name) as ApiObject;
     roles.set(name, { ...role, rules: aggregatedRules(role, roles.values()) });
@@ -110,7 +110,7 @@ function withWantedMetadata(stored: ApiObject, { metadata: wanted }: ApiObject):
 
 function mergeRole(stored: ApiObject, wanted: ApiObject): ApiObject {
   const merged = withWantedMetadata(stored, wanted);
-  // Aggregation looks after the rules of such a role.
+  // The rules of an aggregated role are written by the aggregator.
   if (wanted["aggregationRule"] !== undefined) return mergeAggregation(merged, wanted);
   const held = readRules(stored["rules"]);
   const missing = readRules(wanted["rules"]).filter((rule) => lacks(held, rule));
@@ -129,7 +129,7 @@ function mergeAggregation(stored: ApiObject, wanted: ApiObject): ApiObject {
   return missing.length === 0 ? stored : { ...stored, aggregationRule: { clusterRoleSelectors: [...own, ...missing] } };
 }
 
-/** The role of a binding cannot be changed: a binding to another one makes room. */
+/** The role of a binding is immutable, so a binding to another role is replaced. */
 function mergeBinding(stored: ApiObject, wanted: ApiObject): ApiObject | "replace" {
   if (!equalJson(stored["roleRef"], wanted["roleRef"])) return "replace";
   const merged = withWantedMetadata(stored, wanted);

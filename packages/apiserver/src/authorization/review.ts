@@ -8,11 +8,11 @@ import { subjectOf, type Target } from "../request/target.ts";
 import type { Review } from "../resources/definition.ts";
 import { decodeObject } from "../verbs/decode.ts";
 
-/** Answers a question that is asked by creating an object. The object is the answer, and is never stored. */
+/** Answers the creation of a review with the same object and its status. It is never stored. */
 export function reviewReply({ context, request }: ReplyContext, target: Target, review: Review): ObjectReply {
   const object = checkReview(target, request.body);
   const status = review({ context, identity: request.identity, object });
-  // Of all questions, only this one is dated by Kubernetes.
+  // Kubernetes sets a creation time only for this kind of review.
   const dated = target.definition.id === "selfsubjectreviews";
   const metadata = dated ? { ...object.metadata, creationTimestamp: timestamp(context.clock.now()) } : object.metadata;
   return objectReply(201, { ...object, metadata, status });

@@ -29,7 +29,7 @@ export class RoleAggregator {
     await this.#work.stop();
   }
 
-  /** Roles change rarely: each change looks at all that are aggregated. What is written here changes others in turn. */
+  /** Checks all aggregated roles after each change of a role, which is rare. Its own writes trigger further passes. */
   async #aggregate(): Promise<void> {
     const { store } = this.#context;
     const all = [...store.list(clusterRoles)].map(({ object }) => object);

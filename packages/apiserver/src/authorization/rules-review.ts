@@ -3,7 +3,7 @@ import { stringAt } from "../api-object.ts";
 import type { Review } from "../resources/definition.ts";
 import { joinProblems } from "./authorizer.ts";
 
-/** What may I do in a namespace? `kubectl auth can-i --list` prints the answer. */
+/** Answers a SelfSubjectRulesReview: the caller's permissions in a namespace, as shown by `kubectl auth can-i --list`. */
 export const selfSubjectRulesReview: Review = ({ context, identity, object }) => {
   const namespace = stringAt(object, "spec", "namespace") ?? "";
   if (namespace === "") throw badRequest("no namespace on request");

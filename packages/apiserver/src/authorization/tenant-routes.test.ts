@@ -27,7 +27,7 @@ beforeAll(async () => {
   await api.create(victim.core("configmaps"), configMap("x"));
   await api.create(victim.core("secrets"), { metadata: { name: "x" }, stringData: { key: "private" } });
   await api.create(victim.sandboxes(), sandbox("x"));
-  // A kind that did not exist when the roles were written.
+  // A kind that the roles do not know.
   await api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgets);
   routes = await discover();
 });
@@ -51,7 +51,7 @@ const widgets = {
   },
 };
 
-/** Everything that discovery names, so that a new resource is covered without a change here. */
+/** All resources in discovery, so that new resources are covered without a change here. */
 async function discover(): Promise<Route[]> {
   const { body } = await api.send("GET", "/apis");
   const versions = body.groups.flatMap((group: { versions: { groupVersion: string }[] }) =>
@@ -68,7 +68,7 @@ async function discover(): Promise<Route[]> {
 
 const root = (apiVersion: string): string => (apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`);
 
-/** Every path of a resource in one place: its collection and an object, or a part of an object. */
+/** The paths of a resource in one namespace: its collection and an object, or a subresource of an object. */
 function paths({ apiVersion, name }: Route, namespace: string | undefined): string[] {
   const [plural = "", part] = name.split("/");
   const collection = `${root(apiVersion)}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${plural}`;
@@ -83,7 +83,7 @@ interface Asked {
   readonly namespace: string | undefined;
 }
 
-/** The requests that were answered with anything but "forbidden". */
+/** The requests that were not answered with 403. */
 async function permitted(wanted: readonly Route[], { identity, namespace }: Asked): Promise<string[]> {
   const found: string[] = [];
   for (const route of wanted) {
@@ -102,7 +102,7 @@ async function permitted(wanted: readonly Route[], { identity, namespace }: Aske
 
 const revision = async (): Promise<string> => (await api.get("/api/v1/namespaces")).metadata.resourceVersion;
 
-/** Questions that everybody may ask about themselves. */
+/** Reviews that everybody may create about themselves. */
 const isSelfReview = (request: string): boolean =>
   /^POST .*\/self(subjectreviews|subjectaccessreviews|subjectrulesreviews)\b/.test(request);
 
@@ -152,7 +152,7 @@ describe("whatever the server serves", () => {
 describe("in their own namespace", () => {
   const changes = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
-  /** The resources, with their parts, that a role may change in some way. */
+  /** The resources and subresources that a role may change. */
   async function changed(tenant: Tenant): Promise<string[]> {
     const found = await permitted(
       routes.filter((route) => route.namespaced && !route.apiVersion.startsWith("authorization")),
