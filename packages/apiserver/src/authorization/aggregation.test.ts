@@ -25,7 +25,11 @@ describe("aggregatedRules()", () => {
     ],
     ["by all labels of a selector", [{ matchLabels: { a: "2", b: "2" } }], ""],
     ["by a set", [{ matchExpressions: [{ key: "a", operator: "In", values: ["2", "3"] }] }], "y"],
-    ["by a value that is not in a set", [{ matchExpressions: [{ key: "a", operator: "NotIn", values: ["1"] }] }], "y z"],
+    [
+      "by a value that is not in a set",
+      [{ matchExpressions: [{ key: "a", operator: "NotIn", values: ["1"] }] }],
+      "y z",
+    ],
     ["by a label that exists", [{ matchExpressions: [{ key: "b", operator: "Exists" }] }], "y"],
     ["by a label that does not exist", [{ matchExpressions: [{ key: "a", operator: "DoesNotExist" }] }], "z"],
     ["nothing by an unknown operator", [{ matchExpressions: [{ key: "a", operator: "Like" }] }], ""],
