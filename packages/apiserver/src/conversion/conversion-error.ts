@@ -2,7 +2,7 @@ import type { Status } from "@agent-sandbox/api";
 import { ApiError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 
-/** A webhook did not convert what it was asked to. Kubernetes gives no reason with this one, only a message. */
+/** A webhook failed to convert. Kubernetes returns this error with a message but without a reason. */
 export class ConversionError extends ApiError {
   constructor(object: ApiObject, what: string, cause?: unknown) {
     const [version = "", group = ""] = object.apiVersion.split("/").toReversed();

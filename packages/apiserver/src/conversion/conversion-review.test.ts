@@ -21,7 +21,7 @@ const answer = (response: object, rest: object = {}): object => ({
 });
 
 describe("readReview()", () => {
-  test("keeps what is the server's of the metadata, and takes labels and annotations", () => {
+  test("takes only labels and annotations from the converted metadata", () => {
     const given = object("v2", { labels: { new: "2" }, generation: 99, resourceVersion: "9", finalizers: ["a/b"] });
     expect(readReview(answer({ convertedObjects: [{ ...given, spec: { a: 1 } }] }), request, false)).toEqual({
       objects: [
@@ -45,10 +45,10 @@ describe("readReview()", () => {
     ["no response", answer({}, { response: null }), "failed: no response provided"],
     ["another review", answer({ uid: "other" }), 'failed: expected response.uid="r", got "other"'],
     ["a refusal", answer({ result: { status: "Failure", message: "no" } }), "failed: no"],
-    ["no word of success", answer({ result: 7 }), "failed: response.result.status was '', not 'Success'"],
+    ["a result without a status", answer({ result: 7 }), "failed: response.result.status was '', not 'Success'"],
     ["too few", answer({ convertedObjects: [] }), "returned 0 objects, expected 1"],
-    ["no list", answer({ convertedObjects: "x" }), "returned 0 objects, expected 1"],
-    ["no object", answer({ convertedObjects: [null] }), "returned invalid object at index 0: not an object"],
+    ["objects that are not a list", answer({ convertedObjects: "x" }), "returned 0 objects, expected 1"],
+    ["an item that is not an object", answer({ convertedObjects: [null] }), "returned invalid object at index 0: not an object"],
     [
       "no metadata",
       answer({ convertedObjects: [{ apiVersion: "x.example/v2", kind: "X" }] }),
@@ -68,12 +68,12 @@ describe("readReview()", () => {
     expect(readReview(given, request, false)).toEqual({ error: expect.stringContaining(error) as string });
   });
 
-  test("does not look at the version and the id of the older review, as Kubernetes does not", () => {
+  test("does not check version and UID of a v1beta1 review, like Kubernetes", () => {
     const older = { ...request, version: "v1beta1" };
     expect(readReview(answer({ uid: "other" }, { apiVersion: "whatever" }), older, false)).toHaveProperty("objects");
   });
 
-  test("says which item of a list is wrong", () => {
+  test("names the item of a list that is wrong", () => {
     const two = { ...request, objects: [object("v1"), object("v1")] };
     const given = answer({ convertedObjects: [object("v2"), object("v2", { name: "b" })] });
     expect(readReview(given, two, true)).toEqual({

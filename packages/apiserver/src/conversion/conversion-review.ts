@@ -1,12 +1,12 @@
 import { type ApiObject, isJsonObject, type JsonObject } from "../api-object.ts";
 import { restoredMetadata } from "./converted-metadata.ts";
 
-/** The versions of the review that the server speaks. */
+/** The versions of ConversionReview that the server supports. */
 export const reviewVersions: readonly string[] = ["v1", "v1beta1"];
 
 export interface ReviewRequest {
   readonly uid: string;
-  /** The first of the webhook's that the server speaks. */
+  /** The first version of the webhook's list that the server supports. */
   readonly version: string;
   readonly desiredAPIVersion: string;
   readonly objects: readonly ApiObject[];
@@ -21,10 +21,10 @@ export function reviewBody({ uid, version, desiredAPIVersion, objects }: ReviewR
   };
 }
 
-/** What came of a review, or what is wrong with the answer, as the rest of a sentence about the webhook. */
+/** The converted objects, or what is wrong with the response, as the rest of a sentence about the webhook. */
 export type ReviewResult = { readonly objects: readonly ApiObject[] } | { readonly error: string };
 
-/** Reads the answer with the distrust of kube-apiserver: it may change nothing that tells which object it is. */
+/** Validates a response as kube-apiserver does: the webhook must not change the identity of an object. */
 export function readReview(answer: unknown, request: ReviewRequest, isList: boolean): ReviewResult {
   const found = convertedObjects(answer, request);
   if (typeof found === "string") return { error: `failed: ${found}` };
@@ -41,7 +41,7 @@ export function readReview(answer: unknown, request: ReviewRequest, isList: bool
 
 function convertedObjects(answer: unknown, { uid, version }: ReviewRequest): readonly unknown[] | string {
   const { apiVersion, kind, response } = isJsonObject(answer) ? answer : {};
-  // Kubernetes checks neither of these of the older version.
+  // Kubernetes does not check these in v1beta1.
   if (version === "v1" && (apiVersion !== "apiextensions.k8s.io/v1" || kind !== "ConversionReview")) {
     return `expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got ${kindText(apiVersion, kind)}`;
   }

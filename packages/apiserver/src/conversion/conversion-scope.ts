@@ -4,7 +4,7 @@ import type { Target } from "../request/target.ts";
 import type { ResourceDefinition } from "../resources/definition.ts";
 import type { Converter } from "./converter.ts";
 
-/** Thrown in the midst of a decision that needs an object in a version in which nobody has it yet. */
+/** Thrown during the decision about a write when it needs a conversion that has not been made yet. */
 class ConversionPending extends Error {
   override readonly name = "ConversionPending";
   readonly object: ApiObject;
@@ -17,14 +17,14 @@ class ConversionPending extends Error {
   }
 }
 
-/** A write needs a handful: the object that is there, the new one, and both for each version in which someone owns fields. */
+/** A write needs a few: the stored object and the new one, and both for each version in which fields are owned. */
 const mostConversions = 50;
 
 /**
- * Runs a request for objects that a webhook converts. Decisions about writes are made at one moment and cannot wait, so one
- * that lacks a conversion is dropped, the conversion is made, and the decision is taken again, with what is there by then.
- * `run` may be called many times, and must change nothing before it has all conversions; `name` is the one it should give
- * to a new object that is named by the server, as it did before.
+ * Runs a request for objects that a webhook converts. Decisions about writes are synchronous and cannot wait, so a decision that
+ * lacks a conversion is abandoned, the conversion is made, and the decision is repeated on the current state. `run` may be called
+ * many times and must not change anything before it has all conversions. `name` is the generated name that it must use for a new
+ * object each time.
  */
 export async function withConversions<T>(
   target: Target,
@@ -39,14 +39,14 @@ export async function withConversions<T>(
       return await run(bound, name);
     } catch (error) {
       if (!(error instanceof ConversionPending)) throw error;
-      if (made === mostConversions) throw new ApiError("InternalError", `${error.message}: too many conversions`);
+      if (made === mostConversions) throw new ApiError("InternalError", `${error.message}: too many conversions are needed`);
       await scope.add(error.object, error.apiVersion);
       name = error.object.metadata.name;
     }
   }
 }
 
-/** The conversions of one request. None outlives it: a webhook may convert otherwise the next time. */
+/** The conversions of one request. They are not kept longer, because a webhook may convert differently the next time. */
 class ConversionScope {
   readonly #made = new Map<string, ApiObject>();
   readonly #converter: Converter;
@@ -76,7 +76,7 @@ class ConversionScope {
   }
 }
 
-/** What a webhook may look at and change. The rest of the metadata is the server's, and is another at each attempt. */
+/** The parts that a webhook may read and change. Other metadata is set by the server and differs between attempts. */
 function keyOf({ metadata, ...rest }: ApiObject, apiVersion: string): string {
   const { name, namespace, labels, annotations } = metadata;
   return JSON.stringify([apiVersion, name, namespace, labels, annotations, rest]);

@@ -4,7 +4,7 @@ import { labelValueProblems, qualifiedNameProblems } from "../resources/names.ts
 
 type Strings = { readonly [key: string]: string };
 
-/** The metadata of the original, with the labels and annotations of the converted object; or what is wrong with those. */
+/** The original metadata with the labels and annotations of the converted object, or an error message about those. */
 export function restoredMetadata({ metadata }: ApiObject, converted: unknown): ApiObject["metadata"] | string {
   if (converted === undefined) return "missing metadata in converted object";
   if (!isJsonObject(converted)) return "invalid metadata in converted object";
@@ -28,7 +28,7 @@ function mapProblem(name: string, value: unknown): string | undefined {
   return wrong === undefined ? undefined : `metadata.${name}[${wrong}] must be a string in converted object`;
 }
 
-/** What was wrong before the webhook saw it is not its doing. */
+/** Whether the webhook left an already missing value as it was. */
 const isUntouched = (given: unknown, old: unknown): given is undefined | null =>
   !isJsonObject(given) || equalJson(given, old ?? {});
 

@@ -9,14 +9,14 @@ import type { ApiContext } from "../verbs/context.ts";
 import { list } from "../verbs/list.ts";
 import { watch } from "../verbs/watch.ts";
 
-/** The same target, with objects as they are stored. */
+/** The same target in the version in which objects are stored. */
 function asStored(target: Target): Target {
   const { definition } = target;
   const strategy = { ...definition.strategy, convert: (object: ApiObject) => object };
   return { ...target, definition: { ...definition, strategy } };
 }
 
-/** A list whose items are converted together, where a webhook does it. */
+/** A list. If a webhook converts the kind, all items are converted in one call. */
 export async function listConverted(context: ApiContext, target: Target, query: Query): Promise<Listed> {
   const { converter } = target.definition;
   if (converter === undefined) return list(context, target, query);
@@ -24,12 +24,12 @@ export async function listConverted(context: ApiContext, target: Target, query: 
   return { items: await converter.convert(items, target.version.apiVersion, true), metadata };
 }
 
-/** Makes sure that these objects can be shown at once, whoever converts them. */
+/** Converts the objects in advance, so that they can be shown synchronously. */
 export async function readyToShow({ definition, version }: Target, objects: readonly ApiObject[]): Promise<void> {
   await definition.converter?.convert(objects, version.apiVersion);
 }
 
-/** A watch whose events are converted together as they come. One that cannot be ends the watch, as in Kubernetes. */
+/** A watch whose pending events are converted together. A failed conversion ends the watch, as in Kubernetes. */
 export function watchConverted(
   context: ApiContext,
   target: Target,

@@ -1,7 +1,7 @@
 import type { ApiObject } from "../api-object.ts";
 
-/** Converts objects of one kind when only someone else can: it takes time, and may fail. */
+/** Converts objects of one kind through a webhook. */
 export interface Converter {
-  /** In their order. Throws `ApiError`. `isList`: they are the items of one list. */
+  /** Keeps the order. Throws `ApiError`. `isList`: the objects are the items of one list. */
   convert(objects: readonly ApiObject[], apiVersion: string, isList?: boolean): Promise<ApiObject[]>;
 }

@@ -4,7 +4,7 @@ import type { WebhookAddress } from "./webhook-client.ts";
 
 type Places = Pick<Store, "get">;
 
-/** Where the webhook of a definition is: at its URL, or wherever its Service is now. Throws when that is nowhere. */
+/** The address of a definition's webhook: its URL, or a current endpoint of its Service. Throws when there is none. */
 export function webhookAddress(clientConfig: unknown, store: Places): WebhookAddress {
   const bundle = stringAt(clientConfig, "caBundle") ?? "";
   const text = Buffer.from(bundle, "base64").toString().trim();
@@ -25,7 +25,7 @@ function serviceAddress(reference: JsonObject, store: Places): Pick<WebhookAddre
   if (servicePort === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
   const endpoint = readyEndpoint(store.get("endpoints", `${namespace}/${name}`)?.object, servicePort);
   const clusterIp = stringAt(service, "spec", "clusterIP") ?? "";
-  // Straight to who serves it: a cluster IP may mean nothing on the machine of the server.
+  // Connect to the endpoint directly, because the machine of the server may have no route to cluster IPs.
   if (endpoint !== undefined) return { url, connectTo: endpoint };
   if (clusterIp !== "" && clusterIp !== "None") return { url, connectTo: { host: clusterIp, port } };
   throw new Error(`no endpoints available for service ${JSON.stringify(name)}`);

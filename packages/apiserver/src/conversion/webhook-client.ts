@@ -1,26 +1,26 @@
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 
-/** Where a webhook listens, and who vouches for it. */
+/** The address of a webhook and the certificate authority to trust. */
 export interface WebhookAddress {
-  /** As its certificate and its errors name it. */
+  /** Used to verify its certificate and in error messages. */
   readonly url: string;
-  /** Where to connect to instead, for a name that only a cluster resolves. */
+  /** The address to connect to when the host name of the URL is resolved only inside a cluster. */
   readonly connectTo?: { readonly host: string; readonly port: number } | undefined;
-  /** PEM; without it, the authorities that the machine trusts. */
+  /** PEM. Without it, the certificate authorities of the machine are trusted. */
   readonly authority: string | undefined;
 }
 
-/** As long as kube-apiserver waits. */
+/** The timeout of kube-apiserver. */
 const timeoutMs = 30_000;
-/** Room for a page of large objects; an answer has no reason to be longer. */
+/** Enough for a page of large objects. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
-/** Posts JSON and reads JSON. Throws with a text that names the URL. */
+/** Posts JSON and parses the JSON response. Errors name the URL. */
 export async function postJson(address: WebhookAddress, body: object, signal?: AbortSignal): Promise<unknown> {
   const url = new URL(address.url);
   url.searchParams.set("timeout", `${timeoutMs / 1000}s`);
-  // A connection for each call: a webhook is called seldom, and may be another one the next time.
+  // One connection for each call: calls are rare, and the address may change between them.
   const agent = new Agent({ ca: address.authority, keepAlive: false });
   const limit = AbortSignal.timeout(timeoutMs);
   try {
@@ -71,7 +71,7 @@ async function readAnswer(response: IncomingMessage): Promise<unknown> {
   let length = 0;
   for await (const part of response as AsyncIterable<Buffer>) {
     length += part.length;
-    if (length > maxAnswerBytes) throw new AnswerError(`the answer is longer than ${maxAnswerBytes} bytes`);
+    if (length > maxAnswerBytes) throw new AnswerError(`the response is longer than ${maxAnswerBytes} bytes`);
     parts.push(part);
   }
   const text = Buffer.concat(parts).toString();
@@ -80,18 +80,18 @@ async function readAnswer(response: IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new AnswerError("the answer is not JSON");
+    throw new AnswerError("the response is not JSON");
   }
 }
 
-/** What kube-apiserver makes of an answer that is none, for the two that occur. */
+/** kube-apiserver's message for a failure status. */
 function refusal(statusCode: number): string {
   if (statusCode === 404) return "the server could not find the requested resource";
   if (statusCode < 500) return `the server rejected our request for an unknown reason (${statusCode})`;
   return 'an error on the server ("unknown") has prevented the request from succeeding';
 }
 
-/** The webhook was reached, and its answer is of no use. */
+/** The webhook was reached but its response is unusable. */
 class AnswerError extends Error {
   override readonly name = "AnswerError";
 }

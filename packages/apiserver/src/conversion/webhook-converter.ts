@@ -6,17 +6,17 @@ import type { Converter } from "./converter.ts";
 import { postJson, type WebhookAddress } from "./webhook-client.ts";
 
 export interface WebhookConfig {
-  /** Throws, with a text for people, when the webhook is nowhere. Asked before each call: a Service may move. */
+  /** Called before each request, because the endpoints of a Service may change. Throws when there is no address. */
   readonly address: () => WebhookAddress;
   readonly conversionReviewVersions: readonly string[];
   /** Ends calls when the server closes. */
   readonly signal: AbortSignal;
 }
 
-// A review is one body: these bound what is sent, and so held, at once.
+// A review is one body, so these limits bound the memory for one call.
 const mostObjects = 500;
 
-/** Lets a webhook convert, as the CustomResourceDefinition says. */
+/** Converts through the webhook of a CustomResourceDefinition. */
 export class WebhookConverter implements Converter {
   readonly #config: WebhookConfig;
 
@@ -24,7 +24,7 @@ export class WebhookConverter implements Converter {
     this.#config = config;
   }
 
-  /** In their order. Those that are in the wanted version already are not sent. */
+  /** Keeps the order. Objects that already have the wanted version are not sent. */
   async convert(objects: readonly ApiObject[], apiVersion: string, isList = false): Promise<ApiObject[]> {
     const others = objects.filter((object) => object.apiVersion !== apiVersion);
     const converted: ApiObject[] = [];
@@ -42,7 +42,7 @@ export class WebhookConverter implements Converter {
   ): Promise<readonly ApiObject[]> {
     const version = this.#config.conversionReviewVersions.find((each) => reviewVersions.includes(each)) ?? "v1";
     const request: ReviewRequest = { uid: randomUUID(), version, desiredAPIVersion, objects };
-    // A list is named by its own version and kind, and that is the wanted one.
+    // Errors about a list name the list's own version and kind.
     const about = isList
       ? { ...(objects[0] as ApiObject), apiVersion: desiredAPIVersion, kind: `${objects[0]?.kind}List` }
       : (objects[0] as ApiObject);

@@ -29,7 +29,7 @@ let port: number;
 let asked: { path: string; host: string | undefined; count: number }[] = [];
 let works = true;
 
-/** Only the version changes: this is about reaching a webhook, not about what it does. */
+/** Changes only the version: these tests are about reaching a webhook. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { request: review } = (await json(request)) as Review;
   asked.push({ path: request.url ?? "", host: request.headers.host, count: review.objects.length });
@@ -86,21 +86,21 @@ describe("conversion webhooks", () => {
     server.close();
   });
 
-  test("are found at their URL", async () => {
+  test("are called at their URL", async () => {
     await define("url.example.com", { url: `https://127.0.0.1:${port}/here`, caBundle: bundle });
     asked = [];
     expect(await api.get(things("url.example.com", "v2", "/one"))).toMatchObject({ apiVersion: "url.example.com/v2" });
     expect(asked).toEqual([{ path: "/here?timeout=30s", host: `127.0.0.1:${port}`, count: 1 }]);
   });
 
-  test("behind a Service that is not there fail the request", async () => {
+  test("of a missing Service fail the request", async () => {
     await define("service.example.com", { service, caBundle: bundle });
     expect((await api.send("GET", things("service.example.com", "v2", "/one"))).body.message).toBe(
       'conversion webhook for service.example.com/v1, Kind=Thing failed: service "converter" not found',
     );
   });
 
-  test("are asked under the name of their Service, wherever that is", async () => {
+  test("are called with the host name of their Service at one of its endpoints", async () => {
     asked = [];
     const url = "https://converter.default.svc:8443/convert";
     const address = { url, connectTo: { host: "127.0.0.1", port }, authority: authority.certificate };
@@ -111,7 +111,7 @@ describe("conversion webhooks", () => {
     await expect(postJson(impostor, review)).rejects.toThrow("does not match certificate's altnames");
   });
 
-  test("are not trusted without the authority that vouches for them", async () => {
+  test("are not trusted without their certificate authority", async () => {
     await define("stranger.example.com", { url: `https://127.0.0.1:${port}/` });
     const { status, body } = await api.send("GET", things("stranger.example.com", "v2", "/one"));
     expect({ status, message: body.message }).toEqual({
@@ -120,7 +120,7 @@ describe("conversion webhooks", () => {
     });
   });
 
-  test("that are gone fail the request, and nothing else", async () => {
+  test("that are unreachable fail only requests that need them", async () => {
     await define("gone.example.com", { url: "https://127.0.0.1:1/", caBundle: bundle });
     expect(
       (await api.send("POST", things("gone.example.com", "v2"), thing("gone.example.com", "v2", "two"))).body,
@@ -136,7 +136,7 @@ describe("conversion webhooks", () => {
     expect(await api.names(things("gone.example.com", "v1"))).toEqual(["one"]);
   });
 
-  test("convert a list in one call, and not what is in the wanted version", async () => {
+  test("convert a list in one call, without the items that already have the version", async () => {
     await define("list.example.com", { url: `https://127.0.0.1:${port}/`, caBundle: bundle });
     await api.create(things("list.example.com", "v1"), thing("list.example.com", "v1", "two"));
     asked = [];
@@ -145,7 +145,7 @@ describe("conversion webhooks", () => {
     expect(asked.map(({ count }) => count)).toEqual([2]);
   });
 
-  test("that fail end a watch with the reason", async () => {
+  test("that fail end a watch with an error event", async () => {
     await define("watch.example.com", { url: `https://127.0.0.1:${port}/`, caBundle: bundle });
     const watching = await api.watch(`${things("watch.example.com", "v2")}?watch=1`);
     expect(await watching.next()).toMatchObject({ type: "ADDED", object: { apiVersion: "watch.example.com/v2" } });

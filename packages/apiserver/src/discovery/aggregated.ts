@@ -1,7 +1,7 @@
 import type { Registry, ServedResource } from "../resources/registry.ts";
 import { subresourcesOf, verbsOf } from "./served-verbs.ts";
 
-/** `apidiscovery.k8s.io/v2`: everything in two answers, where the older form takes one for each version. */
+/** `apidiscovery.k8s.io/v2`: all resources in two responses instead of one for each group version. */
 export function aggregatedDiscovery(
   registry: Registry,
   groups: readonly (readonly [string, readonly string[]])[],
@@ -24,7 +24,7 @@ export function aggregatedDiscovery(
 function resourceOf(served: ServedResource): object {
   const { definition, version } = served;
   const { plural, singular, kind, namespaced, shortNames, categories, typed, review } = definition;
-  // For Kubernetes' own kinds nothing stands for the group and version under which they are listed.
+  // For built-in kinds, Kubernetes leaves out a group and version equal to those of the list.
   const own =
     typed || review !== undefined ? { group: "", version: "" } : { group: version.group, version: version.version };
   const subresources = subresourcesOf(served).map(({ name, kind: subKind, verbs, ...where }) => ({
@@ -44,7 +44,7 @@ function resourceOf(served: ServedResource): object {
   };
 }
 
-/** Whether the client prefers the aggregated form: client-go names it first and plain JSON last. */
+/** Whether the client prefers aggregated discovery. client-go lists it first and plain JSON last. */
 export function wantsAggregated(accept: string | undefined): boolean {
   return (accept ?? "").split(",").some((type) => {
     const parameters = type.split(";").map((part) => part.trim());

@@ -15,7 +15,7 @@ interface Named {
 }
 
 describe("discovery", () => {
-  test("names the groups, the stored version first", async () => {
+  test("lists groups with the storage version first", async () => {
     const { groups } = await api.get("/apis");
     expect((groups as Named[]).map(({ name }) => name)).toEqual([
       "events.k8s.io",
@@ -40,7 +40,7 @@ describe("discovery", () => {
     expect(await api.get("/api")).toMatchObject({ kind: "APIVersions", versions: ["v1"] });
   });
 
-  test("names resources and their parts", async () => {
+  test("lists resources and subresources", async () => {
     const { resources } = await api.get("/apis/agents.x-k8s.io/v1alpha1");
     expect((resources as Named[]).map(({ name }) => name)).toEqual([
       "sandboxes",
@@ -67,12 +67,12 @@ describe("discovery", () => {
       verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
       shortNames: ["po"],
       categories: ["all"],
-      // The one that every Kubernetes gives it.
+      // The same hash in every Kubernetes.
       storageVersionHash: "xPOwRZ+Yhw8=",
     });
   });
 
-  test("says it all at once to who asks for that", async () => {
+  test("is aggregated for clients that ask for it", async () => {
     const { body, headers } = await api.send("GET", "/apis", undefined, { accept: aggregated });
     expect(headers["content-type"]).toBe("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
     const group = body.items.find((item: { metadata: Named }) => item.metadata.name === "extensions.agents.x-k8s.io");
@@ -95,7 +95,7 @@ describe("discovery", () => {
     },
   );
 
-  test("says that the server lives, and lists what there is", async () => {
+  test("answers health checks and lists paths", async () => {
     expect((await api.send("GET", "/readyz")).body).toBe("ok");
     expect((await api.get("/"))["paths"]).toContain("/apis/agents.x-k8s.io/v1beta1");
     expect((await api.send("POST", "/version")).status).toBe(404);

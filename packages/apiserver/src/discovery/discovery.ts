@@ -11,7 +11,7 @@ import { subresourcesOf, verbsOf } from "./served-verbs.ts";
 
 type DiscoveryPath = Exclude<RequestPath, { kind: "resource" }>;
 
-/** The version whose API the server follows. */
+/** The Kubernetes version whose API the server implements. */
 const versionInfo = {
   major: "1",
   minor: kubernetesVersion.split(".")[1] as string,
@@ -24,7 +24,7 @@ const versionInfo = {
   platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
 };
 
-/** Answers everything that is not about stored objects: what the server is and what it serves. */
+/** Answers requests about the server itself: version, health, and discovery of what it serves. */
 export function discoveryReply(registry: Registry, path: DiscoveryPath, request: ApiRequest): Reply {
   if (request.method !== "GET") throw pathNotFound();
   const aggregated = wantsAggregated(request.headers["accept"]);
@@ -105,7 +105,7 @@ function resourceList(registry: Registry, apiVersion: string): ObjectReply {
   const served = registry.under(apiVersion);
   if (served.length === 0) throw pathNotFound();
   const resources = served.flatMap(resourceEntries);
-  // The oldest group had no versions of discovery yet, and has none still.
+  // The legacy core group's discovery documents have no apiVersion.
   const version = apiVersion === "v1" ? {} : { apiVersion: "v1" };
   return reply({ kind: "APIResourceList", ...version, groupVersion: apiVersion, resources });
 }
@@ -131,7 +131,7 @@ function resourceEntries(served: ServedResource): object[] {
   return [main, ...parts];
 }
 
-/** By a change of it, clients know that objects may be stored in another version than before. */
+/** Changes when objects are stored in another version. */
 function storageHash({ versions, kind }: ResourceDefinition): string {
   const [{ group, version }] = versions;
   return createHash("sha256").update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString("base64");

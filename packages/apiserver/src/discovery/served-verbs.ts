@@ -11,7 +11,7 @@ const objectVerbs: readonly string[] = [
   "watch",
 ];
 
-/** In the order that Kubernetes has for them. */
+/** In the order of Kubernetes. */
 const customVerbs: readonly string[] = [
   "delete",
   "deletecollection",
@@ -23,7 +23,7 @@ const customVerbs: readonly string[] = [
   "watch",
 ];
 
-/** Questions can only be asked. */
+/** The verbs of a resource. Reviews support only create. */
 export function verbsOf({ definition }: ServedResource): readonly string[] {
   if (definition.review !== undefined) return ["create"];
   if (!definition.typed) return customVerbs;
@@ -33,7 +33,7 @@ export function verbsOf({ definition }: ServedResource): readonly string[] {
 export interface Subresource {
   readonly name: string;
   readonly kind: string;
-  /** Where its kind is defined, when that is not where the resource is. */
+  /** The group of its kind, when it differs from that of the resource. */
   readonly group?: string;
   readonly version?: string;
   readonly verbs: readonly string[];
@@ -62,10 +62,10 @@ const podParts: readonly Subresource[] = [
   { name: "proxy", kind: "PodProxyOptions", verbs: proxyVerbs },
 ];
 
-/** By the resource that they are parts of. */
+/** Subresources by resource. */
 const parts: { readonly [id: string]: readonly Subresource[] | undefined } = {
   namespaces: [{ name: "finalize", kind: "Namespace", verbs: ["update"] }],
-  // The box's node has figures, and takes no orders.
+  // The embedded node serves metrics only.
   nodes: [{ name: "proxy", kind: "NodeProxyOptions", verbs: ["get"] }],
   pods: podParts,
   serviceaccounts: [tokenSubresource],

@@ -12,7 +12,7 @@ const event = (name: string, times: object): ApiObject => ({
 const names = (events: readonly ApiObject[]): (string | undefined)[] =>
   expiredEvents(events, now).map(({ metadata }) => metadata.name);
 
-test("events go an hour after they were last seen", () => {
+test("events expire an hour after they last occurred", () => {
   expect(
     names([
       event("old", {}),
@@ -23,7 +23,7 @@ test("events go an hour after they were last seen", () => {
   ).toEqual(["old", "stale"]);
 });
 
-test("the oldest go when there are too many", () => {
+test("the oldest events expire when there are too many", () => {
   const many = Array.from({ length: 20_002 }, (_, at) =>
     event(`e${at}`, { eventTime: new Date(now - at).toISOString() }),
   );

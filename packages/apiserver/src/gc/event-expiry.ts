@@ -5,15 +5,15 @@ import type { ResourceDefinition } from "../resources/definition.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { remove } from "../verbs/delete.ts";
 
-/** As long as kube-apiserver keeps events. */
+/** The same as in kube-apiserver. */
 const lifetimeMs = 60 * 60_000;
 const intervalMs = 60_000;
-/** However many are written within the hour: the oldest go first. */
+/** Beyond this number the oldest events are deleted before their time. */
 const maxEvents = 20_000;
-/** Deletions under way at once. */
+/** Concurrent deletions. */
 const concurrency = 256;
 
-/** Events are news: old ones are deleted, so that they do not fill the store. */
+/** Deletes old events, so that they do not fill the store. */
 export class EventExpiry {
   readonly #context: ApiContext;
   readonly #logger: Logger;
@@ -46,7 +46,7 @@ export class EventExpiry {
         await Promise.all(doomed.slice(at, at + concurrency).map((event) => this.#remove(event)));
       }
     } catch (error) {
-      this.#logger.warn({ err: error }, "old events could not be deleted");
+      this.#logger.warn({ err: error }, "cannot delete old events");
     }
   }
 
@@ -60,7 +60,7 @@ export class EventExpiry {
   }
 }
 
-/** Which events have had their time, given how many there are. */
+/** The events to delete, by age and by number. */
 export function expiredEvents(events: readonly ApiObject[], nowMs: number): ApiObject[] {
   const byAge = events.map((event) => ({ event, atMs: lastSeen(event) })).sort((left, right) => left.atMs - right.atMs);
   const surplus = byAge.length - maxEvents;

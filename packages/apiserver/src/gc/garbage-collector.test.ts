@@ -21,7 +21,7 @@ const ownedBy = (...owners: TestObject[]): object => ({
 });
 
 describe("garbage collection", () => {
-  test("deletes what an owner leaves behind, down to the last generation", async () => {
+  test("deletes dependents of a deleted owner, and theirs", async () => {
     await using api = await TestApi.start();
     const owner = await api.create(sandboxes, sandbox("owner"));
     const child = await api.create(pods, pod("child", ownedBy(owner)));
@@ -33,7 +33,7 @@ describe("garbage collection", () => {
     expect(await api.names(configMaps)).toEqual(["stranger"]);
   });
 
-  test("spares the dependents of what asks for that itself", async () => {
+  test("orphans the dependents of a dependent with the orphan finalizer", async () => {
     await using api = await TestApi.start();
     const owner = await api.create(sandboxes, sandbox("owner"));
     const child = await api.create(pods, pod("child", { ...ownedBy(owner), finalizers: ["orphan"] }));
@@ -43,7 +43,7 @@ describe("garbage collection", () => {
     expect((await api.get(`${configMaps}/grandchild`)).metadata).not.toHaveProperty("ownerReferences");
   });
 
-  test("deletes what somebody else is changing all the while", async () => {
+  test("deletes a dependent that is being updated concurrently", async () => {
     await using api = await TestApi.start();
     const owner = await api.create(configMaps, configMap("owner"));
     const names = Array.from({ length: 20 }, (_, at) => `child-${at}`);
@@ -60,7 +60,7 @@ describe("garbage collection", () => {
     expect(new Set(await changing)).toEqual(new Set([404]));
   });
 
-  test("goes by UID: an owner that was made again is another one", async () => {
+  test("matches owners by UID: a recreated owner is another object", async () => {
     await using api = await TestApi.start();
     const owner = await api.create(configMaps, configMap("owner"));
     await api.send("DELETE", `${configMaps}/owner`);
@@ -70,7 +70,7 @@ describe("garbage collection", () => {
     expect(await api.names(configMaps)).toEqual(["owner"]);
   });
 
-  test("keeps what has another owner, and forgets the one that is gone", async () => {
+  test("keeps an object with another owner and removes the reference to the deleted one", async () => {
     await using api = await TestApi.start();
     const gone = await api.create(configMaps, configMap("gone"));
     const kept = await api.create(configMaps, configMap("kept"));
@@ -81,7 +81,7 @@ describe("garbage collection", () => {
     expect(object.metadata["ownerReferences"]).toEqual([expect.objectContaining({ uid: kept.metadata.uid })]);
   });
 
-  test("does not take an owner in another namespace for one", async () => {
+  test("ignores owners in another namespace", async () => {
     await using api = await TestApi.start();
     const owner = await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("far"));
     await api.create(pods, pod("child", ownedBy(owner)));
@@ -89,7 +89,7 @@ describe("garbage collection", () => {
     expect(await api.names("/api/v1/configmaps")).toEqual(["far"]);
   });
 
-  test("orphans when asked to", async () => {
+  test("orphans dependents with propagationPolicy Orphan", async () => {
     await using api = await TestApi.start();
     const owner = await api.create(configMaps, configMap("owner"));
     await api.create(pods, pod("child", ownedBy(owner)));
@@ -98,7 +98,7 @@ describe("garbage collection", () => {
     expect((await api.get(`${pods}/child`)).metadata).not.toHaveProperty("ownerReferences");
   });
 
-  test("deletes dependents first when asked to", async () => {
+  test("deletes dependents first with propagationPolicy Foreground", async () => {
     await using api = await TestApi.start({ nodeName: "box" });
     const owner = await api.create(configMaps, configMap("owner"));
     await api.create(pods, pod("child", ownedBy(owner)));
@@ -113,7 +113,7 @@ describe("garbage collection", () => {
 });
 
 describe("namespace deletion", () => {
-  test("can be cut short by who takes the finalizer off a namespace that is stuck", async () => {
+  test("ends when a user removes the finalizer of a stuck namespace", async () => {
     await using api = await TestApi.start();
     const path = "/api/v1/namespaces/stuck";
     await api.create("/api/v1/namespaces", { metadata: { name: "stuck" } });
@@ -127,7 +127,7 @@ describe("namespace deletion", () => {
     expect((await api.send("GET", path)).status).toBe(404);
   });
 
-  test("empties the namespace, waits for what needs time, then lets it go", async () => {
+  test("deletes all objects, waits for finalizers, then removes the namespace", async () => {
     await using api = await TestApi.start({ nodeName: "box" });
     await api.create("/api/v1/namespaces", { metadata: { name: "team" } });
     const inside = "/api/v1/namespaces/team";
@@ -146,7 +146,7 @@ describe("namespace deletion", () => {
     await api.gone("/api/v1/namespaces", "team");
   });
 
-  test("lets an empty one go at once, and the permanent ones never", async () => {
+  test("removes an empty namespace at once, and never the permanent ones", async () => {
     await using api = await TestApi.start();
     await api.create("/api/v1/namespaces", { metadata: { name: "empty" } });
     await api.send("DELETE", "/api/v1/namespaces/empty");
@@ -157,7 +157,7 @@ describe("namespace deletion", () => {
     });
   });
 
-  test("makes the namespaces everybody counts on", async () => {
+  test("the default namespaces exist", async () => {
     await using api = await TestApi.start();
     expect(await api.names("/api/v1/namespaces")).toEqual([
       "agent-sandbox-system",
@@ -173,7 +173,7 @@ describe("references from another namespace", () => {
   const elsewhere = "/api/v1/namespaces/elsewhere/configmaps";
   const held = { finalizers: ["example.com/held"] };
 
-  test("do not hold up a deletion that waits for dependents", async () => {
+  test("do not delay a foreground deletion", async () => {
     await using api = await TestApi.start();
     await api.create("/api/v1/namespaces", { metadata: { name: "elsewhere" } });
     const owner = await api.create(configMaps, configMap("owner"));
@@ -183,7 +183,7 @@ describe("references from another namespace", () => {
     expect((await api.get(`${elsewhere}/forged`)).metadata).toHaveProperty("deletionTimestamp");
   });
 
-  test("are not touched when the owner leaves its dependents behind", async () => {
+  test("are not removed when the owner orphans its dependents", async () => {
     await using api = await TestApi.start();
     await api.create("/api/v1/namespaces", { metadata: { name: "elsewhere" } });
     const owner = await api.create(configMaps, configMap("owner"));

@@ -13,12 +13,12 @@ import { ownWrite } from "../verbs/write-options.ts";
 import { idText, type ObjectId, type Ownership, ownersOf, parseId } from "./ownership.ts";
 import { WorkSet } from "./work-set.ts";
 
-/** Objects read between two looks at what else there is to do: about two milliseconds. */
+/** Objects read before yielding to other work: about two milliseconds. */
 const surveyedAtOnce = 100;
 
 /**
- * Deletes what belongs to nobody any more. An object whose owners are all gone goes; one that keeps an owner loses its
- * references to the others. It looks at everything once when it starts, for what was missed while it was not there.
+ * Deletes objects whose owners are all gone. An object that still has an owner loses its references to the missing ones. At
+ * start it checks all objects once, for changes that it missed while it was not running.
  */
 export class GarbageCollector {
   readonly #context: ApiContext;
@@ -43,9 +43,9 @@ export class GarbageCollector {
     );
     this.#unsubscribe = store.subscribe(undefined, (changes) => this.#notice(changes));
     this.#surveyed = this.#survey(found).catch((error: unknown) => {
-      // What cannot be read may be an owner: rather no collection than a wrong one.
+      // An object that cannot be read may be an owner. Collect nothing rather than delete a dependent by mistake.
       this.#stopped = true;
-      this.#logger.error({ err: error }, "garbage is not collected: a stored object is damaged");
+      this.#logger.error({ err: error }, "garbage collection is off: a stored object is damaged");
     });
   }
 
@@ -55,11 +55,11 @@ export class GarbageCollector {
     await this.#work.stop();
   }
 
-  /** Reading all that is stored takes a while: it is done bit by bit, beside what the server is there for. */
+  /** Reads all stored objects in small batches, so that requests are served in between. */
   async #survey(found: readonly { readonly resource: string; readonly stored: Stored }[]): Promise<void> {
     for (let at = 0; at < found.length && !this.#stopped; at += surveyedAtOnce) {
       for (const { resource, stored } of found.slice(at, at + surveyedAtOnce)) {
-        // What has changed meanwhile has been noticed.
+        // Changes since then were observed through the store.
         if (this.#context.store.get(resource, stored.key) !== stored) continue;
         this.#ownership.add(resource, stored.object);
         if (isInteresting(stored.object)) this.#work.add(idText({ resource, key: stored.key }));
@@ -88,7 +88,7 @@ export class GarbageCollector {
     }
   }
 
-  /** An owner may be waiting for the object that has just gone. */
+  /** An owner in foreground deletion may be waiting for the deleted object. */
   #lookAtOwners(object: ApiObject): void {
     for (const uid of ownersOf(object)) {
       const owner = this.#ownership.find(uid);
@@ -97,7 +97,7 @@ export class GarbageCollector {
   }
 
   async #look(id: ObjectId): Promise<void> {
-    // Until all owners are known, none can be said to be gone.
+    // Before the survey has finished, an unknown owner may still exist.
     await this.#surveyed;
     if (this.#stopped) return;
     const object = this.#context.store.get(id.resource, id.key)?.object;
@@ -106,7 +106,7 @@ export class GarbageCollector {
       await (object.metadata.deletionTimestamp === undefined ? this.#judge(id, object) : this.#finish(id, object));
     } catch (error) {
       if (!(error instanceof ApiError) || (error.reason !== "NotFound" && error.reason !== "Conflict")) throw error;
-      // Somebody changed it meanwhile: it is judged again as it is now.
+      // The object was changed concurrently. Check it again.
       if (error.reason === "Conflict") this.#work.add(idText(id));
     }
   }
@@ -117,7 +117,7 @@ export class GarbageCollector {
     if (solid.length === ownerReferences.length) return;
     if (solid.length > 0) return this.#rewrite(id, object, { ownerReferences: solid });
     const awaited = ownerReferences.some((owner) => this.#stateOf(owner, object) === "waiting");
-    // As it was judged: who deletes it meanwhile may have said otherwise what becomes of its dependents.
+    // Only in the version that was checked: a concurrent delete may have set another propagation policy.
     await remove(this.#context, this.#target(id), {
       uid,
       resourceVersion,
@@ -125,7 +125,7 @@ export class GarbageCollector {
     });
   }
 
-  /** An owner counts when it is there, and in reach: cluster-wide or in the same namespace. */
+  /** An owner must exist, and be cluster-scoped or in the namespace of the dependent. */
   #stateOf({ uid }: OwnerReference, dependent: ApiObject): "solid" | "waiting" | "absent" {
     const id = this.#ownership.find(uid);
     const owner = id === undefined ? undefined : this.#context.store.get(id.resource, id.key)?.object;
@@ -135,7 +135,7 @@ export class GarbageCollector {
     return deletionTimestamp !== undefined && finalizers.includes(foregroundFinalizer) ? "waiting" : "solid";
   }
 
-  /** Does for a deleted owner what its finalizers ask for. */
+  /** Performs what the finalizers of a deleted owner ask for: orphan its dependents or delete them first. */
   async #finish(id: ObjectId, object: ApiObject): Promise<void> {
     const { finalizers = [], uid = "" } = object.metadata;
     const dependents = this.#ownership.dependents(uid, id.key);
@@ -183,7 +183,7 @@ export class GarbageCollector {
   }
 }
 
-/** What an object says itself about its dependents goes before what its owners would have. */
+/** The object's own finalizers take precedence over the propagation of its owner. */
 function propagationOf({ metadata: { finalizers = [] } }: ApiObject, awaited: boolean): DeleteOptions["propagation"] {
   if (finalizers.includes(orphanFinalizer)) return "Orphan";
   return awaited || finalizers.includes(foregroundFinalizer) ? "Foreground" : "Background";

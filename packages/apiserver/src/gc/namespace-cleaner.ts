@@ -10,10 +10,10 @@ import { isGone } from "../verbs/delete-rules.ts";
 import { WorkSet } from "./work-set.ts";
 
 const namespaces = "namespaces";
-/** Deletions under way at once: a large namespace must not fill the queue of writes that everybody shares. */
+/** Concurrent deletions. Bounded, so that a large namespace does not fill the shared queue of writes. */
 const concurrency = 256;
 
-/** Empties namespaces that are being deleted, and lets them go when nothing is left in them. */
+/** Deletes the objects of namespaces that are being deleted, and then removes the finalizer of the namespace. */
 export class NamespaceCleaner {
   readonly #context: ApiContext;
   readonly #work: WorkSet;

@@ -1,6 +1,6 @@
 import { type ApiObject, storeKey } from "../api-object.ts";
 
-/** Names one stored object among all resources. */
+/** Identifies a stored object. */
 export interface ObjectId {
   readonly resource: string;
   readonly key: string;
@@ -15,17 +15,17 @@ export function parseId(text: string): ObjectId {
 
 interface Known extends ObjectId {
   readonly owners: readonly string[];
-  /** All that can make a difference to who is collected. */
+  /** The parts of an object that affect garbage collection, as a comparable string. */
   readonly fate: string;
 }
 
-/** Who exists, and who says they belong to whom: by UID, because names come back and UIDs do not. */
+/** An index of existing objects and their owner references, by UID, because names can be reused. */
 export class Ownership {
   readonly #objects = new Map<string, Known>();
   readonly #dependents = new Map<string, Set<string>>();
   #isComplete = false;
 
-  /** Whether everything that is stored was added. Before that, a UID that is not found may still exist. */
+  /** Whether all stored objects were added. Before that, an object with an unknown UID may still exist. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -34,7 +34,7 @@ export class Ownership {
     this.#isComplete = true;
   }
 
-  /** Whether it is news. Most changes of an object leave alone whom it belongs to and whether it is to go. */
+  /** Returns whether anything relevant changed. Most updates do not affect owners or deletion. */
   add(resource: string, object: ApiObject): boolean {
     const { namespace, name = "", uid = "" } = object.metadata;
     const fate = fateOf(object);
@@ -60,8 +60,8 @@ export class Ownership {
   }
 
   /**
-   * Objects that name this UID as an owner and that the owner can have: those of its own namespace, or all when it is
-   * cluster-scoped. A reference from another namespace is a mistake or forged, and counts for nothing.
+   * Objects with an owner reference to this UID: those in the owner's namespace, or all when the owner is cluster-scoped.
+   * References from another namespace are invalid and ignored.
    */
   dependents(uid: string, ownerKey: string): ObjectId[] {
     const slash = ownerKey.indexOf("/");

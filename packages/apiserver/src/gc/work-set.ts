@@ -1,11 +1,11 @@
 import type { Logger } from "../logger.ts";
 
-/** Items under way at once: enough to fill a commit. */
+/** Items handled concurrently: enough to fill a commit. */
 const concurrency = 256;
-/** What failed, because the disk is full for instance, is tried again after this. */
+/** Delay before a failed item is retried, for example when the disk is full. */
 const retryMs = 1000;
 
-/** Things to look at, each once however often it was asked for. Looks never overlap for the same thing. */
+/** A set of items to handle. Duplicates are merged, and one item is never handled twice at the same time. */
 export class WorkSet {
   readonly #waiting = new Set<string>();
   readonly #look: (item: string) => Promise<void>;
@@ -33,7 +33,7 @@ export class WorkSet {
   }
 
   async #run(): Promise<void> {
-    // Whoever added the first item is still at work: let it finish.
+    // Let the caller that added the first item finish first.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const batch = [...this.#waiting.values().take(concurrency)];
@@ -48,7 +48,7 @@ export class WorkSet {
       await this.#look(item);
     } catch (error) {
       if (this.#stopped) return;
-      this.#logger.warn({ err: error, item }, "collection of garbage failed and is tried again");
+      this.#logger.warn({ err: error, item }, "garbage collection failed and will be retried");
       this.#retry = setTimeout(() => this.add(item), retryMs).unref();
     }
   }
