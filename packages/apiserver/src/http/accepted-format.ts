@@ -1,4 +1,4 @@
-/** In which format to answer: YAML when the client names it before any other that we have, JSON in every other case. */
+/** The format of the response: YAML when the client lists it before any other supported format, otherwise JSON. */
 export function acceptedFormat(accept: string | undefined): "json" | "yaml" {
   if (accept === undefined || !/yaml/i.test(accept)) return "json";
   for (const clause of accept.toLowerCase().split(",")) {

@@ -1,22 +1,22 @@
-/** Names of repeated members given in one answer. */
+/** The maximum number of duplicates in one response. */
 const maxFound = 20;
-/** A path is cut after so many characters: a hostile one can be as long as a body. */
+/** Paths are truncated to this length, because a hostile one can be as long as the body. */
 const maxPath = 256;
 
 interface Level {
-  /** The members of an object so far, and whether each was found to be repeated; of a list, none. */
+  /** The keys of an object so far, and whether each was already reported. `undefined` for a list. */
   readonly keys: Map<string, boolean> | undefined;
-  /** The current member. */
+  /** The current key. */
   key: string;
   /** The current item of a list. */
   index: number;
-  /** Whether the next string is the name of a member. */
+  /** Whether the next string is a key. */
   expectsKey: boolean;
 }
 
 /**
- * Where a JSON text, which has been parsed before, names the same member twice, such as `metadata.labels.app`: parsing keeps
- * the last one and forgets the others.
+ * Finds duplicate keys in valid JSON, such as `metadata.labels.app`. `JSON.parse` keeps the last value without reporting the
+ * others.
  */
 export function duplicateFields(text: string): string[] {
   const found = new Set<string>();
@@ -62,7 +62,7 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** Takes the name of a member; true the first time that it is named again. */
+/** Records a key. Returns true when it occurs for the second time. */
 function isRepeated(level: Level, quoted: string): boolean {
   level.key = quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
   level.expectsKey = false;

@@ -7,7 +7,7 @@ const user = (name: string): Identity => ({ user: name, groups: ["system:authent
 const limits = { requests: 2, waiting: 1, watches: 2, streams: 1 };
 const refusal = expect.objectContaining({ reason: "TooManyRequests", details: { retryAfterSeconds: 1 } });
 
-describe("whose share it is", () => {
+describe("the flow of a request", () => {
   test.for([
     ["a user", user("mallory"), "user mallory"],
     ["an account", accountIdentity({ namespace: "a", name: "one" }), "accounts a"],
@@ -26,7 +26,7 @@ describe("whose share it is", () => {
 });
 
 describe("requests", () => {
-  test("beyond the bound wait in order, and beyond the queue they are refused", async () => {
+  test("above the limit wait in order, and are refused when the queue is full", async () => {
     const shares = new FairShares(limits);
     const [first] = [shares.enter(user("mallory")) as Seat, shares.enter(user("mallory"))];
     let entered = false;
@@ -35,7 +35,7 @@ describe("requests", () => {
       return seat;
     });
     expect(() => shares.enter(user("mallory"))).toThrow(refusal);
-    // Another user is not concerned.
+    // Other users are not affected.
     expect(shares.enter(user("alice"))).not.toBeInstanceOf(Promise);
     await setImmediate();
     expect(entered).toBe(false);
@@ -44,7 +44,7 @@ describe("requests", () => {
     expect(entered).toBe(true);
   });
 
-  test("that have left twice count once, and a flow without requests is forgotten", () => {
+  test("can leave twice without being counted twice, and idle flows are removed", () => {
     const shares = new FairShares(limits);
     const seat = shares.enter(user("mallory")) as Seat;
     const other = shares.enter(user("mallory")) as Seat;
@@ -55,7 +55,7 @@ describe("requests", () => {
     expect(shares.size).toBe(0);
   });
 
-  test("of one flow are handled one in a turn of the loop, of each flow one", async () => {
+  test("are handled one for each flow in a turn of the event loop", async () => {
     const shares = new FairShares({ ...limits, requests: 10 });
     const order: string[] = [];
     const handled = ["mallory", "mallory", "mallory", "alice"].map(async (name, at) => {
@@ -68,7 +68,7 @@ describe("requests", () => {
     expect(order).toEqual(["mallory 0", "alice 3", "mallory 1", "mallory 2"]);
   });
 
-  test("with large answers send them one after the other", async () => {
+  test("with large responses send them one after the other", async () => {
     const shares = new FairShares(limits);
     const [one, two] = [shares.enter(user("mallory")) as Seat, shares.enter(user("mallory")) as Seat];
     expect(one.alone()).toBeUndefined();
@@ -82,7 +82,7 @@ describe("requests", () => {
 });
 
 describe("watches and streams", () => {
-  test("have bounds of their own and do not take the place of requests", () => {
+  test("have separate limits and do not count as requests", () => {
     const shares = new FairShares(limits);
     const watches = [1, 2].map(() => {
       const seat = shares.enter(user("mallory")) as Seat;
@@ -99,7 +99,7 @@ describe("watches and streams", () => {
     expect(shares.size).toBe(0);
   });
 
-  test("are refused beyond the bound, for all accounts of a namespace together", () => {
+  test("are refused above the limit, which all accounts of a namespace share", () => {
     const shares = new FairShares(limits);
     const close = shares.open(accountIdentity({ namespace: "a", name: "one" }), "streams");
     expect(() => shares.open(accountIdentity({ namespace: "a", name: "two" }), "streams")).toThrow(refusal);

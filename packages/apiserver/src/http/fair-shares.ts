@@ -1,11 +1,11 @@
 import { ApiError } from "../api-error.ts";
 import { type Identity, isSuperuser, nodesGroup, parseAccountUser } from "../auth/identity.ts";
 
-/** What one user may have under way at the same time. */
+/** How much one user may have in progress at the same time. */
 export interface ShareLimits {
-  /** Requests that are read, handled or answered. */
+  /** Requests being read, handled or answered. */
   readonly requests: number;
-  /** Requests that wait for one of those to end. */
+  /** Requests waiting for one of those to end. */
   readonly waiting: number;
   readonly watches: number;
   /** Sessions with Pods, proxied requests and logs. */
@@ -15,8 +15,8 @@ export interface ShareLimits {
 export const defaultShares: ShareLimits = { requests: 16, waiting: 500, watches: 250, streams: 100 };
 
 /**
- * Whose share a request counts for. All service accounts of a namespace share one, because a tenant can make any number of
- * them. Administrators and the box's own parts are not limited.
+ * The flow that a request counts for. All service accounts of a namespace share one, because a tenant can create any number of
+ * them. Administrators and the box's own components have none and are not limited.
  */
 export function flowOf(identity: Identity): string | undefined {
   if (isSuperuser(identity) || identity.groups.includes(nodesGroup)) return undefined;
@@ -25,13 +25,13 @@ export function flowOf(identity: Identity): string | undefined {
   return account.namespace === "agent-sandbox-system" ? undefined : `accounts ${account.namespace}`;
 }
 
-/** The place of one request. */
+/** The seat of one request in its flow. */
 export interface Seat {
-  /** Waits until no other request of the same flow was started since the event loop last looked at its sockets. */
+  /** Waits until no other request of the same flow was started in this turn of the event loop. */
   turn(): Promise<void> | undefined;
-  /** Waits until no other request of the same flow sends a large answer. */
+  /** Waits until no other request of the same flow sends a large response. */
   alone(): Promise<void> | undefined;
-  /** Gives the place up for one among the watches or streams; refuses when there is none left. */
+  /** Exchanges the seat for one of the watches or streams. Throws `TooManyRequests` when there is none left. */
   become(kind: "watches" | "streams"): void;
   leave(): void;
 }
@@ -51,8 +51,8 @@ interface Flow {
 }
 
 /**
- * Keeps one user from delaying another. Each flow has a bounded number of requests under way, the rest of its requests wait in
- * order, and beyond a bound they are refused with 429. In each turn of the event loop one request of each flow is handled.
+ * Keeps users from delaying each other. Each flow has a bounded number of requests in progress. Further requests wait in order,
+ * and above another limit they are refused with 429. In each turn of the event loop, one request of each flow is handled.
  */
 export class FairShares {
   readonly #limits: ShareLimits;
@@ -64,7 +64,7 @@ export class FairShares {
     this.#limits = { ...defaultShares, ...limits };
   }
 
-  /** How many flows have something under way. */
+  /** The number of flows with something in progress. */
   get size(): number {
     return this.#flows.size;
   }
@@ -81,7 +81,7 @@ export class FairShares {
     return new Promise((resolve) => flow.waiting.push(() => resolve(this.#seat(flow))));
   }
 
-  /** Counts what lives long from its start. Returns the way to end it. */
+  /** Counts a watch or stream from its start. Returns a function that ends it. */
   open(identity: Identity, kind: "watches" | "streams"): () => void {
     const name = flowOf(identity);
     return name === undefined ? () => undefined : this.#open(this.#flow(name), kind);
@@ -183,7 +183,7 @@ function once(run: () => void): () => void {
 }
 
 function tooMany(what: "requests" | "watches" | "streams"): ApiError {
-  return new ApiError("TooManyRequests", `too many ${what} of this user are under way: try again later`, {
+  return new ApiError("TooManyRequests", `too many ${what} of this user are in progress: try again later`, {
     details: { retryAfterSeconds: 1 },
   });
 }

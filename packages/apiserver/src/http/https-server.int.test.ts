@@ -87,8 +87,8 @@ async function readAll(socket: TLSSocket): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-describe("who may come in", () => {
-  test("anybody, to see that the server lives", async () => {
+describe("authentication", () => {
+  test("is not needed for health checks", async () => {
     for (const path of ["/healthz", "/livez", "/readyz"]) {
       expect(await send(path, { headers: { authorization: "" } })).toMatchObject({ status: 401 });
       const answer = await fetchAnonymously(path);
@@ -107,11 +107,11 @@ describe("who may come in", () => {
     },
   );
 
-  test.for(["Bearer wrong", "Bearer ", "Basic YTpi", "bearer"])("nobody with %j", async (authorization) => {
+  test.for(["Bearer wrong", "Bearer ", "Basic YTpi", "bearer"])("refuses %j", async (authorization) => {
     expect((await send("/api/v1/pods", { headers: { authorization } })).status).toBe(401);
   });
 
-  test("the log does not tell the token, and its file is for its owner alone", () => {
+  test("does not log the token, and its file is readable only by its owner", () => {
     expect(logged.join("")).not.toContain(listening.token);
     expect(statSync(join(folder, "admin.token")).mode & 0o777).toBe(0o600);
   });
@@ -130,8 +130,8 @@ async function fetchAnonymously(path: string): Promise<HttpAnswer> {
   };
 }
 
-describe("what a request may be", () => {
-  test("JSON in, JSON out", async () => {
+describe("a request", () => {
+  test("is read and answered as JSON", async () => {
     const created = await send(configMaps, {
       method: "POST",
       headers: json,
@@ -142,15 +142,15 @@ describe("what a request may be", () => {
   });
 
   test.for([
-    ["cut JSON", '{"metadata":', 400],
+    ["truncated JSON", '{"metadata":', 400],
     ["two values", "{}{}", 400],
     ["a number", "5", 400],
-    ["bytes that are no text", Buffer.from([0x22, 0xff, 0xfe, 0x22]), 400],
+    ["bytes that are not UTF-8", Buffer.from([0x22, 0xff, 0xfe, 0x22]), 400],
     ["JSON deeper than anything", "[".repeat(100_000) + "]".repeat(100_000), 422],
-    ["an object deeper than the bound", `${'{"a":'.repeat(101)}1${"}".repeat(101)}`, 422],
+    ["an object nested too deeply", `${'{"a":'.repeat(101)}1${"}".repeat(101)}`, 422],
     ["__proto__", '{"metadata":{"name":"p"},"data":{"__proto__":"x"}}', 400],
     ["a body over the limit", `{"data":{"a":"${"x".repeat(4 * 1024 * 1024)}"}}`, 413],
-  ] as const)("not %s", async ([, body, status]) => {
+  ] as const)("is refused with %s", async ([, body, status]) => {
     const answer = await send(configMaps, { method: "POST", headers: json, body });
     expect(answer).toMatchObject({ status, body: { kind: "Status", status: "Failure", code: status } });
   });
@@ -166,7 +166,7 @@ describe("what a request may be", () => {
     },
   );
 
-  test("YAML in, and out when it is asked for", async () => {
+  test("may be YAML, and is answered as YAML if the client asks for it", async () => {
     const created = await send(configMaps, {
       method: "POST",
       headers: { "content-type": "application/yaml", accept: "application/yaml" },
@@ -177,7 +177,7 @@ describe("what a request may be", () => {
     expect((await send(`${configMaps}/yaml`)).body.data).toEqual({ mode: "0644" });
   });
 
-  test("not an object over the limit", async () => {
+  test("with an object above the size limit is refused", async () => {
     const containers = [{ name: "main", image: "busybox", args: ["x".repeat(1.5 * 1024 * 1024)] }];
     const answer = await send("/api/v1/namespaces/default/pods", {
       method: "POST",
@@ -187,7 +187,7 @@ describe("what a request may be", () => {
     expect(answer).toMatchObject({ status: 413, body: { reason: "RequestEntityTooLarge" } });
   });
 
-  test("not over 10,000 operations in a patch", async () => {
+  test("with more than 10,000 patch operations is refused", async () => {
     await send(configMaps, { method: "POST", headers: json, body: '{"metadata":{"name":"patched"}}' });
     const operations = Array.from({ length: 10_001 }, () => ({ op: "test", path: "/kind", value: "ConfigMap" }));
     const patch = async (count: number): Promise<HttpAnswer> =>
@@ -200,7 +200,7 @@ describe("what a request may be", () => {
     expect(await patch(10_001)).toMatchObject({ status: 413, body: { reason: "RequestEntityTooLarge" } });
   });
 
-  test("not over the limit without saying so first", async () => {
+  test("above the size limit is refused also without a Content-Length", async () => {
     const socket = await open();
     const answer = readAll(socket);
     socket.write(
@@ -211,7 +211,7 @@ describe("what a request may be", () => {
     expect(await answer).toContain("413");
   });
 
-  test.for(["application/cbor", "application/x-www-form-urlencoded", "text/plain"])("not %s", async (type) => {
+  test.for(["application/cbor", "application/x-www-form-urlencoded", "text/plain"])("of type %s is refused", async (type) => {
     const answer = await send(configMaps, { method: "POST", headers: { "content-type": type }, body: "x" });
     expect(answer).toMatchObject({ status: 415, body: { reason: "UnsupportedMediaType" } });
   });
@@ -226,15 +226,15 @@ describe("what a request may be", () => {
     "/metrics/nothing",
     "/api/v2/pods",
     "/apis/apps/v1/deployments",
-  ])("%s is nowhere", async (path) => {
+  ])("for %s is answered with 404", async (path) => {
     expect(await send(path)).toMatchObject({ status: 404, body: { kind: "Status", reason: "NotFound" } });
   });
 
-  test.for(["HEAD", "OPTIONS", "TRACE", "PURGE"])("%s is not known", async (method) => {
+  test.for(["HEAD", "OPTIONS", "TRACE", "PURGE"])("with method %s is refused", async (method) => {
     expect((await send(configMaps, { method })).status).toBe(405);
   });
 
-  test("a client that stops in the middle of a body changes nothing", async () => {
+  test("that ends in the middle of its body changes nothing", async () => {
     const socket = await open();
     socket.write(
       `POST ${configMaps} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${listening.token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"metadata":{"name":"half"}`,
@@ -244,7 +244,7 @@ describe("what a request may be", () => {
     expect((await send(`${configMaps}/half`)).status).toBe(404);
   });
 
-  test("garbage in place of HTTP ends the connection", async () => {
+  test("that is not HTTP ends the connection", async () => {
     const socket = await open();
     const answer = readAll(socket);
     socket.write("\0\0\0 not http\r\n\r\n");
@@ -252,34 +252,34 @@ describe("what a request may be", () => {
     expect((await send("/healthz")).status).toBe(200);
   });
 
-  test("endless headers are cut off", async () => {
+  test("with endless headers is refused", async () => {
     const socket = await open();
     const answer = readAll(socket);
     socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${`X-Fill: ${"y".repeat(8000)}\r\n`.repeat(20)}`);
-    // The server may close before all was sent, and the client then never sees why.
+    // The server may close the connection before everything was sent, so the client may not see the response.
     expect(await answer).toMatch(/^(HTTP\/1.1 431|$)/);
     expect((await send("/healthz")).status).toBe(200);
   });
 });
 
-describe("a backup over the wire", () => {
+describe("a backup over HTTPS", () => {
   const backup = "/agent-sandbox/backup";
 
-  test("is for superusers alone", async () => {
+  test("is allowed only for superusers", async () => {
     expect((await fetchAnonymously(backup)).status).toBe(401);
     const asCluster = { "impersonate-user": "jane", "impersonate-group": "system:authenticated" };
     expect((await send(backup, { headers: asCluster })).status).toBe(403);
     expect((await send(backup, { method: "POST" })).status).toBe(405);
   });
 
-  test("is packed and whole", async () => {
+  test("is compressed and complete", async () => {
     const answer = await send(backup);
     expect(answer).toMatchObject({ status: 200, headers: { "content-type": "application/octet-stream" } });
     expect(answer.body.length).toBeGreaterThan(100);
   });
 });
 
-describe("a client that is slow", () => {
+describe("a slow client", () => {
   type Handle = ConstructorParameters<typeof HttpsServer>[0]["handle"];
   const connected = async (handle: Handle): Promise<{ server: HttpsServer; socket: TLSSocket }> => {
     const { authority, ...own } = serverIdentity({ folder: undefined, names: ["127.0.0.1"], nowMs: Date.now() });
@@ -313,9 +313,9 @@ describe("a client that is slow", () => {
   };
 
   test.for<[string, () => Reply]>([
-    ["a large answer", () => ({ kind: "text", status: 200, headers: {}, text: "x".repeat(1 << 26) })],
+    ["a large response", () => ({ kind: "text", status: 200, headers: {}, text: "x".repeat(1 << 26) })],
     ["a watch", () => ({ kind: "watch", status: 200, headers: {}, events: endless() })],
-  ])("to take %s is hung up on", async ([, reply]) => {
+  ])("that does not read %s is disconnected", async ([, reply]) => {
     const gone = Promise.withResolvers<void>();
     const { server, socket } = await connected(async ({ signal }) => {
       signal?.addEventListener("abort", () => gone.resolve());
@@ -328,18 +328,18 @@ describe("a client that is slow", () => {
     await server.close();
   });
 
-  test("to say what it wants is hung up on", async () => {
+  test("that does not finish its headers is disconnected", async () => {
     expect(await slowly("GET /api HTTP/1.1\r\nHost: x\r\n")).toMatch(/^(HTTP\/1.1 408|$)/);
   });
 
-  test("to send its body is hung up on", async () => {
+  test("that does not finish its body is disconnected", async () => {
     const head = "POST /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 10\r\n\r\n{";
     expect(await slowly(head)).toMatch(/^(HTTP\/1.1 408|$)/);
   });
 });
 
-describe("watches over the wire", () => {
-  test("send a line for each event, and end with the client", async () => {
+describe("watches over HTTPS", () => {
+  test("send one line for each event and end when the client disconnects", async () => {
     const sent = request({
       host: "127.0.0.1",
       port: listening.port,
@@ -356,12 +356,12 @@ describe("watches over the wire", () => {
     sent.destroy();
   });
 
-  test("answer 410 in their head when they come too late", async () => {
+  test("are answered with status 410 when their revision is too old", async () => {
     const answer = await send(`${configMaps}?watch=true&resourceVersion=999999`);
     expect(answer).toMatchObject({ status: 504, headers: { "retry-after": "1" } });
   });
 
-  test("of a client that does not read hold up nobody and are cut off", async () => {
+  test("of a client that does not read are closed and delay nobody", async () => {
     const own = await createApiServer({ history: { maxChanges: 64, maxAgeMs: 60_000 } });
     const { port, authority, token } = await own.listen();
     const socket = connect({ host: "127.0.0.1", port, ca: authority });

@@ -18,50 +18,50 @@ import { writeReply } from "./write-reply.ts";
 export interface HttpsServerOptions {
   readonly key: string;
   readonly certificate: string;
-  /** Who signs clients' certificates, PEM. */
+  /** The certificate authority of client certificates, PEM. */
   readonly authority: string;
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly logger: Logger;
-  /** Default: ten seconds to say what is wanted, a minute to say it all, a minute without taking any of the answer. */
+  /** Default: ten seconds for the headers, a minute for the whole request, a minute without reading the response. */
   readonly timeouts?: Timeouts;
-  /** What one user may have under way. Default: see `defaultShares`. */
+  /** How much one user may have in progress. Default: see `defaultShares`. */
   readonly shares?: Partial<ShareLimits> | undefined;
   handle(request: ApiRequest): Promise<Reply>;
-  /** Passes an authenticated request on as it comes; `undefined` when it is one to be answered here. */
+  /** Returns a handler for an authenticated request whose body must not be read here, or `undefined` for an ordinary request. */
   passOn?(request: IncomingMessage, caller: Caller): ((response: ServerResponse) => Promise<void>) | undefined;
-  /** Takes over the connection of an authenticated request to switch protocols. */
+  /** Takes over the connection of an authenticated upgrade request. */
   upgrade(request: IncomingMessage, socket: Socket, upgrade: Upgrade): void;
-  /** Hears of requests that nobody could be found behind. */
+  /** Is notified of requests that failed authentication. */
   unauthenticated?(request: IncomingMessage): void;
 }
 
-/** Who sent a request. */
+/** The sender of a request. */
 export interface Caller {
   readonly identity: Identity;
   readonly impersonate: Identity | undefined;
 }
 
-/** What is known about a request to switch protocols. */
+/** An upgrade request. */
 export interface Upgrade extends Caller {
   readonly head: Buffer;
 }
 
-/** Slow clients may not hold a connection before they have said what they want. */
+/** Limits how long slow clients can occupy a connection. */
 export interface Timeouts {
   readonly headersMs: number;
   readonly requestMs: number;
-  /** How long a client may take nothing of an answer. */
+  /** How long a client may read nothing of a response. */
   readonly stalledMs: number;
 }
 
 const defaultTimeouts: Timeouts = { headersMs: 10_000, requestMs: 60_000, stalledMs: 60_000 };
 const keepAliveTimeoutMs = 120_000;
 const maxHeaderBytes = 64 * 1024;
-/** A machine's worth of kubectls and controllers; beyond it, new connections are closed at once. */
+/** Enough for all clients on one machine. Beyond it, new connections are closed immediately. */
 const maxConnections = 4096;
 const closeGraceMs = 2000;
 
-const clientGone = new Error("the client has gone");
+const clientGone = new Error("the client has disconnected");
 
 const methods: readonly string[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies Method[];
 
@@ -70,7 +70,7 @@ export class HttpsServer {
   readonly #options: HttpsServerOptions;
   readonly #stalledMs: number;
   readonly #shares: FairShares;
-  /** Connections that speak another protocol now: the server itself forgets about them. */
+  /** Upgraded connections. Node's server no longer tracks them, so `close` must end them. */
   readonly #upgraded = new Set<Socket>();
 
   constructor(options: HttpsServerOptions) {
@@ -81,7 +81,7 @@ export class HttpsServer {
     this.#server = createServer({
       key: options.key,
       cert: options.certificate,
-      // Certificates are asked for, not demanded: whoever shows none, or a bad one, may have a token.
+      // Client certificates are requested but not required, because a client may use a token.
       ca: options.authority,
       requestCert: true,
       rejectUnauthorized: false,
@@ -112,7 +112,7 @@ export class HttpsServer {
     return this.#server.address() as AddressInfo;
   }
 
-  /** Takes no new connections, lets requests under way end for a moment, then closes all. */
+  /** Accepts no new connections, waits briefly for requests in progress, then closes all connections. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
@@ -125,7 +125,7 @@ export class HttpsServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Few requests ask for the signal, and making one costs as much as reading a request.
+    // Created only when needed: few requests use the signal, and creating one costs as much as parsing a request.
     let gone: AbortController | undefined;
     const signal = (): AbortSignal => {
       if (gone !== undefined) return gone.signal;
@@ -236,7 +236,7 @@ export class HttpsServer {
   }
 }
 
-/** Answers of this size and more are in memory until they are sent. */
+/** Responses of this size or more are sent one at a time for each flow, because they stay in memory until sent. */
 const largeLength = 4 * 1024 * 1024;
 
 interface Seated {
@@ -245,7 +245,7 @@ interface Seated {
   readonly signal: () => AbortSignal;
 }
 
-/** What cannot be had has to be ended: its source may be a process or a file. */
+/** Destroys the stream when its seat is refused, because its source may be a process or a file. */
 function becomeStream(seat: Seat, { body }: Extract<Reply, { kind: "stream" }>): void {
   try {
     seat.become("streams");
@@ -255,19 +255,19 @@ function becomeStream(seat: Seat, { body }: Extract<Reply, { kind: "stream" }>):
   }
 }
 
-/** The rest of a body that was refused is not read: the connection cannot be used again. */
+/** The rest of a refused body is not read, so the connection cannot be reused. */
 const withRest = (request: IncomingMessage, reply: Reply): Reply =>
   request.complete ? reply : { ...reply, headers: { ...reply.headers, connection: "close" } };
 
-/** Bodies of such requests are none of this server's business: they are not read. */
+/** Whether the request is proxied. Bodies of proxied requests are not read here. */
 const isProxied = ({ url = "" }: IncomingMessage): boolean => url.includes("/proxy") && proxiedPath.test(url);
 
-/** What is asked of a node is answered in this process. */
+/** Does not include the proxy of a node, which is answered in this process. */
 const proxiedPath = /^\/api\/v1\/namespaces\/[^/]+\/[^/]+\/[^/]+\/proxy(?:[/?]|$)/;
 
 const pathOf = (request: IncomingMessage): string => (request.url ?? "/").split("?", 1)[0] as string;
 
-/** Telling headers apart that were sent twice is only worth it for who needs that. */
+/** Parses repeated headers only if the request impersonates. */
 const impersonated = (request: IncomingMessage): Identity | undefined =>
   Object.keys(request.headers).some(asksToImpersonate) ? readWireImpersonation(request.headersDistinct) : undefined;
 

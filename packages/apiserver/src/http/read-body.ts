@@ -5,12 +5,12 @@ import { duplicateFields } from "./duplicate-fields.ts";
 
 export const maxBodyBytes: number = 3 * 1024 * 1024;
 
-/** The most a hostile client can make a parser keep; JSON of this many bytes is far beyond any stored object. */
+/** Bounds the memory of the parser. The limit is far above the size of any stored object. */
 const tooLarge = (): ApiError =>
   new ApiError("RequestEntityTooLarge", `Request entity is too large: limit is ${maxBodyBytes} bytes`);
 
 export interface RequestBody {
-  /** `undefined` when there is none, or none that can be read. */
+  /** `undefined` when there is no body or it cannot be parsed. */
   readonly body: unknown;
   /** See `ApiRequest.bodyProblem`. */
   readonly bodyProblem?: ApiError;
@@ -18,7 +18,7 @@ export interface RequestBody {
   readonly duplicateFields?: readonly string[];
 }
 
-/** Reads and parses the body of a request. `turn` is waited for when it is there, before it is parsed. */
+/** Reads and parses the body of a request. Awaits `turn`, if given, before parsing. */
 export async function readBody(
   request: IncomingMessage,
   turn: () => Promise<void> | undefined = () => undefined,
@@ -41,10 +41,10 @@ export async function readBody(
   }
 }
 
-/** Only who asks for strict validation pays for the search. */
+/** Duplicates are searched only for requests with strict validation, because it takes time. */
 const strict = /[?&]fieldValidation=Strict(?:&|$)/;
 
-/** By its events: iterating over the request costs more than everything else that is done to read it. */
+/** Uses events, because async iteration over the request costs more than the rest of reading it. */
 function readBytes(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) return reject(tooLarge());
@@ -58,7 +58,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     });
     request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     request.once("close", () => {
-      if (!request.complete) reject(badRequest("Cannot read the body: the connection ended in its middle"));
+      if (!request.complete) reject(badRequest("Cannot read the body: the connection ended before its end"));
     });
     request.once("error", reject);
   });
@@ -108,7 +108,7 @@ async function parseProtobuf(bytes: Buffer): Promise<unknown> {
   throw decoded.unknownKind === true ? new ApiError("UnsupportedMediaType", message) : badRequest(message);
 }
 
-/** JSON is YAML, too, and what most clients send as such: kubectl applies in it. */
+/** JSON is valid YAML, and most bodies sent as YAML are JSON, for example those of kubectl apply. */
 async function parseYamlOrJson(text: string): Promise<unknown> {
   if (text.startsWith("{")) {
     try {

@@ -5,14 +5,14 @@ import { ApiError } from "../api-error.ts";
 import type { ObjectReply, Reply, ServedEvent, TextReply, WatchReply } from "../request/api-request.ts";
 import { acceptedFormat } from "./accepted-format.ts";
 
-/** `stalledMs`: a client that takes nothing for this long is cut off. What a watcher has not taken stays in the history. */
+/** `stalledMs`: a client that reads nothing for this long is disconnected. A watch can resume from the history. */
 export async function writeReply(response: ServerResponse, reply: Reply, stalledMs: number): Promise<void> {
   if (response.destroyed) return;
   if (reply.kind === "watch") return writeWatch(response, reply, stalledMs);
   if (reply.kind === "stream") {
     response.writeHead(reply.status, { ...reply.headers, "cache-control": "no-cache, private" });
     response.flushHeaders();
-    // Without its end, a client knows that something is missing.
+    // Destroyed without an end, so that the client knows that the response is incomplete.
     return pipeline(reply.body, response).catch(() => void response.destroy());
   }
   const { type, text, status = reply.status } = await written(reply, acceptedFormat(response.req.headers.accept));
@@ -23,14 +23,14 @@ export async function writeReply(response: ServerResponse, reply: Reply, stalled
     ...reply.headers,
     "content-length": length,
   });
-  // A byte for each character: copied as it is, which is faster than being looked through once more.
+  // With one byte for each character, latin1 copies the text without encoding it, which is faster.
   const encoding = length === text.length ? "latin1" : "utf8";
   if (length > chunkLength) return writeSlices(response, { text, encoding }, stalledMs);
   if (typeof text === "string") response.end(text, encoding);
   else response.end(text);
 }
 
-/** What is encrypted at once; nothing else is served meanwhile. */
+/** The size of a slice, which is encrypted in one turn of the event loop. */
 const sliceLength = 1024 * 1024;
 
 interface Sent {
@@ -38,9 +38,9 @@ interface Sent {
   readonly encoding: BufferEncoding;
 }
 
-/** As fast as the client takes it, and with room for other requests between two slices. */
+/** Writes in slices, as fast as the client reads, so that other requests are served in between. */
 async function writeSlices(response: ServerResponse, { text, encoding }: Sent, stalledMs: number): Promise<void> {
-  // A text of more than a byte for each character cannot be cut anywhere.
+  // UTF-8 text cannot be split at arbitrary positions, so encode it first.
   const sent = typeof text === "string" && encoding === "utf8" ? Buffer.from(text) : text;
   for (let at = 0; at < sent.length && !response.destroyed; at += sliceLength) {
     const hasRoom =
@@ -66,14 +66,14 @@ async function written(reply: ObjectReply | TextReply, format: "json" | "yaml"):
 interface Written {
   readonly type: string;
   readonly text: string | Uint8Array;
-  /** When it is not the reply's. */
+  /** Replaces the status of the reply. */
   readonly status?: number;
 }
 
-/** Small events travel together; with one large event, this is the most that waits for a client. */
+/** Small events are combined up to this size. At most this and one large event wait for a client. */
 const chunkLength = 64 * 1024;
 
-/** One line of JSON for each event, as fast as the client takes them. */
+/** Writes one line of JSON for each event, as fast as the client reads. */
 async function writeWatch(
   response: ServerResponse,
   { headers, status, events }: WatchReply,

@@ -31,8 +31,8 @@ describe("parseYaml()", () => {
     expect(() => parseYaml(text)).toThrow(expect.objectContaining({ reason }));
   });
 
-  // By comparing each key with all others, this would keep the server from everything else for minutes.
-  test("reads a map of as many keys as fit", () => {
+  // Comparing each key with all others would block the server for minutes.
+  test("reads a map with as many keys as the size limit allows", () => {
     const keys = Array.from({ length: 12_000 }, (_, at) => `k${at}`);
     expect(Object.keys(parseYaml(`{${keys.map((key) => `${key}: v`).join(",")}}`) as object)).toEqual(keys);
   });
@@ -47,7 +47,7 @@ describe("parseYaml()", () => {
     );
   });
 
-  test("texts that look like something else stay texts", () => {
+  test("strings that look like other types stay strings", () => {
     const texts = [
       "yes",
       "0644",

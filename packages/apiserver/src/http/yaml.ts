@@ -3,13 +3,13 @@ import { ApiError, badRequest } from "../api-error.ts";
 import { bodyError, copyJson } from "../json.ts";
 
 /**
- * YAML takes a hundred times as long to read and write as JSON does, and nothing else is served meanwhile. Clients that
- * handle much of it send and take JSON: kubectl always does.
+ * Parsing and writing YAML takes a hundred times as long as JSON and blocks the event loop. Clients with large objects use
+ * JSON, as kubectl always does.
  */
 export const maxYamlLength: number = 128 * 1024;
 export const maxWrittenYamlLength: number = 1024 * 1024;
 
-/** Reads YAML as Kubernetes does. Aliases may not be used to make much out of little. */
+/** Parses YAML as Kubernetes does. The expansion of aliases is bounded. */
 export function parseYaml(text: string): unknown {
   if (text.length > maxYamlLength) {
     const why = `Request entity is too large: limit is ${maxYamlLength} bytes of YAML; send JSON`;
@@ -20,9 +20,9 @@ export function parseYaml(text: string): unknown {
     customTags: kubernetesTags,
     merge: true,
     logLevel: "error",
-    // The library compares each key with all others: ten thousand keys would take seconds.
+    // The library's check compares each key with all others, which takes seconds for ten thousand keys.
     uniqueKeys: false,
-    // And would show the place of every error.
+    // Computing the position of every error is slow, too.
     prettyErrors: false,
   });
   const [problem] = document.errors;
@@ -65,7 +65,7 @@ const newOctal: ScalarTag = {
   resolve: (text) => Number.parseInt(text.replace("0o", ""), 8),
 };
 
-/** YAML 1.1 (`0644` is octal, `yes` is true) with YAML 1.2's `0o644`; dates and `1:30` stay text. */
+/** YAML 1.1 (`0644` is octal, `yes` is true) with YAML 1.2's `0o644`. Dates and `1:30` stay strings. */
 function kubernetesTags(tags: Tags): Tags {
   const isTime = (tag: Tags[number]): boolean =>
     typeof tag !== "string" &&
@@ -73,7 +73,7 @@ function kubernetesTags(tags: Tags): Tags {
   return [newOctal, ...tags.filter((tag) => !isTime(tag))];
 }
 
-/** Quoted so that readers of YAML 1.1 and 1.2 find the same values in it. */
+/** Quotes strings so that parsers of YAML 1.1 and 1.2 read the same values. */
 export function toYaml(value: unknown): string {
   return stringify(value, {
     schema: "yaml-1.1",

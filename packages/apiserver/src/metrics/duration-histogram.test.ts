@@ -8,7 +8,7 @@ const lines = (histogram: DurationHistogram): string[] => {
   return to.toString().trimEnd().split("\n");
 };
 
-test("a bucket holds all that took no longer than its bound", () => {
+test("a bucket counts durations up to its upper bound", () => {
   const histogram = new DurationHistogram();
   for (const seconds of [0, 0.0005, 0.0006, 60, 61]) histogram.observe(seconds);
   const written = lines(histogram);
@@ -25,10 +25,10 @@ test("a bucket holds all that took no longer than its bound", () => {
   expect(Number(written.find((line) => line.startsWith("took_seconds_sum"))?.split(" ")[1])).toBeCloseTo(121.0011);
 });
 
-test("nothing is said where nothing was observed", () => {
+test("a histogram without observations is not written", () => {
   expect(lines(new DurationHistogram())).toEqual([""]);
 });
 
-test("what would end a label, or its line, is escaped", () => {
+test("quotes, backslashes and line breaks in labels are escaped", () => {
   expect(labelText({ name: 'a"b\\c\nd', empty: "" })).toBe('name="a\\"b\\\\c\\nd",empty=""');
 });

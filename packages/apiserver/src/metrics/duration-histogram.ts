@@ -1,14 +1,14 @@
 import type { Exposition } from "@agent-sandbox/api";
 
 /**
- * Upper bounds in seconds: those of kube-apiserver that its dashboards and alerts ask for, and finer ones below, where
- * nearly all answers of a server in memory are.
+ * Upper bounds in seconds: those of kube-apiserver that its dashboards and alerts use, and finer ones below, because nearly
+ * all responses from memory are that fast.
  */
 const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 5, 10, 30, 60] as const;
 
-/** How long things took, in buckets that are there from the start. */
+/** A histogram of durations with fixed buckets. */
 export class DurationHistogram {
-  /** How many fell into each bucket alone; the last one has no bound. */
+  /** Counts for each bucket, not cumulative. The last one has no upper bound. */
   readonly #buckets = new Float64Array(bounds.length + 1);
   #seconds = 0;
 
@@ -19,7 +19,7 @@ export class DurationHistogram {
     this.#seconds += seconds;
   }
 
-  /** Nothing when nothing was observed. */
+  /** Writes nothing when nothing was observed. */
   write(to: Exposition, name: string, labels: string): void {
     const count = this.#buckets.reduce((sum, each) => sum + each, 0);
     if (count === 0) return;

@@ -6,7 +6,7 @@ import { writeProcess } from "./process-metrics.ts";
 
 export const metricsPath = "/metrics";
 
-/** The state of the server in Prometheus' text format, with the names that kube-apiserver has for it. */
+/** Serves the metrics of the server in the Prometheus text format, with the names of kube-apiserver. */
 export function metricsReply(context: ApiContext, { method }: Pick<ApiRequest, "method">): TextReply {
   if (method !== "GET") throw methodNotAllowed();
   const to = new Exposition();

@@ -36,7 +36,7 @@ const admin = (): Record<string, string> => ({ authorization: `Bearer ${listenin
 const scrape = async (): Promise<string> => (await get("/metrics", admin())).body;
 
 describe("a scrape over HTTPS", () => {
-  test("is text that Prometheus reads", async () => {
+  test("is valid Prometheus text", async () => {
     const { status, type, body } = await get("/metrics", admin());
     expect({ status, type }).toEqual({ status: 200, type: "text/plain; version=0.0.4; charset=utf-8" });
     expect(samplesOf(body).size).toBeGreaterThan(50);
@@ -44,14 +44,14 @@ describe("a scrape over HTTPS", () => {
     expect(new Set(announced).size).toBe(announced.length);
   });
 
-  test("moves with requests", async () => {
+  test("counts requests", async () => {
     const labels = { verb: "LIST", resource: "pods", scope: "cluster", code: "200" };
     const before = total(await scrape(), "apiserver_request_total", labels);
     for (let at = 0; at < 3; at += 1) await get("/api/v1/pods", admin());
     expect(total(await scrape(), "apiserver_request_total", labels)).toBe(before + 3);
   });
 
-  test("does not grow with what strangers ask for", async () => {
+  test("does not grow with requests of unauthenticated clients", async () => {
     const nonsense = async (round: number): Promise<number> => {
       for (let at = 0; at < 30; at += 1) {
         await get(`/${round}-${at}/%22%7d%0a`, admin());
@@ -69,15 +69,15 @@ describe("a scrape over HTTPS", () => {
   });
 });
 
-describe("who may scrape", () => {
-  test("nobody without a name, and no wrong token", async () => {
+describe("permission to scrape", () => {
+  test("is refused without valid credentials", async () => {
     const before = total(await scrape(), "authentication_attempts", { result: "failure" });
     expect((await get("/metrics")).status).toBe(401);
     expect((await get("/metrics", { authorization: "Bearer wrong" })).status).toBe(401);
     expect(total(await scrape(), "authentication_attempts", { result: "failure" })).toBe(before + 2);
   });
 
-  test("users whom a role allows it, and no others", async () => {
+  test("needs a role", async () => {
     const as = (group: string): Record<string, string> => ({
       ...admin(),
       "impersonate-user": "jane",

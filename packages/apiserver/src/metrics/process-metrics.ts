@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { Exposition } from "@agent-sandbox/api";
 
-/** What the process takes of its machine: in the box that is everything but the Pods. */
+/** Writes resource usage of the process. In the box this includes all components but the Pods. */
 export function writeProcess(to: Exposition): void {
   const { user, system } = process.cpuUsage();
   const gauge = (name: string, help: string, value: number | undefined): void => {
@@ -17,10 +17,10 @@ export function writeProcess(to: Exposition): void {
   gauge("process_max_fds", "How many may be.", maxFiles());
 }
 
-/** Only where the kernel tells. */
+/** `undefined` where /proc is not available. */
 function openFiles(): number | undefined {
   try {
-    // One is open to look at the others.
+    // Do not count the descriptor that reads the folder.
     return readdirSync("/proc/self/fd").length - 1;
   } catch {
     return undefined;

@@ -13,7 +13,7 @@ const configMaps = "/api/v1/namespaces/default/configmaps";
 const configMap = (name: string): object => ({ metadata: { name } });
 const series = { group: "", version: "v1", resource: "configmaps", subresource: "" };
 
-/** What a request adds to a metric. */
+/** How much a request adds to a metric. */
 async function added(
   [metric, labels]: readonly [string, Readonly<Record<string, string>>],
   act: () => Promise<unknown>,
@@ -41,7 +41,7 @@ describe("requests", () => {
     expect(count).toBe(1);
   });
 
-  test("an apply is no other patch", async () => {
+  test("an apply is counted separately from other patches", async () => {
     const apply = (): Promise<unknown> =>
       api.send(
         "PATCH",
@@ -56,7 +56,7 @@ describe("requests", () => {
     expect(await added(["apiserver_request_total", { ...series, verb: "PATCH" }], merge)).toBe(1);
   });
 
-  test("the time of each answer is in a bucket", async () => {
+  test("the duration of each response is observed", async () => {
     const took = "apiserver_request_duration_seconds";
     const labels = { ...series, verb: "GET" };
     const get = (): Promise<unknown> => api.send("GET", `${configMaps}/applied`);
@@ -64,20 +64,20 @@ describe("requests", () => {
     expect(await added([`${took}_bucket`, { ...labels, le: "+Inf" }], get)).toBe(1);
   });
 
-  test("the one that asks is being answered", async () => {
+  test("the scrape itself is counted as in flight", async () => {
     const text = await scrape();
     expect(total(text, "apiserver_current_inflight_requests", { request_kind: "readOnly" })).toBe(1);
     expect(total(text, "apiserver_current_inflight_requests", { request_kind: "mutating" })).toBe(0);
   });
 
-  test("paths that are no resources are counted by their own names", async () => {
+  test("paths that are not resources are counted by path", async () => {
     const health = ["apiserver_request_total", { verb: "GET", resource: "", subresource: "/healthz" }] as const;
     expect(await added(health, () => api.send("GET", "/healthz/ping"))).toBe(1);
     const groups = ["apiserver_request_total", { verb: "GET", subresource: "/apis", code: "404" }] as const;
     expect(await added(groups, () => api.send("GET", "/apis/none.example"))).toBe(1);
   });
 
-  test("scrapes take no other method", async () => {
+  test("scrapes need the method GET", async () => {
     expect((await api.send("POST", "/metrics", {})).status).toBe(405);
   });
 });
@@ -96,7 +96,7 @@ describe("hostile requests", () => {
     ["unknown paths", (at: number) => `/nowhere-${at}/"}/%0a`],
     ["unknown groups", (at: number) => `/apis/group-${at}.example/v1/things`],
     ["unknown resources", (at: number) => `/api/v1/things-${at}`],
-    ["unknown parts of what is known", (at: number) => `${configMaps}/a/part-${at}`],
+    ["unknown subresources", (at: number) => `${configMaps}/a/part-${at}`],
     ["names and namespaces", (at: number) => `/api/v1/namespaces/space-${at}/pods/pod-${at}`],
     ["queries", (at: number) => `${configMaps}?limit=${at + 1}&x-${at}=${at}`],
   ] as const)("%s add one series at most", async ([, paths]) => {
@@ -105,7 +105,7 @@ describe("hostile requests", () => {
     expect(await scrape()).not.toMatch(/nowhere-|group-\d|things|part-\d|space-|pod-\d/);
   });
 
-  test("definitions that come and go end in one series", async () => {
+  test("many definitions that are created and deleted share one series", async () => {
     const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const schema = { openAPIV3Schema: { type: "object" } };
     const define = async (at: number): Promise<void> => {
@@ -128,7 +128,7 @@ describe("hostile requests", () => {
 });
 
 describe("watches", () => {
-  test("are counted while they are open, and so is what they send", async () => {
+  test("are counted while they are open, and so are their events", async () => {
     const labels = { resource: "secrets", version: "v1" };
     const secrets = "/api/v1/namespaces/default/secrets";
     const stop = new AbortController();
@@ -150,7 +150,7 @@ describe("watches", () => {
   });
 });
 
-describe("what is kept and used", () => {
+describe("objects and process", () => {
   test("objects are counted by their resource", async () => {
     const counted = ["apiserver_storage_objects", { resource: "sandboxes.agents.x-k8s.io" }] as const;
     const spec = { podTemplate: { spec: { containers: [{ name: "c" }] } } };
@@ -164,7 +164,7 @@ describe("what is kept and used", () => {
     expect(text).not.toContain('resource="tokenreviews');
   });
 
-  test("the process tells what it takes", async () => {
+  test("resource usage of the process is reported", async () => {
     const text = await scrape();
     expect(total(text, "process_cpu_seconds_total")).toBeGreaterThan(0);
     expect(total(text, "process_resident_memory_bytes")).toBeGreaterThan(1e6);

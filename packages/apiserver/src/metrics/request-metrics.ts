@@ -9,11 +9,11 @@ import { type RequestLabels, RequestSeries } from "./request-series.ts";
 import { isDryRun, type Place, scopeOf, verbOf } from "./request-verb.ts";
 import { type OpenWatch, other, ResourceSeries } from "./resource-series.ts";
 
-/** Custom resources come and go, and what was counted stays: beyond so many, all that is new has one name. */
+/** Series of deleted custom resources are kept. Beyond this number, new resources share one series. */
 const maxCustomResources = 500;
 const maxCustomSeries = 1000;
 
-/** Paths that are no resources and have a series of their own, with all below them. */
+/** Non-resource paths with a series of their own, which includes the paths below. */
 const knownPaths = [
   "/.well-known",
   "/agent-sandbox/backup",
@@ -29,7 +29,7 @@ const knownPaths = [
 
 type Asked = Pick<ApiRequest, "method" | "url" | "headers" | "sourceAddress">;
 
-/** Counts requests and measures how long their answers take. */
+/** Counts requests and measures their durations. */
 export class RequestMetrics {
   readonly #registry: Registry;
   readonly #byVersion = new WeakMap<ServedVersion, ResourceSeries>();
@@ -43,7 +43,7 @@ export class RequestMetrics {
   #customSeries = 0;
   readonly #attempts = { success: 0, failure: 0 };
 
-  /** What the registry has already is there to stay: it always has series of its own. */
+  /** Resources that are already in the registry are permanent and always have their own series. */
   constructor(registry: Registry) {
     this.#registry = registry;
     for (const served of registry.served()) this.#add(served, (labels) => this.#make(labels));
@@ -55,13 +55,13 @@ export class RequestMetrics {
     return new RequestMeasure(this, request, this.#inFlight[request.method === "GET" ? "readOnly" : "mutating"]);
   }
 
-  /** A request that turned into a stream both ways, or was refused to. */
+  /** Counts an upgrade request, whether accepted or refused. */
   connected(request: Asked, code: number): void {
     this.#attempts.success += 1;
     this.find(request).count(code);
   }
 
-  /** A request that nobody could be found behind. */
+  /** Counts a request that failed authentication. */
   unauthenticated(): void {
     this.#attempts.failure += 1;
   }
@@ -70,13 +70,13 @@ export class RequestMetrics {
     return this.#of(target).watch(target.namespace === undefined ? "cluster" : "namespace");
   }
 
-  /** For a request that is known to be about something that is served. */
+  /** The series of a request for a served resource. */
   of(target: ServedResource & Place, request: Asked): RequestSeries {
     const dryRun = request.method !== "GET" && isDryRun(request.url);
     return this.#of(target).of(target, { verb: verbOf(request, target), scope: scopeOf(request, target), dryRun });
   }
 
-  /** For any request: what names nothing is all one. */
+  /** The series of any request. All requests for unknown resources and paths share one. */
   find(request: Asked): RequestSeries {
     const path = parsePath(request.url.split("?", 1)[0] as string);
     if (path?.kind !== "resource") return this.#ofPath(request.method, pathLabel(path));
@@ -85,21 +85,21 @@ export class RequestMetrics {
   }
 
   write(to: Exposition): void {
-    to.metric("apiserver_request_total", "counter", "Requests that were answered, by verb, resource and code.");
+    to.metric("apiserver_request_total", "counter", "Number of answered requests by verb, resource and code.");
     const all = [...this.#series, this.#overflow];
     for (const series of all) series.writeCounts(to);
-    to.metric("apiserver_request_duration_seconds", "histogram", "How long answers took; watches and streams apart.");
+    to.metric("apiserver_request_duration_seconds", "histogram", "Duration of requests, without watches and streams.");
     for (const series of all) series.writeDurations(to);
-    to.metric("apiserver_current_inflight_requests", "gauge", "Requests that are being answered now.");
+    to.metric("apiserver_current_inflight_requests", "gauge", "Number of requests in progress.");
     for (const [kind, { count }] of Object.entries(this.#inFlight)) {
       to.sample("apiserver_current_inflight_requests", `request_kind="${kind}"`, count);
     }
     const resources = [...this.#byName.values(), this.#others];
-    to.metric("apiserver_longrunning_requests", "gauge", "Watches that are open now.");
+    to.metric("apiserver_longrunning_requests", "gauge", "Number of open watches.");
     for (const resource of resources) resource.writeOpen(to);
-    to.metric("apiserver_watch_events_total", "counter", "Events that were sent to watches.");
+    to.metric("apiserver_watch_events_total", "counter", "Number of events sent to watches.");
     for (const resource of resources) resource.writeEvents(to);
-    to.metric("authentication_attempts", "counter", "Requests over the network, by whether their sender was known.");
+    to.metric("authentication_attempts", "counter", "Number of authentication attempts over HTTPS by result.");
     for (const [result, count] of Object.entries(this.#attempts)) {
       to.sample("authentication_attempts", `result="${result}"`, count);
     }
@@ -114,7 +114,7 @@ export class RequestMetrics {
     return found;
   }
 
-  /** A definition that changed is another object, and the same resource. */
+  /** Finds the series by name: a changed definition is a new object for the same resource. */
   #named(served: ServedResource): ResourceSeries {
     const { definition, version } = served;
     const known = this.#byName.get(`${version.apiVersion}/${definition.plural}`);
@@ -170,7 +170,7 @@ function pathLabel(path: RequestPath | undefined): string {
   return path.kind === "core-versions" ? "/api" : "/apis";
 }
 
-/** One request on its way. */
+/** The measurement of one request in progress. */
 export class RequestMeasure {
   readonly #metrics: RequestMetrics;
   readonly #request: Asked;
@@ -185,7 +185,7 @@ export class RequestMeasure {
     inFlight.count += 1;
   }
 
-  /** Spares the search at the end, for the requests that most are. */
+  /** Records the target, so that most requests need no lookup at their end. */
   found(target: Target): void {
     this.#series = this.#metrics.of(target, this.#request);
   }

@@ -1,7 +1,7 @@
 import { type Exposition, labelText } from "@agent-sandbox/api";
 import { DurationHistogram } from "./duration-histogram.ts";
 
-/** What tells the requests of one series from those of others, in Kubernetes' words. Empty text stands for "none". */
+/** The labels of a series, as in kube-apiserver. An empty string means "none". */
 export interface RequestLabels {
   readonly verb: string;
   readonly dry_run: string;
@@ -12,7 +12,7 @@ export interface RequestLabels {
   readonly scope: string;
 }
 
-/** The requests of one kind: how many, with which answers, and how long they took. */
+/** Counts and durations of the requests with the same labels. */
 export class RequestSeries {
   readonly #labels: string;
   readonly #byCode = new Map<number, number>();
@@ -27,7 +27,7 @@ export class RequestSeries {
     this.#durations.observe(seconds);
   }
 
-  /** For what lasts as long as its client likes: how long says nothing about the server. */
+  /** Counts a long-running request, whose duration depends on the client. */
   count(code: number): void {
     this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1);
   }

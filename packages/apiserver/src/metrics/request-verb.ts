@@ -1,7 +1,7 @@
 import type { ApiRequest } from "../request/api-request.ts";
 import { applyType } from "../verbs/patch.ts";
 
-/** What requests do, as kube-apiserver's metrics name it. */
+/** The verbs in kube-apiserver's metrics. */
 export const requestVerbs = [
   "GET",
   "LIST",
@@ -16,18 +16,18 @@ export const requestVerbs = [
 ] as const;
 export type RequestVerb = (typeof requestVerbs)[number];
 
-/** Where a request reaches: one object, a namespace, or everything. A creation is about one object, too. */
+/** The scope of a request: one object (also for a create), a namespace, or the cluster. */
 export const requestScopes = ["resource", "namespace", "cluster"] as const;
 export type RequestScope = (typeof requestScopes)[number];
 
-/** The part of a path that the two depend on. */
+/** The parts of a path that verb and scope depend on. */
 export interface Place {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   readonly subresource?: string | undefined;
 }
 
-/** Parts of Pods and Services that lead on to somebody else. */
+/** Subresources that connect to a Pod or Service. */
 const connections = new Set(["attach", "exec", "portforward", "proxy"]);
 
 type Asked = Pick<ApiRequest, "method" | "url" | "headers">;
@@ -54,5 +54,5 @@ export function scopeOf({ method }: Pick<ApiRequest, "method">, { name, namespac
   return namespace === undefined ? "cluster" : "namespace";
 }
 
-/** Asked of every write: most have a query, few this in it. */
+/** A cheap check, because it runs for every write. */
 export const isDryRun = (url: string): boolean => url.includes("dryRun=");

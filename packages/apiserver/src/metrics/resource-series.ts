@@ -2,7 +2,7 @@ import { type Exposition, labelText } from "@agent-sandbox/api";
 import type { RequestLabels, RequestSeries } from "./request-series.ts";
 import { type Place, type RequestScope, type RequestVerb, requestScopes, requestVerbs } from "./request-verb.ts";
 
-/** Stands for whatever there are too many of, or what nobody serves. */
+/** The label for resources beyond the limit and for unknown ones. */
 export const other = "other";
 
 export interface ResourceLabels {
@@ -13,7 +13,7 @@ export interface ResourceLabels {
 
 export interface ResourceSeriesOptions {
   readonly labels: ResourceLabels;
-  /** What is served below an object; all else is one. */
+  /** The served subresources. All others share one series. */
   readonly subresources: readonly string[];
   readonly make: (labels: RequestLabels) => RequestSeries;
 }
@@ -24,7 +24,7 @@ export interface RequestKind {
   readonly dryRun: boolean;
 }
 
-/** The series of one version of a resource. A request finds its own without any text being put together. */
+/** The series of one version of a resource. Lookups do not build strings. */
 export class ResourceSeries {
   readonly #labels: ResourceLabels;
   readonly #subresources: ReadonlySet<string>;
@@ -51,7 +51,7 @@ export class ResourceSeries {
     return series[at];
   }
 
-  /** A watch begins: it is open until what is given back is disposed of. */
+  /** Counts a watch until the returned object is disposed of. */
   watch(scope: RequestScope): OpenWatch {
     this.#open[scope] += 1;
     return {

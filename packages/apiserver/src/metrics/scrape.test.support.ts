@@ -1,4 +1,4 @@
-/** The samples of a scrape by name and labels, as they are written. Fails on what is no such text. */
+/** The samples of a scrape by name and labels. Throws on invalid text. */
 export function samplesOf(text: string): Map<string, number> {
   const samples = new Map<string, number>();
   for (const line of text.trimEnd().split("\n")) {
