@@ -2,8 +2,8 @@ import type { DocumentV2, OperationV2, ParameterV2, PathItemV2, SchemaV2 } from 
 import { ProtoWriter } from "./proto-writer.ts";
 
 /**
- * The OpenAPI 2.0 document as `openapi.v2.Document` of gnostic, which is the only form that kubectl and Helm read it in.
- * The numbers are those of its published message types.
+ * Encodes the OpenAPI 2.0 document as `openapi.v2.Document` of gnostic, the only form that kubectl and Helm accept. The field
+ * numbers are those of its published message types.
  */
 export function protoOfV2({ swagger, info, paths, definitions }: DocumentV2): Uint8Array {
   const items = Object.entries(paths).map(([path, item]) => named(path, pathItem(item)));
@@ -20,7 +20,7 @@ function named(name: string, value: ProtoWriter): ProtoWriter {
   return new ProtoWriter().text(1, name).message(2, value);
 }
 
-/** Values of any type travel as YAML, of which JSON is a part. */
+/** Values of any type are encoded as YAML, of which JSON is a subset. */
 function any(value: unknown): ProtoWriter {
   return new ProtoWriter().text(2, JSON.stringify(value));
 }

@@ -4,7 +4,7 @@ import { info } from "./document-v3.ts";
 import { type Operation, type Parameter, pathsOf } from "./operations.ts";
 import { schemasOf } from "./served-schemas.ts";
 
-/** A schema of OpenAPI 2.0, of which there is less than of 3.0. */
+/** A schema of OpenAPI 2.0, which has fewer keywords than 3.0. */
 export interface SchemaV2 {
   readonly $ref?: string;
   readonly description?: string;
@@ -52,7 +52,7 @@ export interface DocumentV2 {
   readonly definitions: { readonly [name: string]: SchemaV2 };
 }
 
-/** The OpenAPI 2.0 document of everything that is served: what older clients read instead of the one by version. */
+/** The OpenAPI 2.0 document of all served resources, which older clients read. */
 export function documentV2(resources: readonly ServedResource[]): DocumentV2 {
   const paths = resources.flatMap(pathsOf).map(({ path, parameters, operations }) => {
     const methods = Object.entries(operations).map(([method, one]) => [method, operation(one)] as const);
@@ -62,7 +62,7 @@ export function documentV2(resources: readonly ServedResource[]): DocumentV2 {
   return { swagger: "2.0", info, paths: Object.fromEntries(paths), definitions: Object.fromEntries(definitions) };
 }
 
-/** As JSON has it: methods and parameters side by side. */
+/** The JSON form, in which methods and parameters are in the same object. */
 export function jsonOfV2({ paths, ...rest }: DocumentV2): object {
   const items = Object.entries(paths).map(
     ([path, { parameters, operations }]) => [path, { ...operations, parameters }] as const,
@@ -98,7 +98,7 @@ function toV2(schema: OpenApiSchema): SchemaV2 {
     const beside = description === undefined ? {} : { description };
     return { ...beside, ...Object.fromEntries(extensions), $ref: `#/definitions/${reference}` };
   }
-  // What 2.0 cannot say is left open rather than said wrongly: clients would refuse what the server takes.
+  // OpenAPI 2.0 cannot express these. Leave them open, so that clients do not refuse what the server accepts.
   if (schema["x-kubernetes-preserve-unknown-fields"] === true || schema["x-kubernetes-int-or-string"] === true) {
     return { ...(description === undefined ? {} : { description }), ...Object.fromEntries(extensions) };
   }

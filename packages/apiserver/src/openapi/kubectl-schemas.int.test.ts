@@ -65,7 +65,7 @@ spec:
 `;
 
 describe.skipIf(!available)("kubectl", () => {
-  test("explains built-in kinds and ours, by either form of the documents", async () => {
+  test("explains built-in kinds and ours from both versions of the documents", async () => {
     const pod = await kubectl(["explain", "pod.spec.containers"]);
     expect(pod.out).toMatch(/^KIND: {7}Pod\nVERSION: {4}v1\n\nFIELD: containers <\[\]Container>/);
     expect(pod.out).toContain("  volumeMounts\t<[]VolumeMount>");
@@ -96,7 +96,7 @@ describe.skipIf(!available)("kubectl", () => {
     expect(out).not.toContain("<no description>");
   });
 
-  test("names the field that is misspelt, before anything is created", async () => {
+  test("reports a misspelled field before anything is created", async () => {
     const typo = sandbox("  operatingMod: Running");
     const { code, err } = await kubectl(["create", "-f", "-"], typo);
     expect(code).toBe(1);
@@ -107,14 +107,14 @@ describe.skipIf(!available)("kubectl", () => {
     expect(wrong.err).toContain('spec.operatingMode: Unsupported value: "Sideways"');
   });
 
-  test("applies with validation, as it does by default", async () => {
+  test("applies with its default validation", async () => {
     expect((await kubectl(["apply", "-f", "-"], sandbox())).out).toBe("sandbox.agents.x-k8s.io/demo created\n");
     const changed = sandbox("  operatingMode: Suspended");
     expect((await kubectl(["apply", "-f", "-"], changed)).out).toBe("sandbox.agents.x-k8s.io/demo configured\n");
     expect((await kubectl(["apply", "-f", "-"], changed)).out).toBe("sandbox.agents.x-k8s.io/demo unchanged\n");
   });
 
-  test("lists what is served as kube-apiserver names it", async () => {
+  test("lists resources with the names of kube-apiserver", async () => {
     const { out } = await kubectl(["api-resources", "--no-headers"]);
     const rows = out
       .trim()
@@ -131,7 +131,7 @@ describe.skipIf(!available)("kubectl", () => {
     expect(rows).toContainEqual(["networkpolicies", "netpol", "networking.k8s.io/v1", "true", "NetworkPolicy"]);
   });
 
-  test("makes objects of the built-in kinds and shows them", async () => {
+  test("creates objects of built-in kinds and shows them", async () => {
     await kubectl(["create", "configmap", "settings", "--from-literal=a=b"]);
     await kubectl(["create", "service", "nodeport", "front", "--tcp=80:8080"]);
     await kubectl(["create", "rolebinding", "readers", "--clusterrole=view", "--user=jane"]);
@@ -149,7 +149,7 @@ describe.skipIf(!available)("kubectl", () => {
     expect((await fields("rolebinding", "readers")).slice(0, 2)).toEqual(["readers", "ClusterRole/view"]);
   });
 
-  test("defines a kind and uses it at once", async () => {
+  test("creates a CustomResourceDefinition and uses its kind immediately", async () => {
     expect((await kubectl(["apply", "-f", "-"], widgets)).out).toContain("widgets.example.com created");
     expect((await kubectl(["wait", "--for=condition=Established", "crd/widgets.example.com"])).code).toBe(0);
     expect((await kubectl(["explain", "widget.spec.size"])).out).toContain("How big it is");

@@ -12,10 +12,10 @@ interface Written {
 }
 
 const v2Proto = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-/** What clients ask for is no valid media type: the answer's type is, and is what they expect. */
+/** Clients ask for an invalid media type (with `@`) and expect a valid one in the response. */
 const askedV2Proto = /proto-openapi\.spec\.v2[@.]v1\.0\+protobuf/;
 
-/** The documents of one state of the registry, each written when it is first asked for. */
+/** The documents of one generation of the registry, each written when it is first requested. */
 class Documents {
   readonly #registry: Registry;
   readonly #written = new Map<string, Written>();
@@ -24,7 +24,7 @@ class Documents {
     this.#registry = registry;
   }
 
-  /** Every group and version has a document at an address that changes with its content. */
+  /** Each group version has a document at a URL that contains a hash of its content. */
   index(): Written {
     return this.#once("index", () => {
       const apiVersions = [...new Set(this.#registry.served().map(({ version }) => version.apiVersion))].sort();
@@ -61,7 +61,7 @@ class Documents {
   }
 }
 
-/** What is served changes with CustomResourceDefinitions; until then the documents stay as they are. */
+/** The documents change only when CustomResourceDefinitions change. */
 const current = new WeakMap<Registry, { generation: number; documents: Documents }>();
 
 function documentsOf(registry: Registry): Documents {
@@ -93,7 +93,7 @@ export function openApiReply(registry: Registry, path: string, request: ApiReque
 function reply({ content, hash }: Written, { headers, url }: ApiRequest, type: string): TextReply {
   const tag = `"${hash}"`;
   const asked = new URLSearchParams(url.split("?", 2)[1] ?? "").get("hash");
-  // An address with the hash of its content never means anything else: clients may keep what it gave for good.
+  // The content at a URL with a hash never changes, so clients may cache it without limit.
   const caching = asked === hash ? { "cache-control": "public, immutable" } : {};
   const answer = { etag: tag, vary: "Accept", "content-type": type, ...caching };
   if (headers["if-none-match"] === tag) return { kind: "text", status: 304, headers: answer, text: "" };

@@ -20,7 +20,7 @@ interface Described {
 const notDescribed = /\.(?:JSONSchemaProps|ExternalDocumentation)\.|\.SelfSubjectReview\.spec$/;
 
 describe("OpenAPI 3", () => {
-  test("has a document for each version at an address that tells its content", async () => {
+  test("has a document for each version at a URL with a hash of its content", async () => {
     const { paths } = await document("/openapi/v3");
     const { serverRelativeURL } = paths["apis/agents.x-k8s.io/v1beta1"];
     expect(serverRelativeURL).toMatch(/^\/openapi\/v3\/apis\/agents\.x-k8s\.io\/v1beta1\?hash=[0-9A-F]{64}$/);
@@ -33,7 +33,7 @@ describe("OpenAPI 3", () => {
     expect((await api.send("GET", "/openapi/v3/apis/none.example/v1")).status).toBe(404);
   });
 
-  test("refers to nothing that it does not hold", async () => {
+  test("contains every schema that it refers to", async () => {
     const { paths } = await document("/openapi/v3");
     for (const { serverRelativeURL } of Object.values<{ serverRelativeURL: string }>(paths)) {
       const text = JSON.stringify(await document(serverRelativeURL));
@@ -43,7 +43,7 @@ describe("OpenAPI 3", () => {
     }
   });
 
-  test("says which kind a path is about, and what a patch may say", async () => {
+  test("gives the kind of each path and the formats of patches", async () => {
     const { paths, components } = await document("/openapi/v3/api/v1");
     const { patch, get } = paths["/api/v1/namespaces/{namespace}/pods/{name}"];
     expect(get["x-kubernetes-group-version-kind"]).toEqual({ group: "", version: "v1", kind: "Pod" });
@@ -64,7 +64,7 @@ describe("OpenAPI 3", () => {
     ]);
   });
 
-  test("names the values that fields may have; others are refused by the kind's own rules", async () => {
+  test("lists the allowed values of fields, which validation enforces", async () => {
     const { components } = await document("/openapi/v3/api/v1");
     const { PodSpec, Container } = {
       PodSpec: components.schemas["io.k8s.api.core.v1.PodSpec"].properties,
@@ -100,7 +100,7 @@ describe("OpenAPI 3", () => {
     expect(undescribed).toEqual([]);
   });
 
-  test("is not sent again to who has it", async () => {
+  test("is not sent again when the ETag matches", async () => {
     const first = await api.send("GET", "/openapi/v3/api/v1");
     const again = await api.send("GET", "/openapi/v3/api/v1", undefined, {
       "if-none-match": first.headers["etag"] as string,
@@ -108,14 +108,14 @@ describe("OpenAPI 3", () => {
     expect(again).toMatchObject({ status: 304, body: "" });
   });
 
-  test("is refused in a form it has not", async () => {
+  test("is refused in an unsupported format", async () => {
     const accept = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
     expect((await api.send("GET", "/openapi/v3/api/v1", undefined, { accept })).status).toBe(406);
   });
 });
 
 describe("OpenAPI 2", () => {
-  test("holds everything, and refers to nothing else", async () => {
+  test("contains every definition that it refers to", async () => {
     const found = await document("/openapi/v2");
     expect(found.swagger).toBe("2.0");
     const text = JSON.stringify(found);
@@ -128,7 +128,7 @@ describe("OpenAPI 2", () => {
     expect(found.definitions["io.k8s.apimachinery.pkg.api.resource.Quantity"]).toMatchObject({ type: "string" });
   });
 
-  test("is there as a message too, for clients that read nothing else", async () => {
+  test("is also available as protobuf", async () => {
     const accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     const { body, headers } = await api.send("GET", "/openapi/v2", undefined, { accept });
     expect(headers["content-type"]).toBe("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");

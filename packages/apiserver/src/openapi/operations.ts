@@ -10,7 +10,7 @@ export interface Parameter {
   readonly type: "string" | "boolean" | "integer";
 }
 
-/** One method of one path, in a form from which both versions of the documents are written. */
+/** One method of one path, from which both versions of the documents are written. */
 export interface Operation {
   readonly id: string;
   readonly action: string;
@@ -50,7 +50,7 @@ const listing = [
 const customPatches = ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
 const typedPatches = [...customPatches, "application/strategic-merge-patch+json"];
 
-/** Everything that can be asked of one resource. */
+/** All paths of one resource. */
 export function pathsOf(served: ServedResource): PathItem[] {
   const { definition, version } = served;
   const base = version.group === "" ? "/api/v1" : `/apis/${version.apiVersion}`;

@@ -1,4 +1,4 @@
-/** Writes one message of Protocol Buffers. Fields are written in the order of the calls; empty ones are left out. */
+/** Writes one protobuf message. Fields are written in the order of the calls; empty ones are left out. */
 export class ProtoWriter {
   readonly #parts: Uint8Array[] = [];
   #length = 0;

@@ -16,7 +16,7 @@ const binding = (name: string, more: object = {}): object => ({
 });
 
 describe("a binding", () => {
-  test("puts a Pod on a node, once", async () => {
+  test("assigns a Pod to a node, once", async () => {
     await api.create(pods, pod("free"));
     const labelled = binding("free", { metadata: { name: "free", labels: { zone: "a" } } });
     expect((await api.send("POST", `${pods}/free/binding?dryRun=All`, labelled)).status).toBe(201);
@@ -37,18 +37,18 @@ describe("a binding", () => {
   });
 
   test.for<[string, object, number]>([
-    ["of another name", binding("other"), 400],
+    ["with another name", binding("other"), 400],
     ["of another kind", binding("stays", { kind: "Pod" }), 400],
-    ["to nothing", binding("stays", { target: {} }), 422],
-    ["to no node", binding("stays", { target: { kind: "Pod", name: "x" } }), 422],
-    ["of another Pod", binding("stays", { metadata: { name: "stays", uid: "other" } }), 409],
+    ["without a target", binding("stays", { target: {} }), 422],
+    ["to an object that is not a node", binding("stays", { target: { kind: "Pod", name: "x" } }), 422],
+    ["with the UID of another Pod", binding("stays", { metadata: { name: "stays", uid: "other" } }), 409],
   ])("%s is refused", async ([, body, status]) => {
     await api.send("POST", pods, pod("stays"));
     expect((await api.send("POST", `${pods}/stays/binding`, body)).status).toBe(status);
     expect((await api.get(`${pods}/stays`)).spec).not.toHaveProperty("nodeName");
   });
 
-  test("waits for the gates of its Pod, and finds no Pod where there is none", async () => {
+  test("is refused for a Pod with scheduling gates and for a missing Pod", async () => {
     const gated = pod("gated") as { spec: object };
     await api.create(pods, { ...gated, spec: { ...gated.spec, schedulingGates: [{ name: "example.com/wait" }] } });
     expect((await api.send("POST", `${pods}/gated/binding`, binding("gated"))).status).toBe(409);

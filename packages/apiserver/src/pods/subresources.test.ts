@@ -15,19 +15,19 @@ beforeEach(async () => {
 afterEach(() => api[Symbol.asyncDispose]());
 
 describe("pods/log", () => {
-  test("passes on what the node says", async () => {
+  test("returns the log that the node reads", async () => {
     const { status, headers, body } = await api.send("GET", `${pods}/p/log?tailLines=3`);
     expect({ status, type: headers["content-type"] }).toEqual({ status: 200, type: "text/plain" });
     expect(JSON.parse(body)).toMatchObject({ pod: "p", container: "main", tailLines: 3 });
   });
 
-  test("refuses in the node's words", async () => {
+  test("returns the node's error", async () => {
     podStreams.refuse = Object.assign(new Error("the disk is gone"), { reason: "NotFound" });
     const { status, body } = await api.send("GET", `${pods}/p/log`);
     expect([status, body.message]).toEqual([404, "the disk is gone"]);
   });
 
-  test("lets go of the node when the client goes", async () => {
+  test("stops reading when the client disconnects", async () => {
     const gone = new AbortController();
     const answer = api.server.transport.send({ method: "GET", path: `${pods}/p/log?follow=true`, signal: gone.signal });
     while (podStreams.followed === undefined) await new Promise(setImmediate);
@@ -36,7 +36,7 @@ describe("pods/log", () => {
     expect(podStreams.followed.destroyed).toBe(true);
   });
 
-  test("is empty while no node has the Pod", async () => {
+  test("is empty while the Pod is not bound to a node", async () => {
     const gated = {
       spec: { containers: [{ name: "main", image: "busybox:1" }], schedulingGates: [{ name: "a.b/c" }] },
     };
@@ -45,7 +45,7 @@ describe("pods/log", () => {
     expect({ status, body }).toEqual({ status: 204, body: "" });
   });
 
-  test("is only read", async () => {
+  test("supports only GET", async () => {
     expect((await api.send("POST", `${pods}/p/log`, {})).status).toBe(405);
   });
 });
@@ -58,13 +58,13 @@ describe("pods/eviction", () => {
     ...more,
   });
 
-  test("deletes with the time the Pod has to end", async () => {
+  test("deletes with the Pod's own grace period", async () => {
     const answer = await api.send("POST", `${pods}/p/eviction`, eviction());
     expect([answer.status, answer.body.status]).toEqual([201, "Success"]);
     expect((await api.get(`${pods}/p`)).metadata["deletionGracePeriodSeconds"]).toBe(30);
   });
 
-  test("keeps to what the eviction asks for", async () => {
+  test("uses the delete options of the eviction", async () => {
     const options = { deleteOptions: { gracePeriodSeconds: 5, preconditions: { uid: "another" } } };
     expect((await api.send("POST", `${pods}/p/eviction`, eviction(options))).status).toBe(409);
     expect((await api.get(`${pods}/p`)).metadata["deletionTimestamp"]).toBeUndefined();
@@ -82,7 +82,7 @@ describe("pods/eviction", () => {
     expect((await api.get(`${pods}/p`)).metadata["deletionTimestamp"]).toBeUndefined();
   });
 
-  test("of a Pod that is not there is not found", async () => {
+  test("of a missing Pod is answered with 404", async () => {
     const { status } = await api.send("POST", `${pods}/q/eviction`, eviction({ metadata: { name: "q" } }));
     expect(status).toBe(404);
   });
@@ -92,12 +92,12 @@ test.for([
   `${pods}/p/proxy`,
   `${pods}/p/proxy/some/where`,
   "/api/v1/namespaces/default/services/s:80/proxy/x",
-] as const)("%s is refused with a word on what to do", async (path) => {
+] as const)("%s is refused with a hint", async (path) => {
   const { status, body } = await api.send("GET", path);
   expect([status, body.message]).toEqual([405, expect.stringContaining("use port-forward")]);
 });
 
-test.for(["exec", "attach", "portforward"] as const)("%s needs a change of protocols", async (part) => {
+test.for(["exec", "attach", "portforward"] as const)("%s needs an upgrade request", async (part) => {
   const { status, body } = await api.send("POST", `${pods}/p/${part}`);
   expect([status, body.message]).toEqual([400, "Upgrade request required"]);
 });
@@ -108,7 +108,7 @@ describe("nodes/proxy", () => {
     await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "box" } });
   });
 
-  test("serves what the node says of its Pods", async () => {
+  test("serves the node's metrics of its Pods", async () => {
     const { status, headers, body } = await api.send("GET", `${node}/metrics/resource?x=1`);
     expect({ status, type: headers["content-type"], body }).toEqual({
       status: 200,

@@ -35,7 +35,7 @@ const metadata = message(
 );
 
 describe("decodeProtobuf()", () => {
-  test("gives what JSON would have carried", () => {
+  test("returns the same object as JSON", () => {
     const attributes = message([1, "ns"], [2, "list"], [3, ""], [5, "pods"]);
     const review = message([1, ""], [2, message([1, attributes])], [3, message([1, false], [2, ""])]);
     expect(decodeProtobuf(sent("authorization.k8s.io/v1", "SelfSubjectAccessReview", review))).toEqual({
@@ -49,7 +49,7 @@ describe("decodeProtobuf()", () => {
     });
   });
 
-  test("keeps what is empty where that counts, and only there", () => {
+  test("keeps empty values only where JSON has them", () => {
     const context = message([2, false], [4, 0], [5, false]);
     const container = message([1, "c"], [2, ""], [15, context], [6, message([1, "p"], [2, 0], [3, 80])]);
     const volume = message([1, "v"], [2, message([2, message([1, ""])])]);
@@ -75,7 +75,7 @@ describe("decodeProtobuf()", () => {
     });
   });
 
-  test("knows the forms of bytes, times, quantities and numbers that may be text", () => {
+  test("reads bytes, times, quantities and int-or-string values", () => {
     const secret = message(
       [1, message([9, message([1, 1_767_225_600])])],
       [2, message([1, "k"], [2, Buffer.from([0, 255])])],
@@ -97,14 +97,14 @@ describe("decodeProtobuf()", () => {
     });
   });
 
-  test("reads how to delete in the name of any group", () => {
+  test("reads DeleteOptions of any group", () => {
     const options = message([1, 0], [4, "Background"]);
     expect(decodeProtobuf(sent("apps/v1", "DeleteOptions", options))).toMatchObject({
       value: { gracePeriodSeconds: 0, propagationPolicy: "Background" },
     });
   });
 
-  test("leaves out fields of newer clients", () => {
+  test("ignores unknown fields of newer clients", () => {
     expect(decodeProtobuf(sent("v1", "ConfigMap", message([1, metadata], [999, "new"])))).toMatchObject({
       value: { metadata: { name: "n" } },
     });
@@ -113,18 +113,18 @@ describe("decodeProtobuf()", () => {
   test.for([
     ["nothing", Buffer.alloc(0)],
     ["JSON", Buffer.from("{}")],
-    ["the beginning alone", Buffer.from("k8s\0")],
+    ["only the prefix", Buffer.from("k8s\0")],
     ["a kind that is not served", sent("apps/v1", "Deployment", Buffer.alloc(0))],
     ["half a message", sent("v1", "Pod", message([1, metadata]).subarray(0, 5))],
-    ["a length without an end", sent("v1", "Pod", Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]))],
-    ["a number without an end", sent("v1", "Pod", Buffer.alloc(12, 0xff))],
+    ["an unterminated length", sent("v1", "Pod", Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]))],
+    ["an unterminated number", sent("v1", "Pod", Buffer.alloc(12, 0xff))],
     ["a field without a number", sent("v1", "Pod", Buffer.from([0x02, 0x00]))],
     ["a group", sent("v1", "Pod", Buffer.from([0x0b]))],
-    ["a number for a text", sent("v1", "Pod", message([1, message([1, 5])]))],
-    ["a text for a number", sent("v1", "Pod", message([1, message([7, "x"])]))],
-    ["bytes for a text", sent("v1", "Pod", message([1, message([1, Buffer.from([0xff])])]))],
-    ["a number JSON cannot carry", sent("v1", "Pod", message([1, message([7, 2n ** 60n])]))],
-    ["a time beyond all calendars", sent("v1", "Pod", message([1, message([9, message([1, 2n ** 50n])])]))],
+    ["a number instead of a string", sent("v1", "Pod", message([1, message([1, 5])]))],
+    ["a string instead of a number", sent("v1", "Pod", message([1, message([7, "x"])]))],
+    ["bytes instead of a string", sent("v1", "Pod", message([1, message([1, Buffer.from([0xff])])]))],
+    ["a number that JSON cannot represent", sent("v1", "Pod", message([1, message([7, 2n ** 60n])]))],
+    ["a time out of range", sent("v1", "Pod", message([1, message([9, message([1, 2n ** 50n])])]))],
   ] as const)("refuses %s", ([, bytes]) => {
     expect(decodeProtobuf(bytes)).toHaveProperty("problem", expect.any(String));
   });

@@ -4,7 +4,7 @@ import { WireProblem, type WireValue, wireFields } from "./wire.ts";
 
 export type Decoded = { readonly value: unknown } | { readonly problem: string; readonly unknownKind?: boolean };
 
-/** JSON name, type, and any of: `r` repeated, `m` map by text, `k` kept when empty, `i` inline. */
+/** JSON name, type, and flags: `r` repeated, `m` map with string keys, `k` kept when empty, `i` inline. */
 type Field = readonly [string, string, string];
 
 const kinds = bundle.kinds as Readonly<Record<string, string | undefined>>;
@@ -14,8 +14,8 @@ const magic = Buffer.from("k8s\0");
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Reads an object in Kubernetes' protobuf form into what JSON would have carried: in protobuf Go writes every empty
- * value, in JSON only some of them.
+ * Decodes an object in Kubernetes' protobuf format to the object that JSON would contain. In protobuf, Go writes every empty
+ * value; in JSON, only some of them.
  */
 export function decodeProtobuf(body: Uint8Array): Decoded {
   if (!magic.equals(body.subarray(0, magic.length)))
@@ -37,13 +37,13 @@ function readEnvelope(bytes: Uint8Array): { apiVersion: string; kind: string; ra
   return { apiVersion: textIn(type.get(1)), kind: textIn(type.get(2)), raw: bytesIn(envelope.get(2)) };
 }
 
-/** No message holds itself, so that nesting ends with the types. */
+/** Message types are not recursive, so the depth is bounded. */
 function readMessage(bytes: Uint8Array, name: string): Record<string, unknown> {
   const fields = messages[name] ?? {};
   const read = new Map<string, unknown>();
   for (const [number, wire] of wireFields(bytes)) {
     const field = fields[number];
-    // Newer clients know more fields than this server.
+    // Newer clients may send fields that this server does not know.
     if (field !== undefined) addField(read, field, wire);
   }
   for (const [field, value] of read) {

@@ -1,11 +1,11 @@
 import { WireProblem } from "./wire.ts";
 
-/** A message as it was read: its fields by name, nothing left out. */
+/** A decoded message with all its fields, including empty ones. */
 export type RawMessage = Readonly<Record<string, unknown>>;
 
 const machinery = "k8s.io.apimachinery.pkg.";
 
-/** Types that JSON writes in another form than as an object. `undefined` is nothing at all. */
+/** Types that are not objects in JSON. `undefined` means that the value is left out. */
 export const specialTypes: ReadonlyMap<string, (message: RawMessage) => unknown> = new Map([
   [`${machinery}apis.meta.v1.Time`, (time: RawMessage) => writeTime(time, 0)],
   [`${machinery}apis.meta.v1.MicroTime`, (time: RawMessage) => writeTime(time, 6)],
@@ -19,7 +19,7 @@ export const specialTypes: ReadonlyMap<string, (message: RawMessage) => unknown>
   ["k8s.io.api.authorization.v1.ExtraValue", ({ items }: RawMessage) => items ?? []],
 ]);
 
-/** Go's zero time is written as nothing. */
+/** Go's zero time is left out. */
 function writeTime({ seconds, nanos }: RawMessage, digits: number): string | undefined {
   if (seconds === undefined && nanos === undefined) return undefined;
   const atMs = Number(seconds ?? 0) * 1000;

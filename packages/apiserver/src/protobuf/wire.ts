@@ -1,4 +1,4 @@
-/** Why bytes are not what they should be. */
+/** The bytes are not valid protobuf. */
 export class WireProblem extends Error {}
 
 export type WireValue =
@@ -6,7 +6,7 @@ export type WireValue =
   | { readonly type: "bytes"; readonly value: Uint8Array }
   | { readonly type: "fixed"; readonly value: Uint8Array };
 
-/** The fields of one message as they are on the wire, in their order (protobuf's encoding, versions 2 and 3 alike). */
+/** The fields of one message in their order on the wire (the encoding of proto2 and proto3 is the same). */
 export function* wireFields(bytes: Uint8Array): Generator<readonly [number, WireValue]> {
   const cursor = { at: 0 };
   while (cursor.at < bytes.length) {
@@ -43,7 +43,7 @@ function take(bytes: Uint8Array, cursor: Cursor, length: number): Uint8Array {
   return taken;
 }
 
-/** 64 bits in at most ten bytes. */
+/** Reads up to 64 bits from at most ten bytes. */
 function readVarint(bytes: Uint8Array, cursor: Cursor): bigint {
   let value = 0n;
   for (let shift = 0n; shift < 70n; shift += 7n) {

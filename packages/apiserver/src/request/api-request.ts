@@ -3,22 +3,22 @@ import type { Method, WatchEvent } from "@agent-sandbox/kube";
 import type { ApiError } from "../api-error.ts";
 import type { Identity } from "../auth/identity.ts";
 
-/** A request after transport: its body is a plain JSON value that nobody else will change. */
+/** A request, independent of its transport. Its body is a JSON value that nobody else changes. */
 export interface ApiRequest {
   readonly method: Method;
-  /** Path and query as they came. */
+  /** Path and query as they were sent. */
   readonly url: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
-  /** Why the body could not be read. Told to those alone who may do what they ask for, of something that is served. */
+  /** Why the body could not be parsed. Reported only after authorization, for resources that are served. */
   readonly bodyProblem?: ApiError | undefined;
-  /** Members that the body names more than once, when that was looked for. */
+  /** Duplicate keys of the body, when they were searched for. */
   readonly duplicateFields?: readonly string[] | undefined;
   readonly identity: Identity;
-  /** Who the client asks to act as instead. */
+  /** The identity that the client asks to impersonate. */
   readonly impersonate?: Identity | undefined;
-  /** Where the request came from; absent when it came from this process. */
+  /** The address of the client, absent for requests from this process. */
   readonly sourceAddress?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -28,9 +28,9 @@ export interface ObjectReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** The body as JSON, where that is there already. */
+  /** The body as JSON text, if it is already available. */
   readonly json?: string;
-  /** About how long the JSON is, where that is known before it is made. */
+  /** The approximate length of the JSON, if it is known in advance. */
   readonly length?: number;
 }
 
@@ -53,7 +53,7 @@ export interface ServedEvent extends WatchEvent {
   readonly json?: string | undefined;
 }
 
-/** A body of unknown length, sent as it comes. Whoever gets it must read or destroy it. */
+/** A body of unknown length. The receiver must read or destroy it. */
 export interface StreamReply {
   readonly kind: "stream";
   readonly status: 200 | 204;

@@ -3,10 +3,10 @@ import { isSuperuser } from "../auth/identity.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { ApiRequest, Reply } from "./api-request.ts";
 
-/** Beside the paths of Kubernetes, which has nothing of the kind. */
+/** Not a path of Kubernetes, which has no such endpoint. */
 export const backupPath = "/agent-sandbox/backup";
 
-/** Everything the server keeps, keys and tokens too: no role gives that, only being a superuser. */
+/** Serves the whole store, including keys and tokens. Only superusers may read it; no role can allow it. */
 export async function backupReply({ store }: ApiContext, { method, identity }: ApiRequest): Promise<Reply> {
   if (!isSuperuser(identity)) {
     throw new ApiError("Forbidden", `User "${identity.user}" cannot get path "${backupPath}": only system:masters can`);

@@ -44,7 +44,7 @@ import { parsePath } from "./request-path.ts";
 import { savedReply } from "./saved-replies.ts";
 import { keyOfTarget, type ObjectTarget, resolveTarget, subjectOf, type Target } from "./target.ts";
 
-/** Answers one request. Every failure is a `Status`; what the client cannot know about is logged. */
+/** Answers one request. Every failure is a `Status`; internal errors are also logged. */
 export async function handle(context: ApiContext, request: ApiRequest): Promise<Reply> {
   const measure = context.metrics.begin(request);
   const record = context.audit?.begin(request);
@@ -53,7 +53,7 @@ export async function handle(context: ApiContext, request: ApiRequest): Promise<
   return record === undefined ? reply : record.answered(reply);
 }
 
-/** Who hears of a request on its way. */
+/** Observers of one request. */
 interface Observers {
   readonly measure: RequestMeasure;
   readonly record: AccessObserver | undefined;
@@ -95,10 +95,10 @@ interface Asked {
   readonly target: Target;
 }
 
-/** Who uses an old version is told so whatever comes of the request, and before anything else. */
+/** Adds the deprecation warning of an old version to the response, also to most errors. */
 async function warned(answer: Promise<Reply>, warning: string, asked: Asked): Promise<Reply> {
   const reply = await answer.catch((error: unknown) => {
-    // What is not there to be used is not old.
+    // A version that is not served, or a request in an unsupported format, gets no deprecation warning.
     if (!(error instanceof ApiError) || isNotServed(error) || isNotSpoken(error, asked)) throw error;
     return failure(error);
   });
@@ -108,18 +108,18 @@ async function warned(answer: Promise<Reply>, warning: string, asked: Asked): Pr
 const isNotServed = ({ reason, details }: ApiError): boolean =>
   reason === "MethodNotAllowed" || (reason === "NotFound" && details?.kind === undefined);
 
-/** The format of a patch is looked at before the kind is, but for custom ones. */
+/** For built-in kinds, Kubernetes checks the format of a patch before it looks up the version. */
 const isNotSpoken = ({ reason }: ApiError, { request, target }: Asked): boolean =>
   target.definition.typed && reason === "UnsupportedMediaType" && request.method === "PATCH";
 
-/** What a webhook converts may have to be routed again, once it has. */
+/** Routes a request whose objects may have to be converted by a webhook first. */
 async function routeConverted(call: ReplyContext, target: Target): Promise<Reply> {
   const { converter } = target.definition;
   if (converter === undefined) return routeResource(call, target);
   return withConversions(target, converter, (bound, name) => routeResource(named(call, name), bound));
 }
 
-/** The same request, with the name that the server gave to its object before. */
+/** The same request, with the name that was generated for its object in an earlier attempt. */
 function named(call: ReplyContext, name: string | undefined): ReplyContext {
   const { request } = call;
   const { body } = request;

@@ -18,7 +18,7 @@ describe("negotiate()", () => {
       "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
       { as: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1" },
     ],
-  ])("gives %s what it asks for", ([accept, expected]) => {
+  ])("finds a representation for %s", ([accept, expected]) => {
     expect(negotiate(accept)).toEqual(expected);
   });
 
@@ -30,7 +30,7 @@ describe("negotiate()", () => {
     "application/json;v=v1",
     ",;,",
     "json",
-  ])("has nothing for %s", (accept) => {
+  ])("refuses %s", (accept) => {
     expect(() => negotiate(accept)).toThrow("only the following media types are accepted");
   });
 });

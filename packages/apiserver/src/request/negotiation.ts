@@ -1,6 +1,6 @@
 import { ApiError } from "../api-error.ts";
 
-/** How a client wants objects: whole, as the rows of a table, or their metadata alone. */
+/** The representation of objects: complete, as rows of a table, or only their metadata. */
 export type Representation =
   | { readonly as: "Object" }
   | { readonly as: "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"; readonly apiVersion: string };
@@ -9,12 +9,12 @@ const whole: Representation = { as: "Object" };
 const parts = ["Table", "PartialObjectMetadata", "PartialObjectMetadataList"] as const;
 const metaGroup = "meta.k8s.io";
 
-/** What the server can write, and what it answers with JSON although it was asked for something else: see below. */
+/** The formats that the server can write. */
 const written = ["application/json", "application/yaml"];
-/** Clients that prefer it read JSON as well, by the type of the answer; hardly any of them says so. */
+/** Answered with JSON: clients that prefer protobuf also accept JSON, though few list it. */
 const unwritten = "application/vnd.kubernetes.protobuf";
 
-/** The first of the wanted representations that the server has; an error when there is none. */
+/** The first supported representation in the Accept header. Throws `NotAcceptable` when there is none. */
 export function negotiate(accept: string | undefined): Representation {
   if (accept === undefined || accept === "" || accept === "application/json") return whole;
   for (const { media, parameters } of clausesOf(accept)) {
@@ -40,10 +40,10 @@ interface Clause {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** More than any client names; the rest is not looked at. */
+/** More than any client sends. Further clauses are ignored. */
 const maxClauses = 64;
 
-/** The clauses of an `Accept` header, the most wanted first. */
+/** The clauses of an `Accept` header by preference. */
 function clausesOf(accept: string): Clause[] {
   const clauses = accept.split(",", maxClauses).map((text): Clause => {
     const [media = "", ...parameters] = text.split(";").map((part) => part.trim());

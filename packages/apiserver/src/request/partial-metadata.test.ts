@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-describe("metadata alone", () => {
-  test("comes without the rest of the object, whatever the verb", async () => {
+describe("PartialObjectMetadata", () => {
+  test("contains only metadata, for every verb", async () => {
     const shape = { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
     const body = { ...configMap("a"), data: { secret: "x" } };
     const { body: created } = await api.send("POST", configMaps, body, one);
@@ -30,7 +30,7 @@ describe("metadata alone", () => {
     });
   });
 
-  test("is what the events of a watch carry", async () => {
+  test("is in the events of a watch", async () => {
     await api.create(configMaps, { ...configMap("watched"), data: { a: "1" } });
     const path = `${configMaps}?watch=true&fieldSelector=metadata.name=watched`;
     const { events } = await api.server.transport.stream({ method: "GET", path, headers: one });
@@ -45,14 +45,14 @@ describe("metadata alone", () => {
     ["one object as a list", `${configMaps}/a`, many],
     ["a list as one object", configMaps, one],
     ["a watch as a list", `${configMaps}?watch=true`, many],
-  ] as const)("is not to be had of %s", async ([, path, headers]) => {
+  ] as const)("is refused for %s", async ([, path, headers]) => {
     expect(await api.send("GET", path, undefined, headers)).toMatchObject({
       status: 406,
       body: { reason: "NotAcceptable" },
     });
   });
 
-  test("writes nothing when the answer cannot be written", async () => {
+  test("writes nothing when the representation is not acceptable", async () => {
     const answer = await api.send("POST", configMaps, configMap("unwritten"), { accept: "application/xml" });
     expect(answer.status).toBe(406);
     expect((await api.send("GET", `${configMaps}/unwritten`)).status).toBe(404);

@@ -1,7 +1,7 @@
 import type { WatchEvent } from "@agent-sandbox/kube";
 import type { ApiObject } from "../api-object.ts";
 
-/** An object without all that its kind is about: what the garbage collectors and caches of clients ask for. */
+/** An object reduced to its metadata, as requested by garbage collectors and caches of clients. */
 export function partialObject({ metadata }: Pick<ApiObject, "metadata">, apiVersion: string): ApiObject {
   return { kind: "PartialObjectMetadata", apiVersion, metadata };
 }

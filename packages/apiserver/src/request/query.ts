@@ -1,6 +1,6 @@
 import { badRequest } from "../api-error.ts";
 
-/** The query of a request. A key given twice has no clear meaning and is refused when it is read. */
+/** The query of a request. Reading a key that is given twice fails, because its meaning is unclear. */
 export class Query {
   readonly #params: URLSearchParams;
 
@@ -20,7 +20,7 @@ export class Query {
 
   flag(key: string): boolean {
     const value = this.text(key);
-    // Python's clients write True and False.
+    // Python clients send True and False.
     switch (value?.toLowerCase()) {
       case undefined:
       case "false":

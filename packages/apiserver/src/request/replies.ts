@@ -15,14 +15,14 @@ import type { Query } from "./query.ts";
 import { savedListText } from "./saved-replies.ts";
 import type { Target } from "./target.ts";
 
-/** One request with what it is answered from. */
+/** A request and the context to answer it. */
 export interface ReplyContext {
   readonly context: ApiContext;
   readonly request: ApiRequest;
   readonly query: Query;
 }
 
-/** A request whose client has said in which representation it wants the answer. */
+/** A request with its negotiated representation. */
 export interface NegotiatedContext extends ReplyContext {
   readonly representation: Representation;
 }
@@ -30,7 +30,7 @@ export interface NegotiatedContext extends ReplyContext {
 export interface Listed {
   readonly items: readonly ApiObject[];
   readonly metadata: object;
-  /** What the items were made of, unless somebody else made them. */
+  /** The stored form of the items, unless they were converted by a webhook. */
   readonly stored?: readonly Stored[];
 }
 
@@ -44,7 +44,7 @@ export function failure(error: ApiError): ObjectReply {
   return { kind: "object", status: error.code, headers, body: error.toStatus() };
 }
 
-/** An object in the representation that the client asked for. */
+/** A reply with an object in the negotiated representation. */
 export function shownReply(
   status: number,
   object: ApiObject,
@@ -82,7 +82,7 @@ export async function listReply(call: NegotiatedContext, target: Target, listed:
   }
 }
 
-/** Does something with a list, a part at a time: what was stored is only read from its JSON here, and others are served meanwhile. */
+/** Maps a list in parts, yielding to other requests in between, because the stored JSON of the items is parsed here. */
 async function eachPart<T>(target: Target, listed: Listed, show: (part: Listed) => T): Promise<T[]> {
   const { stored, metadata } = listed;
   if (stored === undefined || stored.length === 0) return [show(listed)];
@@ -158,7 +158,7 @@ export function deletedReply({ object, gone }: Deleted, call: NegotiatedContext 
   return objectReply(200, status);
 }
 
-/** RFC 7234 warnings, which kubectl prints and client-go hands to its users. */
+/** Adds warning headers (RFC 7234), which kubectl prints and client-go reports to its users. */
 export function withWarnings<R extends Reply>(
   reply: R,
   warnings: readonly string[],

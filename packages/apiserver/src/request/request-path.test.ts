@@ -46,7 +46,7 @@ describe("parsePath()", () => {
     "/api/v1/namespaces/%252e%252e/pods",
     "/api/v1/namespaces/%zz/pods",
     "/api/v1/namespaces/a/pods/b/exec/more",
-  ])("finds nothing at %s", (path) => {
+  ])("does not accept %s", (path) => {
     expect(parsePath(path)).toBeUndefined();
   });
 });

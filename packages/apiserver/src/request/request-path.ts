@@ -1,4 +1,4 @@
-/** What a URL path asks for, before anything is known about the resources that exist. */
+/** A parsed URL path, independent of which resources exist. */
 export type RequestPath =
   | { readonly kind: "other"; readonly path: string }
   | { readonly kind: "core-versions" }
@@ -16,12 +16,12 @@ export interface ResourcePath {
   readonly subresource?: string;
 }
 
-/** The subresources of a Namespace itself; anything else in that place is a resource inside the namespace. */
+/** The subresources of a Namespace. Any other segment in that position is a resource inside the namespace. */
 const namespaceSubresources = new Set(["status", "finalize"]);
 
 /**
- * Splits a path without resolving anything in it: a segment that is empty, is `.` or `..`, or decodes to something
- * with a slash or a control character in it names nothing, and the answer is `undefined`.
+ * Splits a path without resolving it. Returns `undefined` if a segment is empty, is `.` or `..`, or decodes to text with a
+ * slash or a control character.
  */
 export function parsePath(path: string): RequestPath | undefined {
   const segments = splitPath(path);
@@ -53,7 +53,7 @@ function splitPath(path: string): string[] | undefined {
   return segments;
 }
 
-/** Most segments are written as they are. */
+/** Most segments need no decoding. */
 const plain = /^[A-Za-z0-9._-]+$/;
 
 function decodeSegment(raw: string): string | undefined {
@@ -81,7 +81,7 @@ function parseResource(
   namespace: string | undefined,
   segments: readonly string[],
 ): ResourcePath | undefined {
-  // What is to be proxied may have any path.
+  // A proxied request may have any path after `proxy`.
   if (segments.length > 3 && segments[2] !== "proxy") return undefined;
   const [plural, name, subresource] = segments as [string, string?, string?];
   return {

@@ -3,12 +3,12 @@ import type { Stored } from "../store/store.ts";
 import type { ObjectReply } from "./api-request.ts";
 import type { Target } from "./target.ts";
 
-/** Whether an object was saved in the version that is asked for, told from its text: writers name the version first. */
+/** Whether an object was saved in the requested version. Its JSON starts with the version. */
 function isSavedAs({ json }: Stored, apiVersion: string): boolean {
   return json.startsWith(`{"apiVersion":"${apiVersion}",`);
 }
 
-/** An object as it was saved: over the wire goes its text, who is in this process gets the object. */
+/** A stored object: sent as its saved JSON over HTTPS, and as an object within the process. */
 export function savedReply(stored: Stored, { definition, version }: Target): ObjectReply {
   const reply = { kind: "object", status: 200, headers: {} } as const;
   if (!isSavedAs(stored, version.apiVersion)) {
@@ -23,7 +23,7 @@ export function savedReply(stored: Stored, { definition, version }: Target): Obj
   };
 }
 
-/** The JSON of a list, put together from that of its items; `undefined` when one was saved in another version. */
+/** The JSON of a list, joined from the saved JSON of its items, or `undefined` when one was saved in another version. */
 export function savedListText(list: object, items: readonly Stored[], { version }: Target): string | undefined {
   if (!items.every((stored) => isSavedAs(stored, version.apiVersion))) return undefined;
   const head = JSON.stringify(list).slice(0, -1);

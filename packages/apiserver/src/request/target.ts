@@ -4,7 +4,7 @@ import type { ResourceDefinition, ServedVersion } from "../resources/definition.
 import type { Registry } from "../resources/registry.ts";
 import type { ResourcePath } from "./request-path.ts";
 
-/** A resource path that names something the server has. */
+/** A path to a resource that the server serves. */
 export interface Target {
   readonly definition: ResourceDefinition;
   readonly version: ServedVersion;
@@ -13,7 +13,7 @@ export interface Target {
   readonly subresource: string | undefined;
 }
 
-/** The one object a target names. */
+/** A target with the name of one object. */
 export interface ObjectTarget extends Target {
   readonly name: string;
 }

@@ -26,6 +26,6 @@ test.for([
   expect(ageOf(new Date(now - age * 1000).toISOString(), now)).toBe(expected);
 });
 
-test.for([undefined, "soon"])("does not know the age of %s", (timestamp) => {
+test.for([undefined, "soon"])("the age of %s is unknown", (timestamp) => {
   expect(ageOf(timestamp, 0)).toBe("<unknown>");
 });

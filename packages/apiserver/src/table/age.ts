@@ -1,4 +1,4 @@
-/** How long ago a timestamp was, in the few characters kubectl uses: `5s`, `3m20s`, `4h`, `12d`. */
+/** The age of a timestamp in kubectl's short form: `5s`, `3m20s`, `4h`, `12d`. */
 export function ageOf(timestamp: string | undefined, nowMs: number): string {
   const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
   return Number.isNaN(at) ? "<unknown>" : duration(Math.max(0, Math.floor((nowMs - at) / 1000)));

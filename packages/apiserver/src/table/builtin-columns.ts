@@ -15,7 +15,7 @@ function storageClassName({ metadata }: ApiObject): string {
   return `${metadata.name}${metadata.annotations?.[defaultClass] === "true" ? " (default)" : ""}`;
 }
 
-/** What `kubectl get` shows of the built-in kinds, after the name. */
+/** The columns of `kubectl get` for built-in kinds, after the name. */
 export const builtinColumns: { readonly [plural: string]: readonly Column[] | undefined } = {
   clusterrolebindings: bindingColumns,
   clusterroles: [createdColumn],

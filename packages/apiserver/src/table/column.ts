@@ -4,24 +4,24 @@ import { ageOf } from "./age.ts";
 
 export type Cell = Column["cell"];
 
-/** What kubectl shows where there is nothing. */
+/** The cell of a missing value. */
 export const none = "<none>";
 
 export const text = (name: string, cell: Cell, priority = 0): Column => ({ name, type: "string", priority, cell });
 
-/** The text at a path, or `<none>`. */
+/** The string at a path, or `<none>`. */
 export const at =
   (...path: string[]): Cell =>
   (object) =>
     stringAt(object, ...path) || none;
 
-/** The text at a path, or nothing at all. */
+/** The string at a path, or an empty cell. */
 export const orEmpty =
   (...path: string[]): Cell =>
   (object) =>
     stringAt(object, ...path) ?? "";
 
-/** The cell, but for an object that is being deleted. */
+/** The cell, or `Terminating` for an object that is being deleted. */
 export const terminatingOr =
   (cell: Cell): Cell =>
   (object, nowMs) =>
@@ -29,7 +29,7 @@ export const terminatingOr =
 
 export const ageColumn: Column = text("Age", ({ metadata }, nowMs) => ageOf(metadata.creationTimestamp, nowMs));
 
-/** Of the oldest kind of table, which shows no age. */
+/** For resources whose table has no age. */
 export const createdColumn: Column = {
   name: "Created At",
   type: "date",

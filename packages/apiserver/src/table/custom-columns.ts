@@ -3,7 +3,7 @@ import type { Column } from "../resources/definition.ts";
 import { ageOf } from "./age.ts";
 import { compileJsonPath } from "./json-path.ts";
 
-/** A printer column of a CustomResourceDefinition. A path that leads nowhere, or to another type, leaves the cell empty. */
+/** A printer column of a CustomResourceDefinition. The cell is empty if its path finds no value of its type. */
 export function customColumn({ name, type, jsonPath, priority = 0 }: PrinterColumn): Column {
   const path = compileJsonPath(jsonPath);
   const cell: Column["cell"] = (object, nowMs) => {
@@ -31,7 +31,7 @@ function cellOf(type: PrinterColumn["type"], value: unknown, nowMs: number): str
   }
 }
 
-/** What kinds show that name no columns. */
+/** The column of kinds that define no columns. */
 export const customAgeColumn: Column = customColumn({
   name: "Age",
   type: "date",

@@ -1,7 +1,7 @@
 import { type ApiObject, objectsAt, stringAt, valueAt } from "../api-object.ts";
 import { none } from "./column.ts";
 
-/** More are counted rather than named. */
+/** The maximum number of endpoints listed; the rest are counted. */
 const mostShown = 3;
 
 export function endpointAddresses(endpoints: ApiObject): string {

@@ -3,7 +3,7 @@ import type { Column } from "../resources/definition.ts";
 import { ageOf } from "./age.ts";
 import { at, orEmpty, text } from "./column.ts";
 
-/** Events are known by what happened: their name comes last. */
+/** The columns of events, with the name last. */
 export const eventColumns: readonly Column[] = [
   text("Last Seen", (event, nowMs) => lastSeen(event, nowMs)),
   text("Type", orEmpty("type")),
@@ -17,7 +17,7 @@ export const eventColumns: readonly Column[] = [
   { ...text("Name", at("metadata", "name"), 1), isName: true },
 ];
 
-/** The two groups have different names for the same. */
+/** The field has different names in the two API groups. */
 const subject = (event: ApiObject): unknown => event["involvedObject"] ?? event["regarding"];
 
 function lastSeen(event: ApiObject, nowMs: number): string {

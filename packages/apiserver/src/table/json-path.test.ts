@@ -30,7 +30,7 @@ describe("compileJsonPath()", () => {
     expect(compileJsonPath(path)?.(object)).toEqual(expected);
   });
 
-  test.for([".a[", ".a..b", ".a[?(@.b>1)]", "$"])("does not understand %s", (path) => {
+  test.for([".a[", ".a..b", ".a[?(@.b>1)]", "$"])("does not support %s", (path) => {
     expect(compileJsonPath(path)).toBeUndefined();
   });
 });

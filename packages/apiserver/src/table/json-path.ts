@@ -9,11 +9,11 @@ type Step =
 
 export type JsonPath = (value: unknown) => unknown[];
 
-/** `.name`, `['name']`, `[0]`, `[*]`, `[?(@.a.b=='c')]`: what the columns of CustomResourceDefinitions are made of. */
+/** The supported steps: `.name`, `['name']`, `[0]`, `[*]`, `[?(@.a.b=='c')]`. */
 const stepPattern =
   /\.?(?:([A-Za-z_][\w-]*)|\['((?:[^'\\]|\\.)+)'\]|\[(-?\d+)\]|\[(\*)\]|\[\?\(@((?:\.[A-Za-z_][\w-]*)+)\s*==\s*(?:'([^']*)'|"([^"]*)"|(true|false|-?\d+))\)\])/y;
 
-/** Compiles the subset of JSONPath that printer columns use; `undefined` when the path is outside it. */
+/** Compiles the subset of JSONPath that printer columns use. Returns `undefined` for other paths. */
 export function compileJsonPath(path: string): JsonPath | undefined {
   const inner = path.startsWith("{") && path.endsWith("}") ? path.slice(1, -1) : path;
   const steps: Step[] = [];

@@ -2,7 +2,7 @@ import { type ApiObject, objectsAt, stringAt, valueAt } from "../api-object.ts";
 import { ageOf } from "./age.ts";
 import { none } from "./column.ts";
 
-/** `ready/all` containers, the sidecars among them. */
+/** Ready and total number of containers, including sidecars. */
 export function readyContainers(pod: ApiObject): string {
   const sidecars = sidecarNames(pod);
   const running = statuses(pod, "initContainerStatuses").filter((each) => isStartedSidecar(each, sidecars));
@@ -10,7 +10,7 @@ export function readyContainers(pod: ApiObject): string {
   return `${ready.length}/${objectsAt(pod, "spec", "containers").length + sidecars.size}`;
 }
 
-/** Init containers that stay. */
+/** The names of init containers that keep running (`restartPolicy: Always`). */
 function sidecarNames(pod: ApiObject): Set<unknown> {
   const all = objectsAt(pod, "spec", "initContainers");
   return new Set(all.filter((each) => each["restartPolicy"] === "Always").map((each) => each["name"]));
@@ -30,7 +30,7 @@ export function restarts(pod: ApiObject, nowMs: number): string {
   return count === 0 || !ended ? String(count) : `${count} (${ageOf(ended, nowMs)} ago)`;
 }
 
-/** How many of the conditions that a Pod waits for besides its containers hold. */
+/** The number of readiness gates whose condition is true. */
 export function readinessGates(pod: ApiObject): string {
   const gates = objectsAt(pod, "spec", "readinessGates");
   if (gates.length === 0) return none;
@@ -42,7 +42,7 @@ export function readinessGates(pod: ApiObject): string {
   return `${held.length}/${gates.length}`;
 }
 
-/** The one word kubectl shows: the most telling of the Pod's phase, its containers' reasons and its deletion. */
+/** The status that kubectl shows, derived from the phase, the reasons of containers and deletion. */
 export function podStatus(pod: ApiObject): string {
   const phase = stringAt(pod, "status", "phase") ?? "Unknown";
   const deleting = pod.metadata.deletionTimestamp !== undefined;

@@ -20,7 +20,7 @@ async function table(path: string): Promise<Table> {
 }
 
 describe("tables", () => {
-  test("show a Pod the way kubectl users read it", async () => {
+  test("show a Pod with the columns of kubectl", async () => {
     await api.create(pods, pod("p"));
     const running = {
       name: "main",
@@ -85,13 +85,13 @@ describe("tables", () => {
       },
       "Completed",
     ],
-  ] as const)("say of a Pod with status %j: %s", async ([status, expected]) => {
+  ] as const)("show a Pod with status %j as %s", async ([status, expected]) => {
     const { metadata } = await api.create(pods, pod("", { name: undefined, generateName: "s-" }));
     await api.merge(`${pods}/${metadata.name}/status`, { status });
     expect((await table(`${pods}/${metadata.name}`)).rows[0]?.cells[2]).toBe(expected);
   });
 
-  test("count a sidecar among a Pod's containers, and do not wait for its end", async () => {
+  test("count a sidecar as a container and not as a pending init container", async () => {
     const side = { name: "side", image: "host", restartPolicy: "Always" };
     const { metadata, spec } = pod("", { name: "with-sidecar" }) as { metadata: object; spec: object };
     await api.create(pods, { metadata, spec: { ...spec, initContainers: [side] } });
@@ -141,7 +141,7 @@ describe("tables", () => {
     }
   });
 
-  test("travel in watches too, with the columns named once", async () => {
+  test("are sent in watches, with column definitions only in the first event", async () => {
     await api.create(configMaps, configMap("one"));
     await api.create(configMaps, configMap("two"));
     const stop = new AbortController();
@@ -160,13 +160,13 @@ describe("tables", () => {
     expect(seen.map(({ columnDefinitions }) => columnDefinitions?.length ?? 0)).toEqual([3, 0]);
   });
 
-  test("carry as much of the object as asked for", async () => {
+  test("include the object as requested by includeObject", async () => {
     await api.send("POST", configMaps, configMap("one"));
     expect((await table(`${configMaps}/one?includeObject=Object`)).rows[0]?.object?.kind).toBe("ConfigMap");
     expect((await table(`${configMaps}/one?includeObject=None`)).rows[0]?.object).toBeNull();
   });
 
-  test("are not given to who does not ask", async () => {
+  test("are sent only on request", async () => {
     expect((await api.send("GET", configMaps, undefined, { accept: "application/json" })).body.kind).toBe(
       "ConfigMapList",
     );

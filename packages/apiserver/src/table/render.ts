@@ -20,7 +20,7 @@ interface ListLike {
   readonly metadata: object;
 }
 
-/** What is known of a table here; the rest is only for its readers. */
+/** The parts of a Table that are used here. */
 interface Table {
   readonly rows: readonly object[];
 }
@@ -33,7 +33,7 @@ export function renderObject(target: Target, object: ApiObject, options: RenderO
   return tableOf(target, [object], { ...options, metadata: { resourceVersion: object.metadata.resourceVersion } });
 }
 
-/** Each event carries a table of one row; only the first one names the columns. */
+/** Each event contains a table with one row. Only the first one has column definitions. */
 export async function* renderWatch(
   target: Target,
   events: AsyncIterable<readonly WatchEvent[]>,

@@ -2,7 +2,7 @@ import { valueAt } from "../api-object.ts";
 import type { Column } from "../resources/definition.ts";
 import { ageColumn } from "./column.ts";
 
-/** How `kubectl get --subresource=scale` shows a Scale. */
+/** The columns of `kubectl get --subresource=scale`. */
 export const scaleColumns: readonly Column[] = [
   { name: "Desired", type: "integer", cell: (scale) => Number(valueAt(scale, "spec", "replicas") ?? 0) },
   { name: "Available", type: "integer", cell: (scale) => Number(valueAt(scale, "status", "replicas") ?? 0) },

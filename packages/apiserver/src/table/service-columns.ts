@@ -9,7 +9,7 @@ export function servicePorts(service: ApiObject): string {
   return joined(ports);
 }
 
-/** Where the Service can be reached from outside. */
+/** The addresses of a Service outside the cluster. */
 export function externalAddresses(service: ApiObject): string {
   const given = valueAt(service, "spec", "externalIPs");
   switch (stringAt(service, "spec", "type")) {

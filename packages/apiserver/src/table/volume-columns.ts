@@ -15,7 +15,7 @@ export function attributesClass(object: ApiObject): string {
   return stringAt(object, "spec", "volumeAttributesClassName") ?? "<unset>";
 }
 
-/** `namespace/name` of the claim that has a volume. */
+/** `namespace/name` of the claim that a volume is bound to. */
 export function claimOf(volume: ApiObject): string {
   const name = stringAt(volume, "spec", "claimRef", "name");
   return name === undefined ? "" : `${stringAt(volume, "spec", "claimRef", "namespace") ?? ""}/${name}`;

@@ -4,7 +4,7 @@ import type { Answer, TestApi } from "./test-api.test.support.ts";
 
 const apiGroup = "rbac.authorization.k8s.io";
 
-/** A user who holds one role in one namespace, and nothing anywhere else. */
+/** A user with one role in one namespace and no other permissions. */
 export class Tenant {
   readonly identity: Identity;
   readonly namespace: string;
@@ -16,7 +16,7 @@ export class Tenant {
     this.identity = { user, groups: ["system:authenticated"] };
   }
 
-  /** Makes the namespace when it is not there yet. */
+  /** Creates the namespace if it does not exist. */
   static async join(
     api: TestApi,
     namespace: string,

@@ -17,7 +17,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** A server in memory with a clock of its own, and short ways to talk to it. */
+/** A server in memory with its own clock, and short methods for requests. */
 export class TestApi implements AsyncDisposable {
   readonly server: ApiServer;
   readonly clock: { atMs: number };
@@ -61,7 +61,7 @@ export class TestApi implements AsyncDisposable {
     return this.send("PATCH", path, patch, { "content-type": "application/strategic-merge-patch+json" });
   }
 
-  /** A server-side apply; `path` may come with a query of its own. */
+  /** Sends a server-side apply. `path` may contain a query. */
   async apply(path: string, manager: string, config: unknown): Promise<Answer> {
     const mark = path.includes("?") ? "&" : "?";
     const headers = { "content-type": "application/apply-patch+yaml" };
@@ -80,7 +80,7 @@ export class TestApi implements AsyncDisposable {
     return new Watching(events, stop);
   }
 
-  /** Resolves when an object is gone, by watching it go. */
+  /** Resolves when an object has been deleted, using a watch. */
   async gone(collection: string, name: string): Promise<void> {
     const { body } = await this.send("GET", `${collection}?fieldSelector=metadata.name=${name}`);
     if (body.items.length === 0) return;
@@ -114,7 +114,7 @@ export class Watching {
     return this.#batch.shift() as never;
   }
 
-  /** `TYPE name`, the way tests read best. */
+  /** The next events as `TYPE name`. */
   async seen(count: number): Promise<string[]> {
     const seen: string[] = [];
     while (seen.length < count) {

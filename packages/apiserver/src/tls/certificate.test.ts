@@ -15,14 +15,14 @@ describe("issueCertificate()", () => {
   );
   const certificate = new X509Certificate(server.certificate);
 
-  test("makes an authority that signs itself", () => {
+  test("creates a self-signed certificate authority", () => {
     expect(issuer.ca).toBe(true);
     expect(issuer.verify(issuer.publicKey)).toBe(true);
     expect(issuer.subject).toBe("CN=our-ca");
     expect(issuer.validToDate.toISOString()).toBe("2055-12-25T00:00:00.000Z");
   });
 
-  test("makes a server certificate that the authority vouches for", () => {
+  test("creates a server certificate signed by the authority", () => {
     expect(certificate.ca).toBe(false);
     expect(certificate.verify(issuer.publicKey)).toBe(true);
     expect(certificate.checkIssued(issuer)).toBe(true);
@@ -31,7 +31,7 @@ describe("issueCertificate()", () => {
     expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
   });
 
-  test("makes a client's certificate that names a user and groups, and no server", () => {
+  test("creates a client certificate with user and groups that is not valid for servers", () => {
     const organizations = ["a,b", "system:masters", "größe"];
     const client = issueCertificate(
       { commonName: "jane=doe", organizations, notBeforeMs: from, notAfterMs: from + year },
@@ -44,7 +44,7 @@ describe("issueCertificate()", () => {
     expect(parsed.checkIssued(issuer)).toBe(true);
   });
 
-  test("answers to its names and no others", () => {
+  test("is valid only for its names", () => {
     expect(certificate.checkHost("localhost")).toBe("localhost");
     expect(certificate.checkHost("box.example.com")).toBe("box.example.com");
     expect(certificate.checkIP("127.0.0.1")).toBe("127.0.0.1");

@@ -13,7 +13,7 @@ export interface CertificateRequest {
   readonly organizations?: readonly string[];
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
-  /** DNS names and IP addresses a server answers to. A certificate without any is a client's. */
+  /** DNS names and IP addresses of a server. Without any, the certificate is for a client. */
   readonly names?: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const oid = {
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
-/** Makes a new P-256 key and a certificate for it, signed by the issuer, or by itself as an authority. */
+/** Creates a P-256 key and a certificate for it, signed by the issuer, or a self-signed authority without an issuer. */
 export function issueCertificate(request: CertificateRequest, issuer?: Issuer): KeyAndCertificate {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const signer = issuer ?? { commonName: request.commonName, key: privateKey };
@@ -80,7 +80,7 @@ function authorityExtensions(): Buffer[] {
   ];
 }
 
-/** Neither serves as the other: a client's certificate cannot stand for the server, nor the server's log in. */
+/** Server certificates are not valid for clients, and client certificates not for servers. */
 function ownerExtensions(names: readonly string[]): Buffer[] {
   const isServer = names.length > 0;
   const usage = isServer ? oid.serverAuth : oid.clientAuth;
@@ -97,7 +97,7 @@ function alternativeName(name: string): Buffer {
   return isAddress(name) ? der.implicit(7, addressBytes(name)) : der.implicit(2, Buffer.from(name));
 }
 
-/** No name has a colon. (`isIP` would compile an expression that takes longer than all else a certificate needs.) */
+/** A DNS name contains no colon. `isIP` is avoided, because compiling its expression takes longer than issuing a certificate. */
 const isAddress = (name: string): boolean => name.includes(":") || isIPv4(name);
 
 const groups = (text: string): number[] =>

@@ -6,9 +6,9 @@ import { authorityName, skewMs } from "./server-identity.ts";
 
 export interface ClientRequest {
   readonly user: string;
-  /** Default: none besides `system:authenticated`, which everybody is in. */
+  /** Default: none besides `system:authenticated`, which all users are in. */
   readonly groups?: readonly string[] | undefined;
-  /** Default: 365. Never longer than the authority itself lasts. */
+  /** Default: 365. Never longer than the validity of the authority. */
   readonly days?: number | undefined;
 }
 
@@ -18,7 +18,7 @@ const maxNameLength = 256;
 const maxGroups = 64;
 const day = 24 * 60 * 60 * 1000;
 
-/** Issues a key and a certificate that the server knows the user and groups by. It cannot be taken back. */
+/** Issues a key and a certificate for a user and groups. Certificates cannot be revoked. */
 export function issueClientCertificate(
   authority: KeyAndCertificate,
   { user, groups = [], days = defaultDays }: ClientRequest,
@@ -43,7 +43,7 @@ function requestProblem(user: string, groups: readonly string[], days: number): 
   return inRange ? undefined : `it can last up to ${maxDays} days, not ${days}`;
 }
 
-/** The authority of a server that has listened with this data folder before. */
+/** Reads the certificate authority from a data folder with which a server has listened before. */
 export function readAuthority(dataDir: string): KeyAndCertificate {
   const key = readFileIfAny(join(dataDir, "ca.key"));
   const certificate = readFileIfAny(join(dataDir, "ca.crt"));

@@ -1,4 +1,4 @@
-/** The few pieces of DER (X.690) that an X.509 certificate is made of. */
+/** The parts of DER (X.690) that an X.509 certificate needs. */
 
 export function tagged(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents);
@@ -17,9 +17,9 @@ export const set = (...items: readonly Uint8Array[]): Buffer => tagged(0x31, ...
 export const boolean = (value: boolean): Buffer => tagged(0x01, Buffer.from([value ? 0xff : 0]));
 export const octetString = (content: Uint8Array): Buffer => tagged(0x04, content);
 export const utf8String = (text: string): Buffer => tagged(0x0c, Buffer.from(text));
-/** A context-specific tag around a whole value. */
+/** A context-specific tag around a value with its own tag. */
 export const explicit = (number: number, content: Uint8Array): Buffer => tagged(0xa0 | number, content);
-/** A context-specific tag in place of a primitive value's own. */
+/** A context-specific tag that replaces the tag of a primitive value. */
 export const implicit = (number: number, content: Uint8Array): Buffer => tagged(0x80 | number, content);
 
 /** A positive integer from its big-endian bytes. */

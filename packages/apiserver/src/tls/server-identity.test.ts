@@ -17,11 +17,11 @@ const identity = (days = 0, names = ["localhost", "127.0.0.1"]): ServerIdentity 
   serverIdentity({ folder, names, nowMs: start + days * day });
 
 describe("serverIdentity()", () => {
-  test("stays the same from start to start", () => {
+  test("stays the same after a restart", () => {
     expect(identity(10)).toEqual(identity());
   });
 
-  test("is kept for its owner alone", () => {
+  test("is kept in files that only their owner can read", () => {
     identity();
     const modes = readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
     expect(modes).toEqual([0o600, 0o600, 0o600, 0o600]);
@@ -41,7 +41,7 @@ describe("serverIdentity()", () => {
     expect(identity(0, ["localhost"])).toEqual(more);
   });
 
-  test.for(["ca.crt", "ca.key", "server.crt", "server.key"])("is made anew when %s is damaged", (name) => {
+  test.for(["ca.crt", "ca.key", "server.crt", "server.key"])("is replaced when %s is damaged", (name) => {
     const first = identity();
     writeFileSync(join(folder, name), "garbage");
     const second = identity();
@@ -51,7 +51,7 @@ describe("serverIdentity()", () => {
 });
 
 describe("adminToken()", () => {
-  test("is made once, kept, and hard to guess", () => {
+  test("is created once, kept, and random", () => {
     const token = adminToken(folder);
     expect(token).toMatch(/^[\w-]{43}$/);
     expect(adminToken(folder)).toBe(token);
@@ -59,7 +59,7 @@ describe("adminToken()", () => {
     expect(adminToken(undefined)).not.toBe(adminToken(undefined));
   });
 
-  test("is made anew when its file holds none", () => {
+  test("is replaced when its file is empty", () => {
     writeFileSync(join(folder, "admin.token"), "short");
     expect(adminToken(folder)).toMatch(/^[\w-]{43}$/);
   });

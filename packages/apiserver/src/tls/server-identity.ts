@@ -4,12 +4,12 @@ import { readFileIfAny, writePrivateFile } from "../private-file.ts";
 import { issueCertificate, type KeyAndCertificate } from "./certificate.ts";
 
 export interface ServerIdentity extends KeyAndCertificate {
-  /** What clients trust, and what signs their certificates. */
+  /** The certificate authority that clients trust and that signs client certificates. */
   readonly authority: KeyAndCertificate;
 }
 
 export interface ServerIdentityOptions {
-  /** Where keys and certificates are kept; nowhere when absent. */
+  /** The folder for keys and certificates. Without it, they are kept only in memory. */
   readonly folder: string | undefined;
   readonly names: readonly string[];
   readonly nowMs: number;
@@ -18,14 +18,14 @@ export interface ServerIdentityOptions {
 const day = 24 * 60 * 60 * 1000;
 const authorityDays = 10 * 365;
 const serverDays = 365;
-/** A certificate is renewed when less than this is left of it. */
+/** A certificate is renewed this many days before it expires. */
 const renewDays = 30;
-/** Clients' clocks may be a little behind. */
+/** Clocks of clients may be behind. */
 export const skewMs: number = 60 * 60 * 1000;
 
 export const authorityName = "agent-sandbox-ca";
 
-/** The server's key and certificate: kept ones while they are good, new ones when they expire or the names change. */
+/** Returns the server's key and certificate from the folder, or issues new ones when they expire or names are added. */
 export function serverIdentity(options: ServerIdentityOptions): ServerIdentity {
   const authority = keptOr(options, "ca", isAuthority, () =>
     issueCertificate({ commonName: authorityName, ...lifetime(options.nowMs, authorityDays) }),
