@@ -95,7 +95,7 @@ interface Asked {
   readonly target: Target;
 }
 
-/** Adds the deprecation warning of an old version to the response, also to most errors. */
+/** Adds the deprecation warning of a version to the response, before other warnings, also to most errors. */
 async function warned(answer: Promise<Reply>, warning: string, asked: Asked): Promise<Reply> {
   const reply = await answer.catch((error: unknown) => {
     // A version that is not served, or a request in an unsupported format, gets no deprecation warning.

@@ -106,7 +106,7 @@ function misfit(asked: string, why: string): ApiError {
   return new ApiError("NotAcceptable", `you requested ${asked}, but ${why}`);
 }
 
-/** Lists of custom kinds say that there is no other page, where those of built-in ones say nothing. */
+/** The last page of a custom kind has an empty `continue`; for built-in kinds the field is missing. */
 function plainList(target: Target, listed: Listed): ObjectReply {
   const { definition, version } = target;
   const { metadata, stored } = listed;
@@ -147,7 +147,7 @@ function shownEvents(
   return renderWatch(target, events, { query, representation, nowMs: () => context.clock.now() });
 }
 
-/** What is still there is shown; of what is gone most kinds only say that it is. */
+/** A deleted object that still exists, for example with finalizers, is returned. Otherwise most kinds return a Status. */
 export function deletedReply({ object, gone }: Deleted, call: NegotiatedContext & { target: Target }): ObjectReply {
   const { definition, version } = call.target;
   if (!gone || definition.returnsDeleted) return shownReply(200, toVersion(definition, object, version), call);

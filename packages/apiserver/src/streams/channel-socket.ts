@@ -1,20 +1,20 @@
 import { Readable, Writable } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 
-/** The message that ends a channel has this number and the channel's. */
+/** A message with this channel number and the number of another channel closes that channel. */
 const closeChannel = 255;
 
-/** A peer that does not answer for two of these is gone. */
+/** A peer that does not answer two pings is considered disconnected. */
 const pingMs = 30_000;
 
-/** A WebSocket that carries several streams: the first byte of each message says which one it belongs to. */
+/** A WebSocket with several channels: the first byte of each message is the number of its channel. */
 export class ChannelSocket {
-  /** Settles when the client is gone. */
+  /** Settles when the client has disconnected. */
   readonly gone: Promise<void>;
   readonly #socket: WebSocket;
   readonly #inputs = new Map<number, Readable>();
   readonly #listeners = new Map<number, (message: string) => void>();
-  /** Inputs whose reader is behind. */
+  /** Inputs whose buffer is full. */
   readonly #full = new Set<Readable>();
 
   constructor(socket: WebSocket) {
@@ -31,7 +31,7 @@ export class ChannelSocket {
     });
   }
 
-  /** What the client sends on a channel. While it is not read, nothing is taken from the client. */
+  /** The client's data on a channel. While it is not read, nothing is read from the socket. */
   input(channel: number): Readable {
     const input: Readable = new Readable({
       read: () => this.#release(input),
@@ -44,12 +44,12 @@ export class ChannelSocket {
     return input;
   }
 
-  /** What goes to the client on a channel, as fast as it takes it. */
+  /** Sends data to the client on a channel, as fast as the client reads. */
   output(channel: number): Writable {
     const output = new Writable({
       write: (chunk: Buffer, _encoding, done) => this.#socket.send(framed(channel, chunk), done),
     });
-    // The end of the connection is told once, by `gone`.
+    // The end of the connection is reported once, by `gone`.
     output.on("error", () => undefined);
     void this.gone.then(() => output.destroy());
     return output;
@@ -60,7 +60,7 @@ export class ChannelSocket {
     this.#listeners.set(channel, listener);
   }
 
-  /** Resolves when the message has left for the network. */
+  /** Resolves when the message was handed to the network. */
   async send(channel: number, content: Buffer): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#socket.send(framed(channel, content), (error) => (error ? reject(error) : resolve()));
@@ -77,7 +77,7 @@ export class ChannelSocket {
     if (channel === closeChannel) {
       const ended = content[0] ?? closeChannel;
       this.#inputs.get(ended)?.push(null);
-      // Whatever else the client sends there is not for anybody.
+      // Further data on the channel is ignored.
       this.#inputs.delete(ended);
       return;
     }
@@ -101,7 +101,7 @@ function keepAlive(socket: WebSocket): () => void {
     answered = true;
   });
   const timer = setInterval(() => {
-    // While we do not read, an answer cannot be seen. What is sent still finds out whether there is anybody.
+    // A pong cannot arrive while the socket is paused. Sending a ping still detects a broken connection.
     if (!socket.isPaused && !answered) return socket.terminate();
     answered = socket.isPaused;
     socket.ping();

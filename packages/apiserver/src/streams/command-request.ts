@@ -5,7 +5,7 @@ import { existingPod } from "../pods/existing-pod.ts";
 import type { Query } from "../request/query.ts";
 import { containerOf, statusOf } from "./pod-container.ts";
 
-/** Which streams a client wants to have to do with. */
+/** The streams that a client requested. */
 export interface WantedStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -13,7 +13,7 @@ export interface WantedStreams {
   readonly tty: boolean;
 }
 
-/** Reads what is asked of `pods/exec` and checks it, so that what cannot work fails before anything is started. */
+/** Parses and checks a `pods/exec` request, so that invalid requests fail before anything is started. */
 export function execOptions(place: PodPlace, query: Query, found: ApiObject | undefined): ExecRequest & WantedStreams {
   const pod = existingPod(found, place.pod);
   const command = query.all("command");

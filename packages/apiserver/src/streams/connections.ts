@@ -4,18 +4,18 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { ApiError } from "../api-error.ts";
 
-/** Far above what kubectl sends in one message, which is 32 KiB. */
+/** Far above the 32 KiB that kubectl sends in one message. */
 const maxMessageBytes = 4 * 1024 * 1024;
 const maxSessions = 1000;
 
-/** The request and the connection that are to speak another protocol from now on. */
+/** An upgrade request with its connection. */
 export interface Upgrading {
   readonly request: IncomingMessage;
   readonly socket: Socket;
   readonly head: Buffer;
 }
 
-/** Connections that have changed protocols. */
+/** All upgraded connections. */
 export class Connections {
   readonly #open = new Set<Socket>();
   readonly #server = new WebSocketServer({
@@ -24,7 +24,7 @@ export class Connections {
     maxPayload: maxMessageBytes,
     perMessageDeflate: false,
   });
-  /** What was agreed on with clients whose handshake is under way. */
+  /** The negotiated protocols of handshakes in progress. */
   readonly #protocols = new WeakMap<IncomingMessage, string>();
 
   constructor() {
@@ -40,17 +40,17 @@ export class Connections {
     });
   }
 
-  /** Rejects when the client is gone before it could be answered. */
+  /** Rejects when the client disconnects before the handshake completes. */
   webSocket(upgrading: Upgrading, protocol: string): Promise<WebSocket> {
     const { request, socket, head } = upgrading;
-    // The library refuses names with a slash in them, which kubectl's have, and need not know of them.
+    // Hide the protocol from the library, which refuses names with a slash, such as kubectl's.
     delete request.headers["sec-websocket-protocol"];
     this.#protocols.set(request, protocol);
     this.#track(socket);
     return new Promise((resolve, reject) => {
-      const gone = (): void => reject(new Error("Cannot answer: the client is gone"));
+      const gone = (): void => reject(new Error("Cannot answer: the client has disconnected"));
       if (socket.destroyed) return gone();
-      // The handshake may be refused, too, without a WebSocket ever coming to be.
+      // The library may also refuse the handshake without creating a WebSocket.
       socket.once("close", gone);
       this.#server.handleUpgrade(request, socket, head, (webSocket) => {
         socket.off("close", gone);
@@ -59,7 +59,7 @@ export class Connections {
     });
   }
 
-  /** The bytes of a connection that speaks SPDY from now on. */
+  /** Accepts an upgrade to SPDY and returns the raw connection. */
   spdy({ socket, head }: Upgrading, protocol: string): Duplex {
     this.#track(socket);
     if (head.length > 0) socket.unshift(head);
@@ -70,7 +70,7 @@ export class Connections {
     return socket;
   }
 
-  /** Says goodbye where the protocol has a word for it. */
+  /** Closes all connections, with a close message where the protocol has one. */
   close(): void {
     for (const client of this.#server.clients) client.close(1001, "the server is shutting down");
     for (const socket of this.#open) socket.end();

@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The client's end of an exec session, with what it has received by channel. */
+/** A client of an exec session, with the received data by channel. */
 class Client {
   readonly socket: WebSocket;
   readonly received = new Map<number, Buffer[]>();
@@ -77,7 +77,7 @@ class Client {
     return code;
   }
 
-  /** The `Status` an upgrade was refused with. */
+  /** The `Status` with which the upgrade was refused. */
   async refusal(): Promise<{ code: number; message: string; reason: string }> {
     const [, response] = (await once(this.socket, "unexpected-response")) as [unknown, AsyncIterable<Buffer>];
     let text = "";
@@ -109,7 +109,7 @@ describe("exec over WebSocket", () => {
     });
   });
 
-  test("keeps the two outputs apart, and leaves out what was not asked for", async () => {
+  test("separates stdout and stderr, and leaves out streams that were not requested", async () => {
     const both = new Client("command=both&stdout=true&stderr=true");
     await both.closed();
     expect([both.text(1), both.text(2)]).toEqual(["to stdout\n", "to stderr\n"]);
@@ -118,7 +118,7 @@ describe("exec over WebSocket", () => {
     expect([one.text(1), one.text(2)]).toEqual(["", "to stderr\n"]);
   });
 
-  test("says how the command ended", async () => {
+  test("reports the exit code", async () => {
     const client = new Client("command=fail&command=42&stdout=true", { protocols: ["v4.channel.k8s.io"] });
     await client.closed();
     expect(JSON.parse(client.text(3))).toMatchObject({
@@ -128,7 +128,7 @@ describe("exec over WebSocket", () => {
     });
   });
 
-  test("passes on the size of the terminal, and nothing that is none", async () => {
+  test("forwards valid terminal sizes and ignores invalid ones", async () => {
     const client = new Client("command=wait&stdin=true&stdout=true&tty=true");
     await once(client.socket, "open");
     for (const size of [
@@ -148,7 +148,7 @@ describe("exec over WebSocket", () => {
     await client.closed();
   });
 
-  test("ends the command when the client hangs up", async () => {
+  test("ends the command when the client disconnects", async () => {
     const client = new Client("command=wait&stdout=true");
     await once(client.socket, "open");
     client.socket.terminate();
@@ -156,14 +156,14 @@ describe("exec over WebSocket", () => {
     expect(await session().exit).toEqual({ code: 137, signal: "SIGKILL" });
   });
 
-  test("does not hold output for a client that does not take it", async () => {
+  test("does not buffer output for a client that does not read", async () => {
     const total = 64 * 1024 * 1024;
     const client = new Client(`command=flood&command=${total}&stdout=true`);
     await once(client.socket, "open");
     client.socket.pause();
     const flooding = session();
     const before = process.memoryUsage().arrayBuffers;
-    // The command stands still once the buffers on the way are full.
+    // The command blocks once all buffers are full.
     let written = -1;
     while (written !== flooding.stdout.readableLength || flooding.stdout.readableLength === 0) {
       written = flooding.stdout.readableLength;
@@ -175,7 +175,7 @@ describe("exec over WebSocket", () => {
     expect(client.text(1).length).toBe(total);
   });
 
-  test("carries a lot of input to a slow reader without losing any", async () => {
+  test("carries large input to a slow reader without loss", async () => {
     const client = new Client("command=wait&stdin=true&stdout=true");
     await once(client.socket, "open");
     const chunk = Buffer.alloc(100_000, "y");
@@ -189,7 +189,7 @@ describe("exec over WebSocket", () => {
   });
 });
 
-test("closing the server ends sessions, whether their clients say goodbye or not", async () => {
+test("closing the server ends sessions, whether or not their clients close the connection", async () => {
   const streams = new FakePodStreams();
   const own = await createApiServer({ podStreams: streams });
   const { port, authority, token } = await own.listen();
@@ -225,8 +225,8 @@ describe("exec is refused", () => {
       400,
       "container x is not valid for pod p",
     ],
-    ["in one of several without saying which", "command=ls&stdout=true", { pod: "two" }, 400, "choose one of: [a b]"],
-    ["in a Pod that is not there", "command=ls&stdout=true", { pod: "none" }, 404, 'pods "none" not found'],
+    ["without a container name in a Pod with several", "command=ls&stdout=true", { pod: "two" }, 400, "choose one of: [a b]"],
+    ["in a missing Pod", "command=ls&stdout=true", { pod: "none" }, 404, 'pods "none" not found'],
     [
       "in a Pod that has ended",
       "command=ls&stdout=true",
@@ -248,7 +248,7 @@ describe("exec is refused", () => {
       400,
       "v5.channel.k8s.io",
     ],
-    ["to strangers", "command=ls&stdout=true", { headers: { authorization: "Bearer x" } }, 401, "Unauthorized"],
+    ["without valid credentials", "command=ls&stdout=true", { headers: { authorization: "Bearer x" } }, 401, "Unauthorized"],
   ] as const)("%s", async ([, query, options, code, message]) => {
     const refusal = await new Client(query, options as never).refusal();
     expect(refusal.code).toBe(code);
@@ -258,7 +258,7 @@ describe("exec is refused", () => {
   test.for([
     ["SPDY/3.1", 403, "client supports [v9.channel.k8s.io], server accepts [v4.channel.k8s.io]"],
     ["h2c", 400, 'speaks WebSocket and SPDY/3.1 here, not "h2c"'],
-  ] as const)("in a protocol nobody speaks: %s", async ([upgrade, code, message]) => {
+  ] as const)("in an unsupported protocol: %s", async ([upgrade, code, message]) => {
     const headers = { connection: "Upgrade", upgrade, "x-stream-protocol-version": "v9.channel.k8s.io" };
     const sent = request({
       host: "127.0.0.1",
@@ -274,7 +274,7 @@ describe("exec is refused", () => {
     expect(JSON.parse(text)).toMatchObject({ kind: "Status", code, message: expect.stringContaining(message) });
   });
 
-  test("when the node refuses, in the node's words", async () => {
+  test("with the node's error when the node refuses", async () => {
     podStreams.refuse = Object.assign(new Error("the sandbox is frozen"), { reason: "Conflict" });
     const refusal = await new Client("command=ls&stdout=true").refusal();
     podStreams.refuse = undefined;
@@ -285,7 +285,7 @@ describe("exec is refused", () => {
     });
   });
 
-  test("without a change of protocols", async () => {
+  test("without an upgrade", async () => {
     await using own = await createApiServer();
     const spec = { containers: [{ name: "main", image: "busybox:1" }] };
     await own.transport.send({ method: "POST", path: pods, body: { metadata: { name: "p" }, spec } });

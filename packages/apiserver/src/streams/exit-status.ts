@@ -1,11 +1,11 @@
 import type { Status } from "@agent-sandbox/api";
 
-/** A command whose end nobody saw. */
+/** The status of a command whose exit code is unknown. */
 export function lostStatus(message: string): Status {
   return { metadata: {}, status: "Failure", message, reason: "InternalError" };
 }
 
-/** How a command ended, as the error channel says it. kubectl takes the exit code from the cause. */
+/** The status of an ended command for the error channel. kubectl reads the exit code from its cause. */
 export function exitStatus({ code, signal }: { readonly code: number; readonly signal?: string }): Status {
   if (code === 0 && signal === undefined) return successStatus();
   const how = signal === undefined ? `Exit status ${code}` : `Ended by signal ${signal}`;

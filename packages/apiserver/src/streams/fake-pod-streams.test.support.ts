@@ -8,7 +8,7 @@ import type {
   PortForwardRequest,
 } from "@agent-sandbox/kube";
 
-/** One command that a test plays the part of. */
+/** A command whose behaviour is controlled by a test. */
 export class FakeSession implements ExecSession {
   readonly request: ExecRequest;
   readonly stdin: PassThrough = new PassThrough();
@@ -47,9 +47,9 @@ export class FakeSession implements ExecSession {
 }
 
 /**
- * Logs say what was asked for; with `follow`, they go on until they are destroyed. Port 80 greets and echoes; others
- * refuse. Attaching waits. Commands: `cat` echoes, `fail N` exits with N, `both` writes to both outputs, `flood N` writes N bytes;
- * others wait.
+ * A fake node. Logs contain the request; with `follow`, they continue until they are destroyed. Port 80 greets and echoes; other
+ * ports refuse. Attaching waits. Commands: `cat` echoes, `fail N` exits with N, `both` writes to both outputs, `flood N` writes
+ * N bytes; others wait.
  */
 export class FakePodStreams implements PodStreams {
   readonly sessions: FakeSession[] = [];

@@ -1,17 +1,17 @@
 import type { Duplex, Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** One connection that a client wants to have to a port. */
+/** One forwarded connection of a client. */
 export interface ForwardedPort {
   readonly port: number;
-  /** From the client and to it. */
+  /** Data from the client; `output` is data to it. */
   readonly input: Readable;
   readonly output: Writable;
-  /** What is written here is told to the user. */
+  /** Errors written here are shown to the user. */
   readonly error: Writable;
 }
 
-/** Joins a client's connection and a port until both have said all they had to say. */
+/** Connects to the port and copies data in both directions until both have ended. */
 export async function forwardPort(
   { port, input, output, error }: ForwardedPort,
   dial: (port: number) => Promise<Duplex>,
@@ -23,7 +23,7 @@ export async function forwardPort(
     input.resume();
     return void output.end();
   }
-  // The client may have gone meanwhile; what the connection was for is gone with it.
+  // The client may have disconnected during the dial.
   if (output.destroyed) return void remote.destroy();
   await Promise.allSettled([pipeline(input, remote), pipeline(remote, output)]);
   remote.destroy();
@@ -32,7 +32,7 @@ export async function forwardPort(
 
 const largestPort = 65_535;
 
-/** Undefined when the text names no port. */
+/** Returns undefined for text that is not a port number. */
 export function parsePort(text: string | undefined): number | undefined {
   const port = /^\d{1,5}$/.test(text ?? "") ? Number(text) : 0;
   return port > 0 && port <= largestPort ? port : undefined;

@@ -43,7 +43,7 @@ function open() {
 }
 
 describe("joinSession()", () => {
-  test("carries what there is, and the end of it", async () => {
+  test("copies all streams and their ends", async () => {
     const { stdin, stdout, session, finished } = open();
     stdin.end("in");
     expect(await text(session.stdin)).toBe("in");
@@ -54,7 +54,7 @@ describe("joinSession()", () => {
     expect(await finished.promise).toMatchObject({ reason: "NonZeroExitCode" });
   });
 
-  test("a client that hangs up ends the command", async () => {
+  test("a client that disconnects ends the command", async () => {
     const { session, hangUp, joined } = open();
     await hangUp();
     await session.killed;
@@ -62,7 +62,7 @@ describe("joinSession()", () => {
     expect(await session.exit).toMatchObject({ signal: "SIGKILL" });
   });
 
-  test("a command that has ended is not killed: what it left behind may stay", async () => {
+  test("a command that has ended is not killed, so its background processes keep running", async () => {
     const { session, stdout, hangUp, joined, isKilled } = open();
     stdout.resume();
     session.finish(0);
@@ -72,7 +72,7 @@ describe("joinSession()", () => {
     expect(isKilled()).toBe(false);
   });
 
-  test("input for a command that no longer reads holds nobody up", async () => {
+  test("input for a command that no longer reads does not block its output", async () => {
     const { stdin, session } = open();
     session.stdin.destroy();
     await once(session.stdin, "close");
@@ -83,7 +83,7 @@ describe("joinSession()", () => {
     session.kill();
   });
 
-  test("a terminal has the size the client says", () => {
+  test("the terminal gets the size that the client sends", () => {
     const { resize, session } = open();
     for (const message of [
       '{"Width":80,"Height":24}',

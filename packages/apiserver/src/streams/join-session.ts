@@ -9,8 +9,8 @@ import { parseTerminalSize } from "./terminal-size.ts";
 type Exit = Awaited<ExecSession["exit"]>;
 
 /**
- * Joins a command and a client until one of them ends. Output waits for the client and input for the command, so that
- * neither piles up here; a client that hangs up ends the session.
+ * Connects a command and a client until one of them ends. Backpressure applies in both directions, so nothing is buffered
+ * here. When the client disconnects, the command is killed.
  */
 export async function joinSession(
   client: ClientStreams,
@@ -18,7 +18,7 @@ export async function joinSession(
   statusOf: (exit: Exit) => Status,
 ): Promise<void> {
   let isOver = false;
-  // After its end, a command may have left something running, which is not ours to kill.
+  // A command that has ended may have left background processes, which must keep running.
   void client.gone.then(() => isOver || session.kill());
   client.onResize((message) => {
     const size = parseTerminalSize(message);
@@ -32,12 +32,12 @@ export async function joinSession(
 }
 
 function feed(from: Readable | undefined, to: Writable): void {
-  // A command that ends without reading its input is judged by its exit code.
+  // A command may end without reading its input. Its exit code reports the result.
   to.on("error", () => undefined);
   if (from === undefined) return void to.end();
   from.pipe(to);
   from.once("close", () => to.end());
-  // Who still sends must not be held up by a command that no longer reads: the outputs come over the same wire.
+  // Discard further input of a command that no longer reads: blocked input would also block the outputs on the same connection.
   to.once("close", () => {
     from.unpipe(to);
     from.resume();
@@ -49,6 +49,6 @@ async function carry(output: Readable, to: Writable | undefined): Promise<void> 
     if (to === undefined) await finished(output.resume());
     else await pipeline(output, to);
   } catch {
-    // A command that is killed tears its outputs, and so does a client that goes; the exit says why.
+    // Outputs break when the command is killed or the client disconnects. The exit status gives the reason.
   }
 }

@@ -62,20 +62,20 @@ describe.skipIf(!available).each([
       child.stdin?.end(input);
     });
 
-  test("exec keeps outputs apart and gives the exit code", async () => {
+  test("exec separates outputs and returns the exit code", async () => {
     const both = await kubectl(["exec", "p", "--", "both"]);
     expect([both.code, both.out.toString(), both.err]).toEqual([0, "to stdout\n", "to stderr\n"]);
     expect((await kubectl(["exec", "p", "--", "fail", "42"])).code).toBe(42);
   });
 
-  test("exec carries 10 MiB both ways, byte for byte", async () => {
+  test("exec transfers 10 MiB in both directions unchanged", async () => {
     const input = randomBytes(10 * 1024 * 1024);
     const { code, out } = await kubectl(["exec", "-i", "p", "--", "cat"], input);
     const sum = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
     expect([code, out.length, sum(out)]).toEqual([0, input.length, sum(input)]);
   });
 
-  test("hanging up ends a command", async () => {
+  test("disconnecting ends a command", async () => {
     const child = spawn(kubectlPath, ["exec", "-i", "p", "--", "wait"], {
       env: env(),
       stdio: ["pipe", "ignore", "ignore"],
@@ -105,7 +105,7 @@ describe.skipIf(!available).each([
     return { child, local: Number(/127\.0\.0\.1:(\d+)/.exec(line)?.[1]) };
   };
 
-  test("port-forward joins many connections, each on its own", async () => {
+  test("port-forward handles many independent connections", async () => {
     const { child, local } = await forwarding(80);
     const large = "x".repeat(300_000);
     const answers = await Promise.all(
@@ -120,7 +120,7 @@ describe.skipIf(!available).each([
     await once(child, "exit");
   });
 
-  test("port-forward says why a port cannot be reached", async () => {
+  test("port-forward reports why a port cannot be reached", async () => {
     const { child, local } = await forwarding(81);
     const said = text(child.stderr as NodeJS.ReadableStream);
     await text(connect(local, "127.0.0.1"));
@@ -129,7 +129,7 @@ describe.skipIf(!available).each([
   });
 });
 
-test("agrees to SPDY inside a WebSocket, which kubectl would do without unasked", async () => {
+test("accepts SPDY over WebSocket, which kubectl uses for port-forward", async () => {
   const { url, authority, token } = listening;
   const asking = request(`${url}/api/v1/namespaces/default/pods/p/portforward`, {
     ca: authority,

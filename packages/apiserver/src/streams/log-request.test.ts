@@ -32,28 +32,28 @@ describe("logOptions()", () => {
   });
 
   test.for([
-    ["a Pod that is not there", "", undefined, 'pods "p" not found'],
-    ["a container that is not there", "container=x", running, "container x is not valid for pod p"],
-    ["one of several without saying which", "", podWith({}, ["a", "b"]), "choose one of: [a b]"],
-    ["two beginnings", "sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", running, "at most one of"],
-    ["no time at all", "sinceTime=yesterday", running, 'not "yesterday"'],
+    ["a missing Pod", "", undefined, 'pods "p" not found'],
+    ["a missing container", "container=x", running, "container x is not valid for pod p"],
+    ["no container name for a Pod with several", "", podWith({}, ["a", "b"]), "choose one of: [a b]"],
+    ["both sinceTime and sinceSeconds", "sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", running, "at most one of"],
+    ["an invalid time", "sinceTime=yesterday", running, 'not "yesterday"'],
     ["nothing", "limitBytes=0", running, "limitBytes must be greater than 0"],
-    ["no length of time", "sinceSeconds=0", running, "sinceSeconds must be greater than 0"],
-    ["a stream nobody has", "stream=Both", running, "must be one of All, Stdout, Stderr"],
+    ["zero seconds", "sinceSeconds=0", running, "sinceSeconds must be greater than 0"],
+    ["an unknown stream", "stream=Both", running, "must be one of All, Stdout, Stderr"],
     [
       "a container that is being made",
       "",
       podWith({ state: { waiting: { reason: "ContainerCreating" } } }),
       'container "main" in pod "p" is waiting to start: ContainerCreating',
     ],
-    ["a container nobody has looked at yet", "", podWith(undefined), "is waiting to start: ContainerCreating"],
+    ["a container without a status", "", podWith(undefined), "is waiting to start: ContainerCreating"],
     [
       "an image that cannot be had",
       "",
       podWith({ state: { waiting: { reason: "ErrImagePull" } } }),
       "is waiting to start: ErrImagePull",
     ],
-    ["a run before the first", "previous=true", running, 'previous terminated container "main" in pod "p" not found'],
+    ["a previous run that does not exist", "previous=true", running, 'previous terminated container "main" in pod "p" not found'],
   ] as const)("refuses %s", ([, query, found, message]) => {
     expect(() => logOptions(place, new Query(query), { found, nowMs })).toThrow(message);
   });
@@ -62,7 +62,7 @@ describe("logOptions()", () => {
     ["has ended", { state: { terminated: {} } }, ""],
     ["waits to be started again", { state: { waiting: {} }, lastState: { terminated: {} } }, ""],
     ["was started again", { state: { running: {} }, lastState: { terminated: {} } }, "previous=true"],
-  ] as const)("takes a container that %s", ([, status, query]) => {
+  ] as const)("accepts a container that %s", ([, status, query]) => {
     expect(ask(query, podWith(status))).toMatchObject({ container: "main" });
   });
 });

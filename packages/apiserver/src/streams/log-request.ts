@@ -5,7 +5,7 @@ import { existingPod } from "../pods/existing-pod.ts";
 import type { Query } from "../request/query.ts";
 import { containerOf, statusOf } from "./pod-container.ts";
 
-/** Reads what is asked of `pods/log` and checks it against the Pod, in the words that kubectl's users know. */
+/** Parses a `pods/log` request and checks it against the Pod, with the error messages of Kubernetes. */
 export function logOptions(
   place: PodPlace,
   query: Query,
@@ -31,7 +31,7 @@ export function logOptions(
   };
 }
 
-/** Whether there is a node that runs it. */
+/** Whether the Pod is bound to a node. */
 export const isPlaced = (pod: unknown): boolean => (stringAt(pod, "spec", "nodeName") ?? "") !== "";
 
 function since(query: Query, nowMs: number): number | undefined {
@@ -52,7 +52,7 @@ function limit(query: Query): number | undefined {
   return bytes;
 }
 
-/** Why there can be no log, undefined when there is one, or when no node has been asked to write one. */
+/** Why there is no log, or undefined when there is one or the Pod is not bound to a node. */
 function logProblem(pod: ApiObject, container: string, previous: boolean): string | undefined {
   if (!isPlaced(pod)) return undefined;
   const status = statusOf(pod, container);

@@ -9,8 +9,8 @@ const passedOn: readonly string[] = [
 ] satisfies ApiReason[];
 
 /**
- * The node's errors carry a Kubernetes reason; whatever else happened is an internal error. Nothing is put before them by
- * default: clients say themselves that they could not upgrade.
+ * Converts an error of the node. Its errors have a Kubernetes reason; all others are internal errors. The message has no prefix
+ * by default, because clients add their own.
  */
 export function fromNode(error: unknown, before = ""): ApiError {
   const { reason, message } = error as { reason?: unknown; message?: unknown };

@@ -3,7 +3,7 @@ import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt, val
 import type { ResourcePath } from "../request/request-path.ts";
 import { parsePort } from "./forward-port.ts";
 
-/** A port of a Pod that a request is passed on to. */
+/** The port of a Pod to which a request is proxied. */
 export interface ProxyTarget {
   readonly namespace: string;
   readonly pod: string;
@@ -14,11 +14,11 @@ export interface ProxyTarget {
 export interface ProxyName {
   readonly encrypted: boolean;
   readonly name: string;
-  /** A number or the name of a port; empty for the first. */
+  /** The number or name of a port, or empty for the first port. */
   readonly port: string;
 }
 
-/** Reads `name`, `name:port` and `scheme:name:port`, as they stand in the path before `/proxy`. */
+/** Parses `name`, `name:port` and `scheme:name:port` in the path before `/proxy`. */
 export function parseProxyName(text: string): ProxyName {
   const parts = text.split(":");
   const [scheme = "", name = "", port = ""] = parts.length > 2 ? parts : ["", ...parts];
@@ -28,14 +28,14 @@ export function parseProxyName(text: string): ProxyName {
   return { encrypted: scheme === "https", name, port };
 }
 
-/** Where objects are found. */
+/** Looks up stored objects. */
 export interface ProxyView {
   pod(namespace: string, name: string): ApiObject | undefined;
   service(namespace: string, name: string): ApiObject | undefined;
   pods(namespace: string): Iterable<ApiObject>;
 }
 
-/** `undefined` when the path asks for something other than a proxy. */
+/** Returns `undefined` when the path is not a proxy path. */
 export function proxyTarget(path: ResourcePath, view: ProxyView): ProxyTarget | undefined {
   const { apiVersion, plural, namespace, name, subresource } = path;
   if (subresource !== "proxy" || apiVersion !== "v1" || namespace === undefined || name === undefined) return undefined;
@@ -59,7 +59,7 @@ function firstPort(pod: ApiObject): number {
   return 80;
 }
 
-/** The first Pod behind a Service that is ready to answer. */
+/** The first ready Pod of a Service. */
 function serviceTarget({ name, port, encrypted }: ProxyName, namespace: string, view: ProxyView): ProxyTarget {
   const service = view.service(namespace, name);
   if (service === undefined) throw notFound({ group: "", plural: "services", name });

@@ -14,7 +14,7 @@ let inside: Server;
 let server: ApiServer;
 let listening: Listening;
 
-/** Port 8080 of any Pod is the web server of this test; nobody listens on the others. */
+/** Port 8080 of any Pod is the web server of this test; other ports refuse connections. */
 const podStreams: PodStreams = {
   exec: () => Promise.reject(new Error("not here")),
   portForward: async ({ port }) => {
@@ -106,18 +106,18 @@ describe("proxy", () => {
     ["services/s/proxy/x", "GET /x 0"],
     ["services/s:80/proxy/x", "GET /x 0"],
     ["services/s:http/proxy/x", "GET /x 0"],
-  ])("%s reaches what is inside", async (path, body) => {
+  ])("%s reaches the web server in the Pod", async (path, body) => {
     expect(await ask(path)).toMatchObject({ status: 200, body });
   });
 
-  test("passes bodies on as they are, larger than any object may be", async () => {
+  test("forwards bodies unchanged, also above the limit for objects", async () => {
     const body = Buffer.alloc(8 * 1024 * 1024, "x");
     const headers = { "content-type": "application/x-anything" };
     const answer = await ask("pods/p:8080/proxy/up", { method: "PUT", body, headers });
     expect(answer).toMatchObject({ status: 200, body: `PUT /up ${body.length}` });
   });
 
-  test("keeps the caller's credentials to itself, and says where the request came from", async () => {
+  test("does not forward the caller's credentials, and adds X-Forwarded headers", async () => {
     await ask("pods/p:8080/proxy/who", { headers: { "impersonate-user": "", "x-forwarded-uri": "/lie" } });
     await ask("pods/p:8080/proxy/who");
     const { headers } = seen.findLast(({ url }) => url === "/who") as IncomingMessage;
@@ -125,7 +125,7 @@ describe("proxy", () => {
     expect(headers["x-forwarded-uri"]).toBe(`${namespace}/pods/p:8080/proxy/who`);
   });
 
-  test("leads redirects back through the server, but not those that lead away", async () => {
+  test("rewrites redirects within the Pod but not to other hosts", async () => {
     const { headers } = await ask("pods/p:8080/proxy/moved");
     expect(headers.location).toBe(`${namespace}/pods/p:8080/proxy/else?a=1`);
     expect((await ask("pods/p:8080/proxy/away")).headers.location).toBe("https://example.org/x");
@@ -149,7 +149,7 @@ describe("proxy", () => {
     expect((JSON.parse(answer.body) as { message: string }).message).toContain(message);
   });
 
-  test("is for those who may", async () => {
+  test("needs permission", async () => {
     const stranger = await ask("pods/p:8080/proxy/secret", { headers: { authorization: "Bearer wrong" } });
     expect(stranger.status).toBe(401);
     const other = await ask("pods/p:8080/proxy/secret", { headers: { "impersonate-user": "nobody" } });
@@ -157,7 +157,7 @@ describe("proxy", () => {
     expect(seen.some(({ url }) => url === "/secret")).toBe(false);
   });
 
-  test("joins web sockets", async () => {
+  test("proxies WebSockets", async () => {
     const url = `wss://127.0.0.1:${listening.port}${namespace}/pods/p:8080/proxy/socket`;
     const headers = { authorization: `Bearer ${listening.token}` };
     const client = new WebSocket(url, { ca: listening.authority, headers });

@@ -8,14 +8,14 @@ import { ApiError } from "../api-error.ts";
 import { fromNode, notOffered } from "./node-error.ts";
 import type { ProxyTarget } from "./proxy-target.ts";
 
-/** A request to a Pod, as it came and where it goes. */
+/** A request and the Pod to which it is proxied. */
 export interface ProxyCall {
   readonly request: IncomingMessage;
   readonly target: ProxyTarget;
   readonly podStreams: PodStreams | undefined;
 }
 
-/** Passes a request on to a port of a Pod and its answer back, neither of them kept. Fails only before it has answered. */
+/** Proxies a request to a port of a Pod without buffering. Throws only before the response has started. */
 export async function proxy(call: ProxyCall, response: ServerResponse): Promise<void> {
   const { request } = call;
   const connection = await dial(call);
@@ -29,7 +29,7 @@ export async function proxy(call: ProxyCall, response: ServerResponse): Promise<
 }
 
 async function answerOf({ request }: ProxyCall, connection: Duplex): Promise<IncomingMessage> {
-  // Only when it is needed: loading it takes a fifth of the server's start.
+  // Loaded on first use, because loading it takes a fifth of the server's start time.
   const { request: ask } = await import("node:http");
   return new Promise((resolve, reject) => {
     const passed = ask({
@@ -45,7 +45,7 @@ async function answerOf({ request }: ProxyCall, connection: Duplex): Promise<Inc
   });
 }
 
-/** Joins a client that changes protocols and the Pod: what either says after the request is the other's business. */
+/** Proxies an upgrade request. After the request, all bytes are copied in both directions. */
 export async function proxyUpgrade(call: ProxyCall, socket: Socket, head: Buffer): Promise<void> {
   const { request } = call;
   const connection = await dial(call);
@@ -57,7 +57,7 @@ export async function proxyUpgrade(call: ProxyCall, socket: Socket, head: Buffer
   await join(socket, connection);
 }
 
-/** Until one of them is closed: then both are. */
+/** Connects two streams until one of them closes, and then closes both. */
 function join(one: Duplex, other: Duplex): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -77,7 +77,7 @@ async function dial({ target, podStreams }: ProxyCall): Promise<Duplex> {
   const plain = await podStreams.portForward(place).catch((error: unknown) => {
     throw unreachable(error);
   });
-  // As kube-apiserver does: the certificate of a Pod is its own affair, and nobody vouches for it.
+  // Like kube-apiserver, do not verify the certificate of a Pod, which no known authority signs.
   return encrypted ? encrypt({ socket: plain, rejectUnauthorized: false }) : plain;
 }
 
@@ -86,7 +86,7 @@ function unreachable(error: unknown): ApiError {
   return new ApiError("ServiceUnavailable", message, { cause: error });
 }
 
-/** Headers that are about one connection, or tell a Pod what is for this server alone. */
+/** Headers that are not forwarded: hop-by-hop headers and credentials for this server. */
 const ownHeaders = ["connection", "keep-alive", "proxy-authorization", "te", "trailer", "upgrade", "authorization"];
 
 function passedOn(request: IncomingMessage): IncomingHttpHeaders {
@@ -104,14 +104,14 @@ function passedOn(request: IncomingMessage): IncomingHttpHeaders {
   };
 }
 
-/** A redirect within the Pod's site leads back through this server. */
+/** Rewrites a redirect within the Pod to go through this server. */
 function passedBack(headers: IncomingHttpHeaders, prefix: string): IncomingHttpHeaders {
   const { connection: _connection, "keep-alive": _keepAlive, location, ...rest } = headers;
   if (location === undefined) return rest;
   return { ...rest, location: location.startsWith("/") && !location.startsWith("//") ? prefix + location : location };
 }
 
-/** What names the Pod, the path there, and the query. */
+/** Matches the proxy prefix, the path in the Pod, and the query. */
 const marked = /^(\/api\/v1\/namespaces\/[^/]+\/[^/]+\/[^/]+\/proxy)(\/[^?]*)?(\?.*)?$/s;
 
 const prefixOf = (request: IncomingMessage): string => marked.exec(request.url ?? "")?.[1] ?? "";

@@ -3,7 +3,7 @@ import { type ForwardedPort, parsePort } from "./forward-port.ts";
 import { SpdyConnection } from "./spdy/spdy-connection.ts";
 import type { SpdyStream } from "./spdy/spdy-stream.ts";
 
-/** How long the first stream of a pair waits for the second. */
+/** How long to wait for the second stream of a pair. */
 const pairWithinMs = 30_000;
 
 interface Half {
@@ -13,8 +13,8 @@ interface Half {
 }
 
 /**
- * Forwards ports over SPDY: a client opens two streams for each connection, one for the data and one for what went
- * wrong, with the same request id. The number of streams on a connection bounds that of pairs.
+ * Forwards ports over SPDY: a client opens two streams for each connection, one for data and one for errors, with the same
+ * request ID. The maximum number of streams on a connection bounds the number of pairs.
  */
 export class SpdyPortForward {
   readonly connection: SpdyConnection;

@@ -7,10 +7,10 @@ import type { SpdyStream } from "./spdy/spdy-stream.ts";
 
 type StreamType = "error" | "stdin" | "stdout" | "stderr" | "resize";
 
-/** Clients open all streams at once, right after the change of protocols. */
+/** Clients open all streams immediately after the upgrade. */
 const openWithinMs = 30_000;
 
-/** A command's streams over SPDY: each is one of its own, and says by a header what it carries. */
+/** The streams of a command over SPDY. A header of each stream gives its type. */
 export async function spdyStreams(transport: Duplex, wanted: WantedStreams): Promise<ClientStreams | undefined> {
   const opened = new Map<StreamType, SpdyStream>();
   const expected = expectedStreams(wanted);
@@ -36,7 +36,7 @@ function expectedStreams({ stdin, stdout, stderr, tty }: WantedStreams): StreamT
 
 function joined(connection: SpdyConnection, streams: ReadonlyMap<StreamType, SpdyStream>): ClientStreams {
   const error = streams.get("error") as SpdyStream;
-  // Only one direction of each stream is used; what else comes is nobody's.
+  // Only one direction of each stream is used. Discard data in the other direction.
   for (const type of ["error", "stdout", "stderr"] as const) streams.get(type)?.resume();
   return {
     stdin: streams.get("stdin"),
@@ -56,7 +56,7 @@ function joined(connection: SpdyConnection, streams: ReadonlyMap<StreamType, Spd
   };
 }
 
-/** Far above the size of a terminal in JSON. */
+/** Far above the length of a terminal size in JSON. */
 const maxLineLength = 1024;
 
 function readLines(input: SpdyStream, listener: (line: string) => void): void {

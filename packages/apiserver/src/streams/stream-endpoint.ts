@@ -34,7 +34,7 @@ const forwardProtocols: Accepted = {
   webSocket: ["SPDY/3.1+portforward.k8s.io", "v4.channel.k8s.io"],
   spdy: ["portforward.k8s.io"],
 };
-/** Each takes two of the 255 channels a WebSocket has. */
+/** Each port takes two of the 255 channels of a WebSocket. */
 const maxPorts = 100;
 
 export interface StreamEndpointOptions {
@@ -43,7 +43,7 @@ export interface StreamEndpointOptions {
   readonly logger: Logger;
 }
 
-/** A request to change protocols, with what is known of it. */
+/** An upgrade request to a Pod. */
 interface Call {
   readonly request: IncomingMessage;
   readonly socket: Socket;
@@ -54,8 +54,8 @@ interface Call {
 }
 
 /**
- * `pods/{name}/exec`, `attach` and `portforward`: for clients that change protocols, to SPDY or to WebSocket. And
- * `pods/{name}/proxy` and `services/{name}/proxy`, for clients that speak to what is inside.
+ * Serves `pods/{name}/exec`, `attach` and `portforward` over SPDY or WebSocket, and proxies `pods/{name}/proxy` and
+ * `services/{name}/proxy`.
  */
 export class StreamEndpoint {
   readonly #options: StreamEndpointOptions;
@@ -74,7 +74,7 @@ export class StreamEndpoint {
     });
   }
 
-  /** Passes a request on to a Pod, when that is what its path asks for. */
+  /** Returns the handler that proxies a request. Throws `MethodNotAllowed` if its path is not a proxy path. */
   passOn(request: IncomingMessage): (response: ServerResponse) => Promise<void> {
     const [path = "/"] = (request.url ?? "/").split("?", 1);
     const parsed = parsePath(path);
@@ -135,11 +135,11 @@ export class StreamEndpoint {
     if (node.attach === undefined) throw notOffered("attach");
     const start = (): Promise<ExecSession> => (node.attach as NonNullable<PodStreams["attach"]>)(request);
     const client = await this.#serve(call, { wire, start, wanted: { ...request, stdout, stderr } });
-    // How the container ended is in the Pod's status; here, that it was seen to its end.
+    // The exit code of the container is in the Pod's status. Here success means that the output ended.
     if (client !== undefined) await joinSession(client.streams, client.session, successStatus);
   }
 
-  /** The session is started first: when that fails, the client gets an ordinary answer. */
+  /** Starts the session before the upgrade, so that a failure can be answered with an ordinary error. */
   async #serve(
     call: Call,
     { wire, start, wanted }: { wire: Wire; start: () => Promise<ExecSession>; wanted: WantedStreams },

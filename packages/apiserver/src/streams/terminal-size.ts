@@ -7,7 +7,7 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** Undefined for what is no size: it changes nothing. */
+/** Returns undefined for invalid sizes, which are ignored. */
 export function parseTerminalSize(text: string): TerminalSize | undefined {
   const size = parse(text);
   const [columns, rows] = [valueAt(size, "Width"), valueAt(size, "Height")];

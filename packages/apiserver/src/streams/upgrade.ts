@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { ApiError, badRequest } from "../api-error.ts";
 
-/** How the bytes of a session travel, and what they mean. */
+/** The negotiated transport and protocol of a session. */
 export type Wire =
   | { readonly kind: "web-socket"; readonly protocol: string }
-  /** SPDY frames inside the messages of a WebSocket. */
+  /** SPDY frames in the messages of a WebSocket. */
   | { readonly kind: "tunnel"; readonly protocol: string }
   | { readonly kind: "spdy"; readonly protocol: string };
 
-/** What is spoken for one purpose, the best first. */
+/** The supported protocols for one purpose by preference. */
 export interface Accepted {
   readonly webSocket: readonly string[];
   readonly spdy: readonly string[];
@@ -16,7 +16,7 @@ export interface Accepted {
 
 const tunnelPrefix = "SPDY/3.1+";
 
-/** Chooses from what a client offers, or says what there would be to choose from. */
+/** Chooses one of the protocols that a client offers. The error lists the supported ones. */
 export function negotiate(headers: IncomingHttpHeaders, accepted: Accepted): Wire {
   const upgrade = (headers.upgrade ?? "").toLowerCase();
   if (upgrade === "websocket") {
@@ -36,7 +36,7 @@ export function negotiate(headers: IncomingHttpHeaders, accepted: Accepted): Wir
       `unable to upgrade: unable to negotiate protocol: client supports [${offered.join(" ")}], server accepts [${accepted.spdy.join(" ")}]`,
     );
   }
-  throw badRequest(`unable to upgrade: the server speaks WebSocket and SPDY/3.1 here, not "${upgrade}"`);
+  throw badRequest(`unable to upgrade: the server supports WebSocket and SPDY/3.1 here, not "${upgrade}"`);
 }
 
 const isTunnel = (protocol: string): boolean => protocol.startsWith(tunnelPrefix);

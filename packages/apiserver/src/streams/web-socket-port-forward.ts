@@ -3,8 +3,8 @@ import { ChannelSocket } from "./channel-socket.ts";
 import type { ForwardedPort } from "./forward-port.ts";
 
 /**
- * Forwards ports over a WebSocket, one connection to each: the first has channel 0 for its data and 1 for what went
- * wrong, the second 2 and 3, and so on. Both begin with the number of the port, the low byte first.
+ * Forwards ports over a WebSocket, with one connection for each port: the first port has channel 0 for data and 1 for errors, the
+ * second 2 and 3, and so on. Both channels start with the port number, low byte first.
  */
 export async function webSocketPortForward(
   socket: WebSocket,
@@ -16,7 +16,7 @@ export async function webSocketPortForward(
     ports.map(async (port, index) => {
       const [data, error] = [index * 2, index * 2 + 1];
       const number = Buffer.from([port & 0xff, port >> 8]);
-      // Before anything is awaited: the client may be quick.
+      // Created before the first await, because the client may send immediately.
       const [input, output] = [channels.input(data), channels.output(data)];
       await Promise.all([channels.send(data, number), channels.send(error, number)]).catch(() => undefined);
       await onPort({ port, input, output, error: channels.output(error) });

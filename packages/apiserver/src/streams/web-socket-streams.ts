@@ -5,7 +5,7 @@ import type { WantedStreams } from "./command-request.ts";
 
 const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 
-/** A command's streams as channels of a WebSocket. */
+/** The streams of a command as channels of a WebSocket. */
 export function webSocketStreams(socket: WebSocket, wanted: WantedStreams): ClientStreams {
   const channels = new ChannelSocket(socket);
   return {
@@ -17,7 +17,7 @@ export function webSocketStreams(socket: WebSocket, wanted: WantedStreams): Clie
     },
     gone: channels.gone,
     finish: async (status) => {
-      // A client that is gone needs no answer.
+      // The client may have disconnected.
       await channels.send(channel.error, Buffer.from(JSON.stringify(status))).catch(() => undefined);
       channels.close();
     },

@@ -1,4 +1,4 @@
-/** Words that SPDY/3 expects in headers, each with its length before it. */
+/** Header words of the SPDY/3 dictionary, each preceded by its length. */
 const words = [
   "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow",
   "authorization cache-control connection content-base content-encoding content-language content-length",
@@ -10,7 +10,7 @@ const words = [
   .flatMap((line) => line.split(" "))
   .concat("200 OK", "version", "HTTP/1.1", "url", "public", "set-cookie", "keep-alive", "origin");
 
-/** And what may stand in their values, all in a row. */
+/** Header values of the dictionary, concatenated. */
 const values = [
   "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505",
   "203 Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden",
@@ -20,13 +20,13 @@ const values = [
   "publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.",
 ].join("");
 
-/** The text both sides of a SPDY/3 connection prime their header compression with. */
+/** The dictionary with which both sides of a SPDY/3 connection initialise header compression. */
 export const headerDictionary: Buffer = Buffer.concat([
   ...words.flatMap((word) => [lengthOf(word), Buffer.from(word)]),
   Buffer.from(values),
 ]);
 
-/** Its Adler-32 checksum, by which a zlib stream names the dictionary it was made with. */
+/** Its Adler-32 checksum, which identifies it in a zlib stream. */
 export const headerDictionaryId = 0xe3_c6_a7_c2;
 
 function lengthOf(word: string): Buffer {

@@ -34,7 +34,7 @@ function parse(stream: Buffer, cuts: readonly number[] = []): (Frame | Malformed
   return at.slice(1).flatMap((end, index) => [...parser.push(stream.subarray(at[index], end))]);
 }
 
-/** Data may come in pieces; what counts is what they make together. */
+/** Joins the pieces of data frames. */
 function whole(parsed: readonly (Frame | Malformed)[]): (Frame | Malformed)[] {
   const joined: (Frame | Malformed)[] = [];
   for (const frame of parsed) {
@@ -47,7 +47,7 @@ function whole(parsed: readonly (Frame | Malformed)[]): (Frame | Malformed)[] {
 }
 
 describe("FrameParser", () => {
-  test("reads back what was written, however it is cut", () => {
+  test("parses written frames, split at any position", () => {
     fc.assert(
       fc.property(fc.array(frames, { maxLength: 8 }), fc.array(fc.nat(), { maxLength: 20 }), (list, cuts) => {
         expect(whole(parse(Buffer.concat(list.map(encodeFrame)), cuts))).toEqual(whole(list));
@@ -55,7 +55,7 @@ describe("FrameParser", () => {
     );
   });
 
-  test("skips control frames it does not know", () => {
+  test("skips unknown control frames", () => {
     const unknown = Buffer.from([0x80, 3, 0, 99, 0, 0, 0, 3, 1, 2, 3]);
     const ping = encodeFrame({ type: "ping", id: 7 });
     expect(parse(Buffer.concat([unknown, ping]))).toEqual([{ type: "ping", id: 7 }]);
@@ -63,16 +63,16 @@ describe("FrameParser", () => {
 
   test.for([
     ["another version of the protocol", [0x80, 2, 0, 6, 0, 0, 0, 4, 0, 0, 0, 1], "version 2 instead of 3"],
-    ["data on no stream", [0, 0, 0, 0, 0, 0, 0, 1, 1], "data on stream 0"],
+    ["data on stream 0", [0, 0, 0, 0, 0, 0, 0, 1, 1], "data on stream 0"],
     ["a control frame of 16 MiB", [0x80, 3, 0, 1, 0, 0xff, 0xff, 0xff], "a control frame of 16777215 bytes"],
     ["a ping of two bytes", [0x80, 3, 0, 6, 0, 0, 0, 2, 0, 0], "a frame of type 6 cut short"],
-    ["more settings than it has room for", [0x80, 3, 0, 4, 0, 0, 0, 4, 0, 0, 0, 9], "9 settings"],
-  ] as const)("refuses %s, and reads nothing after it", ([, head, why]) => {
+    ["more settings than its length allows", [0x80, 3, 0, 4, 0, 0, 0, 4, 0, 0, 0, 9], "9 settings"],
+  ] as const)("refuses %s and stops parsing", ([, head, why]) => {
     const ping = encodeFrame({ type: "ping", id: 7 });
     expect(parse(Buffer.concat([Buffer.from(head), ping]))).toEqual([{ type: "malformed", why }]);
   });
 
-  test("passes data on without waiting for the rest of its frame", () => {
+  test("emits data without waiting for the rest of its frame", () => {
     const parser = new FrameParser();
     const head = Buffer.from([0, 0, 0, 1, 1, 0xff, 0xff, 0xff]);
     expect([...parser.push(Buffer.concat([head, Buffer.from("abc")]))]).toEqual([
@@ -80,7 +80,7 @@ describe("FrameParser", () => {
     ]);
   });
 
-  test("survives anything", () => {
+  test("does not throw on random input", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2000 }), fc.array(fc.nat(), { maxLength: 10 }), (noise, cuts) => {
         const given = parse(Buffer.from(noise), cuts);

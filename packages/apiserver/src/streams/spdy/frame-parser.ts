@@ -1,11 +1,11 @@
 import { controlType, type Frame, flagFin, protocolVersion } from "./frames.ts";
 
-/** Control frames are held until they are complete; header blocks of clients have a few hundred bytes. */
+/** Control frames are buffered until complete. Header blocks of clients have a few hundred bytes. */
 const maxControlBytes = 32 * 1024;
 const maxSettings = 100;
 const headLength = 8;
 
-/** What no client may send. Nothing after it can be understood: the connection is over. */
+/** A protocol violation. Parsing cannot continue, so the connection must be closed. */
 export interface Malformed {
   readonly type: "malformed";
   readonly why: string;
@@ -18,8 +18,8 @@ type State =
   | { readonly at: "broken" };
 
 /**
- * Cuts a stream of bytes into SPDY/3.1 frames. It holds at most one control frame; data is passed on as it comes, so
- * that a frame of 16 MiB costs nothing. Control frames of unknown types are skipped, as the protocol asks.
+ * Parses a stream of bytes into SPDY/3.1 frames. It buffers at most one control frame; data is emitted as it arrives, so that a
+ * frame of 16 MiB needs no buffer. Control frames of unknown types are skipped, as the protocol requires.
  */
 export class FrameParser {
   #state: State = { at: "head" };
@@ -34,7 +34,7 @@ export class FrameParser {
     }
   }
 
-  /** A frame, or nothing yet but go on, or "more" when the bytes do not suffice. */
+  /** Returns a frame, `undefined` to continue, or "more" when more bytes are needed. */
   #step(state: State): Frame | Malformed | undefined | "more" {
     switch (state.at) {
       case "head":
@@ -92,7 +92,7 @@ export class FrameParser {
 
 const isFin = (head: Buffer): boolean => (head.readUInt8(4) & flagFin) !== 0;
 
-/** The shortest payload of each type; what follows is a header block, a list, or nothing. */
+/** The minimum payload length of each type. A header block or list may follow. */
 const shortest: Readonly<Record<number, number>> = {
   [controlType["syn-stream"]]: 10,
   [controlType["syn-reply"]]: 4,
@@ -136,7 +136,7 @@ function readSettings(count: number, entries: Buffer): Frame | Malformed {
   if (count > maxSettings || entries.length !== count * 8) return { type: "malformed", why: `${count} settings` };
   const values = new Map<number, number>();
   for (let at = 0; at < entries.length; at += 8) {
-    // The first byte of an entry holds flags.
+    // The first byte of an entry contains flags.
     values.set(entries.readUInt32BE(at) & 0xff_ff_ff, entries.readUInt32BE(at + 4));
   }
   return { type: "settings", values };

@@ -1,4 +1,4 @@
-/** One frame of SPDY/3.1. A long DATA frame arrives as several, of which only the last can be `fin`. */
+/** One frame of SPDY/3.1. A long DATA frame is parsed as several, of which only the last can have `fin`. */
 export type Frame =
   | { readonly type: "data"; readonly streamId: number; readonly fin: boolean; readonly bytes: Buffer }
   | HeaderFrame
@@ -8,7 +8,7 @@ export type Frame =
   | { readonly type: "go-away"; readonly lastStreamId: number; readonly status: number }
   | { readonly type: "window-update"; readonly streamId: number; readonly delta: number };
 
-/** A frame with headers, which are still compressed. */
+/** A frame with compressed headers. */
 export interface HeaderFrame {
   readonly type: "syn-stream" | "syn-reply" | "headers";
   readonly streamId: number;
@@ -35,7 +35,7 @@ export const resetStatus = { protocolError: 1, refusedStream: 3, cancel: 5, flow
 export const goAwayStatus = { ok: 0, protocolError: 1 } as const;
 export const setting = { maxConcurrentStreams: 4, initialWindowSize: 7 } as const;
 
-/** What streams and the connection may send before the other side has given more. */
+/** The initial window of streams and of the connection. */
 export const initialWindowBytes = 65_536;
 
 /** The length of a frame is 24 bits. */

@@ -37,11 +37,11 @@ function adler32(bytes: Buffer): number {
 }
 
 describe("header blocks", () => {
-  test("the dictionary is the one that both sides name", () => {
+  test("the dictionary has the checksum of the specification", () => {
     expect([headerDictionary.length, adler32(headerDictionary)]).toEqual([1423, headerDictionaryId]);
   });
 
-  test("are read as clients compress them, one after the other", async () => {
+  test("are read in sequence as clients compress them", async () => {
     const reader = new HeaderReader();
     const deflate = createDeflate({ dictionary: headerDictionary });
     for (const type of ["error", "stdin", "stdout"]) {
@@ -74,19 +74,19 @@ describe("header blocks", () => {
   });
 
   test.for([
-    ["a bomb", Buffer.alloc(50_000_000)],
-    ["more headers than anybody has", Buffer.from([0, 0, 1, 0])],
+    ["a decompression bomb", Buffer.alloc(50_000_000)],
+    ["too many headers", Buffer.from([0, 0, 1, 0])],
     ["fewer headers than promised", Buffer.from([0, 0, 0, 2, 0, 0, 0, 1, 0x61, 0, 0, 0, 1, 0x62])],
     ["a length beyond the end", Buffer.from([0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff])],
     ["bytes after the end", Buffer.from([0, 0, 0, 0, 1])],
-  ] as const)("%s is none", async ([, plain]) => {
+  ] as const)("%s is refused", async ([, plain]) => {
     const reader = new HeaderReader();
     const block = await deflated(createDeflate({ dictionary: headerDictionary }), plain);
     expect(await reader.read(block)).toBeUndefined();
     reader.close();
   });
 
-  test("what is not compressed is none, and neither is anything after it", async () => {
+  test("uncompressed data is refused, and so is everything after it", async () => {
     const reader = new HeaderReader();
     expect(await reader.read(Buffer.from("hello"))).toBeUndefined();
     expect(await reader.read(new HeaderWriter().write(new Map()))).toBeUndefined();

@@ -1,21 +1,21 @@
 import { createInflate, type Inflate } from "node:zlib";
 import { headerDictionary, headerDictionaryId } from "./dictionary.ts";
 
-/** Names are in lower case. Values that came more than once are joined with a comma. */
+/** Names are in lower case. Repeated values are joined with a comma. */
 export type Headers = ReadonlyMap<string, string>;
 
-/** All headers of a stream, uncompressed. A few hundred bytes are usual; a bomb can make millions of a few. */
+/** The limit of all uncompressed headers of a stream. A few hundred bytes are usual. */
 const maxHeaderBytes = 64 * 1024;
 const maxHeaders = 100;
 
-/** Reads the header blocks of one direction of a connection, which share one zlib stream: each must be read, in order. */
+/** Reads the header blocks of one direction of a connection. They share one zlib stream, so all must be read in order. */
 export class HeaderReader {
   readonly #inflate: Inflate = createInflate({ dictionary: headerDictionary });
   #parts: Buffer[] = [];
   #length = 0;
 
   constructor() {
-    // A failure closes the stream, which is what counts.
+    // An error closes the stream, which `read` detects.
     this.#inflate.on("error", () => undefined);
     this.#inflate.on("data", (part: Buffer) => {
       this.#parts.push(part);
@@ -24,7 +24,7 @@ export class HeaderReader {
     });
   }
 
-  /** Undefined when the block is no header block, or an unreasonable one. The connection is then over. */
+  /** Returns undefined for an invalid or too large block. The connection must then be closed. */
   async read(block: Buffer): Promise<Headers | undefined> {
     [this.#parts, this.#length] = [[], 0];
     await new Promise<void>((resolve) => {
@@ -67,8 +67,8 @@ function parseHeaders(plain: Buffer): Headers | undefined {
 const longestStoredBlock = 0xff_ff;
 
 /**
- * Writes header blocks for one direction of a connection. What a server has to say in headers is a few bytes, so they
- * go out as deflate blocks that are stored and not compressed: any reader takes them, and no state is kept.
+ * Writes header blocks for one direction of a connection. A server's headers have few bytes, so they are written as stored
+ * (uncompressed) deflate blocks, which every reader accepts and which need no state.
  */
 export class HeaderWriter {
   #begun = false;
@@ -77,7 +77,7 @@ export class HeaderWriter {
     const plain = Buffer.concat([uint32(headers.size), ...[...headers].flat().flatMap(counted)]);
     const start = this.#begun ? [] : [Buffer.from([0x78, 0xbb]), uint32(headerDictionaryId)];
     this.#begun = true;
-    // The empty block at the end makes a reader hand out what came before it.
+    // The empty block at the end makes a reader flush what came before it.
     return Buffer.concat([...start, ...storedBlocks(plain), stored(Buffer.alloc(0))]);
   }
 }

@@ -3,14 +3,14 @@ import { initialWindowBytes } from "./frames.ts";
 const largest = 0x7f_ff_ff_ff;
 
 /**
- * How much one side may still send, as far as the other has said. Kubernetes' own clients never open a window and never
- * look at ours, while the protocol gives both sides one of 64 KiB from the start: so what is sent is always counted, and
- * the count binds from the moment the other side has shown that it keeps windows at all.
+ * The flow-control window for sending. The protocol starts with windows of 64 KiB, but Kubernetes' own clients never send window
+ * updates and ignore ours. Therefore sent bytes are always counted, but the window is enforced only after the peer has sent a
+ * first update.
  */
 export class SendWindow {
   #left = initialWindowBytes;
 
-  /** How much may go out now, at most `wanted`. */
+  /** The number of bytes that may be sent now, at most `wanted`. */
   allows(wanted: number): number {
     return Math.max(0, Math.min(wanted, this.#left));
   }
@@ -19,7 +19,7 @@ export class SendWindow {
     this.#left -= bytes;
   }
 
-  /** False when the other side gave more than a window can hold. */
+  /** Returns false when the window would exceed its maximum. */
   grow(bytes: number): boolean {
     this.#left += bytes;
     return this.#left <= largest;

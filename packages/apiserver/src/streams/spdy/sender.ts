@@ -3,16 +3,16 @@ import { encodeFrame, type Frame, initialWindowBytes } from "./frames.ts";
 import { SendWindow } from "./send-window.ts";
 import { Turnstile } from "./turnstile.ts";
 
-/** Small enough for streams to take turns, large enough not to matter. */
+/** Small enough for streams to alternate, large enough for throughput. */
 const chunkBytes = 64 * 1024;
 const connectionId = 0;
 
-/** What goes out on a connection, as fast as the network takes it and the other side's windows allow. */
+/** Sends frames on a connection, as fast as the network and the peer's windows allow. */
 export class Sender {
   readonly #transport: Duplex;
   readonly #windows = new Map<number, SendWindow>([[connectionId, new SendWindow()]]);
   readonly #moved = new Turnstile();
-  /** Read by us and not yet given back to the other side, by stream. */
+  /** Bytes read but not yet returned to the peer's window, by stream. */
   readonly #taken = new Map<number, number>();
   #windowsKept = false;
   #initialWindow = initialWindowBytes;
@@ -34,13 +34,13 @@ export class Sender {
     this.#moved.open();
   }
 
-  /** Nothing more can be sent; whoever waits learns of it. */
+  /** Refuses all further and waiting sends. */
   close(): void {
     this.#closed = true;
     this.#moved.open();
   }
 
-  /** Small frames, which wait for nothing. */
+  /** Sends a small frame immediately. */
   frame(frame: Frame): void {
     if (this.#transport.writable) this.#transport.write(encodeFrame(frame));
   }
@@ -55,12 +55,12 @@ export class Sender {
     } while (rest.length > 0);
   }
 
-  /** Resolves when the network has taken what was written, or never will. */
+  /** Resolves when everything was written to the network or the connection has ended. */
   async drained(): Promise<void> {
     await this.#written(Buffer.alloc(0)).catch(() => undefined);
   }
 
-  /** A window of the other side, 0 for that of the connection. False when it has grown out of bounds. */
+  /** Increases a window, with stream 0 for the connection. Returns false when it exceeds its maximum. */
   grow(streamId: number, delta: number): boolean {
     this.#windowsKept = true;
     const fits = this.#windows.get(streamId)?.grow(delta) ?? true;
@@ -76,7 +76,7 @@ export class Sender {
     return streams.every((id) => this.grow(id, change)) && bytes <= 0x7f_ff_ff_ff;
   }
 
-  /** Opens the other side's windows again by what was read; only now and then, not for every chunk. */
+  /** Returns read bytes to the peer's windows. Updates are combined and not sent for every chunk. */
   giveBack(streamId: number | undefined, bytes: number): void {
     for (const id of streamId === undefined ? [connectionId] : [connectionId, streamId]) {
       const delta = (this.#taken.get(id) ?? 0) + bytes;

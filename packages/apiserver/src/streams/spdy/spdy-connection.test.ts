@@ -14,12 +14,12 @@ async function opened(headers: Record<string, string> = {}): Promise<{ client: T
 }
 
 describe("SpdyConnection", () => {
-  test("gives each stream its headers, its data and its end", async () => {
+  test("delivers headers, data and end of each stream", async () => {
     const { client, stream } = await opened({ streamType: "stdin" });
     expect(stream.headers.get("streamtype")).toBe("stdin");
     client.say(1, "hello ");
     client.say(1, "world", true);
-    // Not read to its end by a loop: that would close it for writing, too.
+    // An async loop would also close the stream for writing at its end.
     let said = "";
     stream.on("data", (chunk: Buffer) => {
       said += chunk.toString();
@@ -38,14 +38,14 @@ describe("SpdyConnection", () => {
     expect(await client.hears("ping")).toEqual({ type: "ping", id: 77 });
   });
 
-  test("sends without end to a client that keeps no windows, as Kubernetes' own do not", async () => {
+  test("sends without limit to a client that sends no window updates, like Kubernetes' own", async () => {
     const { client, stream } = await opened();
     stream.end(Buffer.alloc(500_000, "x"));
     await client.hears("data", (frame) => frame.fin);
     expect(client.data(1).length).toBe(500_000);
   });
 
-  test("keeps to the windows of a client that has some", async () => {
+  test("respects the windows of a client that uses them", async () => {
     const { client, stream } = await opened();
     client.send({ type: "window-update", streamId: 0, delta: 1_000_000 });
     await client.settled();
@@ -61,14 +61,14 @@ describe("SpdyConnection", () => {
     expect(client.data(1).length).toBe(100_000);
   });
 
-  test("resets a stream whose window grows beyond what can be", async () => {
+  test("resets a stream whose window exceeds its maximum", async () => {
     const { client, stream } = await opened();
     client.send({ type: "window-update", streamId: 1, delta: 0x7f_ff_ff_ff });
     expect(await client.hears("rst-stream")).toMatchObject({ streamId: 1, status: 7 });
     expect(stream.destroyed).toBe(true);
   });
 
-  test("takes no more from the network while nobody reads, and goes on when somebody does", async () => {
+  test("stops reading from the network while streams are not read, and continues afterwards", async () => {
     const { client, stream } = await opened();
     const total = 8 * 1024 * 1024;
     const chunk = Buffer.alloc(32 * 1024, "x");
@@ -79,7 +79,7 @@ describe("SpdyConnection", () => {
         if (!client.wire.write(frame)) await once(client.wire, "drain");
       }
     })();
-    // It stands still when as much is on the way as may wait.
+    // Sending stops when all buffers are full.
     for (let before = -1; before !== sent; ) {
       before = sent;
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -95,7 +95,7 @@ describe("SpdyConnection", () => {
     expect(given.length).toBeGreaterThan(100);
   });
 
-  test("tells the client when a stream is abandoned, and streams when the client is", async () => {
+  test("resets abandoned streams, and closes all streams when the client disconnects", async () => {
     const { client, stream } = await opened();
     client.open(3);
     await client.hears("syn-reply", (frame) => frame.streamId === 3);
@@ -117,14 +117,14 @@ describe("SpdyConnection", () => {
 
   const block = new HeaderWriter().write(new Map());
   test.for<[string, Frame[]]>([
-    ["a stream of the server's", [{ type: "syn-stream", streamId: 2, fin: false, headerBlock: block }]],
+    ["a stream with a server ID", [{ type: "syn-stream", streamId: 2, fin: false, headerBlock: block }]],
     [
       "headers that are none",
       [{ type: "syn-stream", streamId: 1, fin: false, headerBlock: Buffer.from("\x00\x00\x00\x01") }],
     ],
-    ["a window of the connection without bounds", [{ type: "window-update", streamId: 0, delta: 0x7f_ff_ff_ff }]],
-    ["a first window without bounds", [{ type: "settings", values: new Map([[7, 0xff_ff_ff_ff]]) }]],
-  ])("ends with a word at %s", async ([, frames]) => {
+    ["a connection window above its maximum", [{ type: "window-update", streamId: 0, delta: 0x7f_ff_ff_ff }]],
+    ["an initial window above its maximum", [{ type: "settings", values: new Map([[7, 0xff_ff_ff_ff]]) }]],
+  ])("sends GOAWAY and closes after %s", async ([, frames]) => {
     const client = new TestClient();
     for (const frame of frames) client.send(frame);
     expect(await client.hears("go-away")).toMatchObject({ status: 1 });
@@ -137,7 +137,7 @@ describe("SpdyConnection", () => {
     expect(await client.hears("go-away")).toMatchObject({ status: 1 });
   });
 
-  test("survives sessions in which anything was changed", async () => {
+  test("does not fail on randomly changed sessions", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 5 }),

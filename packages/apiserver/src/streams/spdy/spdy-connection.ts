@@ -8,25 +8,25 @@ import { Turnstile } from "./turnstile.ts";
 
 /** A forwarded connection takes two streams. */
 const maxStreams = 1000;
-/** What may wait for readers on the whole connection; beyond it, nothing more is read from the network. */
+/** The limit of unread data on the connection. Above it, nothing is read from the network. */
 const maxUnreadBytes = 1024 * 1024;
-/** A chunk costs memory of its own, however small it is. */
+/** The fixed memory cost of a chunk of any size. */
 const chunkCost = 256;
-/** Answers to a client that sends and does not read. */
+/** The limit of replies to a client that sends but does not read. */
 const maxUnsentBytes = 1024 * 1024;
-/** A peer that does not answer for two of these is gone. */
+/** A peer that does not answer two pings is considered disconnected. */
 const pingMs = 30_000;
-/** For what was written to go out when the connection ends. */
+/** How long to wait for written data to be sent when the connection closes. */
 const goodbyeMs = 5000;
 
 export interface SpdyConnectionOptions {
-  /** Called for each stream the client opens. */
+  /** Called for each stream that the client opens. */
   onStream(stream: SpdyStream): void;
 }
 
 /** The server's side of a SPDY/3.1 connection. It never opens streams itself. */
 export class SpdyConnection implements Disposable {
-  /** Settles when the connection is over, however that came. */
+  /** Settles when the connection has ended for any reason. */
   readonly closed: Promise<void>;
   readonly #transport: Duplex;
   readonly #options: SpdyConnectionOptions;
@@ -51,7 +51,7 @@ export class SpdyConnection implements Disposable {
     this.#sender.frame({ type: "settings", values: new Map([[setting.maxConcurrentStreams, maxStreams]]) });
   }
 
-  /** Says goodbye, sends what was written, and hangs up. */
+  /** Sends GOAWAY and pending data, and closes the connection. */
   close(): void {
     this.#sender.frame({ type: "go-away", lastStreamId: this.#lastStreamId, status: goAwayStatus.ok });
     this.#hangUp();
@@ -64,7 +64,7 @@ export class SpdyConnection implements Disposable {
   async #run(): Promise<void> {
     const parser = new FrameParser();
     try {
-      // What was written still has to go out when the reading is over.
+      // Keep the transport open for writing after the last read.
       for await (const chunk of this.#transport.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         for (const frame of parser.push(chunk)) {
           if (!(await this.#receive(frame))) return;
@@ -72,7 +72,7 @@ export class SpdyConnection implements Disposable {
         await this.#waitForRoom();
       }
     } catch {
-      // The transport broke: the streams below learn of it.
+      // The transport failed. The streams are closed below.
     } finally {
       this.#end();
     }
@@ -96,7 +96,7 @@ export class SpdyConnection implements Disposable {
     if (this.#transport.writableLength > maxUnsentBytes) await this.#sender.drained();
   }
 
-  /** False when the connection is over. */
+  /** Returns false when the connection must end. */
   async #receive(frame: Frame | Malformed): Promise<boolean> {
     this.#answered = true;
     switch (frame.type) {
@@ -104,7 +104,7 @@ export class SpdyConnection implements Disposable {
         return this.#open(frame);
       case "syn-reply":
       case "headers":
-        // Nothing is done with them, but the compression goes on where they end.
+        // The headers are not used, but the shared compression state must advance.
         return (await this.#reader.read(frame.headerBlock)) !== undefined || this.#violated();
       case "data":
         this.#data(frame);
@@ -117,7 +117,7 @@ export class SpdyConnection implements Disposable {
       case "window-update":
         return this.#grow(frame.streamId, frame.delta);
       case "ping":
-        // Even numbers are ours, on their way back.
+        // Pings with even IDs are replies to ours.
         if (frame.id % 2 === 1) this.#sender.frame(frame);
         return true;
       case "go-away":
@@ -150,7 +150,7 @@ export class SpdyConnection implements Disposable {
   #data({ streamId, bytes, fin }: Extract<Frame, { type: "data" }>): void {
     const stream = this.#streams.get(streamId);
     if (stream === undefined || stream.isEnded) {
-      // Often on its way when we closed the stream. The window of the connection is opened again all the same.
+      // Data was in flight when the stream was closed. Return it to the connection window.
       this.#sender.giveBack(undefined, bytes.length);
       if (stream !== undefined || streamId > this.#lastStreamId)
         this.#sender.frame({ type: "rst-stream", streamId, status: resetStatus.protocolError });
@@ -189,7 +189,7 @@ export class SpdyConnection implements Disposable {
   };
 
   #ping(): void {
-    // While we do not read, an answer cannot be seen. What is sent still finds out whether there is anybody.
+    // A reply cannot arrive while reading is paused. Sending a ping still detects a broken connection.
     const isReading = this.#unread <= maxUnreadBytes;
     if (isReading && !this.#answered) return void this.#transport.destroy();
     this.#answered = !isReading;

@@ -2,13 +2,13 @@ import { Duplex } from "node:stream";
 import { callbackify } from "node:util";
 import type { Headers } from "./header-block.ts";
 
-/** What a stream asks of its connection. */
+/** The connection as a stream uses it. */
 export interface StreamLink {
-  /** Resolves when the bytes have left for the network; rejects when they never will. */
+  /** Resolves when the bytes were written to the network; rejects when the stream or connection has ended. */
   send(stream: SpdyStream, bytes: Buffer, fin: boolean): Promise<void>;
-  /** The reader has taken this much. */
+  /** Reports bytes that the reader has consumed. */
   taken(stream: SpdyStream, bytes: Buffer): void;
-  /** The stream is over. `complete` says whether both sides ended it in order. */
+  /** Reports that the stream has ended. `complete`: both sides ended it regularly. */
   closed(stream: SpdyStream, complete: boolean): void;
 }
 
@@ -18,12 +18,12 @@ export interface StreamOptions {
   readonly link: StreamLink;
 }
 
-/** One stream of a SPDY connection. Destroying it resets it for the other side. */
+/** One stream of a SPDY connection. Destroying it sends a reset. */
 export class SpdyStream extends Duplex {
   readonly id: number;
   readonly headers: Headers;
   readonly #link: StreamLink;
-  /** What has come and does not fit into the readable side's own buffer. */
+  /** Received data that does not fit into the buffer of the readable side. */
   readonly #inbox: Buffer[] = [];
   #ended = false;
   #isReset = false;
@@ -33,23 +33,23 @@ export class SpdyStream extends Duplex {
     this.id = id;
     this.headers = headers;
     this.#link = link;
-    // The other side may reset a stream at any time; whoever uses it learns of it by its close.
+    // The peer may reset a stream at any time. Users of the stream are notified by its close event.
     this.on("error", () => undefined);
   }
 
-  /** Bytes from the other side. */
+  /** Receives bytes from the peer. */
   receive(bytes: Buffer, fin: boolean): void {
     if (bytes.length > 0) this.#inbox.push(bytes);
     if (fin) this.#ended = true;
     if (this.readableLength < this.readableHighWaterMark) this.#deliver();
   }
 
-  /** Whether the other side has said that nothing more comes. */
+  /** Whether the peer has ended its side. */
   get isEnded(): boolean {
     return this.#ended;
   }
 
-  /** The other side wants no more of it. */
+  /** The peer has reset the stream. */
   reset(): void {
     this.#isReset = true;
     this.destroy();

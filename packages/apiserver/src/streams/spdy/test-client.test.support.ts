@@ -5,7 +5,7 @@ import { HeaderWriter } from "./header-block.ts";
 import { SpdyConnection } from "./spdy-connection.ts";
 import type { SpdyStream } from "./spdy-stream.ts";
 
-/** A client that says what a test tells it to, and remembers what it hears. */
+/** A client that sends given frames and records received ones. */
 export class TestClient {
   readonly streams: SpdyStream[] = [];
   readonly received: Frame[] = [];
@@ -40,7 +40,7 @@ export class TestClient {
     this.send({ type: "data", streamId, fin, bytes: Buffer.from(text) });
   }
 
-  /** Waits for a frame that is wanted, among those received and those to come. */
+  /** Waits for a matching frame, including those already received. */
   async hears<T extends Frame["type"]>(
     type: T,
     wanted: (frame: Frame & { type: T }) => boolean = () => true,
@@ -55,7 +55,7 @@ export class TestClient {
     }
   }
 
-  /** A ping that comes back: what was sent before it has been dealt with. */
+  /** Sends a ping and waits for its reply, after which all earlier frames were handled. */
   async settled(id = 1): Promise<void> {
     this.send({ type: "ping", id });
     await this.hears("ping", (frame) => frame.id === id);

@@ -1,4 +1,4 @@
-/** Lets those who wait pass, all at once. */
+/** A condition variable: `open` resolves all current waits. */
 export class Turnstile {
   #waiting: PromiseWithResolvers<void> | undefined;
 
