@@ -38,7 +38,7 @@ export class Authenticator {
     this.#anonymousPaths = new Set(options.anonymousPaths ?? defaultAnonymousPaths);
   }
 
-  /** Uses a trusted certificate first, then a token. Invalid credentials are refused, also on paths that need none. */
+  /** Uses a trusted certificate first, then a token. A request with only invalid credentials is refused, also on paths that need none. */
   authenticate({ path, authorization, certificate }: Credentials): Identity {
     const byCertificate = certificate === undefined ? undefined : this.#trusted(certificate);
     if (byCertificate !== undefined) return byCertificate;

@@ -48,7 +48,11 @@ describe("readReview()", () => {
     ["a result without a status", answer({ result: 7 }), "failed: response.result.status was '', not 'Success'"],
     ["too few", answer({ convertedObjects: [] }), "returned 0 objects, expected 1"],
     ["objects that are not a list", answer({ convertedObjects: "x" }), "returned 0 objects, expected 1"],
-    ["an item that is not an object", answer({ convertedObjects: [null] }), "returned invalid object at index 0: not an object"],
+    [
+      "an item that is not an object",
+      answer({ convertedObjects: [null] }),
+      "returned invalid object at index 0: not an object",
+    ],
     [
       "no metadata",
       answer({ convertedObjects: [{ apiVersion: "x.example/v2", kind: "X" }] }),

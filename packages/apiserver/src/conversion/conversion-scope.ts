@@ -39,7 +39,8 @@ export async function withConversions<T>(
       return await run(bound, name);
     } catch (error) {
       if (!(error instanceof ConversionPending)) throw error;
-      if (made === mostConversions) throw new ApiError("InternalError", `${error.message}: too many conversions are needed`);
+      if (made === mostConversions)
+        throw new ApiError("InternalError", `${error.message}: too many conversions are needed`);
       await scope.add(error.object, error.apiVersion);
       name = error.object.metadata.name;
     }

@@ -211,10 +211,13 @@ describe("a request", () => {
     expect(await answer).toContain("413");
   });
 
-  test.for(["application/cbor", "application/x-www-form-urlencoded", "text/plain"])("of type %s is refused", async (type) => {
-    const answer = await send(configMaps, { method: "POST", headers: { "content-type": type }, body: "x" });
-    expect(answer).toMatchObject({ status: 415, body: { reason: "UnsupportedMediaType" } });
-  });
+  test.for(["application/cbor", "application/x-www-form-urlencoded", "text/plain"])(
+    "of type %s is refused",
+    async (type) => {
+      const answer = await send(configMaps, { method: "POST", headers: { "content-type": type }, body: "x" });
+      expect(answer).toMatchObject({ status: 415, body: { reason: "UnsupportedMediaType" } });
+    },
+  );
 
   test.for([
     "/api/v1/namespaces/../../etc/passwd",

@@ -225,7 +225,13 @@ describe("exec is refused", () => {
       400,
       "container x is not valid for pod p",
     ],
-    ["without a container name in a Pod with several", "command=ls&stdout=true", { pod: "two" }, 400, "choose one of: [a b]"],
+    [
+      "without a container name in a Pod with several",
+      "command=ls&stdout=true",
+      { pod: "two" },
+      400,
+      "choose one of: [a b]",
+    ],
     ["in a missing Pod", "command=ls&stdout=true", { pod: "none" }, 404, 'pods "none" not found'],
     [
       "in a Pod that has ended",
@@ -248,7 +254,13 @@ describe("exec is refused", () => {
       400,
       "v5.channel.k8s.io",
     ],
-    ["without valid credentials", "command=ls&stdout=true", { headers: { authorization: "Bearer x" } }, 401, "Unauthorized"],
+    [
+      "without valid credentials",
+      "command=ls&stdout=true",
+      { headers: { authorization: "Bearer x" } },
+      401,
+      "Unauthorized",
+    ],
   ] as const)("%s", async ([, query, options, code, message]) => {
     const refusal = await new Client(query, options as never).refusal();
     expect(refusal.code).toBe(code);

@@ -53,7 +53,12 @@ describe("logOptions()", () => {
       podWith({ state: { waiting: { reason: "ErrImagePull" } } }),
       "is waiting to start: ErrImagePull",
     ],
-    ["a previous run that does not exist", "previous=true", running, 'previous terminated container "main" in pod "p" not found'],
+    [
+      "a previous run that does not exist",
+      "previous=true",
+      running,
+      'previous terminated container "main" in pod "p" not found',
+    ],
   ] as const)("refuses %s", ([, query, found, message]) => {
     expect(() => logOptions(place, new Query(query), { found, nowMs })).toThrow(message);
   });
