@@ -3,8 +3,8 @@ import type { Json, StructuralSchema } from "../structural-schema.ts";
 import { toDuration, toTimestamp } from "./library/conversions.ts";
 
 /**
- * A JSON value as CEL sees it: whole numbers as integers, times and durations as such, fields under names that CEL can
- * spell. Fields without a schema are not visible to rules. Of a resource, rules may read the type and the name.
+ * Converts a JSON value to CEL: whole numbers become integers, times and durations get their types, and names of fields are
+ * escaped. Fields without a schema are not visible to rules. Of a resource's metadata, only type and name are visible.
  */
 export function toCel(
   schema: StructuralSchema,
@@ -46,7 +46,7 @@ function celNumber(schema: StructuralSchema, value: number): bigint | number {
   return schema.type !== "number" && Number.isInteger(value) ? BigInt(value) : value;
 }
 
-/** A text that is not what its format says can be here only if it was stored before; it fails the rules that read it. */
+/** A string that does not match its format is kept as a string. It occurs only in stored objects, and rules that read it fail. */
 function celString(schema: StructuralSchema, value: string): unknown {
   const convert = schema.format === undefined ? undefined : conversions[schema.format];
   if (convert === undefined) return value;
@@ -78,7 +78,7 @@ const keywords = new Set(
 
 const plainName = /^[A-Za-z][A-Za-z0-9]*$/;
 
-/** Kubernetes' spelling of property names that are no identifiers of CEL; none for what it cannot spell. */
+/** Escapes a property name that is not a CEL identifier, as Kubernetes does. Returns `undefined` if it cannot be escaped. */
 export function escapeName(name: string): string | undefined {
   if (keywords.has(name)) return `__${name}__`;
   if (plainName.test(name)) return name;

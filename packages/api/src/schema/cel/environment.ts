@@ -14,7 +14,7 @@ import { sets } from "./library/sets.ts";
 import { strings } from "./library/strings.ts";
 import { urls } from "./library/urls.ts";
 
-/** Those that kube-apiserver 1.36 gives to the rules of CustomResourceDefinitions, and no others. */
+/** The libraries that kube-apiserver 1.36 offers to rules of CustomResourceDefinitions. */
 const libraries: readonly Library[] = [
   conversions,
   strings,
@@ -30,7 +30,7 @@ const libraries: readonly Library[] = [
   optionals,
 ];
 
-/** What a rule may call, as `name` or `receiver.name`. */
+/** A call of the form `name(…)` or `receiver.name(…)`. */
 export type CallKind = "call" | "rcall";
 
 const standard: { readonly [kind in CallKind]: string } = {
@@ -58,8 +58,8 @@ for (const { functions } of libraries) {
 export const isAllowed = (kind: CallKind, name: string): boolean => allowed[kind].has(name);
 
 /**
- * The names under which functions are that the library has too, but with another meaning. It takes no second one of the
- * same signature, so ours have names that no rule can say, and the calls in rules are changed to them.
+ * Functions that the CEL library also has, but with another meaning. It does not allow to replace them, so ours are registered
+ * under private names, and calls in rules are renamed.
  */
 const replaced = new Set([
   "double",
@@ -82,7 +82,7 @@ const mark = "__";
 export const privateName = (name: string): string => (replaced.has(name) ? mark + name : name);
 export const publicNames = (text: string): string => text.replaceAll(/\b__(?=[a-z])/gi, "");
 
-/** A namespace is a constant whose class has its functions. */
+/** A namespace is a constant whose type is the receiver of its functions. */
 function registerNamespace(environment: Environment, name: string): void {
   const Namespace = class {
     readonly name: string = name;
@@ -121,7 +121,7 @@ function createEnvironment(): Environment {
 
 let made: Environment | undefined;
 
-/** Without variables: clone it to declare some. Made when the first rule comes. */
+/** The environment without variables; clone it to declare them. It is created on first use. */
 export function baseEnvironment(): Environment {
   made ??= createEnvironment();
   return made;

@@ -1,7 +1,7 @@
 import type { Json, StructuralSchema } from "../structural-schema.ts";
 
 /**
- * What rules can say, with objects for which they hold and for which they do not. The same table is asked of a real
+ * A rule with objects for which it holds and for which it fails. The differential suite runs the same table on a real
  * kube-apiserver.
  */
 export interface RuleCase {
@@ -14,7 +14,7 @@ const text: StructuralSchema = { type: "string", maxLength: 64 };
 const integer: StructuralSchema = { type: "integer" };
 const pair: StructuralSchema = { type: "object", properties: { a: integer, b: text } };
 
-/** Bounded, because kube-apiserver refuses rules that could be costly. */
+/** With bounds, because kube-apiserver refuses rules with a high estimated cost. */
 export const selfSchema: StructuralSchema = {
   type: "object",
   properties: {
@@ -39,7 +39,7 @@ export const selfSchema: StructuralSchema = {
   },
 };
 
-/** Rules about nothing, which hold for every object. */
+/** Rules that do not read the object and always hold. */
 export const truths: readonly string[] = [
   // Strings
   "'tacocat'.charAt(3) == 'o' && 'ab'.charAt(2) == ''",
@@ -340,7 +340,7 @@ export const ruleCases: readonly RuleCase[] = [
   },
 ];
 
-/** Rules that no schema may have: they call what is not there, read what is not there, or compare what cannot be. */
+/** Rules that do not compile, because of unknown functions or fields or wrong types. */
 export const refused: readonly string[] = [
   "self.s.",
   "self.s",

@@ -12,7 +12,7 @@ const schemaWith = (rule: string): StructuralSchema => ({
 
 const errorsOf = (schema: StructuralSchema, spec: Json): string[] => validate(schema, { spec }).map(formatFieldError);
 
-describe("what Kubernetes adds to CEL", () => {
+describe("CEL with Kubernetes' libraries", () => {
   test.for(truths)("%s", (rule) => {
     const schema = schemaWith(rule);
     expect(ruleErrors(schema)).toEqual([]);
@@ -29,7 +29,7 @@ describe("rules about objects", () => {
   });
 });
 
-describe("rules that are refused with their schema", () => {
+describe("rules that do not compile", () => {
   test.for(refused)("%s", (rule) => {
     expect(ruleErrors(schemaWith(rule))).toEqual([expect.stringContaining(`Cannot compile the rule "${rule}": `)]);
   });

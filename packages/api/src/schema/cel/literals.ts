@@ -6,13 +6,13 @@ import type { CelType, CheckedNode } from "./library/macro-parts.ts";
 import { nodesOf } from "./syntax-tree.ts";
 
 /**
- * What is wrong with the constants of a checked expression: what they are cannot change, so it is said when the rule is made.
- * `failure` evaluates a part of the source that reads nothing.
+ * Finds errors in the constants of a checked expression, so that they are reported when the rule is compiled. `failure`
+ * evaluates a constant part of the source and returns its error.
  */
 export function literalError(root: ASTNode, failure: (source: string) => string | undefined): string | undefined {
   const free = new Set<unknown>();
   for (const node of nodesOf(root)) {
-    // The values of a format have types of their own.
+    // The arguments of format may have different types.
     if (isCall(node, "format")) for (const inner of nodesOf(argsOf(node))) free.add(inner);
     const error =
       patternError(node) ??
@@ -49,7 +49,7 @@ function formatError(node: ASTNode): string | undefined {
   );
 }
 
-/** The items of a list, and the values of a map, are of one type. */
+/** The items of a list, and the keys and values of a map, must have the same type. */
 function mixtureError(node: CheckedNode): string | undefined {
   if (node.op === "list") return differenceOf(node.args as unknown as CheckedNode[]);
   if (node.op !== "map") return undefined;

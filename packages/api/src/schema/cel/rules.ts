@@ -4,7 +4,7 @@ import type { StructuralSchema, ValidationRule } from "../structural-schema.ts";
 import { type Compilation, compile, typeError } from "./program.ts";
 import { typedEnvironment } from "./self-type.ts";
 
-/** A rule of a schema, ready to run, or the reason why it never can. */
+/** A rule of a schema, compiled, or the error why it cannot be compiled. */
 export interface CompiledRule {
   readonly rule: ValidationRule;
   readonly compilation: Compilation;
@@ -13,7 +13,7 @@ export interface CompiledRule {
 
 const compiled = new WeakMap<StructuralSchema, readonly CompiledRule[]>();
 
-/** The rules of this schema itself, compiled the first time they are asked for. */
+/** The rules of this schema itself, without its parts. They are compiled on first use. */
 export function rulesOf(schema: StructuralSchema): readonly CompiledRule[] {
   const known = compiled.get(schema);
   if (known !== undefined) return known;
@@ -28,7 +28,7 @@ export function rulesOf(schema: StructuralSchema): readonly CompiledRule[] {
 
 const read = new WeakMap<StructuralSchema, ReadonlySet<string> | "all">();
 
-/** The fields of a value, as CEL spells them, that the rules of its schema look at. */
+/** The fields of a value, by their names in CEL, that the rules of its schema read. */
 export function readByRules(schema: StructuralSchema): ReadonlySet<string> | "all" {
   const known = read.get(schema);
   if (known !== undefined) return known;
@@ -42,22 +42,22 @@ export function readByRules(schema: StructuralSchema): ReadonlySet<string> | "al
   return found;
 }
 
-/** Whether this schema or any part of it has rules: most have none, and then nothing need be walked. */
+/** Whether this schema or any part of it has rules. Most have none and need not be traversed. */
 export const hasRules: (schema: StructuralSchema) => boolean = somewhere(
   (schema) => (schema["x-kubernetes-validations"]?.length ?? 0) > 0,
 );
 
-/** What can be said of a rule before any object comes. */
+/** The result of checking a rule without an object. */
 export interface RuleCheck {
-  /** Of a rule that can be kept. */
+  /** Whether a valid rule is a transition rule. */
   readonly usesOldSelf: boolean;
-  /** Why it cannot be kept: what it calls or reads is not there, or is of another type. */
+  /** Why the rule is invalid, for example because it reads a field that does not exist. */
   readonly ruleError: string | undefined;
-  /** The same of its message, if the rule itself can be kept. */
+  /** The same for its message expression, if the rule itself is valid. */
   readonly messageError: string | undefined;
 }
 
-/** Judges the rules of this schema itself, in their order, given its types. */
+/** Checks the rules of this schema itself, in their order, against its types. */
 export function checkRules(schema: StructuralSchema, isRoot: boolean): RuleCheck[] {
   const environment = environments(schema, isRoot || schema["x-kubernetes-embedded-resource"] === true);
   return rulesOf(schema).map(({ rule, compilation, message }) => {
@@ -75,7 +75,7 @@ export function checkRules(schema: StructuralSchema, isRoot: boolean): RuleCheck
   });
 }
 
-/** One environment for each of the two types of `oldSelf`, made when it is needed. */
+/** One environment for each of the two types of `oldSelf`, created when it is needed. */
 function environments(schema: StructuralSchema, isResource: boolean): (rule: ValidationRule) => Environment {
   const made = new Map<boolean, Environment>();
   return ({ optionalOldSelf = false }) => {
@@ -85,7 +85,7 @@ function environments(schema: StructuralSchema, isResource: boolean): (rule: Val
   };
 }
 
-/** Every rule of a schema that cannot be compiled, for who admits the schema itself. */
+/** The errors of all rules of a schema and its parts. */
 export function ruleErrors(schema: StructuralSchema): string[] {
   return errorsIn(schema, true);
 }

@@ -3,7 +3,7 @@ import type { StructuralSchema } from "../structural-schema.ts";
 import { escapeName } from "./cel-value.ts";
 import { baseEnvironment } from "./environment.ts";
 
-/** Knows `self` by its schema, so that a rule that reads what cannot be there is refused with the definition. */
+/** An environment in which `self` has the type of its schema, so that a rule that reads an undefined field does not compile. */
 export function typedEnvironment(
   schema: StructuralSchema,
   { isResource, optionalOldSelf }: { readonly isResource: boolean; readonly optionalOldSelf: boolean },
@@ -16,8 +16,8 @@ export function typedEnvironment(
 }
 
 /**
- * Objects are types of their own. They are numbered from one for each environment: the library remembers the names of all,
- * so that fresh names for every rule would pile up.
+ * Declares a type for each object schema. Types are numbered from one in each environment, because the library keeps all names
+ * for ever, and new names for every rule would accumulate.
  */
 class TypeNames {
   readonly #environment: Environment;
@@ -27,7 +27,7 @@ class TypeNames {
     this.#environment = environment;
   }
 
-  /** `undefined` when rules cannot see the value at all. */
+  /** Returns `undefined` for a value that rules cannot access. */
   of(
     schema: StructuralSchema,
     isResource: boolean = schema["x-kubernetes-embedded-resource"] === true,
@@ -70,7 +70,7 @@ class TypeNames {
   #declare(fields: { readonly [name: string]: string }): string {
     this.#count += 1;
     const name = `object.${this.#count}`;
-    // A field that is declared nowhere would make the library take any.
+    // Without declared fields, the library would accept any field.
     this.#environment.registerType(name, { fields: { ...fields } });
     this.#environment.registerOperator(`${name} == ${name}`, () => true);
     return name;

@@ -28,24 +28,21 @@ const spelled: StructuralSchema = {
   properties: { in: integer, "a-b": integer, c: integer, d: { type: "object", properties: { e: integer } } },
 };
 
-describe("rules see of an object", () => {
+describe("rules can read", () => {
   const value = { in: 1, "a-b": 2, c: 3, d: { e: 4 } };
   test.each([
-    [
-      "the fields that they name, however they are spelled",
-      "self.__in__ == 1 && self.a__dash__b == 2 && self.d.e == 4",
-    ],
-    ["whether fields are there", "has(self.c) && has(self.d.e)"],
-    ["all of it, where they take it whole", "self == oldSelf && self.c == 3"],
-    ["all of it, where they go through it", "[self].all(each, each.c == 3) && self.c == 3"],
-    ["what it was before", "self.c == oldSelf.c && oldSelf.d.e == 4"],
+    ["fields with escaped names", "self.__in__ == 1 && self.a__dash__b == 2 && self.d.e == 4"],
+    ["whether fields exist", "has(self.c) && has(self.d.e)"],
+    ["the whole object, compared as a value", "self == oldSelf && self.c == 3"],
+    ["the whole object, as an item of a list", "[self].all(each, each.c == 3) && self.c == 3"],
+    ["the old object", "self.c == oldSelf.c && oldSelf.d.e == 4"],
   ])("%s", (_what, rule) => {
     const schema = ruled(spelled, { rule });
     expect(errorsOf(schema, value, value)).toEqual([]);
     expect(errorsOf(schema, { ...value, c: 5, d: {}, in: 6 }, value)).toHaveLength(1);
   });
 
-  test("what any rule of the same object names", () => {
+  test("fields that only another rule of the same object or a message expression reads", () => {
     const schema = ruled(
       spelled,
       { rule: "self.c == 3" },
@@ -58,7 +55,7 @@ describe("rules see of an object", () => {
 
 describe("rules", () => {
   const cases: readonly (readonly [string, StructuralSchema, Json, string[]])[] = [
-    ["that hold say nothing", ruled(integer, { rule: "self > 3" }), 4, []],
+    ["that hold report nothing", ruled(integer, { rule: "self > 3" }), 4, []],
     [
       "without a message are quoted",
       ruled(integer, { rule: "self > 3" }),
@@ -73,31 +70,31 @@ describe("rules", () => {
       ["v: Forbidden: m"],
     ],
     [
-      "that call it required",
+      "with reason FieldValueRequired",
       ruled(integer, { rule: "self > 3", message: "m", reason: "FieldValueRequired" }),
       2,
       ["v: Required value: m"],
     ],
     [
-      "that call it duplicate",
+      "with reason FieldValueDuplicate",
       ruled(integer, { rule: "self > 3", reason: "FieldValueDuplicate" }),
       2,
       ["v: Duplicate value: 2"],
     ],
     [
-      "on an object do not repeat it",
+      "on an object do not print its value",
       ruled(bounds, { rule: "self.a <= self.b", message: "m" }),
       { a: 2, b: 1 },
       ["v: Invalid value: m"],
     ],
     [
-      "that blame a field",
+      "with a field path",
       ruled(bounds, { rule: "self.a <= self.b", message: "m", fieldPath: ".a" }),
       { a: 2, b: 1 },
       ["v.a: Invalid value: m"],
     ],
     [
-      "that blame the key of a map",
+      "with a field path to the key of a map",
       ruled(
         { type: "object", properties: { m: { type: "object", additionalProperties: text } } },
         { rule: "false", message: "m", fieldPath: ".m['a.b']" },
@@ -176,12 +173,12 @@ describe("rules", () => {
       [],
     ],
     [
-      "are not troubled by what they do not read",
+      "ignore fields that they do not read",
       { ...ruled(bounds, { rule: "self.a == 1" }), properties: { a: integer, t: { type: "string", format: "date" } } },
       { a: 1, t: "2026-01-01" },
       [],
     ],
-    ["do not see a null", ruled({ type: "string", nullable: true }, { rule: "self == 'x'" }), null, []],
+    ["are not run on null", ruled({ type: "string", nullable: true }, { rule: "self == 'x'" }), null, []],
     ["match", ruled(text, { rule: "self.matches('^[a-z]+$')" }), "abc", []],
     [
       "do not match",
@@ -192,7 +189,7 @@ describe("rules", () => {
   ];
   test.for(cases)("%s", ([, schema, value, expected]) => expect(errorsOf(schema, value)).toEqual(expected));
 
-  test("at the root may read the type and the name, and nothing else of the metadata", () => {
+  test("at the root can read the type and the name, but no other metadata", () => {
     const rule = "self.kind == 'X' && self.metadata.name == 'n' && !has(self.metadata.labels)";
     const schema = ruled({ type: "object", properties: { metadata: { type: "object" } } }, { rule });
     const object = { apiVersion: "v1", kind: "X", metadata: { name: "n", labels: {} } };
@@ -200,12 +197,12 @@ describe("rules", () => {
     expect(validate(schema, { ...object, kind: "Y" })).toHaveLength(1);
   });
 
-  test("a pattern that would hang a backtracking engine does not", () => {
+  test("patterns that are exponential in a backtracking engine run in linear time", () => {
     const schema = ruled(text, { rule: "self.matches('^(a+)+$')", message: "m" });
     expect(errorsOf(schema, `${"a".repeat(50_000)}b`)).toHaveLength(1);
   });
 
-  test("loops within loops are refused on lists that would keep them busy", () => {
+  test("nested loops over large lists exceed the cost limit", () => {
     const rule = "self.all(x, self.exists_one(y, y == x))";
     const schema = ruled({ type: "array", items: integer }, { rule, message: "twice" });
     const numbers = (count: number): Json => Array.from({ length: count }, (_, index) => index);
@@ -215,14 +212,14 @@ describe("rules", () => {
     ]);
   });
 
-  test("are not run on a value of the wrong type, and that is said", () => {
+  test("are not run on a value of the wrong type, and an error says so", () => {
     expect(errorsOf(ruled(integer, { rule: "self > 3" }), "x")).toEqual([
       'v: Invalid value: "string": v in body must be of type integer: "string"',
       "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
     ]);
   });
 
-  test("that cannot compile can be found before any object comes", () => {
+  test("that do not compile are reported without an object", () => {
     const schema = field(
       ruled(integer, { rule: "self >" }, { rule: "self + 1" }, { rule: "self > 1", messageExpression: "isURL(self)" }),
     );
@@ -242,19 +239,19 @@ describe("transition rules", () => {
     message: "start with x",
   });
   const cases: readonly (readonly [string, StructuralSchema, Json, Json | undefined, string[]])[] = [
-    ["do not run without an earlier value", same, "a", undefined, []],
+    ["do not run without an old value", same, "a", undefined, []],
     ["hold", same, "a", "a", []],
     ["fail", same, "b", "a", ['v: Invalid value: "b": immutable']],
     [
-      "with an optional earlier value run without one",
+      "with optionalOldSelf run without an old value",
       optional,
       "a",
       undefined,
       ['v: Invalid value: "a": start with x'],
     ],
-    ["with an optional earlier value see it", optional, "a", "z", []],
+    ["with optionalOldSelf can read the old value", optional, "a", "z", []],
     [
-      "know the items of a map list by their keys",
+      "match the items of a map list by their keys",
       map,
       [
         { n: "b", v: 1 },
@@ -270,7 +267,7 @@ describe("transition rules", () => {
   ];
   test.for(cases)("%s", ([, schema, value, old, expected]) => expect(errorsOf(schema, value, old)).toEqual(expected));
 
-  test("are not troubled by a stored text that is not what its format says", () => {
+  test("accept a stored string that does not match its format", () => {
     const schema = ruled(
       { type: "object", properties: { a: integer, t: { type: "string", format: "date-time" } } },
       { rule: "self.a >= oldSelf.a" },
@@ -278,14 +275,14 @@ describe("transition rules", () => {
     expect(errorsOf(schema, { a: 2, t: "never" }, { a: 1, t: "never" })).toEqual([]);
   });
 
-  test("other rules do not complain about what was not changed", () => {
+  test("errors of other rules are ignored for unchanged values", () => {
     const schema = ruled(integer, { rule: "self > 3", message: "m" });
     expect(errorsOf(schema, 2, 2)).toEqual([]);
     expect(errorsOf(schema, 1, 2)).toEqual(["v: Invalid value: 1: m"]);
   });
 });
 
-describe("rules that would keep the server busy are cut off", () => {
+describe("rules above the cost limit are stopped", () => {
   const numbers: StructuralSchema = { type: "array", items: integer };
   const texts: StructuralSchema = { type: "array", items: text };
   const count = (length: number): number[] => Array.from({ length }, (_, index) => index);
@@ -312,7 +309,7 @@ describe("rules that would keep the server busy are cut off", () => {
     expect(errorsOf(ruled(schema, { rule }), value)).toEqual([expect.stringContaining(tooLong)]);
   });
 
-  test("all together, and after that none is run", () => {
+  test("for all rules of an object together, and no further rule runs", () => {
     const schema: StructuralSchema = { type: "array", items: ruled(integer, { rule: "[1, 2, 3, 4].all(x, x > 0)" }) };
     const errors = errorsOf(schema, count(300_000));
     expect(errors).toEqual([expect.stringContaining("validation failed due to running out of cost budget")]);

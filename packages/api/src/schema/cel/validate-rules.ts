@@ -9,9 +9,8 @@ import { escapeName, toCel } from "./cel-value.ts";
 import { type CompiledRule, hasRules, readByRules, rulesOf } from "./rules.ts";
 
 /**
- * Evaluates the rules of `x-kubernetes-validations` on the value and everything in it. Rules that mention `oldSelf` run
- * only where there is an earlier value to compare with, the others do not complain about a value that was not changed.
- * The value must have passed the schema.
+ * Evaluates the rules of `x-kubernetes-validations` on the value and all its parts. Rules that use `oldSelf` run only if there is
+ * an old value; errors of other rules are ignored for unchanged values. The value must already be valid against the schema.
  */
 export function validateRules(schema: StructuralSchema, spot: Spot): FieldError[] {
   return hasRules(schema) ? errorsAt(schema, spot, new Budget()) : [];
@@ -41,7 +40,7 @@ function fieldErrors(schema: StructuralSchema, spot: Spot & { value: JsonObject 
   });
 }
 
-/** One place in an object with rules, and what they are evaluated with. */
+/** A part of an object whose schema has rules. */
 interface Place {
   readonly schema: StructuralSchema;
   readonly spot: Spot;
@@ -67,7 +66,7 @@ function ownErrors(schema: StructuralSchema, spot: Spot, budget: Budget): FieldE
   return errors;
 }
 
-/** Made when the first rule needs them. */
+/** The variables are created when the first rule needs them. */
 function variablesAt(schema: StructuralSchema, spot: Spot): Place["variables"] {
   let self: { readonly cel: unknown } | undefined;
   let old: { readonly cel: unknown } | undefined;
@@ -78,12 +77,12 @@ function variablesAt(schema: StructuralSchema, spot: Spot): Place["variables"] {
   };
 }
 
-/** The object that was sent is always a resource, whether its schema says so or not. */
+/** The root object is always a resource, even if its schema does not say so. */
 function celOf(schema: StructuralSchema, { path }: Spot, value: Json): unknown {
   return path === "" ? toCel(schema, value, true) : toCel(schema, onlyRead(schema, value));
 }
 
-/** A specification is large, and most rules are about a field or two of it. */
+/** Converting only the fields that rules read saves time, because most rules read few fields of a large object. */
 function onlyRead(schema: StructuralSchema, value: Json): Json {
   const read = isObject(value) && schema.properties !== undefined ? readByRules(schema) : "all";
   if (read === "all" || !isObject(value) || schema["x-kubernetes-embedded-resource"] === true) return value;
@@ -114,14 +113,14 @@ function whyNot(error: Error, rule: ValidationRule): string {
   if (error instanceof CostError) {
     return `'${error.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${named}`;
   }
-  // Only where the type of a value is not known beforehand, as of a number or a text.
+  // Occurs only where the type is not known when the rule is compiled, as with int-or-string.
   if (/^(found no matching overload|no such overload)/.test(error.message)) {
     return `'no such overload': call arguments did not match a supported operator, function or macro signature for rule: ${named}`;
   }
   return `${error.message} evaluating rule: ${named}`;
 }
 
-// Kubernetes' bound for a computed message.
+// Kubernetes' limit for a computed message.
 const longestMessage = 5 * 1024;
 
 function messageOf({ variables, budget }: Place, { rule, message }: CompiledRule): string {
@@ -144,7 +143,7 @@ function failure(schema: StructuralSchema, spot: Spot, rule: ValidationRule, det
   return fieldError(reason, path, reason === "FieldValueDuplicate" ? value : { ...value, detail });
 }
 
-/** Follows a relative path such as `.a['b.c']`; below a map, names are keys. */
+/** Appends a relative path such as `.a['b.c']`. Names below a map are keys. */
 function blamedPath(schema: StructuralSchema, path: string, relative: string): string {
   let node: StructuralSchema | undefined = schema;
   let result = path;

@@ -1,7 +1,7 @@
 import { Ip, parseIp, toIp } from "./ip.ts";
 import type { Library } from "./library.ts";
 
-/** A network: an address, and how many of its bits count. */
+/** A network: an address and a prefix length. */
 export class Cidr {
   readonly address: Ip;
   readonly length: number;

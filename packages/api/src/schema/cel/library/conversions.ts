@@ -2,7 +2,7 @@ import { parseDurationNanos } from "../../../primitives/duration.ts";
 import type { Library } from "./library.ts";
 import { Duration, type DurationValue, durationOf, int64, nanosOf, Type, UnsignedInt } from "./values.ts";
 
-/** A value as `string()` writes it; `undefined` for what it does not take. */
+/** The result of `string(value)`, or `undefined` for unsupported types. */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value === "bigint" || typeof value === "boolean") return String(value);
@@ -22,7 +22,7 @@ function bytesText(bytes: Uint8Array): string {
   }
 }
 
-/** As Go writes it: with an exponent as soon as there are more than six digits before the point. */
+/** Formats as Go does: with an exponent for more than six digits before the point. */
 function doubleText(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
   const [mantissa = "", exponent = "+0"] = value.toExponential().split("e");
@@ -52,11 +52,11 @@ const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})
 const earliest = Date.parse("0001-01-01T00:00:00Z");
 const latest = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** RFC 3339, kept to the millisecond. */
+/** Parses RFC 3339 with a precision of milliseconds. */
 export function toTimestamp(text: string): Date {
   const date = new Date(rfc3339.test(text) ? text : Number.NaN);
   const day = Number(text.slice(8, 10));
-  // JavaScript takes 30 February for 2 March; Go does not.
+  // JavaScript accepts 30 February as 2 March; Go does not.
   const daysInMonth = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
   if (Number.isNaN(date.getTime()) || day > daysInMonth) throw new Error(`invalid timestamp ${JSON.stringify(text)}`);
   return bounded(date);

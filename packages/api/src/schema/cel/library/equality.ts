@@ -7,7 +7,7 @@ interface Comparable {
 
 const hasEquals = (value: object): value is Comparable => typeof (value as Partial<Comparable>).equals === "function";
 
-/** Equality of CEL: numbers by value whatever their type, lists and maps by what is in them. */
+/** Equality in CEL: numbers of different types by value, lists and maps by content. */
 export function celEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (isNumber(a) && isNumber(b)) return plain(a) == plain(b);
@@ -22,7 +22,7 @@ export function celEquals(a: unknown, b: unknown): boolean {
   return hasEquals(a) ? a.equals(b) : equalMaps(entriesOf(a), entriesOf(b));
 }
 
-/** Nothing equals nothing, and no value. */
+/** Empty optionals are equal to each other and to nothing else. */
 const contentOf = (optional: Optional): unknown => (optional.hasValue() ? optional.value() : undefined);
 
 type CelNumber = bigint | number | { valueOf(): bigint };
@@ -45,7 +45,7 @@ function equalMaps(a: Map<unknown, unknown>, b: Map<unknown, unknown>): boolean 
   return true;
 }
 
-/** Below, at or above zero. Throws for values that have no order among them. */
+/** Returns a negative number, zero or a positive number. Throws for values of different types. */
 export function celCompare(a: unknown, b: unknown): number {
   if (isNumber(a) && isNumber(b)) return order(plain(a), plain(b));
   if (typeof a === "string" && typeof b === "string") return order(a, b);

@@ -2,7 +2,7 @@ import { spend, weightOf } from "../budget.ts";
 import { textOf } from "./conversions.ts";
 import { Duration, Type, UnsignedInt } from "./values.ts";
 
-/** `'%s is %d'.format(['a', 1])`, with the clauses and the strictness of CEL. */
+/** `'%s is %d'.format(['a', 1])` with the clauses and type checks of CEL. */
 export function formatString(format: string, values: readonly unknown[]): string {
   spend(weightOf(format) + 2 * weightOf(values));
   let next = 0;
@@ -18,7 +18,7 @@ export function formatString(format: string, values: readonly unknown[]): string
 
 const clauses = /%(?:%|(?:\.(\d+))?([a-zA-Z])|)/g;
 const numbers = ["int", "uint"];
-/** What each clause takes, when that is known beforehand. */
+/** The types that each clause accepts. */
 const taken: { readonly [verb: string]: readonly string[] | undefined } = {
   d: numbers,
   o: numbers,
@@ -29,7 +29,7 @@ const taken: { readonly [verb: string]: readonly string[] | undefined } = {
   e: ["double", "string"],
 };
 
-/** What is wrong with a format and the types of its values, before there are any. */
+/** Checks a constant format against the static types of its values. */
 export function literalFormatError(format: string, types: readonly string[]): string | undefined {
   let next = 0;
   for (const [clause, , verb] of format.matchAll(clauses)) {
@@ -46,7 +46,7 @@ export function literalFormatError(format: string, types: readonly string[]): st
   return `too many arguments supplied to string.format (expected ${next}, got ${types.length})`;
 }
 
-// Far more digits than a double has; a bound, because a format may ask for any number.
+// More digits than a double has. Bounded, because a format may ask for any number.
 const mostDigits = 100;
 
 function formatted(verb: string, value: unknown, precision: string | undefined): string {
@@ -99,7 +99,7 @@ function hexadecimal(value: unknown): string {
 
 const infinite = (value: number): string => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞");
 
-/** With commas, as Kubernetes' release of CEL writes fixed-point numbers. */
+/** Groups digits with commas, as Kubernetes' version of CEL does for fixed-point numbers. */
 function grouped(value: number, digits: number): string {
   if (!Number.isFinite(value)) return infinite(value);
   const [whole = "", fraction] = rounded(Math.abs(value), digits).split(".");
@@ -108,7 +108,7 @@ function grouped(value: number, digits: number): string {
   return sign + commas + (fraction === undefined ? "" : `.${fraction}`);
 }
 
-/** What lies in the middle goes to the even digit, as in Go; JavaScript takes the larger. */
+/** Rounds half to even as Go does. JavaScript rounds half up. */
 function rounded(value: number, digits: number): string {
   const exact = value.toFixed(mostDigits);
   const cut = exact.length - mostDigits + digits;
@@ -118,7 +118,7 @@ function rounded(value: number, digits: number): string {
 
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-/** Six digits, whatever is asked for: Kubernetes' release of CEL takes the precision for a width. */
+/** Always six digits: Kubernetes' version of CEL uses the precision as a width. */
 function scientific(value: number, width: number): string {
   if (!Number.isFinite(value)) return infinite(value);
   const [mantissa = "", exponent = "+0"] = value.toExponential(6).split("e");
@@ -159,7 +159,7 @@ const marks = new Map(
   }),
 );
 
-/** As Go quotes texts. */
+/** Quotes a string as Go does. */
 function quoted(text: string): string {
   // oxlint-disable-next-line no-control-regex
   const inside = text.replaceAll(/[\u0000-\u001f"\\\u007f]/g, (character) => {
@@ -169,7 +169,7 @@ function quoted(text: string): string {
   return `"${inside}"`;
 }
 
-/** As it would be written in CEL. */
+/** A value as a CEL literal. */
 function literal(value: unknown): string {
   if (typeof value === "string") return quoted(value);
   if (value instanceof Uint8Array) return `b${quoted(shown(value))}`;

@@ -7,7 +7,7 @@ import { isUrl } from "./urls.ts";
 
 type Problems = (text: string) => string[];
 
-/** A named way to write a text, such as that of a DNS label. */
+/** A named string format, such as that of a DNS label. */
 export class Format {
   readonly problems: Problems;
 
@@ -80,7 +80,7 @@ const labelProblems: Problems = (text) =>
     problem === mismatch(dnsLabel) && fits(subdomain, text) ? "must not contain dots" : problem,
   );
 
-/** Of a name that something is put after: it may end with a hyphen. */
+/** Validates a prefix of a name, which may end with a hyphen. */
 const prefix =
   (problems: Problems): Problems =>
   (text) =>

@@ -1,6 +1,6 @@
 import type { Library } from "./library.ts";
 
-/** An address as a number: of 32 bits, or of 128. */
+/** An address as a number of 32 or 128 bits. */
 export class Ip {
   readonly bits: bigint;
   readonly family: 4 | 6;
@@ -18,7 +18,7 @@ export class Ip {
     return other instanceof Ip && other.family === this.family && other.bits === this.bits;
   }
 
-  /** Whether its first bits are those of the given address. */
+  /** Whether its first `length` bits are those of the given address. */
   startsLike(address: string, length: number): boolean {
     const other = parseIp(address);
     if (other === undefined || other.family !== this.family) return false;
@@ -33,7 +33,7 @@ export class Ip {
 
 const dotted = (bits: bigint): string => [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 255n).join(".");
 
-/** RFC 5952: the longest run of zeros is left out. */
+/** RFC 5952: the longest run of zeros is replaced by `::`. */
 function colons(bits: bigint): string {
   const groups = Array.from({ length: 8 }, (_, at) => ((bits >> BigInt(112 - 16 * at)) & 0xffffn).toString(16));
   const text = groups.join(":");
@@ -68,7 +68,7 @@ function parseIpv6(text: string): bigint | undefined {
 /** Longer than any address. */
 const longest = 64;
 
-/** No zones, and no IPv4 address in the clothes of an IPv6 one: Kubernetes takes neither. */
+/** Like Kubernetes, refuses zones and IPv4-mapped IPv6 addresses. */
 export function parseIp(text: string): Ip | undefined {
   if (text.length > longest) return undefined;
   if (!text.includes(":")) {
@@ -93,7 +93,7 @@ const isLinkLocal = (ip: Ip): boolean => ip.startsLike("169.254.0.0", 16) || ip.
 const isMulticast = (ip: Ip): boolean => ip.startsLike("224.0.0.0", 4) || ip.startsLike("ff00::", 8);
 const isBroadcast = (ip: Ip): boolean => ip.startsLike("255.255.255.255", 32);
 
-/** `ff02::`, and the like under any other flags. */
+/** `ff02::/16` with any flags. */
 const isLinkLocalMulticast = (ip: Ip): boolean =>
   ip.startsLike("224.0.0.0", 24) || (ip.startsLike("ff00::", 8) && ((ip.bits >> 112n) & 0xfn) === 2n);
 

@@ -69,7 +69,7 @@ function range(count: bigint): bigint[] {
   return Array.from({ length: size }, (_, index) => BigInt(index));
 }
 
-/** Quadratic, as equality has no hash: it pays for each comparison. */
+/** Quadratic, because CEL equality has no hash. It charges for each comparison. */
 function distinct(list: List): unknown[] {
   const found: unknown[] = [];
   const texts = new Set<string>();

@@ -19,7 +19,7 @@ function unwrap(list: readonly unknown[]): unknown[] {
   return list.flatMap((item) => (item instanceof Optional ? (item.hasValue() ? [item.value()] : []) : [item]));
 }
 
-/** What CEL has for optional values and the library behind us has not. */
+/** Functions for optional values that the CEL library lacks. */
 export const optionals: Library = {
   equals: { optional: celEquals },
   functions: {

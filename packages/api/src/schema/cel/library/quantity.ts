@@ -4,10 +4,10 @@ import type { Library } from "./library.ts";
 const nano = 1_000_000_000n;
 const largest = 2n ** 63n - 1n;
 
-/** An amount as rules see it. */
+/** A quantity in CEL. */
 export class Quantity {
   readonly nanos: bigint;
-  /** Whether Kubernetes keeps it as a whole number of 64 bits; then rules may ask for that. */
+  /** Whether Kubernetes stores it as a 64-bit integer. Only then `asInteger` works. */
   readonly isWhole: boolean;
 
   constructor(nanos: bigint, isWhole: boolean) {
@@ -34,17 +34,17 @@ export class Quantity {
 }
 
 function quantityOf(text: string): Quantity | undefined {
-  // Kubernetes takes `Mi` alone for none of them.
+  // Kubernetes reads a suffix without digits, such as `Mi`, as zero.
   const parsed = parseQuantity(text === "" ? text : text.replace(/^[+-]?/, "$&0"));
   if ("error" in parsed) return undefined;
-  // Above this, Kubernetes cuts binary amounts off.
+  // Kubernetes truncates larger binary quantities.
   const isBinary = text.endsWith("i");
   const limit = largest * nano;
   const nanos = isBinary && parsed.nanos > limit ? limit : parsed.nanos;
   return new Quantity(nanos, isKeptWhole(text));
 }
 
-/** Kubernetes looks at how an amount is written: `1000m` is one, but is not kept as a whole number. */
+/** Depends on the notation, as in Kubernetes: `1000m` is one, but is not stored as an integer. */
 function isKeptWhole(text: string): boolean {
   const [, whole = "", fraction = "", suffix = ""] = /^[+-]?0*(\d*)(?:\.(\d*))?(.*)$/.exec(text) ?? [];
   const binary = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].indexOf(suffix) + 1;

@@ -2,7 +2,7 @@ import { compileSteps, findAll, isPattern, matchesPattern } from "../../pattern.
 import { spend } from "../budget.ts";
 import type { Library } from "./library.ts";
 
-/** RE2 takes time in proportion to both, and to what a pattern is written out when it sees it first. */
+/** RE2 takes time proportional to the text and the pattern, and on first use to the expanded pattern. */
 function pay(text: string, pattern: string): void {
   spend((1 + text.length / 5) * (1 + pattern.length / 4));
   spend(8 * compileSteps(pattern));

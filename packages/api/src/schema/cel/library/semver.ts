@@ -5,7 +5,7 @@ const grammar = new RegExp(
   `^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-(${identifiers}))?(?:\\+(${identifiers}))?$`,
 );
 
-// Longer than any version; a bound for what is compared.
+// Longer than any real version.
 const longest = 256;
 
 /** A semantic version. */
@@ -18,7 +18,7 @@ export class Semver {
     this.before = before;
   }
 
-  /** What is before a release is less than it; what was built when does not count. */
+  /** Pre-releases come before their release; build metadata is ignored. */
   compare(other: Semver): bigint {
     for (const [at, number] of this.numbers.entries()) {
       const difference = number - (other.numbers[at] ?? 0n);
@@ -57,7 +57,7 @@ function semverOf(text: string): Semver | undefined {
   return new Semver(numbers as unknown as [bigint, bigint, bigint], names);
 }
 
-/** Takes `v1.02` for `1.2.0`. */
+/** Normalises `v1.02` to `1.2.0`. */
 function normalised(text: string): string | undefined {
   const parts = text.replace(/^v/, "").split(".");
   const three = parts.length > 3 ? [...parts.slice(0, 2), parts.slice(2).join(".")] : parts;

@@ -5,7 +5,7 @@ import type { Library } from "./library.ts";
 type List = readonly unknown[];
 
 function contains(list: List, part: List): boolean {
-  // Each of the one with each of the other, and each comparison as long as the shorter of the two.
+  // Compares all pairs; each comparison reads at most the shorter value.
   spend(weightOf(part) * (1 + list.length / 4) + weightOf(list));
   return part.every((item) => list.some((other) => celEquals(other, item)));
 }

@@ -2,13 +2,13 @@ import { spend, weightOf } from "../budget.ts";
 import { formatString } from "./format-string.ts";
 import type { Library } from "./library.ts";
 
-/** Characters, not UTF-16 units: positions count what people see as one. */
+/** Splits into code points, because positions in CEL count code points and not UTF-16 units. */
 const characters = (text: string): string[] => {
   spend(weightOf(text));
   return Array.from(text);
 };
 
-// Most texts have no character of two units, and need not be taken apart.
+// Most strings have no surrogate pairs and need not be split.
 const isPlain = (text: string): boolean => !/[\ud800-\udfff]/.test(text);
 
 function indexOf(text: string, part: string, from: bigint): bigint {
@@ -51,7 +51,7 @@ function replace(text: string, old: string, replacement: string, limit = -1n): s
   const parts = old === "" ? characters(text) : text.split(old);
   const most = limit < 0n ? Number.POSITIVE_INFINITY : Number(limit);
   const places = Math.min(most, old === "" ? parts.length + 1 : parts.length - 1);
-  // A long replacement in many places makes much of little.
+  // The result can be much longer than the text.
   spend(weightOf(text) + (places * (1 + replacement.length)) / 16);
   if (old === "") return replaceBetween(parts, replacement, places);
   const kept = parts.slice(0, places + 1).join(replacement);
@@ -99,7 +99,7 @@ export function quote(text: string): string {
   return `"${inside.join("")}"`;
 }
 
-/** White space as Unicode has it, which unlike JavaScript's excludes the byte order mark and includes NEL. */
+/** Trims Unicode white space, which unlike JavaScript's excludes the byte order mark and includes NEL. */
 const trim = (text: string): string => text.replace(/^[\p{White_Space}]+/u, "").replace(/[\p{White_Space}]+$/u, "");
 
 export const strings: Library = {

@@ -2,7 +2,7 @@ import { spend, weightOf } from "../budget.ts";
 import { parseIp } from "./ip.ts";
 import type { Library } from "./library.ts";
 
-/** The parts of a URL as Go's parser cuts them; JavaScript's own follows browsers, and mends what Go refuses. */
+/** The parts of a URL as Go parses them. JavaScript's parser follows browsers and repairs URLs that Go refuses. */
 export class Url {
   readonly scheme: string;
   readonly host: string;
@@ -34,7 +34,7 @@ export class Url {
 const control = /[\u0000-\u001f\u007f]/;
 const badEscape = /%(?![0-9a-fA-F]{2})/;
 
-/** Either absolute, or a path from the root; anything else is no URL here. */
+/** Accepts absolute URLs and absolute paths only. */
 function parseUrl(text: string): Url | undefined {
   spend(4 * weightOf(text));
   if (text === "" || control.test(text) || text.startsWith(":")) return undefined;
@@ -71,7 +71,7 @@ function bracketed(host: string): string | undefined {
   return `[${address}${zone === undefined ? "" : `%${zone}`}]${port ?? ""}`;
 }
 
-/** Escapes stand for what is not ASCII only, and few marks stand for themselves. */
+/** Decodes a host. Escapes are allowed only for non-ASCII characters, and few special characters are allowed. */
 function plainHost(host: string): string | undefined {
   if (!/^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"\u0080-\uffff]|%25|%[89a-fA-F][0-9a-fA-F])*$/.test(host)) return undefined;
   return unescaped(host);
@@ -88,7 +88,7 @@ function unescaped(text: string): string | undefined {
   return bytes.toString();
 }
 
-/** A path as it was written if it was written well, and with what needs escaping escaped otherwise. */
+/** The path as written if it is validly escaped, otherwise escaped. */
 function escapedPath(path: string): string {
   if (/^[A-Za-z0-9\-_.~!$&'()*+,;=:@/[\]%]*$/.test(path)) return path;
   const plain = unescaped(path) ?? path;

@@ -1,6 +1,6 @@
 import { evaluate } from "@marcbachmann/cel-js";
 
-/** Seconds and nanoseconds of one sign. */
+/** Seconds and nanoseconds with the same sign. */
 export interface DurationValue {
   readonly seconds: bigint;
   readonly nanos: number;
@@ -10,7 +10,7 @@ interface UnsignedValue {
   valueOf(): bigint;
 }
 
-// The library does not export the classes of its values, but every value knows its own.
+// The library does not export the classes of its values, so take them from a value.
 const classOf = (expression: string): unknown => (evaluate(expression) as object).constructor;
 
 export const Duration: new (seconds: bigint, nanos: number) => DurationValue = classOf("duration('1s')") as new (
@@ -30,7 +30,7 @@ export function durationOf(nanos: bigint): DurationValue {
   return new Duration(nanos / 1_000_000_000n, Number(nanos % 1_000_000_000n));
 }
 
-// The library's own sums may have seconds and nanoseconds of different signs, and are then equal to nothing.
+// Results of the library can have seconds and nanoseconds with different signs, which would break equality.
 Object.assign(Duration.prototype as object, {
   addDuration(this: DurationValue, other: DurationValue): DurationValue {
     return durationOf(int64(nanosOf(this) + nanosOf(other)));
@@ -42,7 +42,7 @@ Object.assign(Duration.prototype as object, {
 
 const longest = 2n ** 63n;
 
-/** Whole numbers have 64 bits; what does not fit is an error, never another number. */
+/** Integers have 64 bits. Throws on overflow. */
 export function int64(value: bigint): bigint {
   if (value < -longest || value >= longest) throw new Error("integer overflow");
   return value;
