@@ -8,11 +8,10 @@ import { specialTypes } from "../src/protobuf/special-types.ts";
 import { builtinKinds } from "../src/resources/builtin-kinds.ts";
 
 /**
- * Writes how the built-in kinds look in Kubernetes' protobuf form, for the server to read bodies in it: client-go's typed
- * clients send nothing else by default. What the numbers mean is in the .proto files of the Go modules; which empty
- * values JSON would have carried, and which fields it inlines, only in the Go types. With
- * `--check` it writes nothing, needs no network, and fails unless what is committed is of the pinned release and holds
- * what the served kinds need.
+ * Writes the protobuf messages of the built-in kinds, so that the server can read bodies in Kubernetes' protobuf format, which
+ * client-go's typed clients send by default. Field numbers are taken from the .proto files of the Go modules; which empty values
+ * JSON contains, and which fields are inlined, from the Go types. With `--check` it writes nothing, needs no network, and fails
+ * unless the committed file comes from the pinned release and contains what the served kinds need.
  */
 const modules = {
   "k8s.io/api": "h1:NxB+05W2UGqXWFXcLO0RB5cnqnUPP5v5sVlaOH0Iz4w=",
@@ -22,12 +21,12 @@ const version = kubernetesModule.version.replace(/^v1\./, "v0.");
 const root = join(import.meta.dirname, "../../..");
 const file = join(import.meta.dirname, "../src/protobuf/messages.generated.json");
 
-/** JSON name, type, and any of: `r` repeated, `m` map by text, `k` kept when empty, `i` inline. */
+/** JSON name, type, and flags: `r` repeated, `m` map with string keys, `k` kept when empty, `i` inline. */
 type Field = readonly [string, string, string];
 type Messages = Record<string, Record<string, Field>>;
 
 const meta = "k8s.io.apimachinery.pkg.apis.meta.v1";
-/** Their schemas hold themselves and values of any type, which have forms of their own. */
+/** Left out, because its schemas are recursive and contain values of any type, which have special encodings. */
 const left = new Set(["CustomResourceDefinition"]);
 
 const served = [
@@ -68,7 +67,7 @@ function folders(): string[] {
 
 const scalars = new Set(["string", "bool", "int32", "int64", "uint32", "uint64", "double", "bytes"]);
 
-/** One folder's messages: its .proto for the numbers and types, its Go types for the rest. */
+/** The messages in one folder: numbers and types from its .proto file, the rest from its Go types. */
 function messagesIn(folder: string): Messages {
   const proto = readFileSync(join(folder, "generated.proto"), "utf8");
   const goFields = goFieldsIn(folder);
@@ -93,7 +92,7 @@ function messagesIn(folder: string): Messages {
 interface GoField {
   readonly json: string;
   readonly flags: string;
-  /** Without this, Go writes structures whether they hold anything or not. */
+  /** Whether Go omits the structure in JSON when it is empty. */
   readonly omitsZero: boolean;
 }
 
@@ -116,11 +115,11 @@ function goFieldsIn(folder: string): Map<string, GoField> {
   return fields;
 }
 
-/** What the kinds are made of. A message that held itself would need a bound where messages are read. */
+/** The messages that the kinds refer to. Recursive messages are refused, because the decoder has no depth limit. */
 function reachable(all: Messages): Messages {
   const kept: Messages = {};
   const visit = (name: string, within: readonly string[] = []): void => {
-    if (within.includes(name)) throw new Error(`Cannot take "${name}": it holds itself`);
+    if (within.includes(name)) throw new Error(`Cannot take "${name}": it is recursive`);
     if (scalars.has(name)) return;
     const message = all[name];
     if (message === undefined) throw new Error(`Cannot find the message "${name}"`);
@@ -138,7 +137,7 @@ if (process.argv.includes("--check")) {
   const committed = readFileSync(file, "utf8");
   const { kubernetes, messages } = JSON.parse(committed) as { kubernetes: string; messages: Messages };
   if (kubernetes !== kubernetesModule.version || committed !== contentOf(messages)) {
-    console.error(`${relative(root, file)} differs from what the sources give: run this without --check`);
+    console.error(`${relative(root, file)} is out of date: run "make generate" and commit the result`);
     process.exitCode = 1;
   }
 } else {

@@ -4,12 +4,12 @@ import type { HttpCase } from "./http-cases.ts";
 import type { ServerAddress } from "./server-process.ts";
 import type { SocketCase } from "./socket-cases.ts";
 
-/** Nobody waits this long: an answer that takes longer will never come. */
+/** A request without a response for this long counts as a hang. */
 const patienceMs = 30_000;
-/** How long frames may go on; most connections end at the first wrong one. */
+/** How long to wait after the last frame. Most connections end at the first invalid frame. */
 const streamMs = 300;
 
-/** Sends cases. An answer is a status; no answer is an error, unless the server had a right to hang up. */
+/** Sends cases and returns their status. A missing response is an error, unless the server may close the connection. */
 export class FuzzClient implements Disposable {
   readonly #address: ServerAddress;
   readonly #agent: Agent;
@@ -19,7 +19,7 @@ export class FuzzClient implements Disposable {
     this.#agent = new Agent({ ca: address.authority, keepAlive: true, maxSockets: 16 });
   }
 
-  /** 0 when the connection was closed instead: what is sent may be no HTTP. */
+  /** Returns 0 when the connection was closed, because the case may not be valid HTTP. */
   async send({ method, path, headers, body }: Omit<HttpCase, "kind">): Promise<number> {
     const { port, token } = this.#address;
     return new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ export class FuzzClient implements Disposable {
         },
         timeout: patienceMs,
       });
-      sent.once("timeout", () => reject(new Error(`no answer in ${patienceMs / 1000} s`)));
+      sent.once("timeout", () => reject(new Error(`no response within ${patienceMs / 1000} s`)));
       sent.once("error", (error: Error & { code?: string }) => {
         if (error.code === "ECONNREFUSED") reject(error);
         else resolve(0);
@@ -48,7 +48,7 @@ export class FuzzClient implements Disposable {
     });
   }
 
-  /** Says all there is to say and hangs up. */
+  /** Sends the request and all frames, then disconnects. */
   async dial({ path, head, frames }: SocketCase): Promise<number> {
     const { port, authority, token } = this.#address;
     const socket = connect({ host: "127.0.0.1", port, ca: authority });
@@ -70,7 +70,7 @@ export class FuzzClient implements Disposable {
     return closed;
   }
 
-  /** Whether the server is ready, and what is saved is there. */
+  /** Whether the server is ready and its stored objects can be read. */
   async isHealthy(): Promise<boolean> {
     const path = "/api/v1/namespaces/default/configmaps/canary";
     const headers = { "content-type": "application/apply-patch+yaml" };

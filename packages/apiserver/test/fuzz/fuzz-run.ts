@@ -10,32 +10,32 @@ import { socketCase } from "./socket-cases.ts";
 export interface FuzzOptions {
   readonly seed: number;
   readonly seconds: number;
-  /** Goes on after the time is up until so many cases are sent. Default: 0. */
+  /** The minimum number of cases, sent even after the time is up. Default: 0. */
   readonly atLeast?: number;
-  /** Only this one of the cases of the seed. */
+  /** Sends only the case with this number. */
   readonly only?: number | undefined;
-  /** Told of each case before it is sent. */
+  /** Called before each case is sent. */
   readonly onCase?: (number: number, what: string) => void;
 }
 
 export interface FuzzResult {
   readonly cases: number;
-  /** How many of each status came back; 0 for what was no answer of HTTP. */
+  /** The number of responses by status; 0 for connections without an HTTP response. */
   readonly statuses: ReadonlyMap<number, number>;
   readonly longestTurnMs: number;
   readonly heapGrowthBytes: number;
   readonly failures: readonly string[];
 }
 
-/** At the same time: enough to have requests meet. */
+/** Concurrent requests. */
 const lanes = 8;
-/** Between looks at how the server is. */
+/** Cases between two health checks. */
 const casesPerLook = 200;
 const longestTurnMs = 1000;
-/** All that the cases can leave behind: a few hundred objects, and the history of thousands of changes. */
+/** More than the cases can legitimately leave behind: a few hundred objects and the history of thousands of changes. */
 const mostHeapGrowthBytes = 300 * 1024 * 1024;
 
-/** Sends what no client would until the time is up, and says what the server should not have done. */
+/** Sends invalid requests until the time is up and returns the failures of the server. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const folder = mkdtempSync(join(tmpdir(), "apiserver-fuzz-"));
   try {
@@ -53,7 +53,7 @@ class FuzzRun {
   readonly #options: FuzzOptions;
   readonly #statuses = new Map<number, number>();
   readonly #failures: string[] = [];
-  /** What was sent lately, for who looks for the cause of a failure. */
+  /** The latest cases, to find the cause of a failure. */
   readonly #recent: string[] = [];
   #next = 0;
   #longest = 0;
@@ -93,7 +93,7 @@ class FuzzRun {
   }
 
   async #one(number: number): Promise<void> {
-    // Far apart, so that neighbours have nothing in common.
+    // Spread the seeds, so that neighbouring cases are independent.
     const random = new Random(this.#options.seed * 0x9e3779b1 + number * 0x85ebca6b);
     const each = random.chance(0.08) ? socketCase(random) : httpCase(random);
     const what = `case ${number}: ${each.kind === "http" ? each.method : "SOCKET"} ${each.path.slice(0, 200)}`;

@@ -3,8 +3,8 @@ import { FakePodStreams } from "../../src/streams/fake-pod-streams.test.support.
 import type { ServerReport } from "./server-process.ts";
 
 /**
- * The server that is fuzzed, in a process of its own, which tells its parent how it is. A turn of the event loop is measured by
- * the CPU time of its thread: on a busy machine it may wait long for its turn, and that is no hang.
+ * The fuzzed server in its own process, which reports to its parent. A turn of the event loop is measured by the CPU time of its
+ * thread, because waiting for a CPU on a busy machine is not a hang.
  */
 const say = (message: object): void => void process.send?.(message);
 const problem = (fields: object, message: string): void => {
@@ -51,7 +51,7 @@ process.on("message", () => {
   collect?.();
   const report: ServerReport = { longestTurnMs, heapBytes: process.memoryUsage().heapUsed };
   longestTurnMs = 0;
-  // What collecting took is not the server's.
+  // Do not count the time of the garbage collection.
   before = milliseconds();
   say({ report });
 });

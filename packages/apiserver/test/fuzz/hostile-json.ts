@@ -50,7 +50,7 @@ export function hostileValue(random: Random): unknown {
   return random.pick(nasty)();
 }
 
-/** The value with a few of its parts replaced, removed, doubled or renamed. */
+/** The value with some parts replaced, removed, duplicated or renamed. */
 export function mutated(random: Random, value: unknown, changes: number): unknown {
   let result = structuredClone(value);
   for (let made = 0; made < changes; made++) result = mutatedOnce(random, result);

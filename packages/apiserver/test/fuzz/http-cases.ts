@@ -20,7 +20,7 @@ function named(random: Random, { object }: Sample, own: string): { readonly [fie
   return { ...object, metadata: { name: own, ...labels, ...finalizers } };
 }
 
-/** Bytes that were JSON once. */
+/** Damages the bytes of a JSON body. */
 function broken(random: Random, body: Buffer): Buffer {
   const copy = Buffer.from(body);
   for (let made = 0; made <= random.few(5) && copy.length > 0; made++)
@@ -49,7 +49,7 @@ function bodyFor(random: Random, value: unknown): { headers: { "content-type": s
   return { headers: { "content-type": type }, body: random.chance(0.15) ? broken(random, body) : body };
 }
 
-/** Objects that are almost right, made and replaced. */
+/** Creates and replaces objects that are nearly valid. */
 function bodies(random: Random): HttpCase {
   const sample = random.pick(samples);
   const own = name(random);
@@ -268,7 +268,7 @@ const ruled = (rule: string): object => ({
   },
 });
 
-/** Definitions with schemas and rules that someone made up, and objects for them. */
+/** CustomResourceDefinitions with random schemas and rules, and objects for them. */
 function definitions(random: Random): HttpCase {
   const plural = `things${random.below(6)}`;
   const headers = { "content-type": "application/json" };

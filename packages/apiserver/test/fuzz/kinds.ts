@@ -1,4 +1,4 @@
-/** One valid object of many kinds, and where it is made. Names are few, so that objects are met again. */
+/** A valid object and the path of its collection. There are few names, so that cases meet existing objects. */
 export interface Sample {
   readonly path: string;
   readonly object: { readonly [field: string]: unknown };

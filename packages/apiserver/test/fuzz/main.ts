@@ -5,9 +5,9 @@ import { fuzz } from "./fuzz-run.ts";
 const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "60" },
-    /** Whole rounds of the same length, each with the next seed. */
+    /** The seed of the cases. Default: random. */
     seed: { type: "string" },
-    /** Only one case of the seed, told what it is. */
+    /** Sends and prints only this case of the seed. */
     case: { type: "string" },
   },
 });
@@ -26,5 +26,5 @@ console.log(
   `longest turn ${Math.round(longestTurnMs)} ms of CPU time; heap grew by ${Math.round(heapGrowthBytes / 2 ** 20)} MiB`,
 );
 for (const failure of failures.slice(0, 20)) console.log(`FAILED ${failure}`);
-console.log(failures.length === 0 ? "no failures" : `${failures.length} failures; again with --seed ${seed}`);
+console.log(failures.length === 0 ? "no failures" : `${failures.length} failures; repeat with --seed ${seed}`);
 process.exitCode = failures.length === 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed. */
+/** A pseudorandom number generator with a seed. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, but not including, 1 (mulberry32). */
+  /** A number from 0 (inclusive) to 1 (exclusive), by mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,7 +15,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** From 0 up to, but not including, the given number. */
+  /** An integer from 0 (inclusive) to `count` (exclusive). */
   below(count: number): number {
     return Math.floor(this.next() * count);
   }
@@ -28,7 +28,7 @@ export class Random {
     return choices[this.below(choices.length)] as T;
   }
 
-  /** Up to so many, most often few. */
+  /** An integer up to `most`, usually a small one. */
   few(most: number): number {
     return Math.floor(this.next() ** 2 * (most + 1));
   }

@@ -92,7 +92,7 @@ const functions = [
 ];
 const operators = ["+", "-", "*", "/", "%", "==", "!=", "<", ">=", "in", "&&", "||"];
 
-/** An expression of CEL, as often wrong as right. */
+/** A random CEL expression, valid or invalid. */
 export function randomRule(random: Random, depth: number): string {
   const inner = (): string => randomRule(random, depth - 1);
   const filled = (template: string): string => template.replaceAll("%", inner);
@@ -113,7 +113,7 @@ export function randomRule(random: Random, depth: number): string {
   }
 }
 
-/** Rules that are right and would take long, on lists that make them. */
+/** Valid rules that take long on large lists. */
 export const slowRules: readonly string[] = [
   "self.l.all(x, self.l.all(y, self.l.all(z, x + y + z >= 0)))",
   "self.l.map(x, self.l.map(y, self.l)).size() >= 0",

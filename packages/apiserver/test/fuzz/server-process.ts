@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 export interface ServerReport {
-  /** The most CPU time that the server has worked in one go since the last report. */
+  /** The longest CPU time of one turn of the event loop since the last report. */
   readonly longestTurnMs: number;
-  /** What is in use once everything that is not has been collected. */
+  /** The heap in use after a garbage collection. */
   readonly heapBytes: number;
 }
 
@@ -21,16 +21,16 @@ interface Message {
   readonly problem?: string;
 }
 
-/** A machine can be busy, but not this busy. */
+/** Long enough for a busy machine. */
 const patienceMs = 30_000;
 
-/** The fuzzed server, from outside. */
+/** The parent's view of the fuzzed server. */
 export class ServerProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly address: ServerAddress;
-  /** What the server logged as an error: what it did not expect. */
+  /** Errors that the server logged. */
   readonly problems: string[] = [];
-  /** How it ended by itself. */
+  /** How the process ended, if it did. */
   ended: string | undefined;
   #reported: (report: ServerReport | undefined) => void = () => undefined;
 
@@ -55,11 +55,11 @@ export class ServerProcess implements AsyncDisposable {
     });
     const [message] = (await Promise.race([once(child, "message"), once(child, "exit")])) as [Message | number | null];
     const listening = typeof message === "object" ? message?.listening : undefined;
-    if (listening === undefined) throw new Error("Cannot fuzz: the server does not say where it listens");
+    if (listening === undefined) throw new Error("Cannot fuzz: the server did not report its address");
     return new ServerProcess(child, listening);
   }
 
-  /** How the server has been since the last time. `undefined` when it has ended, or is too busy to say. */
+  /** The measurements since the last report, or `undefined` when the server has ended or does not respond. */
   async report(): Promise<ServerReport | undefined> {
     if (this.ended !== undefined) return undefined;
     const reported = new Promise<ServerReport | undefined>((resolve) => {

@@ -2,7 +2,7 @@ import { controlType, encodeFrame, type Frame } from "../../src/streams/spdy/fra
 import { HeaderWriter } from "../../src/streams/spdy/header-block.ts";
 import type { Random } from "./random.ts";
 
-/** What is written to a connection, piece by piece: the request, then frames. */
+/** An upgrade request followed by frames. */
 export interface SocketCase {
   readonly kind: "socket";
   readonly path: string;
@@ -47,7 +47,7 @@ function spdyFrame(random: Random, writer: HeaderWriter): Buffer {
   return random.chance(0.15) ? damaged(random, frame) : frame;
 }
 
-/** A frame that lies about its length or its type, or stops in the middle. */
+/** A frame with a wrong length or type, or truncated. */
 function damaged(random: Random, frame: Buffer): Buffer {
   const copy = Buffer.from(frame);
   switch (random.below(4)) {

@@ -39,7 +39,7 @@ const document = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 4 })
   [key: string]: Json;
 }>;
 
-/** Most lead somewhere in documents of these names, some do not. */
+/** JSON pointers, most of which exist in the generated documents. */
 const pointer = fc
   .array(fc.constantFrom("a", "b", "c~1d", "e~0f", "0", "1", "2", "-"), { minLength: 1, maxLength: 3 })
   .map((parts) => `/${parts.join("/")}`);
@@ -53,12 +53,12 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ op: fc.constant("test" as const), path: pointer, value: leaf }) },
 );
 
-/** All of it or nothing: `undefined` when one operation fails. */
+/** Applies all operations, or returns `undefined` when one fails. */
 function jsonOracle(before: Json, operations: readonly Operation[]): Json | undefined {
   const copy = structuredClone(before);
   for (const each of operations) {
     if ("from" in each && valueAt(copy, each.from) === undefined) return undefined;
-    // By RFC 6902 a move is a removal and then an addition, of which the other implementation makes one.
+    // By RFC 6902 a move is a remove followed by an add, which the other implementation does in one step.
     const moved = each.op === "move" ? structuredClone(valueAt(copy, each.from)) : undefined;
     const steps: Operation[] =
       each.op === "move"
@@ -74,7 +74,7 @@ function jsonOracle(before: Json, operations: readonly Operation[]): Json | unde
   return copy;
 }
 
-/** The other implementation finds values where RFC 6901 has none: in texts, beyond the end of arrays, under names in them. */
+/** The other implementation accepts pointers that RFC 6901 does not: into strings, beyond the end of arrays, and names in arrays. */
 function leadsNowhere(root: Json, { op, path }: Operation): boolean {
   if (op !== "add" && op !== "copy") return valueAt(root, path) === undefined;
   const slash = path.lastIndexOf("/");
@@ -98,7 +98,7 @@ function valueAt(root: Json, path: string): Json | undefined {
   return current;
 }
 
-/** RFC 7386, word for word. */
+/** The algorithm of RFC 7386. */
 function mergeOracle(target: Json, patch: Json): Json {
   if (!isObject(patch)) return patch;
   const result: { [key: string]: Json } = isObject(target) ? { ...target } : {};
@@ -118,7 +118,7 @@ const patch: fc.Arbitrary<Patch> = fc.oneof(
   fc.record({ merge: document }),
 );
 
-/** Names that the other implementation takes for members of every object. */
+/** Names that the other implementation finds on every object. */
 const inherited = new Set(Object.getOwnPropertyNames(Object.prototype));
 const isInherited = (text: string): boolean => [...inherited].some((name) => text.includes(name));
 
@@ -129,7 +129,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** Sends one patch and says what the object is to be after it. */
+/** Sends one patch and returns the expected object. */
 async function step(name: string, before: Json, each: Patch): Promise<{ status: number; expected: Json | undefined }> {
   if ("merge" in each) {
     const { status } = await api.merge(`${path}/${name}`, { data: each.merge });
@@ -146,7 +146,7 @@ async function step(name: string, before: Json, each: Patch): Promise<{ status: 
 
 describe("sequences of patches", () => {
   let count = 0;
-  test("leave what two independent implementations say they leave", async () => {
+  test("give the same results as two independent implementations", async () => {
     await fc.assert(
       fc.asyncProperty(document, fc.array(patch, { minLength: 1, maxLength: 6 }), async (start, patches) => {
         fc.pre(!isInherited(JSON.stringify([start, patches])));

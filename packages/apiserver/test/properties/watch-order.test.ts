@@ -11,14 +11,14 @@ type Step = {
 const step: fc.Arbitrary<Step> = fc.record({
   do: fc.constantFrom("create", "create", "replace", "merge", "apply", "delete"),
   name: fc.constantFrom("a", "b", "c", "d"),
-  // Whether the writer lets the others go first.
+  // Whether the writer yields to the others.
   pause: fc.boolean(),
 });
 const writers = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLength: 2, maxLength: 5 });
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** The revision that the server gave to a write; none when it refused it, or deleted. */
+/** The revision of a write, or `undefined` when it was refused or was a delete. */
 async function write(api: TestApi, { do: what, name }: Step, value: string): Promise<string | undefined> {
   const path = `${configMaps}/${name}`;
   const object = configMap(name, { data: { value } });
@@ -50,7 +50,7 @@ interface Seen {
   readonly value: unknown;
 }
 
-/** Reads until the last object is made; a slow one takes its time over each event. */
+/** Reads events until the last object is created. A slow reader waits after each event. */
 async function history(watching: Watching, slow: boolean): Promise<Seen[]> {
   const seen: Seen[] = [];
   for (;;) {
@@ -64,7 +64,7 @@ async function history(watching: Watching, slow: boolean): Promise<Seen[]> {
   return seen;
 }
 
-test("every watcher sees the same history, in the order of the revisions that writers were given", async () => {
+test("every watcher receives the same history in the order of revisions", async () => {
   await fc.assert(
     fc.asyncProperty(writers, async (all) => {
       await using api = await TestApi.start();
@@ -84,7 +84,7 @@ test("every watcher sees the same history, in the order of the revisions that wr
       for (const other of others) expect(other).toEqual(first);
       const revisions = first.map(({ revision }) => Number(revision));
       expect(revisions).toEqual([...new Set(revisions)].toSorted((a, b) => a - b));
-      // Each writer finds its own writes in it. One that changes nothing is given the revision that is there.
+      // It contains the revision of every write. A write without changes returns the existing revision.
       expect(written.flat().filter((revision) => !revisions.includes(Number(revision)))).toEqual([]);
     }),
     { numRuns: 60 },
