@@ -27,7 +27,7 @@ export interface ApiAnswer {
 
 const patienceMs = 60_000;
 
-/** One request to an API server, as its administrator. */
+/** Sends one request to an API server as its administrator. */
 export function ask({ url, token, agent }: ApiServerAddress, question: ApiQuestion): Promise<ApiAnswer> {
   const { method, path, body, headers } = question;
   return new Promise((resolve, reject) => {
@@ -40,12 +40,12 @@ export function ask({ url, token, agent }: ApiServerAddress, question: ApiQuesti
     asked.once("response", (response) => {
       text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: parsed(answer) }), reject);
     });
-    asked.once("timeout", () => asked.destroy(new Error(`Cannot ask ${method} ${path}: it took too long`)));
+    asked.once("timeout", () => asked.destroy(new Error(`Cannot ask ${method} ${path}: timeout`)));
     asked.once("error", reject).end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
-/** What is not JSON, such as the answer of a path that is not served, is a message. */
+/** A body that is not JSON, such as that of an unknown path, becomes a message. */
 function parsed(answer: string): ApiAnswer["body"] {
   try {
     return JSON.parse(answer) as ApiAnswer["body"];

@@ -1,16 +1,16 @@
-/** The kubectl of the servers' own release, or the older one that Debian ships. */
+/** The kubectl of the same release as the servers, or the older one of Debian. */
 export type KubectlRelease = "same" | "older";
 
 export interface KubectlStep {
   readonly kubectl: readonly string[];
-  /** Given as it is, or as JSON. */
+  /** A string is sent unchanged, an object as JSON. */
   readonly stdin?: string | object;
   readonly env?: { readonly [name: string]: string };
-  /** Whose kubeconfig. Default: the administrator's. */
+  /** The user of the kubeconfig. Default: the administrator. */
   readonly as?: "admin" | "visitor" | "stranger" | "nobody";
-  /** Runs until this many lines are printed, and while these steps happen, which start after its first line. */
+  /** Runs until this many lines are printed. The steps run after the first line. */
   readonly until?: { readonly lines: number; readonly meanwhile: readonly Step[] };
-  /** Compares every line by itself: one server may print more of them. */
+  /** Compares lines independently of their order. */
   readonly byLine?: boolean;
 }
 
@@ -18,23 +18,23 @@ export interface ExchangeStep {
   readonly method: string;
   readonly path: string;
   readonly headers?: { readonly [name: string]: string };
-  /** An object goes as JSON, a string as it is. */
+  /** A string is sent unchanged, an object as JSON. */
   readonly body?: unknown;
-  /** What to keep of the answer's body for later steps, by dotted path: `{{rv}}` stands for what was kept as "rv". */
+  /** Values of the response body, by dotted path, that later steps use: `{{rv}}` is replaced by the value saved as "rv". */
   readonly save?: { readonly [name: string]: string };
-  /** Until the answer has this status; what a controller does takes a moment. Bounded. */
+  /** Repeats the request, within a limit, until the response has this status. */
   readonly retryUntil?: number;
 }
 
 export type Step = KubectlStep | ExchangeStep;
 
-/** The same steps against both servers, each in a namespace of the case's own whose name is `{{ns}}`. */
+/** Steps that run against both servers, in a separate namespace for each case, whose name is `{{ns}}`. */
 export interface Case {
   readonly name: string;
   readonly steps: readonly Step[];
-  /** Compares who owns which field, too. */
+  /** Also compares `managedFields`. */
   readonly managedFields?: boolean;
-  /** Whether the older kubectl knows no such commands. */
+  /** Whether the older kubectl does not have these commands. */
   readonly newOnly?: boolean;
 }
 
@@ -46,12 +46,12 @@ export function describeStep(step: Step): string {
   return isKubectl(step) ? `kubectl ${step.kubectl.join(" ")}` : `${step.method} ${step.path}`;
 }
 
-/** Puts what is known for `{{name}}` everywhere in a value; an unknown name is a mistake in the case. */
+/** Replaces every `{{name}}` in a value. Throws for an unknown name. */
 export function fillIn<T>(value: T, known: ReadonlyMap<string, string>): T {
   if (typeof value === "string") {
     return value.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
       const found = known.get(name);
-      if (found === undefined) throw new Error(`Cannot fill in "{{${name}}}": no step before has kept it`);
+      if (found === undefined) throw new Error(`Cannot fill in "{{${name}}}": no earlier step saved it`);
       return found;
     }) as T;
   }

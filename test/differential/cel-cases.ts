@@ -10,7 +10,7 @@ const ruled = (schema: StructuralSchema, ...rules: ValidationRule[]): Structural
   "x-kubernetes-validations": rules,
 });
 
-/** What lies in it has no schema. */
+/** An object without a schema for its fields. */
 const open: StructuralSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 const embedded: StructuralSchema = {
   type: "object",
@@ -18,7 +18,7 @@ const embedded: StructuralSchema = {
   "x-kubernetes-preserve-unknown-fields": true,
 };
 
-/** Schemas that both must refuse, for the same fields and in the same words. */
+/** Schemas that both servers must refuse with the same errors. */
 export const brokenSchemas: readonly { readonly name: string; readonly schema: StructuralSchema }[] = [
   { name: "no rule", schema: ruled(text, { rule: " " }) },
   { name: "a message of spaces", schema: ruled(text, { rule: "true", message: "  " }) },
@@ -73,11 +73,11 @@ export interface Transition {
   readonly name: string;
   readonly schema: StructuralSchema;
   readonly before: unknown;
-  /** Without one, it is about creation. */
+  /** The updated object. Without it, the case is about creation. */
   readonly after?: unknown;
 }
 
-/** What is stored, what comes next, and both servers say the same. */
+/** Updates of a stored object with rules, on which both servers must agree. */
 export const transitions: readonly Transition[] = [
   { name: "a message", schema: ruled(text, { rule: "self != 'b'", message: " no b " }), before: "b" },
   { name: "no message", schema: ruled(integer, { rule: "self > 3" }), before: 2 },
@@ -265,7 +265,7 @@ export const transitions: readonly Transition[] = [
   },
 ];
 
-/** kube-apiserver reckons before it runs anything; here rules pay while they run. */
+/** Rules that kube-apiserver refuses by its cost estimate; the embedded server limits the cost at run time. */
 export const tooCostlyThere: readonly string[] = [
   "['a', 'b'].join() == 'ab'",
   "ip('127.0.0.1') == ip('127.0.0.1') && ip('127.0.0.1') != ip('10.0.0.1')",

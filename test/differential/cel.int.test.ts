@@ -9,7 +9,7 @@ import { startKubernetes } from "../kube-apiserver/start.ts";
 import { type ApiAnswer, type ApiServerAddress, ask } from "./ask.ts";
 import { brokenSchemas, tooCostlyThere, transitions } from "./cel-cases.ts";
 
-// Not on the clock of a test: the first time on a machine compiles Kubernetes.
+// Outside the timeout of a test, because the first run on a machine compiles Kubernetes.
 await ensureBinaries();
 
 const stack = new AsyncDisposableStack();
@@ -18,7 +18,7 @@ let servers: readonly ApiServerAddress[];
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 const rules = [...truths, ...ruleCases.map(({ rule }) => rule)].filter((rule) => !tooCostlyThere.includes(rule));
-/** A few definitions, because kube-apiserver bounds what all rules of one may cost. */
+/** Several definitions, because kube-apiserver limits the cost of all rules of a definition. */
 const chunks = Array.from({ length: 4 }, (_, at) => rules.filter((_rule, index) => index % 4 === at));
 
 function definition(plural: string, schema: object): object {
@@ -42,20 +42,20 @@ const withSpec = (spec: object): object => ({ type: "object", properties: { spec
 const post = (path: string, body: object): Promise<readonly ApiAnswer[]> =>
   Promise.all(servers.map((server) => ask(server, { method: "POST", path, body })));
 
-/** What an answer says is wrong: which fields and for which reasons. */
+/** The fields and reasons in an error response. */
 const causesOf = ({ body }: ApiAnswer): string[] =>
   (body.details?.causes ?? []).map(({ field, reason }) => `${field}: ${reason}`).sort();
 
 const verdict = (answer: ApiAnswer): object => ({ status: answer.status, causes: causesOf(answer) });
 
-/** The same from both, or a text that says what each said. */
+/** The common value, or a text with both values. */
 function agreed<T>(values: readonly T[]): T {
   const [theirs, ours] = values;
   expect(ours).toEqual(theirs);
   return theirs as T;
 }
 
-/** Creates a definition on both and waits until objects can be made. */
+/** Creates a definition on both servers and waits until objects can be created. */
 async function serve(plural: string, schema: object, probe: object): Promise<void> {
   for (const answer of await post(crds, definition(plural, schema))) {
     if (answer.status !== 201) throw new Error(`Cannot serve "${plural}": ${answer.body.message}`);
@@ -65,7 +65,7 @@ async function serve(plural: string, schema: object, probe: object): Promise<voi
     if (answers.every(({ status }) => status === 201)) return;
     await sleep(pauseMs);
   }
-  throw new Error(`Cannot serve "${plural}": objects cannot be made`);
+  throw new Error(`Cannot serve "${plural}": objects cannot be created`);
 }
 
 const attempts = 300;
@@ -79,7 +79,7 @@ const object = (kind: string, rest: object): object => ({
   ...rest,
 });
 
-describe("rules of CustomResourceDefinitions, on kube-apiserver and here", () => {
+describe("rules of CustomResourceDefinitions, on kube-apiserver and the embedded server", () => {
   beforeAll(async () => {
     const kubernetes = stack.use(await startKubernetes({ controllers: [] }));
     const embedded = stack.use(await createApiServer());
@@ -135,7 +135,7 @@ describe("rules of CustomResourceDefinitions, on kube-apiserver and here", () =>
     const answers = await post(`${crds}?dryRun=All`, definition("wrongs", withSpec(schema)));
     const messages = answers.map(({ status, body }) => ({
       status,
-      // Compilers have their own words for what does not compile.
+      // Messages of compilers differ.
       causes: body.details?.causes.map(({ message, ...rest }) => ({
         ...rest,
         message: message.replace(/(ompilation failed: ).*/s, "$1"),
@@ -144,7 +144,7 @@ describe("rules of CustomResourceDefinitions, on kube-apiserver and here", () =>
     expect(agreed(messages)).toMatchObject({ status: 422 });
   });
 
-  describe("with what they say", () => {
+  describe("with their messages", () => {
     const plural = "movers";
     beforeAll(async () => {
       const properties = Object.fromEntries(transitions.map(({ schema }, at) => [`t${at}`, schema]));

@@ -1,14 +1,14 @@
 import { diff, inspect } from "node:util";
 
-/** One place where the two servers' answers are not the same. */
+/** A difference between the responses of the two servers. */
 export interface Difference {
-  /** Where: the step's number, and the way to the value, such as `2.body.metadata.labels`. */
+  /** The number of the step and the path to the value, such as `2.body.metadata.labels`. */
   readonly path: string;
   readonly theirs: unknown;
   readonly ours: unknown;
 }
 
-/** Every smallest part that differs. Lists of different lengths differ as a whole. */
+/** The smallest parts that differ. Lists of different lengths differ as a whole. */
 export function differences(theirs: unknown, ours: unknown, path: string): Difference[] {
   if (Array.isArray(theirs) && Array.isArray(ours) && theirs.length === ours.length) {
     return theirs.flatMap((each, index) => differences(each, ours[index], `${path}.${index}`));
@@ -21,7 +21,7 @@ export function differences(theirs: unknown, ours: unknown, path: string): Diffe
   return Object.is(theirs, ours) ? [] : [{ path, theirs, ours }];
 }
 
-/** For people: kube-apiserver's lines begin with "-", ours with "+". */
+/** A readable form in which kube-apiserver's lines start with "-" and ours with "+". */
 export function render({ path, theirs, ours }: Difference): string {
   const lines = (value: unknown): string[] =>
     (typeof value === "string" ? value : inspect(value, { depth: 12, breakLength: 100, sorted: true })).split("\n");
@@ -39,7 +39,7 @@ function saysElse(theirs: Readonly<Record<string, unknown>>, ours: Readonly<Reco
   return theirs["status"] !== ours["status"] || kind(theirs) !== kind(ours);
 }
 
-/** Of answers that have not even their kind in common, what they come to. */
+/** A summary for responses of different kinds. */
 function gist({ status, body }: Readonly<Record<string, unknown>>): unknown {
   const { kind, reason, message } = isRecord(body) ? body : {};
   return kind === "Status" ? { status, kind, reason, message } : { status, kind };

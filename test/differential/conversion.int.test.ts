@@ -8,7 +8,7 @@ import { startKubernetes } from "../kube-apiserver/start.ts";
 import { type ApiAnswer, type ApiQuestion, type ApiServerAddress, ask } from "./ask.ts";
 import { type Answer, type HostWebhook, startHostWebhook } from "./host-webhook.ts";
 
-// Not on the clock of a test: the first time on a machine compiles Kubernetes.
+// Outside the timeout of a test, because the first run on a machine compiles Kubernetes.
 await ensureBinaries();
 
 const stack = new AsyncDisposableStack();
@@ -27,7 +27,7 @@ const spec = (properties: object, more: object = {}): object => ({
   },
 });
 
-/** Holds only for who looks at the earlier object in the right version. */
+/** Holds only if the old object is converted to the right version. */
 const hadAddress = { "x-kubernetes-validations": [{ rule: "has(oldSelf.hostPort)", message: "had no address" }] };
 
 function definition(conversion: object, storage: "v1" | "v2" = "v1"): object {
@@ -74,12 +74,12 @@ const order = ({ manager, operation, apiVersion, subresource }: ManagedFields): 
   [manager, operation, apiVersion, subresource].join();
 const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** Without what is each server's own, and the word that lists of custom resources alone say when nothing follows. */
+/** Removes values that depend on the server, and the empty `continue` of lists of custom resources. */
 function comparable(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (key, each: unknown) => {
       if (key === "continue" && each === "") return undefined;
-      // Two writes of one second have no order.
+      // Entries of writes in the same second have no order.
       if (key === "managedFields")
         return (each as ManagedFields[]).toSorted((a, b) => order(a).localeCompare(order(b)));
       if (typeof each === "string") return ownFields.has(key) ? "…" : each.replaceAll(uuids, "…");
@@ -88,7 +88,7 @@ function comparable(value: unknown): unknown {
   );
 }
 
-/** Asks both, expects the same, and returns what it was. */
+/** Sends a request to both servers, expects equal responses, and returns the response. */
 async function same(question: ApiQuestion): Promise<ApiAnswer> {
   const [theirs, ours] = await everywhere(question);
   expect(comparable(ours)).toEqual(comparable(theirs));
@@ -121,7 +121,7 @@ async function untilServed(): Promise<void> {
   throw new Error("Cannot test conversion: the definition is not served");
 }
 
-describe("conversion by a webhook, on kube-apiserver and here", () => {
+describe("conversion by a webhook, on kube-apiserver and the embedded server", () => {
   beforeAll(async () => {
     const kubernetes = stack.use(await startKubernetes({ controllers: [] }));
     webhook = stack.use(await startHostWebhook(kubernetes.authority.issueServer("hosts")));
@@ -195,7 +195,7 @@ describe("conversion by a webhook, on kube-apiserver and here", () => {
     expect(await same(apply("v1", { host: "other" }, "three"))).toMatchObject({ status: 409 });
   });
 
-  test("names what the server is to name, once", async () => {
+  test("generates a name once", async () => {
     const body = {
       apiVersion: "conv.example.com/v2",
       kind: "Host",
@@ -280,18 +280,18 @@ describe("conversion by a webhook, on kube-apiserver and here", () => {
       "says no without a word",
       (right) => ({ ...right, response: { ...right.response, result: { status: "Failure" } } }),
     ],
-    ["says nothing of success", (right) => ({ ...right, response: { ...right.response, result: undefined } })],
-    ["gives no object", (right) => ({ ...right, response: { ...right.response, convertedObjects: [] } })],
-    ["gives two", (right) => ({ ...right, response: { ...right.response, convertedObjects: [{}, {}] } })],
-    ["gives another version", withObjects((object) => ({ ...object, apiVersion: "conv.example.com/v9" }))],
-    ["gives another kind", withObjects((object) => ({ ...object, kind: "Guest" }))],
+    ["returns no status", (right) => ({ ...right, response: { ...right.response, result: undefined } })],
+    ["returns no object", (right) => ({ ...right, response: { ...right.response, convertedObjects: [] } })],
+    ["returns two objects", (right) => ({ ...right, response: { ...right.response, convertedObjects: [{}, {}] } })],
+    ["returns another version", withObjects((object) => ({ ...object, apiVersion: "conv.example.com/v9" }))],
+    ["returns another kind", withObjects((object) => ({ ...object, kind: "Guest" }))],
     ["changes the name", meta({ name: "other" })],
     ["changes the namespace", meta({ namespace: "other" })],
     ["changes the uid", meta({ uid: "other" })],
-    ["gives wrong labels", meta({ labels: { "a b": "c" } })],
-    ["answers nothing", (right) => ({ ...right, response: undefined })],
+    ["returns invalid labels", meta({ labels: { "a b": "c" } })],
+    ["returns an empty body", (right) => ({ ...right, response: undefined })],
     ["fails", () => "sorry", 500],
-    ["is not there", () => "nothing here", 404],
+    ["is unreachable", () => "nothing here", 404],
   ];
   test.for(wrongs)("a webhook that %s", async ([, answer, status = 200]) => {
     await everywhere({ method: "POST", path: hosts("v1"), body: host("v1", "bad", { host: "bad", port: 1 }) });
@@ -305,7 +305,7 @@ describe("conversion by a webhook, on kube-apiserver and here", () => {
     await same({ method: "GET", path: hosts("v1", "never") });
   });
 
-  test("a webhook that answers with another kind, in words of one's own", async () => {
+  test("a webhook that answers with another kind is refused with different messages", async () => {
     await everywhere({ method: "POST", path: hosts("v1"), body: host("v1", "bad", { host: "bad", port: 1 }) });
     webhook.answer = (right) => ({ ...right, kind: "Review" });
     for (const { status, body } of await everywhere({ method: "GET", path: hosts("v2", "bad") })) {
@@ -316,7 +316,7 @@ describe("conversion by a webhook, on kube-apiserver and here", () => {
     }
   });
 
-  test("may change labels and annotations, and nothing else that is the server's", async () => {
+  test("may change labels and annotations but no other metadata", async () => {
     await everywhere({
       method: "POST",
       path: hosts("v1"),
@@ -327,7 +327,7 @@ describe("conversion by a webhook, on kube-apiserver and here", () => {
     expect(body["metadata"]).toMatchObject({ labels: { b: "2" }, annotations: { c: "3" }, generation: 1 });
   });
 
-  test("speaks the older review, and follows a change of the stored version", async () => {
+  test("supports v1beta1 reviews and a change of the storage version", async () => {
     await everywhere({ method: "POST", path: hosts("v1"), body: host("v1", "old", { host: "o", port: 1 }) });
     await everywhere({ method: "POST", path: hosts("v1"), body: host("v1", "kept", { host: "k", port: 1 }) });
     const older = byWebhook({ url: webhook.url, caBundle: authority }, ["v1beta1", "v1"]);
@@ -359,7 +359,7 @@ describe("conversion by a webhook, on kube-apiserver and here", () => {
     ["no versions", byWebhook(clientConfig, [])],
     ["unknown versions", byWebhook(clientConfig, ["v7"])],
     ["a version twice", byWebhook(clientConfig, ["v1", "v1"])],
-    ["a version that is no name", byWebhook(clientConfig, ["v1", "V!"])],
+    ["an invalid version", byWebhook(clientConfig, ["v1", "V!"])],
     ["a service without a name", byWebhook({ service: { name: "", namespace: "b" } })],
     ["a service with a wrong port", byWebhook({ service: { name: "a", namespace: "b", port: 70_000 } })],
     ["a service with a wrong path", byWebhook({ service: { name: "a", namespace: "b", path: "x//Y" } })],

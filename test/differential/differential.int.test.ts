@@ -11,13 +11,13 @@ import { type ServerPair, startServers } from "./servers.ts";
 
 const patience = { timeout: 180_000 };
 
-// Not on the clock of a test: the first time on a machine compiles Kubernetes.
+// Outside the timeout of a test, because the first run on a machine compiles Kubernetes.
 await Promise.all([ensureBinaries(), ensureOlderKubectl()]);
 
 const known = new Exceptions(knownDifferences);
 let pair: ServerPair;
 
-/** What differs and should not, as text. */
+/** The unexpected differences as text. */
 async function surprises(testCase: Case, release: KubectlRelease = "same"): Promise<string> {
   const found = known.unexpected(testCase.name, await runCase(pair, testCase, release));
   return found.map(render).join("\n\n");
@@ -32,32 +32,32 @@ describe("kube-apiserver and the embedded API server", () => {
     await pair?.[Symbol.asyncDispose]();
   });
 
-  describe.concurrent("answer kubectl alike", () => {
+  describe.concurrent("give the same output to kubectl", () => {
     test.for(kubectlCases)("$name", patience, async (testCase, { expect }) => {
       expect(await surprises(testCase)).toBe("");
     });
   });
 
-  describe.concurrent("answer an older kubectl alike", () => {
+  describe.concurrent("give the same output to an older kubectl", () => {
     const cases = kubectlCases.filter(({ newOnly = false }) => !newOnly);
     test.for(cases)("$name", patience, async (testCase, { expect }) => {
       expect(await surprises(testCase, "older")).toBe("");
     });
   });
 
-  describe.concurrent("answer requests alike", () => {
+  describe.concurrent("give the same responses", () => {
     test.for(exchangeCases)("$name", patience, async (testCase, { expect }) => {
       expect(await surprises(testCase)).toBe("");
     });
   });
 
-  describe("answer alike what nobody else may be there for", () => {
+  describe("give the same responses to requests that affect other cases", () => {
     test.for(loneCases)("$name", patience, async (testCase) => {
       expect(await surprises(testCase)).toBe("");
     });
   });
 
-  test("name what they measure alike", async () => {
+  test("have the same names of metrics", async () => {
     const [theirs, ours] = await Promise.all([pair.theirs, pair.ours].map(scrape));
     const known = metricShapes(theirs ?? "");
     const shapes = [...metricShapes(ours ?? "")];
@@ -65,7 +65,7 @@ describe("kube-apiserver and the embedded API server", () => {
     expect(shapes.filter((shape) => !known.has(shape))).toEqual([]);
   });
 
-  test("every exception is still needed", () => {
+  test("every known difference still exists", () => {
     expect(known.unused).toEqual([]);
   });
 });

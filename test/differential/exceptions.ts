@@ -1,16 +1,16 @@
 import type { Difference } from "./compare.ts";
 
-/** A difference that is known. One that is no longer there fails the suite. */
+/** A known difference. The suite fails when it no longer exists. */
 export interface Exception {
-  /** For users. */
+  /** The reason, for users. */
   readonly why: string;
-  /** Each `<case>: <path>`, where `*` stands for anything. */
+  /** Each is `<case>: <path>`, where `*` matches anything. */
   readonly at?: readonly string[];
-  /** The same, for what kube-apiserver alone has there. */
+  /** The same for values that only kube-apiserver has. */
   readonly lacking?: readonly string[];
 }
 
-/** Keeps count of which exceptions were of use. */
+/** Filters known differences and counts their use. */
 export class Exceptions {
   readonly #globs: readonly { readonly glob: string; readonly pattern: RegExp; readonly lacking: boolean }[];
   readonly #used = new Set<string>();
@@ -22,7 +22,7 @@ export class Exceptions {
     ]);
   }
 
-  /** The differences that no exception knows of. */
+  /** The differences that are not known. */
   unexpected(caseName: string, found: readonly Difference[]): Difference[] {
     return found.filter(({ path, ours }) => {
       const known = this.#globs.filter(
@@ -33,7 +33,7 @@ export class Exceptions {
     });
   }
 
-  /** Those that stood for nothing. */
+  /** The known differences that did not occur. */
   get unused(): string[] {
     return this.#globs.map(({ glob }) => glob).filter((glob) => !this.#used.has(glob));
   }

@@ -7,17 +7,17 @@ import type { Server } from "./servers.ts";
 export interface ExchangeAnswer {
   readonly status: number;
   readonly headers: { readonly [name: string]: string };
-  /** Parsed when it is JSON or YAML; a list when it is a stream of JSON lines. */
+  /** Parsed if it is JSON or YAML. A stream of JSON lines becomes a list. */
   readonly body: unknown;
 }
 
-/** The headers a client acts on. */
+/** The compared headers, which affect clients. */
 const compared = ["content-type", "warning", "allow", "location", "www-authenticate", "retry-after"];
 const patienceMs = 30_000;
 const attempts = 100;
 const pauseMs = 100;
 
-/** Sends one request and reads the whole answer. */
+/** Sends one request and reads the whole response. */
 export async function exchange(step: ExchangeStep, server: Server): Promise<ExchangeAnswer> {
   for (let attempt = 1; ; attempt++) {
     const answer = await send(step, server);
@@ -28,7 +28,7 @@ export async function exchange(step: ExchangeStep, server: Server): Promise<Exch
 
 function send({ method, path, headers = {}, body }: ExchangeStep, server: Server): Promise<ExchangeAnswer> {
   const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-  // Node gives the body of a DELETE no length of its own accord
+  // Node does not set a content length for the body of a DELETE.
   const framing =
     payload === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) };
   const agent = "authorization" in headers ? server.anonymousAgent : server.agent;
@@ -52,9 +52,7 @@ function send({ method, path, headers = {}, body }: ExchangeStep, server: Server
         });
       });
     });
-    asked.once("timeout", () =>
-      asked.destroy(new Error(`Cannot get an answer to ${method} ${path}: it took too long`)),
-    );
+    asked.once("timeout", () => asked.destroy(new Error(`Cannot get an answer to ${method} ${path}: timeout`)));
     asked.once("error", reject).end(payload);
   });
 }

@@ -15,21 +15,21 @@ describe("normalising", () => {
       { uid: "<uid>", resourceVersion: "<revision>" },
     ],
     ["times of this hour", { creationTimestamp: now }, { creationTimestamp: "<time>" }],
-    ["no other times", { renewTime: "2024-01-01T00:00:00Z" }, { renewTime: "2024-01-01T00:00:00Z" }],
+    ["but keeps other times", { renewTime: "2024-01-01T00:00:00Z" }, { renewTime: "2024-01-01T00:00:00Z" }],
     ["random suffixes", { generateName: "a-", name: "a-bcd24" }, { generateName: "a-", name: "a-<suffix>" }],
-    ["no names that were chosen", { name: "a-bcd24" }, { name: "a-bcd24" }],
+    ["but keeps chosen names", { name: "a-bcd24" }, { name: "a-bcd24" }],
     ["owners of fields", { name: "a", managedFields: [{}] }, { name: "a" }],
-    ["bookmarks that come when they come", [{ type: "BOOKMARK", object: { metadata: {} } }], []],
+    ["bookmarks, which are sent at any time", [{ type: "BOOKMARK", object: { metadata: {} } }], []],
     [
       "no bookmarks that end the initial events",
       [{ type: "BOOKMARK", object: { metadata: { annotations: {} } } }],
       [{ type: "BOOKMARK", object: { metadata: { annotations: {} } } }],
     ],
-  ])("takes out %s", ([, given, expected]) => {
+  ])("removes %s", ([, given, expected]) => {
     expect(normaliseJson(given, rules)).toEqual(expected);
   });
 
-  test("compares what discovery lists by its name, in any order", () => {
+  test("compares discovery by name, in any order", () => {
     const list = (...names: string[]) => ({
       kind: "APIResourceList",
       resources: names.map((name) => ({ name, singularName: "", verbs: ["watch", "get"] })),
@@ -39,18 +39,18 @@ describe("normalising", () => {
     expect(normaliseJson(list("b", "a"), rules)).toEqual(expected);
   });
 
-  test("compares lines whatever their place", () => {
+  test("compares lines in any order", () => {
     expect(eachLine("b\na")).toEqual(eachLine("a\nb"));
     expect(eachLine("a\nb")).not.toEqual(eachLine("a"));
   });
 
-  test("knows the server by its address", () => {
+  test("replaces the address of the server", () => {
     expect(normaliseText("dial 127.0.0.1:6443: see https://127.0.0.1:6443/api", rules)).toBe(
       "dial <address>: see <server>/api",
     );
   });
 
-  test("takes ages out of tables, and the widths they make", () => {
+  test("removes ages from tables, and the column widths that depend on them", () => {
     expect(normaliseTable("NAME   AGE\na      12s\nb2m    1m3s")).toBe("NAME  AGE\na  <age>\nb2m  <age>");
   });
 });
@@ -65,7 +65,7 @@ describe("comparing", () => {
     ]);
   });
 
-  test("says what answers come to when they have nothing in common", () => {
+  test("summarises responses of different kinds", () => {
     const theirs = { status: 201, headers: {}, body: { kind: "Pod", spec: {} } };
     const ours = { status: 422, headers: {}, body: { kind: "Status", reason: "Invalid", message: "no" } };
     expect(differences(theirs, ours, "0")).toEqual([
@@ -77,27 +77,27 @@ describe("comparing", () => {
     ]);
   });
 
-  test("shows their lines and ours", () => {
+  test("prints lines of both servers", () => {
     expect(render({ path: "0.stdout", theirs: "a\nb", ours: "a\nc" })).toBe("0.stdout:\n    a\n  - b\n  + c");
   });
 });
 
 describe("exceptions", () => {
-  test("excuse what they name and nothing else, and tell when they are of no use", () => {
+  test("match only their path, and report when they are not used", () => {
     const known = new Exceptions([{ why: "so", at: ["* create: 0.body.*", "pods create: 9"] }]);
     const at = (path: string) => ({ path, theirs: 1, ours: 2 });
     expect(known.unexpected("pods create", [at("0.body.a"), at("1.body.a")])).toEqual([at("1.body.a")]);
     expect(known.unused).toEqual(["pods create: 9"]);
   });
 
-  test("for what is lacking do not excuse what is there and wrong", () => {
+  test("for lacking values do not match wrong values", () => {
     const known = new Exceptions([{ why: "so", lacking: ["list: 0.resources.*"] }]);
     const wrong = { path: "0.resources.a", theirs: { verbs: ["get"] }, ours: { verbs: [] } };
     expect(known.unexpected("list", [wrong, { ...wrong, ours: undefined }])).toEqual([wrong]);
   });
 });
 
-test("a step that needs what no step has kept is a mistake", () => {
+test("a step that uses a value that was not saved fails", () => {
   const known = new Map([["ns", "x"]]);
   expect(fillIn({ path: "/{{ns}}", list: ["{{ns}}"] }, known)).toEqual({ path: "/x", list: ["x"] });
   expect(() => fillIn("{{rv}}", known)).toThrow('Cannot fill in "{{rv}}": no step before has kept it');

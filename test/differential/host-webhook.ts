@@ -19,15 +19,15 @@ interface Review {
   readonly request: { readonly uid: string; readonly desiredAPIVersion: string; readonly objects: readonly Host[] };
 }
 
-/** Answers as a webhook should, or as one that has gone wrong: gets the right answer and gives another. */
+/** Replaces the correct response of the webhook, to simulate a broken one. */
 export type Answer = (right: { response: Record<string, unknown> }, review: Review) => unknown;
 
 export interface HostWebhook extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** How many objects were in each review since the last look. */
+  /** The number of objects in each review since the last call. */
   takeSizes(): number[];
-  /** Default: the right answer. */
+  /** Default: the correct response. */
   answer: Answer;
   /** Default: 200. */
   status: number;
@@ -35,7 +35,7 @@ export interface HostWebhook extends AsyncDisposable {
 
 const right: Answer = (answer) => answer;
 
-/** Converts hosts: version 1 says `host` and `port`, version 2 says `hostPort`. */
+/** A webhook that converts hosts: version 1 has `host` and `port`, version 2 has `hostPort`. */
 export async function startHostWebhook(pair: KeyPair): Promise<HostWebhook> {
   let sizes: number[] = [];
   const hook = { answer: right, status: 200 };

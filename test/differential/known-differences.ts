@@ -1,6 +1,6 @@
 import type { Exception } from "./exceptions.ts";
 
-/** What the two servers answer differently, on purpose. */
+/** The intentional differences between the two servers. */
 export const knownDifferences: readonly Exception[] = [
   {
     why: "The box serves the kinds that sandboxes need, not Deployments, Jobs, quotas and the like",

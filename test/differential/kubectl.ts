@@ -14,14 +14,14 @@ export interface KubectlRun {
   readonly binary: string;
   readonly server: Server;
   readonly namespace: string;
-  /** Called once the first line is printed, when the step has `until`. */
+  /** Called after the first line is printed, if the step has `until`. */
   readonly meanwhile: () => Promise<void>;
 }
 
 const patienceMs = 60_000;
 const watchPatienceMs = 15_000;
 
-/** Runs one command to its end, or until it has printed enough. */
+/** Runs one command to its end, or until it has printed the given number of lines. */
 export async function runKubectl(step: KubectlStep, run: KubectlRun): Promise<KubectlAnswer> {
   const { binary, server, namespace, meanwhile } = run;
   const child = spawn(binary, [`--namespace=${namespace}`, ...step.kubectl], {
@@ -36,7 +36,7 @@ export async function runKubectl(step: KubectlStep, run: KubectlRun): Promise<Ku
     killSignal: "SIGKILL",
   });
   const stdin = typeof step.stdin === "object" ? JSON.stringify(step.stdin) : step.stdin;
-  // it may well exit without reading its input
+  // The command may exit without reading its input.
   child.stdin.on("error", () => undefined).end(stdin ?? "");
   const exited = once(child, "close") as Promise<[number | null]>;
   const stdout = new Output(child.stdout);
@@ -62,7 +62,7 @@ class Output {
     });
   }
 
-  /** Returns when there are so many lines, or no more will come in time: the comparison shows what is missing. */
+  /** Waits for this many lines, with a timeout. The comparison shows missing lines. */
   async reaches(lines: number): Promise<void> {
     const signal = AbortSignal.timeout(watchPatienceMs);
     while (this.text.split("\n").length <= lines && !signal.aborted && this.#stream.readable) {

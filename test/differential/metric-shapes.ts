@@ -11,7 +11,7 @@ export async function scrape({ url, agent }: Pick<Server, "url" | "agent">): Pro
   });
 }
 
-/** Each sample's name with the names of its labels, such as `up{a,b}`, once. */
+/** The distinct names of samples with the names of their labels, such as `up{a,b}`. */
 export function metricShapes(scraped: string): Set<string> {
   const lines = scraped.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return new Set(

@@ -1,12 +1,12 @@
-/** What two servers may answer differently without a client noticing, made equal. Everything else must be the same. */
+/** Normalisation of values that may differ between servers, such as times and UIDs. Everything else must be equal. */
 export interface Rules {
-  /** The server's own address, which shows in messages. */
+  /** The server's address, which occurs in messages. */
   readonly url: string;
-  /** Whether who owns which field is compared. */
+  /** Whether `managedFields` are compared. */
   readonly managedFields: boolean;
 }
 
-/** Of Kubernetes' own random suffixes: no vowels, no digits that look like them. */
+/** Kubernetes' random suffixes contain no vowels and no similar digits. */
 const suffix = /(?<=-)[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 const hourMs = 3_600_000;
 
@@ -53,7 +53,7 @@ const named =
   (item) =>
     String(path.reduce((at, key) => (at as Readonly<Record<string, unknown>>)[key], item));
 
-/** Discovery lists things as they come, and one server serves more than the other: each is compared by its name. */
+/** Entries of discovery are compared by name, because their order varies and one server serves more than the other. */
 function keyInDiscovery(key: string, parent: Readonly<Record<string, unknown>>): NameOf | undefined {
   if (key === "resources" && parent["kind"] === "APIResourceList") return named("name");
   if (key === "groups" && parent["kind"] === "APIGroupList") return named("name");
@@ -62,12 +62,12 @@ function keyInDiscovery(key: string, parent: Readonly<Record<string, unknown>>):
   return key === "subresources" && "resource" in parent ? named("subresource") : undefined;
 }
 
-/** A cell of a table may be an age, or a text with one in it. */
+/** A cell of a table may be or contain an age. */
 function normaliseCell(cell: unknown, rules: Rules): unknown {
   return typeof cell === "string" ? normaliseTable(normaliseText(cell, rules)) : cell;
 }
 
-/** Sent when the server finds time for it; those that end the initial events are sent when they are due. */
+/** A periodic bookmark, which is sent at any time. Bookmarks that end the initial events are compared. */
 function isPlainBookmark(value: unknown): boolean {
   const { type, object } = (value ?? {}) as { type?: string; object?: { metadata?: { annotations?: object } } };
   return type === "BOOKMARK" && object?.metadata?.annotations === undefined;
@@ -85,9 +85,9 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, "<time>"],
   [/(\b\d+:)3\d{4}(?=\/(?:TCP|UDP|SCTP))/g, "$1<node port>"],
   [/(NodePort: .*)\b3\d{4}(?=\/)/g, "$1<node port>"],
-  // kubectl's own log lines: when, which process, where in its source
+  // kubectl's log lines: time, process, source location
   [/^[EIW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ([\w.]+):\d+\]/gm, "<log> $1]"],
-  // kubectl diff hands two folders to diff(1)
+  // kubectl diff passes two folders to diff(1)
   [/\/tmp\/(LIVE|MERGED)-\d+/g, "/tmp/$1"],
   [/\/tmp\/kubectl-edit-[\w.-]+/g, "/tmp/kubectl-edit"],
   [/^((?:---|\+\+\+) \S+\t).*$/gm, "$1<time>"],
@@ -101,7 +101,7 @@ export function normaliseText(text: string, { url }: Rules): string {
   );
 }
 
-/** Ages depend on when the command ran, and widths of columns on ages. */
+/** Removes ages, and the column widths that depend on them. */
 export function normaliseTable(text: string): string {
   return text
     .split("\n")
@@ -112,7 +112,7 @@ export function normaliseTable(text: string): string {
     .join("\n");
 }
 
-/** Every line by itself, whatever its place. */
+/** The lines as a set. */
 export function eachLine(text: string): unknown {
   return Object.fromEntries(text.split("\n").map((line) => [line, true]));
 }

@@ -7,11 +7,11 @@ import { runCase } from "./run-case.ts";
 import { startServers } from "./servers.ts";
 
 /**
- * Every difference, excused or not, for whoever works on the server or on the table of exceptions.
+ * Prints every difference, known or not, for work on the server or on the list of known differences.
  *
  *   node --conditions=source test/differential/report.ts [--older] [part of a case's name]
  *
- * `--older`: what kubectl does, by the older kubectl.
+ * `--older`: run kubectl cases with the older kubectl.
  */
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { older: { type: "boolean" } } });
 const release = values.older === true ? "older" : "same";
@@ -44,5 +44,5 @@ const worker = async (): Promise<void> => {
 await Promise.all(Array.from({ length: atATime }, worker));
 queue.push(...alone);
 await worker();
-console.log(`${same} of ${total} cases are answered alike`);
-if (wanted === "" && release === "same") for (const glob of known.unused) console.log(`not needed any more: ${glob}`);
+console.log(`${same} of ${total} cases have no differences`);
+if (wanted === "" && release === "same") for (const glob of known.unused) console.log(`no longer needed: ${glob}`);

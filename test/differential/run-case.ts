@@ -14,7 +14,7 @@ import { runKubectl } from "./kubectl.ts";
 import { eachLine, normaliseJson, normaliseTable, normaliseText, type Rules } from "./normalise.ts";
 import type { Server, ServerPair } from "./servers.ts";
 
-/** Runs a case against both servers at the same time and says where their answers differ. */
+/** Runs a case against both servers at the same time and returns the differences. */
 export async function runCase(
   pair: ServerPair,
   testCase: Case,
@@ -79,7 +79,7 @@ class CaseRun {
       try {
         return normaliseJson(JSON.parse(stdout), this.#rules);
       } catch {
-        // a go-template or jsonpath may print almost JSON
+        // Output of a go-template or jsonpath may only look like JSON.
       }
     }
     const text = normaliseTable(normaliseText(stdout, this.#rules));
@@ -97,24 +97,24 @@ class CaseRun {
     return normaliseJson(answer, this.#rules);
   }
 
-  /** Pods can be made once the namespace has its account. */
+  /** Waits for the default service account, without which Pods cannot be created. */
   async #makeNamespace(): Promise<void> {
     const name = this.#known.get("ns") ?? "";
     const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
     const made = await exchange({ method: "POST", path: "/api/v1/namespaces", body }, this.#server);
     if (made.status !== 201)
-      throw new Error(`Cannot make namespace "${name}" on ${this.#server.name}: status ${made.status}`);
+      throw new Error(`Cannot create namespace "${name}" on ${this.#server.name}: status ${made.status}`);
     const path = `/api/v1/namespaces/${name}/serviceaccounts/default`;
     await exchange({ method: "GET", path, retryUntil: 200 }, this.#server);
   }
 }
 
-/** A name of at most 63 characters that is the case's alone: cases' names are unique, and so are these. */
+/** A unique namespace name of at most 63 characters, derived from the unique name of the case. */
 function namespaceFor(name: string, release: KubectlRelease): string {
   const words = (release === "older" ? name.replace(/^kubectl/, "older") : name)
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
-  if (words.length > 63) throw new Error(`Cannot run case "${name}": its name makes no namespace, it is too long`);
+  if (words.length > 63) throw new Error(`Cannot run case "${name}": its name is too long for a namespace`);
   return words;
 }

@@ -10,7 +10,7 @@ import { installCrds } from "../kube-apiserver/install-crds.ts";
 import { startKubernetes } from "../kube-apiserver/start.ts";
 import type { KubectlRelease, KubectlStep } from "./case.ts";
 
-/** Someone with a client certificate, as PEM. */
+/** A client certificate, as PEM. */
 interface Credentials {
   readonly certificate: string;
   readonly key: string;
@@ -21,11 +21,11 @@ export interface Server {
   readonly url: string;
   /** Connects as the administrator. */
   readonly agent: Agent;
-  /** Connects as nobody, for requests that bring their own `authorization`. */
+  /** Connects without a certificate, for requests with their own `authorization`. */
   readonly anonymousAgent: Agent;
-  /** Where kubectl keeps its caches. */
+  /** The home folder of kubectl, for its caches. */
   readonly home: string;
-  /** Paths, by who logs in: the stranger's certificate is signed by an authority that the server does not know, nobody has none. */
+  /** Paths by user: `stranger` has a certificate of an unknown authority, `nobody` has none. */
   readonly kubeconfigs: { readonly [who in NonNullable<KubectlStep["as"]>]: string };
 }
 
@@ -47,8 +47,8 @@ const controllers = [
 ];
 
 /**
- * What they add to objects is for a cluster's scheduler and node lifecycle controller, which run neither here nor
- * in the box.
+ * These admission plugins serve a cluster's scheduler and node lifecycle controller, which run neither in this suite nor in the
+ * box.
  */
 const notOfTheBox = ["DefaultTolerationSeconds", "Priority", "TaintNodesByCondition"];
 
