@@ -3,7 +3,7 @@ import type { Exception } from "./exceptions.ts";
 /** The intentional differences between the two servers. */
 export const knownDifferences: readonly Exception[] = [
   {
-    why: "The box serves the kinds that sandboxes need, not Deployments, Jobs, quotas and the like",
+    why: "The box serves only the kinds that sandboxes need, not Deployments, Jobs, quotas and others",
     at: ["kubectl create and delete a namespace: 3.stdout"],
     lacking: [
       "kubectl api-resources*: 0.stdout.*",
@@ -26,11 +26,11 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "A node answers for the figures of its Pods alone, and takes no orders",
+    why: "The proxy of a node serves only metrics of its Pods",
     at: ["discovery of *: *.resources.nodes*proxy.verbs"],
   },
   {
-    why: "The version carries our name and says nothing of Go; health is one word; no address is published for clients of other networks",
+    why: "The version contains our name and no Go version; verbose health checks return only ok; no server addresses are published",
     at: [
       "kubectl version: *",
       "kubectl cluster-info: 4.stdout.*",
@@ -39,15 +39,15 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "Explanations of fields and columns are in our own words, or missing",
+    why: "Table columns have no descriptions",
     at: ["*: *.columnDefinitions.*.description"],
   },
   {
-    why: "Every object of a list names its kind and version, which kube-apiserver leaves out for its own kinds",
+    why: "Objects in lists have apiVersion and kind, which kube-apiserver leaves out for built-in kinds",
     at: ["*: *.body.items.*.apiVersion", "*: *.body.items.*.kind"],
   },
   {
-    why: "What cannot be read is described in other words than those of Go's decoders",
+    why: "Messages about invalid bodies differ from those of Go's decoders",
     at: [
       "* create from bad bodies: *.body.message",
       "* invalid bad base64: 0.body.message",
@@ -76,7 +76,7 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "A body of another kind or version than the path's is refused as such, in the same words for every kind",
+    why: "A body of another kind or version than that of the path is refused with the same message for every kind",
     at: [
       "* create what is something else: 0*",
       "* create what is something else: 1.body.message",
@@ -85,7 +85,7 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "A revision that is no number, or not wanted, and a binding to no node are the client's mistakes; kube-apiserver reports an internal error (500)",
+    why: "An invalid or unexpected resourceVersion and a binding to a missing node are client errors; kube-apiserver reports an internal error (500)",
     at: [
       "bindings: 1",
       "bindings: 2",
@@ -97,7 +97,7 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "A JSON patch that fails says which operation failed and why",
+    why: "The error of a failed JSON patch names the operation and the reason",
     at: [
       "* patch by operations: 2.body.*",
       "* patch by operations: 3.body.*",
@@ -107,7 +107,7 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "Messages carry no Go values, storage keys or excerpts of Go structures",
+    why: "Messages contain no Go values, storage keys or Go structures",
     at: [
       "* delete what is held: 2.body.*",
       "* replace: 5.body.message",
@@ -132,7 +132,7 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "Who adds ephemeral containers owns those alone, not what else was in the request and has no effect",
+    why: "A writer of ephemeral containers owns only those, because other fields in the request have no effect",
     at: [
       "ephemeral containers: *.managedFields.1.fieldsV1.f:metadata",
       "ephemeral containers by replacement: *.managedFields.1.fieldsV1.f:spec.f:hostNetwork",
@@ -140,11 +140,11 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "Options without a sensible meaning are refused: a negative limit or grace period, a watch that is neither true nor false",
+    why: "Invalid options are refused: a negative limit or grace period, a watch that is neither true nor false",
     at: ["* list with bad questions: 1", "* list with bad questions: 7", "* delete on conditions: 6"],
   },
   {
-    why: "Credentials of a kind that the server does not know are refused; kube-apiserver takes their bearer for anonymous",
+    why: "Credentials of an unknown type are refused; kube-apiserver treats the request as anonymous",
     at: ["nobody and the wrong somebody: 1", "nobody and the wrong somebody: 2", "nobody and the wrong somebody: 3"],
   },
   {
@@ -152,23 +152,23 @@ export const knownDifferences: readonly Exception[] = [
     at: ["paths that lead nowhere: *", "own kind: 9", "own kind of several versions: 5"],
   },
   {
-    why: "A custom object is not created at its own path, and its parts have no parts",
+    why: "A custom object cannot be created at the path of the object, and subresources have no further path",
     at: ["sandbox* ask in the wrong way: 5", "sandbox* ask in the wrong way: 7*"],
   },
   {
-    why: "A definition is in force by the time its creation is answered",
+    why: "A CustomResourceDefinition is established when its creation is answered",
     at: ["own kind*: 0.body.status.*"],
   },
   {
-    why: "Objects are written as JSON and YAML, not as protobuf, and a list that is none is not acceptable for any kind",
+    why: "Objects are written as JSON and YAML, not as protobuf, and a list representation of a single object is refused for every kind",
     at: ["* read metadata alone: 7.body.message", "* read metadata alone: 8.body.*", "sandbox* read metadata alone: 4"],
   },
   {
-    why: "An annotation that a field has replaced gets no warning that it is old; who asks for a format that is not written does",
+    why: "There is no deprecation warning for annotations replaced by fields, but there is one for requests with an unsupported format",
     at: ["a default storage class: 5.headers.warning", "endpoints read metadata alone: 8.headers.warning"],
   },
   {
-    why: "What is wrong is reported once, where kube-apiserver checks the same rule several times, or rules that follow from it",
+    why: "An error is reported once, where kube-apiserver checks the same rule several times or reports errors that follow from it",
     at: [
       "* patch by merge: 6.body.details.causes",
       "namespaces create what is misnamed: 1.body.*",
@@ -181,15 +181,15 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "A wrong type is named as schemas name it (integer, string), not as Go does (int64, date-time)",
+    why: "Messages about wrong types use names of schema types (integer, string), not of Go (int64, date-time)",
     at: ["sandboxclaims invalid bad lifecycle: 0.body.*", "sandboxes invalid fraction as integer: 0.body.*"],
   },
   {
-    why: "A bookmark carries its kind and its revision, not the empty fields of its kind",
+    why: "A bookmark contains kind and revision, not the empty fields of its kind",
     at: ["* watch from what is there: 2.body.1.object.*", "* watch from what is there: 4.body.1.object.*"],
   },
   {
-    why: "Things go sooner: a Pod without grace in one change, not two; an empty namespace at once; the last page says that it is the last",
+    why: "Deletion takes fewer steps: a Pod without grace is removed in one change, an empty namespace immediately; the last page has no continue token",
     at: [
       "pods watch: 6.body",
       "pods watch: 7.body",
@@ -200,11 +200,11 @@ export const knownDifferences: readonly Exception[] = [
     ],
   },
   {
-    why: "No token of an account is put into a Pod unasked: a projected volume asks for one",
+    why: "No service account token is mounted by default; a projected volume requests one",
     at: ["a pod with an account: 2.body.spec.volumes", "a pod with an account: 2.body.spec.containers.0.volumeMounts"],
   },
   {
-    why: "Impersonation is one right for every request; kube-apiserver has finer ones beside it",
+    why: "Impersonation is one permission for all requests; kube-apiserver also has finer ones",
     at: ["kubectl as a visitor: 6.stderr"],
   },
   {
@@ -212,11 +212,11 @@ export const knownDifferences: readonly Exception[] = [
     at: ["discovery of apiextensions.k8s.io/v1: 0.body.resources.customresourcedefinitions.storageVersionHash"],
   },
   {
-    why: "An evicted Pod goes as a deleted one does, without a condition that tells the two apart",
+    why: "An evicted Pod is deleted without the condition DisruptionTarget",
     at: ["evictions: 6.body.status.conditions"],
   },
   {
-    why: "A Scale of a custom kind can be applied; kube-apiserver fails to (500)",
+    why: "A Scale of a custom kind can be applied; kube-apiserver fails with 500",
     at: ["scale by apply: 3"],
   },
 ];

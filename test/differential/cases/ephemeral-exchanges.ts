@@ -29,7 +29,7 @@ const looker = { name: "look", image: "busybox", stdin: true, tty: true, targetC
 const get = (path: string): ExchangeStep => ({ method: "GET", path });
 const create: ExchangeStep = { method: "POST", path: pods, body: pod() };
 
-/** What `kubectl debug` does to a Pod that runs, and what it may not do. */
+/** Ephemeral containers, as `kubectl debug` adds them, and invalid changes of them. */
 export const ephemeralExchanges: readonly Case[] = [
   {
     name: "ephemeral containers",

@@ -29,7 +29,7 @@ const eviction = (more: object = {}, query = ""): ExchangeStep =>
   post(`${pods}/p/eviction${query}`, { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "p" }, ...more });
 const port = { ports: [{ port: 80 }] };
 
-/** What clients and controllers do every day with the kinds of a box. */
+/** Common requests of clients and controllers. */
 export const everydayExchanges: readonly Case[] = [
   {
     name: "lists of one revision",

@@ -4,7 +4,7 @@ import type { KindUnderTest } from "./kinds.ts";
 
 const other = "00000000-0000-0000-0000-000000000000";
 
-/** What a client may do with one kind: every verb, each way it can be asked for, and each way it can go wrong. */
+/** The cases of one kind: every verb with its options and errors. */
 export function kindExchanges(kind: KindUnderTest): Case[] {
   const kit = new Kit(kind);
   return [
@@ -17,7 +17,7 @@ export function kindExchanges(kind: KindUnderTest): Case[] {
   ];
 }
 
-/** Makes the paths, objects and requests of one kind. Objects are called after the namespace, so that those without one do not meet. */
+/** Builds paths, objects and requests of one kind. Objects are named after the namespace, so that cluster-scoped ones are unique. */
 class Kit {
   readonly kind: KindUnderTest;
   readonly collection: string;

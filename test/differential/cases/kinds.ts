@@ -1,20 +1,20 @@
-/** One kind that both servers serve, with what the generated exchanges need to know of it. */
+/** A kind that both servers serve, with the data for its generated cases. */
 export interface KindUnderTest {
-  /** As in paths. */
+  /** The plural name in paths. */
   readonly plural: string;
-  /** What its cases' names begin with. Default: the plural. */
+  /** The prefix of the names of its cases. Default: the plural. */
   readonly title?: string;
   readonly apiVersion: string;
   readonly kind: string;
   /** Default: true. */
   readonly namespaced?: boolean;
-  /** What a valid object has beside apiVersion, kind and metadata. */
+  /** The fields of a valid object besides apiVersion, kind and metadata. */
   readonly valid: object;
-  /** A merge patch that is a valid change. */
+  /** A merge patch with a valid change. */
   readonly change: object;
-  /** What a status subresource takes; absent: there is none. */
+  /** A valid status. Absent if there is no status subresource. */
   readonly status?: object;
-  /** Merge patches on the valid object, each of which makes it invalid, by what is wrong. */
+  /** Merge patches that make the valid object invalid, by name. */
   readonly invalid: { readonly [what: string]: object };
 }
 

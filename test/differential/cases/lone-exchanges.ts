@@ -24,7 +24,7 @@ const claim = (name: string, spec: object = {}, annotations: object = {}): Excha
   },
 });
 
-/** What others would notice: these run one after the other, when everything else is done. */
+/** Cases that affect others. They run one after the other at the end. */
 export const loneExchanges: readonly Case[] = [
   {
     name: "a default storage class",

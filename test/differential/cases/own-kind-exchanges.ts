@@ -68,7 +68,7 @@ const widget = (name: string, spec: object): object => ({
   spec,
 });
 
-/** Kinds that are made at run time. */
+/** Kinds defined by CustomResourceDefinitions. */
 export const ownKindExchanges: readonly Case[] = [
   {
     name: "own kind",

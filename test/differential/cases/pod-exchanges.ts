@@ -13,7 +13,7 @@ const bindingTo = (target: object): ExchangeStep =>
     target,
   });
 
-/** What Pods have that no other kind has. */
+/** Features that only Pods have. */
 export const podExchanges: readonly Case[] = [
   {
     name: "a pod with an account",

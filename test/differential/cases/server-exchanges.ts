@@ -35,7 +35,7 @@ const applyScale = (manager: string, spec: object): ExchangeStep => ({
   body: { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "pool" }, spec },
 });
 
-/** What does not belong to one kind: paths, discovery, access, scale. */
+/** Requests that are not about one kind: paths, discovery, access, scale. */
 export const serverExchanges: readonly Case[] = [
   ...groups.map(
     (group): Case => ({
