@@ -39,7 +39,7 @@ const ourKinds: [kind: string, apiVersion: string, spec: object][] = [
   ["SandboxWarmPool", extensions, { replicas: 1, sandboxTemplateRef: { name: "template" } }],
 ];
 
-/** What the informer says, one line a change, until the given number has come. */
+/** The first `count` events of the informer, one line each. */
 function changes(informer: Informer<V1ConfigMap>, count: number): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const lines: string[] = [];
@@ -54,7 +54,7 @@ function changes(informer: Informer<V1ConfigMap>, count: number): Promise<string
 }
 
 describe("the official JavaScript client", () => {
-  test("follows changes with its informer", async () => {
+  test("receives changes through its informer", async () => {
     const labels = { suite: "informer" };
     const write = (n: number): V1ConfigMap => ({ metadata: { name: "i", labels }, data: { n: String(n) } });
     await core.createNamespacedConfigMap({ namespace, body: write(0) });
@@ -75,7 +75,7 @@ describe("the official JavaScript client", () => {
     await informer.stop();
   });
 
-  test.each(ourKinds)("handles any %s by its kind alone", async (kind, apiVersion, spec) => {
+  test.each(ourKinds)("reads and writes a %s as an untyped object", async (kind, apiVersion, spec) => {
     const header = { apiVersion, kind, metadata: { name: "o", namespace } };
     const created = await objects.create({ ...header, spec });
     expect(created.metadata).toMatchObject({ generation: 1 });
@@ -100,7 +100,7 @@ describe("the official JavaScript client", () => {
     await expect(objects.read(header)).rejects.toMatchObject({ code: 404 });
   });
 
-  test("applies by its own strategy", async () => {
+  test("applies with server-side apply", async () => {
     const apply = (n: string, manager: string, force?: boolean) =>
       objects.patch(
         { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "applied", namespace }, data: { n } },

@@ -5,7 +5,7 @@ import { runPythonSuite } from "./python-suite.ts";
 import { startServer, type TestServer } from "./start-server.ts";
 import { Unavailable } from "./unavailable.ts";
 
-/** The first run on a machine fetches and compiles. */
+/** The first run on a machine downloads and compiles. */
 const firstRunMs = 40 * 60_000;
 
 type Suite = (kubeconfig: string, signal: AbortSignal) => Promise<InnerResults>;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** What failed, with everything that the tests inside said; a test inside that skipped itself counts too. Empty when each has passed. */
+/** The output of failed and skipped tests of the suite, or an empty string when all passed. */
 async function failures(name: string, suite: Suite, { signal, skip }: TestContext): Promise<string> {
   const { passed, failed, skipped } = await suite(server.kubeconfig, signal).catch((error: unknown) => {
     if (!(error instanceof Unavailable)) throw error;
@@ -29,11 +29,11 @@ async function failures(name: string, suite: Suite, { signal, skip }: TestContex
 }
 
 describe("the embedded API server", () => {
-  test("is what client-go expects", { timeout: firstRunMs }, async (context) => {
+  test("passes the suite of client-go", { timeout: firstRunMs }, async (context) => {
     expect(await failures("client-go", runGoSuite, context)).toBe("");
   });
 
-  test("is what the Python client expects", { timeout: firstRunMs }, async (context) => {
+  test("passes the suite of the Python client", { timeout: firstRunMs }, async (context) => {
     expect(await failures("kubernetes for Python", runPythonSuite, context)).toBe("");
   });
 });

@@ -10,7 +10,7 @@ export async function runGoSuite(kubeconfig: string, signal: AbortSignal): Promi
     signal,
   };
   demand("fetch the Go modules", await runCommand("go", ["mod", "download"], options));
-  // With low priority and two at a time, so that other work on the machine goes on while it compiles.
+  // With low priority and two packages at a time, so that compiling does not block other work on the machine.
   const test = ["go", "test", "-json", "-count=1", "-p", "2", "-timeout", "10m", "./..."];
   const ended = await runCommand("nice", ["-n", "5", ...test], options);
   const results = readInnerResults(ended.stdout);

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { type Ended, runCommand } from "./run-command.ts";
 import { demand } from "./unavailable.ts";
 
-/** Builds Helm when it is not there yet, which takes minutes once per machine. */
+/** Builds Helm if it is missing, which takes minutes once for each machine. */
 export async function ensureHelm(signal?: AbortSignal): Promise<string> {
   const built = await runCommand(`${import.meta.dirname}/helm/build.sh`, [], signal === undefined ? {} : { signal });
   return demand("build Helm", built).trim();
 }
 
-/** Helm with a home of its own, so that it finds nothing of the user's. */
+/** Helm with a separate home folder, so that it does not use the user's settings. */
 export class Helm implements Disposable {
   readonly #file: string;
   readonly #env: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export class Helm implements Disposable {
 
   async run(...words: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.try(...words);
-    if (code !== 0) throw new Error(`Cannot helm ${words.join(" ")}: ${stderr}`);
+    if (code !== 0) throw new Error(`Cannot run helm ${words.join(" ")}: ${stderr}`);
     return stdout;
   }
 

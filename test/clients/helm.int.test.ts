@@ -32,7 +32,7 @@ beforeEach(({ skip }) => {
   if (missing !== undefined) skip(missing);
 });
 
-/** The parts of the release that a value of the chart reaches, and the revision that Helm wrote. */
+/** The parts of the release that depend on a value of the chart, and Helm's revision. */
 async function installed(namespace: string): Promise<object> {
   const core = config.makeApiClient(CoreV1Api);
   const name = "desk";
@@ -68,12 +68,12 @@ const wanted = (revision: number, greeting: string, image: string, more: object 
 });
 
 describe.each([
-  ["merging what it reads", "--server-side=false", "helm-client"],
-  ["applying on the server", "--server-side=true", "helm-server"],
+  ["with client-side apply", "--server-side=false", "helm-client"],
+  ["with server-side apply", "--server-side=true", "helm-server"],
 ])("Helm, %s", (_, side, namespace) => {
   const here = ["-n", namespace];
 
-  test("installs, tells about it and uninstalls", async () => {
+  test("installs, reports status and uninstalls", async () => {
     await helm.run("install", "desk", chart, ...here, "--create-namespace", side, "--wait");
     expect(await installed(namespace)).toEqual(wanted(1, "hello", "busybox:1"));
     expect(await helm.json("list", ...here)).toMatchObject([{ name: "desk", revision: "1", status: "deployed" }]);
@@ -90,7 +90,7 @@ describe.each([
     expect(await helm.json("list", ...here, "--all-namespaces")).toEqual([]);
   });
 
-  test("upgrades and rolls back, and leaves what others wrote", async () => {
+  test("upgrades and rolls back without changing fields of others", async () => {
     await helm.run("install", "desk", chart, ...here, "--create-namespace", side);
     await config.makeApiClient(CoreV1Api).patchNamespacedConfigMap({
       namespace,
@@ -112,7 +112,7 @@ describe.each([
     await helm.run("uninstall", "desk", ...here);
   });
 
-  test("says which field of a bad chart is wrong, and can go on afterwards", async () => {
+  test("reports the invalid field of a bad chart and can continue afterwards", async () => {
     await helm.run("install", "desk", chart, ...here, "--create-namespace", side);
     const bad = await helm.try("upgrade", "desk", chart, ...here, side, "--set", "operatingMode=Sideways");
     expect(bad).toMatchObject({ code: 1, stderr: expect.stringContaining("spec.operatingMode") });

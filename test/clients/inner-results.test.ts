@@ -4,7 +4,7 @@ import { readInnerResults } from "./inner-results.ts";
 const lines = (...events: object[]): string => events.map((event) => JSON.stringify(event)).join("\n");
 
 describe("the results of another suite", () => {
-  test("are told apart, with what each test printed", () => {
+  test("contain the result and output of each test", () => {
     const text = lines(
       { Action: "run", Test: "A" },
       { Action: "output", Test: "A", Output: "=== RUN   A\n" },
@@ -24,7 +24,7 @@ describe("the results of another suite", () => {
     });
   });
 
-  test("count the tests inside a test, not the one around them", () => {
+  test("count subtests but not their parent", () => {
     const text = lines(
       { Action: "pass", Test: "A/one" },
       { Action: "fail", Test: "A/two" },
@@ -41,7 +41,7 @@ describe("the results of another suite", () => {
     });
   });
 
-  test("name the package when it failed without a test", () => {
+  test("name a package that failed without a failing test", () => {
     const text = lines(
       { Action: "build-output", ImportPath: "p", Output: "a.go:1: syntax error\n" },
       { Action: "fail", Package: "p" },
@@ -49,7 +49,7 @@ describe("the results of another suite", () => {
     expect(readInnerResults(text).failed).toEqual([{ name: "p", text: "a.go:1: syntax error\n" }]);
   });
 
-  test("take the last word on a test", () => {
+  test("use the last result of a test", () => {
     const text = lines({ Action: "pass", Test: "A" }, { Action: "fail", Test: "A", Output: "cannot clean up" });
     expect(readInnerResults(text)).toEqual({
       passed: [],

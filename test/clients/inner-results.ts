@@ -1,4 +1,4 @@
-/** What a suite in another language said about its tests. */
+/** The results of a suite in another language. */
 export interface InnerResults {
   readonly passed: readonly string[];
   readonly failed: readonly InnerTest[];
@@ -7,7 +7,7 @@ export interface InnerResults {
 
 export interface InnerTest {
   readonly name: string;
-  /** Everything the test printed. */
+  /** The output of the test. */
   readonly text: string;
 }
 
@@ -19,14 +19,14 @@ interface Event {
 }
 
 type Verdict = "pass" | "fail" | "skip";
-/** Go frames what a test printed with lines that say no more than the events do. */
+/** Lines that Go adds around the output of a test. The events contain the same information. */
 const framing = /^ *(===|---) .*\n/gm;
 const isVerdict = (action: string): action is Verdict => ["pass", "fail", "skip"].includes(action);
 
 /**
- * Reads the events of `go test -json`, one a line; our Python suite writes the same. Where a test has tests inside, only
- * those count, unless it failed for a reason of its own. A package that fails without a failing test counts as one: it did
- * not compile, or was killed.
+ * Reads the events of `go test -json`, one in each line; our Python suite writes the same format. Of a test with subtests, only the
+ * subtests count, unless it failed by itself. A package that fails without a failing test, for example because it did not
+ * compile, counts as one failure.
  */
 export function readInnerResults(text: string): InnerResults {
   const verdicts = new Map<string, Verdict>();
@@ -50,7 +50,7 @@ export function readInnerResults(text: string): InnerResults {
   return { passed: of("pass").map(({ name }) => name), failed, skipped: of("skip") };
 }
 
-/** Lines that are not events are what a program printed past the test runner. */
+/** Lines that are not events are output that bypassed the test runner. */
 function parse(line: string): Event[] {
   try {
     const event: unknown = JSON.parse(line);

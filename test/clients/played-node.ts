@@ -2,8 +2,8 @@ import { PassThrough } from "node:stream";
 import type { ExecRequest, ExecSession, PodStreams } from "@agent-sandbox/kube";
 
 /**
- * A node that runs nothing. Its commands: `cat` echoes, `both` writes to both outputs, `fail N` exits with N, and others
- * exit with 127. Its ports echo.
+ * A simulated node. Its commands: `cat` echoes, `both` writes to both outputs, `fail N` exits with N, and others exit with 127.
+ * Its ports echo.
  */
 export const playedNode: PodStreams = {
   exec: async (request) => play(request),

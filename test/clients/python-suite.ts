@@ -5,7 +5,7 @@ import { type InnerResults, readInnerResults } from "./inner-results.ts";
 import { runCommand } from "./run-command.ts";
 import { demand } from "./unavailable.ts";
 
-/** Runs the suite of the Python client. The first run on a machine makes a virtual environment. */
+/** Runs the suite of the Python client. The first run on a machine creates a virtual environment. */
 export async function runPythonSuite(kubeconfig: string, signal: AbortSignal): Promise<InnerResults> {
   const cwd = `${import.meta.dirname}/python`;
   const made = await runCommand(`${cwd}/environment.sh`, [], { signal });

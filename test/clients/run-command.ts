@@ -2,23 +2,23 @@ import { execFile } from "node:child_process";
 
 export interface CommandOptions {
   readonly cwd?: string;
-  /** Added to this process's own. */
+  /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
   /** Kills the command. */
   readonly signal?: AbortSignal;
 }
 
 export interface Ended {
-  /** 127 when there is no such command, as a shell says it. */
+  /** 127 for a missing command, as in a shell. */
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Far more than any suite prints. */
+/** More than any suite prints. */
 const maxBuffer = 64 << 20;
 
-/** Runs a command to its end. Fails only when it was killed. */
+/** Runs a command to its end. Rejects only when it was killed. */
 export function runCommand(
   file: string,
   args: readonly string[],

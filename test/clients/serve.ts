@@ -5,7 +5,7 @@ import { createApiServer } from "@agent-sandbox/apiserver";
 import { playedNode } from "./played-node.ts";
 
 /**
- * The embedded API server alone, in a process of its own, with a node that runs nothing.
+ * Runs only the embedded API server, with a simulated node.
  *
  *   node --conditions=source test/clients/serve.ts
  *
@@ -17,7 +17,7 @@ await using server = await createApiServer({
   dataDir: join(folder, "data"),
   nodeName: "box",
   podStreams: playedNode,
-  // Soon enough for a test that waits for one.
+  // Short enough for a test that waits for a bookmark.
   bookmarkMs: 1000,
 });
 const kubeconfig = join(folder, "kubeconfig");

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-/** The embedded API server in a process of its own. It ends when this is disposed of, and also if this process dies. */
+/** The embedded API server in its own process. It ends on disposal, and also if this process dies. */
 export interface TestServer extends AsyncDisposable {
   readonly kubeconfig: string;
 }

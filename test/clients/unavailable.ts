@@ -1,15 +1,15 @@
 import type { Ended } from "./run-command.ts";
 
-/** A client cannot be had on this machine: a tool is missing, or what it needs is neither cached nor in reach. */
+/** A client is not available on this machine, because a tool is missing or packages cannot be downloaded. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** How Go and pip say that they cannot reach where packages come from. */
+/** Messages of Go and pip when they cannot reach their package source. */
 const outOfReach =
   /disabled by GOPROXY=off|dial tcp|no such host|i\/o timeout|connection refused|TLS handshake timeout|NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError/;
 
-/** Demands success. What failed only for want of the network makes the client unavailable. */
+/** Throws when the command failed: `Unavailable` if only because of the network. */
 export function demand(what: string, { code, stdout, stderr }: Ended): string {
   if (code === 0) return stdout;
   if (code === 127) throw new Unavailable(stderr);

@@ -9,7 +9,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** A certificate authority of the test's own: its keys live in the scratch folder and die with it. */
+/** A certificate authority for tests. Its keys are in the temporary folder. */
 export class Authority {
   readonly certificate: string;
   readonly #folder: string;
@@ -21,13 +21,13 @@ export class Authority {
     this.certificate = this.#request("ca", ["-subj", "/CN=test-authority", ...additions]).certificate;
   }
 
-  /** For a client: the common name is the user, the organizations are the groups. */
+  /** Issues a client certificate: the common name is the user, the organizations are the groups. */
   issueClient(name: string, groups: readonly string[]): KeyPair {
     const organizations = groups.map((group) => `/O=${escaped(group)}`).join("");
     return this.#issue(name, `${organizations}/CN=${escaped(name)}`, ["extendedKeyUsage=clientAuth"]);
   }
 
-  /** For a server on loopback, and for the given DNS names. */
+  /** Issues a certificate for a server on loopback with the given DNS names. */
   issueServer(name: string, dnsNames: readonly string[] = []): KeyPair {
     const names = ["IP:127.0.0.1", ...["localhost", ...dnsNames].map((dns) => `DNS:${dns}`)].join(",");
     return this.#issue(name, `/CN=${escaped(name)}`, ["extendedKeyUsage=serverAuth", `subjectAltName=${names}`]);
@@ -43,14 +43,14 @@ export class Authority {
     const pair = { certificate: join(this.#folder, `${file}.crt`), key: join(this.#folder, `${file}.key`) };
     const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
     const files = ["-keyout", pair.key, "-out", pair.certificate, "-days", "2"];
-    // the machine's openssl.cnf would add extensions of its own
+    // The machine's openssl.cnf could add extensions.
     const env = { ...process.env, OPENSSL_CONF: "/dev/null" };
     execFileSync("openssl", ["req", "-x509", "-utf8", ...curve, ...files, ...words], { stdio: "pipe", env });
     return pair;
   }
 }
 
-/** Paths of the key that signs service-account tokens, and of its public half. */
+/** Paths of the private and public key for tokens of service accounts. */
 export interface ServiceAccountKeys {
   readonly privateKey: string;
   readonly publicKey: string;
@@ -69,7 +69,7 @@ function escaped(value: string): string {
   return value.replace(/[\\/+=]/g, "\\$&");
 }
 
-/** A user may be called "system:serviceaccount:a:b" or worse. */
+/** Replaces characters of user names, such as "system:serviceaccount:a:b", that are unsafe in file names. */
 function fileName(name: string): string {
   return name.replace(/[^a-zA-Z0-9.-]/g, "_");
 }

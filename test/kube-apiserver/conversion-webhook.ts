@@ -7,10 +7,10 @@ import { json } from "node:stream/consumers";
 import { convertReview } from "@agent-sandbox/api";
 import type { Authority } from "./authority.ts";
 
-/** Our conversion between versions, as a webhook in this process. */
+/** Our conversion between versions as a webhook in this process. */
 export interface ConversionWebhook extends AsyncDisposable {
   readonly url: string;
-  /** How many reviews it has answered. */
+  /** The number of answered reviews. */
   readonly answered: number;
 }
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
   appliedAsTheyAre = await kubernetes.kubectl(["apply", "--server-side", "--dry-run=server", "-f", folder]);
   webhook = await startConversionWebhook(kubernetes.authority);
   await installCrds(kubernetes, { webhook });
-  // the first start on a machine compiles Kubernetes
+  // The first start on a machine compiles Kubernetes.
 }, 60 * 60_000);
 
 afterAll(async () => {
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const run = (...words: string[]): Promise<Outcome> => kubernetes.kubectl(words);
 
-/** What must succeed, with no warning but that v1alpha1 is deprecated. */
+/** Runs a command that must succeed without warnings other than the deprecation of v1alpha1. */
 async function must(words: readonly string[], stdin = ""): Promise<string> {
   const { code, stdout, stderr } = await kubernetes.kubectl(words, { stdin });
   const warnings = stderr.replace(/^Warning: \S+\/v1alpha1 (\w+) is deprecated; use \S+\/v1beta1 \1 instead\n/gm, "");
@@ -63,7 +63,7 @@ function extension(kind: string, name: string, spec: object, version = "v1beta1"
 }
 
 describe("the definitions", () => {
-  test("are taken as they are in deploy/crds, without a warning", () => {
+  test("in deploy/crds are accepted without a warning", () => {
     const names = [
       "sandboxes.agents.x-k8s.io",
       "sandboxclaims.extensions.agents.x-k8s.io",
@@ -78,7 +78,7 @@ describe("the definitions", () => {
     });
   });
 
-  test("are structural and established, with nothing against them", async () => {
+  test("are structural and established, without error conditions", async () => {
     const { items } = JSON.parse(await must(["get", "crds", "-o", "json"])) as {
       items: { status: { conditions: { type: string; status: string }[]; storedVersions: string[] } }[];
     };
@@ -92,12 +92,12 @@ describe("the definitions", () => {
 });
 
 describe("conversion by our webhook", () => {
-  test("whoever uses v1alpha1 is told to move", async () => {
+  test("v1alpha1 has a deprecation warning", async () => {
     const { stderr } = await run("get", alpha);
     expect(stderr).toContain("Warning: agents.x-k8s.io/v1alpha1 Sandbox is deprecated; use agents.x-k8s.io/v1beta1");
   });
 
-  test("a v1alpha1 Sandbox is stored as v1beta1 and read back as it was", async () => {
+  test("a v1alpha1 Sandbox is stored as v1beta1 and read back unchanged", async () => {
     const spec = { podTemplate, replicas: 0, shutdownPolicy: "Delete", volumeClaimTemplates };
     const before = webhook.answered;
     await create(sandbox("from-alpha", spec, "v1alpha1"));
@@ -130,7 +130,7 @@ describe("conversion by our webhook", () => {
     expect((await read(beta, "scaled")).spec["operatingMode"]).toBe("Running");
   });
 
-  test("claims, templates and pools convert both ways", async () => {
+  test("claims, templates and pools convert in both directions", async () => {
     const cases = [
       ["SandboxTemplate", { podTemplate, networkPolicyManagement: "Unmanaged", envVarsInjectionPolicy: "Allowed" }],
       [
@@ -149,7 +149,7 @@ describe("conversion by our webhook", () => {
 });
 
 describe("schemas", () => {
-  test("give the defaults", async () => {
+  test("set defaults", async () => {
     await create(sandbox("defaults", { podTemplate }));
     await create(extension("SandboxWarmPool", "defaults", { sandboxTemplateRef: { name: "python" } }));
     expect((await read(beta, "defaults")).spec).toEqual({
@@ -172,21 +172,21 @@ describe("schemas", () => {
     ],
     ["an unknown mode", sandbox("bad", { podTemplate, operatingMode: "Asleep" }), 'Unsupported value: "Asleep"'],
     ["a field that does not exist", sandbox("bad", { podTemplate, mode: 1 }), 'unknown field "spec.mode"'],
-    ["a time that is none", sandbox("bad", { podTemplate, shutdownTime: "noon" }), "spec.shutdownTime: Invalid value"],
+    ["an invalid time", sandbox("bad", { podTemplate, shutdownTime: "noon" }), "spec.shutdownTime: Invalid value"],
     ["two replicas in v1alpha1", sandbox("bad", { podTemplate, replicas: 2 }, "v1alpha1"), "less than or equal to 1"],
     [
       "a negative pool",
       extension("SandboxWarmPool", "bad", { replicas: -1, sandboxTemplateRef: { name: "a" } }),
       "greater than or equal to 0",
     ],
-    ["a claim on nothing", extension("SandboxClaim", "bad", {}), "spec.warmPoolRef: Required value"],
+    ["a claim without a template or pool", extension("SandboxClaim", "bad", {}), "spec.warmPoolRef: Required value"],
   ] as const)("refuse %s", async ([, object, reason]) => {
     const { code, stderr } = await kubernetes.kubectl(["create", "-f", "-"], { stdin: JSON.stringify(object) });
     expect(code).toBe(1);
     expect(stderr).toContain(reason);
   });
 
-  test("hold volumeClaimTemplates immutable, and nothing else", async () => {
+  test("make only volumeClaimTemplates immutable", async () => {
     await create(sandbox("with-volume", { podTemplate, volumeClaimTemplates }));
     await create(sandbox("without-volume", { podTemplate }));
     const patch = (name: string, spec: object) =>
@@ -208,7 +208,7 @@ describe("schemas", () => {
 });
 
 describe("subresources and columns", () => {
-  test("status is written apart from spec, and shown in the columns", async () => {
+  test("status is written separately from spec and shown in the columns", async () => {
     await create(sandbox("shown", { podTemplate }));
     const ready = {
       type: "Ready",
@@ -246,7 +246,7 @@ describe("subresources and columns", () => {
     expect(head.trim().split(/ +/).join(" ")).toBe(columns);
   });
 
-  test("a pool scales", async () => {
+  test("a pool can be scaled", async () => {
     await create(extension("SandboxWarmPool", "pool", { sandboxTemplateRef: { name: "python" } }));
     await must(["scale", "sandboxwarmpool", "pool", "--replicas=3"]);
     const path = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/sandboxwarmpools/pool/scale";

@@ -16,13 +16,13 @@ export function etcdFlags({ folder, storage, clientUrl, peerUrl }: EtcdSettings)
     `--listen-peer-urls=${peerUrl}`,
     `--initial-advertise-peer-urls=${peerUrl}`,
     `--initial-cluster=default=${peerUrl}`,
-    // Kubernetes' own scripts raise the 2 GB default too; 8 GB is the largest that etcd recommends
+    // Kubernetes' own scripts also raise the default of 2 GB. 8 GB is the maximum that etcd recommends.
     "--quota-backend-bytes=8589934592",
     ...(storage === "memory" ? ["--unsafe-no-fsync"] : []),
   ];
 }
 
-/** How many requests kube-apiserver serves at a time. Its own defaults: 400 that read, 200 that write. */
+/** Concurrent requests of kube-apiserver. Its defaults: 400 reads, 200 writes. */
 export interface InFlightLimits {
   readonly reading?: number;
   readonly writing?: number;
@@ -56,7 +56,7 @@ export function apiServerFlags(settings: ApiServerSettings): string[] {
     `--service-account-key-file=${serviceAccountKeys.publicKey}`,
     `--service-account-signing-key-file=${serviceAccountKeys.privateKey}`,
     "--service-cluster-ip-range=10.0.0.0/16",
-    // a loopback address is no valid endpoint of the "kubernetes" Service
+    // A loopback address is not a valid endpoint of the "kubernetes" Service.
     "--endpoint-reconciler-type=none",
     "--allow-privileged=true",
     ...(serviceAccounts ? [] : ["--disable-admission-plugins=ServiceAccount"]),
@@ -67,7 +67,7 @@ export function apiServerFlags(settings: ApiServerSettings): string[] {
 }
 
 function auditFlags({ log, policy }: { readonly log: string; readonly policy: string }): string[] {
-  // one file of up to 1 GiB and one older: readers count lines, and rotation at the default 100 MiB would hide some
+  // One file of up to 1 GiB and one backup: tests count lines, and rotation at the default of 100 MiB would hide some.
   return [
     `--audit-policy-file=${policy}`,
     `--audit-log-path=${log}`,
@@ -76,7 +76,7 @@ function auditFlags({ log, policy }: { readonly log: string; readonly policy: st
   ];
 }
 
-/** Every request once, when it ended, without bodies. */
+/** Records every request once, at its end, without bodies. */
 export const auditPolicy: object = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
@@ -89,7 +89,7 @@ export function controllerManagerFlags(kubeconfig: string, controllers: readonly
     `--kubeconfig=${kubeconfig}`,
     `--controllers=${controllers.join(",")}`,
     "--leader-elect=false",
-    // serves nothing
+    // No HTTPS port.
     "--secure-port=0",
   ];
 }

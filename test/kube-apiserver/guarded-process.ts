@@ -3,22 +3,22 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 
-/** A server of the test's own. It dies with the thread that started it, even if this process is killed. */
+/** A server process that is killed with the thread that started it, even if this process is killed. */
 export interface GuardedProcess {
   readonly name: string;
   readonly pid: number;
-  /** Where its output goes. */
+  /** The file with its output. */
   readonly logFile: string;
-  /** Resolves once it is gone, for whatever reason. */
+  /** Resolves when it has ended for any reason. */
   readonly exited: Promise<void>;
   readonly running: boolean;
-  /** Kills it without asking, and waits until it is gone. Safe to repeat. */
+  /** Sends SIGKILL and waits for the end. Safe to repeat. */
   kill(): Promise<void>;
 }
 
 /**
- * The kernel sends the signal when the parent dies after the request for it; a parent that died before is noticed by
- * comparing the parent's process id.
+ * The kernel sends the signal when the parent dies after `setpriv` has run. A parent that died earlier is detected by comparing the
+ * parent's process ID.
  */
 const underGuard = ["--pdeathsig", "KILL", "--", "sh", "-c", 'test "$PPID" = "$1" && shift && exec "$@"', "sh"];
 
@@ -26,7 +26,7 @@ export function startGuarded(file: string, flags: readonly string[], logFile: st
   const name = basename(file);
   const log = openSync(logFile, "a");
   const child = spawn("setpriv", [...underGuard, String(process.pid), file, ...flags], {
-    // a group of its own: Ctrl-C in a terminal is for the test, which stops what it started
+    // A separate process group, so that Ctrl-C in a terminal reaches only the test, which then stops its servers.
     detached: true,
     env: { PATH: process.env["PATH"] },
     stdio: ["ignore", log, log],
@@ -54,7 +54,7 @@ async function gone(child: ChildProcess): Promise<void> {
   await once(child, "exit").catch(() => undefined);
 }
 
-/** The end of what it printed, for an error message. */
+/** The end of its output, for an error message. */
 export function lastWords({ logFile }: GuardedProcess): string {
   return readFileSync(logFile, "utf8").trimEnd().split("\n").slice(-15).join("\n");
 }

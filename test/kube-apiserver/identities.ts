@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { Authority, type KeyPair, makeServiceAccountKeys, type ServiceAccountKeys } from "./authority.ts";
 import { makeUser, tokenFile, type User, type UserRequest } from "./users.ts";
 
-/** Who is who in one cluster. All files are in its folder. */
+/** The users and keys of one cluster. All files are in its folder. */
 export interface Identities {
   readonly authority: Authority;
   readonly serving: KeyPair;
   readonly serviceAccountKeys: ServiceAccountKeys;
   readonly admin: User;
   readonly users: readonly User[];
-  /** Path of the tokens of all of them. */
+  /** The path of the token file. */
   readonly tokens: string;
 }
 

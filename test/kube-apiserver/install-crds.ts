@@ -6,15 +6,15 @@ import type { Kubernetes } from "./start.ts";
 
 export interface CrdInstallation {
   /**
-   * A webhook converts between all versions. Without one only the stored version is served, and nothing has to be
-   * converted. Our own manifests name a Service, which a cluster without nodes cannot run.
+   * The webhook that converts between versions. Without it, only the storage version is served. The manifests in `deploy` refer to
+   * a Service, which does not exist in a cluster without nodes.
    */
   readonly webhook?: ConversionWebhook;
-  /** Default: our four. */
+  /** Default: our four definitions. */
   readonly crds?: readonly CustomResourceDefinition[];
 }
 
-/** Creates the definitions and returns once objects of their kinds can be. */
+/** Creates the definitions and waits until objects of their kinds can be created. */
 export async function installCrds(
   kubernetes: Kubernetes,
   { webhook, crds = ours }: CrdInstallation = {},
@@ -32,7 +32,7 @@ export async function installCrds(
 const patienceMs = 60_000;
 const established = '{{range .status.conditions}}{{if eq .type "Established"}}{{.status}}{{end}}{{end}}';
 
-/** `kubectl wait` fails on a definition whose status has not been written yet. */
+/** Needed because `kubectl wait` fails for a definition without a status. */
 async function untilEstablished(kubernetes: Kubernetes, name: string, deadline: number): Promise<void> {
   while ((await must(kubernetes, ["get", "crd", name, "-o", `go-template=${established}`])) !== "True") {
     if (Date.now() > deadline)

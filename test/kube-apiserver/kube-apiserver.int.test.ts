@@ -22,7 +22,7 @@ function configMap(name: string, metadata: object = {}): string {
   });
 }
 
-test("the binaries are of the release that our CRDs take their types from", () => {
+test("the binaries have the release of the types in our CRDs", () => {
   const goMod = readFileSync(`${import.meta.dirname}/go.mod`, "utf8");
   expect(/k8s\.io\/kubernetes (v\S+)/.exec(goMod)?.[1]).toBe(kubernetesModule.version);
 });
@@ -41,7 +41,7 @@ describe("a cluster with default options", () => {
     return stdout;
   }
 
-  test("client and server say the pinned version", async () => {
+  test("client and server report the pinned version", async () => {
     const { clientVersion, serverVersion } = JSON.parse(await kubectl(["version", "-o", "json"]));
     const versions = [clientVersion, serverVersion].map(({ gitVersion, major, minor }) => ({
       gitVersion,
@@ -53,20 +53,20 @@ describe("a cluster with default options", () => {
     expect(versions).toEqual([pinned, pinned]);
   });
 
-  test("has the namespaces that every cluster has", async () => {
+  test("has the default namespaces", async () => {
     const names = await kubectl(["get", "namespaces", "-o", "name"]);
     expect(names.trim().split("\n")).toEqual(
       ["default", "kube-node-lease", "kube-public", "kube-system"].map((name) => `namespace/${name}`),
     );
   });
 
-  test("keeps what is applied", async () => {
+  test("stores applied objects", async () => {
     expect(await kubectl(["apply", "-f", "-"], configMap("kept"))).toBe("configmap/kept created\n");
     expect(await kubectl(["apply", "-f", "-"], configMap("kept"))).toBe("configmap/kept unchanged\n");
     expect(await kubectl(["get", "configmap", "kept", "-o", "jsonpath={.data.key}"])).toBe("value");
   });
 
-  test("streams a list as a watch, which takes an etcd that can report progress", async () => {
+  test("streams a list as a watch, which needs an etcd with progress reports", async () => {
     const query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     const lines = await kubectl(["get", "--raw", `/api/v1/namespaces?${query}&timeoutSeconds=1`]);
     const events = lines
@@ -77,7 +77,7 @@ describe("a cluster with default options", () => {
     expect(events.at(-1)?.object.metadata.annotations).toEqual({ "k8s.io/initial-events-end": "true" });
   });
 
-  test("collects what an owner leaves behind", async () => {
+  test("deletes dependents of a deleted owner", async () => {
     await kubectl(["create", "-f", "-"], configMap("owner"));
     const uid = await kubectl(["get", "configmap", "owner", "-o", "jsonpath={.metadata.uid}"]);
     const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid }];
@@ -87,14 +87,14 @@ describe("a cluster with default options", () => {
     expect((await kubernetes.kubectl(["get", "configmap", "dependent"])).stderr).toContain("not found");
   });
 
-  test("empties a namespace that is deleted", async () => {
+  test("deletes the objects of a deleted namespace", async () => {
     await kubectl(["create", "namespace", "short-lived"]);
     await kubectl(["create", "-n", "short-lived", "-f", "-"], configMap("inside"));
     await kubectl(["delete", "namespace", "short-lived", "--timeout=60s"]);
     expect((await kubernetes.kubectl(["get", "namespace", "short-lived"])).stderr).toContain("not found");
   });
 
-  test("knows its users by certificate and by token", async () => {
+  test("authenticates users by certificate and by token", async () => {
     const bob = kubernetes.user("bob");
     const whoami = ["auth", "whoami", "-o", "json"];
     const login = ["--kubeconfig=/dev/null", `--server=${kubernetes.url}`, `--token=${bob.token}`];
@@ -107,7 +107,7 @@ describe("a cluster with default options", () => {
     }
   });
 
-  test("lets a user do what RBAC says and nothing else", async () => {
+  test("authorizes users by RBAC", async () => {
     const alice = kubernetes.user("alice");
     const asAlice = (...words: string[]) => kubernetes.kubectl(words, { user: alice });
     expect((await asAlice("get", "configmaps")).stderr).toContain('User "alice" cannot list resource "configmaps"');
@@ -147,14 +147,14 @@ describe("options", () => {
     expect(ours[0]).not.toHaveProperty("requestObject");
   });
 
-  test("the limits on requests in flight are shared out among the priority levels", async () => {
+  test("the limits of concurrent requests are divided among the priority levels", async () => {
     const { stdout } = await kubernetes.kubectl(["get", "--raw", "/metrics"]);
     const seats = [...stdout.matchAll(/^apiserver_flowcontrol_nominal_limit_seats\{.*\} (\d+)$/gm)].map(([, n]) =>
       Number(n),
     );
     const total = seats.reduce((sum, n) => sum + n, 0);
     expect(total).toBeGreaterThanOrEqual(30);
-    // each level's share is rounded up
+    // The share of each level is rounded up.
     expect(total).toBeLessThanOrEqual(30 + seats.length);
   });
 
@@ -164,7 +164,7 @@ describe("options", () => {
     expect(created).toMatchObject({ code: 0 });
   });
 
-  test("CRDs without a webhook serve the stored version alone", async () => {
+  test("CRDs without a webhook serve only the storage version", async () => {
     await installCrds(kubernetes);
     const stored = await kubernetes.kubectl(["get", "sandboxes.v1beta1.agents.x-k8s.io"]);
     expect(stored).toEqual({ code: 0, stdout: "", stderr: "No resources found in default namespace.\n" });
@@ -178,8 +178,8 @@ interface AuditEvent {
   readonly objectRef?: { readonly name?: string };
 }
 
-describe("the end", () => {
-  /** A process that is dead but not yet waited for is not alive: under some init processes it stays that way. */
+describe("cleanup", () => {
+  /** Zombies do not count as alive, because some init processes never reap them. */
   const alive = (pid: number): boolean => {
     try {
       return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -202,7 +202,7 @@ describe("the end", () => {
     ]);
   });
 
-  test("kill -9 of the process that started it leaves nothing either", { timeout: 5 * minutes }, async () => {
+  test("kill -9 of the parent leaves no process and no folder", { timeout: 5 * minutes }, async () => {
     const runner = spawn(process.execPath, ["--conditions=source", `${import.meta.dirname}/run.ts`], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -214,7 +214,7 @@ describe("the end", () => {
     await expect.poll(left, { timeout: minutes }).toEqual([]);
   });
 
-  test("a start that fails says why", { timeout: 5 * minutes }, async () => {
+  test("a failed start reports the reason", { timeout: 5 * minutes }, async () => {
     const started = startKubernetes({ apiServerFlags: ["--no-such-flag"] });
     await expect(started).rejects.toThrow(/kube-apiserver exited\n.*unknown flag: --no-such-flag/s);
   });

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 
 export interface Outcome {
-  /** What it exited with, or -1 if it was killed. */
+  /** The exit code, or -1 if it was killed. */
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -10,12 +10,12 @@ export interface Outcome {
 export interface KubectlRun {
   readonly binary: string;
   readonly kubeconfig: string;
-  /** Where it keeps its caches and looks for preferences, instead of in the home of whoever runs the tests. */
+  /** The home folder for its caches and preferences, instead of that of the user. */
   readonly home: string;
   readonly stdin: string;
 }
 
-/** At most two minutes and 64 MiB of output. */
+/** Limited to two minutes and 64 MiB of output. */
 export function runKubectl(
   words: readonly string[],
   { binary, kubeconfig, home, stdin }: KubectlRun,
@@ -27,7 +27,7 @@ export function runKubectl(
       const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
       resolve({ code, stdout, stderr });
     });
-    // it may well exit without reading its input
+    // The command may exit without reading its input.
     child.stdin?.on("error", () => undefined).end(stdin);
   });
 }

@@ -3,17 +3,17 @@ import { writeFileSync } from "node:fs";
 import { kubernetesModule } from "../../packages/api/generate/kubernetes-definitions.ts";
 
 /**
- * Rewrites go.mod and go.sum for another release of Kubernetes: by default the one our CRDs take their types from.
+ * Rewrites go.mod and go.sum for another release of Kubernetes, by default that of the types in our CRDs.
  *
  *   node --conditions=source test/kube-apiserver/pin.ts [v1.x.y]
  *
- * A program of `k8s.io/kubernetes` builds outside its own tree only if the build repeats its `replace` lines, with the
- * published `v0.x.y` of each library in place of the folder in the tree.
+ * Programs of `k8s.io/kubernetes` can be built outside its tree only with its `replace` lines, in which each folder is replaced by
+ * the published `v0.x.y` of the library.
  */
 const version = process.argv[2] ?? kubernetesModule.version;
 const libraries = version.replace(/^v1\./, "v0.");
 
-/** etcd comes at the version that Kubernetes itself requires. */
+/** etcd has the version that Kubernetes requires. */
 const programs = [
   "go.etcd.io/etcd/server/v3",
   "k8s.io/kubernetes/cmd/kube-apiserver",

@@ -5,16 +5,16 @@ import { type GuardedProcess, lastWords } from "./guarded-process.ts";
 
 export interface Endpoint {
   readonly url: string;
-  /** Path of the certificate that signed the server's. */
+  /** The path of the server's certificate authority. */
   readonly authority: string;
   readonly token: string;
 }
 
-/** Far above the few seconds that it takes, because machines that run tests are busy. */
+/** Far above the usual few seconds, because test machines are busy. */
 const patienceMs = 120_000;
 const pauseMs = 100;
 
-/** Waits until `/readyz` says ok, and gives up as soon as one of the processes it takes has died. */
+/** Waits until `/readyz` is ok, and fails as soon as one of the processes has ended. */
 export async function untilReady(endpoint: Endpoint, processes: readonly GuardedProcess[]): Promise<void> {
   const deadline = Date.now() + patienceMs;
   const ca = readFileSync(endpoint.authority);
@@ -43,7 +43,7 @@ function readyz({ url, token }: Endpoint, ca: Buffer): Promise<string> {
       });
       response.once("end", () => resolve(body)).once("error", (error) => resolve(error.message));
     });
-    asked.once("timeout", () => asked.destroy(new Error("no answer in 5 s")));
+    asked.once("timeout", () => asked.destroy(new Error("no response within 5 s")));
     asked.once("error", (error) => resolve(error.message)).end();
   });
 }

@@ -4,7 +4,7 @@ import { installCrds } from "./install-crds.ts";
 import { startKubernetes } from "./start.ts";
 
 /**
- * A cluster to look at by hand, with our CRDs installed: prints where it is as one line of JSON, and lives until Ctrl-C.
+ * Starts a cluster with our CRDs for manual use, prints its addresses as one line of JSON, and runs until Ctrl-C.
  *
  *   node --conditions=source test/kube-apiserver/run.ts
  */

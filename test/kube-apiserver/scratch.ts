@@ -4,7 +4,7 @@ import { mkdtempSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Folders that are removed when this is disposed of, and also if this process dies before. */
+/** Temporary folders that are removed on disposal, and also if this process is killed. */
 export interface Scratch extends AsyncDisposable {
   /** For keys, configuration and logs. */
   readonly folder: string;
@@ -12,13 +12,13 @@ export interface Scratch extends AsyncDisposable {
   readonly etcdFolder: string;
 }
 
-/** `disk`: etcd waits for fsync, as in production. `memory`: it does not, on tmpfs, for tests that wait for etcd. */
+/** `disk`: etcd waits for fsync, as in production. `memory`: on tmpfs, without fsync, for faster tests. */
 export type EtcdStorage = "disk" | "memory";
 
 const etcdRoots = { disk: "/var/tmp", memory: "/dev/shm" } as const;
 const tmpfsType = 0x01021994;
 
-/** Removes its arguments once its input ends: by our word, or because the kernel closed our end of the pipe. */
+/** Removes its arguments when its input ends, because we closed it or because the kernel did after this process died. */
 const janitor = 'cat >/dev/null; for try in 1 2 3 4 5; do rm -rf "$@" && exit 0; sleep 0.2; done; exit 1';
 
 export function openScratch(storage: EtcdStorage): Scratch {
@@ -42,7 +42,8 @@ export function openScratch(storage: EtcdStorage): Scratch {
     [Symbol.asyncDispose]: async () => {
       child.stdin.end();
       const [code] = (await exited) as [number | null];
-      if (code !== 0) throw new Error(`Cannot remove "${folder}" and "${etcdFolder}": the janitor exited with ${code}`);
+      if (code !== 0)
+        throw new Error(`Cannot remove "${folder}" and "${etcdFolder}": the cleanup process exited with ${code}`);
     },
   };
 }

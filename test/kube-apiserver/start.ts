@@ -15,52 +15,52 @@ export interface KubernetesOptions {
   /** Default: `memory`. */
   readonly etcd?: EtcdStorage;
   /**
-   * Users beside the admin. They may do nothing until RBAC lets them. No controller fills in the aggregated roles `view`,
-   * `edit` and `admin`: bind roles of your own.
+   * Users besides the admin. They have no permissions until RBAC grants them. No controller aggregates the roles `view`, `edit` and
+   * `admin`, so bind other roles.
    */
   readonly users?: readonly UserRequest[];
   readonly inFlight?: InFlightLimits;
   /** A file that gets one line of JSON per request, without bodies. Default: no audit. */
   readonly auditLog?: string;
   /**
-   * Every namespace gets its `default` account and Pods must name one that exists, as on a cluster. Default: false, so
-   * that a Pod can be made in a namespace right after it.
+   * Whether every namespace gets its `default` service account and Pods need an existing one. Default: false, so that a Pod can be
+   * created immediately after its namespace.
    */
   readonly serviceAccounts?: boolean;
-  /** What kube-controller-manager runs; with none it is not started. Default: garbage collector and namespaces. */
+  /** The controllers of kube-controller-manager. With none it is not started. Default: garbage collector and namespaces. */
   readonly controllers?: readonly string[];
-  /** More flags, after ours. */
+  /** Additional flags. */
   readonly etcdFlags?: readonly string[];
   readonly apiServerFlags?: readonly string[];
   readonly controllerManagerFlags?: readonly string[];
 }
 
-/** A real Kubernetes control plane of the test's own, on loopback. It has no nodes: a Pod stays Pending. */
+/** A real Kubernetes control plane for a test, on loopback. It has no nodes, so Pods stay pending. */
 export interface Kubernetes extends AsyncDisposable {
   readonly url: string;
-  /** Signed the server's certificate. Issues more that kube-apiserver trusts: for webhooks, for users. */
+  /** The certificate authority of the server. It can issue more certificates for webhooks and users. */
   readonly authority: Authority;
-  /** Of the group `system:masters`, with its kubeconfig. */
+  /** A member of `system:masters`. */
   readonly admin: User;
   readonly etcd: GuardedProcess;
   readonly apiServer: GuardedProcess;
   readonly controllerManager: GuardedProcess | undefined;
   readonly binaries: Binaries;
-  /** Keys, kubeconfigs and logs. Gone after `stop`, like the other. */
+  /** The folder of keys, kubeconfigs and logs. `stop` removes both folders. */
   readonly folder: string;
   /** etcd's data. */
   readonly etcdFolder: string;
-  /** One of the users that were asked for. */
+  /** One of the users in the options. */
   user(name: string): User;
-  /** Runs the kubectl of the same release, as the admin if nobody else is named. A failure is an outcome too. */
+  /** Runs the kubectl of the same release, by default as the admin. Does not throw when the command fails. */
   kubectl(words: readonly string[], how?: { readonly stdin?: string; readonly user?: User }): Promise<Outcome>;
-  /** Kills the processes and removes the folders: what is in them is of no use to anyone. Safe to repeat. */
+  /** Kills the processes and removes the folders. Safe to repeat. */
   stop(): Promise<void>;
 }
 
 const garbageCollectorAndNamespaces = ["garbage-collector-controller", "namespace-controller"];
 
-/** Builds Kubernetes if this machine has not yet, starts it, and returns once kube-apiserver says that it is ready. */
+/** Builds Kubernetes if necessary, starts it, and waits until kube-apiserver is ready. */
 export async function startKubernetes(options: KubernetesOptions = {}): Promise<Kubernetes> {
   const { etcd: storage = "memory", serviceAccounts = false, inFlight = {} } = options;
   const binaries = await ensureBinaries();

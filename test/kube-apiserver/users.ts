@@ -7,12 +7,12 @@ export interface UserRequest {
   readonly groups?: readonly string[];
 }
 
-/** Someone whom the API server knows, by certificate and by token alike. What they may do is RBAC's matter. */
+/** A user with a client certificate and a token. Permissions come from RBAC. */
 export interface User extends KeyPair {
   readonly name: string;
   readonly groups: readonly string[];
   readonly token: string;
-  /** Path of a file that logs in with the certificate. */
+  /** The path of a kubeconfig with the certificate. */
   readonly kubeconfig: string;
 }
 
