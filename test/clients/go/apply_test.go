@@ -11,7 +11,7 @@ import (
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
-// managers lists who applied something, by the server's account.
+// managers lists the appliers in managedFields.
 func managers(object metav1.Object) []string {
 	var names []string
 	for _, entry := range object.GetManagedFields() {
@@ -60,7 +60,7 @@ func TestConfigMapsAreApplied(t *testing.T) {
 		t.Errorf("managed by %v", names)
 	}
 
-	// What an owner no longer asks for goes away; what another owns stays.
+	// Fields that an owner no longer applies are removed, unless another manager owns them.
 	left, err := maps.Apply(c.ctx, wanted(nil), alice)
 	must(t, err)
 	if _, has := left.Data["alices"]; has || left.Data["shared"] != "2" || left.Data["bobs"] != "1" {

@@ -1,4 +1,4 @@
-// Package clients judges the embedded API server by an unmodified client-go. KUBECONFIG says which server.
+// Package clients tests the API server in KUBECONFIG with an unmodified client-go.
 package clients
 
 import (
@@ -17,12 +17,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// patience bounds every wait. A healthy server needs a small part of it, even on a busy machine.
+// patience is the timeout of every wait. A healthy server is much faster, even on a busy machine.
 const patience = 60 * time.Second
 
 var sandboxes = schema.GroupVersionResource{Group: "agents.x-k8s.io", Version: "v1beta1", Resource: "sandboxes"}
 
-// cluster is one test's view of the server: clients and a namespace of its own.
+// cluster contains the clients and the namespace of one test.
 type cluster struct {
 	ctx       context.Context
 	config    *rest.Config
@@ -31,13 +31,13 @@ type cluster struct {
 	namespace string
 }
 
-// connect adapts the configuration before the clients are made, and removes the namespace after the test.
+// connect creates clients from the adapted configuration, and a namespace that is deleted after the test.
 func connect(t *testing.T, adapt ...func(*rest.Config)) cluster {
 	t.Helper()
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	must(t, err)
-	// The client's own brake is not what is judged.
+	// Turn off client-side rate limiting.
 	config.QPS = -1
 	plain := kubernetes.NewForConfigOrDie(config)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -76,17 +76,17 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// refused demands an error of one kind, so that a success is a failure too.
+// refused fails the test unless err is an error of the given kind.
 func refused(t *testing.T, is func(error) bool, err error) *apierrors.StatusError {
 	t.Helper()
 	status, isStatus := err.(*apierrors.StatusError)
 	if !isStatus || !is(err) {
-		t.Fatalf("wanted another answer than: %#v", err)
+		t.Fatalf("unexpected error: %#v", err)
 	}
 	return status
 }
 
-// receive waits for the next value of a channel, within patience.
+// receive waits for the next value of a channel.
 func receive[T any](t *testing.T, c cluster, from <-chan T, what string) T {
 	t.Helper()
 	select {

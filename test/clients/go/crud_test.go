@@ -16,7 +16,7 @@ func (c cluster) pod(name string) *corev1.Pod {
 	}
 }
 
-func TestPodsLiveAndDie(t *testing.T) {
+func TestPodsAreCreatedUpdatedAndDeleted(t *testing.T) {
 	c := connect(t)
 	pods := c.typed.CoreV1().Pods(c.namespace)
 
@@ -58,7 +58,7 @@ func TestPodsLiveAndDie(t *testing.T) {
 	}
 }
 
-func TestConfigMapsAreWrittenWithoutLoss(t *testing.T) {
+func TestConfigMapsAreStoredUnchanged(t *testing.T) {
 	c := connect(t)
 	maps := c.typed.CoreV1().ConfigMaps(c.namespace)
 
@@ -89,7 +89,7 @@ func TestConfigMapsAreWrittenWithoutLoss(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfPatch(t *testing.T) {
+func TestAllPatchTypes(t *testing.T) {
 	bodies := map[types.PatchType]string{
 		types.JSONPatchType:           `[{"op":"test","path":"/data/a","value":"1"},{"op":"replace","path":"/data/a","value":"2"}]`,
 		types.MergePatchType:          `{"data":{"a":"2"}}`,
@@ -112,7 +112,7 @@ func TestEveryKindOfPatch(t *testing.T) {
 	}
 }
 
-func TestSecretsTakePlainText(t *testing.T) {
+func TestSecretsAcceptStringData(t *testing.T) {
 	c := connect(t)
 	secrets := c.typed.CoreV1().Secrets(c.namespace)
 	wanted := &corev1.Secret{

@@ -28,7 +28,7 @@ var meta = metav1.ObjectMeta{
 	Annotations: map[string]string{"note": "ü\n"},
 }
 
-// What has a form of its own in protobuf: quantities, times, numbers or strings, bytes, empty structs, nested choices.
+// Types with special encodings in protobuf: quantities, times, int-or-string, bytes, empty structs, nested unions.
 var samples = map[string]runtime.Object{
 	"configmaps": &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": ""}, BinaryData: map[string][]byte{"b": {0, 255}}},
 	"secrets":    &corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"a": {0, 255}}, Immutable: pointer(true)},
@@ -87,7 +87,7 @@ var samples = map[string]runtime.Object{
 	}},
 }
 
-// store writes the sample in one format and reads it back as plain JSON, without what differs between any two objects.
+// store writes the sample in one format and reads it back as JSON, without fields that differ between any two objects.
 func store(t *testing.T, name string, sample runtime.Object, adapt func(*rest.Config)) map[string]any {
 	t.Helper()
 	c := connect(t, adapt)
@@ -117,9 +117,8 @@ func store(t *testing.T, name string, sample runtime.Object, adapt func(*rest.Co
 	return read.Object
 }
 
-// Typed clients of built-in kinds write protobuf unless they are told not to. The server reads it, and answers in JSON, which
-// they accept.
-func TestProtobufSaysWhatJsonSays(t *testing.T) {
+// Typed clients of built-in kinds send protobuf by default. The server reads it and answers in JSON, which they accept.
+func TestProtobufIsStoredLikeJson(t *testing.T) {
 	speak := func(format string) func(*rest.Config) {
 		return func(config *rest.Config) { config.ContentType = format }
 	}

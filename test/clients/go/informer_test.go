@@ -15,7 +15,7 @@ import (
 
 const writes = 500
 
-// notices gathers what an informer says, one line a change; resyncs are told apart by their unchanged revision.
+// notices records the events of an informer, one line each. Resyncs are recognised by their unchanged revision.
 type notices struct {
 	changes chan string
 	resyncs chan string
@@ -23,7 +23,7 @@ type notices struct {
 
 func follow(t *testing.T, c cluster, informer cache.SharedInformer) notices {
 	t.Helper()
-	// Twice what is written: the informer never has to wait for the test.
+	// Large enough that the informer never waits for the test.
 	seen := notices{make(chan string, 2*writes), make(chan string, 2*writes)}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { seen.changes <- line("add", object) },
@@ -46,7 +46,7 @@ func follow(t *testing.T, c cluster, informer cache.SharedInformer) notices {
 
 func revision(object any) string { return object.(metav1.Object).GetResourceVersion() }
 
-// A deletion has a revision of its own that only the watch tells.
+// The revision of a deletion is only in the watch event.
 func line(verb string, object any) string {
 	meta := object.(metav1.Object)
 	if verb == "delete" {
@@ -55,7 +55,7 @@ func line(verb string, object any) string {
 	return fmt.Sprintf("%s %s at %s", verb, meta.GetName(), meta.GetResourceVersion())
 }
 
-// writeAtRandom creates, updates and deletes twenty ConfigMaps, and returns the lines an informer must say.
+// writeAtRandom creates, updates and deletes twenty ConfigMaps, and returns the events that an informer must report.
 func writeAtRandom(t *testing.T, c cluster) []string {
 	t.Helper()
 	maps := c.typed.CoreV1().ConfigMaps(c.namespace)
@@ -84,7 +84,7 @@ func writeAtRandom(t *testing.T, c cluster) []string {
 	return lines
 }
 
-func TestInformerSeesEveryChangeInOrder(t *testing.T) {
+func TestInformerReceivesEveryChangeInOrder(t *testing.T) {
 	for name, timeout := range map[string]int64{"one watch": 600, "a new watch each second": 1} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t)
@@ -104,7 +104,7 @@ func TestInformerSeesEveryChangeInOrder(t *testing.T) {
 	}
 }
 
-func TestInformerStartsFromWhatIsThereAndResyncs(t *testing.T) {
+func TestInformerStartsFromListAndResyncs(t *testing.T) {
 	c := connect(t)
 	created, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(c.ctx, c.configMap("a", nil), metav1.CreateOptions{})
 	must(t, err)
@@ -124,7 +124,7 @@ func TestInformerStartsFromWhatIsThereAndResyncs(t *testing.T) {
 	}
 }
 
-func TestDynamicInformerFollowsSandboxes(t *testing.T) {
+func TestDynamicInformerReceivesSandboxes(t *testing.T) {
 	c := connect(t)
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(c.dynamic, 0, c.namespace, nil)
 	seen := follow(t, c, factory.ForResource(sandboxes).Informer())

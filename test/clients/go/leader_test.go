@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// candidate runs until it is stopped; leads says when it has won, stopped when it has ended.
+// candidate takes part in the election until it is stopped. leads is closed when it wins, stopped when it ends.
 type candidate struct {
 	stop    context.CancelFunc
 	leads   chan struct{}
@@ -51,7 +51,7 @@ func (c cluster) holder(t *testing.T) (string, int32) {
 	return *lease.Spec.HolderIdentity, *lease.Spec.LeaseTransitions
 }
 
-// awaitRenewal returns right after the holder has renewed the lease.
+// awaitRenewal returns immediately after the holder has renewed the lease.
 func (c cluster) awaitRenewal(t *testing.T) {
 	t.Helper()
 	renewed := func() time.Time {
@@ -81,7 +81,7 @@ func TestLeadershipIsHandedOverOnRelease(t *testing.T) {
 	if holder, transitions := c.holder(t); holder != "second" || transitions < 1 {
 		t.Errorf("%q holds the lease after %d transitions", holder, transitions)
 	}
-	// client-go cannot release a lease whose renewal it has given up half-way: stop it between two renewals.
+	// client-go cannot release a lease when a renewal was cancelled, so stop it between two renewals.
 	c.awaitRenewal(t)
 	second.stop()
 	receive(t, c, second.stopped, "end of the second")
@@ -90,7 +90,7 @@ func TestLeadershipIsHandedOverOnRelease(t *testing.T) {
 	}
 }
 
-func TestLeadershipIsTakenFromTheSilent(t *testing.T) {
+func TestLeadershipIsTakenFromExpiredHolder(t *testing.T) {
 	c := connect(t)
 	silent := c.runCandidate(t, "silent", false)
 	receive(t, c, silent.leads, "leadership of the first")

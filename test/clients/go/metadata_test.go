@@ -15,7 +15,7 @@ import (
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-func TestMetadataIsReadAlone(t *testing.T) {
+func TestMetadataOnlyRequests(t *testing.T) {
 	c := connect(t)
 	client := metadata.NewForConfigOrDie(c.config)
 	typed := c.typed.CoreV1().ConfigMaps(c.namespace)
@@ -56,7 +56,7 @@ func TestMetadataIsReadAlone(t *testing.T) {
 	refused(t, apierrors.IsNotFound, err)
 }
 
-func TestMetadataInformerFollows(t *testing.T) {
+func TestMetadataInformer(t *testing.T) {
 	c := connect(t)
 	client := metadata.NewForConfigOrDie(c.config)
 	factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, c.namespace, nil)

@@ -35,13 +35,13 @@ func TestDiscoveryFindsOurKinds(t *testing.T) {
 	}
 }
 
-func TestWritersThatRetryOnConflictLoseNothing(t *testing.T) {
+func TestRetryOnConflictLosesNoWrite(t *testing.T) {
 	const writers, each = 8, 10
 	c := connect(t)
 	maps := c.typed.CoreV1().ConfigMaps(c.namespace)
 	_, err := maps.Create(c.ctx, c.configMap("a", map[string]string{"count": "0"}), metav1.CreateOptions{})
 	must(t, err)
-	// Eight writers meet more often than the usual five tries allow for.
+	// Eight writers conflict more often than the default of five retries allows.
 	backoff := retry.DefaultBackoff
 	backoff.Steps = 100
 	backoff.Cap = 0

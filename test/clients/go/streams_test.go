@@ -20,8 +20,7 @@ import (
 	"k8s.io/client-go/util/exec"
 )
 
-// The node behind the server plays its commands: `cat` echoes, `both` writes to both outputs, `fail 3` exits with 3. Its
-// ports echo.
+// The server has a simulated node: `cat` echoes, `both` writes to both outputs, `fail 3` exits with 3. Its ports echo.
 func (c cluster) runningPod(t *testing.T) {
 	t.Helper()
 	pods := c.typed.CoreV1().Pods(c.namespace)
@@ -72,12 +71,12 @@ func TestCommandsRunOverBothProtocols(t *testing.T) {
 				err = executor.StreamWithContext(c.ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: &stdout, Stderr: &stderr})
 				return stdout.String(), stderr.String(), err
 			}
-			// More than any one frame or window of either protocol.
+			// Larger than any frame or window of either protocol.
 			long := strings.Repeat("0123456789abcdef", 1<<16)
 			stdout, _, err := run(strings.NewReader(long), "cat")
 			must(t, err)
 			if stdout != long {
-				t.Errorf("%d bytes of %d came back, or others", len(stdout), len(long))
+				t.Errorf("received %d bytes instead of %d, or different ones", len(stdout), len(long))
 			}
 			stdout, stderr, err := run(nil, "both")
 			must(t, err)
@@ -86,7 +85,7 @@ func TestCommandsRunOverBothProtocols(t *testing.T) {
 			}
 			_, _, err = run(nil, "fail", "3")
 			if exit, isExit := err.(exec.CodeExitError); !isExit || exit.Code != 3 {
-				t.Errorf("exit 3 is told as %#v", err)
+				t.Errorf("exit code 3 is reported as %#v", err)
 			}
 		})
 	}
@@ -111,7 +110,7 @@ func TestPortsAreForwardedOverBothProtocols(t *testing.T) {
 			must(t, err)
 			ended := make(chan error, 1)
 			go func() { ended <- forwarder.ForwardPorts() }()
-			// The forwarder says that it is ready by closing the channel.
+			// The forwarder closes the channel when it is ready.
 			select {
 			case <-ready:
 			case err := <-ended:
@@ -122,7 +121,7 @@ func TestPortsAreForwardedOverBothProtocols(t *testing.T) {
 			local := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(ports[0].Local)))
 			for range 2 {
 				if got := echo(t, local, "hello"); got != "hello" {
-					t.Errorf("%q came back", got)
+					t.Errorf("received %q", got)
 				}
 			}
 			close(stop)

@@ -27,7 +27,7 @@ func TestWatchSendsBookmarks(t *testing.T) {
 	defer watching.Stop()
 	_, err = maps.Create(c.ctx, c.configMap("a", nil), metav1.CreateOptions{})
 	must(t, err)
-	// A bookmark may come at any time; what counts is one after the event.
+	// A bookmark may be sent at any time. Wait for one after the event.
 	added, bookmark := false, watch.Event{}
 	for !added || bookmark.Type != watch.Bookmark {
 		event := receive(t, c, watching.ResultChan(), "event, then a bookmark")
@@ -40,7 +40,7 @@ func TestWatchSendsBookmarks(t *testing.T) {
 	if !isMap || marked.Name != "" || marked.ResourceVersion == "" {
 		t.Fatalf("the bookmark is %+v", bookmark)
 	}
-	// Nothing that came before the bookmark may come again.
+	// Events before the bookmark must not be repeated.
 	after, err := maps.Watch(c.ctx, metav1.ListOptions{ResourceVersion: marked.ResourceVersion})
 	must(t, err)
 	defer after.Stop()
@@ -51,7 +51,7 @@ func TestWatchSendsBookmarks(t *testing.T) {
 	}
 }
 
-func TestWatchEndsAtItsTimeAndIsTakenUpAgain(t *testing.T) {
+func TestWatchEndsAtTimeoutAndResumes(t *testing.T) {
 	c := connect(t)
 	maps := c.typed.CoreV1().ConfigMaps(c.namespace)
 	listed, err := maps.List(c.ctx, metav1.ListOptions{})
@@ -66,7 +66,7 @@ func TestWatchEndsAtItsTimeAndIsTakenUpAgain(t *testing.T) {
 	select {
 	case event, open := <-one.ResultChan():
 		if open {
-			t.Fatalf("a watch of nothing told %+v", event)
+			t.Fatalf("a watch of an empty collection sent %+v", event)
 		}
 	case <-c.ctx.Done():
 		t.Fatal("the watch did not end")
@@ -82,7 +82,7 @@ func TestWatchEndsAtItsTimeAndIsTakenUpAgain(t *testing.T) {
 		if event.Type != watch.Added || event.Object.(metav1.Object).GetName() != name {
 			t.Errorf("saw %+v, wanted %s", event, name)
 		}
-		// Until a watch of one second, begun after the event, has ended, the retrying one has begun anew.
+		// When a watch of one second, started after the event, has ended, the retrying watch has restarted.
 		pause, err := shorten.WatchFuncWithContext(c.ctx, metav1.ListOptions{ResourceVersion: revision(event.Object)})
 		must(t, err)
 		for range pause.ResultChan() {
@@ -118,7 +118,7 @@ func TestStreamedListEndsWithItsBookmark(t *testing.T) {
 	}
 }
 
-func TestListsComeInPages(t *testing.T) {
+func TestPaginatedLists(t *testing.T) {
 	c := connect(t)
 	maps := c.typed.CoreV1().ConfigMaps(c.namespace)
 	var wanted []string
@@ -134,7 +134,7 @@ func TestListsComeInPages(t *testing.T) {
 	if len(first.Items) != 10 || first.RemainingItemCount == nil || *first.RemainingItemCount != 15 {
 		t.Errorf("the first page has %d, and %v are left", len(first.Items), first.RemainingItemCount)
 	}
-	// The list is of one moment: what is written after the first page is not on the next.
+	// All pages are from one revision: later writes are not included.
 	must(t, maps.Delete(c.ctx, "m-24", metav1.DeleteOptions{}))
 	second, err := maps.List(c.ctx, metav1.ListOptions{Limit: 10, Continue: first.Continue})
 	must(t, err)

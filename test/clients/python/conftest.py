@@ -1,4 +1,4 @@
-"""Judges the embedded API server by the unmodified Python client. KUBECONFIG says which server."""
+"""Tests the API server in KUBECONFIG with the unmodified Python client."""
 
 import json
 import os
@@ -10,10 +10,10 @@ ACTIONS = {"passed": "pass", "failed": "fail", "skipped": "skip"}
 
 
 def record(report):
-    """Adds one outcome to the file that TEST_RESULTS names, as `go test -json` would write it."""
+    """Appends one result to the file in TEST_RESULTS, in the format of `go test -json`."""
     if "TEST_RESULTS" not in os.environ:
         return
-    # A skip is told as a file, a line and the reason.
+    # The report of a skip contains a file, a line and the reason.
     why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "")
     event = {"Action": ACTIONS[report.outcome], "Test": report.nodeid, "Output": why}
     with open(os.environ["TEST_RESULTS"], "a", encoding="utf-8") as results:

@@ -21,7 +21,7 @@ def names(items):
 
 
 def refused(status, reason, call):
-    """Demands this error, told by the code and in the body, so that a success is a failure too."""
+    """Fails unless the block raises this error, with the same code in the body."""
     with pytest.raises(ApiException) as caught:
         call()
     body = json.loads(caught.value.body)
@@ -29,7 +29,7 @@ def refused(status, reason, call):
     return body
 
 
-def test_config_maps_live_and_die(core, namespace):
+def test_config_maps_are_created_updated_and_deleted(core, namespace):
     created = core.create_namespaced_config_map(namespace, config_map("a", {"key": "1"}))
     assert created.metadata.uid and created.metadata.creation_timestamp.tzinfo
     created.data["key"] = "2"
@@ -41,7 +41,7 @@ def test_config_maps_live_and_die(core, namespace):
     assert core.list_namespaced_config_map(namespace).items == []
 
 
-def test_errors_say_what_is_wrong(core, namespace):
+def test_errors_name_the_problem(core, namespace):
     missing = refused(404, "NotFound", lambda: core.read_namespaced_pod("none", namespace))
     assert missing["message"] == 'pods "none" not found'
     assert missing["details"] == {"name": "none", "kind": "pods"}
@@ -62,7 +62,7 @@ def test_errors_say_what_is_wrong(core, namespace):
     refused(400, "BadRequest", lambda: core.list_namespaced_pod(namespace, label_selector=bad_selector))
 
 
-def test_nobody_gets_in_without_a_token(api):
+def test_requests_need_a_token(api):
     configuration = client.Configuration()
     configuration.host = api.configuration.host
     configuration.ssl_ca_cert = api.configuration.ssl_ca_cert
@@ -79,7 +79,7 @@ def test_nobody_gets_in_without_a_token(api):
         ("application/strategic-merge-patch+json", {"data": {"a": "2"}}),
     ],
 )
-def test_every_kind_of_patch(core, namespace, content_type, body):
+def test_all_patch_types(core, namespace, content_type, body):
     core.create_namespaced_config_map(namespace, config_map("a", {"a": "1", "b": "1"}))
     patched = core.patch_namespaced_config_map("a", namespace, body, _content_type=content_type)
     assert patched.data == {"a": "2", "b": "1"}
@@ -120,10 +120,10 @@ def test_watch_streams_changes(core, namespace):
     assert seen == [("ADDED", {"n": "0"}), ("MODIFIED", {"n": "1"}), ("DELETED", {"n": "1"})]
 
 
-def test_watch_goes_on_where_it_ended(core, namespace):
+def test_watch_resumes(core, namespace):
     start = core.list_namespaced_config_map(namespace).metadata.resource_version
     core.create_namespaced_config_map(namespace, config_map("a"))
-    # Ends by itself, on the server's side, after a second.
+    # The server ends it after a second.
     first = watch.Watch()
     options = {"timeout_seconds": 1, "resource_version": start}
     assert [event["type"] for event in first.stream(core.list_namespaced_config_map, namespace, **options)] == ["ADDED"]
@@ -156,7 +156,7 @@ def test_secrets_keep_bytes(core, namespace):
 
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground", "Orphan"])
-def test_deletion_reaches_what_is_owned(core, namespace, propagation):
+def test_dependents_are_deleted(core, namespace, propagation):
     owner = core.create_namespaced_config_map(namespace, config_map("owner"))
     reference = client.V1OwnerReference(
         api_version="v1",
@@ -190,7 +190,7 @@ def running_pod(core, namespace):
 
 def test_commands_run(core, namespace):
     running_pod(core, namespace)
-    # The stream replaces a method of the client that it is given.
+    # The stream replaces a method of the client that it gets, so use a separate one.
     own = client.CoreV1Api(client.ApiClient())
     session = stream(
         own.connect_get_namespaced_pod_exec,

@@ -18,7 +18,7 @@ KINDS = {
 
 
 class Resource:
-    """One kind in one namespace, by the general API for custom objects."""
+    """One kind in one namespace, through CustomObjectsApi."""
 
     def __init__(self, custom, kind, namespace):
         self.custom = custom
@@ -46,7 +46,7 @@ def sandboxes(custom, namespace):
     return Resource(custom, "Sandbox", namespace)
 
 
-def test_every_kind_lives_and_dies(resource):
+def test_every_kind_is_created_updated_and_deleted(resource):
     created = resource.create(body=resource.body("a", labels={"app": "x"}))
     assert (created["kind"], created["metadata"]["generation"]) == (resource.kind, 1)
     read = resource.get(name="a")
@@ -77,7 +77,7 @@ def test_every_kind_lives_and_dies(resource):
     assert (caught.value.status, body["details"]["group"]) == (404, resource.place["group"])
 
 
-def test_status_is_a_resource_of_its_own(sandboxes):
+def test_status_is_a_subresource(sandboxes):
     sandboxes.create(body=sandboxes.body("a"))
     status = {"status": {"conditions": []}, "spec": {"operatingMode": "Suspended"}}
     patched = sandboxes.custom.patch_namespaced_custom_object_status(**sandboxes.place, name="a", body=status)
