@@ -25,7 +25,7 @@ export const brokenSchemas: readonly { readonly name: string; readonly schema: S
   { name: "a message of two lines", schema: ruled(text, { rule: "true", message: "a\nb" }) },
   { name: "a rule of two lines without a message", schema: ruled(text, { rule: "true &&\ntrue" }) },
   { name: "a message expression of spaces", schema: ruled(text, { rule: "true", messageExpression: " " }) },
-  { name: "a message expression that is no text", schema: ruled(text, { rule: "true", messageExpression: "1" }) },
+  { name: "a message expression that is not a string", schema: ruled(text, { rule: "true", messageExpression: "1" }) },
   { name: "a message expression that reads nothing", schema: ruled(text, { rule: "true", messageExpression: "x" }) },
   { name: "an unknown reason", schema: ruled(text, { rule: "true", reason: "Because" as "FieldValueInvalid" }) },
   { name: "a path to nothing", schema: ruled(pair, { rule: "true", fieldPath: ".c" }) },

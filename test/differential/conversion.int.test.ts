@@ -277,7 +277,7 @@ describe("conversion by a webhook, on kube-apiserver and the embedded server", (
       (right) => ({ ...right, response: { ...right.response, result: { status: "Failure", message: "boom" } } }),
     ],
     [
-      "says no without a word",
+      "refuses without a message",
       (right) => ({ ...right, response: { ...right.response, result: { status: "Failure" } } }),
     ],
     ["returns no status", (right) => ({ ...right, response: { ...right.response, result: undefined } })],

@@ -129,7 +129,7 @@ func TestSecretsAcceptStringData(t *testing.T) {
 		t.Errorf("the type is %q", created.Type)
 	}
 	if _, err = secrets.Create(c.ctx, wanted, metav1.CreateOptions{}); err != nil {
-		t.Errorf("a generated name was not generated anew: %v", err)
+		t.Errorf("a generated name was not unique: %v", err)
 	}
 	must(t, secrets.DeleteCollection(c.ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=x"}))
 	left, err := secrets.List(c.ctx, metav1.ListOptions{LabelSelector: "app=x"})

@@ -116,7 +116,7 @@ describe("owner references without extra authority are accepted", () => {
 });
 
 describe("a tenant cannot hold up the deletion of cluster-scoped objects", () => {
-  test("by a reference that blocks the deletion of a Namespace, whatever kind it says", async () => {
+  test("by a reference that blocks the deletion of a Namespace, even with another kind in it", async () => {
     const namespace = await api.get("/api/v1/namespaces/victim");
     for (const lie of [{}, { kind: "Pod", name: "x" }]) {
       const metadata = controlled(namespace, { controller: false, blockOwnerDeletion: true, apiVersion: "v1", ...lie });

@@ -106,7 +106,7 @@ const revision = async (): Promise<string> => (await api.get("/api/v1/namespaces
 const isSelfReview = (request: string): boolean =>
   /^POST .*\/self(subjectreviews|subjectaccessreviews|subjectrulesreviews)\b/.test(request);
 
-describe("whatever the server serves", () => {
+describe("on all resources of the server", () => {
   const whoever: readonly (readonly [string, () => Identity])[] = [
     ["edit", () => edit.identity],
     ["view", () => view.identity],

@@ -64,7 +64,7 @@ describe("readReview()", () => {
       "returned invalid metadata: invalid metadata.labels in converted object",
     ],
     [
-      "a label that is no text",
+      "a label that is not a string",
       answer({ convertedObjects: [object("v2", { labels: { a: 5 } })] }),
       "returned invalid metadata: metadata.labels[a] must be a string in converted object",
     ],

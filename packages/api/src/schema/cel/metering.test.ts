@@ -102,7 +102,7 @@ describe("metering of CEL expressions", () => {
     expect(new MeteringError().message).toBe(unmetered);
   });
 
-  test("refuses the object, whatever its other rules say", () => {
+  test("refuses an object if one rule was not charged, even if the others hold", () => {
     ignoreEvaluators();
     const rules = [{ rule: "self.all(x, x > 0)" }, { rule: "self.size() < 5" }];
     const schema: StructuralSchema = {
