@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApiServer } from "@agent-sandbox/apiserver";
-import { playedNode } from "./played-node.ts";
+import { simulatedNode } from "./simulated-node.ts";
 
 /**
  * Runs only the embedded API server, with a simulated node.
@@ -16,7 +16,7 @@ process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 await using server = await createApiServer({
   dataDir: join(folder, "data"),
   nodeName: "box",
-  podStreams: playedNode,
+  podStreams: simulatedNode,
   // Short enough for a test that waits for a bookmark.
   bookmarkMs: 1000,
 });

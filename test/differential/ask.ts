@@ -25,7 +25,7 @@ export interface ApiAnswer {
   };
 }
 
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 /** Sends one request to an API server as its administrator. */
 export function ask({ url, token, agent }: ApiServerAddress, question: ApiQuestion): Promise<ApiAnswer> {
@@ -34,7 +34,7 @@ export function ask({ url, token, agent }: ApiServerAddress, question: ApiQuesti
     const asked = request(new URL(path, url), {
       method,
       agent,
-      timeout: patienceMs,
+      timeout: timeoutMs,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
     });
     asked.once("response", (response) => {

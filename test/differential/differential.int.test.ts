@@ -9,7 +9,7 @@ import { metricShapes, scrape } from "./metric-shapes.ts";
 import { runCase } from "./run-case.ts";
 import { type ServerPair, startServers } from "./servers.ts";
 
-const patience = { timeout: 180_000 };
+const longTimeout = { timeout: 180_000 };
 
 // Outside the timeout of a test, because the first run on a machine compiles Kubernetes.
 await Promise.all([ensureBinaries(), ensureOlderKubectl()]);
@@ -18,7 +18,7 @@ const known = new Exceptions(knownDifferences);
 let pair: ServerPair;
 
 /** The unexpected differences as text. */
-async function surprises(testCase: Case, release: KubectlRelease = "same"): Promise<string> {
+async function unexpectedDifferences(testCase: Case, release: KubectlRelease = "same"): Promise<string> {
   const found = known.unexpected(testCase.name, await runCase(pair, testCase, release));
   return found.map(render).join("\n\n");
 }
@@ -33,27 +33,27 @@ describe("kube-apiserver and the embedded API server", () => {
   });
 
   describe.concurrent("give the same output to kubectl", () => {
-    test.for(kubectlCases)("$name", patience, async (testCase, { expect }) => {
-      expect(await surprises(testCase)).toBe("");
+    test.for(kubectlCases)("$name", longTimeout, async (testCase, { expect }) => {
+      expect(await unexpectedDifferences(testCase)).toBe("");
     });
   });
 
   describe.concurrent("give the same output to an older kubectl", () => {
     const cases = kubectlCases.filter(({ newOnly = false }) => !newOnly);
-    test.for(cases)("$name", patience, async (testCase, { expect }) => {
-      expect(await surprises(testCase, "older")).toBe("");
+    test.for(cases)("$name", longTimeout, async (testCase, { expect }) => {
+      expect(await unexpectedDifferences(testCase, "older")).toBe("");
     });
   });
 
   describe.concurrent("give the same responses", () => {
-    test.for(exchangeCases)("$name", patience, async (testCase, { expect }) => {
-      expect(await surprises(testCase)).toBe("");
+    test.for(exchangeCases)("$name", longTimeout, async (testCase, { expect }) => {
+      expect(await unexpectedDifferences(testCase)).toBe("");
     });
   });
 
   describe("give the same responses to requests that affect other cases", () => {
-    test.for(loneCases)("$name", patience, async (testCase) => {
-      expect(await surprises(testCase)).toBe("");
+    test.for(loneCases)("$name", longTimeout, async (testCase) => {
+      expect(await unexpectedDifferences(testCase)).toBe("");
     });
   });
 

@@ -13,7 +13,7 @@ export interface ExchangeAnswer {
 
 /** The compared headers, which affect clients. */
 const compared = ["content-type", "warning", "allow", "location", "www-authenticate", "retry-after"];
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 const attempts = 100;
 const pauseMs = 100;
 
@@ -36,7 +36,7 @@ function send({ method, path, headers = {}, body }: ExchangeStep, server: Server
     const asked = request(new URL(path, server.url), {
       method,
       agent,
-      timeout: patienceMs,
+      timeout: timeoutMs,
       headers: { accept: "application/json", ...framing, ...headers },
     });
     asked.once("response", (response) => {

@@ -18,7 +18,7 @@ export interface KubectlRun {
   readonly meanwhile: () => Promise<void>;
 }
 
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 const watchPatienceMs = 15_000;
 
 /** Runs one command to its end, or until it has printed the given number of lines. */
@@ -32,7 +32,7 @@ export async function runKubectl(step: KubectlStep, run: KubectlRun): Promise<Ku
       ...step.env,
     },
     stdio: "pipe",
-    timeout: patienceMs,
+    timeout: timeoutMs,
     killSignal: "SIGKILL",
   });
   const stdin = typeof step.stdin === "object" ? JSON.stringify(step.stdin) : step.stdin;

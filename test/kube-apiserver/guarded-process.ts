@@ -55,6 +55,6 @@ async function gone(child: ChildProcess): Promise<void> {
 }
 
 /** The end of its output, for an error message. */
-export function lastWords({ logFile }: GuardedProcess): string {
+export function logTail({ logFile }: GuardedProcess): string {
   return readFileSync(logFile, "utf8").trimEnd().split("\n").slice(-15).join("\n");
 }

@@ -25,18 +25,18 @@ export async function installCrds(
   );
   const list = JSON.stringify({ apiVersion: "v1", kind: "List", items });
   await must(kubernetes, ["create", "-f", "-"], list);
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + timeoutMs;
   for (const { metadata } of items) await untilEstablished(kubernetes, metadata.name ?? "", deadline);
 }
 
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 const established = '{{range .status.conditions}}{{if eq .type "Established"}}{{.status}}{{end}}{{end}}';
 
 /** Needed because `kubectl wait` fails for a definition without a status. */
 async function untilEstablished(kubernetes: Kubernetes, name: string, deadline: number): Promise<void> {
   while ((await must(kubernetes, ["get", "crd", name, "-o", `go-template=${established}`])) !== "True") {
     if (Date.now() > deadline)
-      throw new Error(`Cannot install CRD "${name}": not established after ${patienceMs / 1000} s`);
+      throw new Error(`Cannot install CRD "${name}": not established after ${timeoutMs / 1000} s`);
   }
 }
 

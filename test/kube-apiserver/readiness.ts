@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type GuardedProcess, lastWords } from "./guarded-process.ts";
+import { type GuardedProcess, logTail } from "./guarded-process.ts";
 
 export interface Endpoint {
   readonly url: string;
@@ -11,22 +11,22 @@ export interface Endpoint {
 }
 
 /** Far above the usual few seconds, because test machines are busy. */
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 const pauseMs = 100;
 
 /** Waits until `/readyz` is ok, and fails as soon as one of the processes has ended. */
 export async function untilReady(endpoint: Endpoint, processes: readonly GuardedProcess[]): Promise<void> {
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + timeoutMs;
   const ca = readFileSync(endpoint.authority);
   for (;;) {
     const state = await readyz(endpoint, ca);
     const dead = processes.find((process) => !process.running);
-    if (dead !== undefined) throw new Error(`Cannot start Kubernetes: ${dead.name} exited\n${lastWords(dead)}`);
+    if (dead !== undefined) throw new Error(`Cannot start Kubernetes: ${dead.name} exited\n${logTail(dead)}`);
     if (state === "ok") return;
     if (Date.now() > deadline) {
-      const words = processes.map((process) => `${process.name}:\n${lastWords(process)}`).join("\n");
+      const words = processes.map((process) => `${process.name}:\n${logTail(process)}`).join("\n");
       throw new Error(
-        `Cannot start Kubernetes: not ready after ${patienceMs / 1000} s, /readyz says "${state}"\n${words}`,
+        `Cannot start Kubernetes: not ready after ${timeoutMs / 1000} s, /readyz says "${state}"\n${words}`,
       );
     }
     await sleep(pauseMs);

@@ -251,9 +251,9 @@ class EmbeddedApiServer implements ApiServer {
       logger,
       shares,
       handle: (request) => handle(this.#context, request),
-      passOn: (request, caller) => {
+      proxyHandler: (request, caller) => {
         this.#admit(request, caller, { as: admit, code: 200 });
-        return this.#streams.passOn(request);
+        return this.#streams.proxyHandler(request);
       },
       upgrade: (request, socket, { head, ...caller }) => {
         this.#admit(request, caller, { as: admitUpgrade, code: 101 });

@@ -9,13 +9,13 @@ export interface ClientCertificate {
   readonly notAfterMs: number;
 }
 
-const seen = new WeakMap<TLSSocket, ClientCertificate | undefined>();
+const parsed = new WeakMap<TLSSocket, ClientCertificate | undefined>();
 
 /** The client certificate of a connection. It is parsed once, because it cannot change. */
 export function clientCertificate(socket: TLSSocket): ClientCertificate | undefined {
-  if (seen.has(socket)) return seen.get(socket);
+  if (parsed.has(socket)) return parsed.get(socket);
   const certificate = readCertificate(socket);
-  seen.set(socket, certificate);
+  parsed.set(socket, certificate);
   return certificate;
 }
 

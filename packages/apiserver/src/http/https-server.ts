@@ -28,7 +28,7 @@ export interface HttpsServerOptions {
   readonly shares?: Partial<ShareLimits> | undefined;
   handle(request: ApiRequest): Promise<Reply>;
   /** Returns a handler for an authenticated request whose body must not be read here, or `undefined` for an ordinary request. */
-  passOn?(request: IncomingMessage, caller: Caller): ((response: ServerResponse) => Promise<void>) | undefined;
+  proxyHandler?(request: IncomingMessage, caller: Caller): ((response: ServerResponse) => Promise<void>) | undefined;
   /** Takes over the connection of an authenticated upgrade request. */
   upgrade(request: IncomingMessage, socket: Socket, upgrade: Upgrade): void;
   /** Is notified of requests that failed authentication. */
@@ -138,7 +138,7 @@ export class HttpsServer {
       return asked.signal;
     };
     try {
-      if (isProxied(request)) await this.#passOn(request, response);
+      if (isProxied(request)) await this.#proxy(request, response);
       else await this.#answer(request, response, signal);
     } catch (error) {
       if (response.destroyed) return;
@@ -193,15 +193,15 @@ export class HttpsServer {
     });
   }
 
-  async #passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #proxy(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let close: (() => void) | undefined;
     try {
       const identity = this.#authenticate(request);
       const impersonate = impersonated(request);
       close = this.#shares.open(identity, "streams");
-      const pass = this.#options.passOn?.(request, { identity, impersonate });
-      if (pass === undefined) throw pathNotFound();
-      await pass(response);
+      const handler = this.#options.proxyHandler?.(request, { identity, impersonate });
+      if (handler === undefined) throw pathNotFound();
+      await handler(response);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       const reply = failure(error);

@@ -75,7 +75,7 @@ export class StreamEndpoint {
   }
 
   /** Returns the handler that proxies a request. Throws `MethodNotAllowed` if its path is not a proxy path. */
-  passOn(request: IncomingMessage): (response: ServerResponse) => Promise<void> {
+  proxyHandler(request: IncomingMessage): (response: ServerResponse) => Promise<void> {
     const [path = "/"] = (request.url ?? "/").split("?", 1);
     const parsed = parsePath(path);
     const { store, podStreams } = this.#options;

@@ -5,7 +5,7 @@ import type { ServerAddress } from "./server-process.ts";
 import type { SocketCase } from "./socket-cases.ts";
 
 /** A request without a response for this long counts as a hang. */
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 /** How long to wait after the last frame. Most connections end at the first invalid frame. */
 const streamMs = 300;
 
@@ -34,9 +34,9 @@ export class FuzzClient implements Disposable {
           ...headers,
           ...(body === undefined ? {} : { "content-length": body.length }),
         },
-        timeout: patienceMs,
+        timeout: timeoutMs,
       });
-      sent.once("timeout", () => reject(new Error(`no response within ${patienceMs / 1000} s`)));
+      sent.once("timeout", () => reject(new Error(`no response within ${timeoutMs / 1000} s`)));
       sent.once("error", (error: Error & { code?: string }) => {
         if (error.code === "ECONNREFUSED") reject(error);
         else resolve(0);

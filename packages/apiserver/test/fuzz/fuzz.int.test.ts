@@ -4,9 +4,9 @@ import { fuzz } from "./fuzz-run.ts";
 
 const seconds = 10;
 
-const patience = { timeout: 180_000 };
+const longTimeout = { timeout: 180_000 };
 
-test(`${seconds} seconds of invalid requests cause no crash, no hang, no 500 and no leak`, patience, async () => {
+test(`${seconds} seconds of invalid requests cause no crash, no hang, no 500 and no leak`, longTimeout, async () => {
   const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
   const { statuses, failures } = await fuzz({ seed, seconds, atLeast: 500 });
   const again = `node --conditions=source packages/apiserver/test/fuzz/main.ts --seed ${seed}`;

@@ -22,7 +22,7 @@ interface Message {
 }
 
 /** Long enough for a busy machine. */
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 /** The parent's view of the fuzzed server. */
 export class ServerProcess implements AsyncDisposable {
@@ -64,7 +64,7 @@ export class ServerProcess implements AsyncDisposable {
     if (this.ended !== undefined) return undefined;
     const reported = new Promise<ServerReport | undefined>((resolve) => {
       this.#reported = resolve;
-      setTimeout(resolve, patienceMs, undefined).unref();
+      setTimeout(resolve, timeoutMs, undefined).unref();
     });
     this.#child.send("report");
     return reported;

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
+import { Condition } from "./condition.ts";
 import { encodeFrame, type Frame, initialWindowBytes } from "./frames.ts";
 import { SendWindow } from "./send-window.ts";
-import { Turnstile } from "./turnstile.ts";
 
 /** Small enough for streams to alternate, large enough for throughput. */
 const chunkBytes = 64 * 1024;
@@ -11,7 +11,7 @@ const connectionId = 0;
 export class Sender {
   readonly #transport: Duplex;
   readonly #windows = new Map<number, SendWindow>([[connectionId, new SendWindow()]]);
-  readonly #moved = new Turnstile();
+  readonly #moved = new Condition();
   /** Bytes read but not yet returned to the peer's window, by stream. */
   readonly #taken = new Map<number, number>();
   #windowsKept = false;
@@ -31,13 +31,13 @@ export class Sender {
   remove(streamId: number): void {
     this.#windows.delete(streamId);
     this.#taken.delete(streamId);
-    this.#moved.open();
+    this.#moved.notifyAll();
   }
 
   /** Refuses all further and waiting sends. */
   close(): void {
     this.#closed = true;
-    this.#moved.open();
+    this.#moved.notifyAll();
   }
 
   /** Sends a small frame immediately. */
@@ -64,7 +64,7 @@ export class Sender {
   grow(streamId: number, delta: number): boolean {
     this.#windowsKept = true;
     const fits = this.#windows.get(streamId)?.grow(delta) ?? true;
-    this.#moved.open();
+    this.#moved.notifyAll();
     return fits;
   }
 

@@ -1,10 +1,10 @@
 import type { Duplex } from "node:stream";
+import { Condition } from "./condition.ts";
 import { FrameParser, type Malformed } from "./frame-parser.ts";
 import { type Frame, goAwayStatus, type HeaderFrame, resetStatus, setting } from "./frames.ts";
 import { HeaderReader, HeaderWriter } from "./header-block.ts";
 import { Sender } from "./sender.ts";
 import { SpdyStream, type StreamLink } from "./spdy-stream.ts";
-import { Turnstile } from "./turnstile.ts";
 
 /** A forwarded connection takes two streams. */
 const maxStreams = 1000;
@@ -34,7 +34,7 @@ export class SpdyConnection implements Disposable {
   readonly #reader = new HeaderReader();
   readonly #writer = new HeaderWriter();
   readonly #sender: Sender;
-  readonly #room = new Turnstile();
+  readonly #room = new Condition();
   #unread = 0;
   #lastStreamId = 0;
   #answered = true;
@@ -45,7 +45,7 @@ export class SpdyConnection implements Disposable {
     this.#options = options;
     this.#sender = new Sender(transport);
     transport.on("error", () => transport.destroy());
-    transport.once("close", () => this.#room.open());
+    transport.once("close", () => this.#room.notifyAll());
     const pings = setInterval(() => this.#ping(), pingMs).unref();
     this.closed = this.#run().finally(() => clearInterval(pings));
     this.#sender.frame({ type: "settings", values: new Map([[setting.maxConcurrentStreams, maxStreams]]) });
@@ -177,7 +177,7 @@ export class SpdyConnection implements Disposable {
     send: ({ id }, bytes, fin) => this.#sender.data(id, bytes, fin),
     taken: ({ id, isEnded, destroyed }, { length }) => {
       this.#unread -= length + chunkCost;
-      if (this.#unread <= maxUnreadBytes) this.#room.open();
+      if (this.#unread <= maxUnreadBytes) this.#room.notifyAll();
       this.#sender.giveBack(isEnded || destroyed ? undefined : id, length);
     },
     closed: ({ id }, complete) => {

@@ -1,5 +1,5 @@
-/** A condition variable: `open` resolves all current waits. */
-export class Turnstile {
+/** A condition variable: `notifyAll` resolves all current waits. */
+export class Condition {
   #waiting: PromiseWithResolvers<void> | undefined;
 
   wait(): Promise<void> {
@@ -7,7 +7,7 @@ export class Turnstile {
     return this.#waiting.promise;
   }
 
-  open(): void {
+  notifyAll(): void {
     this.#waiting?.resolve();
     this.#waiting = undefined;
   }

@@ -5,7 +5,7 @@ import type { ExecRequest, ExecSession, PodStreams } from "@agent-sandbox/kube";
  * A simulated node. Its commands: `cat` echoes, `both` writes to both outputs, `fail N` exits with N, and others exit with 127.
  * Its ports echo.
  */
-export const playedNode: PodStreams = {
+export const simulatedNode: PodStreams = {
   exec: async (request) => play(request),
   portForward: async () => new PassThrough(),
 };
