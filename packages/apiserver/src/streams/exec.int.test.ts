@@ -269,7 +269,7 @@ describe("exec is refused", () => {
 
   test.for([
     ["SPDY/3.1", 403, "client supports [v9.channel.k8s.io], server accepts [v4.channel.k8s.io]"],
-    ["h2c", 400, 'speaks WebSocket and SPDY/3.1 here, not "h2c"'],
+    ["h2c", 400, 'supports WebSocket and SPDY/3.1 here, not "h2c"'],
   ] as const)("in an unsupported protocol: %s", async ([upgrade, code, message]) => {
     const headers = { connection: "Upgrade", upgrade, "x-stream-protocol-version": "v9.channel.k8s.io" };
     const sent = request({
