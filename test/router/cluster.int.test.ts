@@ -159,7 +159,7 @@ test("serves a cluster that has Sandboxes and nothing built on them", async () =
   const { token } = kubernetes.user("alice");
   await eventually(() => status("web", webPort, { token }), 200);
   expect(core.lines.map(({ msg }) => msg)).toContain(
-    "the cluster has no SandboxClaims: restart the router once it has",
+    "the cluster does not serve SandboxClaims: restart the router after they are installed",
   );
   expect(await core.stop()).toBe(0);
 });

@@ -8,30 +8,26 @@ import { Authorizer } from "./auth/authorizer.ts";
 import { loadKeyring } from "./auth/key-files.ts";
 import { type Keyring, signingKey } from "./auth/keyring.ts";
 import { Logins } from "./auth/logins.ts";
-import { TokenOffice } from "./auth/token-office.ts";
+import { TokenIssuer } from "./auth/token-issuer.ts";
 import { TokenReviewer } from "./auth/token-reviewer.ts";
 import { Directory } from "./cluster/directory.ts";
 import { findSandbox } from "./cluster/resolve.ts";
 import { Deadlines } from "./deadlines.ts";
-import { Metrics } from "./observe/metrics.ts";
-import { Observer } from "./observe/observer.ts";
+import { ConnectionLimit } from "./listen/connection-limit.ts";
 import { Backlog } from "./proxy/backlog.ts";
-import { ConnectionPlaces } from "./proxy/connection-places.ts";
-import { Dialer } from "./proxy/dialer.ts";
-import { FrontDoor } from "./proxy/front-door.ts";
-import { GrpcProxy } from "./proxy/grpc-proxy.ts";
-import { GrpcSessions } from "./proxy/grpc-sessions.ts";
-import { HttpProxy } from "./proxy/http-proxy.ts";
-import { LimitedUse } from "./proxy/limits.ts";
-import { OwnRoutes } from "./proxy/own-routes.ts";
-import { Pathfinder } from "./proxy/pathfinder.ts";
-import { PodIdentity } from "./proxy/pod-identity.ts";
-import { Rechecks } from "./proxy/rechecks.ts";
-import { RuntimeTokens } from "./proxy/runtime-tokens.ts";
+import { GrpcForwarder } from "./proxy/forward-grpc.ts";
+import { HttpForwarder } from "./proxy/forward-http.ts";
+import { TunnelForwarder } from "./proxy/forward-tunnel.ts";
+import { UpgradeForwarder } from "./proxy/forward-upgrade.ts";
 import { Splices } from "./proxy/splices.ts";
-import { TunnelProxy } from "./proxy/tunnel-proxy.ts";
-import { UpgradeProxy } from "./proxy/upgrade-proxy.ts";
-import { UpstreamPool } from "./proxy/upstream-pool.ts";
+import { Admission } from "./request/admit-request.ts";
+import { RequestAuthorizer } from "./request/authorize-request.ts";
+import { ConcurrencyLimits } from "./request/concurrency-limits.ts";
+import { RequestHandler } from "./request/handle-request.ts";
+import { TcpHandler } from "./request/handle-tcp.ts";
+import { Reauthorizer } from "./request/reauthorizer.ts";
+import { SandboxResolver } from "./request/resolve-sandbox.ts";
+import { RouterEndpoints } from "./request/router-endpoints.ts";
 import {
   type AuthOptions,
   defaultHeadMs,
@@ -43,7 +39,16 @@ import {
   defaultWaiting,
   type RouterOptions,
 } from "./router-options.ts";
+import { Metrics } from "./telemetry/metrics.ts";
+import { RequestTelemetry } from "./telemetry/request-telemetry.ts";
 import { watchFiles } from "./tls/watch-files.ts";
+import { UpstreamConnector } from "./upstream/connector.ts";
+import { Dialer } from "./upstream/dialer.ts";
+import { GrpcSessions } from "./upstream/grpc-sessions.ts";
+import { PodIdentity } from "./upstream/pod-identity.ts";
+import { RuntimeTokens } from "./upstream/runtime-tokens.ts";
+import { UpstreamHeaders } from "./upstream/upstream-headers.ts";
+import { UpstreamPool } from "./upstream/upstream-pool.ts";
 import { Gate } from "./wake/gate.ts";
 import { WaitingRoom } from "./wake/waiting-room.ts";
 import { Waker } from "./wake/waker.ts";
@@ -51,69 +56,64 @@ import { Waker } from "./wake/waker.ts";
 export interface Parts {
   readonly directory: Directory;
   readonly metrics: Metrics;
-  readonly http: HttpProxy;
-  readonly upgrades: UpgradeProxy;
-  readonly tunnels: TunnelProxy;
+  readonly requests: RequestHandler;
+  readonly tcp: TcpHandler;
   readonly splices: Splices;
   readonly backlog: Backlog;
-  readonly places: ConnectionPlaces;
+  readonly connections: ConnectionLimit;
 }
 
-/** How exactly the time a request may stand still is kept. */
-const requestStepMs = 100;
+/** The precision of request timeouts. */
+const timeoutStepMs = 100;
 
-/** Puts the router together; everything it starts is stopped by `stack`. */
+/** Creates the parts of the router. Disposing `stack` stops everything that they start. */
 export function assemble(options: RouterOptions, stack: AsyncDisposableStack): Parts {
+  const { log = silentLogger, accessLog = true, tracer, maxBodyBytes = 0 } = options;
   const metrics = new Metrics(options.build ?? { version: "dev", commit: "unknown" });
+  const telemetry = new RequestTelemetry({ metrics, log, accessLog, tracer });
   const cluster = assembleCluster(options, metrics, stack);
-  const auth = assembleAuth(options, cluster.directory, stack);
-  const ways = assembleWays(options, cluster, stack);
-  const { directory } = cluster;
-  const { log = silentLogger, accessLog = true, tracer } = options;
-  const observer = new Observer({ metrics, log, accessLog, tracer });
-  const places = new ConnectionPlaces(options.maxConnections ?? defaultMaxConnections);
-  const door = new FrontDoor({
+  const upstream = assembleUpstream(options, cluster, stack);
+  const { directory, gate, activity, connector } = cluster;
+  const { dial, splices, runtimeTokens, backlog } = upstream;
+  const auth = assembleAuth(options, directory, stack);
+  const resolver = new SandboxResolver({ directory, gate });
+  const reauthorizer = stack.use(new Reauthorizer(options.recheckMs));
+  const authorizer = new RequestAuthorizer({ authorizer: auth.authorizer, resolver, reauthorizer, metrics });
+  const connections = new ConnectionLimit(options.maxConnections ?? defaultMaxConnections);
+  const limits = new ConcurrencyLimits({ ...defaultLimits, ...options.limits });
+  const headers = new UpstreamHeaders({ runtimeTokens, telemetry });
+  const forwarding = { ...upstream, headers };
+  const tunnel = new TunnelForwarder(forwarding);
+  const bodyMs = options.headMs ?? defaultHeadMs;
+  const requests = new RequestHandler({
     routes: {
       domains: domainsOf(options),
       allowLoopbackPodIp: options.allowLoopbackPodIp ?? false,
       hosts: options.hosts?.map((host) => host.toLowerCase()),
     },
-    directory,
-    authorizer: auth.authorizer,
-    limits: new LimitedUse({ ...defaultLimits, ...options.limits }),
-    pathfinder: cluster.pathfinder,
-    activity: cluster.activity,
-    runtimeTokens: ways.runtimeTokens,
-    places,
-    rechecks: stack.use(new Rechecks(options.recheckMs)),
-    metrics,
+    endpoints: new RouterEndpoints({ resolver, authorizer, issuer: auth.issuer, logins: auth.logins, bodyMs }),
+    resolver,
+    authorizer,
+    admission: new Admission({ limits, connections, maxBodyBytes }),
+    connector,
+    activity,
+    forwarders: {
+      http: new HttpForwarder({ ...forwarding, maxBodyBytes }),
+      grpc: new GrpcForwarder(forwarding),
+      upgrade: new UpgradeForwarder(forwarding),
+      tunnel,
+    },
+    telemetry,
+    deadlines: stack.use(new Deadlines(timeoutStepMs)),
+    timeoutMs: options.timeoutMs ?? 180_000,
   });
-  const { pool, dial, splices } = ways;
-  const timeoutMs = options.timeoutMs ?? 180_000;
-  const grpc = new GrpcProxy({ door, sessions: ways.sessions, observer });
-  const own = new OwnRoutes({
-    door,
-    office: auth.office,
-    logins: auth.logins,
-    bodyMs: options.headMs ?? defaultHeadMs,
-  });
-  const maxBodyBytes = options.maxBodyBytes ?? 0;
-  const deadlines = stack.use(new Deadlines(requestStepMs));
-  return {
-    directory,
-    metrics,
-    http: new HttpProxy({ door, pool, grpc, own, observer, deadlines, timeoutMs, maxBodyBytes }),
-    upgrades: new UpgradeProxy({ door, pool, splices, observer, timeoutMs }),
-    tunnels: new TunnelProxy({ door, dial, splices, observer }),
-    splices,
-    backlog: ways.backlog,
-    places,
-  };
+  const tcp = new TcpHandler({ connector, activity, tunnel, dial, telemetry });
+  return { directory, metrics, requests, tcp, splices, backlog, connections };
 }
 
 type Cluster = ReturnType<typeof assembleCluster>;
 
-/** What knows the sandboxes, wakes them and keeps them awake. */
+/** The caches of the cluster, and what wakes sandboxes and keeps them awake. */
 function assembleCluster(options: RouterOptions, metrics: Metrics, stack: AsyncDisposableStack) {
   const { client, scheduler = systemScheduler, log = silentLogger, namespace, claims = true } = options;
   const informers = options.informers ?? stack.use(new Informers({ client, log, scheduler }));
@@ -132,17 +132,17 @@ function assembleCluster(options: RouterOptions, metrics: Metrics, stack: AsyncD
     activity.recorded(sandbox);
     metrics.woke(sandbox.metadata.namespace ?? "-");
   };
-  const poke = (key: string): void => directory.poke(key);
+  const poke = (key: string): void => directory.notify(key);
   const waker = stack.use(new Waker({ client, scheduler, log, poke, onWoken }));
   const room = new WaitingRoom({ ...defaultWaiting, ...options.waiting });
   const gate = new Gate({ directory, room, waker, scheduler, holdMs: options.holdMs ?? 60_000 });
   const retries = { ...defaultRetries, ...options.retries };
   metrics.waitingFrom(() => room.count);
-  return { directory, activity, gate, pathfinder: new Pathfinder({ gate, metrics, scheduler, retries }) };
+  return { directory, activity, gate, connector: new UpstreamConnector({ gate, metrics, scheduler, retries }) };
 }
 
-/** What reaches the pods. */
-function assembleWays(options: RouterOptions, { directory, activity, gate }: Cluster, stack: AsyncDisposableStack) {
+/** The connections to pods. */
+function assembleUpstream(options: RouterOptions, { directory, activity, gate }: Cluster, stack: AsyncDisposableStack) {
   const { client, scheduler = systemScheduler, log = silentLogger, dialMs: timeoutMs = 5000 } = options;
   const backlog = new Backlog(options.maxQueuedBytes ?? defaultMaxQueuedBytes);
   const identity = new PodIdentity(client);
@@ -153,7 +153,7 @@ function assembleWays(options: RouterOptions, { directory, activity, gate }: Clu
   });
   const dial = dialer.dial.bind(dialer);
   const maxHeaderBytes = options.maxHeaderBytes ?? defaultMaxHeaderBytes;
-  const pool = stack.use(new UpstreamPool({ dial, idlePerTarget: 256, idleInAll: 2048, maxHeaderBytes, backlog }));
+  const pool = stack.use(new UpstreamPool({ dial, idlePerTarget: 256, idleTotal: 2048, maxHeaderBytes, backlog }));
   const sessions = stack.use(new GrpcSessions({ dial }));
   const splices = new Splices(backlog);
   stack.defer(() => splices.destroy());
@@ -169,7 +169,7 @@ function assembleWays(options: RouterOptions, { directory, activity, gate }: Clu
   return { pool, sessions, splices, dial, runtimeTokens, backlog };
 }
 
-/** Who may. */
+/** Authentication and authorization. */
 function assembleAuth(options: RouterOptions, directory: Directory, stack: AsyncDisposableStack) {
   const { client, scheduler = systemScheduler, auth = {} } = options;
   const keys = keysOf(auth, options, stack);
@@ -184,16 +184,16 @@ function assembleAuth(options: RouterOptions, directory: Directory, stack: Async
     access: accessReview ? new AccessReviewer(reviews) : undefined,
     date,
   });
-  const office = new TokenOffice({ client, keys, date });
+  const issuer = new TokenIssuer({ client, keys, date });
   const sandboxOf = (route: Parameters<typeof findSandbox>[0]): Sandbox | undefined => {
     const found = findSandbox(route, directory);
     return found === "pending" ? undefined : found;
   };
   const [domain] = domainsOf(options);
-  return { authorizer, office, logins: new Logins({ keys, authorizer, sandboxOf, domain, date }) };
+  return { authorizer, issuer, logins: new Logins({ keys, authorizer, sandboxOf, domain, date }) };
 }
 
-/** The signing keys as they are at the moment. A file that has become useless changes nothing. */
+/** The current signing keys. If the files change and cannot be read, the previous keys stay in use. */
 function keysOf(auth: AuthOptions, { log = silentLogger }: RouterOptions, stack: AsyncDisposableStack): () => Keyring {
   const { keyFiles, keys } = auth;
   if (keyFiles === undefined) {
@@ -204,9 +204,9 @@ function keysOf(auth: AuthOptions, { log = silentLogger }: RouterOptions, stack:
   const reload = (): void => {
     try {
       current = loadKeyring(keyFiles);
-      log.info({ keys: current.map(({ id }) => id) }, "signing keys read");
+      log.info({ keys: current.map(({ id }) => id) }, "signing keys reloaded");
     } catch (error) {
-      log.error({ err: error }, "signing keys kept: the files cannot be used");
+      log.error({ err: error }, "signing keys not reloaded");
     }
   };
   stack.use(watchFiles(keyFiles, reload));

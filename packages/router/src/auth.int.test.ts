@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type SigningKey, signingKey } from "./auth/keyring.ts";
 import { mintV1 } from "./auth/scoped-token.ts";
 import { secrets } from "./cluster/resources.ts";
-import { type Answer, ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
+import { ask, type ResponseWriter, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
 import type { Router } from "./start-router.ts";
 
 const cluster = new TestCluster();
@@ -28,14 +28,14 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-const as = (bearer: string | undefined, name = "box-a", more: Record<string, string> = {}): Promise<Answer> =>
+const as = (bearer: string | undefined, name = "box-a", more: Record<string, string> = {}): Promise<ResponseWriter> =>
   ask(
     router,
     "/",
     toSandbox(name, pod.port, { ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }), ...more }),
   );
 
-async function told(answering: Promise<Answer>): Promise<unknown[]> {
+async function told(answering: Promise<ResponseWriter>): Promise<unknown[]> {
   const { status, text } = await answering;
   return status === 200 ? [200] : [status, text];
 }
@@ -186,7 +186,7 @@ describe("a scoped token", () => {
     expect(await told(asking())).toEqual(expected);
   });
 
-  const mint = (bearer: string, body: object = {}, method = "POST"): Promise<Answer> =>
+  const mint = (bearer: string, body: object = {}, method = "POST"): Promise<ResponseWriter> =>
     ask(router, "/router/v1/namespaces/default/sandboxes/box-a/tokens", {
       method,
       ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
@@ -238,7 +238,7 @@ const opened = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fe
 
 describe("a browser", () => {
   const host = (): string => `${pod.port}-box-a.default.localhost:${router.address?.port}`;
-  const browse = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  const browse = (path: string, headers: Record<string, string> = {}): Promise<ResponseWriter> =>
     ask(router, path, { headers: { host: host(), ...opened, ...headers } });
   const login = async (): Promise<URL> => {
     const body = JSON.stringify({ ports: [pod.port] });

@@ -1,4 +1,4 @@
-/** All addresses, also where the kernel has no IPv6: Node finds out when no host is named. */
+/** For `::` no host is given to Node, which then listens on all addresses even if the kernel has no IPv6. */
 export function bindTo(host: string): { readonly host?: string } {
   return host === "::" ? {} : { host };
 }

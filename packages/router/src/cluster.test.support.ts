@@ -195,7 +195,7 @@ export interface Served {
   readonly close: () => Promise<void>;
 }
 
-export interface Answer {
+export interface ResponseWriter {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly rawHeaders: readonly string[];
@@ -207,7 +207,7 @@ export function ask(
   router: Router,
   path: string,
   { body, ...options }: RequestOptions & { body?: string | Buffer } = {},
-): Promise<Answer> {
+): Promise<ResponseWriter> {
   const { host, port } = router.address ?? { host: "", port: 0 };
   return new Promise((resolve, reject) => {
     const asked = request({ host, port, path, agent: false, ...options }, (answer) => {

@@ -1,27 +1,27 @@
-/** Something with a deadline that moves. */
+/** Something with a deadline that may be changed at any time. */
 export interface Timed {
-  /** As `Deadlines.after` tells it. */
+  /** From `Deadlines.after`. */
   readonly deadlineMs: number;
-  /** Told at every look after the deadline until it has moved or is forgotten. */
+  /** Called on every check after the deadline, until that is changed or forgotten. */
   onDeadline(): void;
 }
 
 /**
- * Many deadlines, looked at together every `stepMs`: to move one is to write a field. They are kept late by two steps at
- * most and never early, and the process may end while there are some.
+ * Checks many deadlines together every `stepMs`, so that changing one only writes a field. They fire at most two steps late
+ * and never early. The timer does not keep the process alive.
  */
 export class Deadlines implements Disposable {
   readonly #stepMs: number;
   readonly #watched = new Set<Timed>();
   #timer: NodeJS.Timeout | undefined;
-  /** As of the last look: reading the clock for each request would cost more than it is worth. */
+  /** The time of the last check. Reading the clock for each request would be too slow. */
   #nowMs = performance.now();
 
   constructor(stepMs: number) {
     this.#stepMs = stepMs;
   }
 
-  /** The deadline of what may take so long from now on. */
+  /** The deadline for something that may take `delayMs` from now on. */
   after(delayMs: number): number {
     if (this.#timer === undefined) this.#nowMs = performance.now();
     return this.#nowMs + delayMs + this.#stepMs;
@@ -29,7 +29,7 @@ export class Deadlines implements Disposable {
 
   watch(timed: Timed): void {
     this.#watched.add(timed);
-    this.#timer ??= setInterval(() => this.#look(), this.#stepMs).unref();
+    this.#timer ??= setInterval(() => this.#check(), this.#stepMs).unref();
   }
 
   forget(timed: Timed): void {
@@ -42,7 +42,7 @@ export class Deadlines implements Disposable {
     this.#watched.clear();
   }
 
-  #look(): void {
+  #check(): void {
     this.#nowMs = performance.now();
     for (const timed of this.#watched) if (timed.deadlineMs <= this.#nowMs) timed.onDeadline();
     if (this.#watched.size > 0) return;

@@ -1,31 +1,31 @@
 /**
- * Something that several tenants share, up to `most` of it in all. Nobody gets more than is still free: a greedy tenant has
- * half of it at most, and there is always as much left for the next one as that one may take.
+ * A limit shared by tenants. A tenant may hold at most as much as is still free. So a single tenant gets at most half of
+ * the total, a second one half of the rest, and so on: there is always something left for the next one.
  */
 export class FairShare {
-  readonly #most: number;
+  readonly #total: number;
   readonly #byTenant = new Map<string, number>();
   #taken = 0;
 
-  /** 0: as much as anybody wants. */
-  constructor(most: number) {
-    this.#most = most;
+  /** 0: no limit. */
+  constructor(total: number) {
+    this.#total = total;
   }
 
   get taken(): number {
     return this.#taken;
   }
 
-  /** How many tenants have something. */
+  /** The number of tenants that hold something. */
   get tenants(): number {
     return this.#byTenant.size;
   }
 
   has(tenant: string, amount = 1): boolean {
-    return this.#most === 0 || (this.#byTenant.get(tenant) ?? 0) + amount <= this.#most - this.#taken;
+    return this.#total === 0 || (this.#byTenant.get(tenant) ?? 0) + amount <= this.#total - this.#taken;
   }
 
-  /** False when the tenant has its share already; then nothing is taken. */
+  /** Returns false and takes nothing if the tenant's share is exhausted. */
   take(tenant: string, amount = 1): boolean {
     if (!this.has(tenant, amount)) return false;
     this.#taken += amount;

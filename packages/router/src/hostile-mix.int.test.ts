@@ -56,7 +56,7 @@ beforeAll(async () => {
     auth: { keys: [key], tokenReview: false },
     headMs: 1000,
     holdMs: 200,
-    retries: { most: 1, firstDelayMs: 1 },
+    retries: { max: 1, firstDelayMs: 1 },
   });
 });
 afterAll(async () => {

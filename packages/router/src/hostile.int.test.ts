@@ -215,7 +215,7 @@ describe("sandboxes that misbehave", () => {
     ],
     [
       "switch protocols unasked",
-      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+      "HTTP/1.1 101 Switching ProtocolServer\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
       { status: 502, reason: "BadUpstream" },
     ],
     [

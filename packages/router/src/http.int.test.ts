@@ -350,7 +350,7 @@ describe("the answer on its way", () => {
   });
 
   test("distinguishes a closed port from a host that is not there", async () => {
-    const quick = await cluster.router({ retries: { most: 1, firstDelayMs: 1 }, dialMs: 100 });
+    const quick = await cluster.router({ retries: { max: 1, firstDelayMs: 1 }, dialMs: 100 });
     const { status, text, headers } = await ask(quick, "/", toSandbox("box", 1));
     expect([status, JSON.parse(text), headers["x-sandbox-reason"]]).toEqual([
       502,

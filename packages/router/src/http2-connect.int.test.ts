@@ -148,7 +148,7 @@ describe("a WebSocket over HTTP/2", () => {
   test("wakes a sandbox that sleeps, and is held until it is up", async () => {
     const sleeper = await cluster.sandbox("sleeper", { spec: { idlePolicy: { suspendAfterSeconds: 600 } } });
     await cluster.suspendIdle(sleeper);
-    const patient = await cluster.router({ retries: { firstDelayMs: 5, longestDelayMs: 20 } });
+    const patient = await cluster.router({ retries: { firstDelayMs: 5, maxDelayMs: 20 } });
     let wakes = 0;
     cluster.api.onChange(({ object: { metadata } }) => {
       const isWake = metadata?.annotations?.[lastActivityAnnotation] !== undefined;
@@ -222,12 +222,12 @@ describe("a WebSocket over HTTP/2", () => {
     ["answers as if it were any request", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", [502, "BadUpstream"]],
     [
       "agrees without the proof",
-      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n",
+      "HTTP/1.1 101 Switching ProtocolServer\r\nUpgrade: websocket\r\n\r\n",
       [502, "BadUpstream"],
     ],
     [
       "agrees with a wrong proof",
-      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n",
+      "HTTP/1.1 101 Switching ProtocolServer\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n",
       [502, "BadUpstream"],
     ],
     ["hangs up", "", [502, "BadUpstream"]],

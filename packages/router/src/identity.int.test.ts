@@ -14,7 +14,7 @@ test("never answers for a tenant from an address that has gone to another, altho
   const { port } = served;
   const [a, b] = [await cluster.sandbox("tenant-a"), await cluster.sandbox("tenant-b")];
   await cluster.pod(a, ip, { name: "a-0" });
-  const router = await cluster.router({ holdMs: 20, retries: { most: 1, firstDelayMs: 1 } });
+  const router = await cluster.router({ holdMs: 20, retries: { max: 1, firstDelayMs: 1 } });
   cluster.api.watchDelayMs = () => 40;
 
   const answers: string[] = [];
@@ -90,7 +90,7 @@ test("sends nothing as long as nobody can say whose the address is", async () =>
     response.end();
   });
   await cluster.pod(await cluster.sandbox("unsure"), served.ip);
-  const router = await cluster.router({ retries: { most: 0 } });
+  const router = await cluster.router({ retries: { max: 0 } });
   cluster.api.onRequest = ({ verb, resource }) =>
     verb === "get" && resource.plural === "pods" ? { refuse: { reason: "InternalError" } } : undefined;
   const { status, text } = await ask(router, "/", toSandbox("unsure", served.port));

@@ -52,7 +52,7 @@ async function runtime(own: string | undefined, options: RuntimeOptions = {}): P
   const served = await cluster.serve(listener, { port });
   served.server.on("upgrade", (request, socket) => {
     if (!isMeant(request)) return void refuse(() => socket.end("HTTP/1.1 421 Other\r\nContent-Length: 0\r\n\r\n"));
-    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+    socket.write("HTTP/1.1 101 Switching ProtocolServer\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
     socket.pipe(socket);
   });
   return { ...served, came };

@@ -1,25 +1,25 @@
-/** Why the router itself answers, and with which status. What a sandbox answers is passed on as it is. */
+/** The reasons for error responses of the router itself, and their status. Responses of sandboxes are relayed unchanged. */
 const statusByReason = {
   InvalidRequest: 400,
   Unauthenticated: 401,
   Forbidden: 403,
-  /** No Sandbox and no bound claim of that name, or it is going away. */
+  /** There is no Sandbox and no bound claim of that name, or it is being deleted. */
   SandboxNotFound: 404,
   MethodNotAllowed: 405,
-  /** Suspended by someone who did not leave waking to traffic. */
+  /** Suspended, and its policy does not allow traffic to resume it. */
   SandboxSuspended: 409,
   SandboxExpired: 410,
   BodyTooLarge: 413,
   CallerLimit: 429,
   HeadersTooLarge: 431,
   Internal: 500,
-  /** The caller wants to speak what the router cannot carry. */
+  /** The client asks for a protocol that the router cannot forward. */
   UnknownProtocol: 501,
-  /** The connection to the sandbox was lost, or its answer makes no sense. The request may have been carried out. */
+  /** The connection to the sandbox was lost, or its response is not valid HTTP. The request may have been executed. */
   BadUpstream: 502,
-  /** The sandbox is there and nothing listens on that port. Nothing was sent. */
+  /** Nothing listens on that port of the sandbox. Nothing was sent. */
   Refused: 502,
-  /** No connection to the sandbox could be made. Nothing was sent. */
+  /** The sandbox could not be connected to. Nothing was sent. */
   Unreachable: 502,
   NotSynced: 503,
   SandboxLimit: 503,
@@ -28,17 +28,17 @@ const statusByReason = {
   SandboxCrashing: 503,
   Unschedulable: 503,
   ImageUnavailable: 503,
-  /** The write that resumes the sandbox was refused. */
+  /** The API server refused the write that wakes the sandbox. */
   WakeFailed: 503,
   WaitingRoomFull: 503,
-  /** Nobody could confirm that the address still belongs to the sandbox. Nothing was sent. */
+  /** The router could not verify that the address still belongs to the sandbox. Nothing was sent. */
   Unverified: 503,
   Timeout: 504,
 } as const;
 
 export type RouterReason = keyof typeof statusByReason;
 
-/** The bodies of these carry `detail` alone: existing clients compare them whole. */
+/** The bodies of these have only `detail`, because existing clients compare the whole body. */
 const detailOnly: ReadonlySet<RouterReason> = new Set(["InvalidRequest", "Unauthenticated", "Forbidden"]);
 
 export interface RouterErrorOptions {
@@ -46,7 +46,7 @@ export interface RouterErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An answer of the router's own. The message is for the caller: nothing internal goes into it. */
+/** An error response of the router. The message is sent to the client, so it must not contain internal details. */
 export class RouterError extends Error {
   override readonly name = "RouterError";
   readonly reason: RouterReason;
@@ -73,15 +73,16 @@ export const unauthenticated = (cause?: unknown): RouterError =>
 
 export const forbidden = (cause?: unknown): RouterError => new RouterError("Forbidden", "forbidden", { cause });
 
-export const tooLate = (): RouterError => new RouterError("InvalidRequest", "The request did not arrive in time.");
+export const requestTimeout = (): RouterError =>
+  new RouterError("InvalidRequest", "The request did not arrive in time.");
 
-/** Whatever was caught, as an answer: what is not ours is told in general words, and kept as the cause for the log. */
+/** Any error as a RouterError. Other errors get a general message and become the cause, which is logged. */
 export function asRouterError(error: unknown): RouterError {
   if (error instanceof RouterError) return error;
   return new RouterError("Internal", "An internal error occurred in the proxy.", { cause: error });
 }
 
-/** The gRPC status that says the same as a reason. */
+/** The gRPC status that corresponds to a reason. */
 export function grpcStatusOf(reason: RouterReason): number {
   const [invalidArgument, deadlineExceeded, notFound, permissionDenied] = [3, 4, 5, 7];
   const [resourceExhausted, failedPrecondition, internal, unavailable, unauthenticatedCode] = [8, 9, 13, 14, 16];

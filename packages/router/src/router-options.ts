@@ -2,76 +2,76 @@ import type { ListenAddress } from "@agent-sandbox/api";
 import type { Client, Informers, Logger, Scheduler } from "@agent-sandbox/kube";
 import type { Tracer } from "@opentelemetry/api";
 import type { Keyring } from "./auth/keyring.ts";
-import type { Limits } from "./proxy/limits.ts";
-import type { RetryOptions } from "./proxy/pathfinder.ts";
+import type { Limits } from "./request/concurrency-limits.ts";
 import type { TlsFiles } from "./tls/certificates.ts";
+import type { RetryOptions } from "./upstream/connector.ts";
 import type { WaitingRoomLimits } from "./wake/waiting-room.ts";
 
 export type { ListenAddress } from "@agent-sandbox/api";
 
 export interface AuthOptions {
-  /** Lets everybody reach everything. Default false. */
+  /** Allows every request without authentication. Default false. */
   readonly anonymous?: boolean;
-  /** Takes the API server's tokens. Default: on, for any audience the server itself has. */
+  /** Authenticates tokens of the API server. Default: enabled, for the API server's own audiences. */
   readonly tokenReview?: TokenReviewOptions | false;
-  /** Lets requests without any credential pass when false. Default true. */
+  /** If false, requests without any credential are allowed. Default true. */
   readonly requireToken?: boolean;
-  /** Signs and verifies scoped tokens and browser sessions. Default: a key of this process alone. */
+  /** Sign and verify scoped tokens and browser sessions. Default: a random key of this process. */
   readonly keys?: Keyring;
-  /** The same from files, read again when they change. */
+  /** Reads the keys from files, and again when they change. */
   readonly keyFiles?: readonly string[];
 }
 
 export interface TokenReviewOptions {
   readonly audiences?: readonly string[];
-  /** How long an answer counts. Default 30 s. */
+  /** How long answers are cached. Default 30 s. */
   readonly ttlMs?: number;
   /** Default 2048. */
   readonly cacheSize?: number;
-  /** Ask whether the user may connect to the very Sandbox. Default true. */
+  /** Check with a SubjectAccessReview whether the user may connect to the Sandbox. Default true. */
   readonly accessReview?: boolean;
 }
 
 export interface RouterOptions {
   readonly client: Client;
-  /** Shared with others in the process; made when absent. */
+  /** Informers shared with other components of the process. Default: the router's own. */
   readonly informers?: Informers;
-  /** Only this namespace; all when absent. */
+  /** Serves only this namespace. Default: all. */
   readonly namespace?: string;
-  /** Whether the cluster has SandboxClaims, whose names stand for the Sandboxes they hold. Default true. */
+  /** Whether the cluster serves SandboxClaims, which can be named instead of their Sandboxes. Default true. */
   readonly claims?: boolean;
   readonly listen?: ListenAddress;
   readonly secure?: ListenAddress & TlsFiles;
   readonly metrics?: ListenAddress;
   readonly probes?: ListenAddress;
-  /** Below these every `<sandbox>.<namespace>` is a host name. Default `localhost`. */
+  /** Sandboxes have the host names `<sandbox>.<namespace>.<domain>`. Default `localhost`. */
   readonly domains?: readonly string[];
   /**
-   * The router's own host names. Requests under any other are refused, except addresses and sandboxes' own names. Give them
-   * where `auth.anonymous` is on and browsers are near. Default: any.
+   * The host names of the router itself. Requests with any other host name are refused, except IP addresses and the host
+   * names of sandboxes. Set it if `auth.anonymous` is on and browsers can reach the router. Default: any.
    */
   readonly hosts?: readonly string[];
   readonly auth?: AuthOptions;
-  /** How often the right to open requests and connections is checked again. Default 30 s. */
+  /** How often the access of open requests and connections is checked again. Default 30 s. */
   readonly recheckMs?: number;
   readonly allowLoopbackPodIp?: boolean;
-  /** How long a request may stand still. Default 180 s. */
+  /** How long a request may make no progress. Default 180 s. */
   readonly timeoutMs?: number;
   /** How long a connection to a sandbox may take. Default 5 s. */
   readonly dialMs?: number;
-  /** How long a request is held for a sandbox that is coming up. Default 60 s. */
+  /** How long a request waits for its sandbox to become ready. Default 60 s. */
   readonly holdMs?: number;
-  /** How long requests under way may take once the router is told to stop. Default 30 s. */
+  /** How long requests in progress may take when the router stops. Default 30 s. */
   readonly shutdownMs?: number;
-  /** How long a caller may take for a request's head, and for the body of one that the router itself answers. Default 10 s. */
+  /** How long a client may take to send a request's head, and the body of a request to the router's own endpoints. Default 10 s. */
   readonly headMs?: number;
-  /** 0: any. Default 0. */
+  /** 0: no limit. Default 0. */
   readonly maxBodyBytes?: number;
   /** Default 64 KiB. */
   readonly maxHeaderBytes?: number;
-  /** Queued for those who do not read it, over all connections; then those that stand still are broken off. Default 256 MiB. */
+  /** Bytes queued for receivers that do not read, over all connections. Beyond it, stalled connections are aborted. Default 256 MiB. */
   readonly maxQueuedBytes?: number;
-  /** Connections of callers at a time; then those without a request make room. Default 20,000. */
+  /** Concurrent client connections. Beyond it, idle ones are closed. Default 20,000. */
   readonly maxConnections?: number;
   readonly limits?: Partial<Limits>;
   readonly waiting?: Partial<WaitingRoomLimits>;
@@ -79,7 +79,7 @@ export interface RouterOptions {
   readonly accessLog?: boolean;
   readonly tracer?: Tracer;
   readonly log?: Logger;
-  /** Default: the system's. */
+  /** Default: the system clock and timers. */
   readonly scheduler?: Scheduler;
   readonly build?: { readonly version: string; readonly commit: string };
 }
@@ -87,19 +87,19 @@ export interface RouterOptions {
 export const defaultHeadMs = 10_000;
 export const defaultMaxConnections = 20_000;
 export const defaultMaxHeaderBytes: number = 64 * 1024;
-/** A thousand callers that stand still, at the 256 KiB that each may hold. */
+/** A thousand stalled clients with the 256 KiB that each may have queued. */
 export const defaultMaxQueuedBytes: number = 256 * 2 ** 20;
 
 /**
- * 2,000 requests at a time into one sandbox is what a pool of agents does at its worst; a caller gets half of that. A
- * namespace that is alone gets half of all: as many as there may be connections.
+ * 2,000 concurrent requests to one sandbox are what a large pool of agents produces at its peak; one caller may use half of
+ * that. A single namespace may use half of the total, which is as many as there may be connections.
  */
-export const defaultLimits: Limits = { perSandbox: 2000, perCaller: 1000, connectionsPerCaller: 1000, inAll: 40_000 };
+export const defaultLimits: Limits = { perSandbox: 2000, perCaller: 1000, connectionsPerCaller: 1000, total: 40_000 };
 
 /**
- * 64 MiB hold a thousand uploads that wait, at the 64 KiB each that the parser reads ahead. A namespace that is alone gets half
- * of all.
+ * A thousand waiting uploads, of which 64 KiB each are read ahead, need 64 MiB. A single namespace may use half of the total,
+ * hence 128 MiB.
  */
 export const defaultWaiting: WaitingRoomLimits = { perSandbox: 1000, inAll: 10_000, bytesInAll: 128 * 2 ** 20 };
 
-export const defaultRetries: RetryOptions = { most: 3, firstDelayMs: 200, longestDelayMs: 800, startingMs: 15_000 };
+export const defaultRetries: RetryOptions = { max: 3, firstDelayMs: 200, maxDelayMs: 800, startingMs: 15_000 };

@@ -15,20 +15,20 @@ import type { RouterOptions } from "./router-options.ts";
 import { type Router, startRouter } from "./start-router.ts";
 
 export interface RunRouterOptions {
-  /** What `readConfig` found to be right. */
+  /** From `readConfig`. */
   readonly values: Values;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
-  /** Aborted when the router is to stop. */
+  /** Aborted to stop the router. */
   readonly signal: AbortSignal;
   readonly build: NonNullable<RouterOptions["build"]>;
-  /** Used when tracing is on. */
+  /** Used if tracing is enabled. */
   readonly tracer?: Tracer;
 }
 
 const syncMs = 60_000;
 
-/** Runs the router against a cluster until it is told to stop. The exit code: 0, or 1 when it failed. */
+/** Runs the router against a cluster until it is stopped. Returns the exit code: 0, or 1 after a failure. */
 export async function runRouter(options: RunRouterOptions): Promise<0 | 1> {
   const { values, env, log } = options;
   try {
@@ -59,8 +59,8 @@ async function serve(client: Client, { values, log, signal, build, tracer }: Run
 }
 
 /**
- * A cluster may have Sandboxes alone, without the kinds built on them: then there is no claim to wait for. Where nothing
- * is served yet, or nobody can say, both are waited for.
+ * A cluster may serve Sandboxes without SandboxClaims; the router then does not wait for claims. If neither is served yet,
+ * or it cannot be found out, the router waits for both.
  */
 async function claimsAreServed(client: Client, log: Logger): Promise<boolean> {
   const [coreIsMissing, claimsAreMissing] = await Promise.all([
@@ -68,11 +68,11 @@ async function claimsAreServed(client: Client, log: Logger): Promise<boolean> {
     isMissing(client, sandboxClaims),
   ]);
   if (coreIsMissing || !claimsAreMissing) return true;
-  log.warn({}, "the cluster has no SandboxClaims: restart the router once it has");
+  log.warn({}, "the cluster does not serve SandboxClaims: restart the router after they are installed");
   return false;
 }
 
-/** Asks with a list that no object matches. */
+/** Sends a list request that matches no object. */
 async function isMissing(client: Client, resource: Resource): Promise<boolean> {
   try {
     await client.list(resource, { fieldSelector: "metadata.name=-", signal: AbortSignal.timeout(syncMs) });
@@ -84,7 +84,7 @@ async function isMissing(client: Client, resource: Resource): Promise<boolean> {
 
 async function known(router: Router): Promise<"known"> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const message = `Cannot list the sandboxes within ${syncMs / 1000} s: see the warnings before this`;
+  const message = `Cannot list the sandboxes within ${syncMs / 1000} s: see the warnings above`;
   const timer = setTimeout(() => reject(new Error(message)), syncMs);
   await Promise.race([router.ready, promise]).finally(() => clearTimeout(timer));
   return "known";

@@ -6,7 +6,7 @@ import { sandboxes } from "@agent-sandbox/api";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Keyring, type SigningKey, signingKey } from "./auth/keyring.ts";
 import { mintV1 } from "./auth/scoped-token.ts";
-import { type Answer, ask, endless, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
+import { ask, endless, type ResponseWriter, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
 import type { Router } from "./start-router.ts";
 
 /** A session is worth no more than the credential it was made from, and ends with it. */
@@ -25,10 +25,10 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 const opened = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 const hostOf = (name = "box"): string => `${pod.port}-${name}.${domain}`;
-const browse = (path: string, cookie = "", name = "box", by = router): Promise<Answer> =>
+const browse = (path: string, cookie = "", name = "box", by = router): Promise<ResponseWriter> =>
   ask(by, path, { headers: { ...opened, host: hostOf(name), cookie } });
 
-async function offer(bearer: string, { name = "box", ports = [pod.port], by = router } = {}): Promise<Answer> {
+async function offer(bearer: string, { name = "box", ports = [pod.port], by = router } = {}): Promise<ResponseWriter> {
   const headers = { Authorization: `Bearer ${bearer}` };
   const body = JSON.stringify({ ports });
   return ask(by, `/router/v1/namespaces/default/sandboxes/${name}/logins`, { method: "POST", body, headers });
@@ -139,7 +139,7 @@ test("what is open ends soon after the credential, and goes on as long as that i
   stream.server.on("upgrade", (_, socket) => {
     socket.resume().on("error", () => undefined);
     socket.on("end", () => socket.destroy());
-    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    socket.write("HTTP/1.1 101 Switching ProtocolServer\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
   });
   const strict = await cluster.router({ auth: { keys: [key] }, recheckMs: 50 });
   const exp = Math.floor(Date.now() / 1000) + 2;

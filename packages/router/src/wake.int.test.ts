@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { lastActivityAnnotation, type Sandbox, sandboxClaims, sandboxes } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pods } from "./cluster/resources.ts";
-import { type Answer, ask, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
+import { ask, type ResponseWriter, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
 import type { Router } from "./start-router.ts";
 
 const cluster = new TestCluster();
@@ -18,7 +18,7 @@ beforeAll(async () => {
     arrived.set(path, (arrived.get(path) ?? 0) + 1);
     response.end(path);
   });
-  router = await cluster.router({ holdMs: 10_000, retries: { firstDelayMs: 5, longestDelayMs: 20 } });
+  router = await cluster.router({ holdMs: 10_000, retries: { firstDelayMs: 5, maxDelayMs: 20 } });
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
@@ -56,7 +56,7 @@ async function asleep(name: string, spec: Partial<Sandbox["spec"]> = {}): Promis
   return sandbox;
 }
 
-function many(count: number, name: string): Promise<Answer[]> {
+function many(count: number, name: string): Promise<ResponseWriter[]> {
   const { headers } = toSandbox(name, pod.port);
   return Promise.all(
     Array.from({ length: count }, (_, index) => {
@@ -124,7 +124,7 @@ describe("a sleeping sandbox", () => {
       await cluster.pod(sandbox, pod.ip);
     });
     /** Tries again as long as nobody is there to answer. */
-    const insist = async (path: string): Promise<Answer> => {
+    const insist = async (path: string): Promise<ResponseWriter> => {
       for (;;) {
         const answer = await ask(first, path, toSandbox("survivor", pod.port)).catch(() => undefined);
         if (answer !== undefined) return answer;
@@ -223,7 +223,7 @@ describe("a sleeping sandbox", () => {
 });
 
 /** The watch may not have told of the Sandbox yet. */
-async function askAgain(name: string): Promise<Answer> {
+async function askAgain(name: string): Promise<ResponseWriter> {
   for (;;) {
     const answer = await ask(router, `/${name}`, toSandbox(name, pod.port));
     if (answer.status !== 404) return answer;

@@ -11,10 +11,10 @@ import { openSession, type Session, type SessionUse } from "./sealed-session.ts"
 import type { TokenReviewer } from "./token-reviewer.ts";
 import { tokenCovers } from "./token-scope.ts";
 
-/** What came with a request that could say who asks. */
+/** The credentials of a request. */
 export interface Credentials {
   readonly bearer: string | undefined;
-  /** Session cookies, if they may count for this request at all. */
+  /** The values of session cookies that may be used for this request. */
   readonly sessions: readonly string[];
   readonly certificate: VerifiedCertificate | undefined;
   readonly peer: string;
@@ -23,35 +23,35 @@ export interface Credentials {
 export interface AccessRequest {
   readonly credentials: Credentials;
   readonly route: Route;
-  /** What the route names; absent when there is no such Sandbox. */
+  /** The Sandbox that the route names. Undefined if there is none. */
   readonly sandbox: Sandbox | undefined;
 }
 
 export interface AuthorizerOptions {
-  /** Everybody may reach everything. */
+  /** Allows every request. */
   readonly anonymous: boolean;
-  /** Whether a request without any credential passes; nothing asks for it by default. */
+  /** Whether requests without any credential are refused. */
   readonly requireToken: boolean;
-  /** Scoped tokens and sessions are taken when there are keys. */
+  /** Without keys, scoped tokens and sessions are refused. */
   readonly keys: () => Keyring | undefined;
   readonly tokens: TokenReviewer | undefined;
-  /** Whether a user who is known may reach this Sandbox; without it every known user may. */
+  /** Checks whether a user may connect to the Sandbox. Without it, every authenticated user may. */
   readonly access: AccessReviewer | undefined;
   /** Milliseconds since 1970. */
   readonly date: () => number;
 }
 
-/** As many tokens as are in use at a time on a busy router; one that drops out is only hashed again. */
-const mostVerifiedTokens = 4096;
+/** The tokens in use at a time on a busy router. One that is evicted only has to be verified again. */
+const maxVerifiedTokens = 4096;
 const verifiedMs = 10_000;
-/** A browser has one; others are what a page of the same domain put there. */
-const mostSessions = 16;
+/** A browser has one session cookie. Pages of the same domain can set more. */
+const maxSessions = 16;
 
-/** Decides who may reach a sandbox. The answer for a Sandbox that does not exist is the same as for one that does. */
+/** Authenticates callers and decides whether they may connect to a sandbox. Refusals do not reveal whether the Sandbox exists. */
 export class Authorizer {
   readonly #options: AuthorizerOptions;
-  readonly #verified = new BoundedCache<VerifiedToken>(mostVerifiedTokens);
-  readonly #opened = new BoundedCache<Session>(mostVerifiedTokens);
+  readonly #verified = new BoundedCache<VerifiedToken>(maxVerifiedTokens);
+  readonly #opened = new BoundedCache<Session>(maxVerifiedTokens);
   readonly #holders = new WeakMap<VerifiedToken, Caller>();
   #keysOfVerified: Keyring | undefined;
 
@@ -59,15 +59,15 @@ export class Authorizer {
     this.#options = options;
   }
 
-  /** The caller, at once when nobody has to be asked; throws the answer otherwise. */
+  /** Returns the caller, without a promise unless the API server must be asked. Throws `Unauthenticated` or `Forbidden`. */
   authorize(request: AccessRequest): Caller | Promise<Caller> {
     const { credentials } = request;
-    if (this.#options.anonymous) return nobody(credentials.peer);
-    if (credentials.sessions.length === 0) return this.#granted(credentials, request);
+    if (this.#options.anonymous) return anonymousCaller(credentials.peer);
+    if (credentials.sessions.length === 0) return this.#byCredential(credentials, request);
     return this.#bySession(request);
   }
 
-  /** A login link or a session that one of the keys encrypted and that has not expired. */
+  /** Decrypts a login link or a session. Undefined if no key fits or it has expired. */
   open(text: string, use: SessionUse): Session | undefined {
     const keys = this.#keys();
     if (keys === undefined) return undefined;
@@ -80,16 +80,16 @@ export class Authorizer {
     return session;
   }
 
-  /** Lets in whom a session's credential still lets in, to what the session is for. Throws the refusal. */
+  /** Authorizes the credential inside a session, for what the session covers. Throws `Unauthenticated` or `Forbidden`. */
   async redeem({ claims, grant }: Session, use: SessionUse, request: AccessRequest): Promise<Caller> {
     const { route, sandbox } = request;
     if (!tokenCovers({ token: { version: 2, claims }, use, route, sandbox })) throw forbidden();
-    return this.#granted(grant, request);
+    return this.#byCredential(grant, request);
   }
 
-  /** The first session that is good; when none is, what else the request came with. */
+  /** Uses the first session that gives access, or else the other credentials of the request. */
   async #bySession(request: AccessRequest): Promise<Caller> {
-    for (const text of request.credentials.sessions.slice(0, mostSessions)) {
+    for (const text of request.credentials.sessions.slice(0, maxSessions)) {
       const session = this.open(text, "session");
       if (session === undefined) continue;
       try {
@@ -98,20 +98,20 @@ export class Authorizer {
         if (!isRefusal(error)) throw error;
       }
     }
-    return this.#granted(request.credentials, request);
+    return this.#byCredential(request.credentials, request);
   }
 
-  #granted({ bearer, certificate }: Grant, request: AccessRequest): Caller | Promise<Caller> {
+  #byCredential({ bearer, certificate }: Grant, request: AccessRequest): Caller | Promise<Caller> {
     if (bearer !== undefined && looksScoped(bearer)) return this.#scoped(request, bearer);
     if (bearer !== undefined) return this.#reviewed(request, bearer);
     if (certificate !== undefined && this.#options.date() < certificate.untilMs) {
       return this.#allowed(request, certificate.user, { by: "certificate", grant: { certificate } });
     }
-    if (certificate === undefined && !this.#options.requireToken) return nobody(request.credentials.peer);
+    if (certificate === undefined && !this.#options.requireToken) return anonymousCaller(request.credentials.peer);
     throw unauthenticated();
   }
 
-  /** The same for every request with the same token. */
+  /** The same object for every request with the same token. */
   #holderOf(token: VerifiedToken, bearer: string): Caller {
     const { ns, name, id = `${ns}/${name}` } = token.claims;
     const holder = this.#holders.get(token) ?? { id: `token:${id}`, by: "scoped token", grant: { bearer } };
@@ -125,7 +125,7 @@ export class Authorizer {
     return this.#allowed(request, user, { by: "token", grant: { bearer } });
   }
 
-  /** A key that was taken out takes what it signed with it at once. */
+  /** Drops the cached tokens when the keys change, so that those of a removed key are refused at once. */
   #keys(): Keyring | undefined {
     const keys = this.#options.keys();
     if (this.#keysOfVerified !== keys) {
@@ -136,7 +136,7 @@ export class Authorizer {
     return keys;
   }
 
-  /** A token one of the keys signed and that has not expired. */
+  /** Undefined if none of the keys signed the token or it has expired. */
   #verify(token: string): VerifiedToken | undefined {
     const keys = this.#keys();
     if (keys === undefined) return undefined;
@@ -163,14 +163,14 @@ export class Authorizer {
   }
 }
 
-const nobody = (peer: string): Caller => ({ id: `address:${peer}`, by: "none", grant: {} });
+const anonymousCaller = (peer: string): Caller => ({ id: `address:${peer}`, by: "none", grant: {} });
 
-/** Whether it is known that the credential is not enough, as opposed to not being able to tell. */
+/** Whether access was refused, as opposed to errors such as an unreachable API server. */
 export function isRefusal(error: unknown): error is RouterError {
   return error instanceof RouterError && (error.reason === "Unauthenticated" || error.reason === "Forbidden");
 }
 
-/** What the API server said stays in the log. */
+/** The API server's message is logged and not sent to the client. */
 function unavailable(cause: unknown): never {
   throw new RouterError("Internal", "The credentials could not be checked.", { cause });
 }

@@ -1,10 +1,10 @@
-/** Values for a while, at most so many: the one not used for longest goes first. */
+/** A cache with a limited size and expiry. The least recently used entry is evicted first. */
 export class BoundedCache<V> {
   readonly #entries = new Map<string, { readonly value: V; readonly until: number }>();
-  readonly #most: number;
+  readonly #maxEntries: number;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
   }
 
   get size(): number {
@@ -14,17 +14,17 @@ export class BoundedCache<V> {
   get(key: string, now: number): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    const isOver = entry.until <= now;
-    // As long as there is plenty of room nobody has to know who was used last.
-    if (isOver || this.#entries.size * 2 > this.#most) this.#entries.delete(key);
-    if (isOver) return undefined;
+    const isExpired = entry.until <= now;
+    // The order of use only matters when the cache is more than half full.
+    if (isExpired || this.#entries.size * 2 > this.#maxEntries) this.#entries.delete(key);
+    if (isExpired) return undefined;
     this.#entries.set(key, entry);
     return entry.value;
   }
 
   set(key: string, value: V, until: number): void {
     this.#entries.delete(key);
-    if (this.#entries.size >= this.#most) this.#entries.delete(this.#entries.keys().next().value as string);
+    if (this.#entries.size >= this.#maxEntries) this.#entries.delete(this.#entries.keys().next().value as string);
     this.#entries.set(key, { value, until });
   }
 

@@ -1,10 +1,10 @@
 import type { Grant } from "./grant.ts";
 
-/** Who asks, once it is known. */
+/** The authenticated sender of a request. */
 export interface Caller {
-  /** Limits are counted under this. Never a secret. */
+  /** Limits are counted by this id. It is never a secret. */
   readonly id: string;
-  /** By what credential. A scoped token gives no right to mint others. */
+  /** The kind of credential. A scoped token may not issue other tokens. */
   readonly by: "none" | "scoped token" | "token" | "certificate";
   readonly grant: Grant;
 }
@@ -16,20 +16,20 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Whose share of the router a user's requests count towards. A tenant may have any number of accounts in a namespace. */
+/** The tenant that a user's requests count towards. All service accounts of a namespace are one tenant. */
 export function tenantOf({ username }: User): string {
   const [, namespace] = /^system:serviceaccount:([^:]+):/.exec(username) ?? [];
   return namespace === undefined ? `user ${username}` : `namespace ${namespace}`;
 }
 
-/** The user of a client certificate that was verified, and when it expires. */
+/** The user of a verified client certificate. */
 export interface VerifiedCertificate {
   readonly user: User;
-  /** Milliseconds since 1970. */
+  /** When it expires, in milliseconds since 1970. */
   readonly untilMs: number;
 }
 
-/** `Bearer <token>`: the scheme in any case, one space, the token trimmed; an empty one counts as none. */
+/** The token of `Bearer <token>`. The scheme is not case-sensitive. Undefined if there is no token. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   const [, token = ""] = /^bearer (.*)$/is.exec(authorization ?? "") ?? [];
   const trimmed = token.trim();

@@ -1,7 +1,7 @@
 import type { PeerCertificate } from "node:tls";
 import type { User, VerifiedCertificate } from "./caller.ts";
 
-/** The user of a certificate that the connection verified. A connection may last longer than the certificate. */
+/** The user and the expiry of a verified certificate. A connection may last longer than its certificate. */
 export function verifiedCertificate(certificate: Partial<PeerCertificate>): VerifiedCertificate | undefined {
   const user = certificateUser(certificate);
   const untilMs = Date.parse(certificate.valid_to ?? "");
@@ -9,8 +9,8 @@ export function verifiedCertificate(certificate: Partial<PeerCertificate>): Veri
 }
 
 /**
- * Who a verified client certificate stands for: the first SPIFFE URI, else the first DNS name, else the common name; the
- * organisations are its groups. Undefined when it names nobody.
+ * The user that a client certificate stands for: its first SPIFFE URI, or else its first DNS name, or else its common
+ * name. The organisations are the groups. Undefined if it has none of these names.
  */
 export function certificateUser({ subject, subjectaltname = "" }: Partial<PeerCertificate>): User | undefined {
   const names = altNames(subjectaltname);
@@ -23,7 +23,7 @@ export function certificateUser({ subject, subjectaltname = "" }: Partial<PeerCe
   return { username, groups: [...organisations, "system:authenticated"] };
 }
 
-/** Node quotes a name that has commas or quotes in it; no honest name has, and such a one is left out. */
+/** Node quotes a name that contains commas or quotes. No valid name does, so these are ignored. */
 function altNames(text: string): (readonly [kind: string, name: string])[] {
   const entries = text.matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g);
   return Array.from(entries, ([, kind = "", name = ""]) => [kind, name] as const).filter(

@@ -1,8 +1,8 @@
 import type { VerifiedCertificate } from "./caller.ts";
 
 /**
- * The credential by which a caller was let in. A login link and a browser session carry it, encrypted, and it is checked
- * again at each use: they end with the credential and allow nothing it does not. Empty when the router asked for none.
+ * The credential that gave a caller access. Login links and browser sessions contain it, encrypted, and it is checked again
+ * at each use. So they expire with the credential and give no more access than it does. Empty for anonymous callers.
  */
 export interface Grant {
   /** A token of the API server, or a scoped token. */
@@ -10,14 +10,14 @@ export interface Grant {
   readonly certificate?: VerifiedCertificate | undefined;
 }
 
-/** When a credential is known to expire, in seconds since 1970. Opaque tokens do not tell. */
+/** When the credential expires, in seconds since 1970. Infinity for opaque tokens. */
 export function grantExpiry({ bearer, certificate }: Grant): number {
   if (certificate !== undefined) return certificate.untilMs / 1000;
   const exp = bearer === undefined ? undefined : claimedExpiry(bearer);
   return exp ?? Number.POSITIVE_INFINITY;
 }
 
-/** `exp` of a JWT, or of a scoped token, whose payload stands in the second place but last as well. Nothing is verified here. */
+/** The `exp` claim of a JWT or a scoped token. In both, the payload is the last part but one. Nothing is verified here. */
 function claimedExpiry(bearer: string): number | undefined {
   const payload = bearer.split(".").at(-2);
   try {
@@ -29,7 +29,7 @@ function claimedExpiry(bearer: string): number | undefined {
   }
 }
 
-/** What was read from an encrypted session. The router wrote it, so only its shape is checked. */
+/** Reads the credential of a decrypted session. Only the shape is checked, since the router itself wrote it. */
 export function readGrant(value: unknown): Grant | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { bearer, certificate } = value as Grant;

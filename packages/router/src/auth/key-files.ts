@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Keyring, signingKey } from "./keyring.ts";
 
-/** The keys in these files, the first being the one that signs. Throws when one cannot be used. */
+/** Reads the keys from files. The first key signs. Throws if a file cannot be used. */
 export function loadKeyring(files: readonly string[]): Keyring {
   const [first, ...rest] = files.map((file) => {
     const key = signingKey(readFileSync(file));

@@ -6,18 +6,18 @@ import type { Authorizer } from "./authorizer.ts";
 import type { Caller } from "./caller.ts";
 import { type Grant, grantExpiry } from "./grant.ts";
 import type { Keyring } from "./keyring.ts";
-import { longestSealed, type SessionUse, sealSession } from "./sealed-session.ts";
+import { maxSealedLength, type SessionUse, sealSession } from "./sealed-session.ts";
 import { formatSessionCookie } from "./session-cookie.ts";
 import { UsedCodes } from "./used-codes.ts";
 
-/** On a sandbox's own host name this path is the router's. */
+/** Served by the router on the host name of every sandbox. */
 export const loginPath = "/.agent-sandbox/login";
 
 export interface LoginsOptions {
   readonly authorizer: Authorizer;
   readonly keys: () => Keyring | undefined;
   readonly sandboxOf: (route: Route) => Sandbox | undefined;
-  /** The domain of sandboxes' host names; without one there is nothing a browser could open. */
+  /** The domain of the sandboxes' host names. Without it, logins are not possible. */
   readonly domain: string | undefined;
   readonly date: () => number;
 }
@@ -27,7 +27,7 @@ export interface LoginRequest {
   readonly sandbox: Sandbox;
   readonly caller: Caller;
   readonly isSecure: boolean;
-  /** The Host the request came to: its port is the one browsers reach the router by. */
+  /** The Host header of the request. Its port is used in the link. */
   readonly host: string | undefined;
 }
 
@@ -41,8 +41,8 @@ const codeSeconds = 60;
 const sessionSeconds = 8 * 3600;
 
 /**
- * Gives browsers a session with one port of one sandbox, through a link that works once. Link and session contain the
- * caller's credential, encrypted: they end when it ends, and open no more than it opens.
+ * Creates browser sessions for one port of one sandbox, through a link that can be used once. Link and session contain the
+ * caller's credential, encrypted. So they expire with it and give no more access than it does.
  */
 export class Logins {
   readonly #options: LoginsOptions;
@@ -52,6 +52,7 @@ export class Logins {
     this.#options = options;
   }
 
+  /** Creates a login link. */
   offer(request: LoginRequest): { readonly url: string; readonly expiresAt: string } {
     const { route, sandbox, caller, isSecure, host = "" } = request;
     const { domain } = this.#options;
@@ -62,7 +63,7 @@ export class Logins {
     return { url: `${origin}${loginPath}?code=${code.text}`, expiresAt: code.expiresAt };
   }
 
-  /** Takes the code in the link and gives the cookie for it. */
+  /** Exchanges the code of a login link for a session cookie. */
   async redeem(
     route: Route,
     { isSecure, peer }: { readonly isSecure: boolean; readonly peer: string },
@@ -84,18 +85,18 @@ export class Logins {
   #seal(
     { route, sandbox, grant }: { readonly route: Route; readonly sandbox: Sandbox; readonly grant: Grant },
     use: SessionUse,
-    mostSeconds: number,
+    maxSeconds: number,
   ): Sealed {
     const { date, keys } = this.#options;
     const [key] = keys() ?? [];
     const { uid } = sandbox.metadata;
     if (key === undefined || uid === undefined) throw new RouterError("Forbidden", "Scoped tokens are not enabled.");
     const iat = date() / 1000;
-    const exp = Math.floor(Math.min(iat + mostSeconds, grantExpiry(grant)));
+    const exp = Math.floor(Math.min(iat + maxSeconds, grantExpiry(grant)));
     const id = randomBytes(9).toString("base64url");
     const claims = { ns: route.namespace, name: route.name, uid, ports: [route.port], iat, exp, id, use };
     const text = sealSession({ claims, grant }, use, key);
-    if (text.length > longestSealed) {
+    if (text.length > maxSealedLength) {
       throw new RouterError("InvalidRequest", "The credential is too long for a browser session: use a scoped token.");
     }
     const lifetimeSeconds = Math.max(0, exp - Math.floor(iat));
@@ -103,7 +104,7 @@ export class Logins {
   }
 }
 
-/** Only a path of this very host: a login link must lead nowhere else. */
+/** Only paths are accepted, so that a login link cannot redirect to another host. */
 function ownPath(to: string | null): string {
   return to !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : "/";
 }

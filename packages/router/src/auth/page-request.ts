@@ -1,4 +1,4 @@
-/** What a browser says about the page that caused a request. */
+/** What the headers of a browser tell about the page that caused a request. */
 export interface PageRequest {
   readonly method: string;
   readonly origin: string | undefined;
@@ -9,14 +9,14 @@ export interface PageRequest {
   readonly host: string;
   readonly isSecure: boolean;
   readonly isUpgrade: boolean;
-  /** Whether the host name is this sandbox's alone. Otherwise the pages of several sandboxes are one origin. */
+  /** Whether the sandbox has the host name for itself. Otherwise the pages of several sandboxes share one origin. */
   readonly isOwnHost: boolean;
 }
 
 /**
- * Whether a session cookie may count for this request. Sandboxes are neighbours under one domain, and a browser sends the
- * cookie with what a neighbour's page asks for: only the sandbox's own pages, and a person who follows a link, may use it.
- * Without `Origin` and `Sec-Fetch-Site` nobody knows who asked: browsers leave them out over plain HTTP, except to localhost.
+ * Whether a session cookie may be used for this request. All sandboxes are below one domain, and a browser also sends the
+ * cookie with requests that another sandbox's page causes. So only the sandbox's own pages and followed links may use it.
+ * Without `Origin` and `Sec-Fetch-Site` the page is unknown; browsers omit them over plain HTTP, except to localhost.
  */
 export function cookieMayCount(request: PageRequest): boolean {
   const { origin, fetchSite, isOwnHost } = request;
@@ -25,8 +25,8 @@ export function cookieMayCount(request: PageRequest): boolean {
 }
 
 /**
- * The same for a client certificate, which browsers send by themselves as well. A client that is not a browser sends
- * neither header and may use it. Where sandboxes share a host name no page may, except by following a link.
+ * The same for a client certificate, which browsers also send on their own. A client that is not a browser sends neither
+ * header and may use its certificate. Where sandboxes share a host name, only followed links may.
  */
 export function certificateMayCount(request: PageRequest): boolean {
   const { origin, fetchSite, isOwnHost } = request;
@@ -41,12 +41,12 @@ function isFromOwnPage(request: PageRequest): boolean {
   return isLink(request);
 }
 
-/** A proxy in front of the router may have ended TLS: then both schemes are this host's. */
+/** Without TLS here, a proxy in front of the router may have terminated it, so both schemes are accepted. */
 function isOwnOrigin(origin: string, { host, isSecure }: PageRequest): boolean {
   return origin === `https://${host}` || (!isSecure && origin === `http://${host}`);
 }
 
-/** A whole window that shows the answer to a GET: frames, scripts and forms are not. */
+/** A top-level navigation with GET or HEAD, not a frame, script or form. */
 function isLink({ method, origin, fetchMode, fetchDest, isUpgrade }: PageRequest): boolean {
   const isRead = method === "GET" || method === "HEAD";
   return isRead && !isUpgrade && origin === undefined && fetchMode === "navigate" && fetchDest === "document";

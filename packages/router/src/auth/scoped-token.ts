@@ -1,20 +1,20 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Keyring, SigningKey } from "./keyring.ts";
 
-/** What a token lets its holder do. Version 1 carries `ns`, `name` and `exp` alone. */
+/** The scope of a token. Version 1 has only `ns`, `name` and `exp`. */
 export interface TokenClaims {
   readonly ns: string;
   readonly name: string;
-  /** Seconds since 1970; the second itself is too late. */
+  /** Seconds since 1970. The token is not valid from then on. */
   readonly exp: number;
-  /** Only the Sandbox with this UID, not a later one of the same name. */
+  /** Valid only for the Sandbox with this UID, not for a later one of the same name. */
   readonly uid?: string;
-  /** Any port when absent. */
+  /** Default: all ports. */
   readonly ports?: readonly number[];
-  /** Seconds since 1970, with milliseconds: a revocation falls before or after it. */
+  /** Seconds since 1970 with a fraction, so that it can be compared with the time of a revocation. */
   readonly iat?: number;
   readonly id?: string;
-  /** `access` for a token; a one-time `login` and the `session` it opens are encrypted (`sealed-session.ts`). */
+  /** `access` for tokens. Login links and sessions have the other two and are encrypted (`sealed-session.ts`). */
   readonly use?: TokenUse;
 }
 
@@ -25,7 +25,7 @@ export interface VerifiedToken {
   readonly claims: TokenClaims;
 }
 
-/** `v1.<payload>.<signature>`, as others write and read it. Throws when the claims make no token. */
+/** `v1.<payload>.<signature>`, the format of the reference implementation. Throws if a name is empty. */
 export function mintV1(claims: Pick<TokenClaims, "ns" | "name" | "exp">, key: SigningKey): string {
   const { ns, name, exp } = claims;
   if (ns === "" || name === "") throw new Error("Cannot mint a token: namespace and name must not be empty");
@@ -33,28 +33,28 @@ export function mintV1(claims: Pick<TokenClaims, "ns" | "name" | "exp">, key: Si
   return `v1.${payload}.${sign(key, "v1", payload).toString("base64url")}`;
 }
 
-/** `v2.<key id>.<payload>.<signature>`: bound to a UID, ports and a key. */
+/** `v2.<key id>.<payload>.<signature>`, which adds a UID, ports and the id of the key. */
 export function mintV2(claims: TokenClaims, key: SigningKey): string {
   const payload = encode(claims);
   return `v2.${key.id}.${payload}.${sign(key, "v2", payload).toString("base64url")}`;
 }
 
-/** Whether a bearer token is the router's own; others belong to the API server. A session (`s1`) opens nothing as one. */
+/** Whether the router verifies this bearer token itself. The API server verifies all others. A session (`s1`) is not valid as one. */
 export function looksScoped(token: string): boolean {
   return /^(?:v[12]|s1)\./.test(token);
 }
 
-// A token has a few hundred bytes; what is longer is not worth a hash.
-const longestToken = 4096;
+/** Tokens have a few hundred bytes. Longer ones are refused without computing a hash. */
+const maxTokenLength = 4096;
 
-/** The claims of a token that one of the keys signed and that has not expired. Undefined says no more than that. */
+/** Undefined if none of the keys signed the token or it has expired. */
 export function verifyToken(token: string, keys: Keyring, nowSeconds: number): VerifiedToken | undefined {
-  if (token.length > longestToken) return undefined;
+  if (token.length > maxTokenLength) return undefined;
   const parts = token.split(".");
   const [version, ...rest] = parts;
   const [keyId, payload, signature] = version === "v2" ? rest : [undefined, ...rest];
-  const isWhole = (version === "v1" && parts.length === 3) || (version === "v2" && parts.length === 4);
-  if (!isWhole || payload === undefined || signature === undefined) return undefined;
+  const isComplete = (version === "v1" && parts.length === 3) || (version === "v2" && parts.length === 4);
+  if (!isComplete || payload === undefined || signature === undefined) return undefined;
   const given = decode(signature);
   const candidates = keyId === undefined ? keys : keys.filter(({ id }) => id === keyId);
   if (given === undefined || !candidates.some((key) => matches(given, sign(key, version, payload)))) {
@@ -72,7 +72,7 @@ function matches(given: Buffer, wanted: Buffer): boolean {
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-/** Only the one canonical spelling: a signature has no second form. */
+/** Accepts only the canonical encoding, so that each signature has one form. */
 function decode(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.toString("base64url") === text ? bytes : undefined;
@@ -93,14 +93,14 @@ function readClaims(payload: string, version: "v1" | "v2"): TokenClaims | undefi
   const { ns, name, exp, uid, ports, iat, id, use = "access" } = value as Partial<Record<keyof TokenClaims, unknown>>;
   if (typeof ns !== "string" || typeof name !== "string" || !Number.isSafeInteger(exp)) return undefined;
   const claims = { ns, name, exp: exp as number };
-  // What version 1 cannot say it does not mean, even if someone wrote it.
+  // Other claims have no meaning in version 1.
   if (version === "v1") return claims;
-  const isWhole =
+  const isComplete =
     typeof uid === "string" &&
     typeof id === "string" &&
     Number.isFinite(iat) &&
     (use === "access" || use === "login" || use === "session") &&
     (ports === undefined || (Array.isArray(ports) && ports.every((port) => Number.isInteger(port))));
-  if (!isWhole) return undefined;
+  if (!isComplete) return undefined;
   return { ...claims, uid, id, iat: iat as number, use, ...(ports === undefined ? {} : { ports: ports as number[] }) };
 }

@@ -3,7 +3,7 @@ import { type Grant, readGrant } from "./grant.ts";
 import type { Keyring, SigningKey } from "./keyring.ts";
 import type { TokenClaims } from "./scoped-token.ts";
 
-/** What a login link or a browser session allows: one port of one Sandbox, by the credential it was made from. */
+/** The content of a login link or a browser session: access to one port of one Sandbox by the caller's credential. */
 export interface Session {
   readonly claims: Required<TokenClaims>;
   readonly grant: Grant;
@@ -12,12 +12,12 @@ export interface Session {
 export type SessionUse = "login" | "session";
 
 /** Browsers keep at most 4096 bytes of a cookie's name and value. */
-export const longestSealed = 4000;
+export const maxSealedLength = 4000;
 
 const version = "s1";
 const [ivBytes, tagBytes] = [12, 16];
 
-/** `s1.<key id>.<encrypted>`: AES-256-GCM. A key is derived for each use, so that a link is no session and no access token. */
+/** `s1.<key id>.<ciphertext>`, with AES-256-GCM. Each use has a derived key, so that a link cannot serve as a session. */
 export function sealSession({ claims, grant }: Session, use: SessionUse, key: SigningKey): string {
   const iv = randomBytes(ivBytes);
   const cipher = createCipheriv("aes-256-gcm", derivedKey(key, use), iv);
@@ -26,13 +26,13 @@ export function sealSession({ claims, grant }: Session, use: SessionUse, key: Si
   return `${version}.${key.id}.${sealed.toString("base64url")}`;
 }
 
-/** Undefined when none of the keys encrypted it for this use, or it has expired. */
+/** Undefined if none of the keys encrypted it for this use, or it has expired. */
 export function openSession(
   text: string,
   use: SessionUse,
   { keys, nowSeconds }: { readonly keys: Keyring; readonly nowSeconds: number },
 ): Session | undefined {
-  const [given, keyId, body = "", ...rest] = text.length > longestSealed ? [] : text.split(".");
+  const [given, keyId, body = "", ...rest] = text.length > maxSealedLength ? [] : text.split(".");
   const key = given === version && rest.length === 0 ? keys.find(({ id }) => id === keyId) : undefined;
   const bytes = Buffer.from(body, "base64url");
   const isCanonical = bytes.length > ivBytes + tagBytes && bytes.toString("base64url") === body;

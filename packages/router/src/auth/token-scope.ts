@@ -2,22 +2,22 @@ import { parseTime, type Sandbox } from "@agent-sandbox/api";
 import type { Route } from "../route/route.ts";
 import type { TokenUse, VerifiedToken } from "./scoped-token.ts";
 
-/** On a Sandbox: scoped tokens issued before this moment are revoked. RFC 3339. */
+/** An annotation of Sandboxes: scoped tokens issued before this time (RFC 3339) are revoked. */
 export const tokensNotBeforeAnnotation = "agents.x-k8s.io/tokens-not-before";
 
-export interface ScopeQuestion {
+export interface ScopeCheck {
   readonly token: VerifiedToken;
   readonly use: TokenUse;
   readonly route: Route;
-  /** What the route names; absent when there is no such Sandbox. */
+  /** The Sandbox that the route names. Undefined if there is none. */
   readonly sandbox: Sandbox | undefined;
 }
 
-/** Whether a genuine token covers the request: the names, the Sandbox's UID, the port, and no revocation since. */
-export function tokenCovers({ token, use, route, sandbox }: ScopeQuestion): boolean {
+/** Whether a verified token is valid for the request: names, UID, port, and not revoked. */
+export function tokenCovers({ token, use, route, sandbox }: ScopeCheck): boolean {
   const { version, claims } = token;
   if ((claims.use ?? "access") !== use) return false;
-  // Version 1 knows nothing of addresses or UIDs, and existing verifiers refuse both.
+  // Version 1 does not cover addresses and UIDs. The reference implementation refuses both as well.
   if (version === 1 && (route.podIp !== undefined || route.uid !== undefined)) return false;
   const isNamed =
     claims.ns === route.namespace && (claims.name === route.name || claims.name === sandbox?.metadata.name);
@@ -32,7 +32,7 @@ function isRevoked(sandbox: Sandbox, issuedAtSeconds: number | undefined): boole
   const text = sandbox.metadata.annotations?.[tokensNotBeforeAnnotation];
   if (text === undefined) return false;
   const notBefore = parseTime(text);
-  // What cannot be read cannot be obeyed: better no token than one that was revoked.
+  // If the annotation cannot be parsed, all tokens are refused.
   if ("error" in notBefore || issuedAtSeconds === undefined) return true;
   return issuedAtSeconds * 1000 < notBefore.epochMs;
 }

@@ -1,7 +1,7 @@
 import { FairShare } from "../fair-share.ts";
 import { RouterError, unauthenticated } from "../router-error.ts";
 
-/** What of a login link is remembered until it would have expired anyway. */
+/** The part of a login link that is kept until it expires. */
 export interface CodeClaims {
   readonly id: string;
   readonly ns: string;
@@ -9,22 +9,22 @@ export interface CodeClaims {
   readonly exp: number;
 }
 
-/** A link lives for a minute: these are far more logins than people make in one. */
-const mostCodes = 10_000;
+/** Links are valid for one minute, and there are far fewer logins per minute. */
+const maxCodes = 10_000;
 
 /**
- * Login links that were used. A used link is never forgotten before it expires: when a namespace has its share of them,
- * further logins to its sandboxes are refused.
+ * Remembers used login links until they expire. If a namespace exceeds its share of them, further logins to its sandboxes
+ * are refused, since a forgotten link could be used again.
  */
 export class UsedCodes {
   readonly #share: FairShare;
   readonly #used = new Map<string, CodeClaims>();
 
-  constructor(most: number = mostCodes) {
-    this.#share = new FairShare(most);
+  constructor(max: number = maxCodes) {
+    this.#share = new FairShare(max);
   }
 
-  /** Throws when the link was used before, or when there is no room to remember it. */
+  /** Throws if the link was used before or cannot be remembered. */
   use(code: CodeClaims, nowSeconds: number): void {
     this.#forgetExpired(nowSeconds);
     if (this.#used.has(code.id)) throw unauthenticated();
@@ -34,7 +34,7 @@ export class UsedCodes {
     this.#used.set(code.id, code);
   }
 
-  /** Those used first expire first, give or take the minute between link and login: what is left behind goes next time. */
+  /** Stops at the first link that is still valid. Links after it that have expired are removed later. */
   #forgetExpired(nowSeconds: number): void {
     for (const { id, ns, exp } of this.#used.values()) {
       if (exp > nowSeconds) return;

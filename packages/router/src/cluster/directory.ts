@@ -22,15 +22,15 @@ import { pods } from "./resources.ts";
 
 export interface DirectoryOptions {
   readonly informers: Informers;
-  /** All namespaces when absent. */
+  /** Default: all namespaces. */
   readonly namespace?: string;
-  /** Whether others read the same cache: then it keeps Pods as they need them. */
+  /** Whether the caches are shared with other components, which need whole Pods. */
   readonly isShared: boolean;
-  /** Whether there are claims to know. */
+  /** Whether the cluster serves SandboxClaims. */
   readonly claims: boolean;
 }
 
-/** What the router keeps of a pod: enough to reach it, and to say why it cannot be reached. */
+/** Removes the spec of a Pod from the cache. The router only needs metadata and status. */
 export function trimPod(pod: Pod): Pod {
   const trimmed = { ...pod };
   delete trimmed.spec;
@@ -40,8 +40,8 @@ export function trimPod(pod: Pod): Pod {
 const sandboxUid = ({ metadata }: Sandbox): readonly string[] => (metadata.uid === undefined ? [] : [metadata.uid]);
 
 /**
- * Pods are found by the namespace and UID of their Sandbox. The owner reference is text that everybody who may create Pods
- * can write: a Pod in another namespace that names a Sandbox's UID is not that Sandbox's Pod.
+ * Pods are indexed by the namespace and UID of their Sandbox. Everyone who may create Pods can write any owner reference,
+ * so a Pod in another namespace that refers to the UID does not belong to the Sandbox.
  */
 const ownerIn = (namespace: string | undefined, uid: string): string => `${namespace}/${uid}`;
 
@@ -51,10 +51,10 @@ const ownerOf = (pod: Pod): readonly string[] => {
   return isOwned ? [ownerIn(pod.metadata?.namespace, owner.uid)] : [];
 };
 
-/** A live read may tell before the watch does; ten thousand pods that go within one lag of the watch are not expected. */
-const mostGonePods = 10_000;
+/** Pods that a live read found gone before the watch reported it. Far fewer are expected at a time. */
+const maxGonePods = 10_000;
 
-/** The Sandboxes, claims and pods, from watches; whoever waits for one is told when something about it changes. */
+/** Caches of Sandboxes, claims and Pods, filled by watches. Listeners are notified when one of them changes. */
 export class Directory implements ClusterView, Disposable {
   readonly #sandboxes: Informer<Sandbox>;
   readonly #claims: Informer<SandboxClaim> | undefined;
@@ -78,8 +78,8 @@ export class Directory implements ClusterView, Disposable {
     for (const informer of [this.#sandboxes, this.#claims, this.#pods]) {
       if (informer !== undefined) this.#subscriptions.use(informer.subscribe(() => void (this.#version += 1)));
     }
-    this.#subscriptions.use(this.#sandboxes.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.poke(key))));
-    this.#subscriptions.use(this.#claims?.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.poke(key))));
+    this.#subscriptions.use(this.#sandboxes.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.notify(key))));
+    this.#subscriptions.use(this.#claims?.subscribe(({ deltas }) => deltas.forEach(({ key }) => this.notify(key))));
     this.#subscriptions.use(
       this.#pods.subscribe(({ deltas }) => deltas.forEach((delta) => this.#podChanged(delta.old, delta.new))),
     );
@@ -93,7 +93,7 @@ export class Directory implements ClusterView, Disposable {
     return Promise.all([this.#sandboxes.synced, this.#claims?.synced, this.#pods.synced]);
   }
 
-  /** Another one whenever anything is known that was not known before: what was concluded until then may be wrong. */
+  /** Changes whenever a cache changes. A result computed for an earlier version may be outdated. */
   get version(): number {
     return this.#version;
   }
@@ -119,21 +119,21 @@ export class Directory implements ClusterView, Disposable {
     return this.#gone.size === 0 ? owned : owned.filter(({ metadata }) => !this.#gone.has(metadata?.uid ?? ""));
   }
 
-  /** A live read found the pod gone, or its address: it counts no more, whatever the watch still says. */
+  /** Ignores the pod from now on, because a live read found that it is gone or has another address. */
   markGone(podUid: string): void {
-    if (this.#gone.size >= mostGonePods) this.#gone.delete(this.#gone.values().next().value as string);
+    if (this.#gone.size >= maxGonePods) this.#gone.delete(this.#gone.values().next().value as string);
     this.#gone.add(podUid);
     this.#version += 1;
-    this.#tellPodGone(podUid);
+    this.#notifyPodGone(podUid);
   }
 
-  /** Told when no new connection to a pod may be made and those that are open are dead or dying. */
+  /** Calls the listener when a pod is gone and its connections must be closed. */
   onPodGone(listener: (podUid: string) => void): Disposable {
     this.#onPodGone.add(listener);
     return { [Symbol.dispose]: () => this.#onPodGone.delete(listener) };
   }
 
-  /** Told of changes to the Sandbox or claim of that key, and to the pods of that Sandbox. */
+  /** Calls the listener when the Sandbox or claim of that key changes, or a Pod of that Sandbox. */
   watch(key: string, listener: () => void): Disposable {
     const listeners = this.#waiting.get(key) ?? new Set();
     this.#waiting.set(key, listeners.add(listener));
@@ -145,8 +145,8 @@ export class Directory implements ClusterView, Disposable {
     };
   }
 
-  /** Has everyone who waits for this key look again. */
-  poke(key: string): void {
+  /** Calls the listeners of this key. */
+  notify(key: string): void {
     const listeners = this.#waiting.get(key);
     if (listeners !== undefined) for (const listener of listeners) listener();
   }
@@ -159,15 +159,15 @@ export class Directory implements ClusterView, Disposable {
     const uid = before?.metadata?.uid;
     if (uid !== undefined && after?.metadata?.uid !== uid) {
       this.#gone.delete(uid);
-      this.#tellPodGone(uid);
+      this.#notifyPodGone(uid);
     }
     for (const pod of [before, after]) {
       const key = pod && controllerKey(pod, sandboxes);
-      if (key !== undefined) this.poke(key);
+      if (key !== undefined) this.notify(key);
     }
   }
 
-  #tellPodGone(podUid: string): void {
+  #notifyPodGone(podUid: string): void {
     for (const listener of this.#onPodGone) listener(podUid);
   }
 }

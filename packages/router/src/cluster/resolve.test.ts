@@ -67,7 +67,7 @@ function outcome(known: ClusterView, over: Partial<Route> = {}): string {
     case "asleep":
       return `asleep ${found.by}`;
     case "starting":
-      return `starting ${found.trouble?.reason ?? ""}`.trim();
+      return `starting ${found.problem?.reason ?? ""}`.trim();
     case "closed":
       return found.reason;
     default:

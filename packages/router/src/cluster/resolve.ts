@@ -14,10 +14,10 @@ import {
 import { mayBePodIp, normaliseIp } from "../route/pod-ip.ts";
 import type { Route } from "../route/route.ts";
 import type { RouterReason } from "../router-error.ts";
-import { podTrouble, sandboxTrouble, type Trouble } from "./pod-trouble.ts";
+import { type Problem, podProblem, sandboxProblem } from "./pod-problem.ts";
 import { addressesOf, isAlive, type Target } from "./target.ts";
 
-/** What the router has heard from the API server. */
+/** The objects of the cluster, from the caches. */
 export interface ClusterView {
   sandbox(namespace: string, name: string): Sandbox | undefined;
   sandboxByUid(uid: string): Sandbox | undefined;
@@ -28,15 +28,15 @@ export interface ClusterView {
 
 /**
  * - `ready`: the request can be sent.
- * - `asleep`: it has to be woken, and traffic may do that.
- * - `starting`: it is on its way; `trouble` says what holds it up.
+ * - `asleep`: it must be woken, and its policy allows traffic to do so.
+ * - `starting`: it will become ready; `problem` says what delays it.
  * - `pending`: the claim of that name has no Sandbox yet.
- * - `closed`: waiting will not help.
+ * - `closed`: the request is refused, because waiting does not help.
  */
 export type Resolution =
   | { readonly state: "ready"; readonly sandbox: Sandbox; readonly target: Target }
   | { readonly state: "asleep"; readonly sandbox: Sandbox; readonly by: WakeBy }
-  | { readonly state: "starting"; readonly sandbox: Sandbox; readonly trouble: Trouble | undefined }
+  | { readonly state: "starting"; readonly sandbox: Sandbox; readonly problem: Problem | undefined }
   | { readonly state: "pending" }
   | {
       readonly state: "closed";
@@ -45,7 +45,7 @@ export type Resolution =
       readonly message: string;
     };
 
-/** Where a request for this route goes at this moment. Names and UIDs decide; an address never does. */
+/** Where a request for this route goes now. Names and UIDs decide, never an address. */
 export function resolve(route: Route, view: ClusterView): Resolution {
   const found = findSandbox(route, view);
   if (found === "pending") return { state: "pending" };
@@ -53,12 +53,12 @@ export function resolve(route: Route, view: ClusterView): Resolution {
   return resolveSandbox(found, route, view);
 }
 
-/** The Sandbox a route names, whatever its state. */
+/** The Sandbox that a route names, in any state. `pending` if the claim of that name has no Sandbox yet. */
 export function findSandbox(route: Route, view: ClusterView): Sandbox | "pending" | undefined {
   const { namespace, name, uid } = route;
   const byName = view.sandbox(namespace, name);
   if (uid !== undefined) {
-    // A UID that is known is as good as a capability: it also reaches a pool's member that nobody has claimed.
+    // With its UID, a pool member that is not claimed yet can be reached too.
     const byUid = view.sandboxByUid(uid);
     const named = byUid === byName ? byUid : claimed(view.claim(namespace, name), view);
     return byUid !== undefined && named === byUid ? byUid : undefined;
@@ -103,9 +103,9 @@ function startingOrEnded(sandbox: Sandbox, pods: readonly Pod[], route: Route): 
   if (ended || isConditionTrue(sandbox.status?.conditions, "Finished")) {
     return closed(sandbox, "SandboxFinished", `Sandbox has finished: ${route.name}`);
   }
-  const trouble = (alive && podTrouble(alive)) ?? sandboxTrouble(sandbox);
-  if (trouble?.final !== true) return { state: "starting", sandbox, trouble };
-  return closed(sandbox, trouble.reason, `Sandbox cannot start: ${route.name}: ${trouble.message}`);
+  const problem = (alive && podProblem(alive)) ?? sandboxProblem(sandbox);
+  if (problem?.final !== true) return { state: "starting", sandbox, problem };
+  return closed(sandbox, problem.reason, `Sandbox cannot start: ${route.name}: ${problem.message}`);
 }
 
 function targetOf(sandbox: Sandbox, pod: Pod, route: Route): Target | undefined {

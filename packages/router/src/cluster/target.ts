@@ -1,6 +1,6 @@
 import type { Pod, Sandbox } from "@agent-sandbox/api";
 
-/** One port of one pod: the pod's UID is part of it, so that an address alone never stands for a sandbox. */
+/** One port of one pod. The pod's UID is included because an address alone does not identify a sandbox. */
 export interface Target {
   readonly sandbox: Sandbox;
   readonly podUid: string;
@@ -10,19 +10,19 @@ export interface Target {
   readonly port: number;
 }
 
-/** Connections are kept and shared under this. */
+/** The key under which connections are pooled. */
 export function targetKey({ podUid, ip, port }: Target): string {
   return `${podUid}|${ip}|${port}`;
 }
 
-/** The pod's addresses, the first being the one to take. */
+/** The pod's addresses, the preferred one first. */
 export function addressesOf(pod: Pod): string[] {
   const { podIP, podIPs = [] } = pod.status ?? {};
   const all = [podIP, ...podIPs.map(({ ip }) => ip)].filter((ip) => ip !== undefined && ip !== "") as string[];
   return [...new Set(all)];
 }
 
-/** Whether the pod still runs, as far as its object tells. */
+/** Whether the pod is neither finished nor being deleted. */
 export function isAlive(pod: Pod): boolean {
   const phase = pod.status?.phase;
   return pod.metadata?.deletionTimestamp === undefined && phase !== "Succeeded" && phase !== "Failed";

@@ -1,6 +1,6 @@
 /**
- * Reads a configuration file: a YAML mapping of flag names to scalars, one to a line. Nothing else of YAML is taken; what
- * is nested or cannot be read is an error, with its line.
+ * Parses a configuration file: a YAML mapping of flag names to scalars, one per line. The rest of YAML is not supported; an
+ * error names the line.
  */
 export function parseConfigFile(
   text: string,
@@ -12,7 +12,7 @@ export function parseConfigFile(
     const value = rest === undefined ? undefined : scalar(rest);
     if (name === undefined || value === undefined)
       return { error: `Cannot read line ${index + 1}: want "<flag>: <value>"` };
-    if (values.has(name)) return { error: `Cannot read line ${index + 1}: "${name}" is there twice` };
+    if (values.has(name)) return { error: `Cannot read line ${index + 1}: "${name}" is set twice` };
     values.set(name, value);
   }
   return { values };

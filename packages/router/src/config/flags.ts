@@ -1,4 +1,4 @@
-/** How the text of a flag is read. */
+/** How the value of a flag is parsed. */
 export type FlagKind =
   | "text"
   | "address"
@@ -13,7 +13,7 @@ export type FlagKind =
 export interface Flag {
   readonly kind: FlagKind;
   readonly fallback: string;
-  /** The environment variable that stands in for the flag. */
+  /** The environment variable that sets the flag. */
   readonly env?: string;
   readonly values?: readonly string[];
   readonly help: string;
@@ -64,103 +64,155 @@ export type FlagName =
   | "zap-time-encoding";
 
 /**
- * Every flag of the router, by name: also the keys of its configuration file. Names and defaults are those existing
- * deployments use, except where the default would let everybody in.
+ * The flags of the router, which are also the keys of its configuration file. Names and defaults are those of the
+ * reference implementation, except where its default would allow access without authentication.
  */
 export const flags: Readonly<Record<FlagName, Flag>> = {
-  "http-bind-address": { kind: "address", fallback: ":8080", help: "Plain HTTP; empty: none." },
-  "https-bind-address": { kind: "address", fallback: "", help: "HTTPS; needs certificate and key." },
-  "metrics-bind-address": { kind: "address", fallback: ":9090", help: "/metrics; empty: none." },
-  "health-probe-bind-address": { kind: "address", fallback: ":8081", help: "/healthz and /readyz; empty: none." },
-  "tls-cert-file": { kind: "text", fallback: "", help: "PEM; read again when it changes." },
-  "tls-key-file": { kind: "text", fallback: "", help: "PEM; read again when it changes." },
-  "tls-client-ca-file": { kind: "text", fallback: "", help: "PEM of who signs callers' certificates." },
+  "http-bind-address": { kind: "address", fallback: ":8080", help: "Address for plain HTTP. Empty: disabled." },
+  "https-bind-address": {
+    kind: "address",
+    fallback: "",
+    help: "Address for HTTPS. Requires tls-cert-file and tls-key-file.",
+  },
+  "metrics-bind-address": { kind: "address", fallback: ":9090", help: "Address for /metrics. Empty: disabled." },
+  "health-probe-bind-address": {
+    kind: "address",
+    fallback: ":8081",
+    help: "Address for /healthz and /readyz. Empty: disabled.",
+  },
+  "tls-cert-file": { kind: "text", fallback: "", help: "Certificate in PEM. Reloaded when it changes." },
+  "tls-key-file": { kind: "text", fallback: "", help: "Private key in PEM. Reloaded when it changes." },
+  "tls-client-ca-file": { kind: "text", fallback: "", help: "CA of client certificates in PEM." },
   "mtls-mode": {
     kind: "text",
     fallback: "off",
     values: ["off", "optional", "required"],
-    help: "Certificates of callers.",
+    help: "Whether clients must present a certificate.",
   },
   "cluster-domain": {
     kind: "text",
     fallback: "cluster.local",
     env: "CLUSTER_DOMAIN",
-    help: "Accepted; names are never resolved by DNS.",
+    help: "Accepted and ignored: the router does not use DNS.",
   },
-  "allowed-hosts": { kind: "list", fallback: "", help: "The router's own host names; empty: any." },
-  domain: { kind: "list", fallback: "localhost", help: "Below these, <sandbox>.<namespace> is a host name." },
+  "allowed-hosts": { kind: "list", fallback: "", help: "Host names of the router itself. Empty: any." },
+  domain: {
+    kind: "list",
+    fallback: "localhost",
+    help: "Sandboxes have the host names <sandbox>.<namespace>.<domain>.",
+  },
   "proxy-timeout": {
     kind: "positiveDuration",
     fallback: "180s",
-    help: "How long a request may stand still. Environment: PROXY_TIMEOUT_SECONDS.",
+    help: "How long a request may make no progress. Environment: PROXY_TIMEOUT_SECONDS.",
   },
   "response-header-timeout": {
     kind: "positiveDuration",
     fallback: "30s",
-    help: "Accepted; an answer may take as long as proxy-timeout.",
+    help: "Accepted and ignored: proxy-timeout applies.",
   },
   "wake-timeout": {
     kind: "positiveDuration",
     fallback: "60s",
-    help: "How long a request is held for a sandbox that is coming up.",
+    help: "How long a request waits for its sandbox to become ready.",
   },
-  "shutdown-timeout": { kind: "duration", fallback: "30s", help: "How long requests may finish after SIGTERM." },
-  "max-request-body-bytes": { kind: "count", fallback: "0", help: "0: any." },
-  "max-header-bytes": { kind: "positiveCount", fallback: "65536", help: "Of a request or an answer." },
-  "max-requests-per-sandbox": { kind: "count", fallback: "2000", help: "At a time; 0: any." },
-  "max-requests-per-caller": { kind: "count", fallback: "1000", help: "At a time; 0: any." },
-  "max-connections-per-caller": { kind: "count", fallback: "1000", help: "WebSockets and tunnels at a time; 0: any." },
+  "shutdown-timeout": {
+    kind: "duration",
+    fallback: "30s",
+    help: "How long requests in progress may take after SIGTERM.",
+  },
+  "max-request-body-bytes": { kind: "count", fallback: "0", help: "Size limit of request bodies. 0: no limit." },
+  "max-header-bytes": {
+    kind: "positiveCount",
+    fallback: "65536",
+    help: "Size limit of the headers of a request or a response.",
+  },
+  "max-requests-per-sandbox": { kind: "count", fallback: "2000", help: "Concurrent requests. 0: no limit." },
+  "max-requests-per-caller": { kind: "count", fallback: "1000", help: "Concurrent requests. 0: no limit." },
+  "max-connections-per-caller": {
+    kind: "count",
+    fallback: "1000",
+    help: "Concurrent WebSockets and tunnels. 0: no limit.",
+  },
   "allow-loopback-pod-ip": {
     kind: "switch",
     fallback: "false",
-    help: "Takes 127.0.0.0/8 and ::1 in X-Sandbox-Pod-IP.",
+    help: "Accept 127.0.0.0/8 and ::1 in X-Sandbox-Pod-IP.",
   },
-  "upstream-max-retries": { kind: "count", fallback: "3", help: "Of connections that could not be made." },
-  "upstream-retry-initial-delay": { kind: "duration", fallback: "200ms", help: "Doubles each time; 0: the default." },
-  "upstream-retry-max-delay": { kind: "duration", fallback: "800ms", help: "0: the default." },
-  "enable-tracing": { kind: "switch", fallback: "", help: "On by itself when an OTLP endpoint is in the environment." },
-  "enable-otel-metrics": { kind: "switch", fallback: "", help: "Accepted; metrics are served at /metrics." },
+  "upstream-max-retries": { kind: "count", fallback: "3", help: "Retries of a failed connection to a sandbox." },
+  "upstream-retry-initial-delay": {
+    kind: "duration",
+    fallback: "200ms",
+    help: "Delay of the first retry. It doubles each time. 0: the default.",
+  },
+  "upstream-retry-max-delay": {
+    kind: "duration",
+    fallback: "800ms",
+    help: "Longest delay between retries. 0: the default.",
+  },
+  "enable-tracing": {
+    kind: "switch",
+    fallback: "",
+    help: "Send traces. Default: if an OTLP endpoint is set in the environment.",
+  },
+  "enable-otel-metrics": {
+    kind: "switch",
+    fallback: "",
+    help: "Accepted and ignored: metrics are served at /metrics.",
+  },
   "authz-mode": {
     kind: "list",
     fallback: "tokenreview,scoped-token",
     values: ["allow-all", "tokenreview", "scoped-token"],
-    help: "Who may; allow-all stands alone.",
+    help: "How callers are authenticated. allow-all cannot be combined.",
   },
   "authz-tokenreview-ttl": {
     kind: "positiveDuration",
     fallback: "30s",
-    help: "How long an answer of the API server counts.",
+    help: "How long answers of the API server are cached.",
   },
-  "authz-tokenreview-cache-size": { kind: "positiveCount", fallback: "2048", help: "How many answers are kept." },
+  "authz-tokenreview-cache-size": { kind: "positiveCount", fallback: "2048", help: "Number of cached answers." },
   "authz-tokenreview-require-token": {
     kind: "switch",
     fallback: "true",
-    help: "false: a request without a token passes.",
+    help: "If false, requests without a token are allowed.",
   },
   "authz-tokenreview-access-review": {
     kind: "switch",
     fallback: "true",
-    help: "Asks whether the user may connect to the very Sandbox.",
+    help: "Check whether the user may connect to the Sandbox.",
   },
-  "authz-tokenreview-audiences": { kind: "list", fallback: "", help: "Tokens must be meant for one of these." },
+  "authz-tokenreview-audiences": {
+    kind: "list",
+    fallback: "",
+    help: "Audiences that tokens must have, at least one of them.",
+  },
   "authz-scoped-token-secret-file": {
     kind: "list",
     fallback: "",
-    help: "The first signs, all verify; read again when they change.",
+    help: "Key files. The first key signs, all verify. Reloaded when they change.",
   },
-  "cache-enabled": { kind: "switch", fallback: "true", help: "Accepted; sandboxes are always known from a watch." },
-  "cache-namespace": { kind: "text", fallback: "", help: "Only this namespace; empty: all." },
+  "cache-enabled": {
+    kind: "switch",
+    fallback: "true",
+    help: "Accepted and ignored: the router always watches Sandboxes.",
+  },
+  "cache-namespace": { kind: "text", fallback: "", help: "Serve only this namespace. Empty: all." },
   kubeconfig: {
     kind: "text",
     fallback: "",
-    help: "Empty: KUBECONFIG, ~/.kube/config, or the account of the Pod it runs in.",
+    help: "Empty: KUBECONFIG, ~/.kube/config, or the service account of the Pod.",
   },
-  "access-log": { kind: "switch", fallback: "true", help: "One line per request." },
-  "zap-log-level": { kind: "level", fallback: "", help: "debug, info, warn or error; a number means debug." },
-  "zap-devel": { kind: "switch", fallback: "false", help: "Debug lines too." },
-  "zap-encoder": { kind: "text", fallback: "json", help: "Accepted; lines are JSON." },
-  "zap-stacktrace-level": { kind: "text", fallback: "", help: "Accepted; errors carry their stack." },
-  "zap-time-encoding": { kind: "text", fallback: "", help: "Accepted; times are ISO 8601." },
+  "access-log": { kind: "switch", fallback: "true", help: "Log every request." },
+  "zap-log-level": { kind: "level", fallback: "", help: "debug, info, warn or error. A number means debug." },
+  "zap-devel": { kind: "switch", fallback: "false", help: "Log debug messages." },
+  "zap-encoder": { kind: "text", fallback: "json", help: "Accepted and ignored: the log is JSON." },
+  "zap-stacktrace-level": {
+    kind: "text",
+    fallback: "",
+    help: "Accepted and ignored: errors are logged with their stack.",
+  },
+  "zap-time-encoding": { kind: "text", fallback: "", help: "Accepted and ignored: times are ISO 8601." },
 };
 
 export function isFlag(name: string): name is FlagName {

@@ -110,7 +110,7 @@ test("says what is wrong with each, and what it should be", () => {
       'Invalid value for "mtls-mode": "on" is not one of off, optional, required',
       'Invalid value for "proxy-timeout": "1" is not a duration such as 90s or 200ms, above zero',
       'Invalid value for "max-header-bytes": "0" is not a whole number above zero',
-      "mtls-mode needs https-bind-address and tls-client-ca-file",
+      "mtls-mode requires https-bind-address and tls-client-ca-file",
     ],
   });
 });
@@ -142,13 +142,13 @@ describe("what it means", () => {
       probes: { host: "::", port: 8081 },
       timeoutMs: 180_000,
       shutdownMs: 30_000,
-      retries: { most: 3, firstDelayMs: 200, longestDelayMs: 800 },
+      retries: { max: 3, firstDelayMs: 200, maxDelayMs: 800 },
       accessLog: true,
     });
     expect(optionsOf(["--upstream-retry-initial-delay=0", "--upstream-retry-max-delay=0"]).retries).toEqual({
-      most: 3,
+      max: 3,
       firstDelayMs: 200,
-      longestDelayMs: 800,
+      maxDelayMs: 800,
     });
   });
 

@@ -5,30 +5,32 @@ import { type Flag, type FlagKind, type FlagName, flags, isFlag } from "./flags.
 export type Values = Readonly<Record<FlagName, string>>;
 
 export interface ConfigSources {
-  /** After the command's own name. */
+  /** Without the name of the command. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Throws when there is no such file. */
+  /** Throws if the file cannot be read. */
   readonly readFile: (path: string) => string;
 }
 
 export type ConfigResult = { readonly values: Values } | { readonly errors: readonly string[] };
 
-/** What the router was told: the command line before the file, the file before the environment, that before the defaults. */
+/** Reads the configuration. The command line overrides the file, that overrides the environment, that the defaults. */
 export function readConfig({ args, env, readFile }: ConfigSources): ConfigResult {
   const errors: string[] = [];
   const given = readArgs(args, errors);
   const path = given.get("config") ?? env["SANDBOX_ROUTER_CONFIG"];
   given.delete("config");
-  const filed = path === undefined || path === "" ? new Map<string, string>() : readFiled(path, readFile, errors);
-  for (const name of [...given.keys(), ...filed.keys()]) if (!isFlag(name)) errors.push(`Unknown setting: "${name}"`);
+  const fromFile =
+    path === undefined || path === "" ? new Map<string, string>() : readConfigFile(path, readFile, errors);
+  for (const name of [...given.keys(), ...fromFile.keys()])
+    if (!isFlag(name)) errors.push(`Unknown setting: "${name}"`);
   const entries = Object.entries(flags).map(([name, flag]) => {
-    const value = given.get(name) ?? filed.get(name) ?? fromEnv(name, flag, env) ?? flag.fallback;
-    if (!isValid(value, flag)) errors.push(`Invalid value for "${name}": "${value}" is not ${wanted(flag)}`);
+    const value = given.get(name) ?? fromFile.get(name) ?? fromEnv(name, flag, env) ?? flag.fallback;
+    if (!isValid(value, flag)) errors.push(`Invalid value for "${name}": "${value}" is not ${descriptionOf(flag)}`);
     return [name, value] as const;
   });
   const values = Object.fromEntries(entries) as Values;
-  errors.push(...contradictions(values));
+  errors.push(...conflicts(values));
   return errors.length === 0 ? { values } : { errors };
 }
 
@@ -54,7 +56,11 @@ function readArgs(args: readonly string[], errors: string[]): Map<string, string
   return given;
 }
 
-function readFiled(path: string, readFile: (path: string) => string, errors: string[]): ReadonlyMap<string, string> {
+function readConfigFile(
+  path: string,
+  readFile: (path: string) => string,
+  errors: string[],
+): ReadonlyMap<string, string> {
   try {
     const parsed = parseConfigFile(readFile(path));
     if ("values" in parsed) return parsed.values;
@@ -78,11 +84,11 @@ function fromEnv(name: string, flag: Flag, env: ConfigSources["env"]): string | 
   return value === "" ? undefined : value;
 }
 
-function wanted({ kind, values }: Flag): string {
-  return values === undefined ? wantedOfKind[kind] : `one of ${values.join(", ")}`;
+function descriptionOf({ kind, values }: Flag): string {
+  return values === undefined ? descriptionOfKind[kind] : `one of ${values.join(", ")}`;
 }
 
-const wantedOfKind: Readonly<Record<FlagKind, string>> = {
+const descriptionOfKind: Readonly<Record<FlagKind, string>> = {
   text: "a text",
   list: "a list",
   address: "an address such as :8080 or 127.0.0.1:8080",
@@ -120,7 +126,7 @@ function isValid(value: string, { kind, values }: Flag): boolean {
   }
 }
 
-/** How much the router says, in the words of its logger. */
+/** The log level. */
 export function logLevelOf(values: Values): "debug" | "info" | "warn" | "error" {
   const level = values["zap-log-level"];
   if (level === "warn" || level === "error" || level === "info") return level;
@@ -128,22 +134,23 @@ export function logLevelOf(values: Values): "debug" | "info" | "warn" | "error" 
   return values["zap-devel"] === "true" || values["zap-devel"] === "1" ? "debug" : "info";
 }
 
-/** What each setting allows on its own and not together. */
-function contradictions(values: Values): string[] {
+/** Settings that are valid on their own and not together. */
+function conflicts(values: Values): string[] {
   const found: string[] = [];
   const modes = splitList(values["authz-mode"]);
   if (values["http-bind-address"] === "" && values["https-bind-address"] === "") found.push("No address to listen on");
   if (values["https-bind-address"] !== "" && (values["tls-cert-file"] === "" || values["tls-key-file"] === "")) {
-    found.push("HTTPS needs tls-cert-file and tls-key-file");
+    found.push("HTTPS requires tls-cert-file and tls-key-file");
   }
   if (values["mtls-mode"] !== "off" && (values["https-bind-address"] === "" || values["tls-client-ca-file"] === "")) {
-    found.push("mtls-mode needs https-bind-address and tls-client-ca-file");
+    found.push("mtls-mode requires https-bind-address and tls-client-ca-file");
   }
   if (modes.length === 0) found.push("authz-mode must not be empty");
-  if (modes.includes("allow-all") && modes.length > 1) found.push("authz-mode allow-all stands alone");
+  if (modes.includes("allow-all") && modes.length > 1)
+    found.push("authz-mode allow-all cannot be combined with others");
   if (values["cluster-domain"] === "") found.push("cluster-domain must not be empty");
   if (modes.length === 1 && modes[0] === "scoped-token" && values["authz-scoped-token-secret-file"] === "") {
-    found.push("authz-mode scoped-token needs authz-scoped-token-secret-file");
+    found.push("authz-mode scoped-token requires authz-scoped-token-secret-file");
   }
   return found;
 }

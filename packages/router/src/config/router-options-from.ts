@@ -5,16 +5,16 @@ import { type AuthOptions, defaultRetries, type RouterOptions } from "../router-
 import type { MtlsMode } from "../tls/certificates.ts";
 import { splitList, type Values } from "./read-config.ts";
 
-export interface Surroundings {
+export interface Environment {
   readonly client: Client;
   readonly log: Logger;
   readonly build?: NonNullable<RouterOptions["build"]>;
-  /** Used when tracing is on. */
+  /** Used if tracing is enabled. */
   readonly tracer?: Tracer;
 }
 
-/** The options for `startRouter` that say the same as a configuration which was found to be right. */
-export function routerOptionsFrom(values: Values, { client, log, build, tracer }: Surroundings): RouterOptions {
+/** Converts a valid configuration into options for `startRouter`. */
+export function routerOptionsFrom(values: Values, { client, log, build, tracer }: Environment): RouterOptions {
   const durationMs = (name: keyof Values): number => parseDurationMs(values[name]) ?? 0;
   const count = (name: keyof Values): number => Number(values[name]);
   const isOn = (name: keyof Values): boolean => values[name] === "true" || values[name] === "1";
@@ -40,9 +40,9 @@ export function routerOptionsFrom(values: Values, { client, log, build, tracer }
       connectionsPerCaller: count("max-connections-per-caller"),
     },
     retries: {
-      most: count("upstream-max-retries"),
+      max: count("upstream-max-retries"),
       firstDelayMs: durationMs("upstream-retry-initial-delay") || defaultRetries.firstDelayMs,
-      longestDelayMs: durationMs("upstream-retry-max-delay") || defaultRetries.longestDelayMs,
+      maxDelayMs: durationMs("upstream-retry-max-delay") || defaultRetries.maxDelayMs,
     },
     accessLog: isOn("access-log"),
   };

@@ -1,9 +1,9 @@
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 
-/** Where a body ends: after so many bytes, with its last chunk, or with its connection. */
+/** How the end of a body is determined: by its length, by its last chunk, or by the end of the connection. */
 export type BodyFraming = number | "chunked" | "until closed";
 
-/** Finds the end of a body in the bytes of its connection. */
+/** Finds the end of a body in the bytes of a connection. */
 export class BodyReader {
   readonly #chunks: ChunkedDecoder | undefined;
   #left: number;
@@ -17,12 +17,12 @@ export class BodyReader {
     return this.#chunks === undefined ? this.#left === 0 : this.#chunks.isWhole;
   }
 
-  /** Whether it is whole when the connection ends. */
+  /** Whether the body is complete if the connection ends now. */
   get mayEndHere(): boolean {
     return this.isWhole || (this.#left === Number.POSITIVE_INFINITY && this.#chunks === undefined);
   }
 
-  /** Hands on what of `chunk` is data, and says where the body's bytes end in it. Throws `MalformedBody`. */
+  /** Delivers the data in `chunk` and returns where the body's bytes end in it. Throws `MalformedBody`. */
   take(chunk: Buffer, from: number, deliver: (data: Buffer) => void): number {
     if (this.#chunks !== undefined) return this.#chunks.take(chunk, from, deliver);
     const end = Math.min(chunk.length, from + this.#left);

@@ -1,30 +1,30 @@
 import { areHeaderLines } from "./parse-head.ts";
 
-/** The chunks of a body do not obey the grammar: nobody knows where it ends. */
+/** The chunked coding of a body is not valid, so its end cannot be found. */
 export class MalformedBody extends Error {
   override readonly name = "MalformedBody";
 
   constructor(detail: string) {
-    super(`Cannot read the chunks of a body: ${detail}`);
+    super(`Cannot decode a chunked body: ${detail}`);
   }
 }
 
 /**
- * - `size`: in the digits of a chunk's size.
- * - `extension`: behind them, up to the end of the line. What stands there is checked and dropped.
- * - `size-end`: the LF of that line is awaited.
- * - `data`: in the chunk itself.
- * - `data-end`, `data-end-2`: its CR, its LF.
- * - `trailer`: behind the last chunk, up to an empty line. What stands there is checked and dropped.
- * - `whole`: all of it was read.
+ * - `size`: reads the digits of a chunk's size.
+ * - `extension`: reads the extensions after them, which are validated and dropped.
+ * - `size-end`: expects the LF of that line.
+ * - `data`: reads the chunk.
+ * - `data-end`, `data-end-2`: expects its CR, then its LF.
+ * - `trailer`: reads the trailers up to an empty line, which are validated and dropped.
+ * - `whole`: the body is complete.
  */
 type State = "size" | "extension" | "size-end" | "data" | "data-end" | "data-end-2" | "trailer" | "whole";
 
 const [carriageReturn, lineFeed, semicolon] = [0x0d, 0x0a, 0x3b];
 /** Twelve hexadecimal digits: 256 TiB. */
-const mostDigits = 12;
-/** Of extensions and trailers in one body: what carries no data must not be endless. */
-const mostIdleBytes = 16 * 1024;
+const maxDigits = 12;
+/** The limit for all extensions and trailers of one body. */
+const maxIdleBytes = 16 * 1024;
 
 const token = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 /** RFC 9112, 7.1.1, without the spaces it tolerates and without escapes. */
@@ -32,20 +32,20 @@ const extensions: RegExp = new RegExp(
   `^(?:;${token}(?:=(?:${token}|"[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]*"))?)*$`,
 );
 
-/** Takes a chunked body apart, strictly, as its bytes come. */
+/** An incremental, strict decoder of the chunked coding. */
 export class ChunkedDecoder {
   #state: State = "size";
   #digits = 0;
   #left = 0;
   #idleBytes = 0;
-  /** The extensions or trailers under way. */
+  /** The extensions or trailers received so far. */
   #idle = "";
 
   get isWhole(): boolean {
     return this.#state === "whole";
   }
 
-  /** Hands on the data in `chunk`, and says where the body's bytes end in it. Throws `MalformedBody`. */
+  /** Delivers the data in `chunk` and returns where the body's bytes end in it. Throws `MalformedBody`. */
   take(chunk: Buffer, from: number, deliver: (data: Buffer) => void): number {
     let at = from;
     while (at < chunk.length && this.#state !== "whole") {
@@ -91,13 +91,13 @@ export class ChunkedDecoder {
   #size(byte: number): void {
     const digit = digitOf(byte);
     if (digit >= 0) {
-      expect(this.#digits < mostDigits, "a size has too many digits");
+      expect(this.#digits < maxDigits, "a size has too many digits");
       this.#digits += 1;
       this.#left = this.#left * 16 + digit;
       return;
     }
     expect(this.#digits > 0, "a size has no digits");
-    expect(byte === carriageReturn || byte === semicolon, "a size is no number");
+    expect(byte === carriageReturn || byte === semicolon, "a size is not a number");
     this.#state = byte === semicolon ? "extension" : "size-end";
     this.#idle = ";";
   }
@@ -105,7 +105,7 @@ export class ChunkedDecoder {
   #extension(byte: number): void {
     expect(byte !== lineFeed, "a size ends in a bare LF");
     if (byte !== carriageReturn) return this.#keepIdle(byte);
-    expect(extensions.test(this.#idle), "an extension obeys no grammar");
+    expect(extensions.test(this.#idle), "an extension is malformed");
     this.#idle = "";
     this.#state = "size-end";
   }
@@ -115,14 +115,14 @@ export class ChunkedDecoder {
     if (byte !== lineFeed) return;
     const isEnd = this.#idle === "\r\n" || this.#idle.endsWith("\r\n\r\n");
     if (!isEnd) return;
-    expect(areHeaderLines(this.#idle.slice(0, -2)), "a trailer is no header");
+    expect(areHeaderLines(this.#idle.slice(0, -2)), "a trailer is malformed");
     this.#state = "whole";
   }
 
   #keepIdle(byte: number): void {
     this.#idle += String.fromCharCode(byte);
     this.#idleBytes += 1;
-    expect(this.#idleBytes <= mostIdleBytes, "its extensions and trailers are too long");
+    expect(this.#idleBytes <= maxIdleBytes, "its extensions and trailers are too long");
   }
 }
 

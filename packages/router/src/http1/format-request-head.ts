@@ -1,9 +1,9 @@
 import type { UpstreamRequest } from "./upstream-connection.ts";
 
-/** Servers wait for the length of these, even if it is nothing. */
+/** Servers expect a Content-Length for these methods, even if it is 0. */
 const hasLengthAlways: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-/** A request's head for a sandbox, as bytes. What it says about the connection and the length is the router's own. */
+/** The head of a request to a sandbox. The router sets the headers about the connection and the length itself. */
 export function formatRequestHead(request: UpstreamRequest, host: string): string {
   const { method, path, headers, upgrade } = request;
   const connection = upgrade === undefined ? "keep-alive" : `upgrade\r\nupgrade: ${upgrade}`;

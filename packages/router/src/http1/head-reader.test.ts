@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type HeadProgress, HeadReader } from "./head-reader.ts";
 import { mayBecomeRequest } from "./parse-head.ts";
 
-const reader = (mostBytes = 1000): HeadReader => new HeadReader({ mostBytes, mayBecomeHead: mayBecomeRequest });
+const reader = (maxBytes = 1000): HeadReader => new HeadReader({ maxBytes, mayBecomeHead: mayBecomeRequest });
 
 /** Gives the pieces one after the other until the head is whole or refused; what is behind it in the last piece. */
 function feed(head: HeadReader, pieces: readonly string[]): { progress: HeadProgress; text: string; rest: string } {

@@ -1,27 +1,27 @@
-/** What became of the bytes so far: `more` are needed, or the sender breaks the rules. */
+/** `whole`: the head is complete. `more`: more bytes are needed. */
 export type HeadProgress = "whole" | "more" | "too large" | "malformed";
 
 export interface HeadReaderOptions {
-  readonly mostBytes: number;
-  /** Whether the first bytes could still become what is awaited: garbage is refused before its time is over. */
+  readonly maxBytes: number;
+  /** Whether an incomplete head can still become valid. If not, it is refused without waiting for the rest. */
   readonly mayBecomeHead: (text: string) => boolean;
 }
 
 const emptyLine = Buffer.from("\r\n\r\n");
-/** A first line that has been right for so long need not be looked at with each byte that follows. */
-const longestStart = 1024;
+/** A first line longer than this is not checked again with every byte that follows. */
+const maxCheckedStart = 1024;
 const [carriageReturn, lineFeed] = [0x0d, 0x0a];
 
-/** Gathers bytes until the head of a message is whole. Nearly always that is one read of the socket. */
+/** Collects bytes until the head of a message is complete, usually with one read of the socket. */
 export class HeadReader {
-  /** The head without its empty line, once it is whole. Each byte is one character. */
+  /** The complete head without the empty line, one character for each byte. */
   text = "";
-  /** Where in the last chunk the message goes on behind the head. */
+  /** Where the head ends in the last chunk. */
   end = 0;
   readonly #options: HeadReaderOptions;
   #parts: Buffer[] = [];
   #bytes = 0;
-  /** The last three bytes of what is gathered: the empty line may begin in them. */
+  /** The last three bytes collected, since the empty line may begin in them. */
   #tail = "";
   #isStartKnown = false;
 
@@ -29,7 +29,7 @@ export class HeadReader {
     this.#options = options;
   }
 
-  /** Whether a part of a head is here. */
+  /** Whether a part of a head has been received. */
   get hasBegun(): boolean {
     return this.#bytes > 0;
   }
@@ -39,7 +39,7 @@ export class HeadReader {
     const start = skipEmptyLines(chunk, from);
     const found = chunk.indexOf(emptyLine, start);
     if (found < 0) return start < chunk.length ? this.#takeMore(chunk, start) : "more";
-    if (found - start > this.#options.mostBytes) return "too large";
+    if (found - start > this.#options.maxBytes) return "too large";
     this.text = chunk.toString("latin1", start, found + 2);
     this.end = found + 4;
     return "whole";
@@ -51,7 +51,7 @@ export class HeadReader {
     const isBroken = breaksLine(part, this.#tail.charCodeAt(this.#tail.length - 1));
     this.#parts.push(part);
     this.#bytes += part.length;
-    if (this.#bytes > this.#options.mostBytes + emptyLine.length) return "too large";
+    if (this.#bytes > this.#options.maxBytes + emptyLine.length) return "too large";
     if (isBroken) return "malformed";
     if (end < 0) return this.#wait(part);
     const all = this.#parts.length === 1 ? part : Buffer.concat(this.#parts);
@@ -64,7 +64,7 @@ export class HeadReader {
     return "whole";
   }
 
-  /** Where the head ends in `chunk`; -1 when it does not. */
+  /** Where the head ends in `chunk`, or -1. */
   #endIn(chunk: Buffer, from: number): number {
     const seam = this.#tail + chunk.toString("latin1", from, from + 3);
     const across = seam.indexOf("\r\n\r\n");
@@ -77,19 +77,19 @@ export class HeadReader {
     this.#tail = (this.#tail + part.toString("latin1", Math.max(0, part.length - 3))).slice(-3);
     if (this.#isStartKnown) return "more";
     const text = Buffer.concat(this.#parts).toString("latin1");
-    this.#isStartKnown = text.includes("\r\n") || text.length > longestStart;
+    this.#isStartKnown = text.includes("\r\n") || text.length > maxCheckedStart;
     return this.#options.mayBecomeHead(text) ? "more" : "malformed";
   }
 }
 
-/** RFC 9112, 2.2: some clients send an empty line behind a body that has none. */
+/** RFC 9112, 2.2: some clients send an extra empty line after a body. */
 function skipEmptyLines(chunk: Buffer, from: number): number {
   let at = from;
   while (chunk[at] === carriageReturn && chunk[at + 1] === lineFeed) at += 2;
   return at;
 }
 
-/** Whether a line ends in LF without CR, or has a CR in its midst. */
+/** Whether there is an LF without CR or a CR without LF. */
 function breaksLine(part: Buffer, before: number): boolean {
   let last = before;
   for (const byte of part) {

@@ -1,4 +1,4 @@
-/** Headers that are between two neighbours alone (RFC 9110, 7.6.1), whichever way they go. */
+/** Headers that apply to a single connection and are not forwarded (RFC 9110, 7.6.1). */
 export const hopByHop: readonly string[] = [
   "connection",
   "keep-alive",

@@ -1,12 +1,12 @@
 import { METHODS } from "node:http";
 
-/** A request's head as it came. Nothing of it has been judged beyond its grammar. */
+/** A request's head. Only its grammar has been checked. */
 export interface RequestHeadText {
   readonly method: string;
   readonly target: string;
   /** HTTP/1.0 or HTTP/1.1. */
   readonly minorVersion: 0 | 1;
-  /** Names and values in turn. */
+  /** Names and values alternate. */
   readonly rawHeaders: string[];
 }
 
@@ -17,17 +17,17 @@ export interface ResponseHeadText {
   readonly rawHeaders: string[];
 }
 
-/** `many`: more headers than anybody needs. `malformed`: the grammar of RFC 9112 does not allow it. */
+/** `many`: too many headers. `malformed`: not valid by the grammar of RFC 9112. */
 export type HeadError = "malformed" | "many";
 
-/** 64 KiB have room for some sixteen thousand of four bytes each; nobody sends a tenth of that with good intentions. */
-const mostHeaders = 5000;
+/** 64 KiB have room for about sixteen thousand headers of four bytes. No regular client comes near this limit. */
+const maxHeaders = 5000;
 
-/** What stands in front of a request's line because a body was longer than it said is no method: only known ones are. */
+/** Only known methods are accepted, so that the rest of a body that exceeds its length is not read as a request. */
 const methods: ReadonlySet<string> = new Set(METHODS);
 
-// RFC 9110, 5.6.2 and 5.5. A header has no space before its colon and is never folded; no line ends in a bare CR or LF.
-// No two parts that stand side by side match the same: a line that is refused costs no more to read than one that is not.
+// RFC 9110, 5.6.2 and 5.5. No space before the colon of a header, no folded lines, no bare CR or LF.
+// Adjacent parts never match the same characters, so that matching is linear in the length of the line.
 const token = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const requestLine: RegExp = new RegExp(`(${token}) ([\\x21-\\x7e]+) HTTP/1\\.([01])\\r\\n`, "y");
 const statusLine = /HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n/y;
@@ -35,7 +35,7 @@ const headerLine: RegExp = new RegExp(`(${token}):[\\t ]*(?![\\t ])([\\t\\x20-\\
 const requestStart: RegExp = new RegExp(`^${token}(?: [\\x21-\\x7e]*(?: [HTP/1.0]{0,8}\\r?)?)?$`);
 const responseStart = /^H?T?T?P?\/?1?\.?[01]?(?: .*)?$/;
 
-/** Reads a request's head: `text` is everything before the empty line, each byte one character. */
+/** `text` is everything before the empty line, one character for each byte. */
 export function parseRequestHead(text: string): RequestHeadText | { readonly error: HeadError } {
   requestLine.lastIndex = 0;
   const start = requestLine.exec(text);
@@ -51,7 +51,7 @@ export function parseRequestHead(text: string): RequestHeadText | { readonly err
   };
 }
 
-/** The same for an answer. */
+/** `text` is everything before the empty line, one character for each byte. */
 export function parseResponseHead(text: string): ResponseHeadText | { readonly error: HeadError } {
   statusLine.lastIndex = 0;
   const start = statusLine.exec(text);
@@ -62,12 +62,12 @@ export function parseResponseHead(text: string): ResponseHeadText | { readonly e
   return { status: Number(start[2]), message: start[3] ?? "", minorVersion: start[1] === "1" ? 1 : 0, rawHeaders };
 }
 
-/** Whether header lines alone, such as those behind the last chunk, obey the grammar. */
+/** Whether the text is a valid list of header lines, such as the trailers after the last chunk. */
 export function areHeaderLines(text: string): boolean {
   return readHeaderLines(text, 0, []) === undefined;
 }
 
-/** Whether the first bytes of a head that is not whole could still become a request. */
+/** Whether an incomplete head can still become a valid request. */
 export function mayBecomeRequest(text: string): boolean {
   const end = text.indexOf("\r\n");
   if (end < 0) return requestStart.test(text);
@@ -75,7 +75,7 @@ export function mayBecomeRequest(text: string): boolean {
   return requestLine.test(text);
 }
 
-/** The same for an answer. */
+/** Whether an incomplete head can still become a valid response. */
 export function mayBecomeResponse(text: string): boolean {
   return responseStart.test(text.slice(0, 9));
 }
@@ -86,14 +86,14 @@ function readHeaderLines(text: string, from: number, into: string[]): HeadError 
     headerLine.lastIndex = at;
     const line = headerLine.exec(text);
     if (line === null) return "malformed";
-    if (into.length >= mostHeaders * 2) return "many";
-    into.push(line[1] as string, withoutSpaceBehind(line[2] as string));
+    if (into.length >= maxHeaders * 2) return "many";
+    into.push(line[1] as string, trimEnd(line[2] as string));
     at = headerLine.lastIndex;
   }
   return undefined;
 }
 
-function withoutSpaceBehind(value: string): string {
+function trimEnd(value: string): string {
   let end = value.length;
   while (end > 0 && isSpace(value.charCodeAt(end - 1))) end -= 1;
   return end === value.length ? value : value.slice(0, end);

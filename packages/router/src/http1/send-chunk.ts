@@ -1,12 +1,12 @@
 import type { Writable } from "node:stream";
 
-/** Of smaller ones the garbage collector takes care cheaply enough. */
+/** Smaller chunks are left to the garbage collector. */
 const largeBytes = 16 * 1024;
 
 /**
- * Writes a chunk that was read from a connection and is needed by nobody else, and gives its memory back when it has been
- * sent. The garbage collector would do that too, but memory outside its heap makes it look through all of that: half of
- * the processor time of a large transfer. A part of a larger piece of memory is left alone.
+ * Writes a chunk that nothing else refers to, and frees its memory when it has been sent. The garbage collector would free
+ * it too, but memory outside its heap triggers full collections, which took half of the processor time of a large
+ * transfer. A chunk that is part of a larger buffer is not freed.
  */
 export function sendChunk(destination: Writable, chunk: Buffer): void {
   const { buffer } = chunk;

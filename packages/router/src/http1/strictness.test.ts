@@ -5,10 +5,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { Deadlines } from "../deadlines.ts";
-import { answerWhole } from "../proxy/answer.ts";
 import { Backlog } from "../proxy/backlog.ts";
-import { readWhole } from "../proxy/request-body.ts";
-import { CallerConnection } from "./caller-connection.ts";
+import { readWhole } from "../request/request-body.ts";
+import { sendResponse } from "../request/response-writer.ts";
+import { ClientConnection } from "./client-connection.ts";
 
 /** A request as it was understood. */
 interface Understood {
@@ -45,19 +45,15 @@ async function readByUs(pieces: readonly string[]): Promise<Understood[]> {
     idleMs: 10_000,
     onGone: () => undefined,
   };
-  const takeOver = (): Promise<void> => Promise.resolve(void far.destroy());
-  const connection = new CallerConnection(far as unknown as Socket, {
+  const connection = new ClientConnection(far as unknown as Socket, {
     ...options,
-    handlers: {
-      request: ({ method, url, rawHeaders, body, answer }) => {
-        const take = (bytes: Buffer): void => {
-          understood.push({ method, url, rawHeaders, body: bytes.toString("latin1") });
-          answerWhole(answer, { status: 200, headers: [] });
-        };
-        readWhole(body, { mostBytes: 1e6, withinMs: 10_000 }).then(take, () => far.destroy());
-      },
-      upgrade: takeOver,
-      connect: takeOver,
+    onRequest: ({ method, url, rawHeaders, body, response, upgrade }) => {
+      if (upgrade !== undefined) return void far.destroy();
+      const take = (bytes: Buffer): void => {
+        understood.push({ method, url, rawHeaders, body: bytes.toString("latin1") });
+        sendResponse(response, { status: 200, headers: [] });
+      };
+      readWhole(body, { maxBytes: 1e6, withinMs: 10_000 }).then(take, () => far.destroy());
     },
   });
   await send(near, pieces);

@@ -1,13 +1,13 @@
-/** How a message travels over its connection: what its headers say about its length and about the connection. */
+/** The headers that determine where a message ends and what happens to its connection. */
 export interface TransportHeaders {
-  /** Bytes in the body, if the sender said so. */
+  /** From Content-Length. */
   readonly length: number | undefined;
   readonly isChunked: boolean;
   /** The tokens of `Connection`, in lower case. */
   readonly connection: readonly string[];
   readonly upgrade: string | undefined;
   readonly expect: string | undefined;
-  /** Seconds after which the other side closes an idle connection, if it said so. */
+  /** From `Keep-Alive: timeout=`: when the other side closes an idle connection. */
   readonly keepAliveSeconds: number | undefined;
 }
 
@@ -22,13 +22,12 @@ interface Reading {
 }
 
 const none: readonly string[] = [];
-// Fifteen digits are fewer than a double can count.
+// Fifteen digits fit into a double exactly.
 const plainLength = /^\d{1,15}$/;
 
 /**
- * Reads them, or says that they leave in doubt where the message ends: two readers that disagree about that are how one
- * request is hidden in another (RFC 9112, 6.3 and 11.2). No sender that means well repeats a length, gives a length beside
- * chunks, or uses any coding but `chunked`.
+ * Returns an error if the end of the message is ambiguous. Request smuggling depends on two parsers that disagree about it
+ * (RFC 9112, 6.3 and 11.2). So a repeated length, a length together with chunks, and any coding but `chunked` are refused.
  */
 export function readTransportHeaders(rawHeaders: readonly string[]): TransportHeaders | { readonly error: string } {
   const reading: Reading = {
@@ -44,10 +43,11 @@ export function readTransportHeaders(rawHeaders: readonly string[]): TransportHe
     readOne(reading, rawHeaders[index] as string, rawHeaders[index + 1] as string);
   }
   const { length, coding, connection } = reading;
-  if (reading.isRepeated) return { error: "The length is given more than once" };
-  if (length !== undefined && coding !== undefined) return { error: "A length is given beside chunks" };
-  if (length !== undefined && !plainLength.test(length)) return { error: "The length is no number" };
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") return { error: "The transfer coding is not known" };
+  if (reading.isRepeated) return { error: "the length is given more than once" };
+  if (length !== undefined && coding !== undefined) return { error: "there is a length and a transfer coding" };
+  if (length !== undefined && !plainLength.test(length)) return { error: "the length is not a number" };
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    return { error: "the transfer coding is not supported" };
   return {
     length: length === undefined ? undefined : Number(length),
     isChunked: coding !== undefined,
@@ -58,7 +58,7 @@ export function readTransportHeaders(rawHeaders: readonly string[]): TransportHe
   };
 }
 
-/** Nearly all headers are none of these: their length tells that before anything is compared. */
+/** Most headers are none of these. Comparing the length of the name first finds that out quickly. */
 function readOne(reading: Reading, name: string, value: string): void {
   switch (name.length) {
     case 14:
@@ -74,7 +74,7 @@ function readOne(reading: Reading, name: string, value: string): void {
       }
       return;
     case 10:
-      readAboutConnection(reading, name.toLowerCase(), value);
+      readConnectionHeader(reading, name.toLowerCase(), value);
       return;
     case 7:
       if (name.toLowerCase() === "upgrade") reading.upgrade = joined(reading.upgrade, value);
@@ -86,7 +86,7 @@ function readOne(reading: Reading, name: string, value: string): void {
   }
 }
 
-function readAboutConnection(reading: Reading, lower: string, value: string): void {
+function readConnectionHeader(reading: Reading, lower: string, value: string): void {
   if (lower === "connection") reading.connection = joined(reading.connection, value);
   else if (lower === "keep-alive") reading.keepAlive = value;
 }

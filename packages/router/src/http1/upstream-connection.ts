@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
-import { type AnswerBody, mostQueuedBytes } from "../proxy/answer.ts";
 import type { Backlog } from "../proxy/backlog.ts";
-import type { BodySink, RequestBody } from "../proxy/request-body.ts";
+import type { BodySink, RequestBody } from "../request/request-body.ts";
+import { maxQueuedBytes, type ResponseBody } from "../request/response-writer.ts";
 import { BodyReader } from "./body-reader.ts";
 import { formatRequestHead } from "./format-request-head.ts";
 import { HeadReader } from "./head-reader.ts";
@@ -12,43 +12,43 @@ import { readTransportHeaders, type TransportHeaders } from "./transport-headers
 export interface UpstreamRequest {
   readonly method: string;
   readonly path: string;
-  /** Names and values in turn, none of them about the connection or the body's length. */
+  /** Names and values alternate, without headers about the connection or the length. */
   readonly headers: readonly string[];
   readonly body: RequestBody | undefined;
-  /** Whether a body of no bytes was announced. */
+  /** Whether the client sent `Content-Length: 0`. */
   readonly isEmpty?: boolean;
-  /** What to speak instead, if the sandbox agrees. */
+  /** The protocol to switch to. */
   readonly upgrade?: string;
 }
 
-/** Hears the answer. After `onEnd`, `onError` or `onUpgrade` it hears no more. */
+/** Receives a response. `onEnd`, `onError` or `onUpgrade` is the last call. */
 export interface ResponseHandler {
-  onHead(head: ResponseHeadText, body: AnswerBody): void;
+  onHead(head: ResponseHeadText, body: ResponseBody): void;
   onData(chunk: Buffer): void;
-  /** All that has arrived so far was told. */
+  /** Called when all bytes received so far have been delivered. */
   onBatchEnd(): void;
   onEnd(): void;
   onError(error: Error): void;
-  /** The sandbox agreed: the connection is the handler's, paused. Without this no other protocol will do. */
+  /** The sandbox switched protocols. The socket is paused and belongs to the handler. Without it, a 101 response is an error. */
   readonly onUpgrade?: ((head: ResponseHeadText, socket: Socket) => void) | undefined;
 }
 
 export interface UpstreamConnectionOptions {
-  /** For the Host header. */
+  /** The Host header. */
   readonly host: string;
   readonly maxHeaderBytes: number;
   readonly backlog: Backlog;
-  /** It can be used again, for so long. */
+  /** Called when the connection can be reused, within `idleMs`. */
   readonly onFree: (idleMs: number) => void;
   readonly onClosed: () => void;
 }
 
-/** Servers without a hint of their own often close after five seconds: leave before they do. */
+/** Many servers close idle connections after five seconds. The router closes them before that. */
 const idleMs = 4000;
-/** And this long before the time that they tell. */
+/** How long before the time in the server's `Keep-Alive` header the router closes a connection. */
 const hintMarginMs = 1000;
 
-/** HTTP/1.1 with one sandbox: one request after the other. */
+/** An HTTP/1.1 connection to a sandbox, for one request at a time. */
 export class UpstreamConnection implements BodySink {
   readonly #socket: Socket;
   readonly #options: UpstreamConnectionOptions;
@@ -57,22 +57,22 @@ export class UpstreamConnection implements BodySink {
   readonly #deliver = (data: Buffer): void => this.#handler?.onData(data);
   #handler: ResponseHandler | undefined;
   #request: UpstreamRequest | undefined;
-  /** Of the answer; absent until its head is known. */
-  #answer: BodyReader | undefined;
+  /** The response's body. Undefined until its head is complete. */
+  #responseBody: BodyReader | undefined;
   #idleMs = idleMs;
   #isSent = true;
   #isOpen = true;
-  /** Of the request: said and not sent yet. Each character is one byte. */
+  /** Buffered part of the request. Each character is one byte. */
   #text = "";
 
   constructor(socket: Socket, options: UpstreamConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#head = new HeadReader({ mostBytes: options.maxHeaderBytes, mayBecomeHead: mayBecomeResponse });
+    this.#head = new HeadReader({ maxBytes: options.maxHeaderBytes, mayBecomeHead: mayBecomeResponse });
     this.#listeners = [
-      ["data", (chunk) => this.#arrived(chunk)],
+      ["data", (chunk) => this.#onData(chunk)],
       ["end", () => this.#ended()],
-      ["close", () => this.#fail(new Error("Cannot read the answer: the connection was closed"))],
+      ["close", () => this.#fail(new Error("Cannot read the response: the connection was closed"))],
       ["drain", () => this.#request?.body?.resume()],
     ];
     for (const [event, listener] of this.#listeners) socket.on(event, listener);
@@ -87,7 +87,7 @@ export class UpstreamConnection implements BodySink {
   send(request: UpstreamRequest, handler: ResponseHandler): void {
     this.#handler = handler;
     this.#request = request;
-    this.#answer = undefined;
+    this.#responseBody = undefined;
     this.#isSent = request.body === undefined;
     this.#text = formatRequestHead(request, this.#options.host);
     request.body?.start(this);
@@ -102,8 +102,8 @@ export class UpstreamConnection implements BodySink {
     this.#socket.resume();
   }
 
-  /** Closes it: nobody knows what is still to come. */
-  destroy(reason: Error = new Error("Cannot read the answer: the connection was given up")): void {
+  /** Closes the connection, because the rest of the response would be read as the next one. */
+  destroy(reason: Error = new Error("Cannot read the response: the connection was abandoned")): void {
     this.#fail(reason);
   }
 
@@ -117,7 +117,7 @@ export class UpstreamConnection implements BodySink {
     if (isChunked) this.#socket.write("\r\n", "latin1");
     this.#socket.uncork();
     this.#options.backlog.wrote(this.#socket);
-    if (this.#socket.writableLength >= mostQueuedBytes) body?.pause();
+    if (this.#socket.writableLength >= maxQueuedBytes) body?.pause();
   }
 
   onBodyEnd(): void {
@@ -136,8 +136,8 @@ export class UpstreamConnection implements BodySink {
     this.#text = "";
   }
 
-  #arrived(chunk: Buffer): void {
-    // What comes unasked answers no request, and must not be taken for the answer to the next.
+  #onData(chunk: Buffer): void {
+    // Bytes without a request must not be read as the response to the next one.
     if (this.#handler === undefined) return this.#close();
     try {
       this.#read(chunk);
@@ -148,35 +148,35 @@ export class UpstreamConnection implements BodySink {
 
   #read(chunk: Buffer): void {
     let at = 0;
-    while (this.#answer === undefined) {
+    while (this.#responseBody === undefined) {
       const progress = this.#head.take(chunk, at);
       if (progress === "more") return;
-      if (progress !== "whole") throw new Error(`Cannot read the answer: its head is ${progress}`);
+      if (progress !== "whole") throw new Error(`Cannot read the response: its head is ${progress}`);
       at = this.#head.end;
       if (this.#takeHead(this.#head.text, chunk, at)) return;
-      if (this.#answer === undefined && at === chunk.length) return;
+      if (this.#responseBody === undefined && at === chunk.length) return;
     }
-    at = this.#answer.take(chunk, at, this.#deliver);
-    // Whoever took it may have had enough.
+    at = this.#responseBody.take(chunk, at, this.#deliver);
+    // The handler may have closed the connection.
     if (this.#handler === undefined) return;
-    if (this.#answer.isWhole) this.#finish(at === chunk.length);
+    if (this.#responseBody.isWhole) this.#finish(at === chunk.length);
     else this.#handler.onBatchEnd();
   }
 
-  /** True when the connection is somebody else's now. */
+  /** Returns true if the connection was handed over to an upgrade. */
   #takeHead(text: string, chunk: Buffer, end: number): boolean {
     const head = parseResponseHead(text);
-    if ("error" in head) throw new Error(`Cannot read the answer: its head is ${head.error}`);
+    if ("error" in head) throw new Error(`Cannot read the response: its head is ${head.error}`);
     const { status } = head;
     if (status === 101) return this.#switch(head, chunk.subarray(end));
-    // What announces the answer is between the sandbox and the router.
+    // Interim responses are not relayed.
     if (status < 200) return false;
     const transport = readTransportHeaders(head.rawHeaders);
-    if ("error" in transport) throw new Error(`Cannot read the answer: ${transport.error}`);
+    if ("error" in transport) throw new Error(`Cannot read the response: ${transport.error}`);
     this.#idleMs = reuseMs(head, transport);
     const isBodiless = this.#request?.method === "HEAD" || status === 204 || status === 304;
     const framing = transport.isChunked ? "chunked" : (transport.length ?? "until closed");
-    this.#answer = new BodyReader(isBodiless ? 0 : framing);
+    this.#responseBody = new BodyReader(isBodiless ? 0 : framing);
     if (!isBodiless && framing === "until closed") this.#idleMs = 0;
     this.#handler?.onHead(head, isBodiless ? "none" : typeof framing === "number" ? "sized" : "open");
     return false;
@@ -184,7 +184,8 @@ export class UpstreamConnection implements BodySink {
 
   #switch(head: ResponseHeadText, early: Buffer): boolean {
     const handler = this.#handler;
-    if (handler?.onUpgrade === undefined) throw new Error("Cannot read the answer: it switches protocols unasked");
+    if (handler?.onUpgrade === undefined)
+      throw new Error("Cannot read the response: it switches protocols without a request");
     this.#handler = undefined;
     this.#request = undefined;
     this.#isOpen = false;
@@ -207,8 +208,8 @@ export class UpstreamConnection implements BodySink {
   }
 
   #ended(): void {
-    if (this.#handler !== undefined && this.#answer?.mayEndHere === true) this.#finish(true);
-    else this.#fail(new Error("Cannot read the answer: the connection ended before it was whole"));
+    if (this.#handler !== undefined && this.#responseBody?.mayEndHere === true) this.#finish(true);
+    else this.#fail(new Error("Cannot read the response: the connection ended before it was complete"));
   }
 
   #fail(error: Error): void {
@@ -228,7 +229,7 @@ export class UpstreamConnection implements BodySink {
   }
 }
 
-/** How long it may lie idle before it is used again; 0: not at all. */
+/** How long the connection may be idle before it is reused. 0: it must not be reused. */
 function reuseMs({ minorVersion }: ResponseHeadText, { connection, keepAliveSeconds }: TransportHeaders): number {
   const isKept = minorVersion === 1 ? !connection.includes("close") : connection.includes("keep-alive");
   if (!isKept) return 0;

@@ -1,74 +1,75 @@
 import type { Duplex } from "node:stream";
-import { breakOff } from "./line.ts";
+import { abortStream } from "./stream-end.ts";
 
 /**
- * What is queued for those who do not read it, over all lines. Each line has a limit of its own; when all of them together
- * hold more than this, one is broken off: of the namespace that holds most, the line that has stood still for longest. So
- * no number of callers can take the memory of all others. Who reads, however slowly, is younger than who does not.
+ * Limits the bytes queued for receivers that do not read, over all streams. Each stream has a limit of its own as well.
+ * When the total exceeds the limit, one stream is aborted: of the namespace with the most queued bytes, the one that has
+ * been stalled for longest. So no number of clients can use up the memory. A receiver that reads, however slowly, counts
+ * as stalled only since its last read.
  */
 export class Backlog {
-  readonly #mostBytes: number;
-  /** What each line held when last looked at, in the order in which they came to a stand. */
-  readonly #held = new Map<Duplex, Held>();
+  readonly #maxBytes: number;
+  /** The queued bytes of each stalled stream when it was last written to, the longest stalled first. */
+  readonly #stalled = new Map<Duplex, Queued>();
   readonly #byNamespace = new Map<string, number>();
   readonly #known = new WeakSet<Duplex>();
   readonly #namespaces = new WeakMap<Duplex, string>();
   #bytes = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** What is written to the line from now on is for a sandbox of this namespace, or from one. */
-  assign(line: Duplex, namespace: string): void {
-    this.#namespaces.set(line, namespace);
+  /** Bytes written to the stream count towards this namespace from now on. */
+  assign(stream: Duplex, namespace: string): void {
+    this.#namespaces.set(stream, namespace);
   }
 
-  /** To be told of each line that something was written to. */
-  wrote(line: Duplex): void {
-    if (!line.writableNeedDrain) return;
-    this.#follow(line);
-    const namespace = this.#namespaces.get(line) ?? "";
-    const before = this.#held.get(line);
+  /** Must be called after each write to a stream. */
+  wrote(stream: Duplex): void {
+    if (!stream.writableNeedDrain) return;
+    this.#follow(stream);
+    const namespace = this.#namespaces.get(stream) ?? "";
+    const before = this.#stalled.get(stream);
     this.#count(before?.namespace ?? namespace, -(before?.bytes ?? 0));
-    this.#count(namespace, line.writableLength);
-    this.#held.set(line, { namespace, bytes: line.writableLength });
-    while (this.#bytes > this.#mostBytes) {
-      const stalled = this.#oldestOf(this.#greediest());
+    this.#count(namespace, stream.writableLength);
+    this.#stalled.set(stream, { namespace, bytes: stream.writableLength });
+    while (this.#bytes > this.#maxBytes) {
+      const stalled = this.#oldestOf(this.#largest());
       if (stalled === undefined) return;
       this.#release(stalled);
-      breakOff(stalled);
+      abortStream(stalled);
     }
   }
 
-  #greediest(): string {
+  #largest(): string {
     let [most, found] = [-1, ""];
     for (const [namespace, bytes] of this.#byNamespace) if (bytes > most) [most, found] = [bytes, namespace];
     return found;
   }
 
   #oldestOf(namespace: string): Duplex | undefined {
-    for (const [line, held] of this.#held) if (held.namespace === namespace) return line;
+    for (const [stream, queued] of this.#stalled) if (queued.namespace === namespace) return stream;
     return undefined;
   }
 
-  #follow(line: Duplex): void {
-    if (this.#known.has(line)) return;
-    this.#known.add(line);
-    const release = (): void => this.#release(line);
-    line.on("drain", release);
-    line.on("close", release);
+  #follow(stream: Duplex): void {
+    if (this.#known.has(stream)) return;
+    this.#known.add(stream);
+    const release = (): void => this.#release(stream);
+    stream.on("drain", release);
+    stream.on("close", release);
   }
 
-  #release(line: Duplex): void {
-    const held = this.#held.get(line);
-    if (held === undefined) return;
-    this.#count(held.namespace, -held.bytes);
-    this.#held.delete(line);
+  #release(stream: Duplex): void {
+    const queued = this.#stalled.get(stream);
+    if (queued === undefined) return;
+    this.#count(queued.namespace, -queued.bytes);
+    this.#stalled.delete(stream);
   }
 
   #count(namespace: string, bytes: number): void {
@@ -79,7 +80,7 @@ export class Backlog {
   }
 }
 
-interface Held {
+interface Queued {
   readonly namespace: string;
   readonly bytes: number;
 }

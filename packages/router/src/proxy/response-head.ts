@@ -6,17 +6,17 @@ import { sharedHostHeaders, siteHeader, siteHeaders } from "./site-headers.ts";
 const dropped: ReadonlySet<string> = new Set(hopByHop);
 const judged: ReadonlySet<string> = new Set(siteHeaders);
 
-/** Nearly all headers are none of those that matter: their length tells that before anything is compared. */
+/** Most headers can be relayed as they are. Comparing the length of the name first finds them quickly. */
 const ownLengths: ReadonlySet<number> = new Set([...dropped, ...judged].map(({ length }) => length));
 
 export interface ResponseHeadOptions {
-  /** How the request named the sandbox: what an answer may set depends on whose host name it came under. */
+  /** Which headers a sandbox may set depends on whether it has a host name of its own. */
   readonly route: Route;
-  /** An answer that switches protocols keeps the two headers that say so. */
+  /** Keeps `Connection` and `Upgrade`, for a 101 response. */
   readonly isUpgrade?: boolean;
 }
 
-/** The headers of a sandbox's answer that go to the caller, names and values in turn, as the sandbox wrote them. */
+/** The headers of a sandbox's response that are relayed to the client. Names and values alternate. */
 export function responseHead(raw: readonly string[], { route, isUpgrade = false }: ResponseHeadOptions): string[] {
   const pass: string[] = [];
   let named: string[] | undefined;
@@ -39,9 +39,9 @@ export function responseHead(raw: readonly string[], { route, isUpgrade = false 
   return own;
 }
 
-/** The same as an object, for HTTP/2: names are in lower case and a repeated header is a list. */
+/** Headers as an object for HTTP/2, with names in lower case and repeated headers as lists. */
 export function forHttp2(flat: readonly string[]): Record<string, string | string[]> {
-  // A header may be called `constructor`: nothing must be there before it.
+  // A header may have the name `constructor`, so the object has no prototype.
   const headers = Object.create(null) as Record<string, string | string[]>;
   for (let index = 0; index < flat.length; index += 2) {
     const name = (flat[index] as string).toLowerCase();
@@ -52,7 +52,7 @@ export function forHttp2(flat: readonly string[]): Record<string, string | strin
   return headers;
 }
 
-/** The length belongs to the message whatever `Connection` says: without it the answer would have no end. */
+/** `Connection` may not remove the length, which the end of the response depends on. */
 const keptAlways: ReadonlySet<string> = new Set(["close", "keep-alive", "content-length"]);
 
 function withoutNamed(pass: string[], named: readonly string[]): string[] {

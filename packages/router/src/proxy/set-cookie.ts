@@ -1,9 +1,9 @@
 import { resemblesSession, trimCookie } from "../auth/session-cookie.ts";
 
 /**
- * A sandbox's `Set-Cookie` as it goes to the caller; undefined when it does not. A sandbox sets cookies for itself alone: for
- * no `Domain`, which would be its neighbours' too, and never a session of the router's. Where sandboxes share one host name,
- * `prefix` is the path of this one, and its cookies are for what is below it.
+ * A sandbox's `Set-Cookie` header as it is relayed, or undefined if it is dropped. A sandbox may only set cookies for
+ * itself: `Domain` is removed because other sandboxes share the domain, and the router's session cookies are dropped.
+ * `prefix` is the sandbox's path if it shares its host name with others; the cookie is restricted to that path then.
  */
 export function keptCookie(value: string, prefix?: string): string | undefined {
   const [pair = "", ...attributes] = value.split(";");
@@ -17,7 +17,7 @@ export function keptCookie(value: string, prefix?: string): string | undefined {
   return kept.length === attributes.length && prefix === undefined ? value : [pair, ...kept].join(";");
 }
 
-/** The name under which the cookie comes back. One without a name comes back as its value alone, which may look like a pair. */
+/** The name under which the browser sends the cookie back. A cookie without a name is sent as its value, which may look like a pair. */
 function sentName(pair: string): string {
   const [name = "", ...rest] = pair.split("=");
   if (rest.length === 0) return trimCookie(pair);
@@ -30,7 +30,7 @@ function attributeName(attribute: string): string {
   return trimCookie(name).toLowerCase();
 }
 
-/** The last `Path` counts, if it is a path; `/` is all of the sandbox. */
+/** The last `Path` attribute if it is a path below `/`, otherwise an empty string. */
 function ownPath(attributes: readonly string[]): string {
   const last = attributes.findLast((attribute) => attributeName(attribute) === "path") ?? "";
   const path = trimCookie(last.slice(last.indexOf("=") + 1));

@@ -2,9 +2,9 @@ import type { Route } from "../route/route.ts";
 import { keptCookie } from "./set-cookie.ts";
 
 /**
- * Headers by which an answer tells a browser something about more than itself: about its host, its site or its connection.
- * A sandbox may tell it about its own host name. It shares the site with its neighbours, the connection with the router,
- * and below a path or behind a header also the host.
+ * Response headers that affect more than the response: the host, the site or the connection. A sandbox may set them for
+ * its own host name. It shares the site with other sandboxes and the connection with the router; if it is reached by path
+ * or header, it shares the host too.
  */
 const wholeHost: ReadonlySet<string> = new Set([
   "nel",
@@ -17,32 +17,31 @@ const wholeHost: ReadonlySet<string> = new Set([
 
 export const siteHeaders: readonly string[] = ["alt-svc", "clear-site-data", "set-cookie", "set-cookie2", ...wholeHost];
 
-/** The value that goes to the caller; undefined when the header does not. `lower` is one of `siteHeaders`. */
+/** The value to relay, or undefined to drop the header. `lower` is one of `siteHeaders`. */
 export function siteHeader(lower: string, value: string, route: Route): string | undefined {
   const isOwnHost = route.by === "host";
   if (lower === "set-cookie") return keptCookie(value, route.by === "path" ? pathPrefix(route) : undefined);
-  if (lower === "clear-site-data") return isOwnHost ? clearedOfOrigin(value) : undefined;
+  if (lower === "clear-site-data") return isOwnHost ? originDirectives(value) : undefined;
   return isOwnHost && wholeHost.has(lower) ? value : undefined;
 }
 
 /**
- * What is added to answers below a path. Pages of all sandboxes would be one origin there, with one storage and one set of
- * service workers: each page becomes an origin of its own instead (HTML, 7.1.5: sandboxing).
+ * Added to responses of sandboxes that are reached by path. The pages of all sandboxes would share one origin there, with
+ * its storage and service workers. The `sandbox` directive gives each page an opaque origin instead (HTML, 7.1.5).
  */
 export const sharedHostHeaders: readonly string[] = [
   "content-security-policy",
   "sandbox allow-downloads allow-forms allow-modals allow-popups allow-popups-to-escape-sandbox allow-scripts",
 ];
 
-/** In front of everything that belongs to the sandbox on the shared host. */
 function pathPrefix({ namespace, name, port }: Route): string {
   return `/sandboxes/${namespace}/${name}/${port}`;
 }
 
-/** What belongs to the origin alone. `"cookies"` clears those of the whole site, and `"*"` includes them. */
+/** The directives that affect only the origin. `"cookies"`, also part of `"*"`, would clear those of the whole site. */
 const ofOrigin: readonly string[] = ['"cache"', '"storage"', '"executionContexts"'];
 
-function clearedOfOrigin(value: string): string | undefined {
+function originDirectives(value: string): string | undefined {
   const wanted = value.split(",").map((directive) => directive.trim());
   const kept = ofOrigin.filter((directive) => wanted.includes(directive) || wanted.includes('"*"'));
   return kept.length === 0 ? undefined : kept.join(", ");

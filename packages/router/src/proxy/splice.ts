@@ -1,33 +1,33 @@
 import type { Duplex } from "node:stream";
 import type { Backlog } from "./backlog.ts";
-import { breakOff, isFinished, wasReset } from "./line.ts";
+import { abortStream, isFinished, wasReset } from "./stream-end.ts";
 import { goingAwayFrame, WebSocketFrames } from "./websocket-frames.ts";
 
 export interface SpliceOptions {
   readonly backlog: Backlog;
-  /** Told of the bytes that went to the caller. */
+  /** Called with the number of bytes sent to the client. */
   readonly onBytes?: (count: number) => void;
   readonly isWebSocket?: boolean;
 }
 
 /**
- * Two lines that have become one. Either end may stop sending and still receive; when one breaks, so does the other. What
- * one end has said before it left is still told to the other, at that one's pace.
+ * Copies bytes between two streams in both directions. Either end may stop sending and still receive. If one end fails, so
+ * does the other. Bytes that one end sent before it closed are still delivered to the other.
  */
 export class Splice {
-  readonly #caller: Duplex;
+  readonly #client: Duplex;
   readonly #sandbox: Duplex;
   readonly #frames: WebSocketFrames | undefined;
   readonly #ended = Promise.withResolvers<void>();
   readonly #backlog: Backlog;
   #isLeaving = false;
 
-  constructor(caller: Duplex, sandbox: Duplex, { backlog, onBytes, isWebSocket = false }: SpliceOptions) {
+  constructor(client: Duplex, sandbox: Duplex, { backlog, onBytes, isWebSocket = false }: SpliceOptions) {
     this.#backlog = backlog;
-    this.#caller = caller;
+    this.#client = client;
     this.#sandbox = sandbox;
     this.#frames = isWebSocket ? new WebSocketFrames() : undefined;
-    for (const end of [caller, sandbox]) {
+    for (const end of [client, sandbox]) {
       end.allowHalfOpen = true;
       end.on("error", () => this.destroy());
       end.on("close", () => this.#closed(end));
@@ -36,53 +36,53 @@ export class Splice {
       onBytes?.(chunk.length);
       this.#toCaller(chunk);
     });
-    sandbox.on("end", () => caller.end());
-    caller.on("drain", () => sandbox.resume());
-    caller.on("end", () => this.#callerEnded());
-    caller.pipe(sandbox, { end: false });
-    caller.on("data", () => backlog.wrote(sandbox));
+    sandbox.on("end", () => client.end());
+    client.on("drain", () => sandbox.resume());
+    client.on("end", () => this.#clientEnded());
+    client.pipe(sandbox, { end: false });
+    client.on("data", () => backlog.wrote(sandbox));
     sandbox.resume();
-    if (caller.destroyed || sandbox.destroyed) this.destroy();
-    else if (caller.readableEnded) this.#callerEnded();
+    if (client.destroyed || sandbox.destroyed) this.destroy();
+    else if (client.readableEnded) this.#clientEnded();
   }
 
-  /** Settles when both are closed, or one of them broke. */
+  /** Resolves when both ends are closed or one has failed. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** Says goodbye to a WebSocket as soon as the frame under way is whole. Other protocols have no word for it. */
+  /** Sends a close frame to a WebSocket as soon as the current frame is complete. Does nothing for other protocols. */
   leave(): void {
     this.#isLeaving = true;
-    if (this.#frames?.isBetween === true) this.#sayGoodbye();
+    if (this.#frames?.isBetween === true) this.#sendClose();
   }
 
   destroy(): void {
-    breakOff(this.#caller);
-    breakOff(this.#sandbox);
+    abortStream(this.#client);
+    abortStream(this.#sandbox);
     this.#ended.resolve();
   }
 
-  #callerEnded(): void {
-    if (wasReset(this.#caller)) this.destroy();
+  #clientEnded(): void {
+    if (wasReset(this.#client)) this.destroy();
     else this.#sandbox.end();
   }
 
   #closed(end: Duplex): void {
     if (!isFinished(end)) this.destroy();
-    else if (this.#caller.closed && this.#sandbox.closed) this.#ended.resolve();
+    else if (this.#client.closed && this.#sandbox.closed) this.#ended.resolve();
   }
 
   #toCaller(chunk: Buffer): void {
     this.#frames?.take(chunk);
-    if (!this.#caller.write(chunk)) this.#sandbox.pause();
-    this.#backlog.wrote(this.#caller);
-    if (this.#isLeaving && this.#frames?.isBetween === true) this.#sayGoodbye();
+    if (!this.#client.write(chunk)) this.#sandbox.pause();
+    this.#backlog.wrote(this.#client);
+    if (this.#isLeaving && this.#frames?.isBetween === true) this.#sendClose();
   }
 
-  #sayGoodbye(): void {
+  #sendClose(): void {
     this.#isLeaving = false;
     this.#sandbox.removeAllListeners("data");
-    this.#caller.end(goingAwayFrame());
+    this.#client.end(goingAwayFrame());
   }
 }

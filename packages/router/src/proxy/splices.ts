@@ -7,7 +7,7 @@ export interface JoinOptions extends Omit<SpliceOptions, "backlog"> {
   readonly namespace: string;
 }
 
-/** All connections that have been joined, so that they can be ended with their pod or with the router. */
+/** The spliced connections, so that they can be closed when their pod is gone or the router stops. */
 export class Splices {
   readonly #byPod = new Map<string, Set<Splice>>();
   readonly #backlog: Backlog;
@@ -23,10 +23,10 @@ export class Splices {
     return size;
   }
 
-  /** Settles when the joined connection has ended. */
-  async join(caller: Duplex, sandbox: Duplex, { podUid, namespace, ...options }: JoinOptions): Promise<void> {
-    for (const line of [caller, sandbox]) this.#backlog.assign(line, namespace);
-    const splice = new Splice(caller, sandbox, { ...options, backlog: this.#backlog });
+  /** Resolves when the splice has ended. */
+  async join(client: Duplex, sandbox: Duplex, { podUid, namespace, ...options }: JoinOptions): Promise<void> {
+    for (const stream of [client, sandbox]) this.#backlog.assign(stream, namespace);
+    const splice = new Splice(client, sandbox, { ...options, backlog: this.#backlog });
     const siblings = this.#byPod.get(podUid) ?? new Set();
     this.#byPod.set(podUid, siblings.add(splice));
     if (this.#isLeaving) splice.leave();
@@ -39,7 +39,7 @@ export class Splices {
     for (const splice of this.#byPod.get(podUid) ?? []) splice.destroy();
   }
 
-  /** Says goodbye to those that understand it. */
+  /** Sends a close frame to all WebSockets. */
   leave(): void {
     this.#isLeaving = true;
     for (const joined of this.#byPod.values()) for (const splice of joined) splice.leave();

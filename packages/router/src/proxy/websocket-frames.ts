@@ -1,13 +1,12 @@
 /**
- * Follows a WebSocket's frames without looking into them, to know where one ends: only there may the router add a frame
- * of its own. States: `left` bytes of the current frame are still to come; `header` holds the part of a frame's head that
- * has come so far.
+ * Finds the boundaries of WebSocket frames, because only there the router may insert a frame of its own. `left` is the
+ * number of bytes missing of the current frame; `header` holds the bytes received of an incomplete frame header.
  */
 export class WebSocketFrames {
   #left = 0n;
   #header: number[] = [];
 
-  /** Whether the next byte begins a frame. */
+  /** Whether the next byte starts a frame. */
   get isBetween(): boolean {
     return this.#left === 0n && this.#header.length === 0;
   }
@@ -28,7 +27,7 @@ export class WebSocketFrames {
     }
   }
 
-  /** RFC 6455, 5.2: two bytes, then a longer length if the short one says so, then a mask if one is announced. */
+  /** RFC 6455, 5.2: two bytes, then an extended length if needed, then the masking key if there is one. */
   #readHeader(): void {
     const second = this.#header[1];
     if (second === undefined) return;

@@ -4,7 +4,7 @@ import { parsePath } from "./parse-path.ts";
 import { parsePodIp } from "./pod-ip.ts";
 import { defaultNamespace, defaultPort, isDnsLabel, parsePort, type RouteResult, routeErrors } from "./route.ts";
 
-/** The routing headers as they came; absent when they did not. */
+/** The routing headers of a request. */
 export interface RouteHeaders {
   readonly id?: string | undefined;
   readonly namespace?: string | undefined;
@@ -20,16 +20,16 @@ export interface RouteRequest {
 }
 
 export interface RouteOptions {
-  /** `localhost` makes `<sandbox>.<namespace>.localhost` a sandbox's name. Lower case. */
+  /** With `localhost`, `<sandbox>.<namespace>.localhost` names a sandbox. In lower case. */
   readonly domains: readonly string[];
   readonly allowLoopbackPodIp: boolean;
-  /** The router's own names; any when absent. Lower case. */
+  /** The host names of the router itself, in lower case. Undefined: any name. */
   readonly hosts: readonly string[] | undefined;
 }
 
 /**
- * Finds out which sandbox a request names. A host name that is a sandbox's own decides alone: a page that a sandbox
- * serves must not reach another sandbox by adding a header. After it come the headers, then the path.
+ * Finds out which sandbox a request names: by host name, or else by headers, or else by path. If the host name names a
+ * sandbox, the headers cannot name another one. Otherwise a page of one sandbox could reach others by adding a header.
  */
 export function findRoute(request: RouteRequest, options: RouteOptions): RouteResult {
   const { host, headers, target } = request;
@@ -50,7 +50,7 @@ function byHost(named: { namespace: string; name: string; port: number }, reques
   return { route: { by: "host", ...named, uid: undefined, podIp: undefined, target: request.target } };
 }
 
-/** The first failure wins, in this order: part of the wire. */
+/** Existing clients depend on the order of these checks. */
 function byHeaders({ headers, target }: RouteRequest, options: RouteOptions): RouteResult {
   const { id = "", port: portText, podIp: podIpText, uid } = headers;
   if (id === "") return { error: routeErrors.missingId };

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 
 /**
- * Whether a request that came under this host name may be meant for the router. A page whose name was made to point at
- * the router's address is of one origin with it; on an open router that page could reach every sandbox. An address
- * cannot be made to point elsewhere. Any name will do when no names are given.
+ * Protects routers without authentication from DNS rebinding: a web page whose host name is made to resolve to the
+ * router's address could otherwise reach every sandbox. IP addresses are always accepted, since they cannot be rebound.
+ * Without `names`, every host name is accepted.
  */
 export function isKnownHost(host: string | undefined, names: readonly string[] | undefined): boolean {
   if (names === undefined || host === undefined) return true;

@@ -3,8 +3,8 @@ import { isDnsLabel, parsePort, type RouteResult, routeErrors } from "./route.ts
 const prefix = "/sandboxes/";
 
 /**
- * Reads `/sandboxes/<namespace>/<sandbox>/<port>/...`; what follows the port is the sandbox's target, not decoded and
- * not cleaned. The three parts are taken as they are written: no encoded spelling of a name is one.
+ * Parses `/sandboxes/<namespace>/<sandbox>/<port>/...`. The rest after the port is the request target for the sandbox,
+ * neither decoded nor normalised. Percent-encoded names are not accepted.
  */
 export function parsePath(target: string): RouteResult {
   if (!target.startsWith(prefix)) return { none: true };

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-/** What no pod can have: an address of the machine itself, of the link, of a group, or of nobody. */
+/** Addresses that no pod has: unspecified, link-local and multicast. */
 const neverPods = new BlockList();
 neverPods.addSubnet("0.0.0.0", 32, "ipv4");
 neverPods.addSubnet("169.254.0.0", 16, "ipv4");
@@ -14,12 +14,12 @@ loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
 /**
- * An address as one text whatever way it was written: IPv6 in its shortest form, an IPv4 address that travels inside an
- * IPv6 one as plain IPv4. Undefined when it is no address.
+ * The canonical form of an address: IPv6 in its shortest form, IPv4-mapped IPv6 as IPv4. Undefined if the text is not an
+ * address.
  */
 export function normaliseIp(text: string): string | undefined {
   if (isIPv4(text)) return text;
-  // A zone names an interface of this machine: no pod is behind it.
+  // An address with a zone is link-local.
   if (!isIPv6(text) || text.includes("%")) return undefined;
   const short = new URL(`http://[${text}]/`).hostname.slice(1, -1);
   const mapped = /^::(?:ffff:)?([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short);
@@ -28,12 +28,12 @@ export function normaliseIp(text: string): string | undefined {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/** Whether a Pod can have this address: whatever its status says, the router connects to no other. */
+/** Whether a pod may have this address. The router connects to no other, whatever the Pod's status says. */
 export function mayBePodIp(text: string): boolean {
   return parsePodIp(text, { allowLoopback: true }) !== undefined;
 }
 
-/** The address a caller gave for a pod, normalised; undefined when it is none a pod may have. */
+/** The canonical form of a pod address that a client sent. Undefined if no pod may have it. */
 export function parsePodIp(text: string, { allowLoopback }: { readonly allowLoopback: boolean }): string | undefined {
   const address = normaliseIp(text);
   if (address === undefined) return undefined;

@@ -1,10 +1,10 @@
 export interface RequestTarget {
-  /** The authority of an absolute-form target, which stands above the Host header (RFC 9112, 3.2.2). */
+  /** The authority of an absolute-form target. It overrides the Host header (RFC 9112, 3.2.2). */
   readonly authority: string | undefined;
   readonly target: string;
 }
 
-/** Splits what stands in the request line. Undefined for anything but origin form and absolute form of http. */
+/** Parses the target of a request line. Undefined unless it is in origin form or absolute form with http or https. */
 export function splitTarget(url: string): RequestTarget | undefined {
   if (url.startsWith("/")) return { authority: undefined, target: url };
   const [, authority, rest = ""] = /^https?:\/\/([^/?#@]+)([/?][^#]*)?$/i.exec(url) ?? [];

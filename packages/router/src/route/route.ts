@@ -1,25 +1,25 @@
-/** Which sandbox a request is for, as the caller put it. Nothing of it has been looked up. */
+/** Which sandbox a request names. It may not exist. */
 export interface Route {
   readonly by: "header" | "host" | "path";
   readonly namespace: string;
-  /** A Sandbox's name, or a claim's. */
+  /** The name of a Sandbox or of a SandboxClaim. */
   readonly name: string;
   readonly port: number;
-  /** Only the Sandbox with this UID will do. */
+  /** If set, the Sandbox must have this UID. */
   readonly uid: string | undefined;
-  /** Which of the sandbox's own addresses to take; any other is ignored. */
+  /** Selects one of the sandbox's addresses. Any other address is ignored. */
   readonly podIp: string | undefined;
-  /** The request target for the sandbox, byte for byte as it came. */
+  /** The request target for the sandbox, exactly as the client sent it. */
   readonly target: string;
 }
 
-/** `none`: the request names no sandbox at all. */
+/** `none`: the request names no sandbox. */
 export type RouteResult = { readonly route: Route } | { readonly error: string } | { readonly none: true };
 
 export const defaultNamespace = "default";
 export const defaultPort = 8888;
 
-/** The words are part of the wire. */
+/** Existing clients compare these messages. */
 export const routeErrors = {
   missingId: "X-Sandbox-ID header is required.",
   id: "Invalid sandbox ID format.",
@@ -34,7 +34,7 @@ export function isDnsLabel(text: string): boolean {
   return dnsLabel.test(text);
 }
 
-/** Digits alone: no sign, no space, no leading zeros that another reader might take for octal. */
+/** Accepts digits only, without leading zeros, which some parsers read as octal. */
 export function parsePort(text: string): number | undefined {
   if (!/^[1-9]\d{0,4}$/.test(text)) return undefined;
   const port = Number(text);

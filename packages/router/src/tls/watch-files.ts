@@ -1,29 +1,29 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { dirname } from "node:path";
 
-/** Several events make one change: a rename of a link is seen as many. */
+/** One change causes several events, which are handled together. */
 const quietMs = 250;
 
 /**
- * Tells when one of the files has changed. Their folders are watched, not they: files are replaced by renames, and
- * those of a mounted Secret by swapping a link beside them.
+ * Calls `onChange` when one of the files has changed. Watches their directories, because files are replaced by renames and
+ * those of a mounted Secret by changing a symbolic link next to them.
  */
 export function watchFiles(files: readonly string[], onChange: () => void): Disposable {
   let timer: NodeJS.Timeout | undefined;
-  let known = marksOf(files);
-  const look = (): void => {
+  let known = stateOf(files);
+  const check = (): void => {
     timer = undefined;
-    const marks = marksOf(files);
-    if (marks === known) return;
-    known = marks;
+    const state = stateOf(files);
+    if (state === known) return;
+    known = state;
     onChange();
   };
-  // Not put off by the next event: others may write to the folder all the time.
-  const later = (): void => {
-    timer ??= setTimeout(look, quietMs);
+  // Further events do not postpone it, since other files of the directory may change all the time.
+  const schedule = (): void => {
+    timer ??= setTimeout(check, quietMs);
   };
   const watchers: FSWatcher[] = [...new Set(files.map((file) => dirname(file)))].map((folder) => {
-    const watcher = watch(folder, { persistent: false }, later);
+    const watcher = watch(folder, { persistent: false }, schedule);
     watcher.on("error", () => undefined);
     return watcher;
   });
@@ -35,8 +35,8 @@ export function watchFiles(files: readonly string[], onChange: () => void): Disp
   };
 }
 
-/** Another when a file is another, or has another content. */
-function marksOf(files: readonly string[]): string {
+/** A text that changes when one of the files is replaced or modified. */
+function stateOf(files: readonly string[]): string {
   return files
     .map((file) => {
       const found = statSync(file, { throwIfNoEntry: false });

@@ -116,9 +116,9 @@ export class Gate {
 
 function tooLate(route: Route, now: Resolution): RouterError {
   const retry = { retryAfterSeconds: 5 };
-  const trouble = now.state === "starting" ? now.trouble : undefined;
-  if (trouble !== undefined) {
-    return new RouterError(trouble.reason, `Sandbox is not ready in time: ${route.name}: ${trouble.message}`, retry);
+  const problem = now.state === "starting" ? now.problem : undefined;
+  if (problem !== undefined) {
+    return new RouterError(problem.reason, `Sandbox is not ready in time: ${route.name}: ${problem.message}`, retry);
   }
   const what = now.state === "asleep" ? "it was woken and has not come up" : "it is still starting";
   return new RouterError("SandboxStarting", `Sandbox is not ready in time: ${route.name}: ${what}`, retry);

@@ -1,0 +1,62 @@
+import type { Socket } from "node:net";
+import type { ConnectionInfo } from "../listen/connection-info.ts";
+import type { Backlog } from "../proxy/backlog.ts";
+import { responseHead } from "../proxy/response-head.ts";
+import { Cancellation, ClientDisconnected } from "../request/cancellation.ts";
+import type { ClientRequest } from "../request/client-request.ts";
+import { EarlyBytes } from "../request/early-bytes.ts";
+import type { Route } from "../route/route.ts";
+import { Http1ResponseWriter } from "./http1-response-writer.ts";
+import type { RequestHeadText } from "./parse-head.ts";
+
+export interface Http1UpgradeOptions {
+  readonly socket: Socket;
+  readonly connectionInfo: ConnectionInfo;
+  readonly backlog: Backlog;
+  /** Bytes that arrived after the request's head. */
+  readonly head: Buffer;
+  /** The protocol the client asks for. Undefined for CONNECT. */
+  readonly protocol: string | undefined;
+}
+
+/** An HTTP/1.1 upgrade or CONNECT request. If it is refused, the connection is closed after the response. */
+export function http1Upgrade(
+  { method, target, rawHeaders }: RequestHeadText,
+  { socket, connectionInfo, backlog, head, protocol }: Http1UpgradeOptions,
+): ClientRequest {
+  const isConnect = protocol === undefined;
+  const cancellation = new Cancellation();
+  const onGone = (): void => cancellation.cancel(new ClientDisconnected());
+  return {
+    method,
+    url: target,
+    rawHeaders,
+    connectionInfo,
+    needsHost: !isConnect,
+    body: undefined,
+    response: new Http1ResponseWriter(socket, {
+      minorVersion: 1,
+      isLast: true,
+      backlog,
+      onEnd: () => socket.destroySoon(),
+    }),
+    cancellation,
+    upgrade: {
+      protocol,
+      stream: socket,
+      early: new EarlyBytes(socket, { head, mayHalfClose: isConnect, onGone }),
+      accept: (headers, route) => {
+        const text = isConnect ? "HTTP/1.1 200 Connection established\r\n\r\n" : switchingHead(headers, route);
+        socket.write(text, "latin1");
+        return isConnect ? 200 : 101;
+      },
+    },
+  };
+}
+
+function switchingHead(rawHeaders: readonly string[], route: Route): string {
+  const headers = responseHead(rawHeaders, { route, isUpgrade: true });
+  let text = "HTTP/1.1 101 Switching Protocols\r\n";
+  for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  return `${text}\r\n`;
+}

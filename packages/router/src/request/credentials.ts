@@ -1,0 +1,43 @@
+import type { Credentials } from "../auth/authorizer.ts";
+import { bearerToken } from "../auth/caller.ts";
+import { certificateMayCount, cookieMayCount } from "../auth/page-request.ts";
+import type { Route } from "../route/route.ts";
+import type { ClientRequest } from "./client-request.ts";
+import type { ParsedRequest } from "./parse-request.ts";
+
+const noSessions: readonly string[] = [];
+
+/**
+ * The credentials of a request that may be used for this route. A browser attaches cookies and client certificates on
+ * its own, so these are left out when a page of another origin may have caused the request.
+ */
+export function credentialsOf(client: ClientRequest, request: ParsedRequest, route: Route): Credentials {
+  const { peer, isSecure, certificate } = client.connectionInfo;
+  const { head, proxyAuthorization } = request;
+  // A header that is meant for the router alone takes precedence: `Authorization` may then be meant for the sandbox.
+  const bearer = bearerToken(head.ownAuthorization ?? proxyAuthorization ?? head.authorization);
+  if (head.sessions.length === 0 && certificate === undefined) {
+    return { bearer, sessions: noSessions, certificate, peer };
+  }
+  const page = {
+    method: client.method,
+    host: (request.host ?? "").toLowerCase(),
+    origin: head.origin,
+    fetchSite: head.fetchSite,
+    fetchMode: head.fetchMode,
+    fetchDest: head.fetchDest,
+    isSecure,
+    isUpgrade: client.upgrade !== undefined,
+    isOwnHost: route.by === "host",
+  };
+  const mayUseCookies = head.sessions.length > 0 && cookieMayCount(page);
+  // Over TLS only `__Host-` cookies are used: a sandbox on a sibling host name cannot set those.
+  const sessions = head.sessions.filter(({ isHostOnly }) => isHostOnly === isSecure).map(({ value }) => value);
+  const mayUseCertificate = certificate !== undefined && certificateMayCount(page);
+  return {
+    bearer,
+    sessions: mayUseCookies ? sessions : noSessions,
+    certificate: mayUseCertificate ? certificate : undefined,
+    peer,
+  };
+}
