@@ -65,7 +65,7 @@ describe("TokenReviewer", () => {
     const { client, asked } = answering(() => new Promise(() => undefined));
     const tokens = reviewer(client, { now: 0 });
     for (let index = 0; index < 256; index += 1) void tokens.userOf(`user-${index}`, "10.0.0.1");
-    await expect(tokens.userOf("one-more", "10.0.0.1")).rejects.toThrow("too many questions are under way");
+    await expect(tokens.userOf("one-more", "10.0.0.1")).rejects.toThrow("too many calls are in progress");
     expect(asked).toHaveLength(256);
   });
 
@@ -135,7 +135,7 @@ describe("AccessReviewer", () => {
     const { client, asked } = answering(() => new Promise(() => undefined));
     const access = new AccessReviewer({ client, ttlMs: 1000, cacheSize: 10, now: () => 0 });
     for (let index = 0; index < 256; index += 1) void access.mayConnect({ username: "a" }, "n", `made-up-${index}`);
-    await expect(access.mayConnect({ username: "a" }, "n", "box")).rejects.toThrow("too many questions are under way");
+    await expect(access.mayConnect({ username: "a" }, "n", "box")).rejects.toThrow("too many calls are in progress");
     expect(asked).toHaveLength(256);
     void access.mayConnect({ username: "b" }, "n", "box");
     expect(asked).toHaveLength(257);

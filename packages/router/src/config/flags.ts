@@ -99,7 +99,7 @@ export const flags: Readonly<Record<FlagName, Flag>> = {
   domain: {
     kind: "list",
     fallback: "localhost",
-    help: "Sandboxes have the host names <sandbox>.<namespace>.<domain>.",
+    help: "Host names are <sandbox>.<namespace>.<domain>.",
   },
   "proxy-timeout": {
     kind: "positiveDuration",
