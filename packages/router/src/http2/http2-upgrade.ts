@@ -23,7 +23,7 @@ export interface Http2UpgradeOptions {
  */
 export function http2Upgrade({ request, connectionInfo, backlog }: Http2UpgradeOptions): ClientRequest {
   const { stream, headers, rawHeaders } = request;
-  const protocol = ":protocol" in headers ? String(headers[":protocol"] ?? "") : undefined;
+  const protocol = ":protocol" in headers ? (headers[":protocol"] ?? "") : undefined;
   const isTunnel = protocol === undefined;
   const key = randomBytes(16).toString("base64");
   const cancellation = new Cancellation();

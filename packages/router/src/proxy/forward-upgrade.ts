@@ -107,12 +107,13 @@ export class UpgradeForwarder implements Forwarder<UpstreamConnection> {
 
   async #join(
     { client: { cancellation }, route, record }: Exchange,
-    { stream, early, protocol = "", accept }: UpgradeRequest,
+    upgrade: UpgradeRequest,
     { head, socket, podUid }: Switched & { readonly podUid: string },
   ): Promise<void> {
+    const { stream, early, protocol = "" } = upgrade;
     try {
       cancellation.throwIfCancelled();
-      record.status = accept(head.rawHeaders, route);
+      record.status = upgrade.accept(head.rawHeaders, route);
     } catch (error) {
       socket.destroy();
       throw error;

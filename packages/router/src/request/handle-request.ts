@@ -33,8 +33,8 @@ export interface RequestHandlerOptions {
   readonly timeoutMs: number;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a forwarder is only given connections that it opened itself
-type AnyForwarder = Forwarder<any>;
+/** A forwarder is only given connections that it has opened itself. */
+type AnyForwarder = Forwarder<unknown>;
 
 /** One forwarder for each kind of request. */
 export interface Forwarders {
