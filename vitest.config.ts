@@ -33,8 +33,13 @@ export default defineConfig({
         ssr,
         test: {
           ...integration("node", ["packages/node/{src,test}/**/*.int.test.ts"]).test,
-          // Each file has its own nodes, with their own data folders, networks and cgroups, and mostly waits for them.
-          maxWorkers: 4,
+          // Each file has its own nodes, with their own data folders, networks and cgroups.
+          maxWorkers: 3,
+          maxConcurrency: 3,
+          // Loading the node takes a second of processor time, which files in the same worker share.
+          isolate: false,
+          // Every Pod costs a dozen processes, which a machine that runs other suites starts slowly.
+          testTimeout: 120_000,
         },
       },
       integration("controllers", [

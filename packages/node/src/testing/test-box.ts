@@ -114,4 +114,4 @@ export function slug(words: string): string {
 }
 
 /** Options of `expect.poll` with a timeout that is long enough for a busy machine. */
-export const soon: { readonly timeout: number; readonly interval: number } = { timeout: 30_000, interval: 50 };
+export const soon: { readonly timeout: number; readonly interval: number } = { timeout: 60_000, interval: 50 };

@@ -18,7 +18,8 @@ const waitsFor =
 describe.skipIf(cannotRun).each(testedRuntimes)("the lifecycle of a Pod with %s", (runtimeClassName) => {
   let box: TestBox;
   beforeAll(async () => {
-    box = await openTestBox({ backoff: { firstMs: 1500, longestMs: 2000, forgetAfterMs: 600_000 } });
+    // Long enough that a slow machine reports the back-off before it has passed.
+    box = await openTestBox({ backoff: { firstMs: 4000, longestMs: 4000, forgetAfterMs: 600_000 } });
   });
   afterAll(() => box[Symbol.asyncDispose]());
 
@@ -48,7 +49,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the lifecycle of a Pod with %s"
       Number(script.at(-1)),
       false,
     ]);
-    expect(statusOf(pod)?.state?.waiting?.message).toMatch(/^back-off 1.5s restarting failed container=main pod=/);
+    expect(statusOf(pod)?.state?.waiting?.message).toMatch(/^back-off 4s restarting failed container=main pod=/);
     await box.api.until(name, (one) => (statusOf(one)?.restartCount ?? 0) >= count);
     await expect
       .poll(() => box.events(name).join("\n"), soon)
