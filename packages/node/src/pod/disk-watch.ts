@@ -51,7 +51,7 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
   readonly #usage = new Map<string, number>();
   readonly #limiter = new FairLimiter(counting);
   #shortage: Shortage | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #measuring: Promise<void> = Promise.resolve();
   #timer: Disposable | undefined;
   #stopped = false;
 
@@ -84,7 +84,7 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     this.#timer?.[Symbol.dispose]();
-    await this.#looking;
+    await this.#measuring;
   }
 
   #placeOf(uid: string): DiskPlace {
@@ -100,20 +100,20 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     if (this.#stopped) return;
     const { machine, log } = this.#options;
     this.#timer = systemScheduler.schedule(machine.diskCheckMs, () => {
-      this.#looking = this.#look()
+      this.#measuring = this.#measure()
         .catch((error: unknown) => log.warn({ error }, "disk usage not counted"))
         .then(() => this.#schedule());
     });
   }
 
-  async #look(): Promise<void> {
+  async #measure(): Promise<void> {
     const limits = await this.#limits();
     for (const uid of this.#excess.keys()) if (!limits.has(uid)) this.#excess.delete(uid);
     await this.#checkReserve(limits);
     const known = new Set([...limits.keys()].flatMap((uid) => this.#pathsOf(uid, limits)));
     for (const path of this.#usage.keys()) if (!known.has(path)) this.#usage.delete(path);
     await Promise.all([...limits].map(([uid, list]) => this.#countPod(uid, list, limits)));
-    this.#tellOverfull();
+    this.#recordOverfull();
   }
 
   /** When counting times out, the last figures stay. */
@@ -124,10 +124,10 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
     if (found === undefined) return this.#options.log.warn({ pod: uid }, "disk usage of a Pod not counted");
     for (const path of paths) this.#usage.set(path, found.get(path) ?? 0);
     const verdict = excessOf(list, this.#usage);
-    if (verdict !== undefined) this.#exceeds(uid, verdict);
+    if (verdict !== undefined) this.#reportExcess(uid, verdict);
   }
 
-  #exceeds(uid: string, verdict: Problem): void {
+  #reportExcess(uid: string, verdict: Problem): void {
     if (this.#excess.has(uid)) return;
     this.#excess.set(uid, verdict);
     this.#options.onExcess(uid);
@@ -148,7 +148,7 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
       candidates.map((uid) => this.#limiter.run(this.#namespaceOf(uid), () => count(uid))),
     );
     const chosen = choosePod(counted, short, machine.budget);
-    if (chosen !== undefined) this.#exceeds(chosen.uid, evictionFor(short, chosen));
+    if (chosen !== undefined) this.#reportExcess(chosen.uid, evictionFor(short, chosen));
   }
 
   #pathsOf(uid: string, limits: Limits): string[] {
@@ -161,7 +161,7 @@ export class DiskWatch implements DiskUsage, AsyncDisposable {
   }
 
   /** Records one event each time a claim becomes overfull. */
-  #tellOverfull(): void {
+  #recordOverfull(): void {
     const { podOf, recordEvent } = this.#options;
     const now = new Set<string>();
     for (const [uid, claims] of this.#claims) {

@@ -112,17 +112,17 @@ export class PodController implements AsyncDisposable {
         log,
       }),
     );
-    const look = (uid: string): void => this.#add(uid);
-    this.#tasks = this.#cleanup.use(new Tasks(look));
+    const enqueue = (uid: string): void => this.#enqueue(uid);
+    this.#tasks = this.#cleanup.use(new Tasks(enqueue));
     const { run, dial, machine } = options;
     const recordEvent = (pod: Pod, event: PodEvent): void => this.#recordEvent(pod, event);
-    this.#probes = this.#cleanup.use(new Probes({ now: machine.now, run, dial, recordEvent, onChange: look }));
+    this.#probes = this.#cleanup.use(new Probes({ now: machine.now, run, dial, recordEvent, onChange: enqueue }));
     const onChange = (key: string): void => {
-      for (const { metadata } of this.#bySource.get(key)) look(metadata?.uid ?? "");
+      for (const { metadata } of this.#bySource.get(key)) enqueue(metadata?.uid ?? "");
     };
     this.#sources = this.#cleanup.use(new Sources({ client, informers: this.#informers, onChange }));
     const podOf = (uid: string): Pod | undefined => this.#byUid.get(uid)[0];
-    this.#disk = this.#cleanup.use(new DiskWatch({ machine, podOf, recordEvent, onExcess: look, log }));
+    this.#disk = this.#cleanup.use(new DiskWatch({ machine, podOf, recordEvent, onExcess: enqueue, log }));
     this.ready = this.#start();
     // A caller that does not await `ready` must not cause an unhandled rejection.
     this.ready.catch(() => undefined);
@@ -144,29 +144,29 @@ export class PodController implements AsyncDisposable {
   async #start(): Promise<void> {
     const { machine } = this.#options;
     const trigger = watching(this.#pods, uidsOf);
-    this.#cleanup.use(trigger.connect((uid, priority) => this.#add(uid, priority)));
+    this.#cleanup.use(trigger.connect((uid, priority) => this.#enqueue(uid, priority)));
     // The allowed runtimes of a Namespace may have changed: check its Pods again.
     const changed = watching(this.#namespaces, ({ metadata }) =>
       this.#byNamespace.get(metadata?.name ?? "").flatMap(uidsOf),
     );
-    this.#cleanup.use(changed.connect((uid, priority) => this.#add(uid, priority)));
+    this.#cleanup.use(changed.connect((uid, priority) => this.#enqueue(uid, priority)));
     // Watch before the records are read, so that no exit in between is missed.
     const exits = watchFolder(machine.layout.exitsDir, (name) => {
-      if (name === undefined) return this.#lookAtAll();
+      if (name === undefined) return this.#enqueueAll();
       const ended = parseContainerId(name);
-      if (ended !== undefined) this.#add(ended.uid);
+      if (ended !== undefined) this.#enqueue(ended.uid);
     });
     this.#cleanup.use(exits);
     await Promise.all([this.#pods.synced, this.#namespaces.synced]);
-    await this.#addRecorded();
-    this.#keepLooking();
+    await this.#enqueueRecorded();
+    this.#scheduleResync();
     this.#runner.start();
   }
 
-  async #addRecorded(): Promise<void> {
+  async #enqueueRecorded(): Promise<void> {
     for (const [uid, record] of await this.#options.machine.records.list()) {
       if (record !== undefined && !this.#keys.has(uid)) this.#keys.set(uid, `${record.namespace}/${uid}`);
-      this.#add(uid, "background");
+      this.#enqueue(uid, "background");
     }
   }
 
@@ -174,23 +174,23 @@ export class PodController implements AsyncDisposable {
    * Queue keys begin with the namespace, so that the queue is fair between namespaces. A UID keeps its key until the Pod and
    * its record are gone.
    */
-  #add(uid: string, priority: Priority = "live"): void {
+  #enqueue(uid: string, priority: Priority = "live"): void {
     const namespace = this.#byUid.get(uid)[0]?.metadata?.namespace;
     const key = this.#keys.get(uid) ?? (namespace === undefined ? uid : `${namespace}/${uid}`);
     this.#keys.set(uid, key);
     this.#runner.add(key, { priority });
   }
 
-  #keepLooking(): void {
+  #scheduleResync(): void {
     if (this.#cleanup.disposed) return;
     this.#timer = systemScheduler.schedule(resyncMs, () => {
-      this.#lookAtAll();
-      this.#keepLooking();
+      this.#enqueueAll();
+      this.#scheduleResync();
     });
   }
 
-  #lookAtAll(): void {
-    this.#addRecorded().catch((error: unknown) => this.#options.log.warn({ error }, "records not read"));
+  #enqueueAll(): void {
+    this.#enqueueRecorded().catch((error: unknown) => this.#options.log.warn({ error }, "records not read"));
   }
 
   async #reconcile(uid: string, pass: Pass): Promise<Result> {

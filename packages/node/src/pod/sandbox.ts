@@ -35,7 +35,7 @@ export async function setUp(
   try {
     if (before === undefined) await records.create(record);
   } catch (error) {
-    giveBackNumbers(machine, record);
+    releaseNumbers(machine, record);
     throw error;
   }
   const text = `Successfully assigned ${record.namespace}/${record.name} to ${pod.spec?.nodeName}`;
@@ -125,18 +125,18 @@ export function sourcesVersion({ bootId }: Machine, { version }: SourceSnapshot)
 /** Ends a Pod's processes and releases its resources. Its folder with the logs stays. */
 export async function release({ machine, tasks }: Effects, record: PodRecord): Promise<void> {
   tasks.forget(record.uid);
-  await giveBack(machine, record);
+  await releaseResources(machine, record);
   await machine.records.write({ ...record, released: true });
 }
 
 /** Removes everything of a Pod. The record is removed last, so that the teardown continues after a crash. */
 export async function tearDown(machine: Machine, record: PodRecord): Promise<void> {
-  await giveBack(machine, record);
+  await releaseResources(machine, record);
   await removeExits(machine, record);
   await machine.records.remove(record.uid);
 }
 
-async function giveBack(machine: Machine, record: PodRecord): Promise<void> {
+async function releaseResources(machine: Machine, record: PodRecord): Promise<void> {
   const { layout, cgroups, network } = machine;
   const paths = podPaths(layout, record.uid);
   // Their cgroups are inside those of the containers, which the runtime could not remove otherwise.
@@ -154,10 +154,10 @@ async function giveBack(machine: Machine, record: PodRecord): Promise<void> {
   await network.detach(paths.netns, record.released ? undefined : record.address);
   await unmount(await mountsUnder(paths.dir));
   await machine.users.remove(record.uid);
-  if (!record.released) giveBackNumbers(machine, record);
+  if (!record.released) releaseNumbers(machine, record);
 }
 
-function giveBackNumbers({ network, users }: Machine, { address, ids }: PodRecord): void {
+function releaseNumbers({ network, users }: Machine, { address, ids }: PodRecord): void {
   network.pool.release(address);
   if (ids !== undefined) users.release(ids);
 }

@@ -22,7 +22,7 @@ export class FairSlots {
       [Symbol.dispose]: () => {
         if (!isHeld) return;
         isHeld = false;
-        this.#giveBack(key);
+        this.#release(key);
       },
     };
   }
@@ -33,7 +33,7 @@ export class FairSlots {
     return Math.max(0, Math.ceil((this.#total - others) / 2));
   }
 
-  #giveBack(key: string): void {
+  #release(key: string): void {
     this.#all -= 1;
     const left = (this.#held.get(key) ?? 1) - 1;
     if (left === 0) this.#held.delete(key);
