@@ -6,7 +6,7 @@ import { podCache, pods, serviceCache, services, trimPod } from "./child-caches.
 import { podMetadataPatch } from "./sandbox/pod-metadata.ts";
 import { defaultSettings } from "./sandbox/settings.ts";
 
-test("9.15 #210 of a Pod only what decisions read is kept, and no patch can bring back what others took away", () => {
+test("keeps only the fields of a Pod that decisions read (MANAGER-9)", () => {
   const ownerReferences = [{ apiVersion: "v1", kind: "X", name: "x", uid: "u", controller: true }];
   const state = { terminated: { exitCode: 137, reason: "OOMKilled" } };
   const container = { name: "c", image: "i", imageID: "sha256:1", ready: false, restartCount: 7, state };
@@ -38,7 +38,7 @@ test("9.15 #210 of a Pod only what decisions read is kept, and no patch can brin
   expect(trimPod({ metadata: { name: "p" } })).toEqual({ metadata: { name: "p" }, spec: { containers: [] } });
 });
 
-test("9.15 #210 the change of a Pod's metadata is the same from a trimmed copy, and is of nothing else", () => {
+test("computes the same metadata patch from a trimmed Pod as from a full one (MANAGER-9)", () => {
   const podTemplate = { metadata: { labels: { a: "2" } }, spec: { containers: [{ name: "c", image: "i" }] } };
   const sandbox: Sandbox = {
     apiVersion: "agents.x-k8s.io/v1beta1",
@@ -55,7 +55,7 @@ test("9.15 #210 the change of a Pod's metadata is the same from a trimmed copy, 
   expect(Object.keys(change ?? {})).toEqual(["labels", "annotations"]);
 });
 
-test("9.15 #211 a cache of labelled Pods and Services is one for all, trimmed, and holds no others", async () => {
+test("shares one cache of labelled Pods and Services, which holds no others (MANAGER-10)", async () => {
   const server = new MemoryApiServer({ resources: [pods, services] });
   const client = createClient(server);
   await using informers = new Informers({ client });

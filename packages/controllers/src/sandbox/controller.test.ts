@@ -17,7 +17,7 @@ describe("the Sandbox controller", () => {
   let world: SandboxWorld;
   afterEach(async () => await world[Symbol.asyncDispose]());
 
-  test("looks at a Sandbox no more often than something happens to it", async () => {
+  test("reconciles a Sandbox no more often than something changes (COST-12)", async () => {
     let passes = 0;
     world = new SandboxWorld({ metrics: { reconciled: () => (passes += 1) } });
     await world.create({ spec: { service: true, volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] } });
@@ -29,7 +29,7 @@ describe("the Sandbox controller", () => {
     expect(passes).toBeLessThanOrEqual(3);
   });
 
-  test("says why a Pod cannot be made, and makes it when it can", async () => {
+  test("reports why a Pod cannot be created, and creates it later (RECOVER-7)", async () => {
     world = new SandboxWorld();
     world.refuse("create", pods);
     await world.create();
@@ -42,7 +42,7 @@ describe("the Sandbox controller", () => {
     expect(world.server.readAll(pods)).toHaveLength(1);
   });
 
-  test("what is forbidden today may be allowed tomorrow: it is tried again, ever less often", async () => {
+  test("retries a forbidden create with growing delays (RECOVER-7)", async () => {
     world = new SandboxWorld();
     world.controllerFaults = ({ verb, resource }) =>
       verb === "create" && resource.plural === "pods" ? { refuse: { reason: "Forbidden" } } : undefined;
@@ -54,7 +54,7 @@ describe("the Sandbox controller", () => {
     expect(world.pod()).toBeDefined();
   });
 
-  test("watches one namespace when told so", async () => {
+  test("watches only its namespace when it has one (MANAGER-13)", async () => {
     world = new SandboxWorld({ namespace });
     await world.user.create(sandboxes, { ...newSandbox(), metadata: { name, namespace: "other" } });
     await world.create();
@@ -62,8 +62,8 @@ describe("the Sandbox controller", () => {
     expect(world.server.readAll(pods).map(({ metadata }) => metadata?.namespace)).toEqual([namespace]);
   });
 
-  describe("with a cache of labelled Pods only", () => {
-    test("finds what is in the way by trying, and adopts it", async () => {
+  describe("with a cache of labelled objects only", () => {
+    test("discovers an adoptable Pod when the create fails, and adopts it (POD-12)", async () => {
       world = new SandboxWorld({ onlyLabelledChildren: true });
       await world.user.create(pods, newPod({ labels: { "agents.x-k8s.io/adoptable": "true" } }));
       await world.create();
@@ -77,7 +77,7 @@ describe("the Sandbox controller", () => {
       expect(world.condition("Ready")).toMatchObject({ status: "True" });
     });
 
-    test("does not run against a stranger that it cannot see without end", async () => {
+    test("retries with growing delays while a Pod outside its cache has the name (RECOVER-7)", async () => {
       world = new SandboxWorld({ onlyLabelledChildren: true });
       await world.user.create(pods, newPod());
       await world.create();
@@ -92,7 +92,7 @@ describe("the Sandbox controller", () => {
       expect(world.pod()?.metadata?.ownerReferences).toEqual([ownedBy(world.sandbox())]);
     });
 
-    test("nor against a Service that can never be the Sandbox's", async () => {
+    test("retries with growing delays while a Service outside its cache has the name (RECOVER-7)", async () => {
       world = new SandboxWorld({ onlyLabelledChildren: true });
       const metadata = { name, namespace, labels: { "agents.x-k8s.io/adoptable": "true" } };
       await world.user.create(services, { metadata, spec: { clusterIP: "10.96.0.7" } });
@@ -103,7 +103,7 @@ describe("the Sandbox controller", () => {
     });
   });
 
-  test("each write on a Sandbox, and each delete of its Pod, is held to what was judged", async () => {
+  test("sends UID and version with each write to a Sandbox and each delete of its Pod (ABUSE-12)", async () => {
     world = new SandboxWorld();
     const held: unknown[] = [];
     world.controllerFaults = ({ verb, resource, subresource, body }) => {
@@ -127,7 +127,7 @@ describe("the Sandbox controller", () => {
     ]);
   });
 
-  test("the trace that a Sandbox belongs to stays on it, and goes no further", async () => {
+  test("keeps the trace context on the Sandbox and does not copy it to the Pod (OBSERVE-1)", async () => {
     world = new SandboxWorld();
     const trace = { "opentelemetry.io/trace-context": '{"traceparent":"00-1-2-01"}' };
     await world.createRunning({ annotations: trace });

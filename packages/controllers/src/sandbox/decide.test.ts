@@ -23,7 +23,7 @@ function isGuarded(action: Action): boolean {
 }
 
 describe("decide()", () => {
-  test("the same observation at the same time gives the same answer, and nothing of it is changed", () => {
+  test("returns the same decision for the same observation and does not modify it", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const before = structuredClone(seen);
       expect(decide(seen, now, settings)).toEqual(decide(structuredClone(seen), now, settings));
@@ -32,7 +32,7 @@ describe("decide()", () => {
     fc.assert(property);
   });
 
-  test("never asks for a second Pod, and never deletes what is not the Sandbox's", () => {
+  test("never creates a second Pod and never deletes an object the Sandbox does not own (POD-13, ABUSE-13)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const { actions } = decide(seen, now, settings);
       const deleted = actions.flatMap((action) => (action.do === "delete" ? [action.target.uid] : []));
@@ -48,7 +48,7 @@ describe("decide()", () => {
     fc.assert(property);
   });
 
-  test("does nothing to a Pod that terminates, and nothing in its stead", () => {
+  test("neither changes nor replaces a terminating Pod (POD-11)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const going = seen.pods.filter(({ metadata }) => metadata?.deletionTimestamp !== undefined);
       const { actions } = decide(seen, now, settings);
@@ -62,7 +62,7 @@ describe("decide()", () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  test("makes no Pod for a Sandbox that is not to run, and nothing at all for one that goes", () => {
+  test("creates no Pod for a Sandbox that is suspended or expired, and does nothing for one being deleted (POD-14)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const { actions } = decide(seen, now, settings);
       const { metadata, spec } = seen.sandbox;
@@ -75,7 +75,7 @@ describe("decide()", () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  test("gives nothing a second controller", () => {
+  test("never gives an object a second controller (ABUSE-13)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       for (const action of decide(seen, now, settings).actions) {
         const written = action.do === "patch" ? action.body : action.do === "create" ? action.object : {};
@@ -88,7 +88,7 @@ describe("decide()", () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  test("every dangerous write names the object it was decided on", () => {
+  test("guards every patch and delete with the UID, and the version where needed (ABUSE-12)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const { actions } = decide(seen, now, settings);
       expect(actions.filter((action) => !isGuarded(action))).toEqual([]);
@@ -96,7 +96,7 @@ describe("decide()", () => {
     fc.assert(property);
   });
 
-  test("always says something about Ready, in words the schema takes, unless the Sandbox goes", () => {
+  test("always reports a valid Ready condition, unless the Sandbox is being deleted (STATUS-14)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const { status, actions } = decide(seen, now, settings);
       const isGoing = actions.some((action) => action.do === "delete-sandbox");
@@ -108,7 +108,7 @@ describe("decide()", () => {
     fc.assert(property);
   });
 
-  test("takes anything for a spec, and says what is wrong with it or does what it says", () => {
+  test("accepts any JSON as spec and reports what is wrong with it (ABUSE-1)", () => {
     const json = fc.jsonValue({ maxDepth: 2 });
     const container = fc.oneof(json, fc.record({ name: json, ports: json, command: json, args: json, env: json }));
     const podSpec = fc.record(

@@ -32,7 +32,7 @@ describe("expiry", () => {
     ["half a second ahead", 500, 2_000],
     ["now", 0, 1],
     ["never", undefined, undefined],
-  ] as const)("9.5 #80 a Sandbox that expires %s is looked at again in time", ([, aheadMs, wakeAfterMs]) => {
+  ] as const)("requeues a Sandbox that expires %s for its shutdown time (EXPIRE-1)", ([, aheadMs, wakeAfterMs]) => {
     const now = Date.parse("2026-03-01T10:00:00.000Z");
     const spec = aheadMs === undefined ? {} : { shutdownTime: new Date(now + aheadMs).toISOString() };
     const seen = {
@@ -50,7 +50,7 @@ describe("expiry", () => {
     expect(ready?.reason).toBe(aheadMs === 0 ? "SandboxExpired" : "DependenciesNotReady");
   });
 
-  test("9.5 #81 first it says so, and only so", async () => {
+  test("writes the status of an expired Sandbox before it deletes anything (EXPIRE-2)", async () => {
     await world.createRunning({ spec: { service: true, shutdownTime: inMs(hour) } });
     const moments: unknown[] = [];
     world.server.onChange(() => {
@@ -73,7 +73,7 @@ describe("expiry", () => {
     expect(moments.length).toBeGreaterThan(1);
   });
 
-  test("9.5 #82 a retained Sandbox loses Pod, Service and all of its status but the conditions", async () => {
+  test("deletes Pod and Service of a retained Sandbox and clears its status except the conditions (EXPIRE-3)", async () => {
     await world.createRunning({ spec: { service: true, shutdownTime: inMs(hour) } });
     await world.settle(hour);
     expect([world.pod(), world.service()]).toEqual([undefined, undefined]);
@@ -83,7 +83,7 @@ describe("expiry", () => {
     expect(later).toEqual({});
   });
 
-  test("9.5 #82 a Pod under another name goes too (weakness 17)", async () => {
+  test("deletes a Pod that the Sandbox owns under another name (EXPIRE-4)", async () => {
     const sandbox = await world.create({ spec: { operatingMode: "Suspended" } });
     await world.user.create(pods, newPod({ name: "adopted", ownerReferences: [ownedBy(sandbox)] }));
     await world.edit({ spec: { operatingMode: "Running" } });
@@ -96,13 +96,13 @@ describe("expiry", () => {
     expect(world.server.readAll(pods)).toEqual([]);
   });
 
-  test("9.5 #83 with the policy Delete the Sandbox goes as well", async () => {
+  test("deletes an expired Sandbox with shutdownPolicy Delete (EXPIRE-5)", async () => {
     await world.createRunning({ spec: { shutdownTime: inMs(hour), shutdownPolicy: "Delete" } });
     await world.settle(hour);
     expect([world.sandbox(), world.pod()]).toEqual([undefined, undefined]);
   });
 
-  test("9.5 #83 the Sandbox goes even when its Pod cannot be deleted at once", async () => {
+  test("deletes an expired Sandbox although its Pod cannot be deleted (EXPIRE-5)", async () => {
     await world.createRunning({ spec: { shutdownTime: inMs(hour), shutdownPolicy: "Delete" } });
     world.refuse("delete", pods);
     await world.settle(hour);
@@ -110,9 +110,9 @@ describe("expiry", () => {
   });
 
   test.for([
-    ["foreign", [deployment]],
-    ["unowned", []],
-  ] as const)("9.5 #84 a %s Pod survives expiry while the Service goes", async ([, owners]) => {
+    ["a Pod of another controller", [deployment]],
+    ["a Pod without controller", []],
+  ] as const)("keeps %s at expiry and deletes the Service (EXPIRE-6)", async ([, owners]) => {
     const sandbox = await world.create({ spec: { operatingMode: "Suspended", service: true } });
     await world.user.create(pods, newPod({ ownerReferences: [...owners, { ...ownedBy(sandbox), controller: false }] }));
     await world.settle();
@@ -123,14 +123,14 @@ describe("expiry", () => {
     expect(world.server.read(services, key)).toBeUndefined();
   });
 
-  test("9.5 #85 with nothing to delete the status just says so", async () => {
+  test("reports expiry and creates nothing for a Sandbox created too late (EXPIRE-7)", async () => {
     await world.create({ spec: { shutdownTime: inMs(-1_000) } });
     await world.settle();
     expect(world.condition("Ready")).toMatchObject(expired);
     expect(world.server.writes.get("create pods")).toBeUndefined();
   });
 
-  test("9.5 #86 that the Pod had finished is remembered", async () => {
+  test("keeps Finished when the Sandbox expires (EXPIRE-8)", async () => {
     await world.createRunning({ spec: { shutdownTime: inMs(hour), ...podTemplate({}, { restartPolicy: "Never" }) } });
     await world.podReports({ phase: "Succeeded" });
     await world.settle(hour);
@@ -138,7 +138,7 @@ describe("expiry", () => {
     expect(world.condition("Ready")).toMatchObject(expired);
   });
 
-  test("9.5 #87 a Sandbox that is being deleted is left alone", async () => {
+  test("writes nothing to a Sandbox that is being deleted (EXPIRE-9)", async () => {
     await world.createRunning({ metadata: { finalizers: ["example.org/hold"] } });
     await world.user.delete(sandboxes, key);
     const writes = await world.writesDuring(async () => {
@@ -148,7 +148,7 @@ describe("expiry", () => {
     expect(writes).toEqual({ "delete pods": 1 });
   });
 
-  test("9.5 #88 a later shutdownTime brings a retained Sandbox back", async () => {
+  test("restarts a retained Sandbox when shutdownTime moves into the future (EXPIRE-10)", async () => {
     await world.createRunning({ spec: { shutdownTime: inMs(hour) } });
     await world.settle(hour);
     await world.edit({ spec: { shutdownTime: inMs(hour) } });
@@ -157,7 +157,7 @@ describe("expiry", () => {
     expect(world.condition("Ready")).toMatchObject({ reason: "DependenciesNotReady" });
   });
 
-  test("a Sandbox whose time was moved while it was being deleted is spared", async () => {
+  test("does not delete a Sandbox whose shutdownTime moves during the delete (EXPIRE-10)", async () => {
     await world.createRunning({ spec: { shutdownTime: inMs(hour), shutdownPolicy: "Delete" } });
     let hasRaced = false;
     world.server.onRequest = ({ verb, resource }) => {
@@ -172,14 +172,14 @@ describe("expiry", () => {
     expect(world.pod()).toBeDefined();
   });
 
-  test("weakness 39: a terminating Pod is not deleted again and again", async () => {
+  test("does not delete a terminating Pod a second time (EXPIRE-11)", async () => {
     await using slow = new SandboxWorld({ gracefulPods: true });
     await slow.createRunning({ spec: { shutdownTime: new Date(slow.clock.date() + hour).toISOString() } });
     await slow.settle(2 * hour);
     expect(slow.server.requests.get("delete pods")).toBe(1);
   });
 
-  test("a clock that is ahead expires nothing before the server's does, and one that is behind does it late", async () => {
+  test("expires by the API server's clock when its own clock is ahead, and late when it is behind (EXPIRE-1)", async () => {
     world.clockErrorMs = 10 * 365 * 24 * hour;
     await world.createRunning({ spec: { shutdownTime: inMs(2 * hour), shutdownPolicy: "Delete" } });
     await world.settle(hour);
@@ -196,7 +196,7 @@ describe("expiry", () => {
     expect(world.sandbox("late")).toBeUndefined();
   });
 
-  test("where the server cannot be asked for its time, this machine's counts", async () => {
+  test("uses its own clock when the API server's clock cannot be read (EXPIRE-12)", async () => {
     world.controllerFaults = ({ resource }) =>
       resource.plural === "events" ? { refuse: { reason: "Forbidden" } } : undefined;
     await world.createRunning({ spec: { shutdownTime: inMs(hour), shutdownPolicy: "Delete" } });

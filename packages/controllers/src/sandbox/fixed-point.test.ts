@@ -36,7 +36,7 @@ async function build(world: SandboxWorld, cluster: AnyCluster): Promise<void> {
   if (claim) await put(world, volumeClaims, { metadata: child(claim, `data-${name}`) });
 }
 
-test("whatever it finds, the controller comes to rest, with at most one Pod of its making", async () => {
+test("settles in any cluster state with at most one Pod that it created (POD-13, COST-5)", async () => {
   const property = fc.asyncProperty(anyCluster, async (cluster) => {
     await using world = new SandboxWorld({ runtime: { image: "sandboxd", delivery: "ImageVolume" } });
     let most = 0;

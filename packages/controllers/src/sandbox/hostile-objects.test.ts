@@ -49,7 +49,7 @@ describe("hostile Sandboxes", () => {
     ],
   ];
 
-  test.for(wrong)("%s: the Sandbox says so, nothing is made, and it can be deleted", async ([, spec, says]) => {
+  test.for(wrong)("reports %s, creates nothing, and can be deleted (ABUSE-1)", async ([, spec, says]) => {
     await world.user.create(sandboxes, { ...newSandbox(), spec } as Sandbox);
     await world.settle(60_000);
     expect(world.condition("Ready")).toMatchObject({
@@ -64,7 +64,7 @@ describe("hostile Sandboxes", () => {
     expect(world.sandbox()).toBeUndefined();
   });
 
-  test("a spec that becomes wrong leaves what runs alone, and works again when it is mended", async () => {
+  test("keeps the Pod of a Sandbox whose spec becomes malformed, and continues when it is corrected (ABUSE-2)", async () => {
     await world.createRunning();
     const pod = world.pod();
     await world.edit({ spec: { shutdownTime: [] } });
@@ -81,10 +81,13 @@ describe("hostile Sandboxes", () => {
     ["an offset", { shutdownTime: "2099-01-01T00:00:00+23:59" }],
     ["an unknown mode", { operatingMode: "Hibernating" }],
     ["an unknown policy", { shutdownPolicy: "Shred" }],
-    ["idle for ever", { idlePolicy: { suspendAfterSeconds: 2_147_483_647, deleteAfterSeconds: 2_147_483_647 } }],
-    ["words as idleness", { idlePolicy: { suspendAfterSeconds: "soon" } }],
-    ["null where it may be", { service: null, shutdownTime: null, volumeClaimTemplates: null, idlePolicy: null }],
-  ])("%s is no reason not to run", async ([, spec]) => {
+    [
+      "the longest idle times",
+      { idlePolicy: { suspendAfterSeconds: 2_147_483_647, deleteAfterSeconds: 2_147_483_647 } },
+    ],
+    ["a string as idle time", { idlePolicy: { suspendAfterSeconds: "soon" } }],
+    ["null in optional fields", { service: null, shutdownTime: null, volumeClaimTemplates: null, idlePolicy: null }],
+  ])("runs a Sandbox with %s (ABUSE-3)", async ([, spec]) => {
     await world.create({ spec: spec as Partial<Sandbox["spec"]> });
     await world.settle();
     await world.podReports(runningPod);
@@ -93,7 +96,7 @@ describe("hostile Sandboxes", () => {
     expect(world.clock.pending).toBeLessThan(50);
   });
 
-  test("a name of 253 characters runs; its Service is refused with a reason", async () => {
+  test("runs a Sandbox with a name of 253 characters and reports that it can have no Service (ABUSE-4)", async () => {
     const long = `${"n".repeat(126)}.${"m".repeat(126)}`;
     await world.create({ name: long });
     await world.create({ name: `s${long.slice(1)}`, spec: { service: true } });
@@ -103,7 +106,7 @@ describe("hostile Sandboxes", () => {
     expect(world.pod(`s${long.slice(1)}`)).toBeDefined();
   });
 
-  test("keys that mean something to JavaScript are keys like any other", async () => {
+  test("treats label keys such as __proto__ like any other (ABUSE-5)", async () => {
     const labels = JSON.parse('{"__proto__": "1", "constructor": "2", "hasOwnProperty": "3"}') as Record<
       string,
       string
@@ -117,7 +120,7 @@ describe("hostile Sandboxes", () => {
     expect(Object.keys(world.pod()?.metadata?.labels ?? {})).not.toContain("constructor");
   });
 
-  test("a Pod of another namespace that names this Sandbox as its owner is not its Pod", async () => {
+  test("ignores a Pod of another namespace that names the Sandbox as its owner (ABUSE-6)", async () => {
     await world.createRunning();
     const elsewhere = newPod({ namespace: "other", name: "forged", ownerReferences: [ownedBy(world.sandbox())] });
     await world.user.create(pods, elsewhere);
@@ -129,7 +132,7 @@ describe("hostile Sandboxes", () => {
     expect(world.server.read(pods, { namespace: "other", name: "forged" })).toBeDefined();
   });
 
-  test("an owner reference without the right UID owns nothing", async () => {
+  test("grants no ownership to an owner reference with another UID (ABUSE-7)", async () => {
     const uid = "00000000-0000-4000-8000-0000000000ee";
     await world.create({ name: "alive", spec: { operatingMode: "Suspended" } });
     const alive = { ...ownedBy(world.sandbox("alive")), controller: false };
@@ -147,7 +150,7 @@ describe("hostile Sandboxes", () => {
     expect(world.volumeClaim(`data-${name}`)).toBeDefined();
   });
 
-  test("a Pod of another namespace that claims to be the Sandbox's is none of its own", async () => {
+  test("ignores a Pod of another namespace that has a second, existing owner (ABUSE-6)", async () => {
     await world.createRunning();
     const elsewhere = { namespace: "other", name: "forged" };
     const theirs = await world.user.create(sandboxes, {
@@ -166,7 +169,7 @@ describe("hostile Sandboxes", () => {
   });
 
   test.for(["../../etc", "a".repeat(10_000), "UPPER case", "other/namespace"])(
-    "a forged note of a Pod's name leads nowhere",
+    "replaces a forged pod-name annotation (ABUSE-8)",
     async (written) => {
       await world.create({ annotations: { "agents.x-k8s.io/pod-name": written } });
       await world.settle();
@@ -175,7 +178,7 @@ describe("hostile Sandboxes", () => {
     },
   );
 
-  test("what the server refuses as invalid is told, and not tried again before the Sandbox changes", async () => {
+  test("reports what the API server rejects as invalid and retries only after a change (RECOVER-8)", async () => {
     const bad = podTemplate({ labels: { "no spaces allowed": "x" } });
     world.server.onRequest = ({ verb, resource, body }) =>
       verb === "create" && resource.plural === "pods" && JSON.stringify(body).includes("no spaces allowed")

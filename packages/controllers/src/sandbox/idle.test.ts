@@ -18,7 +18,7 @@ describe("the idle policy", () => {
   const use = (when = at()) => world.edit({ metadata: { annotations: { "agents.x-k8s.io/last-activity": when } } });
   const suspended = () => world.condition("Suspended");
 
-  test("suspends a Sandbox that nobody uses, and leaves its spec alone", async () => {
+  test("suspends a Sandbox without activity and does not change its spec (SLEEP-8)", async () => {
     await world.createRunning({ spec: { idlePolicy } });
     await world.settle(9 * minute);
     expect(suspended()).toMatchObject({ status: "False", reason: "NotSuspended" });
@@ -29,7 +29,7 @@ describe("the idle policy", () => {
     expect(world.sandbox()?.metadata.generation).toBe(1);
   });
 
-  test("marks the Sandbox before it touches the Pod", async () => {
+  test("writes the condition before it deletes the Pod (SLEEP-9)", async () => {
     await world.createRunning({ spec: { idlePolicy } });
     const order: string[] = [];
     world.server.onChange(({ resource }) => order.push(resource.plural));
@@ -37,7 +37,7 @@ describe("the idle policy", () => {
     expect(order).toEqual(["sandboxes", "pods", "sandboxes"]);
   });
 
-  test("activity puts it off, and is shown in the status", async () => {
+  test("postpones the suspension on activity and shows the activity in the status (SLEEP-10)", async () => {
     await world.createRunning({ spec: { idlePolicy } });
     for (let round = 0; round < 5; round++) {
       await world.settle(8 * minute);
@@ -48,7 +48,7 @@ describe("the idle policy", () => {
     expect(world.sandbox()?.status?.lastActivityTime).toBe(at(-8 * minute));
   });
 
-  test("activity that comes while it falls asleep keeps it awake", async () => {
+  test("keeps running when activity arrives during the suspension (SLEEP-11)", async () => {
     await world.createRunning({ spec: { idlePolicy } });
     let hasRaced = false;
     world.server.onRequest = ({ verb, resource, subresource }) => {
@@ -63,7 +63,7 @@ describe("the idle policy", () => {
     expect(suspended()).toMatchObject({ reason: "NotSuspended" });
   });
 
-  test("later activity brings it back, also after a restart of the controller", async () => {
+  test("resumes on later activity, also after a restart of the controller (SLEEP-12)", async () => {
     await world.createRunning({ spec: { idlePolicy }, annotations: { "agents.x-k8s.io/last-activity": at() } });
     await world.settle(11 * minute);
     expect(suspended()).toMatchObject({ status: "True", reason: "Idle" });
@@ -76,7 +76,7 @@ describe("the idle policy", () => {
     expect(suspended()).toMatchObject({ status: "False", reason: "NotSuspended" });
   });
 
-  test("activity by a clock that was set back brings it back too", async () => {
+  test("resumes on activity with an earlier time (SLEEP-12)", async () => {
     await world.createRunning({ spec: { idlePolicy }, annotations: { "agents.x-k8s.io/last-activity": at() } });
     await world.settle(11 * minute);
     await use(at(-hour));
@@ -84,7 +84,7 @@ describe("the idle policy", () => {
     expect(world.pod()).toBeDefined();
   });
 
-  test("without the policy it comes back; suspended by its user it stays", async () => {
+  test("resumes when the idle policy is removed, unless its user suspended it (SLEEP-13)", async () => {
     await world.createRunning({ spec: { idlePolicy } });
     await world.settle(11 * minute);
     await world.setMode("Suspended");
@@ -95,7 +95,7 @@ describe("the idle policy", () => {
     expect(world.pod()).toBeDefined();
   });
 
-  test("sleeps on while its spec is edited, and while a stranger has its Pod's name", async () => {
+  test("stays suspended when its spec is edited and when another Pod has its name (SLEEP-14)", async () => {
     await world.createRunning({ spec: { idlePolicy } });
     await world.settle(11 * minute);
     await world.edit({ spec: { service: true } });
@@ -105,7 +105,7 @@ describe("the idle policy", () => {
     expect(world.service()).toBeDefined();
   });
 
-  test("a Pod that takes long to start is not idle", async () => {
+  test("does not count the time that a Pod takes to start (SLEEP-15)", async () => {
     await world.create({ spec: { idlePolicy } });
     await world.settle(hour);
     expect(world.pod()).toBeDefined();
@@ -117,7 +117,7 @@ describe("the idle policy", () => {
   test.for([
     ["forwards", 10 * 365 * 24 * hour],
     ["back", -hour],
-  ] as const)("a clock that jumps %s suspends and deletes nothing early", async ([, jumpMs]) => {
+  ] as const)("suspends and deletes nothing early when the clock jumps %s (SLEEP-16)", async ([, jumpMs]) => {
     const policy = { suspendAfterSeconds: 600, deleteAfterSeconds: 3_600 };
     await world.createRunning({ spec: { idlePolicy: policy }, annotations: { "agents.x-k8s.io/last-activity": at() } });
     await world.settle(minute);
@@ -133,7 +133,7 @@ describe("the idle policy", () => {
     expect(world.sandbox()).toBeUndefined();
   });
 
-  test("a restarted controller watches anew: it acts late, never early", async () => {
+  test("counts idle time from the start again after a restart (SLEEP-16)", async () => {
     await world.createRunning({ spec: { idlePolicy } });
     await world.settle(9 * minute);
     await world.restart();
@@ -143,7 +143,7 @@ describe("the idle policy", () => {
     expect(world.pod()).toBeUndefined();
   });
 
-  test("deleteAfterSeconds deletes what is idle for so long, suspended or not", async () => {
+  test("deletes a Sandbox that is idle for deleteAfterSeconds, suspended or not (SLEEP-17)", async () => {
     await world.createRunning({ spec: { idlePolicy: { deleteAfterSeconds: 3_600 } } });
     await world.create({
       name: "asleep",
@@ -155,7 +155,7 @@ describe("the idle policy", () => {
     expect(world.server.readAll(sandboxes)).toEqual([]);
   });
 
-  test("activity, or an edit, during the deletion saves the Sandbox", async () => {
+  test("does not delete a Sandbox when activity arrives during the delete (SLEEP-18)", async () => {
     await world.createRunning({ spec: { idlePolicy: { deleteAfterSeconds: 3_600 } } });
     let hasRaced = false;
     world.server.onRequest = ({ verb, resource }) => {
@@ -171,7 +171,7 @@ describe("the idle policy", () => {
     expect(world.sandbox()).toBeDefined();
   });
 
-  test("a pool's member waits as long as it must; once claimed it can be idle", async () => {
+  test("never suspends a pool member, and counts idle time once it is claimed (SLEEP-19)", async () => {
     const owner = await world.create({ name: "owner", spec: { operatingMode: "Suspended" } });
     const reference = {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
@@ -192,7 +192,7 @@ describe("the idle policy", () => {
   });
 
   test.for([["yesterday"], [""], ["2026-13-01T00:00:00Z"], ["x".repeat(10_000)]])(
-    "an activity that is no time is nothing",
+    "ignores a last-activity annotation that is not a time (SLEEP-20)",
     async ([written]) => {
       await world.createRunning({ spec: { idlePolicy } });
       await world.settle(9 * minute);

@@ -6,7 +6,7 @@ import { namespace, SandboxWorld } from "./sandbox-world.test.support.ts";
 const [one, other] = ["flow-green-cat-46", "data-fast-zone-29"] as const;
 const shared = { status: "False", reason: "ReconcilerError", message: expect.stringContaining("same hash") as unknown };
 
-describe("two Sandboxes whose names come to the same hash (weakness 11)", () => {
+describe("two Sandboxes whose names have the same hash", () => {
   let world: SandboxWorld;
   beforeEach(() => {
     world = new SandboxWorld();
@@ -15,7 +15,7 @@ describe("two Sandboxes whose names come to the same hash (weakness 11)", () => 
 
   const remove = (name: string) => world.user.delete(sandboxes, { namespace, name });
 
-  test("a Pod that the earlier one's Service would reach is not made, until that one is gone", async () => {
+  test("does not create a Pod that the earlier Sandbox's Service would select, until that Sandbox is gone (SERVICE-15)", async () => {
     await world.createRunning({ name: one, spec: { service: true } });
     await world.settle(2_000);
     await world.create({ name: other });
@@ -28,7 +28,7 @@ describe("two Sandboxes whose names come to the same hash (weakness 11)", () => 
     expect(world.pod(other)).toBeDefined();
   });
 
-  test("the earlier one loses nothing: it resumes although the later one is there", async () => {
+  test("resumes the earlier Sandbox although the later one exists (SERVICE-15)", async () => {
     await world.createRunning({ name: one, spec: { service: true } });
     await world.settle(2_000);
     await world.create({ name: other, spec: { service: true } });
@@ -41,7 +41,7 @@ describe("two Sandboxes whose names come to the same hash (weakness 11)", () => 
     expect([world.pod(other), world.service(other)]).toEqual([undefined, undefined]);
   });
 
-  test("a Service that would reach the other's Pod is not made, whoever asks for it and when", async () => {
+  test("does not create a Service that would select the other Sandbox's Pod (SERVICE-15)", async () => {
     await world.createRunning({ name: one });
     await world.createRunning({ name: other });
     expect([world.condition("Ready", one)?.status, world.condition("Ready", other)?.status]).toEqual(["True", "True"]);
@@ -56,7 +56,7 @@ describe("two Sandboxes whose names come to the same hash (weakness 11)", () => 
     expect(world.condition("Ready", one)).toMatchObject({ status: "True" });
   });
 
-  test("in another namespace, or with another hash, a Sandbox is nobody's concern", async () => {
+  test("ignores Sandboxes of other namespaces and with other hashes (SERVICE-15)", async () => {
     await world.createRunning({ name: one, spec: { service: true } });
     await world.user.create(sandboxes, {
       apiVersion: "agents.x-k8s.io/v1beta1",

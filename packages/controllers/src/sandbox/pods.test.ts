@@ -29,7 +29,7 @@ const extensionOwner = (kind: string) => ({
   controller: true,
 });
 
-describe("the Sandbox controller and Pods", () => {
+describe("the Pod of a Sandbox", () => {
   let world: SandboxWorld;
   beforeEach(() => {
     world = new SandboxWorld();
@@ -52,7 +52,7 @@ describe("the Sandbox controller and Pods", () => {
     await world.settle();
   }
 
-  test("9.2 #22 a minimal Sandbox gets a Pod of its name, and no Service", async () => {
+  test("creates a Pod with the Sandbox's name and no Service for a minimal Sandbox (POD-1)", async () => {
     const { metadata } = await world.create();
     await world.settle();
     expect(world.pod()?.metadata).toMatchObject({
@@ -67,20 +67,20 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.podNameNote).toBe(name);
   });
 
-  test("9.2 #23 the template's metadata is copied, and the keys are listed sorted", async () => {
+  test("copies labels and annotations of the template and lists their keys sorted (META-1)", async () => {
     await world.create({ spec: podTemplate({ labels: { b: "2", a: "1" }, annotations: { note: "n" } }) });
     await world.settle();
     expect(labels()).toEqual({ a: "1", b: "2", [hashLabel]: hash });
     expect(annotations()).toEqual({ note: "n", [listOfLabels]: "a,b", [listOfAnnotations]: "note" });
   });
 
-  test("9.2 #24 without template metadata there are no lists", async () => {
+  test("writes no list of copied keys when the template has no metadata (META-2)", async () => {
     await world.create();
     await world.settle();
     expect(annotations()).toEqual({});
   });
 
-  test("9.2 #25 reserved keys of the template never reach the Pod", async () => {
+  test("does not copy reserved keys from the template to the Pod (META-3)", async () => {
     const metadata = {
       labels: { [hashLabel]: "evil", "extensions.agents.x-k8s.io/x": "y", "agents.x-k8s.io/claim-uid": "u", ok: "1" },
       annotations: { [podName]: "evil", "opentelemetry.io/trace-context": "{}" },
@@ -91,7 +91,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(annotations()).toEqual({ [listOfLabels]: "ok" });
   });
 
-  test("9.2 #26 reserved keys that an older controller leaked are scrubbed from Pod and lists", async () => {
+  test("removes reserved keys that an older controller copied, from the Pod and from the lists (META-4)", async () => {
     await world.create({ spec: podTemplate({ labels: { ok: "1" } }) });
     await world.settle();
     const leaked = { "agents.x-k8s.io/claim-uid": "u", "opentelemetry.io/trace-context": "{}" };
@@ -110,7 +110,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(annotations()).toEqual({ [listOfLabels]: "ok", [listOfAnnotations]: "" });
   });
 
-  test("9.2 #27 a reserved label that was never listed stays", async () => {
+  test("keeps a reserved label on the Pod that is in no list (META-5)", async () => {
     await world.create();
     await world.settle();
     await world.editPod({ metadata: { labels: { "agents.x-k8s.io/mystery": "1" } } });
@@ -119,7 +119,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(labels()).toEqual({ a: "1", "agents.x-k8s.io/mystery": "1", [hashLabel]: hash });
   });
 
-  test("9.2 #28 what the template drops is dropped from the Pod; what others added stays", async () => {
+  test("removes keys from the Pod that the template drops and keeps keys that others added (META-6)", async () => {
     await world.create({ spec: podTemplate({ labels: { a: "1", b: "2" }, annotations: { n: "1" } }) });
     await world.settle();
     await world.editPod({ metadata: { annotations: { "kubernetes.io/psp": "x" }, labels: { istio: "y" } } });
@@ -129,13 +129,13 @@ describe("the Sandbox controller and Pods", () => {
     expect(annotations()).toEqual({ "kubernetes.io/psp": "x", [listOfLabels]: "a", [listOfAnnotations]: "" });
   });
 
-  test("9.2 #29 a bare Sandbox's own pool and template labels do not reach the Pod", async () => {
+  test("does not copy pool and template labels of a Sandbox without a pool or claim (META-7)", async () => {
     await world.create({ labels: { [poolLabel]: "p", [templateLabel]: "t" } });
     await world.settle();
     expect(labels()).toEqual({ [hashLabel]: hash });
   });
 
-  test("9.2 #30 the pool's label is on the Pod as long as the pool controls the Sandbox", async () => {
+  test("keeps the pool label on the Pod while the pool controls the Sandbox (META-8)", async () => {
     await createOwned("SandboxWarmPool", { labels: { [poolLabel]: "p" } });
     expect(labels()).toMatchObject({ [poolLabel]: "p" });
     await world.editPod({ metadata: { labels: { [poolLabel]: null } } });
@@ -146,7 +146,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(labels()).toEqual({ [hashLabel]: hash });
   });
 
-  test("9.2 #30 a pool's word to the autoscaler is on the Pod for as long, unless the template has one (10.4.29)", async () => {
+  test("keeps the pool's safe-to-evict on the Pod while the pool controls the Sandbox, unless the template sets it (META-9)", async () => {
     const evictable = "cluster-autoscaler.kubernetes.io/safe-to-evict";
     const said = (): unknown => world.pod()?.metadata?.annotations?.[evictable];
     await createOwned("SandboxWarmPool", { annotations: { [evictable]: "true" } });
@@ -163,7 +163,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(said()).toBeUndefined();
   });
 
-  test("9.2 #31 the template's hash is on the Pod of a claimed Sandbox, and goes with label or owner", async () => {
+  test("keeps the template hash on the Pod of a claimed Sandbox until the label or the owner is removed (META-10)", async () => {
     await createOwned("SandboxClaim", { labels: { [templateLabel]: "t" } });
     expect(labels()).toMatchObject({ [templateLabel]: "t" });
     await world.edit({ metadata: { labels: { [templateLabel]: null } } });
@@ -177,7 +177,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(labels()).toEqual({ [hashLabel]: hash });
   });
 
-  test("9.2 #32 who made the Sandbox is on the Pod in one of few words", async () => {
+  test("labels the Pod with a known creator, or as unknown (META-11)", async () => {
     await world.create({ labels: { [createdBy]: "go-client" } });
     await world.settle();
     expect(labels()).toMatchObject({ [createdBy]: "go-client" });
@@ -190,9 +190,9 @@ describe("the Sandbox controller and Pods", () => {
   });
 
   test.for([
-    ["9.2 #33 an unowned Pod that says it is adoptable", { "agents.x-k8s.io/adoptable": "true" }],
-    ["9.2 #34 an unowned Pod that carries the Sandbox's hash", { [hashLabel]: hash }],
-  ] as const)("%s is adopted in one patch, its spec left alone", async ([, given]) => {
+    ["a Pod without controller that has the adoptable label", { "agents.x-k8s.io/adoptable": "true" }],
+    ["a Pod without controller that has the Sandbox's name hash", { [hashLabel]: hash }],
+  ] as const)("adopts %s in one patch and does not change its spec (POD-2)", async ([, given]) => {
     await world.user.create(pods, newPod({ labels: given }));
     const { spec } = world.pod() as Pod;
     const writes = await world.writesDuring(async () => {
@@ -209,7 +209,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(writes).not.toHaveProperty("create pods");
   });
 
-  test("9.2 #34 adoption drops what the template dropped while nobody owned the Pod", async () => {
+  test("removes labels from an adopted Pod that the template no longer has (META-6)", async () => {
     const labels = { [hashLabel]: hash, old: "1", foreign: "2" };
     await world.user.create(pods, newPod({ labels, annotations: { [listOfLabels]: "old" } }));
     const attempts = await world.attemptsDuring(async () => {
@@ -220,7 +220,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(attempts["patch pods"]).toBe(1);
   });
 
-  test("9.2 #35 an unowned Pod without either label is an error and stays unowned", async () => {
+  test("reports a Pod without controller and without adoption label and leaves it alone (POD-3)", async () => {
     const stranger = await world.user.create(pods, newPod());
     await world.create();
     await world.settle();
@@ -232,7 +232,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.pod()?.metadata?.ownerReferences).toEqual([ownedBy(world.sandbox())]);
   });
 
-  test("9.2 #36 a Pod of somebody else's is an error, is left alone, and loses the note", async () => {
+  test("reports a Pod of another controller, leaves it alone and drops the pod-name annotation (POD-4)", async () => {
     const keeper = await world.create({ name: "keeper", spec: { operatingMode: "Suspended" } });
     // A second, living owner keeps garbage collection away.
     const ownerReferences = [deployment, { ...ownedBy(keeper), controller: false }];
@@ -248,7 +248,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.sandbox()?.metadata.annotations).toEqual({ other: "kept" });
   });
 
-  test("9.2 #37 a note of a missing Pod is replaced by that of a new one, in one write (weakness 31)", async () => {
+  test("replaces a pod-name annotation of a missing Pod by the new Pod's name in one write (POD-5)", async () => {
     const writes = await world.writesDuring(async () => {
       await world.create({ annotations: { [podName]: "long-gone" } });
       await world.settle();
@@ -258,7 +258,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(writes).toMatchObject({ "create pods": 1, "patch sandboxes": 1 });
   });
 
-  test("9.2 #38 a note of a missing Pod is repaired to the Pod that is owned", async () => {
+  test("corrects a pod-name annotation of a missing Pod to the Pod that the Sandbox owns (POD-6)", async () => {
     const sandbox = await world.create({
       spec: { operatingMode: "Suspended" },
       annotations: { [podName]: "long-gone" },
@@ -270,7 +270,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.server.readAll(pods).map((pod) => pod.metadata?.name)).toEqual(["survivor"]);
   });
 
-  test("9.2 #39 an owned Pod wins over an adoptable one that the note names", async () => {
+  test("prefers an owned Pod to an adoptable Pod that the pod-name annotation names (POD-7)", async () => {
     const sandbox = await world.create({
       spec: { operatingMode: "Suspended" },
       annotations: { [podName]: "tempting" },
@@ -284,7 +284,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.pod("tempting")?.metadata?.ownerReferences).toBeUndefined();
   });
 
-  test("9.2 #40 with two Pods of its own nothing is made, deleted or chosen, and one event tells", async () => {
+  test("creates, deletes and chooses no Pod when the Sandbox owns two, and reports it with one event (POD-9)", async () => {
     await world.createRunning({ spec: { service: true } });
     const second = newPod({ name: "second", ownerReferences: [ownedBy(world.sandbox())] });
     const writes = await world.writesDuring(async () => {
@@ -309,7 +309,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.condition("Ready")).toMatchObject({ status: "True" });
   });
 
-  test("9.2 #41 Pods of an earlier Sandbox of the same name are not its own", async () => {
+  test("ignores Pods of an earlier Sandbox with the same name (POD-10)", async () => {
     const stale = { ...ownedBy({ metadata: { name, uid: "00000000-0000-4000-8000-0000000000ee" } }) };
     const sandbox = await world.create({ spec: { operatingMode: "Suspended" } });
     // A second, living owner keeps garbage collection away.
@@ -322,7 +322,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.condition("Ready")?.reason).toBe("DependenciesNotReady");
   });
 
-  test("9.2 #43 when the name is taken in the meantime, the Pod there is handled by who owns it", async () => {
+  test("adopts an adoptable Pod that took the name before the create (POD-12)", async () => {
     // The cache learns of the stranger only after the attempt.
     world.server.watchDelayMs = ({ plural }) => (plural === "pods" ? 500 : 0);
     const adoptable = { "agents.x-k8s.io/adoptable": "true" };
@@ -334,7 +334,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.pod()?.metadata?.ownerReferences).toEqual([ownedBy(world.sandbox())]);
   });
 
-  test("9.2 #43 one that is not the Sandbox's to adopt stays as it is, and the Sandbox says so", async () => {
+  test("reports a Pod that took the name before the create and may not be adopted (POD-12)", async () => {
     world.server.watchDelayMs = ({ plural }) => (plural === "pods" ? 500 : 0);
     await world.settle();
     const stranger = await world.user.create(pods, newPod());
@@ -348,20 +348,23 @@ describe("the Sandbox controller and Pods", () => {
   test.for([
     ["Succeeded", "PodSucceeded", "Pod completed successfully"],
     ["Failed", "PodFailed", "Pod failed"],
-  ] as const)("9.2 #44 a Pod that %s finishes the Sandbox until it is deleted", async ([phase, reason, message]) => {
-    await world.createRunning({ spec: podTemplate({}, { restartPolicy: "Never" }) });
-    await world.podReports({ phase });
-    await world.settle(600_000);
-    expect(world.condition("Finished")).toMatchObject({ status: "True", reason, message });
-    expect(world.condition("Ready")).toMatchObject({ status: "False", reason, message });
-    expect(world.server.writes.get("create pods")).toBe(1);
-    await world.user.delete(pods, { namespace, name });
-    await world.settle();
-    expect(world.server.writes.get("create pods")).toBe(2);
-    expect(world.condition("Finished")).toBeUndefined();
-  });
+  ] as const)(
+    "sets Finished when the Pod has %s, until the Pod is deleted (RECOVER-1)",
+    async ([phase, reason, message]) => {
+      await world.createRunning({ spec: podTemplate({}, { restartPolicy: "Never" }) });
+      await world.podReports({ phase });
+      await world.settle(600_000);
+      expect(world.condition("Finished")).toMatchObject({ status: "True", reason, message });
+      expect(world.condition("Ready")).toMatchObject({ status: "False", reason, message });
+      expect(world.server.writes.get("create pods")).toBe(1);
+      await world.user.delete(pods, { namespace, name });
+      await world.settle();
+      expect(world.server.writes.get("create pods")).toBe(2);
+      expect(world.condition("Finished")).toBeUndefined();
+    },
+  );
 
-  test("9.2 #45 a Pod lost while running is replaced, and Suspended does not flicker", async () => {
+  test("replaces a Pod that was deleted while running and does not change Suspended (RECOVER-2)", async () => {
     await world.createRunning();
     const before = world.condition("Suspended");
     await world.settle(5_000);
@@ -374,7 +377,7 @@ describe("the Sandbox controller and Pods", () => {
     expect(world.condition("Suspended")).toEqual(before);
   });
 
-  test("9.2 #46 both addresses of a dual-stack Pod are reported in order", async () => {
+  test("reports both addresses of a dual-stack Pod in order (STATUS-7)", async () => {
     await world.create();
     await world.settle();
     await world.podReports({ ...runningPod, podIPs: [{ ip: "10.0.0.2" }, { ip: "fd00::2" }] });
@@ -388,7 +391,7 @@ describe("the Sandbox controller and Pods", () => {
     { name: "b", emptyDir: {} },
   ];
 
-  test("9.2 #47 a claimed volume replaces the template's of the same name, after the others", async () => {
+  test("replaces the template's volume by the volume claim of the same name, after the other volumes (VOLUME-6)", async () => {
     const spec = podTemplate({}, { volumes });
     await world.create({ spec: { ...spec, volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] } });
     await world.settle();
@@ -399,13 +402,13 @@ describe("the Sandbox controller and Pods", () => {
     ]);
   });
 
-  test("9.2 #48 without volume claim templates the template's volumes are unchanged", async () => {
+  test("leaves the template's volumes unchanged without volume claim templates (VOLUME-7)", async () => {
     await world.create({ spec: podTemplate({}, { volumes }) });
     await world.settle();
     expect(world.pod()?.spec?.volumes).toEqual(volumes);
   });
 
-  test("weakness 18: a note that leads to an unauthorised Pod is dropped, and the Sandbox gets its own", async () => {
+  test("drops a pod-name annotation of a Pod that may not be adopted and creates a Pod (POD-8)", async () => {
     await world.user.create(pods, newPod({ name: "stranger" }));
     await world.create({ annotations: { [podName]: "stranger" } });
     await world.settle();
@@ -415,7 +418,7 @@ describe("the Sandbox controller and Pods", () => {
   });
 });
 
-test("9.2 #42 while its Pod terminates, a running Sandbox gets no other", async () => {
+test("creates no new Pod while the old one is terminating (POD-11)", async () => {
   await using world = new SandboxWorld({ gracefulPods: true });
   await world.createRunning();
   const first = world.pod()?.metadata?.uid;
@@ -428,7 +431,7 @@ test("9.2 #42 while its Pod terminates, a running Sandbox gets no other", async 
   expect(world.server.writes.get("create pods")).toBe(2);
 });
 
-test("a Sandbox whose Pod terminates is not Ready and says why, though the Pod still is (weakness 25)", async () => {
+test("reports a Sandbox as not Ready while its Pod is terminating, although the Pod is Ready (STATUS-12)", async () => {
   await using world = new SandboxWorld({ gracefulPods: true });
   await world.createRunning();
   await world.user.delete(pods, { namespace, name });

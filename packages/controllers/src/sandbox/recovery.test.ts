@@ -29,25 +29,28 @@ describe("a Pod that failed", () => {
   const restarts = () => world.pod()?.metadata?.annotations?.[restartCountAnnotation];
 
   test.for([
-    ["was evicted", evicted, "Pod failed: Evicted: The node was low on resource: memory. A new Pod replaces it"],
-    ["ran out of memory", outOfMemory, 'Pod failed: container "c": OOMKilled, exit code 137. A new Pod replaces it'],
-    ["lost its node", { phase: "Failed", reason: "NodeLost" }, "Pod failed: NodeLost. A new Pod replaces it"],
-  ] as const)("that %s is replaced, with its volumes and the reason shown", async ([, status, message]) => {
-    await world.createRunning({ spec: { volumeClaimTemplates } });
-    const [pod, claim] = [world.pod()?.metadata?.uid, world.volumeClaim("data-my-sandbox")];
-    await world.podReports(status);
-    await world.clock.advance(500);
-    expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "PodFailed", message });
-    expect(world.condition("Finished")).toBeUndefined();
-    await world.clock.advance(1_000);
-    expect(world.pod()?.metadata?.uid).not.toBe(pod);
-    expect(world.volumeClaim("data-my-sandbox")).toEqual(claim);
-    await world.podReports(runningPod);
-    await world.settle();
-    expect(world.condition("Ready")).toMatchObject({ status: "True" });
-  });
+    ["evicted", evicted, "Pod failed: Evicted: The node was low on resource: memory. A new Pod replaces it"],
+    ["out of memory", outOfMemory, 'Pod failed: container "c": OOMKilled, exit code 137. A new Pod replaces it'],
+    ["without its node", { phase: "Failed", reason: "NodeLost" }, "Pod failed: NodeLost. A new Pod replaces it"],
+  ] as const)(
+    "is replaced when it is %s, keeps its volumes and has its reason reported (RECOVER-3)",
+    async ([, status, message]) => {
+      await world.createRunning({ spec: { volumeClaimTemplates } });
+      const [pod, claim] = [world.pod()?.metadata?.uid, world.volumeClaim("data-my-sandbox")];
+      await world.podReports(status);
+      await world.clock.advance(500);
+      expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "PodFailed", message });
+      expect(world.condition("Finished")).toBeUndefined();
+      await world.clock.advance(1_000);
+      expect(world.pod()?.metadata?.uid).not.toBe(pod);
+      expect(world.volumeClaim("data-my-sandbox")).toEqual(claim);
+      await world.podReports(runningPod);
+      await world.settle();
+      expect(world.condition("Ready")).toMatchObject({ status: "True" });
+    },
+  );
 
-  test("is replaced ever more slowly: after five failures at most once in ten seconds", async () => {
+  test("is replaced with growing delays: after five failures at most once in ten seconds (RECOVER-4)", async () => {
     await world.create();
     await world.settle();
     const madeAt: number[] = [];
@@ -66,7 +69,7 @@ describe("a Pod that failed", () => {
     expect(restarts()).toBe("12");
   });
 
-  test("waits its time on a monotonic clock", async () => {
+  test("is replaced after a delay measured on a monotonic clock (RECOVER-4)", async () => {
     await world.createRunning();
     await world.podReports(evicted);
     world.clockErrorMs = 3_600_000;
@@ -76,7 +79,7 @@ describe("a Pod that failed", () => {
     expect(world.server.writes.get("create pods")).toBe(2);
   });
 
-  test("with restartPolicy Never is the end, whatever the reason", async () => {
+  test("finishes the Sandbox when restartPolicy is Never (RECOVER-1)", async () => {
     await world.createRunning({ spec: podTemplate({}, { restartPolicy: "Never" }) });
     await world.podReports(outOfMemory);
     await world.settle(3_600_000);
@@ -84,7 +87,7 @@ describe("a Pod that failed", () => {
     expect(world.server.writes.get("create pods")).toBe(1);
   });
 
-  test("is not replaced while the Sandbox is suspended", async () => {
+  test("is not replaced while the Sandbox is suspended (RECOVER-6)", async () => {
     await world.createRunning();
     await world.podReports(evicted);
     await world.setMode("Suspended");
@@ -102,17 +105,17 @@ describe("recoveryOf()", () => {
   });
 
   test.for([
-    ["the first", undefined, { delayMs: 1_000, restartCount: 1 }],
-    ["the fourth", "3", { delayMs: 8_000, restartCount: 4 }],
-    ["the hundredth", "99", { delayMs: 300_000, restartCount: 100 }],
-    ["a forged negative", "-5", { delayMs: 1_000, restartCount: 1 }],
-    ["a forged huge", "1e308", { delayMs: 300_000, restartCount: 1_001 }],
-    ["a forged word", "many", { delayMs: 1_000, restartCount: 1 }],
-  ] as const)("%s failure", ([, count, expected]) => {
+    ["the first failure", undefined, { delayMs: 1_000, restartCount: 1 }],
+    ["the fourth failure", "3", { delayMs: 8_000, restartCount: 4 }],
+    ["the hundredth failure", "99", { delayMs: 300_000, restartCount: 100 }],
+    ["a forged negative count", "-5", { delayMs: 1_000, restartCount: 1 }],
+    ["a forged huge count", "1e308", { delayMs: 300_000, restartCount: 1_001 }],
+    ["a forged count that is no number", "many", { delayMs: 1_000, restartCount: 1 }],
+  ] as const)("delays the replacement after %s (RECOVER-4)", ([, count, expected]) => {
     expect(recoveryOf(failed({}, count))).toEqual(expected);
   });
 
-  test("a Pod that ran for ten minutes is forgiven", () => {
+  test("resets the delay for a Pod that ran for ten minutes (RECOVER-4)", () => {
     const startTime = "2026-01-01T00:00:00Z";
     const ended = (lastTransitionTime: string) => ({
       startTime,
@@ -122,7 +125,7 @@ describe("recoveryOf()", () => {
     expect(recoveryOf(failed(ended("2026-01-01T00:09:59Z"), "7"))?.restartCount).toBe(8);
   });
 
-  test("a deadline of the Pod's own is no accident", () => {
+  test("does not replace a Pod that exceeded its own deadline (RECOVER-5)", () => {
     expect(recoveryOf(failed({ reason: "DeadlineExceeded" }))).toBeUndefined();
   });
 });

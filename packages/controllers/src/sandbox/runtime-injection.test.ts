@@ -41,7 +41,7 @@ describe("runtime: Injected", () => {
     await world.settle();
   };
 
-  test("the first container runs the daemon, and the daemon runs the user's command", async () => {
+  test("runs sandboxd in the first container, and the user's command under it (RUNTIME-1)", async () => {
     await start(volume);
     expect(world.pod()?.spec?.containers).toEqual([
       {
@@ -63,7 +63,7 @@ describe("runtime: Injected", () => {
     expect(world.pod()?.spec).not.toHaveProperty("initContainers");
   });
 
-  test("where nodes know no image volumes, an init container copies the daemon", async () => {
+  test("copies sandboxd with an init container where nodes have no image volumes (RUNTIME-2)", async () => {
     await start(init);
     expect(world.pod()?.spec?.volumes?.[0]).toEqual({ name: "agent-sandbox-runtime", emptyDir: {} });
     expect(world.pod()?.spec?.initContainers).toMatchObject([
@@ -82,7 +82,7 @@ describe("runtime: Injected", () => {
     ]);
   });
 
-  test("each Sandbox has a token of its own, which it owns and keeps", async () => {
+  test("gives each Sandbox its own token and keeps it (RUNTIME-3)", async () => {
     await start(volume);
     const { metadata, data, immutable } = token() ?? {};
     expect(metadata?.ownerReferences).toEqual([ownedBy(world.sandbox())]);
@@ -102,12 +102,12 @@ describe("runtime: Injected", () => {
     expect(world.server.read(secrets, { namespace, name: "second-runtime" })?.data).not.toEqual(data);
   });
 
-  test("without a command only the daemon runs", async () => {
+  test("runs only sandboxd when the container has no command (RUNTIME-1)", async () => {
     await start(volume, spec([{ name: "main", image: "python" }]));
     expect(world.pod()?.spec?.containers[0]?.command).toEqual(["/opt/agent-sandbox/sandboxd", "run"]);
   });
 
-  test("what the user put in the daemon's places gives way", async () => {
+  test("replaces environment variables and mounts of the user that sandboxd needs (RUNTIME-4)", async () => {
     const taken = {
       ...container,
       env: toldAs("another", "somebody-else").toReversed() as { name: string; value: string }[],
@@ -123,20 +123,20 @@ describe("runtime: Injected", () => {
   });
 
   test.for([
-    ["nobody says who runs it", {}, {}, 0o400],
+    ["no user given", {}, {}, 0o400],
     ["root", { runAsUser: 0, runAsNonRoot: false }, {}, 0o400],
     ["another user", { runAsUser: 1000 }, {}, 0o444],
     ["another user in the whole Pod", {}, { runAsUser: 1000 }, 0o444],
     ["root in a Pod of another user", { runAsUser: 0 }, { runAsUser: 1000 }, 0o400],
     ["not root", { runAsNonRoot: true }, {}, 0o444],
     ["another user whose group the node lets read", { runAsUser: 1000 }, { fsGroup: 7 }, 0o400],
-  ] as const)("the daemon can read its token: %s", async ([, own, shared, mode]) => {
+  ] as const)("makes the token readable for the container's user: %s (RUNTIME-5)", async ([, own, shared, mode]) => {
     const containers = [{ ...container, securityContext: own }];
     await start(volume, { runtime: "Injected", ...podTemplate({}, { containers, securityContext: shared }) });
     expect(world.pod()?.spec?.volumes?.[1]?.secret?.defaultMode).toBe(mode);
   });
 
-  test("a Pod of an earlier version stays as it is, through restarts, until there is another reason for a new one", async () => {
+  test("does not replace a running Pod to inject a newer runtime (RUNTIME-6)", async () => {
     await start(volume);
     await world.podReports(runningPod);
     await world.settle();
@@ -158,7 +158,7 @@ describe("runtime: Injected", () => {
     expect(world.pod()?.spec?.containers[0]?.env).toEqual(main?.env);
   });
 
-  test("a Secret that somebody else put there is never used", async () => {
+  test("never uses a Secret that the Sandbox does not own (RUNTIME-7)", async () => {
     world = new SandboxWorld({ runtime: volume });
     const forged = { metadata: { name: "my-sandbox-runtime", namespace }, data: { token: "a25vd24=" } };
     await world.user.create(secrets, forged);
@@ -179,7 +179,7 @@ describe("runtime: Injected", () => {
     ["args alone", volume, spec([{ name: "main", image: "python", args: ["x"] }]), name, "command"],
     ["no containers", volume, { runtime: "Injected", ...podTemplate({}, { containers: [] }) }, name, "containers"],
     ["a name too long", volume, spec(), "n".repeat(246), "245"],
-  ] as const)("with %s it says what to do, and makes nothing", async ([, runtime, given, own, hint]) => {
+  ] as const)("reports %s and creates nothing (RUNTIME-8)", async ([, runtime, given, own, hint]) => {
     world = new SandboxWorld({ runtime });
     await world.create({ name: own, spec: given });
     await world.settle(60_000);
@@ -192,7 +192,7 @@ describe("runtime: Injected", () => {
   });
 });
 
-test("a pool's member knows itself by the name and UID that it keeps when a claim takes it", async () => {
+test("keeps name and UID of a pool member when a claim adopts it (RUNTIME-9)", async () => {
   await using world = new ClaimWorld();
   world.runPods();
   world.start(startSandboxController({ ...world.context, now: () => world.clock.date(), runtime: volume }));
@@ -217,7 +217,7 @@ test("a pool's member knows itself by the name and UID that it keeps when a clai
   expect(own).not.toBe("mine");
 });
 
-test("the node is asked to keep the root filesystem where that is wanted", async () => {
+test("asks the node to keep the root filesystem if configured (RUNTIME-10)", async () => {
   await using world = new SandboxWorld({ keepRootFilesystem: true });
   const { metadata } = await world.create();
   await world.settle();

@@ -44,7 +44,7 @@ describe("the Sandbox controller and Services", () => {
   });
   const ready = () => world.condition("Ready");
 
-  test("9.4 #64 without ports the Service is headless and empty, and the status names it", async () => {
+  test("creates a headless Service without ports and names it in the status (SERVICE-1)", async () => {
     await using other = new SandboxWorld({ clusterDomain: "example.org" });
     await other.create({ spec: { service: true } });
     await other.settle();
@@ -56,7 +56,7 @@ describe("the Sandbox controller and Services", () => {
     expect(other.sandbox()?.status).toMatchObject({ service: name, serviceFQDN: "my-sandbox.default.svc.example.org" });
   });
 
-  test("9.4 #65 ports are united, named, and sorted", async () => {
+  test("merges, names and sorts the ports of all containers (SERVICE-2)", async () => {
     const listed = [
       { containerPort: 9090, protocol: "UDP" },
       { containerPort: 8080 },
@@ -73,21 +73,21 @@ describe("the Sandbox controller and Services", () => {
     ]);
   });
 
-  test("9.4 #66 of two ports of one name the first keeps it", async () => {
+  test("keeps a port name for the first of two ports that use it (SERVICE-3)", async () => {
     const named = (containerPort: number) => ({ ports: [{ containerPort, name: "http" }] });
     await world.create({ spec: { service: true, ...portsOf(named(8080), named(8081)) } });
     await world.settle();
     expect(ports()?.map(([port]) => port)).toEqual(["http", "p-8081-tcp"]);
   });
 
-  test("9.4 #67 a generated name gives way to an explicit one", async () => {
+  test("changes a generated port name that equals an explicit one (SERVICE-4)", async () => {
     const listed = [{ containerPort: 80 }, { containerPort: 81, name: "p-80-tcp" }];
     await world.create({ spec: { service: true, ...portsOf({ ports: listed }) } });
     await world.settle();
     expect(ports()?.map(([port]) => port)).toEqual(["p-80-tcp-2", "p-80-tcp"]);
   });
 
-  test("9.4 #68 sidecars count, other init containers do not", async () => {
+  test("includes ports of sidecars but not of other init containers (SERVICE-5)", async () => {
     const initContainers = [
       { name: "sidecar", image: "host", restartPolicy: "Always", ports: [{ containerPort: 1 }] },
       { name: "setup", image: "host", ports: [{ containerPort: 2 }] },
@@ -97,7 +97,7 @@ describe("the Sandbox controller and Services", () => {
     expect(ports()?.map(([, , port]) => port)).toEqual([1]);
   });
 
-  test("9.4 #69 what drifted is repaired, what others added is kept", async () => {
+  test("repairs a changed Service and keeps labels that others added (SERVICE-6)", async () => {
     await world.create({ spec: { service: true, ...portsOf({ ports: [{ containerPort: 80, name: "http" }] }) } });
     await world.settle();
     const metadata = { labels: { [hashLabel]: "wrong", other: "kept" } };
@@ -109,7 +109,7 @@ describe("the Sandbox controller and Services", () => {
     expect(ports()).toEqual([["http", "TCP", 80, 80]]);
   });
 
-  test("9.4 #70 more fields on a port are no drift", async () => {
+  test("leaves additional fields of a port alone (SERVICE-7)", async () => {
     await world.create({ spec: { service: true, ...portsOf({ ports: [{ containerPort: 80, name: "http" }] }) } });
     await world.settle();
     const port = { name: "http", protocol: "TCP", port: 80, targetPort: 80, appProtocol: "h2c" };
@@ -120,7 +120,7 @@ describe("the Sandbox controller and Services", () => {
     expect(writes).toEqual({ "patch services": 1 });
   });
 
-  test("9.4 #71 a Service that is there is kept when the wish goes, with its ports as they are", async () => {
+  test("keeps an owned Service with its ports when service is unset (SERVICE-8)", async () => {
     await world.createRunning({ spec: { service: true, ...portsOf({ ports: [{ containerPort: 80 }] }) } });
     await world.edit({ spec: { service: null } });
     const body = { metadata: { labels: null }, spec: { selector: { a: "b" }, ports: [{ port: 9, name: "nine" }] } };
@@ -131,7 +131,7 @@ describe("the Sandbox controller and Services", () => {
     expect(ready()).toMatchObject({ status: "True", message: "Pod is Ready; Service Exists" });
   });
 
-  test("9.4 #72 without a wish a stranger's Service is ignored", async () => {
+  test("ignores a Service it does not own when service is unset (SERVICE-9)", async () => {
     const stranger = await world.user.create(services, newService({ labels: adoptable }));
     await world.createRunning();
     expect(world.service()).toEqual(stranger);
@@ -139,7 +139,7 @@ describe("the Sandbox controller and Services", () => {
     expect(ready()).toMatchObject({ status: "True", message: "Pod is Ready" });
   });
 
-  test("9.4 #73 service: false deletes its own Service, and no other", async () => {
+  test("deletes only the owned Service when service is false (SERVICE-10)", async () => {
     await world.createRunning({ spec: { service: true } });
     await world.edit({ spec: { service: false } });
     await world.settle();
@@ -152,7 +152,7 @@ describe("the Sandbox controller and Services", () => {
     expect(ready()).toMatchObject({ status: "True" });
   });
 
-  test("9.4 #74 an adoptable headless Service is adopted, selector and ports overwritten", async () => {
+  test("adopts an adoptable headless Service and overwrites its selector and ports (SERVICE-11)", async () => {
     const spec = { clusterIP: "None", selector: { app: "x" }, ports: [{ port: 1 }] };
     await world.user.create(services, newService({ labels: adoptable }, spec));
     await world.create({ spec: { service: true } });
@@ -165,9 +165,9 @@ describe("the Sandbox controller and Services", () => {
   });
 
   test.for([
-    ["has an address of its own", { labels: adoptable }, { clusterIP: "10.96.0.7" }, "immutable"],
-    ["has neither label", {}, { clusterIP: "None" }, "adoptable"],
-  ] as const)("9.4 #75 a Service that %s is not adopted", async ([, metadata, spec, hint]) => {
+    ["has a cluster IP", { labels: adoptable }, { clusterIP: "10.96.0.7" }, "immutable"],
+    ["has no adoption label", {}, { clusterIP: "None" }, "adoptable"],
+  ] as const)("does not adopt a Service that %s (SERVICE-12)", async ([, metadata, spec, hint]) => {
     await world.user.create(services, newService(metadata, spec));
     await world.create({ spec: { service: true } });
     await world.settle();
@@ -177,7 +177,7 @@ describe("the Sandbox controller and Services", () => {
   });
 
   test.for([[true], [null]] as const)(
-    "9.4 #76 another controller's Service is an error with service %s",
+    "reports a Service of another controller when service is %s (SERVICE-13)",
     async ([wish]) => {
       const sandbox = await world.create({ spec: { operatingMode: "Suspended" } });
       const ownerReferences = [deployment, { ...ownedBy(sandbox), controller: false }];
@@ -192,7 +192,7 @@ describe("the Sandbox controller and Services", () => {
     },
   );
 
-  test("a name that no Service can have is told before anything is tried; the Pod runs", async () => {
+  test("reports a Sandbox name that is not a valid Service name without trying, and runs the Pod (SERVICE-14)", async () => {
     const own = "9-begins-with-a-digit";
     await world.create({ name: own, spec: { service: true } });
     await world.settle();
@@ -202,7 +202,7 @@ describe("the Sandbox controller and Services", () => {
   });
 });
 
-describe("the Sandbox controller and volume claims", () => {
+describe("the volume claims of a Sandbox", () => {
   let world: SandboxWorld;
   beforeEach(() => {
     world = new SandboxWorld();
@@ -213,7 +213,7 @@ describe("the Sandbox controller and volume claims", () => {
   const createClaim = (metadata: object) =>
     world.user.create(volumeClaims, { metadata: { name: claimName, namespace, ...metadata } });
 
-  test("9.4 #77 each template has its claim made", async () => {
+  test("creates a volume claim for each template (VOLUME-1)", async () => {
     await world.create({ spec: { volumeClaimTemplates } });
     await world.settle();
     expect(claim()).toMatchObject({
@@ -226,7 +226,7 @@ describe("the Sandbox controller and volume claims", () => {
     });
   });
 
-  test("9.4 #78 a claim of another controller's is an error", async () => {
+  test("reports a volume claim of another controller and leaves it alone (VOLUME-2)", async () => {
     const sandbox = await world.create({ name: "keeper", spec: { operatingMode: "Suspended" } });
     const ownerReferences = [{ ...ownedBy(sandbox), kind: "StatefulSet", apiVersion: "apps/v1" }];
     await createClaim({ ownerReferences });
@@ -237,16 +237,16 @@ describe("the Sandbox controller and volume claims", () => {
   });
 
   test.for([
-    ["says so", adoptable],
-    ["carries the hash", selector],
-  ] as const)("9.4 #78 an unowned claim that %s is adopted", async ([, labels]) => {
+    ["has the adoptable label", adoptable],
+    ["has the Sandbox's name hash", selector],
+  ] as const)("adopts a volume claim without controller that %s (VOLUME-3)", async ([, labels]) => {
     await createClaim({ labels });
     await world.create({ spec: { volumeClaimTemplates } });
     await world.settle();
     expect(claim()?.metadata).toMatchObject({ labels, ownerReferences: [ownedBy(world.sandbox())] });
   });
 
-  test("9.4 #78 an unowned claim without either label is an error, until it may be adopted", async () => {
+  test("reports a volume claim without adoption label until it gets one (VOLUME-4)", async () => {
     await createClaim({});
     await world.create({ spec: { volumeClaimTemplates } });
     await world.settle();
@@ -259,7 +259,7 @@ describe("the Sandbox controller and volume claims", () => {
     expect(world.condition("Ready")).toMatchObject({ reason: "DependenciesNotReady" });
   });
 
-  test("9.4 #79 a claim that cannot be made does not keep the Pod from being made", async () => {
+  test("creates the Pod although a volume claim cannot be created (VOLUME-5)", async () => {
     world.refuse("create", volumeClaims);
     await world.create({ spec: { volumeClaimTemplates } });
     await world.clock.runUntil(() => world.pod() !== undefined);
@@ -283,7 +283,7 @@ describe("the Sandbox controller and volume claims", () => {
     return sandbox;
   };
 
-  test("claims go with the Sandbox, unless they are retained", async () => {
+  test("deletes volume claims with the Sandbox unless they are retained (VOLUME-8)", async () => {
     await world.create({ spec: { volumeClaimTemplates } });
     await world.settle();
     await deleteSandbox();
@@ -301,7 +301,7 @@ describe("the Sandbox controller and volume claims", () => {
     expect(wasOwned).toBe(false);
   });
 
-  test("a retained claim is used again by the next Sandbox of the name", async () => {
+  test("uses a retained volume claim for the next Sandbox with the same name (VOLUME-9)", async () => {
     await world.create({ spec: { volumeClaimTemplates, ...retain } });
     await world.settle();
     const kept = claim();
@@ -312,7 +312,7 @@ describe("the Sandbox controller and volume claims", () => {
     expect(world.condition("Ready")).toMatchObject({ reason: "DependenciesNotReady" });
   });
 
-  test("retention can be turned on and off", async () => {
+  test("turns retention on and off while the Sandbox exists (VOLUME-10)", async () => {
     await world.create({ spec: { volumeClaimTemplates } });
     await world.settle();
     await world.edit({ spec: retain });

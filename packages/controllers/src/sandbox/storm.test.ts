@@ -79,39 +79,42 @@ function isAsAsked(world: SandboxWorld, sandbox: Sandbox): boolean {
 
 describe.for([1, 2, 3, 4])("a storm with seed %s", (seed) => {
   test.for([
-    ["watches up to 5 s late, each kind on its own", { late: true, faulty: false, kills: false }],
-    ["a server that fails, refuses and loses answers", { late: false, faulty: true, kills: false }],
-    ["all of that, and a controller that is killed", { late: true, faulty: true, kills: true }],
-  ] as const)("%s: ends as asked, without twins", async ([, { late, faulty, kills }]) => {
-    await using world = new SandboxWorld({ gracefulPods: true });
-    const random = seededRandom(seed);
-    const twins = watchForTwins(world);
-    playNodes(world, random);
-    if (late) world.server.watchDelayMs = () => random() * 5_000;
-    const claims = [{ metadata: { name: "data" }, spec: {} }];
-    for (let index = 0; index < sandboxCount; index++) {
-      await world.create({ name: `s-${index}`, spec: { service: index % 3 === 0, volumeClaimTemplates: claims } });
-    }
-    // Only the controller suffers: the user's own requests go through.
-    if (faulty) world.controllerFaults = () => faults(random);
-    for (let round = 0; round < 60; round++) {
-      await world.clock.advance(random() * 3_000);
-      await disturb(world, random);
-      if (kills && round % 10 === 9) world.kill();
-    }
-    world.controllerFaults = undefined;
-    world.server.watchDelayMs = undefined;
-    await world.clock.advance(600_000);
-    const all = world.server.readAll(sandboxes);
-    expect(
-      all.filter((sandbox) => !isAsAsked(world, sandbox)).map(({ metadata, status }) => ({ metadata, status })),
-    ).toEqual([]);
-    expect(twins).toEqual([]);
-    expect(await world.attemptsDuring(() => world.clock.advance(600_000))).toEqual({});
-  });
+    ["watches that are up to 5 s late", { late: true, faulty: false, kills: false }],
+    ["an API server that fails, rejects and loses responses", { late: false, faulty: true, kills: false }],
+    ["both, and a controller that is killed", { late: true, faulty: true, kills: true }],
+  ] as const)(
+    "reaches the desired state without duplicate Pods, with %s (RECOVER-9)",
+    async ([, { late, faulty, kills }]) => {
+      await using world = new SandboxWorld({ gracefulPods: true });
+      const random = seededRandom(seed);
+      const twins = watchForTwins(world);
+      playNodes(world, random);
+      if (late) world.server.watchDelayMs = () => random() * 5_000;
+      const claims = [{ metadata: { name: "data" }, spec: {} }];
+      for (let index = 0; index < sandboxCount; index++) {
+        await world.create({ name: `s-${index}`, spec: { service: index % 3 === 0, volumeClaimTemplates: claims } });
+      }
+      // Only the controller suffers: the user's own requests go through.
+      if (faulty) world.controllerFaults = () => faults(random);
+      for (let round = 0; round < 60; round++) {
+        await world.clock.advance(random() * 3_000);
+        await disturb(world, random);
+        if (kills && round % 10 === 9) world.kill();
+      }
+      world.controllerFaults = undefined;
+      world.server.watchDelayMs = undefined;
+      await world.clock.advance(600_000);
+      const all = world.server.readAll(sandboxes);
+      expect(
+        all.filter((sandbox) => !isAsAsked(world, sandbox)).map(({ metadata, status }) => ({ metadata, status })),
+      ).toEqual([]);
+      expect(twins).toEqual([]);
+      expect(await world.attemptsDuring(() => world.clock.advance(600_000))).toEqual({});
+    },
+  );
 });
 
-describe("killed after one write", () => {
+describe("a controller killed after one write", () => {
   /** A life with everything in it, killed after the given write of the controller; 0: never. Returns how it ended. */
   async function live(killAfter: number): Promise<{ end: unknown; writes: number }> {
     await using world = new SandboxWorld({
@@ -157,7 +160,7 @@ describe("killed after one write", () => {
     return { ...(JSON.parse(text) as object), pods: world.server.readAll(pods).length };
   }
 
-  test("ends the same, whichever write it was", async () => {
+  test("ends with the same objects, whichever write it was (RECOVER-10)", async () => {
     const { end, writes } = await live(0);
     expect(end).toMatchObject({ pods: 1, sandbox: { status: { podIPs: ["10.0.0.2"], service: "my-sandbox" } } });
     expect(writes).toBeGreaterThan(12);

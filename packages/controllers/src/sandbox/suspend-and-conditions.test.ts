@@ -17,14 +17,14 @@ import {
 } from "./sandbox-world.test.support.ts";
 import { defaultSettings } from "./settings.ts";
 
-describe("suspending and resuming", () => {
+describe("suspend and resume", () => {
   let world: SandboxWorld;
   beforeEach(() => {
     world = new SandboxWorld({ gracefulPods: true });
   });
   afterEach(async () => await world[Symbol.asyncDispose]());
 
-  test("9.3 #49 the Pod is deleted once, and the Sandbox says it is suspending", async () => {
+  test("deletes the Pod once and reports that the Sandbox is suspending (SLEEP-1)", async () => {
     await world.createRunning();
     const before = world.condition("Suspended");
     await world.settle(5_000);
@@ -45,7 +45,7 @@ describe("suspending and resuming", () => {
     expect(world.podNameNote).toBe(name);
   });
 
-  test("9.3 #50 when the Pod is gone the Sandbox is suspended, and keeps selector and Service", async () => {
+  test("reports Suspended when the Pod is gone and keeps the selector and the Service (SLEEP-2)", async () => {
     await world.createRunning({ spec: { service: true } });
     const before = world.condition("Suspended");
     await world.setMode("Suspended");
@@ -68,7 +68,7 @@ describe("suspending and resuming", () => {
     });
   });
 
-  test("9.3 #51 it resumes with a new Pod, as often as asked, and Suspended says so each time (weakness 26)", async () => {
+  test("resumes with a new Pod any number of times and updates Suspended each time (SLEEP-3)", async () => {
     await world.createRunning();
     const seen = new Set([world.pod()?.metadata?.uid]);
     for (const cycle of [1, 2, 3, 4, 5]) {
@@ -89,9 +89,9 @@ describe("suspending and resuming", () => {
   });
 
   test.for([
-    ["nobody's", []],
-    ["somebody else's", [deployment]],
-  ] as const)("9.3 #52 %s Pod under the name survives, and nothing of it shows", async ([, owners]) => {
+    ["a Pod without controller", []],
+    ["a Pod of another controller", [deployment]],
+  ] as const)("keeps %s under the Sandbox's name and shows nothing of it (SLEEP-4)", async ([, owners]) => {
     const annotations = { "agents.x-k8s.io/pod-name": name, other: "kept" };
     const sandbox = await world.create({ spec: { operatingMode: "Suspended" }, annotations });
     // A second, living owner keeps garbage collection away.
@@ -109,7 +109,7 @@ describe("suspending and resuming", () => {
     expect(world.warnings).toEqual([]);
   });
 
-  test("9.3 #54 a Pod that cannot be deleted is still terminating, with the error shown", async () => {
+  test("reports the error while the Pod cannot be deleted, and deletes it later (SLEEP-5)", async () => {
     await world.createRunning();
     world.refuse("delete", pods);
     await world.setMode("Suspended");
@@ -125,7 +125,7 @@ describe("suspending and resuming", () => {
     expect(world.pod()?.metadata?.deletionTimestamp).toBeDefined();
   });
 
-  test("of a Pod that is not what was judged nothing is said before it is looked at again", async () => {
+  test("does not report a conflict when the Pod changed since it was read (STATUS-13)", async () => {
     await world.createRunning();
     const told: unknown[] = [];
     world.server.onChange(() => told.push(world.condition("Ready")?.reason));
@@ -138,7 +138,7 @@ describe("suspending and resuming", () => {
     expect(world.condition("Suspended")).toMatchObject({ reason: "PodTerminating" });
   });
 
-  test("9.3 #56 suspended from the start: no Pod, but volumes and Service", async () => {
+  test("creates volumes and Service but no Pod for a Sandbox that starts suspended (SLEEP-6)", async () => {
     const volumeClaimTemplates = [{ metadata: { name: "data" }, spec: {} }];
     await world.create({ spec: { operatingMode: "Suspended", service: true, volumeClaimTemplates } });
     await world.settle();
@@ -148,7 +148,7 @@ describe("suspending and resuming", () => {
     expect(world.service()).toBeDefined();
   });
 
-  test("weakness 17: a Sandbox with several Pods can be suspended", async () => {
+  test("suspends a Sandbox with several Pods (SLEEP-7)", async () => {
     await world.createRunning();
     await world.user.create(pods, newPod({ name: "second", ownerReferences: [ownedBy(world.sandbox())] }));
     await world.settle();
@@ -181,7 +181,7 @@ describe("conditions", () => {
   test.for([
     ["unschedulable", unschedulable],
     ["gated", gated],
-  ] as const)("9.3 #57 what keeps an %s Pod is told in its own words", async ([, condition]) => {
+  ] as const)("copies reason and message of an %s Pod (STATUS-1)", async ([, condition]) => {
     await world.create();
     await world.settle();
     await world.podReports({ phase: "Pending", conditions: [condition] });
@@ -192,7 +192,7 @@ describe("conditions", () => {
   test.for([
     ["False", "PodSchedulingUnknown"],
     ["True", "PodScheduled"],
-  ] as const)("9.3 #58 PodScheduled %s without a reason is reported as %s", async ([status, reason]) => {
+  ] as const)("reports PodScheduled=%s without a reason as %s (STATUS-2)", async ([status, reason]) => {
     await world.create();
     await world.settle();
     await world.podReports({ phase: "Pending", conditions: [{ type: "PodScheduled", status }] });
@@ -200,7 +200,7 @@ describe("conditions", () => {
     expect(world.condition("PodScheduled")).toMatchObject({ status, reason });
   });
 
-  test("9.3 #59 a ready Pod without an address does not make the Sandbox ready", async () => {
+  test("reports a Sandbox as not Ready when its Ready Pod has no address (STATUS-3)", async () => {
     await world.create();
     await world.settle();
     await world.podReports({ ...runningPod, podIPs: [] });
@@ -208,7 +208,7 @@ describe("conditions", () => {
     expect(world.condition("Ready")).toMatchObject({ status: "False", message: "Pod is Ready but has no podIPs yet" });
   });
 
-  test("9.3 #60 a Service counts when it is asked for, and only then", async () => {
+  test("requires the Service for Ready only if the spec asks for it (STATUS-4)", async () => {
     world.refuse("create", services);
     await world.createRunning({ spec: { service: true } });
     expect(world.condition("Ready")).toMatchObject({ status: "False" });
@@ -220,7 +220,7 @@ describe("conditions", () => {
     expect(world.condition("Ready")).toMatchObject({ status: "True", message: "Pod is Ready" });
   });
 
-  test("9.3 #61 a ready Sandbox has three conditions, however often it is looked at", async () => {
+  test("keeps exactly three conditions on a Ready Sandbox over many reconciles (STATUS-5)", async () => {
     await world.createRunning();
     for (let round = 0; round < 20; round++) {
       await world.edit({ metadata: { labels: { round: String(round) } } });
@@ -229,7 +229,7 @@ describe("conditions", () => {
     expect(world.conditionTypes).toEqual(["Suspended", "PodScheduled", "Ready"]);
   });
 
-  test("9.3 #62 that a Pod has a node is written with the next news (weakness 32: PodScheduled too)", async () => {
+  test("writes node and PodScheduled together with the next change (STATUS-6)", async () => {
     await world.create();
     await world.settle();
     const early = await world.writesDuring(async () => {
@@ -249,7 +249,7 @@ describe("conditions", () => {
     expect(world.sandbox()?.status?.nodeName).toBe("node-2");
   });
 
-  test("the node of a Pod that takes long to start is shown after ten seconds", async () => {
+  test("writes the node of a Pod that starts slowly after ten seconds (STATUS-6)", async () => {
     await world.create();
     await world.settle();
     await world.editPod({ spec: { nodeName: "node-1" } });
@@ -259,7 +259,7 @@ describe("conditions", () => {
     expect(world.condition("PodScheduled")?.status).toBe("True");
   });
 
-  test("a copied scheduling reason never breaks our own schema (weakness 15)", async () => {
+  test("makes a scheduling reason and message valid before copying them (STATUS-10)", async () => {
     await world.create();
     await world.settle();
     const bad = { type: "PodScheduled", status: "False", reason: "no room!", message: "m".repeat(40_000) };
@@ -268,7 +268,7 @@ describe("conditions", () => {
     expect(world.condition("PodScheduled")).toMatchObject({ reason: "no_room", message: "m".repeat(32_768) });
   });
 
-  test("weakness 21: an error that passes takes nothing from a Sandbox that serves", async () => {
+  test("keeps a Sandbox Ready during an error that does not affect its Pod (STATUS-11)", async () => {
     await world.createRunning();
     world.refuse("patch", pods);
     await world.edit({ metadata: { labels: { "agents.x-k8s.io/created-by": "go-client" } } });
@@ -280,7 +280,7 @@ describe("conditions", () => {
   });
 });
 
-describe("decide() on what is unknown", () => {
+describe("decide() after a failed lookup", () => {
   const uid = "00000000-0000-4000-8000-000000000001";
   const seen = (spec: object, over: Partial<Observed>): Observed => ({
     sandbox: newSandbox({ metadata: { name, namespace, uid, generation: 3 }, spec }),
@@ -298,7 +298,7 @@ describe("decide() on what is unknown", () => {
     return ["Suspended", "PodScheduled", "Ready"].map((type) => status?.conditions?.find((one) => one.type === type));
   };
 
-  test("9.3 #53 suspended, and nobody knows whether there is a Pod", () => {
+  test("reports Unknown for a suspended Sandbox whose Pod cannot be read (STATUS-8)", () => {
     expect(decided({ operatingMode: "Suspended" }, { failures: [lost] })).toMatchObject([
       { status: "Unknown", reason: "PodStateUnknown" },
       {
@@ -310,7 +310,7 @@ describe("decide() on what is unknown", () => {
     ]);
   });
 
-  test("9.3 #55 running, and nobody knows whether there is a Pod", () => {
+  test("reports Unknown for a running Sandbox whose Pod cannot be read (STATUS-8)", () => {
     expect(decided({}, { failures: [lost] })).toMatchObject([
       { status: "False", reason: "NotSuspended" },
       {
@@ -322,7 +322,7 @@ describe("decide() on what is unknown", () => {
     ]);
   });
 
-  test("9.3 #60 with a ready Pod, a Service that is asked for and missing is what keeps the Sandbox from being ready", () => {
+  test("reports a missing Service that the spec asks for, although the Pod is Ready (STATUS-4)", () => {
     const pod = {
       ...newPod({ uid: "1", ownerReferences: [ownedBy({ metadata: { name, uid } })] }),
       status: runningPod,
@@ -335,7 +335,7 @@ describe("decide() on what is unknown", () => {
     expect(readyOf({})).toEqual(["True", "Pod is Ready"]);
   });
 
-  test("9.3 #63 several Pods are told alone, whatever else is wrong", () => {
+  test("reports several Pods without other errors in the message (STATUS-9)", () => {
     const ownerReferences = [ownedBy({ metadata: { name, uid } })];
     const two: Pod[] = [newPod({ uid: "1", ownerReferences }), newPod({ name: "b", uid: "2", ownerReferences })];
     const foreign = { metadata: { name: "data-my-sandbox", ownerReferences: [deployment] } };

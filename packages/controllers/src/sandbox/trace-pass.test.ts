@@ -48,7 +48,7 @@ describe("tracing", () => {
   let world: SandboxWorld;
   afterEach(async () => await world[Symbol.asyncDispose]());
 
-  test("a pass is a span of the trace that the Sandbox names", async () => {
+  test("records a reconcile as a span of the Sandbox's trace (OBSERVE-10)", async () => {
     const { spans, ...tracing } = recording();
     world = new SandboxWorld({ tracing });
     await world.create({
@@ -75,7 +75,7 @@ describe("tracing", () => {
     expect(world.attempts.get("patch sandboxes")).toBe(1);
   });
 
-  test("a Sandbox without a trace is given one, before anything else", async () => {
+  test("gives a Sandbox without a trace context one before it does anything else (OBSERVE-10)", async () => {
     const { spans, ...tracing } = recording();
     world = new SandboxWorld({ tracing });
     const order: string[] = [];
@@ -88,7 +88,7 @@ describe("tracing", () => {
   });
 
   test.for(["{", "[]", "7", "null", '{"traceparent":7}', "x".repeat(100_000)])(
-    "an annotation that is no trace is ignored",
+    "ignores a trace context that cannot be parsed (OBSERVE-11)",
     async (written) => {
       const { spans, ...tracing } = recording();
       world = new SandboxWorld({ tracing });
@@ -100,7 +100,7 @@ describe("tracing", () => {
     },
   );
 
-  test("a pass that fails says so, and ends its spans", async () => {
+  test("marks the span of a failed reconcile and ends it (OBSERVE-12)", async () => {
     const { spans, ...tracing } = recording();
     world = new SandboxWorld({ tracing });
     world.refuse("patch", sandboxes);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { StateWatch } from "./watched.ts";
 
-test("counts from when a state was first seen, anew when it is another, and forgets what is over", () => {
+test("counts how long each state lasts, restarts when it changes, and drops states that ended", () => {
   let now = 1_000;
   const watch = new StateWatch(() => now);
   expect(watch.look("k", { quiet: "a", failed: "x" })).toEqual({ quiet: 0, failed: 0 });

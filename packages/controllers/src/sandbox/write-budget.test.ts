@@ -27,8 +27,8 @@ function total(attempts: Record<string, number>): number {
   return Object.values(attempts).reduce((sum, count) => sum + count, 0);
 }
 
-describe("what a Sandbox costs in writes", () => {
-  test("to start: at most 4", async () => {
+describe("writes per Sandbox", () => {
+  test("starts with at most 4 writes (COST-1)", async () => {
     await using world = new SandboxWorld();
     const attempts = await world.attemptsDuring(async () => {
       await world.create();
@@ -38,7 +38,7 @@ describe("what a Sandbox costs in writes", () => {
     expect(attempts).toEqual({ "create pods": 1, "patch sandboxes": 1, "patch sandboxes/status": 2 });
   });
 
-  test("to start as a pool's member: 3, or 2 when it is ready within a second", async () => {
+  test("starts a pool member with 3 writes, or 2 if it is ready within a second (COST-2)", async () => {
     await using world = new SandboxWorld();
     const reference = await poolReference(world);
     const started = (afterMs: number): Promise<Record<string, number>> =>
@@ -60,7 +60,7 @@ describe("what a Sandbox costs in writes", () => {
   test.for([
     ["cannot be scheduled", { conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable" }] }],
     ["has failed", { phase: "Failed" }],
-  ] as const)("a pool's member whose Pod %s is reported at once", async ([, status]) => {
+  ] as const)("reports at once that the Pod of a pool member %s (COST-2)", async ([, status]) => {
     await using world = new SandboxWorld();
     const reference = await poolReference(world);
     await world.create({ metadata: { ownerReferences: [reference] } });
@@ -71,7 +71,7 @@ describe("what a Sandbox costs in writes", () => {
     expect(world.condition("Ready")?.status).toBe("False");
   });
 
-  test("with a volume and a Service: one more for each", async () => {
+  test("takes one more write each for a volume claim and a Service (COST-1)", async () => {
     await using world = new SandboxWorld();
     const attempts = await world.attemptsDuring(async () => {
       await world.create({ spec: { service: true, volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] } });
@@ -81,7 +81,7 @@ describe("what a Sandbox costs in writes", () => {
     expect(total(attempts)).toBe(6);
   });
 
-  test("to suspend: at most 3, by its user or by idleness; to resume: 3", async () => {
+  test("suspends with at most 3 writes, by its user or when idle, and resumes with 3 (COST-3)", async () => {
     await using world = new SandboxWorld({ gracefulPods: true });
     await world.create();
     await start(world);
@@ -109,7 +109,7 @@ describe("what a Sandbox costs in writes", () => {
     expect(idle).toEqual({ "delete pods": 1, "patch sandboxes/status": 2 });
   });
 
-  test("to replace a lost Pod: 3 (weakness 31: the note stays)", async () => {
+  test("replaces a lost Pod with 3 writes and keeps the pod-name annotation (COST-4)", async () => {
     await using world = new SandboxWorld();
     await world.create();
     await start(world);
@@ -120,7 +120,7 @@ describe("what a Sandbox costs in writes", () => {
     expect(attempts).toEqual({ "create pods": 1, "patch sandboxes/status": 2 });
   });
 
-  test("settled: nothing, by the hour, and nothing when the controller restarts", async () => {
+  test("writes nothing for settled Sandboxes, also when the controller restarts (COST-5)", async () => {
     await using world = new SandboxWorld({ keepRootFilesystem: true });
     const idlePolicy = { suspendAfterSeconds: 2_000_000 };
     for (let index = 0; index < 20; index++) {

@@ -14,7 +14,7 @@ async function running(options: WorldOptions): Promise<SandboxWorld> {
 }
 
 describe("write deferral", () => {
-  test("9.6 #89 without a window the Pod is patched once, at once", async () => {
+  test("patches the Pod once and at once without a window (META-12)", async () => {
     await using world = await running({});
     const writes = await world.writesDuring(async () => {
       await world.edit(labels("b"));
@@ -25,7 +25,7 @@ describe("write deferral", () => {
     expect(writes).toEqual({ "patch sandboxes": 1, "patch pods": 1, "patch sandboxes/status": 1 });
   });
 
-  test("9.6 #90 with a long window the Pod waits for at most a second, the status not at all", async () => {
+  test("delays the Pod patch by at most a second and the status not at all (META-13)", async () => {
     await using world = await running({ writeBehindMs: 3_600_000 });
     await using synchronous = await running({});
     for (const each of [world, synchronous]) {
@@ -38,7 +38,7 @@ describe("write deferral", () => {
     expect(world.pod()?.metadata?.labels).toMatchObject({ team: "b" });
   });
 
-  test("9.6 #91 a second change does not lengthen the wait", async () => {
+  test("does not extend the window for a second change (META-14)", async () => {
     await using world = await running({ writeBehindMs: 3_600_000 });
     await world.edit(labels("b"));
     await world.clock.advance(600);
@@ -49,7 +49,7 @@ describe("write deferral", () => {
     expect(world.pod()?.metadata?.labels).toMatchObject({ team: "c" });
   });
 
-  test("9.6 #92 after the window there is exactly one patch, equal to the synchronous result", async () => {
+  test("writes one patch after the window, equal to the result without a window (META-15)", async () => {
     await using world = await running({ writeBehindMs: 500 });
     await using synchronous = await running({});
     const writes = await world.writesDuring(async () => {
@@ -69,7 +69,7 @@ describe("write deferral", () => {
     expect(world.pod()?.metadata?.labels).toMatchObject({ team: "d" });
   });
 
-  test("9.6 #93 a restart begins the window anew, and one patch follows", async () => {
+  test("starts the window again after a restart and writes one patch (META-16)", async () => {
     await using world = await running({ writeBehindMs: 1_000 });
     const writes = await world.writesDuring(async () => {
       await world.edit(labels("b"));
@@ -83,7 +83,7 @@ describe("write deferral", () => {
     expect(writes["patch pods"]).toBe(1);
   });
 
-  test("adoption is never put off", async () => {
+  test("does not delay adoption (META-17)", async () => {
     await using world = new SandboxWorld({ writeBehindMs: 1_000 });
     await world.user.create(pods, newPod({ labels: { "agents.x-k8s.io/adoptable": "true" } }));
     await world.create(labels("a"));
