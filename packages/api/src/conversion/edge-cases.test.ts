@@ -48,13 +48,13 @@ const choice = (template: string, warmpool?: string) => ({
 const bound = (name: string) => ({ sandbox: { name } });
 
 describe("Sandbox", () => {
-  test("9.1 row 6: replicas nil is Running, and nil again", () => {
+  test("stores a Sandbox without replicas as Running and reads it without replicas (API-4)", () => {
     const converted = up(alpha("Sandbox"));
     expect(spec(converted)["operatingMode"]).toBe("Running");
     expect(spec(down(converted))).not.toHaveProperty("replicas");
   });
 
-  test("9.1 row 6: also as other implementations saved it", () => {
+  test("reads a Sandbox without replicas from the state that other implementations save (API-4)", () => {
     const stored = beta("Sandbox", {
       spec: { operatingMode: "Running" },
       annotations: wholeObjectState("Sandbox", { status: { replicas: 0 } }),
@@ -65,7 +65,7 @@ describe("Sandbox", () => {
   test.for([
     [1, "Running"],
     [0, "Suspended"],
-  ] as const)("9.1 row 7: replicas %i is %s and comes back, with status.replicas", ([replicas, mode]) => {
+  ] as const)("stores replicas %i as %s and reads them back (API-5)", ([replicas, mode]) => {
     const source = alpha("Sandbox", { spec: { replicas }, status: { replicas, selector: "a=b" } });
     const converted = up(source);
     expect(spec(converted)["operatingMode"]).toBe(mode);
@@ -79,7 +79,7 @@ describe("Sandbox", () => {
     ["", 1],
     [undefined, 1],
   ] as const)(
-    "9.1 row 8: native v1beta1 in mode %j shows replicas and status.replicas %i",
+    "shows a v1beta1 Sandbox in mode %j with replicas and status.replicas %i (API-6)",
     ([operatingMode, replicas]) => {
       const seen = down(beta("Sandbox", { spec: operatingMode === undefined ? {} : { operatingMode } }));
       expect(spec(seen)["replicas"]).toBe(replicas);
@@ -87,7 +87,7 @@ describe("Sandbox", () => {
     },
   );
 
-  test("status.replicas is computed, never what was saved once", () => {
+  test("computes status.replicas and ignores the saved value (API-7)", () => {
     const stored = beta("Sandbox", {
       spec: { operatingMode: "Running" },
       annotations: wholeObjectState("Sandbox", { spec: { replicas: 1 }, status: { replicas: 0 } }),
@@ -99,7 +99,7 @@ describe("Sandbox", () => {
     ["Suspended", 1, 0],
     ["Running", 0, 1],
     ["Running", 1, 1],
-  ] as const)("mode %s overrules saved replicas %i: %i", ([operatingMode, saved, expected]) => {
+  ] as const)("mode %s overrides saved replicas %i: %i (API-7)", ([operatingMode, saved, expected]) => {
     const stored = beta("Sandbox", {
       spec: { operatingMode },
       annotations: wholeObjectState("Sandbox", { spec: { replicas: saved } }),
@@ -107,19 +107,19 @@ describe("Sandbox", () => {
     expect(spec(down(stored))["replicas"]).toBe(expected);
   });
 
-  test("no annotation is written where v1beta1 says it all", () => {
+  test("writes no annotation when v1beta1 holds everything (API-7)", () => {
     expect(annotations(up(alpha("Sandbox", { spec: { replicas: 0 } })))).toEqual({});
     expect(annotations(up(alpha("Sandbox", { spec: { replicas: 1 } })))).toEqual({});
   });
 
-  test("what is written for replicas nil reads as a v1alpha1 Sandbox that runs", () => {
+  test("saves a Sandbox without replicas so that other implementations read it as running (API-4)", () => {
     const state: unknown = JSON.parse(String(annotations(up(alpha("Sandbox")))[alphaKey("Sandbox")]));
     expect(state).toEqual({ spec: {}, status: { replicas: 1 } });
   });
 });
 
 test.for(["Sandbox", "SandboxClaim", "SandboxTemplate", "SandboxWarmPool"])(
-  "9.1 row 9: the saved state of a %s never contains a state, and the source is not changed",
+  "never nests the saved state of a %s and does not modify the source (API-8)",
   (kind) => {
     const source = alpha(kind, { annotations: { [alphaKey(kind)]: '{"spec":{}}', keep: "me" } });
     const before = structuredClone(source);
@@ -131,7 +131,7 @@ test.for(["Sandbox", "SandboxClaim", "SandboxTemplate", "SandboxWarmPool"])(
 );
 
 test.for(["Sandbox", "SandboxClaim", "SandboxTemplate", "SandboxWarmPool"])(
-  "9.1 row 10: a %s read as v1alpha1 has no state annotation",
+  "shows no state annotation on a %s read as v1alpha1 (API-9)",
   (kind) => {
     const stored = beta(kind, { annotations: { ...wholeObjectState(kind, { spec: {} }), keep: "me" } });
     const seen = annotations(down(stored));
@@ -142,7 +142,7 @@ test.for(["Sandbox", "SandboxClaim", "SandboxTemplate", "SandboxWarmPool"])(
 
 describe("SandboxClaim", () => {
   test.for([undefined, "it", "other-abcde", "my-pool-abcde"])(
-    "9.1 row 11: a pool named outright is the pool, with Sandbox %j bound",
+    "uses the pool that the claim names, with Sandbox %j bound (API-10)",
     (sandbox) => {
       const claim = alpha("SandboxClaim", {
         spec: choice("my-template", "my-pool"),
@@ -153,7 +153,7 @@ describe("SandboxClaim", () => {
   );
 
   test.for(["none", "default", "", undefined])(
-    "9.1 row 12: warmpool %j without a warm Sandbox is the shadow pool",
+    "uses the shadow pool for warmpool %j without a pool member (API-11)",
     (warmpool) => {
       const unbound = alpha("SandboxClaim", { spec: choice("my-template", warmpool) });
       const cold = { ...unbound, status: bound("it") };
@@ -162,13 +162,13 @@ describe("SandboxClaim", () => {
     },
   );
 
-  test("9.1 row 13: a warm Sandbox tells its pool", () => {
+  test("uses the pool of the bound member for warmpool default (API-12)", () => {
     const claim = alpha("SandboxClaim", { spec: choice("my-template", "default"), status: bound("my-pool-abcde") });
     expect(spec(up(claim))["warmPoolRef"]).toEqual({ name: "my-pool" });
     expect(down(up(claim))).toMatchObject({ spec: choice("my-template", "default") });
   });
 
-  test("9.1 row 13: once converted, the pool no longer depends on the status", () => {
+  test("keeps the pool of a converted claim when its status changes (API-12)", () => {
     const claim = alpha("SandboxClaim", { spec: choice("my-template", "default"), status: bound("my-pool-abcde") });
     const { status: _, ...seen } = down(up(claim));
     expect(spec(seen)).toEqual(choice("my-template", "default"));
@@ -177,12 +177,12 @@ describe("SandboxClaim", () => {
     expect(spec(down(rebound))).toEqual(choice("my-template", "default"));
   });
 
-  test.for(["my-pool", ""])("9.1 row 14: a native claim on %j shows it as pool and template", (name) => {
+  test.for(["my-pool", ""])("shows the pool %j of a v1beta1 claim as pool and template (API-13)", (name) => {
     const seen = down(beta("SandboxClaim", { spec: { warmPoolRef: { name } } }));
     expect(spec(seen)).toEqual(choice(name, name));
   });
 
-  test("9.1 row 15: a native claim on a shadow pool shows its template", () => {
+  test("shows the template of a v1beta1 claim on a shadow pool (API-14)", () => {
     const seen = down(beta("SandboxClaim", { spec: { warmPoolRef: { name: "shadow-pool-my-template" } } }));
     expect(spec(seen)).toEqual(choice("my-template", "default"));
   });
@@ -191,7 +191,7 @@ describe("SandboxClaim", () => {
     ["default", "shadow-pool-my-template"],
     ["my-pool", "my-pool"],
   ] as const)(
-    "9.1 row 16: with warmpool %s, a pool changed in v1beta1 shows, and the template stays",
+    "shows a pool changed in v1beta1 and the former template, with warmpool %s (API-15)",
     ([warmpool, first]) => {
       const stored = up(alpha("SandboxClaim", { spec: choice("my-template", warmpool) }));
       expect(spec(stored)["warmPoolRef"]).toEqual({ name: first });
@@ -208,25 +208,28 @@ describe("SandboxClaim", () => {
     ["the bound Sandbox", "default", "pool-abcde", "pool-abcde", choice("t", "default")],
     ["the pool of the bound Sandbox", "default", "pool", "pool-abcde", choice("t", "default")],
     ["another pool", "default", "other", "pool-abcde", choice("t", "other")],
-  ] as const)("9.1 row 16: as other implementations saved it, on %s", ([, warmpool, name, sandbox, expected]) => {
-    const stored = beta("SandboxClaim", {
-      spec: { warmPoolRef: { name } },
-      annotations: wholeObjectState("SandboxClaim", { spec: choice("t", warmpool) }),
-      ...(sandbox === undefined ? {} : { status: bound(sandbox) }),
-    });
-    const seen = down(stored);
-    expect(spec(seen)).toEqual(expected);
-    expect(spec(up(seen))["warmPoolRef"]).toEqual({ name });
-  });
+  ] as const)(
+    "reads the state that other implementations save, on %s (API-15)",
+    ([, warmpool, name, sandbox, expected]) => {
+      const stored = beta("SandboxClaim", {
+        spec: { warmPoolRef: { name } },
+        annotations: wholeObjectState("SandboxClaim", { spec: choice("t", warmpool) }),
+        ...(sandbox === undefined ? {} : { status: bound(sandbox) }),
+      });
+      const seen = down(stored);
+      expect(spec(seen)).toEqual(expected);
+      expect(spec(up(seen))["warmPoolRef"]).toEqual({ name });
+    },
+  );
 
-  test.for(["default", "none"])("a pool that is really named %s is not taken for a choice", (name) => {
+  test.for(["default", "none"])("treats a pool named %s as a pool name (API-13)", (name) => {
     expect(spec(up(down(beta("SandboxClaim", { spec: { warmPoolRef: { name } } }))))["warmPoolRef"]).toEqual({ name });
   });
 });
 
 describe("SandboxTemplate", () => {
   test.for(["Disallowed", "Allowed", "Overrides"])(
-    "9.1 row 17: policy %s travels in its annotation and leaves it",
+    "carries policy %s in an annotation and removes it again (API-16)",
     (policy) => {
       const stored = beta("SandboxTemplate", { spec: { volumeClaimTemplatesPolicy: policy } });
       const seen = down(stored);
@@ -236,16 +239,13 @@ describe("SandboxTemplate", () => {
     },
   );
 
-  test.for([{}, { volumeClaimTemplatesPolicy: "" }])(
-    "9.1 row 18: a cleared policy %j does not come back",
-    (cleared) => {
-      const seen = down(beta("SandboxTemplate", { spec: cleared, annotations: { [policyKey]: "Allowed" } }));
-      expect(annotations(seen)).toEqual({});
-      expect(spec(up(seen))).toEqual({});
-    },
-  );
+  test.for([{}, { volumeClaimTemplatesPolicy: "" }])("keeps a cleared policy %j cleared (API-17)", (cleared) => {
+    const seen = down(beta("SandboxTemplate", { spec: cleared, annotations: { [policyKey]: "Allowed" } }));
+    expect(annotations(seen)).toEqual({});
+    expect(spec(up(seen))).toEqual({});
+  });
 
-  test.for(["Sometimes", "", "allowed"])("9.1 row 19: policy %j fails the conversion", (policy) => {
+  test.for(["Sometimes", "", "allowed"])("rejects policy %j (API-18)", (policy) => {
     const source = alpha("SandboxTemplate", { annotations: { [policyKey]: policy } });
     expect(convert(source, versionOf("SandboxTemplate", "v1beta1"))).toEqual({
       error: expect.stringMatching(/^Cannot convert SandboxTemplate "ns\/it" from .*policy": .*"Disallowed"/),
@@ -254,7 +254,7 @@ describe("SandboxTemplate", () => {
 });
 
 describe("SandboxWarmPool", () => {
-  test("9.1 row 20: nil replicas show as 1, nil updateStrategy stays nil both ways", () => {
+  test("shows missing replicas as 1 and keeps a missing updateStrategy missing (API-19)", () => {
     const native = beta("SandboxWarmPool", { spec: { sandboxTemplateRef: { name: "t" } } });
     expect(spec(down(native))).toEqual({ sandboxTemplateRef: { name: "t" }, replicas: 1 });
     const old = alpha("SandboxWarmPool", { spec: { sandboxTemplateRef: { name: "t" }, replicas: 0 } });
@@ -262,10 +262,10 @@ describe("SandboxWarmPool", () => {
   });
 });
 
-describe("9.1 row 21: an unreadable state annotation", () => {
+describe("a state annotation that cannot be parsed", () => {
   const unreadable = ["", "{", "null", "[]", '"text"', "5", '{"spec":[]}', '{"spec":5}', '{"status":"x"}'];
 
-  test.for(["Sandbox", "SandboxClaim"])("on a %s is an error that names it", (kind) => {
+  test.for(["Sandbox", "SandboxClaim"])("fails the conversion of a %s and names the annotation (API-20)", (kind) => {
     for (const text of unreadable) {
       const stored = beta(kind, { annotations: { [alphaKey(kind)]: text } });
       expect(convert(stored, versionOf(kind, "v1alpha1"))).toEqual({
@@ -280,14 +280,14 @@ describe("9.1 row 21: an unreadable state annotation", () => {
     ["SandboxClaim", '{"spec":{"sandboxTemplateRef":{"name":7}}}'],
     ["SandboxClaim", '{"spec":{"sandboxTemplateRef":"t"}}'],
     ["SandboxClaim", '{"spec":{"sandboxTemplateRef":{"name":"t"},"warmpool":[]}}'],
-  ] as const)("on a %s with a field of another type is one too: %s", ([kind, text]) => {
+  ] as const)("fails the conversion of a %s with a field of another type: %s (API-20)", ([kind, text]) => {
     const stored = beta(kind, { annotations: { [alphaKey(kind)]: text } });
     expect(convert(stored, versionOf(kind, "v1alpha1"))).toEqual({
       error: expect.stringContaining(`cannot read annotation "${alphaKey(kind)}"`),
     });
   });
 
-  test.for(["SandboxTemplate", "SandboxWarmPool"])("on a %s is dropped unread", (kind) => {
+  test.for(["SandboxTemplate", "SandboxWarmPool"])("is ignored on a %s (API-20)", (kind) => {
     for (const text of unreadable) {
       expect(annotations(down(beta(kind, { annotations: { [alphaKey(kind)]: text } })))).not.toHaveProperty([
         alphaKey(kind),
