@@ -43,7 +43,7 @@ function adopted(scene: Scene): Sandbox {
 }
 
 describe("claims and pool members", () => {
-  test("9.11 #140 with nothing to take makes a Sandbox of the claim's name", () => {
+  test("creates a Sandbox with the claim's name when the pool has no member (CLAIM-1)", () => {
     const decision = judge();
     expect(deeds(decision)).toEqual(["create my-claim"]);
     expect(decision.actions).toMatchObject([
@@ -68,13 +68,13 @@ describe("claims and pool members", () => {
     expect(readyOf(bound)).toEqual({ status: "False", reason: "SandboxNotReady", message: "Sandbox is not ready" });
   });
 
-  test("9.11 #141 without pool or template says which is missing, makes nothing, and waits for it without a timer", () => {
+  test("reports a missing pool or template, creates nothing and sets no timer (CLAIM-2)", () => {
     const scenes = [judge({ pools: [] }), judge({ templates: [] })];
     expect(scenes.map(readyOf)).toEqual([missingPool, missingTemplate]);
     expect(scenes.map(({ actions, wakeAt }) => [actions, wakeAt])).toEqual(scenes.map(() => [[], undefined]));
   });
 
-  test("9.11 #142 a Sandbox of the claim's name that is not the claim's is an error, and no reason to take another", () => {
+  test("reports a Sandbox with the claim's name that it does not control, and takes no member (CLAIM-3)", () => {
     const stranger = boundTo(claimOf({}, { uid: "other" }), { name: "my-claim" });
     const decision = judge({ sandboxes: [stranger, memberNamed("a")] });
     expect(decision.actions).toEqual([]);
@@ -82,7 +82,7 @@ describe("claims and pool members", () => {
     expect(readyOf(decision)?.message).toMatch(/^Error seen: Cannot make Sandbox "my-claim".*another name$/);
   });
 
-  test("9.11 #143 a Sandbox of the claim's own is its, and lacking labels are filled in", () => {
+  test("binds a Sandbox that the claim controls and adds missing labels (CLAIM-4)", () => {
     const bound = boundTo(claim);
     const { labels: _, ...metadata } = bound.metadata;
     const decision = judge({ sandboxes: [{ ...bound, metadata }] });
@@ -107,19 +107,19 @@ describe("claims and pool members", () => {
     ["template deleted", { templates: [] }],
     ["pool deleted", { pools: [] }],
     ["both deleted", { templates: [], pools: [] }],
-  ] as const)("9.11 #144 a bound claim stays Ready: %s", ([, gone]) => {
+  ] as const)("keeps a bound claim Ready: %s (CLAIM-5)", ([, gone]) => {
     const decision = judge({ sandboxes: [boundTo(claim)], ...gone });
     expect([deeds(decision), readyOf(decision)?.status]).toEqual([[], "True"]);
     expect(decision.status?.sandbox).toEqual({ name: "my-claim", podIPs: ["10.0.0.2"] });
   });
 
-  test("9.11 #145 also with additional metadata, since nothing is wrong with its Sandbox (10.3.22)", () => {
+  test("keeps a bound claim with additional metadata Ready without pool and template (CLAIM-5)", () => {
     const special = claimOf({ additionalPodMetadata: { labels: { "sandbox.users.io/a": "b" } } });
     const sandboxes = [boundTo(special, { podMetadata: { labels: { "sandbox.users.io/a": "b" } } })];
     expect(readyOf(judge({ claim: special, sandboxes, templates: [], pools: [] }))?.status).toBe("True");
   });
 
-  test("9.11 #146 takes the oldest of three that are Ready, and leaves two", () => {
+  test("takes the oldest of three Ready members and leaves two (CLAIM-6)", () => {
     const candidates = new Candidates(() => undefined);
     const sandboxes = ["a", "b", "c"].map((name) => memberNamed(name));
     const caches = cachesOf({ sandboxes }, candidates);
@@ -127,7 +127,7 @@ describe("claims and pool members", () => {
     expect([deeds(decide(seen, epoch)), candidates.count("default/pool-uid")]).toEqual([["adopt a"], 2]);
   });
 
-  test("counts the members that can serve at once, until they serve or go", () => {
+  test("counts the members that can be claimed at once (OBSERVE-13)", () => {
     const candidates = new Candidates(() => undefined);
     const members = [memberNamed("a"), memberNamed("b"), addressed("c"), pending("d")];
     const counts = [candidates.stock];
@@ -146,23 +146,23 @@ describe("claims and pool members", () => {
   });
 
   test.for([
-    ["a younger one that is Ready", [addressed("old"), memberNamed("young")], "young"],
-    ["the first of those with an address when none is Ready", [addressed("old"), addressed("young")], "old"],
-  ] as const)("9.11 #147 takes %s", ([, sandboxes, expected]) => {
+    ["a younger member that is Ready", [addressed("old"), memberNamed("young")], "young"],
+    ["the first member with an address when none is Ready", [addressed("old"), addressed("young")], "old"],
+  ] as const)("takes %s (CLAIM-7)", ([, sandboxes, expected]) => {
     expect(deeds(judge({ sandboxes }))).toEqual([`adopt ${expected}`]);
   });
 
-  test("9.11 #148 takes the oldest on the node that has most", () => {
+  test("takes the oldest member of the node with the most members (CLAIM-8)", () => {
     const sandboxes = [onNode("a", "node-1"), onNode("b", "node-2"), onNode("c", "node-2")];
     expect(deeds(judge({ sandboxes }))).toEqual(["adopt b"]);
   });
 
-  test("9.11 #149 waits a moment for members that have no address yet, without a word", () => {
+  test("waits two seconds for members without an address and writes no status (CLAIM-9)", () => {
     const decision = judge({ sandboxes: [pending("a", { nodeName: "node-7" })] });
     expect(decision).toEqual({ actions: [], notes: [], wakeAt: epoch + 2_000 });
   });
 
-  test("9.11 #149 no more claims wait than members are on their way; the next gets its own at once (10.4.36)", () => {
+  test("lets no more claims wait than members are starting (CLAIM-10)", () => {
     const caches = cachesOf({ sandboxes: [pending("a")] });
     const [first, second] = ["one", "two"].map((name) => {
       const each = claimOf({}, { name, uid: name });
@@ -171,7 +171,7 @@ describe("claims and pool members", () => {
     expect([first, second]).toEqual([[], ["create two"]]);
   });
 
-  test("9.11 #150 takes the one that got its address in time, told by an event and not by a timer; else makes its own", () => {
+  test("takes a member as soon as it gets an address, and else creates a Sandbox (CLAIM-11)", () => {
     const woken: string[] = [];
     const candidates = new Candidates((key) => woken.push(key));
     const caches = cachesOf({ sandboxes: [pending("a")] }, candidates);
@@ -183,35 +183,35 @@ describe("claims and pool members", () => {
     expect(deeds(judge({ sandboxes: [pending("a")], now: epoch + 2_000 }))).toEqual(["create my-claim"]);
   });
 
-  test("9.11 #151 with no member at all makes its own at once", () => {
+  test("creates a Sandbox at once when the pool has no member (CLAIM-12)", () => {
     const decision = judge();
     expect([deeds(decision), decision.wakeAt]).toEqual([["create my-claim"], undefined]);
   });
 
   test.for([
     ["being deleted", memberNamed("a", { metadata: { deletionTimestamp: created } })],
-    ["another claim's", boundTo(claimOf({}, { uid: "other" }), { name: "a" })],
-    ["nobody's, with forged labels", memberNamed("a", { metadata: { ownerReferences: [] } })],
+    ["owned by another claim", boundTo(claimOf({}, { uid: "other" }), { name: "a" })],
+    ["without controller but with forged labels", memberNamed("a", { metadata: { ownerReferences: [] } })],
     [
-      "of an apps-group SandboxWarmPool",
+      "owned by a SandboxWarmPool of another API group",
       ownedBy("a", { apiVersion: "apps/v1", kind: "SandboxWarmPool", uid: "pool-uid" }),
     ],
     [
       "finished, though it still has an address",
       memberNamed("a", { status: { ...readyStatus, conditions: [condition("Finished", "True", "PodFailed")] } }),
     ],
-    ["of a pool of that name that is gone", memberNamed("a", { pool: poolOf({}, { uid: "old-uid" }) })],
-  ] as const)("9.11 #152 never takes a Sandbox that is %s", ([, sandbox]) => {
+    ["a member of a deleted pool with the same name", memberNamed("a", { pool: poolOf({}, { uid: "old-uid" }) })],
+  ] as const)("never takes a Sandbox that is %s (CLAIM-13)", ([, sandbox]) => {
     expect(deeds(judge({ sandboxes: [sandbox] }))).toEqual(["create my-claim"]);
   });
 
-  test("9.11 #153 takes a member whose owner reference is of an older version", () => {
+  test("takes a member whose owner reference has an older API version (CLAIM-14)", () => {
     const apiVersion = "extensions.agents.x-k8s.io/v1alpha1";
     const sandbox = ownedBy("a", { apiVersion, kind: "SandboxWarmPool", name: "pool", uid: "pool-uid" });
     expect(deeds(judge({ sandboxes: [sandbox] }))).toEqual(["adopt a"]);
   });
 
-  test("9.11 #154 cannot reach into another namespace, whatever the labels and the owner say", () => {
+  test("never takes a Sandbox of another namespace (CLAIM-15)", () => {
     const candidates = new Candidates(() => undefined);
     const elsewhere = memberNamed("a", { metadata: { namespace: "elsewhere" } });
     const caches = cachesOf({ sandboxes: [elsewhere] }, candidates);
@@ -222,7 +222,7 @@ describe("claims and pool members", () => {
   const noted = (name: string, over: Partial<SandboxClaim["metadata"]> = {}) =>
     claimOf({}, { annotations: { "agents.x-k8s.io/sandbox-name": name }, ...over });
 
-  test("9.11 #155 a reference to a member of another pool is dropped, and that member left alone", () => {
+  test("removes a reference to a member of another pool (CLAIM-16)", () => {
     const other = poolOf({}, { name: "other", uid: "other-uid" });
     const decision = judge({
       claim: noted("a"),
@@ -243,16 +243,16 @@ describe("claims and pool members", () => {
     return { ...member, metadata: { ...member.metadata, labels } };
   })();
   test.for([
-    ["a stale one is not taken", memberNamed("a"), [newer], ["create my-claim"]],
-    ["a fresh one is", memberNamed("a", { template: newer }), [newer], ["adopt a"]],
-    ["one without hash that is the same is", hashless, [templateOf()], ["adopt a"]],
-    ["none is when the template cannot be read", memberNamed("a"), [], []],
-  ] as const)("9.11 #156 Recreate: %s", ([, sandbox, templates, expected]) => {
+    ["does not take a stale member", memberNamed("a"), [newer], ["create my-claim"]],
+    ["takes a current member", memberNamed("a", { template: newer }), [newer], ["adopt a"]],
+    ["takes a member without hash that matches", hashless, [templateOf()], ["adopt a"]],
+    ["takes none while the template is missing", memberNamed("a"), [], []],
+  ] as const)("with Recreate %s (CLAIM-17)", ([, sandbox, templates, expected]) => {
     expect(deeds(judge({ pools: [recreate], templates, sandboxes: [sandbox] }))).toEqual(expected);
   });
 
   test.for([[poolOf({ updateStrategy: { type: "OnReplenish" } })], [poolOf()]])(
-    "9.11 #157 OnReplenish hands out stale members",
+    "takes stale members with OnReplenish (CLAIM-18)",
     ([pool]) => {
       expect(deeds(judge({ pools: [pool as never], templates: [newer], sandboxes: [memberNamed("a")] }))).toEqual([
         "adopt a",
@@ -263,12 +263,12 @@ describe("claims and pool members", () => {
   test.for([
     [{ env: [{ name: "A", value: "1" }] }, { envVarsInjectionPolicy: "Allowed" }],
     [{ volumeClaimTemplates: [{ metadata: { name: "v" }, spec: {} }] }, { volumeClaimTemplatesPolicy: "Allowed" }],
-  ] as const)("9.11 #158 with %j ignores the pool", ([spec, policy]) => {
+  ] as const)("ignores the pool for a claim with %j (CLAIM-19)", ([spec, policy]) => {
     const scene = { claim: claimOf(spec as never), templates: [templateOf(policy)], sandboxes: [memberNamed("a")] };
     expect(deeds(judge(scene))).toEqual(["create my-claim"]);
   });
 
-  test("9.11 #159 of three claims two get a member each and one its own", () => {
+  test("serves two of three claims from two members and creates a Sandbox for the third (CLAIM-20)", () => {
     const caches = cachesOf({ sandboxes: [memberNamed("a"), memberNamed("b")] });
     const all = ["one", "two", "three"].flatMap((name) => {
       const each = claimOf({}, { name, uid: name });
@@ -277,7 +277,7 @@ describe("claims and pool members", () => {
     expect(all).toEqual(["adopt a", "adopt b", "create three"]);
   });
 
-  test("9.11 #160 a bound claim takes nothing more, and a lacking launch type is filled in", () => {
+  test("takes no member for a bound claim, and adds a missing launch type (CLAIM-21)", () => {
     const bound = boundTo(claim, { name: "pool-abc" });
     const { "agents.x-k8s.io/launch-type": _, ...labels } = bound.metadata.labels ?? {};
     const sandboxes = [{ ...bound, metadata: { ...bound.metadata, labels } }, memberNamed("a")];
@@ -286,12 +286,12 @@ describe("claims and pool members", () => {
     ]);
   });
 
-  test("9.11 #161 binds again when the Sandbox that the status names is gone", () => {
+  test("binds again when the Sandbox in the status is gone (CLAIM-22)", () => {
     const lost = claimOf({}, {}, { sandbox: { name: "gone" } });
     expect(deeds(judge({ claim: lost, sandboxes: [memberNamed("a")] }))).toEqual(["adopt a"]);
   });
 
-  test("9.11 #162 an adopted Sandbox loses what made it the pool's and gets what makes it the claim's", () => {
+  test("replaces the pool's labels and owner by the claim's at adoption (CLAIM-23)", () => {
     const annotations = {
       "agents.x-k8s.io/pod-name": "stale",
       keep: "me",
@@ -310,7 +310,7 @@ describe("claims and pool members", () => {
 
   const templated = { labels: { app: "x" }, annotations: { note: "y" } };
   const described = templateOf({ podTemplate: { ...templateOf().spec.podTemplate, metadata: templated } });
-  test("9.11 #162 who claimed a Sandbox does not change its spec (10.4.29)", () => {
+  test("does not change the spec at adoption (CLAIM-24)", () => {
     const member = memberNamed("a", { template: described });
     const [action] = judge({ templates: [described], sandboxes: [member] }).actions;
     expect(action?.do === "adopt" && Object.keys(action.change)).toEqual(["metadata"]);
@@ -324,7 +324,7 @@ describe("claims and pool members", () => {
       { ...templated, labels: { app: "x", "agents.x-k8s.io/warm-pool-sandbox": "91dd7983" } },
       {},
     ],
-  ] as const)("9.11 #162 where the spec changes, for %s, who claimed it is there too", ([, found, more]) => {
+  ] as const)("writes the claim's labels to the spec when it changes because %s (CLAIM-24)", ([, found, more]) => {
     const member = memberNamed("a", { template: described });
     const spec = { ...member.spec, podTemplate: { ...member.spec.podTemplate, metadata: found } };
     const claim = claimOf({ additionalPodMetadata: more });
@@ -341,12 +341,12 @@ describe("claims and pool members", () => {
     });
   });
 
-  test("9.11 #162 what adoption leaves needs no second write", () => {
+  test("needs no second write after adoption (CLAIM-23)", () => {
     const sandbox = adopted({ sandboxes: [memberNamed("a")] });
     expect(judge({ sandboxes: [sandbox] }).actions).toEqual([]);
   });
 
-  test.for([["go-client"], [undefined]])("9.11 #163 created-by %s goes to the Sandbox, and with its spec", ([by]) => {
+  test.for([["go-client"], [undefined]])("sets created-by %s on the Sandbox and in its spec (CLAIM-25)", ([by]) => {
     const labels = by === undefined ? {} : { "agents.x-k8s.io/created-by": by };
     const additionalPodMetadata = { annotations: { note: "x" } };
     const claim = claimOf({ additionalPodMetadata }, { labels });
@@ -388,7 +388,7 @@ describe("claims and pool members", () => {
       { claim: claimOf({ additionalPodMetadata: { annotations: { [evictable]: "true" } } }) },
       "true",
     ],
-  ] as const)("9.11 #164 safe-to-evict: %s", ([, scene, expected]) => {
+  ] as const)("safe-to-evict at adoption: %s (CLAIM-26)", ([, scene, expected]) => {
     const { metadata, spec } = adopted({ sandboxes: [memberNamed("a")], ...scene });
     expect([metadata.annotations?.[evictable], spec.podTemplate.metadata?.annotations?.[evictable]]).toEqual([
       undefined,
@@ -396,7 +396,7 @@ describe("claims and pool members", () => {
     ]);
   });
 
-  test("9.11 #165 a deleted Sandbox leaves the queue, one seen twice is in it once, with its newest node", () => {
+  test("removes a deleted member from the queue and keeps each member once, with its current node (CLAIM-27)", () => {
     const candidates = new Candidates(() => undefined);
     cachesOf({ sandboxes: [onNode("a", "node-1"), memberNamed("b")] }, candidates);
     const update = (key: string, sandbox: Sandbox | undefined) =>
@@ -408,7 +408,7 @@ describe("claims and pool members", () => {
     expect(candidates.take("default/pool-uid", "default/c")?.status?.nodeName).toBe("node-2");
   });
 
-  test("9.11 #168 a noted member that was promised to another claim stays promised (10.2.6)", () => {
+  test("does not give a referenced member to a claim while it is reserved for another (CLAIM-31)", () => {
     const candidates = new Candidates(() => undefined);
     cachesOf({ sandboxes: [memberNamed("a")] }, candidates);
     const take = (claim: string) => candidates.takeNamed("default/a", "default/pool-uid", claim)?.metadata.name;
@@ -422,13 +422,13 @@ describe("claims and pool members", () => {
     expect(take("default/two")).toBe("a");
   });
 
-  test("9.11 #165 nothing is taken from a pool that is gone", () => {
+  test("takes no member of a deleted pool (CLAIM-27)", () => {
     expect(readyOf(judge({ pools: [], sandboxes: [memberNamed("a")] }))).toEqual(missingPool);
   });
 
   const labelled = (name: string) => claimOf({}, { labels: { "agents.x-k8s.io/sandbox-name": name } });
 
-  test("9.11 #166 a reference that an older controller left as a label becomes the annotation", () => {
+  test("moves a reference from an older controller's label to the annotation (CLAIM-28)", () => {
     const sandboxes = [boundTo(claim, { name: "pool-abc" })];
     expect(judge({ claim: labelled("pool-abc"), sandboxes }).actions).toMatchObject([
       {
@@ -444,7 +444,7 @@ describe("claims and pool members", () => {
   test.for([
     ["annotation", noted("a"), { annotations: { "agents.x-k8s.io/sandbox-name": null } }],
     ["label", labelled("a"), { labels: { "agents.x-k8s.io/sandbox-name": null } }],
-  ] as const)("9.11 #167 a reference (%s) to another claim's Sandbox is removed", ([, referring, metadata]) => {
+  ] as const)("removes a reference (%s) to the Sandbox of another claim (CLAIM-29)", ([, referring, metadata]) => {
     const other = boundTo(claimOf({}, { uid: "other" }), { name: "a" });
     const old = {
       ...other,
@@ -459,17 +459,17 @@ describe("claims and pool members", () => {
     expect(actions).toMatchObject([{ do: "change-claim", metadata }, { do: "create" }]);
   });
 
-  test("9.11 #168 what another controller committed to is finished, address or not, and nothing else is considered", () => {
+  test("takes the referenced member, although it has no address yet (CLAIM-30)", () => {
     const sandboxes = [memberNamed("ready"), pending("a")];
     expect(deeds(judge({ claim: noted("a"), sandboxes }))).toEqual(["adopt a"]);
   });
 
-  test("9.11 #168 also when somebody else has a Sandbox of the claim's name", () => {
+  test("takes the referenced member, although a Sandbox with the claim's name exists (CLAIM-30)", () => {
     const stranger = boundTo(claimOf({}, { uid: "other" }), { name: "my-claim" });
     expect(deeds(judge({ claim: noted("a"), sandboxes: [stranger, memberNamed("a")] }))).toEqual(["adopt a"]);
   });
 
-  test("9.12 #180 what is not known to be gone stays named while something fails", () => {
+  test("keeps the Sandbox in the status while an error lasts (CLAIM-42)", () => {
     const bound = claimOf({}, {}, { sandbox: { name: "pool-abc", podIPs: ["10.0.0.2"] } });
     const failure = { reason: "ReconcilerError", message: "Error seen: try again" } as const;
     const { status } = decide({ ...look({ claim: bound, pools: [] }), failure }, epoch);
@@ -479,27 +479,27 @@ describe("claims and pool members", () => {
     });
   });
 
-  test("a Sandbox that is being deleted is not put right any more", () => {
+  test("does not repair a Sandbox that is being deleted (EXPIRE-14)", () => {
     const bound = boundTo(claim);
     const { labels: _, ...metadata } = bound.metadata;
     const going = { ...bound, metadata: { ...metadata, deletionTimestamp: created } };
     expect(judge({ sandboxes: [going] }).actions).toEqual([]);
   });
 
-  test("a claim that was given two Sandboxes keeps the one its status names and returns the other", () => {
+  test("keeps the Sandbox in the status and deletes a second one (CLAIM-49)", () => {
     const sandboxes = [boundTo(claim, { name: "a" }), boundTo(claim, { name: "b" })];
     const decision = judge({ claim: claimOf({}, {}, { sandbox: { name: "b" } }), sandboxes });
     expect([deeds(decision), decision.status?.sandbox?.name]).toEqual([["delete-sandbox a"], "b"]);
   });
 
-  test("a bound claim that is pointed to another pool keeps its template, and so its NetworkPolicy (10.2.9)", () => {
+  test("keeps the template of a bound claim that is pointed to another pool (CLAIM-50)", () => {
     const other = poolOf({ sandboxTemplateRef: { name: "other" } }, { name: "other", uid: "other-uid" });
     const scene = { pools: [poolOf(), other], templates: [templateOf(), templateOf({}, { name: "other" })] };
     const moved = claimOf({ warmPoolRef: { name: "other" } });
     expect(judge({ ...scene, claim: moved, sandboxes: [boundTo(moved)] }).actions).toEqual([]);
   });
 
-  test("a member promised to one claim is offered to no other until it is let go", () => {
+  test("offers a reserved member to no other claim until it is released (CLAIM-31)", () => {
     const candidates = new Candidates(() => undefined);
     cachesOf({ sandboxes: [memberNamed("a")] }, candidates);
     const take = (by: string) => candidates.take("default/pool-uid", by)?.metadata.name;
@@ -508,7 +508,7 @@ describe("claims and pool members", () => {
     expect(take("two")).toBe("a");
   });
 
-  test("after the server was set back, what was promised before may be promised again", () => {
+  test("drops reservations when the API server was restored from a backup (CLAIM-56)", () => {
     const candidates = new Candidates(() => undefined);
     cachesOf({ sandboxes: [memberNamed("a")] }, candidates);
     const take = (by: string) => candidates.take("default/pool-uid", by)?.metadata.name;
@@ -517,18 +517,18 @@ describe("claims and pool members", () => {
     expect(take("two")).toBe("a");
   });
 
-  test("conditions come sorted by type", () => {
+  test("sorts conditions by type", () => {
     const conditions = [condition("Ready", "False", "PodSucceeded"), condition("Finished", "True", "PodSucceeded")];
     const { status } = judge({ sandboxes: [boundTo(claim, { status: { conditions } })] });
     expect(status?.conditions?.map(({ type }) => type)).toEqual(["Finished", "Ready"]);
   });
 
-  test("observes what it was shown and nothing else", () => {
+  test("observes the offered member", () => {
     expect(objectKey(look({ sandboxes: [memberNamed("a")] }).candidate?.sandbox ?? {})).toBe("default/a");
   });
 });
 
-describe("9.12 #182 wakes a claim only for what it shows", () => {
+describe("triggers a claim only for changes that it shows", () => {
   const before = boundTo(claim);
   const withStatus = (over: object): Sandbox => ({ ...before, status: { ...before.status, ...over } });
   const ready = readyStatus.conditions ?? [];
@@ -538,16 +538,16 @@ describe("9.12 #182 wakes a claim only for what it shows", () => {
     ["Suspended", withStatus({ conditions: [...ready, condition("Suspended", "False", "NotSuspended")] }), false],
     ["PodScheduled", withStatus({ conditions: [...ready, condition("PodScheduled", "True", "PodScheduled")] }), false],
     [
-      "the generation seen",
+      "the observed generation",
       withStatus({ conditions: ready.map((each) => ({ ...each, observedGeneration: 2 })) }),
       false,
     ],
     ["the reason of Ready", withStatus({ conditions: [condition("Ready", "True", "Other")] }), true],
     ["Finished", withStatus({ conditions: [...ready, condition("Finished", "True", "PodFailed")] }), true],
     ["addresses", withStatus({ podIPs: ["10.0.0.3"] }), true],
-    ["being deleted", { ...before, metadata: { ...before.metadata, deletionTimestamp: created } }, true],
-    ["being gone", undefined, true],
-  ] as const)("%s: %s", ([, after, expected]) => {
+    ["deletion", { ...before, metadata: { ...before.metadata, deletionTimestamp: created } }, true],
+    ["removal", undefined, true],
+  ] as const)("%s: %s (CLAIM-44)", ([, after, expected]) => {
     expect(changesClaimed({ key: "default/my-claim", old: before, new: after })).toBe(expected);
   });
 });

@@ -17,19 +17,19 @@ describe("what a claim may add to its Pod", () => {
   test.for([
     ["a label without domain", { labels: { plain: "x" } }],
     ["a value of 64 characters", { labels: { "sandbox.users.io/a": long } }],
-    ["a value with a sign", { labels: { "sandbox.users.io/a": "invalid@value" } }],
-    ["a key with a sign", { labels: { "sandbox.users.io/bad@key": "x" } }],
+    ["a value with an invalid character", { labels: { "sandbox.users.io/a": "invalid@value" } }],
+    ["a key with an invalid character", { labels: { "sandbox.users.io/bad@key": "x" } }],
     ["a key of 64 characters", { labels: { [`sandbox.users.io/${long}`]: "x" } }],
     ["a domain of 254 characters", { labels: { [`${"a.".repeat(120)}sandbox.users.io/x`]: "x" } }],
-    ["a label of Kubernetes", { labels: { "kubernetes.io/x": "x" } }],
-    ["a label that only ends like an open domain", { labels: { "evilsandbox.users.io/x": "x" } }],
-    ["the system's own label", { labels: { "agents.x-k8s.io/claim-uid": "x" } }],
+    ["a label of kubernetes.io", { labels: { "kubernetes.io/x": "x" } }],
+    ["a label whose domain only ends like an allowed one", { labels: { "evilsandbox.users.io/x": "x" } }],
+    ["a reserved label", { labels: { "agents.x-k8s.io/claim-uid": "x" } }],
     ["the router's label", { labels: { app: "sandbox-router" } }],
     ["the router's label in capitals", { labels: { App: "SANDBOX-ROUTER" } }],
-    ["an annotation that is no name", { annotations: { "bad key": "x" } }],
+    ["an invalid annotation key", { annotations: { "bad key": "x" } }],
     ["an empty key", { annotations: { "": "x" } }],
-    ["the system's own annotation in capitals", { annotations: { "AGENTS.X-K8S.IO/pod-name": "x" } }],
-  ] as const)("9.13 #184 refuses %s, also when pool and template are missing", ([, metadata]) => {
+    ["a reserved annotation in capitals", { annotations: { "AGENTS.X-K8S.IO/pod-name": "x" } }],
+  ] as const)("rejects %s, also without pool and template (CUSTOM-1)", ([, metadata]) => {
     const claim = adding(metadata);
     for (const scene of [{ claim }, { claim, pools: [], templates: [] }, { claim, sandboxes: [memberNamed("a")] }]) {
       const decision = judge(scene);
@@ -37,14 +37,14 @@ describe("what a claim may add to its Pod", () => {
     }
   });
 
-  test("9.13 #184 a claim that has its Sandbox stays Ready, and is told by an event (10.3.21)", () => {
+  test("reports invalid metadata of a bound claim with an event and keeps it Ready (CUSTOM-2)", () => {
     const claim = adding({ labels: { plain: "x" } });
     const decision = judge({ claim, sandboxes: [boundTo(claim)] });
     expect([decision.actions, readyOf(decision)?.status]).toEqual([[], "True"]);
     expect(decision.notes).toMatchObject([{ type: "Warning", reason: "InvalidMetadata" }]);
   });
 
-  test("9.13 #185 takes a label of an open domain and an annotation without domain", () => {
+  test("accepts labels of allowed domains and annotations without a domain (CUSTOM-3)", () => {
     const claim = adding({ labels: { "team.sandbox.users.io/x": "1" }, annotations: { note: "any value at all" } });
     const { metadata } = made({ claim }).spec.podTemplate;
     expect([metadata?.labels?.["team.sandbox.users.io/x"], metadata?.annotations]).toEqual([
@@ -56,7 +56,7 @@ describe("what a claim may add to its Pod", () => {
     expect(readyOf(judge({ claim, labelDomains: ["corp.example"] }))?.reason).toBe("InvalidMetadata");
   });
 
-  test("9.13 #185 what the claim adds later reaches its Sandbox without a new one", () => {
+  test("updates the Sandbox when metadata is added to a bound claim (CUSTOM-4)", () => {
     const claim = adding({ labels: { "sandbox.users.io/x": "1" } });
     expect(judge({ claim, sandboxes: [boundTo(claim)] }).actions).toMatchObject([
       {
@@ -66,7 +66,7 @@ describe("what a claim may add to its Pod", () => {
     ]);
   });
 
-  test("9.13 #186 of the closed domains only safe-to-evict may be set", () => {
+  test("accepts only safe-to-evict of the reserved domains (CUSTOM-5)", () => {
     const evict = { annotations: { "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" } };
     expect(deeds(judge({ claim: adding(evict) }))).toEqual(["create my-claim"]);
     const other = { annotations: { "cluster-autoscaler.kubernetes.io/other": "x" } };
@@ -76,11 +76,11 @@ describe("what a claim may add to its Pod", () => {
   const labelled = templateOf({
     podTemplate: { ...templateOf().spec.podTemplate, metadata: { labels: { "sandbox.users.io/x": "template" } } },
   });
-  test("9.13 #187 may repeat what the template says but not contradict it, and rests when it does (10.2.16)", () => {
+  test("accepts a repeated value of the template and rejects another value, without retries (CUSTOM-6)", () => {
     const contradicts = adding({ labels: { "sandbox.users.io/x": "claim" } });
     for (const sandboxes of [[], [memberNamed("a", { template: labelled })]]) {
       const decision = judge({ claim: contradicts, templates: [labelled], sandboxes });
-      // Nothing is committed before the two are known to go together (10.2.5).
+      // The metadata is checked before anything is written.
       expect([decision.actions, readyOf(decision)]).toEqual([
         [],
         {
@@ -94,7 +94,7 @@ describe("what a claim may add to its Pod", () => {
     expect(deeds(judge({ claim: repeats, templates: [labelled] }))).toEqual(["create my-claim"]);
   });
 
-  test("9.13 #195 the trace of the claim goes to the Sandbox, made or taken", () => {
+  test("copies the trace context of the claim to a new or adopted Sandbox (OBSERVE-1)", () => {
     const claim = claimOf({}, { annotations: { "opentelemetry.io/trace-context": '{"traceparent":"00"}' } });
     expect(made({ claim }).metadata.annotations).toMatchObject(claim.metadata.annotations ?? {});
     expect(judge({ claim, sandboxes: [memberNamed("a")] }).actions).toMatchObject([
@@ -103,7 +103,7 @@ describe("what a claim may add to its Pod", () => {
   });
 });
 
-describe("variables", () => {
+describe("environment variables of a claim", () => {
   const containers = [
     { name: "app", image: "host", env: [{ name: "OLD", valueFrom: { fieldRef: { fieldPath: "x" } } }] },
     { name: "sidecar", image: "host", envFrom: [{ secretRef: { name: "s" } }] },
@@ -125,12 +125,12 @@ describe("variables", () => {
   const reasonOf = (variables: ReturnType<typeof env>, template: ReturnType<typeof from>) =>
     readyOf(judge({ claim: claimOf({ env: variables }), templates: [template] }))?.reason;
 
-  test.for([undefined, "Disallowed"] as const)("9.13 #188 policy %s refuses all", (policy) => {
+  test.for([undefined, "Disallowed"] as const)("rejects all variables with policy %s (CUSTOM-7)", (policy) => {
     const decision = judge({ claim: claimOf({ env: env("NEW") }), templates: [from(policy)] });
     expect([decision.actions, readyOf(decision)?.reason]).toEqual([[], "EnvVarsInjectionRejected"]);
   });
 
-  test("9.13 #189 Allowed adds a new name and refuses one that is there; Overrides replaces it in its place", () => {
+  test("appends new variables with Allowed and replaces existing ones with Overrides (CUSTOM-8)", () => {
     const added = { name: "NEW", value: "1" };
     const podOf = (variables: ReturnType<typeof env>, policy: "Allowed" | "Overrides") =>
       made({ claim: claimOf({ env: variables }), templates: [from(policy)] }).spec.podTemplate.spec.containers[0]?.env;
@@ -140,38 +140,38 @@ describe("variables", () => {
   });
 
   test.for([
-    ["the sidecar's", "sidecar", "EnvVarsInjectionRejected"],
-    ["the init container's", "init", "EnvVarsInjectionRejected"],
-    ["nothing when another container is meant", "app", "SandboxMissing"],
-  ] as const)("9.13 #190 Allowed cannot know what envFrom holds: %s", ([, container, reason]) => {
+    ["rejects one for the sidecar", "sidecar", "EnvVarsInjectionRejected"],
+    ["rejects one for the init container", "init", "EnvVarsInjectionRejected"],
+    ["accepts one for a container without envFrom", "app", "SandboxMissing"],
+  ] as const)("with Allowed and envFrom: %s (CUSTOM-9)", ([, container, reason]) => {
     expect(reasonOf(env("NEW", container), from("Allowed"))).toBe(reason);
   });
 
-  test("9.13 #190 envFrom is no matter when the claim brings nothing, or may override", () => {
+  test("accepts envFrom without variables, and with Overrides (CUSTOM-9)", () => {
     expect(deeds(judge({ templates: [from("Allowed")] }))).toEqual(["create my-claim"]);
     const claim = claimOf({ env: env("NEW", "sidecar") });
     expect(deeds(judge({ claim, templates: [from("Overrides")] }))).toEqual(["create my-claim"]);
   });
 
-  test.for(["app", "sidecar", "init"])("9.13 #191 a variable for %s goes nowhere else", (target) => {
+  test.for(["app", "sidecar", "init"])("adds a variable for %s to no other container (CUSTOM-10)", (target) => {
     const { spec } = made({ claim: claimOf({ env: env("NEW", target) }), templates: [from("Allowed", true)] }).spec
       .podTemplate;
     const all = [...(spec.initContainers ?? []), ...spec.containers];
     expect(all.filter((container) => container.env !== undefined).map(({ name }) => name)).toEqual([target]);
   });
 
-  test("9.13 #191 a container that is not there is an error", () => {
+  test("reports an unknown container (CUSTOM-10)", () => {
     expect(reasonOf(env("NEW", "nobody"), from("Allowed"))).toBe("ReconcilerError");
   });
 
-  test("9.13 #191 variables without container go to the first one, after those that name it", () => {
+  test("adds variables without a container to the first one, after those that name it (CUSTOM-10)", () => {
     const claim = claimOf({ env: [...env("A"), ...env("B", "app"), ...env("C")] });
     const [first] = made({ claim, templates: [from("Allowed", true)] }).spec.podTemplate.spec.containers;
     expect(first?.env?.map(({ name }) => name)).toEqual(["B", "A", "C"]);
   });
 });
 
-describe("volumes", () => {
+describe("volume claim templates of a claim", () => {
   const volume = (name: string | undefined, storage = "1Gi") => ({
     metadata: name === undefined ? {} : { name },
     spec: { resources: { requests: { storage } } },
@@ -190,7 +190,7 @@ describe("volumes", () => {
     ]);
 
   test.for([undefined, "Disallowed"] as const)(
-    "9.13 #192 policy %s refuses volumes, and lets others be served warm",
+    "rejects volumes with policy %s and serves other claims from the pool (CUSTOM-11)",
     (policy) => {
       expect(reasonOf({ claim: bringing(volume("more")), templates: [from(policy)] })).toBe(
         "VolumeClaimTemplatesError",
@@ -199,7 +199,7 @@ describe("volumes", () => {
     },
   );
 
-  test("9.13 #193 Allowed adds, and refuses a name that is there; Overrides replaces it in its place", () => {
+  test("appends new volumes with Allowed and replaces existing ones with Overrides (CUSTOM-12)", () => {
     expect(sizes({ claim: bringing(volume("more")), templates: [from("Allowed")] })).toEqual([
       ["data", "1Gi"],
       ["more", "1Gi"],
@@ -214,15 +214,18 @@ describe("volumes", () => {
   });
 
   test.for([
-    ["the claim has one without name", { claim: bringing(volume(undefined)), templates: [from("Allowed")] }],
-    ["the claim has one twice", { claim: bringing(volume("a"), volume("a")), templates: [from("Overrides")] }],
-    ["the template has one without name", { templates: [from("Allowed", [undefined])] }],
-    ["the template has one twice", { templates: [from("Allowed", ["a", "a"])] }],
-  ] as const)("9.13 #194 %s: VolumeClaimTemplatesError", ([, scene]) => {
+    ["a claim with a volume without name", { claim: bringing(volume(undefined)), templates: [from("Allowed")] }],
+    [
+      "a claim with the same volume twice",
+      { claim: bringing(volume("a"), volume("a")), templates: [from("Overrides")] },
+    ],
+    ["a template with a volume without name", { templates: [from("Allowed", [undefined])] }],
+    ["a template with the same volume twice", { templates: [from("Allowed", ["a", "a"])] }],
+  ] as const)("rejects %s (CUSTOM-13)", ([, scene]) => {
     expect(reasonOf(scene)).toBe("VolumeClaimTemplatesError");
   });
 
-  test("an unknown policy is an error", () => {
+  test("reports an unknown policy (CUSTOM-14)", () => {
     expect(reasonOf({ claim: bringing(volume("a")), templates: [from("Other" as never)] })).toBe("ReconcilerError");
   });
 });

@@ -27,7 +27,7 @@ describe("the SandboxClaim controller with its neighbours", () => {
   const claimed = (name: string) => world.server.read(sandboxClaims, { namespace: "default", name });
   const ready = (name: string) => claimed(name)?.status?.conditions?.find(({ type }) => type === "Ready");
 
-  test("hands out a member of the pool", async () => {
+  test("serves a claim from the pool (CLAIM-6)", async () => {
     world.runPods();
     start();
     await world.user.create(sandboxTemplates, bare(templateOf(), "test-template"));
@@ -39,7 +39,7 @@ describe("the SandboxClaim controller with its neighbours", () => {
   });
 
   test.for([0, 900])(
-    "waits two whole seconds for a member that starts, %i ms into the second it was made in (weakness 24)",
+    "waits two whole seconds for a starting member, %i ms after a full second (CLAIM-9)",
     async (offsetMs) => {
       let starts = 600_000;
       world.runPods({ afterMs: () => starts });
@@ -56,7 +56,7 @@ describe("the SandboxClaim controller with its neighbours", () => {
     },
   );
 
-  test("claims and templates share one cache of policies, and nothing is read besides caches (weakness 37)", async () => {
+  test("shares one NetworkPolicy cache and reads only from caches (COST-10)", async () => {
     world.runPods();
     start();
     world.start(startTemplateController(world.context));
@@ -75,7 +75,7 @@ describe("the SandboxClaim controller with its neighbours", () => {
     expect([...requests.keys()].filter((what) => what.startsWith("get "))).toEqual([]);
   });
 
-  test("leaves other namespaces alone when it is given one", async () => {
+  test("serves only its namespace when it has one (MANAGER-13)", async () => {
     world.runPods();
     start({ namespace: "mine" });
     await world.user.create(sandboxTemplates, bare(templateOf(), "test-template"));

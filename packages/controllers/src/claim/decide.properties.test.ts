@@ -149,8 +149,8 @@ function step(before: State): { readonly after: State; readonly decision: Decisi
 const isAtRest = (before: State, { actions, status }: Decision): boolean =>
   actions.length === 0 && (status === undefined || semanticEqual(status, before.claim.status, ["status"]));
 
-describe("properties of decide() for claims", () => {
-  test("the same observation gives the same answer", () => {
+describe("decide() for any claim", () => {
+  test("returns the same decision for the same observation", () => {
     fc.assert(
       fc.property(state, (given) => {
         const seen = look(given);
@@ -161,7 +161,7 @@ describe("properties of decide() for claims", () => {
     );
   });
 
-  test("what is decided, done and looked at again comes to rest", () => {
+  test("settles", () => {
     fc.assert(
       fc.property(state, (given) => {
         let current = given;
@@ -172,7 +172,7 @@ describe("properties of decide() for claims", () => {
     );
   });
 
-  test("no Sandbox of another owner is ever changed or deleted, none gets two, and no claim takes a second", () => {
+  test("never changes Sandboxes of other owners, sets a second owner or takes a second Sandbox (ABUSE-13)", () => {
     fc.assert(
       fc.property(state, (given) => {
         for (let pass = 0, current = given; pass < 4; pass++) {
@@ -196,7 +196,7 @@ describe("properties of decide() for claims", () => {
     );
   });
 
-  test("a claim that has a Ready Sandbox is Ready, whatever else is wrong, until its time is over", () => {
+  test("reports a claim with a Ready Sandbox as Ready until it expires (CLAIM-57)", () => {
     const healthy = state.filter(({ claim: { metadata, spec } }) => !metadata.deletionTimestamp && !spec.lifecycle);
     fc.assert(
       fc.property(healthy, (given) => {

@@ -7,7 +7,7 @@ import { Ledger } from "./ledger.test.support.ts";
 const size = 40;
 const names = Array.from({ length: size }, (_, n) => `c${n}`);
 
-describe("on an API server that fails in every way", () => {
+describe("with an API server that fails, rejects and loses responses", () => {
   let world: ClaimWorld;
   beforeEach(async () => {
     world = new ClaimWorld();
@@ -40,7 +40,7 @@ describe("on an API server that fails in every way", () => {
   }
 
   test.for([1, 2, 3])(
-    "every claim is served once, nothing is doubled or lost, within ten times the writes (seed %i)",
+    "serves every claim once with less than ten times the writes (seed %i) (RECOVER-11)",
     async (seed) => {
       const random = seededRandom(seed);
       const ledger = new Ledger();

@@ -15,7 +15,7 @@ import { ClaimWorld } from "./claim-world.test.support.ts";
 
 const hostile = { namespace: "hostile", name: "bad" };
 
-describe("objects that no schema would let through, and sizes that every schema does", () => {
+describe("malformed claims, pools and templates", () => {
   let world: ClaimWorld;
   beforeEach(async () => {
     world = new ClaimWorld();
@@ -39,14 +39,14 @@ describe("objects that no schema would let through, and sizes that every schema 
 
   const specs: [what: string, spec: unknown][] = [
     ["no spec", undefined],
-    ["null for a spec", null],
-    ["a list for a spec", []],
+    ["null as spec", null],
+    ["a list as spec", []],
     ["an empty spec", {}],
-    ["null for its references", { warmPoolRef: null, sandboxTemplateRef: null, podTemplate: null }],
-    ["numbers for its references", { warmPoolRef: 1, sandboxTemplateRef: 1, podTemplate: 1 }],
+    ["null as references", { warmPoolRef: null, sandboxTemplateRef: null, podTemplate: null }],
+    ["numbers as references", { warmPoolRef: 1, sandboxTemplateRef: 1, podTemplate: 1 }],
   ];
 
-  test.for(specs)("a claim with %s says so", async ([, spec]) => {
+  test.for(specs)("reports a claim with %s (ABUSE-9)", async ([, spec]) => {
     await world.user.create(sandboxClaims, { ...claimOf(), metadata: hostile, spec } as unknown as SandboxClaim);
     await world.clock.advance(60_000);
     expect(world.server.read(sandboxClaims, hostile)?.status?.conditions).toMatchObject([
@@ -60,14 +60,14 @@ describe("objects that no schema would let through, and sizes that every schema 
   });
 
   test.for([
-    ["words for a lifecycle", { lifecycle: "soon" }],
-    ["a number for an end", { lifecycle: { shutdownTime: 7 } }],
-    ["words for variables", { env: "A=1" }],
+    ["a string as lifecycle", { lifecycle: "soon" }],
+    ["a number as shutdownTime", { lifecycle: { shutdownTime: 7 } }],
+    ["a string as variables", { env: "A=1" }],
     ["null among its variables", { env: [null] }],
     ["null among its volumes", { volumeClaimTemplates: [null] }],
-    ["null for a label", { additionalPodMetadata: { labels: { "sandbox.users.io/a": null } } }],
-    ["a number for a label", { additionalPodMetadata: { labels: { "sandbox.users.io/a": 1 } } }],
-  ])("a claim with %s is served, or says why not", async ([, spec]) => {
+    ["null as label value", { additionalPodMetadata: { labels: { "sandbox.users.io/a": null } } }],
+    ["a number as label value", { additionalPodMetadata: { labels: { "sandbox.users.io/a": 1 } } }],
+  ])("serves a claim with %s or reports why not (ABUSE-9)", async ([, spec]) => {
     const claim = { ...claimOf(spec as object), metadata: hostile } as unknown as SandboxClaim;
     await world.template({ envVarsInjectionPolicy: "Allowed", volumeClaimTemplatesPolicy: "Allowed" }, "hostile");
     await world.pool({ replicas: 0 }, "hostile");
@@ -79,7 +79,7 @@ describe("objects that no schema would let through, and sizes that every schema 
     await harmsNobody(sandboxClaims);
   });
 
-  test.for(specs)("a pool with %s says so", async ([, spec]) => {
+  test.for(specs)("reports a pool with %s (ABUSE-9)", async ([, spec]) => {
     await world.user.create(sandboxWarmPools, { ...poolOf(), metadata: hostile, spec } as unknown as SandboxWarmPool);
     await world.clock.advance(60_000);
     expect(
@@ -91,7 +91,7 @@ describe("objects that no schema would let through, and sizes that every schema 
     await harmsNobody(sandboxWarmPools);
   });
 
-  test.for(specs)("a template with %s is told of by its pool and its claims", async ([, spec]) => {
+  test.for(specs)("reports a template with %s on its pool and its claims (ABUSE-9)", async ([, spec]) => {
     const template = { ...templateOf(), metadata: { ...hostile, name: "test-template" }, spec };
     await world.user.create(sandboxTemplates, template as unknown as SandboxTemplate);
     await world.pool({ replicas: 1 }, "hostile");
@@ -107,7 +107,7 @@ describe("objects that no schema would let through, and sizes that every schema 
     await harmsNobody(sandboxClaims);
   });
 
-  test("a pool of two thousand million holds nobody up, and stops when it is deleted", async () => {
+  test("does not delay others for a pool of two billion, and stops when it is deleted (ABUSE-10)", async () => {
     await world.template({}, "hostile");
     // As a server takes time.
     world.server.onRequest = ({ verb, namespace }) =>

@@ -20,7 +20,7 @@ function killAfter(world: ClaimWorld, writes: number, hearsAnswer: boolean): voi
 /** As the manager has it. */
 const options = { stampClaims: true };
 
-describe("killed after each single write of a claim's life in turn", () => {
+describe("a controller killed after each single write of a claim's life", () => {
   async function live(kind: "warm" | "cold", writes: number, hearsAnswer: boolean): Promise<object> {
     await using world = new ClaimWorld();
     const ledger = new Ledger();
@@ -56,7 +56,7 @@ describe("killed after each single write of a claim's life in turn", () => {
     [true, false].flatMap((hears) => lives.map((writes) => [kind, writes, hears] as const)),
   );
   test.for(matrix)(
-    "%s, after write %i (answer heard: %s), ends as if nothing had happened",
+    "%s, after write %i (response received: %s), ends with the same objects (RECOVER-10)",
     async ([kind, writes, hears]) => {
       expect(await live(kind, writes, hears)).toEqual({
         isReady: "True",

@@ -16,7 +16,7 @@ const finishedAt = (time: string, message = "") =>
 const typesOf = (scene: Scene) => judge(scene).status?.conditions?.map(({ type }) => type);
 
 describe("the end of a claim", () => {
-  test("9.14 #196 Retain: first told, then its Sandbox is deleted, whatever its name, and the claim stays", () => {
+  test("reports expiry, then deletes the Sandbox and keeps the claim with Retain (EXPIRE-13)", () => {
     const lifecycle = { shutdownTime: past, shutdownPolicy: "Retain" } as const;
     const claim = living(lifecycle);
     const sandboxes = [boundTo(claim, { name: "pool-abc" })];
@@ -30,7 +30,7 @@ describe("the end of a claim", () => {
     expect([deeds(gone), gone.status?.sandbox, readyOf(gone)?.reason]).toEqual([[], undefined, "ClaimExpired"]);
   });
 
-  test("9.14 #196 a Sandbox that is being deleted is not deleted again", () => {
+  test("does not delete a Sandbox that is already being deleted (EXPIRE-14)", () => {
     const claim = living({ shutdownTime: past }, told("my-claim"));
     const bound = boundTo(claim);
     const sandboxes = [{ ...bound, metadata: { ...bound.metadata, deletionTimestamp: created } }];
@@ -38,7 +38,7 @@ describe("the end of a claim", () => {
     expect([deeds(decision), decision.status?.sandbox?.name]).toEqual([[], "my-claim"]);
   });
 
-  test("9.14 #197 a Sandbox that is not the claim's is kept", () => {
+  test("keeps a Sandbox that the expired claim does not control (EXPIRE-15)", () => {
     const claim = living({ shutdownTime: past }, told("my-claim"));
     const decision = judge({ claim, sandboxes: [boundTo(claimOf({}, { uid: "other" }))] });
     expect([deeds(decision), decision.status?.sandbox, readyOf(decision)?.reason]).toEqual([
@@ -51,7 +51,7 @@ describe("the end of a claim", () => {
   test.for([
     ["Delete", false],
     ["DeleteForeground", true],
-  ] as const)("9.14 #198 %s: first told, then the claim is deleted", ([shutdownPolicy, foreground]) => {
+  ] as const)("reports expiry, then deletes the claim with %s (EXPIRE-16)", ([shutdownPolicy, foreground]) => {
     const lifecycle = { shutdownTime: past, shutdownPolicy };
     expect(deeds(judge({ claim: living(lifecycle) }))).toEqual([]);
     const decision = judge({ claim: living(lifecycle, told()) });
@@ -67,7 +67,7 @@ describe("the end of a claim", () => {
     return [decision.wakeAt === undefined ? undefined : decision.wakeAt - epoch, readyOf(decision)?.reason];
   };
   test.for([
-    ["120 s after it finished, 30 s ago", { ttlSecondsAfterFinished: 120 }, [90 * second, "SandboxNotReady"]],
+    ["120 s after it finished 30 s ago", { ttlSecondsAfterFinished: 120 }, [90 * second, "SandboxNotReady"]],
     ["at once", { ttlSecondsAfterFinished: 0 }, [0, "ClaimExpired"]],
     [
       "at the earlier shutdown time",
@@ -80,13 +80,13 @@ describe("the end of a claim", () => {
       [30 * second, "SandboxNotReady"],
     ],
     ["never", {}, [undefined, "SandboxNotReady"]],
-    ["never, for what is no time", { shutdownTime: "soon" }, [undefined, "SandboxNotReady"]],
+    ["never with an invalid shutdown time", { shutdownTime: "soon" }, [undefined, "SandboxNotReady"]],
     ["in the year 9999", { shutdownTime: "9999-12-31T23:59:59Z" }, [253402300799000 - epoch, "SandboxNotReady"]],
-  ] as const)("9.14 #199 a finished claim ends %s", ([, lifecycle, expected]) => {
+  ] as const)("ends a finished claim %s (EXPIRE-17)", ([, lifecycle, expected]) => {
     expect(wakeOf(lifecycle)).toEqual(expected);
   });
 
-  test("9.14 #200 a TTL of 0 found out with Finished only tells; that it finished is kept while the Sandbox is held", () => {
+  test("reports expiry first with a TTL of 0 and keeps Finished while the Sandbox is deleted (EXPIRE-18)", () => {
     const claim = living({ ttlSecondsAfterFinished: 0 });
     const finished = finishedAt("2026-03-01T09:59:59Z");
     const sandboxes = [boundTo(claim, { status: { conditions: [finished] } })];
@@ -98,12 +98,12 @@ describe("the end of a claim", () => {
     expect(typesOf({ claim: { ...claim, status: first.status ?? {} } })).toEqual(["Finished", "Ready"]);
   });
 
-  test("Finished is removed with the Sandbox of a claim that goes on", () => {
+  test("removes Finished when the Sandbox of a living claim is gone (EXPIRE-19)", () => {
     const claim = claimOf({}, {}, { conditions: [finishedAt(past)] });
     expect(typesOf({ claim, pools: [] })).toEqual(["Ready"]);
   });
 
-  test("a retained claim whose end is put off gets a Sandbox again", () => {
+  test("creates a Sandbox for a retained claim whose end is moved (EXPIRE-20)", () => {
     expect(deeds(judge({ claim: living({ shutdownTime: "2026-03-01T11:00:00Z" }, told()) }))).toEqual([
       "create my-claim",
     ]);
@@ -117,12 +117,12 @@ describe("the end of a claim", () => {
     },
     spec: { podSelector: {} },
   });
-  test("9.14 #201 a policy that an older controller made for the claim goes, also without a template; a user's stays", () => {
+  test("deletes a NetworkPolicy that an older controller created for the claim, and keeps a user's (CLAIM-53)", () => {
     expect(deeds(judge({ policies: [policy(claimOf())], templates: [] }))).toEqual(["delete-policy"]);
     expect(deeds(judge({ policies: [policy(claimOf({}, { uid: "other" }))], templates: [] }))).toEqual([]);
   });
 
-  test("9.14 #206 Ready carries the claim's generation, Finished the Sandbox's", () => {
+  test("sets the claim's generation on Ready and the Sandbox's on Finished (CLAIM-54)", () => {
     const claim = claimOf({}, { generation: 8 });
     const conditions = [finishedAt(past), condition("Ready", "False", "PodSucceeded", { observedGeneration: 3 })];
     const { status } = judge({ claim, sandboxes: [boundTo(claim, { status: { conditions } })] });
@@ -132,26 +132,26 @@ describe("the end of a claim", () => {
     ]);
   });
 
-  test("9.14 #206 also when the claim has expired", () => {
+  test("sets the claim's generation on Ready of an expired claim (CLAIM-54)", () => {
     const claim = claimOf({ lifecycle: { shutdownTime: past } }, { generation: 8 });
     expect(judge({ claim }).status?.conditions).toMatchObject([{ reason: "ClaimExpired", observedGeneration: 8 }]);
   });
 
-  test("Ready changes when the claim's readiness does, not when the Sandbox's did (10.3.20)", () => {
+  test("sets the transition time of Ready to when the claim became Ready (CLAIM-55)", () => {
     const claim = claimOf({}, { creationTimestamp: "2026-03-01T12:00:00Z" });
     const now = Date.parse("2026-03-01T12:00:01Z");
     const { status } = judge({ claim, sandboxes: [boundTo(claim)], now });
     expect(status?.conditions?.[0]?.lastTransitionTime).toBe("2026-03-01T12:00:01Z");
   });
 
-  test("an expired Sandbox shows as such on its claim", () => {
+  test("reports an expired Sandbox on its claim (EXPIRE-3)", () => {
     const conditions = [condition("Ready", "False", "SandboxExpired", { message: "Sandbox has expired" })];
     expect(readyOf(judge({ sandboxes: [boundTo(claimOf(), { status: { conditions } })] }))?.reason).toBe(
       "SandboxExpired",
     );
   });
 
-  test("a claim that is being deleted is left to garbage collection", () => {
+  test("does nothing for a claim that is being deleted (EXPIRE-21)", () => {
     const claim = claimOf({}, { deletionTimestamp: created });
     expect(judge({ claim, sandboxes: [boundTo(claim)] })).toEqual({ actions: [], notes: [] });
   });

@@ -28,15 +28,19 @@ function drain(line: MemberLine): string[] {
 
 describe("MemberLine", () => {
   test.for([
-    ["in order when no node is known", [member("a"), member("b"), member("c")], ["a", "b", "c"]],
-    ["from the fullest node first", [member("a", "1"), member("b", "2"), member("c", "2")], ["b", "a", "c"]],
-    ["from the node of the oldest when two are as full", [member("a", "1"), member("b", "2")], ["a", "b"]],
-    ["those without node last", [member("a"), member("b", "1")], ["b", "a"]],
-  ] as const)("hands out %s", ([, members, expected]) => {
+    ["members in order when no node is known", [member("a"), member("b"), member("c")], ["a", "b", "c"]],
+    ["members of the fullest node first", [member("a", "1"), member("b", "2"), member("c", "2")], ["b", "a", "c"]],
+    [
+      "members of the oldest member's node when two nodes are equally full",
+      [member("a", "1"), member("b", "2")],
+      ["a", "b"],
+    ],
+    ["members without node last", [member("a"), member("b", "1")], ["b", "a"]],
+  ] as const)("returns %s (CLAIM-8)", ([, members, expected]) => {
     expect(drain(lineOf(...members))).toEqual(expected);
   });
 
-  test("keeps the place of one that is added again, and forgets one that is removed twice once", () => {
+  test("keeps the position of a member that is added again, and tolerates a second removal", () => {
     const line = lineOf(member("a"), member("b"), member("a"));
     expect(line.size).toBe(2);
     line.remove(member("b"));
@@ -44,13 +48,13 @@ describe("MemberLine", () => {
     expect([line.size, drain(line)]).toEqual([1, ["a"]]);
   });
 
-  test("passes over what is refused, and leaves it in line", () => {
+  test("skips members that are refused and keeps them in the queue (COST-9)", () => {
     const line = lineOf(member("a"), member("b"));
     expect(line.first(({ key }) => key.endsWith("b"))?.key).toBe("default/b");
     expect([line.first(() => false), line.size]).toEqual([undefined, 2]);
   });
 
-  test("passes over thousands as it passes over one (10.4.34)", () => {
+  test("asks about each of thousands of members once (COST-9)", () => {
     const members = Array.from({ length: 50_000 }, (_, n) => member(`m${n}`, `node-${n % 3}`));
     const line = lineOf(...members);
     let looks = 0;
@@ -61,7 +65,7 @@ describe("MemberLine", () => {
     expect([line.first(refuse), looks]).toEqual([undefined, 50_000]);
   });
 
-  test("looks at one member, however many are in line (10.4.34)", () => {
+  test("asks about one member when the first is accepted (COST-9)", () => {
     const line = lineOf(...Array.from({ length: 10_000 }, (_, n) => member(`m${n}`, `node-${n % 3}`)));
     let looks = 0;
     line.first(() => {

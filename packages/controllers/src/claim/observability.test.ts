@@ -37,7 +37,7 @@ describe("what is told of claims", () => {
     await world.clock.advance(30_000);
   };
 
-  test("9.14 #202 the first Ready is measured once against each time that is known", async () => {
+  test("records the latency of the first Ready once for each known start time (OBSERVE-2)", async () => {
     await start();
     await claim("warm", {
       "agents.x-k8s.io/webhook-first-observed-at": ago(300),
@@ -51,7 +51,7 @@ describe("what is told of claims", () => {
     expect(notes).toMatchObject([{ type: "Normal", reason: "SandboxAdopted", action: "Adoption" }]);
   });
 
-  test("9.14 #202 a claim that another controller saw first is measured from then", async () => {
+  test("measures from when another controller first observed the claim (OBSERVE-2)", async () => {
     await start();
     await claim("one", { [firstObserved]: ago(900) });
     expect(started.map(({ sinceObservedMs }) => sinceObservedMs)).toEqual([900]);
@@ -60,12 +60,12 @@ describe("what is told of claims", () => {
   const webhookTime = "agents.x-k8s.io/webhook-first-observed-at";
   const clientTime = "agents.x-k8s.io/client-first-requested-at";
   test.for([
-    ["none is known", {}, [undefined, undefined]],
-    ["the webhook's is missing", { [clientTime]: 700 }, [undefined, 700]],
-    ["the webhook's is in the future", { [webhookTime]: -60_000, [clientTime]: 700 }, [undefined, 700]],
-    ["the client's is in the future", { [webhookTime]: 300, [clientTime]: -60_000 }, [300, undefined]],
-    ["the client's is no time", { [webhookTime]: 300, [clientTime]: "noon" }, [300, undefined]],
-  ] as const)("9.14 #202 %s: that is left out, the rest is measured", async ([, given, expected]) => {
+    ["no time", {}, [undefined, undefined]],
+    ["no webhook time", { [clientTime]: 700 }, [undefined, 700]],
+    ["a webhook time in the future", { [webhookTime]: -60_000, [clientTime]: 700 }, [undefined, 700]],
+    ["a client time in the future", { [webhookTime]: 300, [clientTime]: -60_000 }, [300, undefined]],
+    ["an invalid client time", { [webhookTime]: 300, [clientTime]: "noon" }, [300, undefined]],
+  ] as const)("records the other latencies with %s (OBSERVE-3)", async ([, given, expected]) => {
     await start();
     const times = Object.entries(given).map(([key, at]) => [key, typeof at === "number" ? ago(at) : at]);
     await claim("one", Object.fromEntries(times) as Record<string, string>);
@@ -74,10 +74,10 @@ describe("what is told of claims", () => {
   });
 
   test.for([
-    ["taken", "warm", { replicas: 1 }, "patch"],
-    ["made", "cold", { replicas: 0 }, "create"],
+    ["adopted", "warm", { replicas: 1 }, "patch"],
+    ["created", "cold", { replicas: 0 }, "create"],
   ] as const)(
-    "a Sandbox that was %s by a write whose answer was lost is counted, once (weakness 27)",
+    "counts a Sandbox once that was %s by a write whose response was lost (OBSERVE-8)",
     async ([, launchType, pool, verb]) => {
       await world.user.patch(
         sandboxWarmPools,
@@ -97,14 +97,14 @@ describe("what is told of claims", () => {
     },
   );
 
-  test("what another controller was in the middle of is counted by the one that ends it (weakness 27)", async () => {
+  test("counts an adoption that another controller started (OBSERVE-8)", async () => {
     await start();
     const [member] = world.members();
     await claim("one", { "agents.x-k8s.io/sandbox-name": member?.metadata.name ?? "" });
     expect(served.map(({ launchType, warmPoolName }) => [launchType, warmPoolName])).toEqual([["warm", "pool"]]);
   });
 
-  test("a cold start is told as one", async () => {
+  test("tells adopted from created Sandboxes in counters and events (OBSERVE-9)", async () => {
     await start();
     await world.claim("cold", { warmPoolRef: { name: "pool" }, volumeClaimTemplates: [] });
     await world.claim("colder");
@@ -126,7 +126,7 @@ describe("what is told of claims", () => {
     await world.clock.advance(5_000);
   };
 
-  test("9.14 #203 Ready, not Ready and Ready again is measured once", async () => {
+  test("records the latency once when readiness flaps (OBSERVE-4)", async () => {
     await start();
     await claim("one");
     await flip("one", "False");
@@ -135,7 +135,7 @@ describe("what is told of claims", () => {
     expect([world.ready("one")?.status, started.length]).toEqual(["True", 1]);
   });
 
-  test("9.14 #203 a process that finds a claim already judged measures nothing: it may have been Ready before", async () => {
+  test("records nothing for a claim that had a status before the process started (OBSERVE-4)", async () => {
     await start();
     await claim("one");
     await flip("one", "False");
@@ -146,7 +146,7 @@ describe("what is told of claims", () => {
     expect([world.ready("one")?.status, started]).toEqual(["True", []]);
   });
 
-  test("9.14 #203 stamping: first seen and first Ready in one write; a stamp that fails is made again", async () => {
+  test("stamps first observation and first Ready in one write and repeats it after a failure (OBSERVE-5)", async () => {
     await start({ stampClaims: true });
     let refused = 0;
     world.server.onRequest = ({ verb, resource, subresource }) =>
@@ -159,7 +159,7 @@ describe("what is told of claims", () => {
     expect([world.writes()["patch sandboxclaims"], started.length]).toEqual([1, 1]);
   });
 
-  test("9.14 #203 stamping: a claim that was Ready before anybody stamped it is marked unknown", async () => {
+  test("stamps a claim as unknown that was Ready before (OBSERVE-5)", async () => {
     await start();
     await claim("one");
     await world.endProcess();
@@ -167,20 +167,20 @@ describe("what is told of claims", () => {
     expect(world.read("one")?.metadata.annotations?.[firstReady]).toBe("unknown");
   });
 
-  test("9.14 #204 without stamps and events there is nothing but the binding", async () => {
+  test("writes only the binding without stamps and events (OBSERVE-6)", async () => {
     await start({ events: undefined });
     await claim("one");
     expect(world.writes()["patch sandboxclaims"]).toBeUndefined();
     expect([world.ready("one")?.status, notes]).toEqual(["True", []]);
   });
 
-  test("a claim that another controller measured is not measured again", async () => {
+  test("does not record the latency of a claim that another controller stamped (OBSERVE-4)", async () => {
     await start();
     await claim("one", { [firstReady]: "2026-01-01T00:00:00Z" });
     expect([world.ready("one")?.status, started]).toEqual(["True", []]);
   });
 
-  test("9.14 #205 a memory lasts as long as its claim, by UID", () => {
+  test("keeps the memory of a claim by UID and drops it with the claim (OBSERVE-7)", () => {
     let now = 1;
     const memories = new ClaimMemories({ date: () => now++, now: () => 0 });
     const [first, again] = [claimOf({}, { uid: "a" }), claimOf({}, { uid: "b" })];
@@ -195,7 +195,7 @@ describe("what is told of claims", () => {
     expect(memories.size).toBe(0);
   });
 
-  test("the memory of deleted claims goes", async () => {
+  test("records the latency of a new claim with the name of a deleted one (OBSERVE-7)", async () => {
     await start();
     await claim("one");
     await world.user.delete(sandboxClaims, { namespace: "default", name: "one" });

@@ -56,7 +56,7 @@ describe("claims in races", () => {
     expect(world.ready(name)?.status).toBe("True");
   };
 
-  test("9.12 #169 #170 nothing is written on the claim before its Sandbox is its: there is no assignment to race for (10.4.28)", async () => {
+  test("writes nothing to the claim before it owns its Sandbox (CLAIM-32)", async () => {
     const changes = meddle(isClaimChange, () => undefined);
     await world.claim("one");
     await settled();
@@ -64,7 +64,7 @@ describe("claims in races", () => {
     expect([changes(), world.read("one")?.metadata.annotations]).toEqual([0, undefined]);
   });
 
-  test("9.12 #171 a transfer that another write came before is done again on the same member, once", async () => {
+  test("repeats a transfer after a conflict once, on the same member (CLAIM-33)", async () => {
     const tried: (string | undefined)[] = [];
     meddle(isTransfer, (nth, { name }) => {
       tried.push(name);
@@ -76,7 +76,7 @@ describe("claims in races", () => {
     expect([tried.length, new Set(tried).size]).toEqual([2, 1]);
   });
 
-  test("9.12 #171 also when a stranger really changed the member, whose change is kept", async () => {
+  test("keeps the change of another writer when it repeats a transfer (CLAIM-33)", async () => {
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 700 : 0);
     for (const member of world.members()) await touch(member.metadata.name ?? "");
     const transfers = meddle(isTransfer, () => undefined);
@@ -87,7 +87,7 @@ describe("claims in races", () => {
     expect([transfers(), owned?.metadata.annotations?.["touched"]]).toEqual([2, "yes"]);
   });
 
-  test("9.12 #172 a conflict on the transfer and one on the status still end in one clean adoption", async () => {
+  test("adopts one member after conflicts on the transfer and on the status (CLAIM-34)", async () => {
     let statuses = 0;
     let transfers = 0;
     world.server.onRequest = (call) => {
@@ -100,7 +100,7 @@ describe("claims in races", () => {
     expect([transfers, statuses]).toEqual([2, 2]);
   });
 
-  test("9.12 #173 a cache that still shows the old owner leads to no write at all (the fence)", async () => {
+  test("does not repeat a transfer while the cache shows the old owner (CLAIM-35)", async () => {
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 5_000 : 0);
     const transfers = meddle(isTransfer, () => undefined);
     await world.claim("one");
@@ -117,7 +117,7 @@ describe("claims in races", () => {
     expect(transfers()).toBe(1);
   });
 
-  test("9.12 #174 a noted Sandbox that is gone on the server costs one write in vain; then another is taken", async () => {
+  test("takes another member when the referenced Sandbox is gone (CLAIM-36)", async () => {
     const [first] = world.members();
     const name = first?.metadata.name ?? "";
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 5_000 : 0);
@@ -133,7 +133,7 @@ describe("claims in races", () => {
     expect(world.read("one")?.metadata.annotations).toEqual({});
   });
 
-  test("9.12 #175 conflicts without end are told in our own words, and the member is kept for the claim", async () => {
+  test("reports repeated conflicts as AdoptionConflict and keeps the member reserved (CLAIM-37)", async () => {
     const tried = new Set<string | undefined>();
     let refuses = true;
     world.server.onRequest = (call) => {
@@ -152,7 +152,7 @@ describe("claims in races", () => {
     expect(tried.size).toBe(1);
   });
 
-  test("9.12 #176 a dead reference that could not be removed is kept, and removed by the next pass", async () => {
+  test("removes a stale reference in a later reconcile when the first attempt fails (CLAIM-38)", async () => {
     meddle(isClaimChange, (nth) => (nth === 0 ? { refuse: { reason: "InternalError" } } : undefined));
     await world.claim("one", {}, { annotations: { "agents.x-k8s.io/sandbox-name": "nobody" } });
     await settled();
@@ -160,7 +160,7 @@ describe("claims in races", () => {
     expect(world.read("one")?.metadata.annotations).toEqual({});
   });
 
-  test("9.12 #177 a stop in the middle of a transfer leaves no word of a conflict, and the next process finishes", async () => {
+  test("reports no conflict when it stops during a transfer, and the next process finishes it (CLAIM-39)", async () => {
     meddle(isTransfer, () => ({ delayMs: 60_000 }));
     await world.claim("one");
     await world.clock.advance(10);
@@ -174,7 +174,7 @@ describe("claims in races", () => {
     boundOnce("one");
   });
 
-  test("9.12 #178 a cold create that finds its own Sandbox there binds to it", async () => {
+  test("binds to its own Sandbox when the response to the create was lost (CLAIM-40)", async () => {
     await world.user.patch(sandboxWarmPools, sandboxAt("pool"), { type: "merge", body: { spec: { replicas: 0 } } });
     await settled();
     let lost = 0;
@@ -186,7 +186,7 @@ describe("claims in races", () => {
     expect(lost).toBe(1);
   });
 
-  test("9.12 #178 a name that a stranger takes in the same moment is told, and the claim served when it is free", async () => {
+  test("reports a name that somebody else took, and serves the claim when it is free (CLAIM-40)", async () => {
     await world.user.patch(sandboxWarmPools, sandboxAt("pool"), { type: "merge", body: { spec: { replicas: 0 } } });
     await settled();
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 500 : 0);
@@ -200,7 +200,7 @@ describe("claims in races", () => {
     boundOnce("one");
   });
 
-  test("9.12 #179 a status that another write came before is dropped and judged anew, not counted", async () => {
+  test("computes a status again after a conflict and counts the claim once (CLAIM-41)", async () => {
     await world.endProcess();
     let started = 0;
     world.startAll({ metrics: { started: () => (started += 1) } });
@@ -216,7 +216,7 @@ describe("claims in races", () => {
     expect([refused, started]).toEqual([[0, 0], 1]);
   });
 
-  test("9.12 #180 a Sandbox that cannot be changed now leaves its claim Ready (10.3.21)", async () => {
+  test("keeps the claim Ready while its Sandbox cannot be patched (CLAIM-42)", async () => {
     await world.claim("one");
     await settled();
     meddle(isTransfer, () => ({ refuse: { reason: "InternalError" } }));
@@ -234,7 +234,7 @@ describe("claims in races", () => {
     expect(owned?.spec.podTemplate.metadata?.labels).toMatchObject(additionalPodMetadata.labels);
   });
 
-  test("9.12 #181 the status is held to the version that was judged", async () => {
+  test("writes the status only to the version it was computed from (CLAIM-43)", async () => {
     const bodies: unknown[] = [];
     meddle(isClaimStatus, (_, { body }) => void bodies.push(body));
     const { metadata } = await world.claim("one");
@@ -242,7 +242,7 @@ describe("claims in races", () => {
     expect(bodies).toMatchObject([{ metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion } }]);
   });
 
-  test("9.12 #183 a template that is mended wakes the claims it had refused (10.2.7); one made later those that waited", async () => {
+  test("triggers rejected claims when their template is corrected, and waiting claims when it is created (CLAIM-45)", async () => {
     await world.claim("env", { env: [{ name: "A", value: "1" }] });
     await world.claim("elsewhere", { warmPoolRef: { name: "later" } });
     await settled();
@@ -273,7 +273,7 @@ describe("claims in races", () => {
     boundOnce("elsewhere");
   });
 
-  test("9.12 #183 the status of a pool, and its template's changes, wake no claim that has its Sandbox", async () => {
+  test("does not trigger bound claims for changes of pool or template (CLAIM-46)", async () => {
     await world.claim("one");
     await settled();
     await world.endProcess();
@@ -288,7 +288,7 @@ describe("claims in races", () => {
     expect(passes).toBe(0);
   });
 
-  test("a crash right after the transfer loses nothing: the owner is the record (10.4.38)", async () => {
+  test("finds the Sandbox by its owner after a crash right after the transfer (CLAIM-47)", async () => {
     meddle(isClaimStatus, () => ({ delayMs: 1_000_000 }));
     await world.claim("one");
     await world.clock.advance(10);
@@ -303,7 +303,7 @@ describe("claims in races", () => {
     expect(world.members()).toHaveLength(3);
   });
 
-  test("a transfer whose answer was lost is not repeated on another member (10.2.6)", async () => {
+  test("does not repeat a transfer whose response was lost on another member (CLAIM-31)", async () => {
     const transfers = meddle(isTransfer, (nth) => (nth === 0 ? { reset: "after" } : undefined));
     await world.claim("one");
     await settled();
@@ -311,7 +311,7 @@ describe("claims in races", () => {
     expect(transfers()).toBe(1);
   });
 
-  test("of a create whose answer was lost nothing is told before it is known what came of it", async () => {
+  test("reports nothing about a create whose response was lost before it knows the outcome (CLAIM-40)", async () => {
     const words: unknown[] = [];
     world.server.onChange(({ resource, object }) => {
       const { status } = object as { status?: { conditions?: { reason: string }[] } };
@@ -329,7 +329,7 @@ describe("claims in races", () => {
     expect(words).not.toContain("SandboxMissing");
   });
 
-  test("a claim that contradicts the template gives back the member it was shown (10.2.5)", async () => {
+  test("releases the member of a claim that contradicts its template (CLAIM-48)", async () => {
     const labels = { "sandbox.users.io/x": "template" };
     const body = { spec: { podTemplate: { metadata: { labels } } } };
     await world.user.patch(sandboxTemplates, sandboxAt("test-template"), { type: "merge", body });
@@ -345,7 +345,7 @@ describe("claims in races", () => {
     expect(names.every((name) => name?.startsWith("pool-"))).toBe(true);
   });
 
-  test("a claim deleted while it waits gives back what it was promised", async () => {
+  test("releases the member of a claim that is deleted (CLAIM-48)", async () => {
     meddle(isTransfer, (nth) => (nth < 4 ? { refuse: { reason: "InternalError" } } : undefined));
     await world.claim("one");
     await world.clock.advance(5);
@@ -357,7 +357,7 @@ describe("claims in races", () => {
     expect(names.every((name) => name?.startsWith("pool-"))).toBe(true);
   });
 
-  test("a claim that can no longer take what it was promised gives it back", async () => {
+  test("releases the member of a claim that becomes invalid (CLAIM-48)", async () => {
     meddle(isTransfer, () => ({ refuse: { reason: "InternalError" } }));
     await world.claim("one");
     await world.clock.advance(5);
@@ -372,7 +372,7 @@ describe("claims in races", () => {
     expect(names.every((name) => name?.startsWith("pool-"))).toBe(true);
   });
 
-  test("a second Sandbox that another process gave the claim is taken back, and the claim stays Ready", async () => {
+  test("deletes a second Sandbox that another process bound, and keeps the claim Ready (CLAIM-49)", async () => {
     await world.claim("one");
     await settled();
     const ledger = new Ledger();
@@ -396,7 +396,7 @@ describe("claims in races", () => {
     expect([world.read("one")?.status?.sandbox, ledger.broken]).toEqual([status?.sandbox, []]);
   });
 
-  test("a second Sandbox is left alone as long as the claim is not what the cache shows", async () => {
+  test("deletes no second Sandbox while its cached claim is out of date (CLAIM-49)", async () => {
     await world.claim("one");
     await settled();
     const first = world.read("one")?.status?.sandbox?.name ?? "";
@@ -423,7 +423,7 @@ describe("claims in races", () => {
     expect(world.server.read(sandboxes, sandboxAt(first))).toBeUndefined();
   });
 
-  test("a claim whose end is put off in the last moment is not deleted", async () => {
+  test("does not delete a claim whose end is moved during the delete (EXPIRE-20)", async () => {
     const shutdownTime = new Date(world.clock.date() + 60_000).toISOString();
     await world.claim("one", { lifecycle: { shutdownTime, shutdownPolicy: "Delete" } });
     await settled();
@@ -439,7 +439,7 @@ describe("claims in races", () => {
     boundOnce("one");
   });
 
-  test("a clock that is ahead ends no claim before the server's does", async () => {
+  test("ends a claim by the API server's clock (EXPIRE-1)", async () => {
     await world.endProcess();
     const { clock } = world;
     const ahead = { now: () => clock.now(), sleep: clock.sleep.bind(clock), schedule: clock.schedule.bind(clock) };
@@ -453,7 +453,7 @@ describe("claims in races", () => {
     expect(world.read("one")).toBeUndefined();
   });
 
-  test("two processes at once give a claim one Sandbox in the end, and no Sandbox two claims", async () => {
+  test("binds each claim to one Sandbox when two processes run at once (CLAIM-51)", async () => {
     const ledger = new Ledger();
     world.server.onChange((change) => ledger.read(change));
     const second = new AsyncDisposableStack();

@@ -28,7 +28,7 @@ describe("a burst of as many claims as the pool has members", () => {
     return world.since(before);
   }
 
-  test("100: each is Ready once, on a Sandbox of its own, and the pool is full again with no create too many", async () => {
+  test("binds 100 claims to a Sandbox each and refills the pool with 100 creates (CLAIM-58)", async () => {
     await world.pool({ replicas: 100 });
     world.startAll();
     await world.clock.advance(120_000);
@@ -42,7 +42,7 @@ describe("a burst of as many claims as the pool has members", () => {
     [300, 1],
     [50, 2],
     [50, 3],
-  ] as const)("%i, with every watch 0 to 5 s late and each kind at its own pace (seed %i)", async ([size, seed]) => {
+  ] as const)("binds %i claims with every watch 0 to 5 s late (seed %i) (CLAIM-58)", async ([size, seed]) => {
     const random = seededRandom(seed);
     await world.pool({ replicas: size });
     world.startAll();
@@ -52,7 +52,7 @@ describe("a burst of as many claims as the pool has members", () => {
     expect((await burst(size))["create sandboxes"]).toBe(size);
   });
 
-  test("100, while the pool is still being filled under late watches", async () => {
+  test("binds 100 claims while the pool is still being filled with late watches (CLAIM-58)", async () => {
     const random = seededRandom(4);
     await world.pool({ replicas: 100 });
     world.server.watchDelayMs = () => random() * 5_000;
@@ -62,7 +62,7 @@ describe("a burst of as many claims as the pool has members", () => {
     expect(world.writes()["create sandboxes"]).toBe(200);
   });
 
-  test("when pools run dry a namespace with one claim does not wait for one with hundreds (10.4.36)", async () => {
+  test("does not let a namespace with one claim wait for one with hundreds (CLAIM-52)", async () => {
     await world.pool({ replicas: 0 });
     await world.template({}, "quiet");
     await world.pool({ replicas: 0 }, "quiet");

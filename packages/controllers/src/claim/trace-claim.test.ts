@@ -39,7 +39,7 @@ describe("tracing claims", () => {
   });
   afterEach(async () => await world[Symbol.asyncDispose]());
 
-  test("a pass is a span of the trace that the claim names, and the Sandbox joins it", async () => {
+  test("records a reconcile as a span of the claim's trace, which the Sandbox joins (OBSERVE-10)", async () => {
     const labels = { "agents.x-k8s.io/created-by": "my-script" };
     await world.claim("one", {}, { annotations: { [annotation]: '{"traceparent":"00-a-b-01"}' }, labels });
     await world.clock.advance(10_000);
@@ -52,7 +52,7 @@ describe("tracing claims", () => {
     expect(world.owned(world.read("one"))[0]?.metadata.annotations?.[annotation]).toBe('{"traceparent":"00-a-b-01"}');
   });
 
-  test("a claim without trace gets one through its Sandbox, at no write on the claim", async () => {
+  test("starts a trace on the Sandbox of a claim without one, without a write to the claim (OBSERVE-10)", async () => {
     await world.claim("one");
     await world.clock.advance(10_000);
     expect(world.owned(world.read("one"))[0]?.metadata.annotations?.[annotation]).toBe('{"traceparent":"fresh"}');
@@ -62,7 +62,7 @@ describe("tracing claims", () => {
     ]);
   });
 
-  test("a context that cannot be read is ignored", async () => {
+  test("ignores a trace context that cannot be parsed (OBSERVE-11)", async () => {
     await world.claim("one", {}, { annotations: { [annotation]: "{" } });
     await world.clock.advance(10_000);
     expect([world.ready("one")?.status, spans[0]?.parent]).toEqual(["True", undefined]);

@@ -8,7 +8,7 @@ const foreign = ["create sandboxclaims", "patch pods/status"];
 const total = (writes: Readonly<Record<string, number>>) =>
   Object.entries(writes).reduce((sum, [what, count]) => sum + (foreign.includes(what) ? 0 : count), 0);
 
-describe("what a claim costs in writes, with all controllers running", () => {
+describe("writes per claim, with all controllers running", () => {
   let world: ClaimWorld;
   let passes = 0;
   let startsIn = 0;
@@ -21,7 +21,7 @@ describe("what a claim costs in writes, with all controllers running", () => {
   });
   afterEach(async () => await world[Symbol.asyncDispose]());
 
-  test("warm: two writes one after the other until Ready, and one pass", async () => {
+  test("serves a claim from the pool in two sequential writes and one reconcile (COST-6, COST-11)", async () => {
     await world.pool();
     await world.clock.advance(60_000);
     passes = 0;
@@ -44,20 +44,15 @@ describe("what a claim costs in writes, with all controllers running", () => {
   const standing = { "create sandboxclaims": 1, "patch pods/status": 1 };
 
   test.for([
-    ["three and four for the refill (10.4.29)", {}, {}, claiming],
+    ["3 writes, and 4 for the refill", {}, {}, claiming],
+    ["4 writes with stamping", { stampClaims: true }, {}, { ...claiming, "patch sandboxclaims": 1 }],
     [
-      "four with the times noted on the claim (10.4.30)",
-      { stampClaims: true },
-      {},
-      { ...claiming, "patch sandboxclaims": 1 },
-    ],
-    [
-      "four with metadata for the Pod: its Sandbox has a new generation",
+      "4 writes with Pod metadata, which changes the Sandbox's generation",
       {},
       { additionalPodMetadata: { annotations: { note: "x" } } },
       { ...claiming, "patch sandboxes/status": 1 },
     ],
-  ] as const)("warm: %s", async ([, options, spec, expected]) => {
+  ] as const)("serves a claim from the pool with %s (COST-6)", async ([, options, spec, expected]) => {
     await world.endProcess();
     world.startAll(options);
     await world.pool();
@@ -77,10 +72,10 @@ describe("what a claim costs in writes, with all controllers running", () => {
   });
 
   test.for([
-    ["seven with the times noted on the claim", 9_000, { stampClaims: true }, 7],
-    ["six without", 9_000, {}, 6],
-    ["one more when the Pod takes longer than ten seconds", 12_000, {}, 7],
-  ] as const)("cold: %s (10.4.33)", async ([, afterMs, options, expected]) => {
+    ["7 writes with stamping", 9_000, { stampClaims: true }, 7],
+    ["6 writes without stamping", 9_000, {}, 6],
+    ["7 writes when the Pod takes longer than ten seconds", 12_000, {}, 7],
+  ] as const)("serves a claim by a new Sandbox with %s (COST-7)", async ([, afterMs, options, expected]) => {
     await world.endProcess();
     world.startAll(options);
     await world.pool({ replicas: 0 });
@@ -93,7 +88,7 @@ describe("what a claim costs in writes, with all controllers running", () => {
     expect(total(world.since(before))).toBe(expected);
   });
 
-  test("cold: why a Sandbox cannot start is told within a second", async () => {
+  test("reports within a second why a new Sandbox cannot start (CLAIM-59)", async () => {
     const podTemplate = { spec: { containers: [{ name: "c", image: "host" }] } };
     const volumeClaimTemplates = [{ metadata: { name: "data" }, spec: {} }];
     await world.user.create(volumeClaims, { metadata: { name: "data-one", namespace: "default" } });
@@ -110,7 +105,7 @@ describe("what a claim costs in writes, with all controllers running", () => {
     expect(world.ready("one")).toMatchObject({ reason: "ReconcilerError" });
   });
 
-  test("nothing when all is settled, for half a day, and nothing when everything starts again", async () => {
+  test("writes nothing for settled claims, also after a restart (COST-5)", async () => {
     await world.endProcess();
     world.startAll({ stampClaims: true });
     await world.pool({ replicas: 5 });

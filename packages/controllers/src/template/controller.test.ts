@@ -24,7 +24,7 @@ describe("the SandboxTemplate controller", () => {
   const settled = () => world.clock.advance(10_000);
   const setSpec = (spec: object) => world.user.patch(sandboxTemplates, place, { type: "merge", body: { spec } });
 
-  test("9.7 #94 writes a label and a policy for a new template, and nothing after that (10.4.40)", async () => {
+  test("writes a label and a policy for a new template, and nothing after that (TEMPLATE-1)", async () => {
     await world.user.create(sandboxTemplates, wanted);
     await settled();
     const expected = { "create sandboxtemplates": 1, "patch sandboxtemplates": 1, "create networkpolicies": 1 };
@@ -33,7 +33,7 @@ describe("the SandboxTemplate controller", () => {
     expect(world.writes()).toEqual(expected);
   });
 
-  test("9.7 #95 #96 follows the template: rules, Unmanaged, Managed again", async () => {
+  test("follows the template from its own rules to Unmanaged and back (TEMPLATE-2, TEMPLATE-4)", async () => {
     await world.user.create(sandboxTemplates, wanted);
     await settled();
     await setSpec({ networkPolicy: { egress: [{}] } });
@@ -47,7 +47,7 @@ describe("the SandboxTemplate controller", () => {
     expect(world.server.read(networkPolicies, policyPlace)?.spec?.egress).toEqual([{}]);
   });
 
-  test("9.7 #95 puts back what somebody changed or deleted", async () => {
+  test("restores a policy that was changed or deleted (TEMPLATE-3)", async () => {
     await world.user.create(sandboxTemplates, wanted);
     await settled();
     await world.user.patch(networkPolicies, policyPlace, { type: "merge", body: { spec: { egress: [{}] } } });
@@ -58,7 +58,7 @@ describe("the SandboxTemplate controller", () => {
     expect(world.server.read(networkPolicies, policyPlace)).toBeDefined();
   });
 
-  test("each write is held to the very object, at the very version, that was judged", async () => {
+  test("sends UID and version of the object with each write (ABUSE-12)", async () => {
     const held: unknown[] = [];
     world.server.onRequest = ({ verb, resource, body }) => {
       const { metadata, preconditions } = (body ?? {}) as { metadata?: object; preconditions?: object };
@@ -82,7 +82,7 @@ describe("the SandboxTemplate controller", () => {
     ]);
   });
 
-  test("Sandboxes keep their isolation when their template is deleted, as long as they live (10.2.8)", async () => {
+  test("keeps the policy of a deleted template while its Sandboxes exist (TEMPLATE-7)", async () => {
     await world.user.create(sandboxTemplates, wanted);
     const member = memberNamed("a");
     await world.user.create(sandboxes, {
@@ -99,7 +99,7 @@ describe("the SandboxTemplate controller", () => {
     expect(world.server.read(networkPolicies, policyPlace)).toBeUndefined();
   });
 
-  test("and also when the policy went with it before anybody knew (10.2.8)", async () => {
+  test("creates the policy again when it was deleted together with the template (TEMPLATE-7)", async () => {
     await world.user.create(sandboxTemplates, wanted);
     const member = memberNamed("a");
     await world.user.create(sandboxes, {
@@ -116,7 +116,7 @@ describe("the SandboxTemplate controller", () => {
     expect(world.server.read(networkPolicies, policyPlace)?.spec).toEqual(spec);
   });
 
-  test("9.7 #97 leaves a stranger's policy, without trying again and again, and makes its own when that goes", async () => {
+  test("leaves a policy it does not own alone, and creates its own when that is gone (TEMPLATE-5)", async () => {
     await world.user.create(networkPolicies, { metadata: policyPlace, spec: { podSelector: {} } });
     await world.user.create(sandboxTemplates, wanted);
     await world.clock.advance(3_600_000);
@@ -128,7 +128,7 @@ describe("the SandboxTemplate controller", () => {
     );
   });
 
-  test("each pass is a span of the template's trace, and says what went wrong", async () => {
+  test("records each reconcile as a span of the template's trace, with its error (OBSERVE-10, OBSERVE-12)", async () => {
     const exporter = new InMemorySpanExporter();
     const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
     const tracing = { tracer: provider.getTracer("test"), propagator: new W3CTraceContextPropagator() };

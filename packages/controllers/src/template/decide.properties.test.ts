@@ -92,8 +92,8 @@ function isOurs({ metadata }: NetworkPolicy): boolean {
   return controller === undefined ? isKept : controller.kind === "SandboxTemplate";
 }
 
-describe("properties of decide() for templates", () => {
-  test("the same observation gives the same answer, and nothing of it is changed", () => {
+describe("decide() for any template", () => {
+  test("returns the same decision for the same observation and does not modify it", () => {
     const property = fc.property(state, (given) => {
       const before = structuredClone(given);
       expect(judge(given)).toEqual(judge(structuredClone(given)));
@@ -102,7 +102,7 @@ describe("properties of decide() for templates", () => {
     fc.assert(property);
   });
 
-  test("what is decided, done and looked at again comes to rest at once", () => {
+  test("settles after one reconcile", () => {
     const property = fc.property(state, (given) => {
       const after = judge(given).actions.reduce(carryOut, given);
       expect(judge(after).actions).toEqual([]);
@@ -110,7 +110,7 @@ describe("properties of decide() for templates", () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  test("what is not ours is never touched, nothing gets two controllers, and no second policy is made", () => {
+  test("never changes foreign objects, sets a second controller or creates a second policy (ABUSE-13)", () => {
     const property = fc.property(state, (given) => {
       const { actions } = judge(given);
       const isStrangers = given.policy !== undefined && !isOurs(given.policy);
@@ -123,7 +123,7 @@ describe("properties of decide() for templates", () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  test("Sandboxes that outlive a managed template are never left without the policy they had", () => {
+  test("never leaves Sandboxes of a deleted template without their policy (TEMPLATE-7)", () => {
     const orphaned = state.map((given) => ({ ...given, template: undefined, sandboxes: 3 }));
     const property = fc.property(orphaned, (given) => {
       const { policy: after } = judge(given).actions.reduce(carryOut, given);

@@ -31,7 +31,7 @@ const seen = (over: Partial<Observed> = {}): Observed => ({
 });
 
 describe("decide()", () => {
-  test("9.7 #94 makes the default policy and labels the template, and then rests", () => {
+  test("creates the default policy and labels the template, once (TEMPLATE-1)", () => {
     const fresh = templateOf();
     const { actions } = decide(seen({ template: fresh }));
     expect(actions).toEqual([
@@ -79,7 +79,7 @@ describe("decide()", () => {
     expect(decide(seen({ policy: policyOf() }))).toEqual({ actions: [] });
   });
 
-  test("9.7 #95 takes custom rules as they are, with its own selector; a direction without rules is closed", () => {
+  test("uses custom rules with its own selector and closes a direction without rules (TEMPLATE-2)", () => {
     const ingress = [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }];
     const custom = templateOf({ networkPolicy: { ingress } }, labelled);
     const stored = [{ from: [{ podSelector: {} }], ports: [{ port: 80, protocol: "TCP" }] }];
@@ -91,15 +91,15 @@ describe("decide()", () => {
   });
 
   test.for([
-    ["none is made", undefined, []],
-    ["an owned one is deleted", policyOf(), [{ do: "delete-policy", policy: policyOf() }]],
-    ["a stranger's survives", policyOf({ metadata: { name: "test-template-network-policy" } }), []],
-  ] as const)("9.7 #96 Unmanaged: %s", ([, policy, actions]) => {
+    ["creates none", undefined, []],
+    ["deletes an owned one", policyOf(), [{ do: "delete-policy", policy: policyOf() }]],
+    ["keeps one it does not own", policyOf({ metadata: { name: "test-template-network-policy" } }), []],
+  ] as const)("with Unmanaged policies %s (TEMPLATE-4)", ([, policy, actions]) => {
     const unmanaged = templateOf({ networkPolicyManagement: "Unmanaged" }, labelled);
     expect(decide(seen({ template: unmanaged, policy }))).toEqual({ actions });
   });
 
-  test("9.7 #97 leaves a stranger's policy alone and says what to do", () => {
+  test("leaves a policy it does not own alone and reports what to do (TEMPLATE-5)", () => {
     const policy = policyOf({ metadata: { name: "test-template-network-policy", namespace: "default" } });
     const { actions, error } = decide(seen({ policy }));
     expect(actions).toEqual([]);
@@ -107,20 +107,20 @@ describe("decide()", () => {
     expect(error?.message).toMatch(/"default\/test-template-network-policy".*does not control it; delete it/);
   });
 
-  test("9.7 #98 ignores rules when Unmanaged", () => {
+  test("ignores rules with Unmanaged policies (TEMPLATE-6)", () => {
     const spec = { networkPolicyManagement: "Unmanaged", networkPolicy: { ingress: [{}] } } as const;
     expect(decide(seen({ template: templateOf({ ...spec, networkPolicy: { ingress: [{}] } }, labelled) }))).toEqual({
       actions: [],
     });
   });
 
-  test("leaves a template that is being deleted to the garbage collector", () => {
+  test("leaves a template that is being deleted to the garbage collector (TEMPLATE-11)", () => {
     expect(decide(seen({ template: templateOf({}, { deletionTimestamp: "2026-03-01T10:00:00Z" }) }))).toEqual({
       actions: [],
     });
   });
 
-  test("lets in a router that runs elsewhere (10.2.12)", () => {
+  test("admits a router in another namespace (TEMPLATE-8)", () => {
     const elsewhere = { namespace: "platform", labels: { app: "router" } };
     const { actions } = decide(seen({ policy: policyOf(), router: elsewhere }));
     expect(actions).toMatchObject([{ do: "change-policy", change: { spec: desiredSpec(template, elsewhere) } }]);
@@ -145,25 +145,33 @@ describe("decide() for a template that is gone (10.2.8)", () => {
   const copy = { apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", ...kept };
 
   test.for([
-    ["keeps the policy of Sandboxes that remain", { policy: owned }, [{ do: "change-policy", policy: owned, change }]],
-    ["makes it again when it went with the template", { lostPolicy: owned }, [{ do: "create-policy", policy: copy }]],
-    ["lets it go when none remain", { policy: owned, sandboxes: 0 }, []],
-    ["does not bring it back when none remain", { lostPolicy: owned, sandboxes: 0 }, []],
-    ["leaves a kept one while some remain", { policy: kept }, []],
-    ["deletes a kept one with the last", { policy: kept, sandboxes: 0 }, [{ do: "delete-policy", policy: kept }]],
-    ["leaves a stranger's alone", { policy: foreign, sandboxes: 0 }, []],
-    ["leaves alone what another group's template of that name controls", { policy: namesakes }, []],
+    ["keeps the policy while Sandboxes remain", { policy: owned }, [{ do: "change-policy", policy: owned, change }]],
     [
-      "leaves alone what somebody else controls, whatever its labels say",
+      "creates it again when it was deleted with the template",
+      { lostPolicy: owned },
+      [{ do: "create-policy", policy: copy }],
+    ],
+    ["leaves it to garbage collection when none remain", { policy: owned, sandboxes: 0 }, []],
+    ["does not create it again when none remain", { lostPolicy: owned, sandboxes: 0 }, []],
+    ["leaves a kept policy alone while some remain", { policy: kept }, []],
+    [
+      "deletes a kept policy with the last Sandbox",
+      { policy: kept, sandboxes: 0 },
+      [{ do: "delete-policy", policy: kept }],
+    ],
+    ["leaves a policy it does not own alone", { policy: foreign, sandboxes: 0 }, []],
+    ["leaves alone a policy of a template of another API group", { policy: namesakes }, []],
+    [
+      "leaves alone a policy of another controller, whatever its labels are",
       { policy: labelledStranger, sandboxes: 0 },
       [],
     ],
-    ["does nothing when nothing is known", {}, []],
-  ] as const)("%s", ([, over, actions]) => {
+    ["does nothing without a policy", {}, []],
+  ] as const)("%s (TEMPLATE-7)", ([, over, actions]) => {
     expect(decide(seen({ template: undefined, sandboxes: 1, ...over }))).toEqual({ actions });
   });
 
-  test("a template that comes back takes a kept policy over", () => {
+  test("gives a kept policy to a template that is created again (TEMPLATE-12)", () => {
     const ownerReferences = [controllerReference(sandboxTemplates, template)];
     expect(decide(seen({ policy: kept }))).toEqual({
       actions: [{ do: "change-policy", policy: kept, change: { metadata: { ownerReferences } } }],
@@ -172,7 +180,7 @@ describe("decide() for a template that is gone (10.2.8)", () => {
 });
 
 describe("policyNameOf()", () => {
-  test("stays a name for the longest template, and another for another", () => {
+  test("returns valid and distinct names for the longest template names", () => {
     const [one, two] = ["a", "b"].map((end) => policyNameOf(`${"x".repeat(252)}${end}`));
     expect([one?.length, two?.length, one === two]).toEqual([253, 253, false]);
   });
@@ -192,22 +200,18 @@ describe("withSecureDefaults()", () => {
       { automountServiceAccountToken: true, ...publicDns },
     ],
     [
-      "DNS as chosen",
+      "the template's DNS policy",
       podSpecOf({}, { dnsPolicy: "ClusterFirst" }),
       { automountServiceAccountToken: false, dnsPolicy: "ClusterFirst" },
     ],
+    ["unchanged DNS with custom rules", podSpecOf({ networkPolicy: {} }), { automountServiceAccountToken: false }],
     [
-      "DNS as it is under rules of one's own",
-      podSpecOf({ networkPolicy: {} }),
-      { automountServiceAccountToken: false },
-    ],
-    [
-      "DNS as it is when Unmanaged",
+      "unchanged DNS with Unmanaged policies",
       podSpecOf({ networkPolicyManagement: "Unmanaged" }),
       { automountServiceAccountToken: false },
     ],
     [
-      "the author's name servers and search list (10.2.13)",
+      "the template's name servers and search list",
       podSpecOf({}, { dnsConfig: { nameservers: ["9.9.9.9"], searches: ["corp"] } }),
       {
         automountServiceAccountToken: false,
@@ -216,7 +220,7 @@ describe("withSecureDefaults()", () => {
       },
     ],
     [
-      "the author's search list with public servers (10.2.13)",
+      "the template's search list with public name servers",
       podSpecOf({}, { dnsConfig: { searches: ["corp"] } }),
       {
         automountServiceAccountToken: false,
@@ -224,7 +228,7 @@ describe("withSecureDefaults()", () => {
         dnsConfig: { nameservers: ["8.8.8.8", "1.1.1.1"], searches: ["corp"] },
       },
     ],
-  ] as const)("gives %s", ([, spec, expected]) => {
+  ] as const)("gives %s (TEMPLATE-9, TEMPLATE-10)", ([, spec, expected]) => {
     expect(spec).toEqual({ containers, ...expected });
   });
 });

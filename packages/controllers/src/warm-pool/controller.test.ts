@@ -44,7 +44,7 @@ describe("the SandboxWarmPool controller", () => {
   };
   const created = () => world.server.writes.get("create sandboxes");
 
-  test("fills a pool, reports it full, and then writes nothing for hours", async () => {
+  test("fills a pool, reports it full, and then writes nothing for hours (POOL-1, COST-5)", async () => {
     start();
     await template();
     await createPool();
@@ -58,7 +58,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(world.writes()).toEqual(before);
   });
 
-  test("writes nothing when it starts again over pools that are settled", async () => {
+  test("writes nothing for settled pools after a restart (COST-5)", async () => {
     const first = start();
     await template();
     await createPool();
@@ -72,7 +72,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(world.writes()).toEqual(before);
   });
 
-  test("9.8 #113 makes as many as asked for although its watch hides its own creates", async () => {
+  test("creates exactly the missing members although its watch does not show them yet (POOL-20)", async () => {
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 5_000 : 0);
     start();
     await template();
@@ -88,7 +88,7 @@ describe("the SandboxWarmPool controller", () => {
     expect([created(), members().length]).toEqual([5, 5]);
   });
 
-  test("9.8 #114 makes as many as asked for when eight wakes come at once", async () => {
+  test("creates exactly the missing members on eight triggers at once (POOL-21)", async () => {
     const controller = start();
     await template();
     await createPool({ replicas: 5 });
@@ -98,7 +98,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(created()).toBe(5);
   });
 
-  test("9.8 #115 a victim that is gone already is no error, and the pool can act at once", async () => {
+  test("continues at once when a member to delete is already gone (POOL-22)", async () => {
     start();
     await template();
     await createPool();
@@ -113,7 +113,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(members()).toHaveLength(4);
   });
 
-  test("9.8 #117 a deleted pool takes its members along and leaves claimed ones", async () => {
+  test("deletes the members of a deleted pool and keeps claimed Sandboxes (POOL-24)", async () => {
     start();
     await template();
     await createPool();
@@ -127,7 +127,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(world.server.readAll(sandboxes).map(({ metadata }) => metadata.name)).toEqual([taken?.metadata.name]);
   });
 
-  test("9.8 #101 takes over what a pool of its name left, with one write each, and fills up the rest", async () => {
+  test("adopts what an earlier pool of its name left, with one write each, and creates the rest (POOL-4)", async () => {
     const first = start();
     await template();
     await createPool();
@@ -153,7 +153,7 @@ describe("the SandboxWarmPool controller", () => {
     expect([wrote("patch sandboxes"), wrote("create sandboxes")]).toEqual([2, 1]);
   });
 
-  test("an orphan that somebody took meanwhile is theirs (10.2.10)", async () => {
+  test("does not adopt a Sandbox that was taken over in the meantime (POOL-8)", async () => {
     const first = start();
     await template();
     await createPool();
@@ -177,7 +177,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(members()).toHaveLength(3);
   });
 
-  test("puts the launch type on a member that lost it", async () => {
+  test("restores a removed launch type label (POOL-48)", async () => {
     start();
     await template();
     await createPool();
@@ -192,7 +192,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(created()).toBe(3);
   });
 
-  test("9.8 #108 members of which nothing is ever heard are counted, and replaced when their grace is over", async () => {
+  test("counts members without a status and replaces them after the grace (POOL-14)", async () => {
     start();
     await template();
     await createPool();
@@ -204,7 +204,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(members().filter(({ metadata }) => first.includes(metadata.uid))).toEqual([]);
   });
 
-  test("9.9 #124 of two pools that roll, only the one whose template changed does", async () => {
+  test("replaces the members only of the pool whose template changed (POOL-31)", async () => {
     start();
     await template();
     await world.user.create(sandboxTemplates, templateOf({}, { name: "other", uid: "", resourceVersion: "" }));
@@ -221,7 +221,7 @@ describe("the SandboxWarmPool controller", () => {
     expect([members().length, members(second)]).toEqual([3, kept]);
   });
 
-  test("never deletes a member that was claimed just before (10.2.1), and goes on at once (10.2.2)", async () => {
+  test("never deletes a member that was just claimed, and continues at once (POOL-47)", async () => {
     start();
     await template();
     await createPool({ replicas: 2 });
@@ -238,7 +238,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(world.server.readAll(sandboxes)).toHaveLength(4);
   });
 
-  test("9.9 #118 Recreate replaces all members, never having more than the target", async () => {
+  test("replaces all members with Recreate and never exceeds the size (POOL-25)", async () => {
     let most = 0;
     world.server.onChange(() => (most = Math.max(most, members().length)));
     start();
@@ -254,7 +254,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(most).toBe(3);
   });
 
-  test("9.9 #127 a template wakes only the pools of its namespace that refer to it", async () => {
+  test("triggers only the pools of the namespace that refer to a changed template (POOL-34)", async () => {
     let passes = 0;
     world.start(startWarmPoolController({ ...world.context, metrics: { reconciled: () => (passes += 1) } }));
     await createPool({}, "pool");
@@ -274,7 +274,7 @@ describe("the SandboxWarmPool controller", () => {
     expect([members().length, world.server.readAll(sandboxes).length]).toEqual([3, 3]);
   });
 
-  test("9.10 #128 scaled up while the first batch is not seen yet, makes only the rest", async () => {
+  test("creates only the difference when scaled up before its creates are visible (POOL-35)", async () => {
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 800 : 0);
     start();
     await template();
@@ -285,7 +285,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(created()).toBe(4);
   });
 
-  test("9.10 #129 makes what failed again, and only that", async () => {
+  test("repeats only the creates that failed (POOL-36)", async () => {
     let refused = 0;
     world.server.onRequest = ({ verb, resource }) =>
       verb === "create" && resource.plural === "sandboxes" && refused++ < 2
@@ -298,7 +298,7 @@ describe("the SandboxWarmPool controller", () => {
     expect([created(), members().length]).toEqual([3, 3]);
   });
 
-  test("9.10 #129 creates that failed are no members that left: their retry waits for no delay", async () => {
+  test("repeats failed creates without the replenish delay (POOL-36)", async () => {
     let refused = 0;
     world.server.onRequest = ({ verb, resource }) =>
       verb === "create" && resource.plural === "sandboxes" && refused++ === 1
@@ -311,7 +311,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(members()).toHaveLength(3);
   });
 
-  test("9.10 #129 a create whose answer was lost is found, not repeated", async () => {
+  test("does not repeat a create whose response was lost (POOL-37)", async () => {
     let lost = 0;
     world.server.onRequest = ({ verb, resource }) =>
       verb === "create" && resource.plural === "sandboxes" && lost++ === 1 ? { reset: "after" } : undefined;
@@ -322,7 +322,7 @@ describe("the SandboxWarmPool controller", () => {
     expect([created(), members().length]).toEqual([3, 3]);
   });
 
-  test("9.10 #130 makes no replacement before its own delete is seen", async () => {
+  test("creates no replacement before it observes its own delete (POOL-38)", async () => {
     let most = 0;
     world.server.onChange(() => (most = Math.max(most, members().length)));
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 900 : 0);
@@ -336,7 +336,7 @@ describe("the SandboxWarmPool controller", () => {
     expect([most, members().length, created()]).toEqual([3, 3, 6]);
   });
 
-  test("9.10 #131 a watch that stands still for ten minutes holds a pool up for seconds, not minutes (10.2.2)", async () => {
+  test("continues within seconds when a watch stands still for ten minutes (POOL-39)", async () => {
     start();
     await template();
     await createPool();
@@ -349,7 +349,7 @@ describe("the SandboxWarmPool controller", () => {
     expect([created(), members().length]).toEqual([7, 7]);
   });
 
-  test("9.10 #132 a pool whose writes are not seen does not hold up another", async () => {
+  test("does not delay a pool while another waits for its own writes (POOL-40)", async () => {
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 60_000 : 0);
     start();
     await template();
@@ -360,7 +360,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(members({ namespace: "default", name: "second" })).toHaveLength(3);
   });
 
-  test("9.10 #133 what others make and delete changes nothing", async () => {
+  test("ignores Sandboxes that others create and delete (POOL-41)", async () => {
     start();
     await template();
     await createPool();
@@ -389,7 +389,7 @@ describe("the SandboxWarmPool controller", () => {
     expect([members().length, (created() ?? 0) - before]).toEqual([3, 3]);
   });
 
-  test("9.10 #138 no token is lost while the pool waits to see its own writes", async () => {
+  test("loses none of its create rate while it waits for its own writes (POOL-45)", async () => {
     world.server.watchDelayMs = ({ plural }) => (plural === "sandboxes" ? 900 : 0);
     start({ maxPerSecond: 2 });
     await template();
@@ -400,7 +400,7 @@ describe("the SandboxWarmPool controller", () => {
     expect(created()).toBe(5);
   });
 
-  test("says that creates are refused, and fills the pool when they no longer are (10.3.23)", async () => {
+  test("reports that creates fail, and fills the pool later (POOL-49)", async () => {
     let full = true;
     world.server.onRequest = ({ verb, resource }) =>
       full && verb === "create" && resource.plural === "sandboxes"

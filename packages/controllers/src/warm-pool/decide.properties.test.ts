@@ -101,8 +101,8 @@ function step(before: State): { readonly after: State; readonly decision: Decisi
   return { after: { ...acted, sandboxes, pool, memory: decision.memory, now: before.now + 1_000 }, decision };
 }
 
-describe("properties of decide() for pools", () => {
-  test("the same observation gives the same answer", () => {
+describe("decide() for any pool", () => {
+  test("returns the same decision for the same observation", () => {
     fc.assert(
       fc.property(state, (given) => {
         expect(judge(given, given.now)).toEqual(judge(given, given.now));
@@ -111,7 +111,7 @@ describe("properties of decide() for pools", () => {
     );
   });
 
-  test("a pool never makes or takes in more than its target, and touches nothing of another", () => {
+  test("never exceeds the size of the pool and never changes foreign objects (POOL-5, ABUSE-13)", () => {
     fc.assert(
       fc.property(state, (given) => {
         for (let pass = 0, current = given; pass < 8; pass++) {
@@ -130,7 +130,7 @@ describe("properties of decide() for pools", () => {
     );
   });
 
-  test("what is decided, done and looked at again comes to rest, at the target when there is a template", () => {
+  test("settles at the size of the pool when there is a template (POOL-1)", () => {
     fc.assert(
       fc.property(state, (given) => {
         let current: State = { ...given, now: epoch };

@@ -37,7 +37,7 @@ describe("decide(): replica accounting", () => {
     [undefined, ["+1"]],
     [3, ["+3"]],
     [0, []],
-  ] as const)("9.8 #99 replicas %s", ([replicas, expected]) => {
+  ] as const)("creates the members for replicas %s (POOL-1)", ([replicas, expected]) => {
     const pool = poolOf(replicas === undefined ? {} : { replicas });
     if (replicas === undefined) delete pool.spec.replicas;
     const decision = at({ pool });
@@ -45,34 +45,34 @@ describe("decide(): replica accounting", () => {
     expect(decision.status?.selector).toBe("agents.x-k8s.io/warm-pool-sandbox=91dd7983");
   });
 
-  test("9.8 #100 parts with the one that is not Ready, else with the newest", () => {
+  test("deletes a member that is not Ready first, else the newest (POOL-2)", () => {
     const later = { creationTimestamp: "2026-03-01T10:00:09Z" };
     const some = [memberNamed("a"), memberNamed("b"), memberNamed("c", { metadata: later })];
     expect(moves(at({ sandboxes: [...some, unready("d")] }))).toEqual(["-d"]);
     expect(moves(at({ sandboxes: [...some, memberNamed("d")] }))).toEqual(["-c"]);
   });
 
-  test("9.8 #101 takes in an orphan that is what the template makes, and counts it", () => {
+  test("adopts and counts a Sandbox without controller that matches the template (POOL-4)", () => {
     expect(moves(at({ sandboxes: [orphan("a"), memberNamed("b")] }))).toEqual(["adopt a", "+1"]);
   });
 
-  test("9.8 #101 an orphan for which there is no room goes, so that the pool is never above its target", () => {
+  test("deletes a Sandbox without controller when the pool is full (POOL-5)", () => {
     const full = ["a", "b", "c"].map((name) => memberNamed(name));
     expect(moves(at({ sandboxes: [...full, orphan("d")] }))).toEqual(["-d"]);
   });
 
-  test("9.8 #102 deletes an orphan with the right hash and another Pod spec, even under OnReplenish", () => {
+  test("deletes a Sandbox without controller that has the right hash and another Pod spec (POOL-6)", () => {
     const altered = orphan("a");
     const podTemplate = { ...altered.spec.podTemplate, spec: { containers: [{ name: "c", image: "evil" }] } };
     const forged = { ...altered, spec: { ...altered.spec, podTemplate } };
     expect(moves(at({ sandboxes: [forged] }))).toEqual(["-a", "+3"]);
   });
 
-  test("9.8 #101 leaves orphans alone while there is no template to compare with (10.2.10)", () => {
+  test("leaves Sandboxes without controller alone while the template is missing (POOL-7)", () => {
     expect(moves(at({ sandboxes: [orphan("a")], template: null }))).toEqual([]);
   });
 
-  test("9.8 #103 ignores what another controller owns, also a pool of the same name in another namespace", () => {
+  test("ignores Sandboxes of other controllers and namespaces (POOL-9)", () => {
     const other = poolOf({}, { uid: "other-uid" });
     const elsewhere = memberNamed("b", { metadata: { namespace: "elsewhere" } });
     expect(moves(at({ sandboxes: [memberNamed("a", { pool: other }), elsewhere] }))).toEqual(["+3"]);
@@ -82,21 +82,21 @@ describe("decide(): replica accounting", () => {
     [condition("Ready", "False", "X")],
     [condition("Ready", "Unknown", "X")],
     [condition("PodScheduled", "True", "X")],
-  ])("9.8 #104 does not count as ready: %j", ([given]) => {
+  ])("does not count a member as ready with %j (POOL-10)", ([given]) => {
     const { status } = at({ sandboxes: [memberNamed("a", { status: { conditions: given ? [given] : [] } })] });
     expect(status).toMatchObject({ replicas: 1, readyReplicas: 0 });
   });
 
-  test("9.8 #105 reports the generation it has seen", () => {
+  test("reports the observed generation (POOL-11)", () => {
     expect(at({ pool: poolOf({}, { generation: 4 }) }).status?.observedGeneration).toBe(4);
   });
 
-  test("9.8 #106 reports counts that fall to zero as zero", () => {
+  test("reports counts that fall to zero as zero (POOL-12)", () => {
     const status = { replicas: 2, readyReplicas: 2, observedGeneration: 1 };
     expect(at({ pool: reported(status, { replicas: 0 }) }).status).toMatchObject({ replicas: 0, readyReplicas: 0 });
   });
 
-  test("9.8 #107 without a template makes nothing, and says so (10.3.23)", () => {
+  test("creates nothing without a template, and reports it (POOL-13)", () => {
     const decision = at({ template: null, sandboxes: [memberNamed("a")] });
     expect(moves(decision)).toEqual([]);
     expect(decision.status).toMatchObject({
@@ -113,23 +113,23 @@ describe("decide(): replica accounting", () => {
     });
   });
 
-  test("9.8 #108 replaces a member that is not Ready after the grace, but only once it is gone", () => {
+  test("deletes a member that is not Ready after the grace, and creates none yet (POOL-14)", () => {
     expect(
       moves(at({ sandboxes: [unready("a"), memberNamed("b"), memberNamed("c")] }, epoch + 5 * minute + 1)),
     ).toEqual(["-a"]);
   });
 
-  test("9.8 #108 at the very end of its grace a member is still kept", () => {
+  test("keeps a member until the end of its grace (POOL-14)", () => {
     const sandboxes = [unready("a"), memberNamed("b"), memberNamed("c")];
     expect(moves(at({ sandboxes }, epoch + 5 * minute))).toEqual([]);
   });
 
-  test("9.8 #100 what goes because it is stuck is not taken off the pool a second time", () => {
+  test("counts a stuck member as one of the members to remove (POOL-3)", () => {
     const sandboxes = [unready("a"), ...["b", "c", "d"].map((name) => memberNamed(name))];
     expect(moves(at({ sandboxes }, epoch + 6 * minute))).toEqual(["-a"]);
   });
 
-  test("9.8 #108 gives the whole grace to one that stumbles after a long time (10.2.4)", () => {
+  test("gives the whole grace to a member that stops being Ready later (POOL-15)", () => {
     const stumbled = condition("Ready", "False", "DependenciesNotReady", {
       lastTransitionTime: "2026-03-01T11:00:00Z",
     });
@@ -139,7 +139,7 @@ describe("decide(): replica accounting", () => {
     expect(moves(at({ sandboxes: members }, anHour + 5 * minute + 1))).toEqual(["-a"]);
   });
 
-  test("9.8 #109 looks again when the grace of the earliest is over, and never for a pool that is Ready", () => {
+  test("requeues for the end of the earliest grace, and not at all for a Ready pool (POOL-16)", () => {
     const later = { creationTimestamp: "2026-03-01T10:02:00Z" };
     const sandboxes = [unready("a"), unready("b", { metadata: later, status: {} }), memberNamed("c")];
     const { memory, requeueAt } = at({ sandboxes, memory: { unreportedSince: epoch } }, epoch + 3 * minute);
@@ -155,7 +155,7 @@ describe("decide(): replica accounting", () => {
     ],
   };
 
-  test("9.8 #110 keeps a member that no node has room for, says so once, and once when it is over", () => {
+  test("keeps an unschedulable member, with one event when it starts and one when it ends (POOL-17)", () => {
     const sandboxes = [unready("a", { status: unschedulable }), memberNamed("b"), memberNamed("c")];
     const now = epoch + 6 * minute;
     const first = at({ sandboxes }, now);
@@ -169,14 +169,14 @@ describe("decide(): replica accounting", () => {
     expect(over.memory.isHeldUp).toBeUndefined();
   });
 
-  test("9.8 #111 goes by the times it is given", () => {
+  test("uses the configured grace and recheck interval (POOL-18)", () => {
     const settings = { readinessGraceMs: 10 * minute, recheckMs: 30_000 };
     const sandboxes = [unready("a", { status: unschedulable }), memberNamed("b"), memberNamed("c")];
     expect(at({ sandboxes, settings }, epoch + 6 * minute).memory.checkUnreadyAt).toBe(epoch + 10 * minute + 2_000);
     expect(at({ sandboxes, settings }, epoch + 11 * minute).requeueAt).toBe(epoch + 11 * minute + 30_000);
   });
 
-  test("9.8 #112 counts a terminating member until it is gone, but does not report it", () => {
+  test("counts a terminating member against the size but does not report it (POOL-19)", () => {
     const pool = poolOf({ replicas: 2 });
     const sandboxes = [memberNamed("a"), memberNamed("b", { metadata: { deletionTimestamp: created } })];
     const decision = at({ pool, sandboxes });
@@ -184,7 +184,7 @@ describe("decide(): replica accounting", () => {
     expect(decision.status).toMatchObject({ replicas: 1 });
   });
 
-  test("9.8 #117 forgets a pool that is being deleted and leaves its members to garbage collection", () => {
+  test("does nothing for a pool that is being deleted (POOL-24)", () => {
     const pool = poolOf({}, { deletionTimestamp: created });
     expect(at({ pool, sandboxes: [memberNamed("a")], memory: { refill: { lastCount: 1 } } })).toEqual({
       actions: [],
@@ -193,31 +193,31 @@ describe("decide(): replica accounting", () => {
     });
   });
 
-  test("marks a member that lacks its launch type, and counts it all the same (10.2.3)", () => {
+  test("labels a member that lacks its launch type, and counts it meanwhile (POOL-48)", () => {
     const bare = memberNamed("a");
     const { "agents.x-k8s.io/launch-type": _, ...labels } = bare.metadata.labels ?? {};
     const sandboxes = [{ ...bare, metadata: { ...bare.metadata, labels } }, memberNamed("b"), memberNamed("c")];
     expect(moves(at({ sandboxes }))).toEqual(["mark a"]);
   });
 
-  test("says what failed, and keeps counting (10.3.23)", () => {
+  test("reports what failed together with the counts (POOL-49)", () => {
     const decision = at({ failure: "quota exceeded", sandboxes: [memberNamed("a")] });
     expect(decision.status).toMatchObject({ replicas: 1, readyReplicas: 1 });
     expect(readyOf(decision)).toMatchObject({ reason: "ReconcilerError", message: "Error seen: quota exceeded" });
   });
 });
 
-describe("decide(): when the status is written", () => {
+describe("decide(): status writes", () => {
   const full = ["a", "b", "c"].map((name) => memberNamed(name));
   const settledStatus = at({ sandboxes: full }).status;
   const settled = reported(settledStatus);
 
-  test("not at all when nothing changed", () => {
+  test("does not write an unchanged status (POOL-50)", () => {
     const decision = at({ pool: settled, sandboxes: full });
     expect([decision.status, decision.requeueAt]).toEqual([undefined, undefined]);
   });
 
-  test("a little later when a member was taken, and not at all when it is replaced in time", () => {
+  test("delays the status when a member was taken, and drops it when the member is replaced in time (POOL-50)", () => {
     const taken = at({ pool: settled, sandboxes: full.slice(1) });
     expect([moves(taken), taken.status, taken.requeueAt]).toEqual([["+1"], undefined, epoch + 5_000]);
     const late = at({ pool: settled, sandboxes: full.slice(1), memory: taken.memory }, epoch + 5_000);
@@ -226,7 +226,7 @@ describe("decide(): when the status is written", () => {
     expect([replaced.status, replaced.memory.unreportedSince]).toEqual([undefined, undefined]);
   });
 
-  test("at once when the pool is full, has a new generation, or has lost its template", () => {
+  test("writes at once when the pool is full, has a new generation, or lost its template (POOL-50)", () => {
     const partly = reported(at({ sandboxes: full.slice(1) }).status);
     expect(at({ pool: partly, sandboxes: full }).status).toMatchObject({ readyReplicas: 3 });
     const scaled = { ...settled, metadata: { ...settled.metadata, generation: 2 } };
@@ -249,29 +249,35 @@ describe("decide(): templates and strategies", () => {
     ["image", changed],
     ["env", withPod({ containers: [{ name: "c", image: "host", env: [{ name: "A", value: "1" }] }] })],
     ["DNS", withPod({ dnsPolicy: "ClusterFirst" })],
-    ["network rules, which decide about DNS", templateOf({ networkPolicy: {} })],
-  ] as const)("9.9 #118 Recreate deletes all at a change of %s, then makes new ones", ([, template]) => {
-    expect(moves(at({ pool: recreate, sandboxes: members, template }))).toEqual(["-a", "-b", "-c"]);
-    const [made] = at({ pool: recreate, template }).actions;
-    expect(made?.do === "create" && made.member.metadata.labels?.["agents.x-k8s.io/sandbox-template-hash"]).toBe(
-      blueprintOf(template).hash,
-    );
-  });
+    ["network rules, which change DNS", templateOf({ networkPolicy: {} })],
+  ] as const)(
+    "deletes all members with Recreate at a change of %s, then creates new ones (POOL-25)",
+    ([, template]) => {
+      expect(moves(at({ pool: recreate, sandboxes: members, template }))).toEqual(["-a", "-b", "-c"]);
+      const [made] = at({ pool: recreate, template }).actions;
+      expect(made?.do === "create" && made.member.metadata.labels?.["agents.x-k8s.io/sandbox-template-hash"]).toBe(
+        blueprintOf(template).hash,
+      );
+    },
+  );
 
   test.for([
     ["explicit", { updateStrategy: { type: "OnReplenish" } } as const],
     ["absent", {}],
     ["empty", { updateStrategy: {} }],
-  ] as const)("9.9 #119 OnReplenish (%s) keeps old members and makes new ones from the new template", ([, spec]) => {
-    const pool = poolOf(spec);
-    expect(moves(at({ pool, sandboxes: members, template: changed }))).toEqual([]);
-    const [made] = at({ pool, sandboxes: members.slice(1), template: changed }).actions;
-    expect(made).toMatchObject({
-      do: "create",
-      count: 1,
-      member: { spec: { podTemplate: { spec: { containers: [{ image: "newer" }] } } } },
-    });
-  });
+  ] as const)(
+    "keeps old members with OnReplenish (%s) and creates new ones from the new template (POOL-26)",
+    ([, spec]) => {
+      const pool = poolOf(spec);
+      expect(moves(at({ pool, sandboxes: members, template: changed }))).toEqual([]);
+      const [made] = at({ pool, sandboxes: members.slice(1), template: changed }).actions;
+      expect(made).toMatchObject({
+        do: "create",
+        count: 1,
+        member: { spec: { podTemplate: { spec: { containers: [{ image: "newer" }] } } } },
+      });
+    },
+  );
 
   const claim = (name: string, storage: string, over: object = {}) => ({
     metadata: { name, ...over },
@@ -296,10 +302,10 @@ describe("decide(): templates and strategies", () => {
       }),
     ],
     [
-      "the same quantity in other words",
+      "the spelling of a quantity",
       templateOf({ ...withVolumes.spec, volumeClaimTemplates: [claim("a", "1024Mi"), claim("b", "1Gi")] }),
     ],
-  ] as const)("9.9 #120 a change of %s makes no member stale", ([, template]) => {
+  ] as const)("does not treat a change of %s as stale (POOL-27)", ([, template]) => {
     expect(moves(at({ pool: recreate, sandboxes: volumeMembers, template }))).toEqual([]);
   });
 
@@ -309,8 +315,8 @@ describe("decide(): templates and strategies", () => {
     ["volumes reordered", [claim("b", "1Gi"), claim("a", "1Gi")], true],
     ["a volume resized", [claim("a", "2Gi"), claim("b", "1Gi")], true],
     ["the Service switched off", withVolumes.spec.volumeClaimTemplates, false],
-    ["the Service left open", withVolumes.spec.volumeClaimTemplates, undefined],
-  ] as const)("9.9 #121 %s makes members stale", ([, volumeClaimTemplates, service]) => {
+    ["the Service unset", withVolumes.spec.volumeClaimTemplates, undefined],
+  ] as const)("treats members as stale with %s (POOL-28)", ([, volumeClaimTemplates, service]) => {
     const template = templateOf({
       volumeClaimTemplates: [...(volumeClaimTemplates ?? [])],
       ...(service === undefined ? {} : { service }),
@@ -318,7 +324,7 @@ describe("decide(): templates and strategies", () => {
     expect(moves(at({ pool: recreate, sandboxes: volumeMembers, template }))).toEqual(["-a", "-b", "-c"]);
   });
 
-  test("9.9 #122 what secure defaults add is no difference; a token asked for is", () => {
+  test("ignores differences from secure defaults, but not an explicit token (POOL-29)", () => {
     const foreign = members.map((member) => {
       const labels = { ...member.metadata.labels, "agents.x-k8s.io/sandbox-template-hash": "of-another-maker" };
       return { ...member, metadata: { ...member.metadata, labels } };
@@ -328,7 +334,7 @@ describe("decide(): templates and strategies", () => {
     expect(moves(at({ pool: recreate, sandboxes: foreign, template }))).toEqual(["-a", "-b", "-c"]);
   });
 
-  test("9.9 #123 a pool re-pointed to an identical template rolls, and says which template it uses", () => {
+  test("replaces the members of a pool moved to an identical template (POOL-30)", () => {
     const other = templateOf({}, { name: "other" });
     const pool = poolOf({ updateStrategy: { type: "Recreate" }, sandboxTemplateRef: { name: "other" } });
     expect(moves(at({ pool, sandboxes: members, template: other }))).toEqual(["-a", "-b", "-c"]);
@@ -338,7 +344,7 @@ describe("decide(): templates and strategies", () => {
     });
   });
 
-  test("9.9 #124 of two pools only the one whose template changed rolls", () => {
+  test("replaces the members of one of two pools when only its template changed (POOL-31)", () => {
     const other = poolOf({ updateStrategy: { type: "Recreate" } }, { name: "other", uid: "other-uid" });
     const all = [...members, ...["d", "e", "f"].map((name) => memberNamed(name, { pool: other }))];
     expect(moves(at({ pool: recreate, sandboxes: all, template: changed }))).toEqual(["-a", "-b", "-c"]);
@@ -351,12 +357,12 @@ describe("decide(): templates and strategies", () => {
     return made.member;
   };
   test.for([
-    ["on, template silent", true, undefined, "true"],
-    ["off, template silent", false, undefined, undefined],
+    ["on, not in the template", true, undefined, "true"],
+    ["off, not in the template", false, undefined, undefined],
     ["on, template false", true, "false", undefined],
     ["off, template true", false, "true", undefined],
   ] as const)(
-    "9.9 #125 eviction %s: on the Sandbox, and not in its spec (10.4.29)",
+    "sets safe-to-evict on the Sandbox and not in its spec: %s (POOL-32)",
     ([, markEvictable, given, expected]) => {
       const { spec } = templateOf();
       const annotations = given === undefined ? {} : { [evictable]: given };
@@ -369,7 +375,7 @@ describe("decide(): templates and strategies", () => {
     },
   );
 
-  test("9.9 #126 a member has secure defaults, volumes in order, and all its labels, its spec none of them (10.4.29)", () => {
+  test("gives a member secure defaults, volumes in order and all labels, none of them in its spec (POOL-33)", () => {
     const { hash, podTemplateHash } = blueprintOf(withVolumes);
     const identity = {
       "agents.x-k8s.io/warm-pool-sandbox": "91dd7983",
@@ -411,30 +417,27 @@ describe("decide(): templates and strategies", () => {
     });
   });
 
-  test.for(["Recreate", "OnReplenish"] as const)(
-    "looks at no single member of a %s pool that is as it should be (10.4.35)",
-    (type) => {
-      const pool = poolOf({ replicas: 1_000, updateStrategy: { type } });
-      const none = (): never => {
-        throw new Error("members were listed");
-      };
-      const counts = { active: 1_000, ready: 1_000, unready: 0, terminating: 0, madeFrom: () => 1_000 };
-      const lists = { listActive: none, listUnready: none, listUnmarked: () => [], listOrphans: () => [] };
-      const seen = { ...look({ pool }), members: { ...counts, ...lists } };
-      expect(decide(seen, {}, epoch).actions).toEqual([]);
-      const starting = { ...counts, ready: 999, unready: 1, ...lists };
-      const memory = { checkUnreadyAt: epoch + minute };
-      expect(decide({ ...seen, members: starting }, memory, epoch).actions).toEqual([]);
-    },
-  );
+  test.for(["Recreate", "OnReplenish"] as const)("does not list the members of a settled %s pool (COST-8)", (type) => {
+    const pool = poolOf({ replicas: 1_000, updateStrategy: { type } });
+    const none = (): never => {
+      throw new Error("members were listed");
+    };
+    const counts = { active: 1_000, ready: 1_000, unready: 0, terminating: 0, madeFrom: () => 1_000 };
+    const lists = { listActive: none, listUnready: none, listUnmarked: () => [], listOrphans: () => [] };
+    const seen = { ...look({ pool }), members: { ...counts, ...lists } };
+    expect(decide(seen, {}, epoch).actions).toEqual([]);
+    const starting = { ...counts, ready: 999, unready: 1, ...lists };
+    const memory = { checkUnreadyAt: epoch + minute };
+    expect(decide({ ...seen, members: starting }, memory, epoch).actions).toEqual([]);
+  });
 
-  test("deletes in batches when there is much to roll", () => {
+  test("deletes stale members in batches (POOL-51)", () => {
     const settings = { maxBatch: 2 };
     const decision = at({ pool: recreate, sandboxes: members, template: changed, settings });
     expect([moves(decision), decision.requeueAt]).toEqual([["-a", "-b"], epoch]);
   });
 
-  test("9.10 #135 collects what is stuck also while a refill is on hold", () => {
+  test("deletes stuck members during the replenish delay (POOL-43)", () => {
     const settings = { replenishDelayMs: 10 * minute };
     const decision = at(
       { sandboxes: [unready("a")], settings, memory: { refill: { lastCount: 3 } } },
@@ -443,7 +446,7 @@ describe("decide(): templates and strategies", () => {
     expect(moves(decision)).toEqual(["-a"]);
   });
 
-  test("9.10 #134 reports the truth while a refill is on hold", () => {
+  test("reports correct counts during the replenish delay (POOL-42)", () => {
     const decision = at({
       sandboxes: [memberNamed("a", { status: readyStatus })],
       settings: { replenishDelayMs: 5_000 },

@@ -15,7 +15,7 @@ function walk(limits: Partial<RefillLimits>, desired: number) {
 }
 
 describe("grantRefill()", () => {
-  test("9.10 #134 waits out the delay after members left, and again after more left, then grants all at once", () => {
+  test("waits for the delay after members left, again after more left, then grants all at once (POOL-42)", () => {
     const pass = walk({ replenishDelayMs: 5 * second }, 5);
     expect(pass(0, 5)).toEqual({ granted: 0, nextAt: undefined });
     expect(pass(1 * second, 3)).toEqual({ granted: 0, nextAt: 6 * second });
@@ -25,11 +25,11 @@ describe("grantRefill()", () => {
     expect(pass(10 * second, 5)).toEqual({ granted: 0, nextAt: undefined });
   });
 
-  test("9.10 #135 fills a pool it sees for the first time at once", () => {
+  test("grants all creates for a pool it sees for the first time (POOL-43)", () => {
     expect(walk({ replenishDelayMs: 5 * second }, 5)(0, 2)).toEqual({ granted: 3, nextAt: undefined });
   });
 
-  test("9.10 #136 paces 5 creates at 2 a second; the next is due as soon as a token is, also after a part was granted", () => {
+  test("limits 5 creates to 2 per second, and requeues for the next (POOL-44)", () => {
     const pass = walk({ maxPerSecond: 2 }, 5);
     expect(pass(0, 0)).toEqual({ granted: 2, nextAt: 500 });
     expect(pass(0, 2)).toEqual({ granted: 0, nextAt: 500 });
@@ -37,7 +37,7 @@ describe("grantRefill()", () => {
     expect(pass(1_500, 3)).toEqual({ granted: 2, nextAt: undefined });
   });
 
-  test("9.10 #137 gives one every two seconds at a rate of 0.5, and everything at a huge one", () => {
+  test("grants one create every two seconds at a rate of 0.5, and all at a huge rate (POOL-44)", () => {
     const slow = walk({ maxPerSecond: 0.5 }, 3);
     expect(slow(0, 0)).toEqual({ granted: 1, nextAt: 2 * second });
     expect(slow(1 * second, 1)).toEqual({ granted: 0, nextAt: 2 * second });
@@ -45,13 +45,13 @@ describe("grantRefill()", () => {
     expect(walk({ maxPerSecond: 1e18 }, 300)(0, 0)).toEqual({ granted: 300, nextAt: undefined });
   });
 
-  test("9.10 #138 a bucket never holds more than its capacity, however long nothing was wanted", () => {
+  test("never saves up more creates than its capacity (POOL-45)", () => {
     const pass = walk({ maxPerSecond: 2 }, 10);
     expect(pass(0, 9)).toEqual({ granted: 1, nextAt: undefined });
     expect(pass(3_600 * second, 5).granted).toBe(2);
   });
 
-  test("a date that jumps back neither prolongs a hold nor takes tokens away", () => {
+  test("neither extends the delay nor loses creates when the clock jumps back (POOL-52)", () => {
     const held = walk({ replenishDelayMs: 5 * second }, 5);
     held(3_600 * second, 5);
     expect(held(3_601 * second, 3)).toEqual({ granted: 0, nextAt: 3_606 * second });
@@ -62,7 +62,7 @@ describe("grantRefill()", () => {
     expect(paced(1 * second, 2)).toEqual({ granted: 2, nextAt: 1_500 });
   });
 
-  test("9.10 #139 with delay and rate together the delay takes no tokens, and the rate paces what follows", () => {
+  test("applies the delay first and the rate afterwards (POOL-46)", () => {
     const pass = walk({ replenishDelayMs: 5 * second, maxPerSecond: 2 }, 5);
     pass(0, 5);
     expect(pass(1 * second, 1)).toEqual({ granted: 0, nextAt: 6 * second });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { slowStart } from "./slow-start.ts";
 
 describe("slowStart()", () => {
-  test("9.8 #116 of 14 with a failure at index 5 makes 7 calls, 6 of which succeed", async () => {
+  test("stops after the batch with the first failure: 7 of 14 calls, 6 of them successful (POOL-23)", async () => {
     const calls: number[] = [];
     const result = await slowStart(14, async (index) => {
       calls.push(index);
@@ -11,13 +11,13 @@ describe("slowStart()", () => {
     expect([calls, result]).toEqual([[0, 1, 2, 3, 4, 5, 6], { succeeded: 6, error: new Error("quota") }]);
   });
 
-  test("9.8 #116 cancelled during the second batch ends with 3 successes", async () => {
+  test("stops after the second batch when it is cancelled during it (POOL-23)", async () => {
     const stop = new AbortController();
     const start = async (index: number): Promise<void> => void (index === 1 && stop.abort(new Error("stop")));
     expect(await slowStart(14, start, { signal: stop.signal })).toEqual({ succeeded: 3, error: new Error("stop") });
   });
 
-  test("never has more than 64 calls under way", async () => {
+  test("never has more than 64 calls in flight (POOL-23)", async () => {
     let running = 0;
     let most = 0;
     const { succeeded } = await slowStart(300, async () => {
@@ -28,7 +28,7 @@ describe("slowStart()", () => {
     expect([succeeded, most]).toEqual([300, 64]);
   });
 
-  test("asks before each batch how many it may hold, and always makes one", async () => {
+  test("limits each batch to what the caller allows, but to at least one (POOL-23)", async () => {
     const allowed = [3, 0, 100];
     const batches: number[][] = [];
     let batch: number[] = [];
