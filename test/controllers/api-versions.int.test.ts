@@ -13,7 +13,7 @@ const volume = {
 const oldSandboxes: Resource = { ...sandboxes, apiVersion: "agents.x-k8s.io/v1alpha1" };
 const oldClaims: Resource = { ...sandboxClaims, apiVersion: `${group}/v1alpha1` };
 
-test("9.1 #5 a pool must say how many in v1alpha1, and is stored with one when it does not in v1beta1", async () => {
+test("requires replicas of a v1alpha1 pool and stores a v1beta1 pool without replicas with 1 (API-3)", async () => {
   await using server = await createApiServer({ nodeName: "node-1" });
   const client = createClient(server.transport);
   const pool = {
@@ -30,7 +30,7 @@ test("9.1 #5 a pool must say how many in v1alpha1, and is stored with one when i
   expect(made.spec.replicas).toBe(1);
 });
 
-test("a Sandbox made through v1alpha1 shows the replicas of today there, and no copy of itself in v1beta1 (weakness 14)", async () => {
+test("shows the current replicas of a v1alpha1 Sandbox, and no copy of it in v1beta1 (API-7)", async () => {
   await using server = await createApiServer({ nodeName: "node-1" });
   const client = createClient(server.transport);
   const place = { namespace, name: "old" };
@@ -52,7 +52,7 @@ test("a Sandbox made through v1alpha1 shows the replicas of today there, and no 
   expect(await shown()).toEqual([1, 1]);
 });
 
-test("volume claim templates are as immutable through v1alpha1 as they are in v1beta1 (weakness 14)", async () => {
+test("rejects changed volume claim templates through v1alpha1 and v1beta1 (API-1)", async () => {
   await using server = await createApiServer({ nodeName: "node-1" });
   const client = createClient(server.transport);
   const place = { namespace, name: "fixed" };
@@ -67,7 +67,7 @@ test("volume claim templates are as immutable through v1alpha1 as they are in v1
   }
 });
 
-test("a claim edited through v1alpha1 keeps its volumes, and its pool whatever its status says (weakness 14)", async () => {
+test("keeps volumes and pool of a claim edited through v1alpha1 (API-12, API-21)", async () => {
   await using server = await createApiServer({ nodeName: "node-1" });
   const client = createClient(server.transport);
   const made = { namespace, name: "new" };

@@ -15,7 +15,7 @@ const longest = "n".repeat(253);
 const reasonOf = (claim: SandboxClaim | undefined): string | undefined =>
   claim?.status?.conditions?.find(({ type }) => type === "Ready")?.reason;
 
-describe("hostile claims, pools and templates on the embedded API server", () => {
+describe("hostile claims on the embedded API server", () => {
   let server: ClaimServer;
   let cluster: ClaimCluster;
   beforeAll(async () => {
@@ -57,13 +57,13 @@ describe("hostile claims, pools and templates on the embedded API server", () =>
     ["a pool without name", { warmPoolRef: { name: "" } }, {}, "WarmPoolNotFound"],
     ["the router's label", { additionalPodMetadata: { labels: { app: "sandbox-router" } } }, {}, "InvalidMetadata"],
     [
-      "the system's own label",
+      "a reserved label",
       { additionalPodMetadata: { labels: { "agents.x-k8s.io/sandbox-template-ref-hash": "0" } } },
       {},
       "InvalidMetadata",
     ],
     [
-      "a label named like the prototype",
+      "a label named like a prototype",
       { additionalPodMetadata: { labels: { __proto__x: "a" } } },
       {},
       "InvalidMetadata",
@@ -76,29 +76,29 @@ describe("hostile claims, pools and templates on the embedded API server", () =>
       "VolumeClaimTemplatesError",
     ],
     [
-      "a reference to a path",
+      "a path as reference",
       {},
       { annotations: { "agents.x-k8s.io/sandbox-name": "../../secrets" } },
       "DependenciesReady",
     ],
-    ["an end before the beginning", { lifecycle: { shutdownTime: "0001-01-01T00:00:00Z" } }, {}, "ClaimExpired"],
+    ["a shutdownTime in the year 1", { lifecycle: { shutdownTime: "0001-01-01T00:00:00Z" } }, {}, "ClaimExpired"],
     [
-      "an end after all time",
+      "a shutdownTime in the year 9999",
       { lifecycle: { shutdownTime: "9999-12-31T23:59:59+14:00", ttlSecondsAfterFinished: 2147483647 } },
       {},
       "DependenciesReady",
     ],
     [
-      "labels that look like ours",
+      "forged labels of the system",
       {},
       { labels: { "agents.x-k8s.io/warm-pool-sandbox": "0", "agents.x-k8s.io/claim-uid": "0" } },
       "DependenciesReady",
     ],
-  ] as const)("a claim with %s gets a reason and can be deleted", async ([name, spec, metadata, reason]) => {
+  ] as const)("reports a claim with %s, which can be deleted (ABUSE-11)", async ([name, spec, metadata, reason]) => {
     expect(await verdictOn(name.replaceAll(/[^a-z]/g, "-"), spec as Partial<SandboxClaimSpec>, metadata)).toBe(reason);
   });
 
-  test("names of 253 characters serve", async () => {
+  test("serves claims and pools with names of 253 characters (ABUSE-4)", async () => {
     await cluster.createPool(longest, 1);
     const policies = {
       apiVersion: "networking.k8s.io/v1",
@@ -116,7 +116,7 @@ describe("hostile claims, pools and templates on the embedded API server", () =>
     await cluster.until(() => cluster.readyMembers() === 1);
   });
 
-  test("a Sandbox that names another namespace's pool as its owner is no member of it", async () => {
+  test("ignores a Sandbox that names a pool of another namespace as its owner (ABUSE-11)", async () => {
     const pool = await cluster.client.get(sandboxWarmPools, { namespace, name: "pool" });
     const [member] = (await cluster.client.list(sandboxes, { namespace })).items;
     const { labels, annotations } = member?.metadata ?? {};
@@ -140,7 +140,7 @@ describe("hostile claims, pools and templates on the embedded API server", () =>
     expect(cluster.ledger.boundTo.get("honest")).not.toBe("forged");
   });
 
-  test("a status that names a stranger's Sandbox wins nothing", async () => {
+  test("gives a claim nothing for a status that names somebody else's Sandbox (ABUSE-11)", async () => {
     await cluster.createClaim("liar", "nowhere");
     await cluster.until(() => reasonOf(cluster.claim("liar")) === "WarmPoolNotFound");
     const patch = { type: "merge", body: { status: { sandbox: { name: "forged" }, conditions: [] } } } as const;

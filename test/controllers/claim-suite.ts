@@ -42,14 +42,14 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
       expect(mostMembers).toBeLessThanOrEqual(size);
     }
 
-    test("fills a pool of 300 with 300 creates", patience, async () => {
+    test("fills a pool of 300 with 300 creates (POOL-20)", patience, async () => {
       await cluster.createPool("pool", size);
       await cluster.until(full);
       expect([written("POST sandboxes"), cluster.ledger.mostMembers]).toEqual([size, size]);
     });
 
     test(
-      "a burst of 300 claims: each Ready once on a Sandbox of its own, within the budget, and refilled",
+      "binds 300 claims to a Sandbox each within the write budget, and refills the pool (CLAIM-58, COST-6)",
       patience,
       async () => {
         await cluster.until(() => cluster.isSettled("pool"));
@@ -71,19 +71,23 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
       },
     );
 
-    test("a claim of an empty pool gets a Sandbox of its own within its budget", patience, async () => {
-      await cluster.createPool("empty", 0);
-      cluster.writes.clear();
-      await cluster.createClaim("cold", "empty");
-      await cluster.until(() => cluster.isSettled("empty") && cluster.sandbox("cold") !== undefined);
-      expect([cluster.readyClaims(), written("POST sandboxes"), written("POST pods")]).toEqual([size + 1, 1, 1]);
-      // What is made, and what is written on the claim, its Sandbox and its Pod, which are of one name.
-      expect(2 + (cluster.writesOn.get("cold") ?? 0)).toBeLessThanOrEqual(7);
-      await cluster.client.delete(sandboxClaims, { namespace, name: "cold" });
-      await cluster.until(() => cluster.sandbox("cold") === undefined);
-    });
+    test(
+      "creates a Sandbox for a claim on an empty pool within the write budget (CLAIM-1, COST-7)",
+      patience,
+      async () => {
+        await cluster.createPool("empty", 0);
+        cluster.writes.clear();
+        await cluster.createClaim("cold", "empty");
+        await cluster.until(() => cluster.isSettled("empty") && cluster.sandbox("cold") !== undefined);
+        expect([cluster.readyClaims(), written("POST sandboxes"), written("POST pods")]).toEqual([size + 1, 1, 1]);
+        // What is made, and what is written on the claim, its Sandbox and its Pod, which are of one name.
+        expect(2 + (cluster.writesOn.get("cold") ?? 0)).toBeLessThanOrEqual(7);
+        await cluster.client.delete(sandboxClaims, { namespace, name: "cold" });
+        await cluster.until(() => cluster.sandbox("cold") === undefined);
+      },
+    );
 
-    test("controllers that start again over settled objects write nothing", patience, async () => {
+    test("writes nothing for settled objects after a restart (COST-5)", patience, async () => {
       await cluster.until(() => cluster.isSettled("pool"));
       await cluster.stopControllers();
       cluster.writes.clear();
@@ -94,7 +98,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
     });
 
     test(
-      "9.14 #198 claims whose time is over go as their policy says, in the foreground after all they own",
+      "deletes expired claims by their policy, in the foreground after all they own (EXPIRE-16)",
       patience,
       async () => {
         const policies = ["Delete", "DeleteForeground", "Retain"] as const;
@@ -122,7 +126,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
       },
     );
 
-    test("another burst with every watch 0 to 5 s late, each kind at its own pace", patience, async () => {
+    test("binds another burst of claims with every watch 0 to 5 s late (CLAIM-58)", patience, async () => {
       cluster.writes.clear();
       const random = seededRandom(1);
       cluster.watchDelayMs = () => random() * 5_000;
@@ -131,7 +135,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
       expect(written("POST sandboxes")).toBe(size);
     });
 
-    test("deleted claims and pools take everything with them", patience, async () => {
+    test("deletes everything that deleted claims and pools own (EXPIRE-21, POOL-24)", patience, async () => {
       const names = [...claimNames("first"), ...claimNames("late")];
       await Promise.all(names.map((claim) => cluster.client.delete(sandboxClaims, { namespace, name: claim })));
       await cluster.client.delete(sandboxWarmPools, { namespace, name: "pool" });

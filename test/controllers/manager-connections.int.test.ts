@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { HostileApi } from "../../packages/kube/src/client/http/hostile-api.test.support.ts";
 
 test.for([1, 4])(
-  "9.15 #209 requests are spread over --api-connections=%i connections, and no watch is on one of them",
+  "spreads requests over --api-connections=%i connections that no watch uses (MANAGER-8)",
   async (connections) => {
     const waiting: (() => void)[] = [];
     const { promise: allThere, resolve } = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { profilesOf } from "../../packages/controllers/src/manager/profiles.ts";
 
 const address = { host: "127.0.0.1", port: 0 };
 
-test("profiles the processor, one caller at a time", async () => {
+test("records a CPU profile, for one caller at a time", async () => {
   await using server = await servePaths(address, profilesOf(false));
   const url = `http://127.0.0.1:${server.port}/debug/pprof`;
   const answers = await Promise.all([0, 1].map(() => fetch(`${url}/profile?seconds=0.2`)));

@@ -110,7 +110,7 @@ function troubleOf({ lines }: ManagerProcess): unknown[] {
   return lines.filter(({ level }) => Number(level) >= 40);
 }
 
-test("manager-rbac.yaml lets the manager serve every namespace, and manager-runtime-rbac.yaml inject the daemon", async () => {
+test("manager-rbac.yaml lets the manager serve every namespace, and manager-runtime-rbac.yaml inject sandboxd (MANAGER-12)", async () => {
   await apply("manager-rbac.yaml");
   await apply("manager-runtime-rbac.yaml");
   await createPool("one");
@@ -127,7 +127,7 @@ test("manager-rbac.yaml lets the manager serve every namespace, and manager-runt
   expect(troubleOf(manager)).toEqual([]);
 }, 60_000);
 
-test("manager-namespace-rbac.yaml lets it serve that namespace and touch nothing beyond", async () => {
+test("manager-namespace-rbac.yaml lets the manager serve that namespace and nothing else (MANAGER-12)", async () => {
   for (const manifest of ["manager-rbac.yaml", "manager-runtime-rbac.yaml"]) {
     await kubectl("delete", "-f", join(import.meta.dirname, "../../deploy", manifest));
   }

@@ -54,7 +54,7 @@ function finish(stream: ServerHttp2Stream, trailers: Record<string, string>): vo
   stream.end(Buffer.alloc(5));
 }
 
-test("sends spans as gRPC wants them, on one connection", async () => {
+test("sends spans over gRPC on one connection", async () => {
   const { url, received, sessions } = await openCollector((stream) => finish(stream, { "grpc-status": "0" }));
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -79,39 +79,36 @@ test("sends spans as gRPC wants them, on one connection", async () => {
 
 test.for([
   [
-    "refuses",
+    "rejects the request",
     (stream: ServerHttp2Stream) => finish(stream, { "grpc-status": "8", "grpc-message": "too%20many" }),
     /status 8 too many/,
   ],
   [
-    "refuses at once",
+    "rejects the request in its headers",
     (stream: ServerHttp2Stream) => stream.respond({ ":status": 200, "grpc-status": "16" }, { endStream: true }),
     /status 16/,
   ],
   [
-    "is no collector",
+    "is not a collector",
     (stream: ServerHttp2Stream) => stream.respond({ ":status": 404 }, { endStream: true }),
     /no status/,
   ],
-  ["hangs up", (stream: ServerHttp2Stream) => stream.session?.destroy(), /Cannot send spans/],
-  ["says nothing", () => undefined, /no answer within 1 s/],
-] as const)(
-  "tells of a collector that %s, and sends the next on a connection that is there",
-  async ([, answer, why]) => {
-    let isFirst = true;
-    const { url, received } = await openCollector((stream) => {
-      if (isFirst) answer(stream);
-      else finish(stream, { "grpc-status": "0" });
-      isFirst = false;
-    });
-    const send = grpcSender({ endpoint: url, headers: {}, timeoutMs: 1_000 });
-    await expect(send(spans)).rejects.toThrow(why);
-    await send(spans);
-    expect(received).toHaveLength(2);
-  },
-);
+  ["closes the connection", (stream: ServerHttp2Stream) => stream.session?.destroy(), /Cannot send spans/],
+  ["does not answer", () => undefined, /no answer within 1 s/],
+] as const)("reports a collector that %s, and sends the next batch on a new connection", async ([, answer, why]) => {
+  let isFirst = true;
+  const { url, received } = await openCollector((stream) => {
+    if (isFirst) answer(stream);
+    else finish(stream, { "grpc-status": "0" });
+    isFirst = false;
+  });
+  const send = grpcSender({ endpoint: url, headers: {}, timeoutMs: 1_000 });
+  await expect(send(spans)).rejects.toThrow(why);
+  await send(spans);
+  expect(received).toHaveLength(2);
+});
 
-test("tells of a collector that is away", async () => {
+test("reports a collector that cannot be reached", async () => {
   const { url, server } = await openCollector(() => undefined);
   server.close();
   await once(server, "close");
@@ -121,7 +118,7 @@ test("tells of a collector that is away", async () => {
 test.for([
   ["JSON", {}, "application/json", asJson],
   ["protobuf", { OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" }, "application/x-protobuf", asProtobuf],
-] as const)("sends %s over HTTP, and tells of an answer that is none", async ([, env, type, expected]) => {
+] as const)("sends %s over HTTP and reports a response that is not OTLP", async ([, env, type, expected]) => {
   const received: { readonly line: string; readonly body: Buffer }[] = [];
   const take = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const line = `${incoming.method} ${incoming.url} ${incoming.headers["content-type"]}`;

@@ -77,10 +77,10 @@ const review = JSON.stringify({
   request: { uid: "u", desiredAPIVersion: "agents.x-k8s.io/v1beta1", objects: [] },
 });
 
-describe("managed certificates", () => {
+describe("certificates that the manager manages", () => {
   const nowMs = Date.now();
 
-  test("9.15 #207 are made once, shared, written to files, and trusted by CRDs with a webhook only", async () => {
+  test("are created once, shared, written to files and trusted by CRDs with a webhook only (MANAGER-1)", async () => {
     const { server, client } = openCluster();
     await client.create(definitions, definition("sandboxes.agents.x-k8s.io", "Webhook"));
     await client.create(definitions, definition("sandboxclaims.extensions.agents.x-k8s.io", "None"));
@@ -113,7 +113,7 @@ describe("managed certificates", () => {
     expect((await post(webhook.port, { ca, body: review, path: "/mutate" })).status).toBe(404);
   });
 
-  test("9.15 #207 stops at a Secret that holds no PEM, and changes nothing", async () => {
+  test("are not replaced when the Secret is not PEM, which stops the start (MANAGER-2)", async () => {
     const { server, client } = openCluster();
     const metadata = { namespace, name: "agent-sandbox-webhook-certs" };
     await client.create(secrets, { metadata, data: { "ca.crt": "eA==", "tls.crt": "", "tls.key": "" } });
@@ -125,7 +125,7 @@ describe("managed certificates", () => {
   const secretPlace = { namespace, name: "agent-sandbox-webhook-certs" };
   const own = (name: string): object => ({ "webhook-cert-dir": join(folder, name) });
 
-  test("9.15 #207 a start over what is there already writes nothing", async () => {
+  test("cause no write when they are valid (MANAGER-3)", async () => {
     const { server, client } = openCluster();
     await client.create(definitions, definition("sandboxes.agents.x-k8s.io", "Webhook"));
     await manageCertificates(client, flags(), { issue, nowMs });
@@ -134,7 +134,7 @@ describe("managed certificates", () => {
     expect(server.writes).toEqual(before);
   });
 
-  test("are renewed before they are over; until every replica has the new ones, both are trusted (10.2.19)", async () => {
+  test("are renewed before they expire, with both authorities trusted meanwhile (MANAGER-4)", async () => {
     const { server, client } = openCluster();
     await client.create(definitions, definition("sandboxes.agents.x-k8s.io", "Webhook"));
     const [old, next] = [flags(own("old")), flags(own("next"))];
@@ -163,7 +163,7 @@ describe("managed certificates", () => {
   test.for([
     ["another Service", { "webhook-service-name": "converter" }],
     ["another domain", { "cluster-domain": "my.net" }],
-  ] as const)("are made anew for %s (10.2.19)", async ([, over]) => {
+  ] as const)("are replaced for %s (MANAGER-5)", async ([, over]) => {
     const { client } = openCluster();
     await manageCertificates(client, flags(), { issue, nowMs });
     const before = await client.get(secrets, secretPlace);
@@ -171,7 +171,7 @@ describe("managed certificates", () => {
     expect(readFileSync(files.certificate).toString("base64")).not.toBe(before.data?.["tls.crt"]);
   });
 
-  test("are made anew when key, certificate and authority do not belong together (10.2.19)", async () => {
+  test("are replaced when key, certificate and authority do not belong together (MANAGER-5)", async () => {
     const { client } = openCluster();
     await manageCertificates(client, flags(), { issue, nowMs });
     const { data: first = {} } = await client.get(secrets, secretPlace);
@@ -188,7 +188,7 @@ describe("managed certificates", () => {
     }
   });
 
-  test("are looked after every hour, also after a failure, and not when the manager has ended", async () => {
+  test("are checked every hour, also after a failure, until the manager stops (MANAGER-4)", async () => {
     const clock = new VirtualClock();
     let looks = 0;
     const look = (): Promise<void> => {
@@ -206,7 +206,7 @@ describe("managed certificates", () => {
   });
 });
 
-describe("9.15 #208 certificates that someone else keeps", () => {
+describe("certificates that the user manages", () => {
   test.for([
     ["the default pair", ["tls.crt", "tls.key"], {}, ["tls.crt", "tls.key"]],
     [
@@ -221,8 +221,8 @@ describe("9.15 #208 certificates that someone else keeps", () => {
       { "webhook-cert-name": "x.pem", "webhook-key-name": "x.pem" },
       ["x.pem", "x.pem"],
     ],
-    ["cert.pem when neither default is there", ["cert.pem"], {}, ["cert.pem", "cert.pem"]],
-  ] as const)("%s", async ([, files, over, [certificate, key]]) => {
+    ["cert.pem when neither default exists", ["cert.pem"], {}, ["cert.pem", "cert.pem"]],
+  ] as const)("are read from %s (MANAGER-6)", async ([, files, over, [certificate, key]]) => {
     for (const file of files) writeFileSync(join(folder, file), "pem");
     const found = await findCertificates(flags(over));
     expect(found).toEqual({ certificate: join(folder, certificate), key: join(folder, key) });
@@ -231,18 +231,18 @@ describe("9.15 #208 certificates that someone else keeps", () => {
   test.for([
     ["half a pair", ["tls.crt", "cert.pem"], {}, "there is no"],
     ["other names that are missing", ["cert.pem"], { "webhook-cert-name": "a.crt" }, "there is no"],
-  ] as const)("refuses %s", async ([, files, over, reason]) => {
+  ] as const)("are rejected: %s (MANAGER-6)", async ([, files, over, reason]) => {
     for (const file of files) writeFileSync(join(folder, file), "pem");
     await expect(findCertificates(flags(over))).rejects.toThrow(reason);
   });
 
-  test("refuses a folder in the place of a file", async () => {
+  test("are rejected when a directory is in the place of a file (MANAGER-6)", async () => {
     mkdirSync(join(folder, "tls.crt"));
     await expect(findCertificates(flags())).rejects.toThrow("is no file");
   });
 });
 
-test("uses a new certificate without a restart, and keeps the old one when the new is broken", async () => {
+test("loads a new certificate without a restart, and keeps the old one when the new one is broken (MANAGER-7)", async () => {
   const made = (): ReturnType<IssueServingPair> =>
     issue({
       authorityName: "ca",

@@ -137,7 +137,7 @@ const get = async (port: unknown, path: string): Promise<{ status: number; body:
   return { status: response.status, body: await response.text() };
 };
 
-test("two managers: one works, the other takes over after a crash and after a clean stop", async () => {
+test("one of two managers works, and the other takes over after a crash and after a clean stop (MANAGER-11)", async () => {
   const first = start();
   const { identity, health, metrics } = await first.said("manager started");
   await first.said("controllers started");

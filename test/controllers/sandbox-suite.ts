@@ -32,7 +32,7 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
   afterAll(async () => await world?.[Symbol.asyncDispose]());
 
   describe(`the Sandbox controller on ${server}`, () => {
-    test("brings a Sandbox to Ready within its budget of writes", async () => {
+    test("starts a Sandbox within the write budget (COST-1)", async () => {
       world.writes.length = 0;
       await world.create("direct");
       const ready = await world.until("direct", is("Ready"));
@@ -41,7 +41,7 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       expect(world.writes[0]).toBe("POST /api/v1/namespaces/default/pods");
     });
 
-    test("suspends within 3 writes, keeps volume and Service, and resumes with them", async () => {
+    test("suspends within 3 writes, keeps volume and Service, and resumes with them (SLEEP-2, COST-3)", async () => {
       await world.create("stateful", { service: true, volumeClaimTemplates: volume });
       const first = await world.until("stateful", is("Ready"));
       expect(first?.status?.serviceFQDN).toBe("stateful.default.svc.cluster.local");
@@ -58,7 +58,7 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       expect(pod.spec?.volumes).toContainEqual({ name: "data", persistentVolumeClaim: { claimName: "data-stateful" } });
     });
 
-    test("a deleted Sandbox takes Pod, Service and volumes with it, unless they are retained", async () => {
+    test("deletes Pod, Service and volumes with the Sandbox, unless the volumes are retained (VOLUME-8)", async () => {
       const retained = { persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain" } } as const;
       await world.create("gone", { service: true, volumeClaimTemplates: volume });
       await world.create("kept", { service: true, volumeClaimTemplates: volume, ...retained });
@@ -72,7 +72,7 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       expect(kept.metadata?.ownerReferences).toBeUndefined();
     });
 
-    test("runtime: Injected makes a Pod and a Secret that the server takes", async () => {
+    test("creates a Pod and a Secret for an injected runtime that the API server accepts (RUNTIME-1)", async () => {
       await world.create("injected", { runtime: "Injected" });
       const sandbox = await world.until("injected", is("Ready"));
       const { metadata, data } = await world.client.get(secrets, { namespace, name: "injected-runtime" });
@@ -86,7 +86,7 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       });
     });
 
-    test("a Sandbox whose time is up goes, with all it has", async () => {
+    test("deletes an expired Sandbox with everything it owns (EXPIRE-5)", async () => {
       await world.create("short", { service: true });
       await world.until("short", is("Ready"));
       world.writes.length = 0;
@@ -106,20 +106,20 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
     test.for<[what: string, name: string, spec: Partial<SandboxSpec>]>([
       ["a Service under a name of 253 characters", long, { service: true }],
       ["a volume under a name of 253 characters", `v${long.slice(1)}`, { volumeClaimTemplates: volume }],
-      ["a daemon under a name of 253 characters", `d${long.slice(1)}`, { runtime: "Injected" }],
+      ["an injected runtime under a name of 253 characters", `d${long.slice(1)}`, { runtime: "Injected" }],
       [
-        "a label no Pod can have",
+        "an invalid Pod label",
         "bad-label",
         { podTemplate: { metadata: { labels: { "no spaces": "x" } }, spec: { containers: [container] } } },
       ],
       ["no containers", "empty", { podTemplate: { spec: { containers: [] } } }],
       ["a volume without a name", "nameless", { volumeClaimTemplates: [{ spec: {} }] }],
       [
-        "a mount of nothing",
+        "a mount of a volume that does not exist",
         "mount",
         { podTemplate: { spec: { containers: [{ ...container, volumeMounts: [{ name: "x", mountPath: "/x" }] }] } } },
       ],
-    ])("%s gives a reason, is not tried for ever, and can be deleted", async ([, name, spec]) => {
+    ])("reports %s, and the Sandbox can be deleted (ABUSE-1)", async ([, name, spec]) => {
       await world.create(name, spec);
       const sandbox = await world.until(name, hasReason("ReconcilerError"));
       expect(conditionOf(sandbox, "Ready")?.message).toMatch(/^Error seen: .{10}/);
@@ -130,11 +130,11 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
 
     const other = { ...volume[0], metadata: { name: "more" } } as const;
     test.for([
-      ["9.1 #1 an entry that is added to", volume, [...volume, other]],
-      ["9.1 #2 what is given first after", undefined, volume],
-      ["9.1 #3 what is taken away from", volume, null],
-    ] as const)("%s volumeClaimTemplates is refused", async ([what, before, after]) => {
-      const name = `volumes-${what.slice(5, 6)}`;
+      ["adding an entry to", volume, [...volume, other]],
+      ["setting", undefined, volume],
+      ["removing", volume, null],
+    ] as const)("rejects %s volumeClaimTemplates (API-1)", async ([what, before, after]) => {
+      const name = `volumes-${what.split(" ", 1)[0]}`;
       await world.create(name, before && { volumeClaimTemplates: before });
       await expect(world.edit(name, { spec: { volumeClaimTemplates: after } })).rejects.toMatchObject({
         reason: "Invalid",
@@ -142,12 +142,12 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       });
     });
 
-    test("9.1 #4 a Sandbox that says nothing is stored as Running and Retain", async () => {
+    test("stores a Sandbox without optional fields as Running and Retain (API-2)", async () => {
       const { spec } = await world.create("silent");
       expect([spec.operatingMode, spec.shutdownPolicy]).toEqual(["Running", "Retain"]);
     });
 
-    test("a shutdownTime that is a list is refused by the server, or told by the controller", async () => {
+    test("rejects or reports a shutdownTime that is a list (ABUSE-1)", async () => {
       const spec = { shutdownTime: [] as unknown as string };
       const refused = await world.create("listed", spec).then(
         () => false,

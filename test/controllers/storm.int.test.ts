@@ -19,7 +19,7 @@ const flags = ["--enable-webhook=false"];
 const alone = [...flags, "--leader-elect=false"];
 const seed = Number(process.env["STORM_SEED"] ?? 1);
 
-test(`${kills} kills at random moments of ${claims} claims' lives lose, double and leak nothing`, {
+test(`${kills} kills at random moments of ${claims} claims lose, duplicate and leak nothing (MANAGER-14)`, {
   timeout,
 }, async () => {
   const random = seededRandom(seed);
@@ -48,7 +48,7 @@ const fewestKills = isLong ? 16 : 6;
 /** More would mean that killing makes ever more of them. */
 const mostKills = 40;
 
-test("killed after each single write of a claim's life in turn, the next manager ends it as if nothing had happened", {
+test("the next manager finishes a claim after a kill at each single write (MANAGER-14)", {
   timeout,
 }, async () => {
   await using world = await StormWorld.open(seededRandom(seed));
@@ -125,7 +125,7 @@ async function writesThrough(
   return { writesOfClaim: writes / lives, problems: world.problems(), harmed: done.size };
 }
 
-test("under a hostile API server nothing is lost, doubled or leaked; 30 s after it all is well, for less than ten times the writes", {
+test("a failing API server causes no loss, duplicate or leak, and less than ten times the writes (RECOVER-11)", {
   timeout,
 }, async () => {
   const kind = await writesThrough(undefined);
