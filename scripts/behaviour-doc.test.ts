@@ -32,6 +32,10 @@ describe("docs/behaviour.md", () => {
     expect([...page.matchAll(/^- /gm)].length).toBe(numbers.length);
   });
 
+  test("has a test for every number", () => {
+    expect(numbers.filter((number) => !cited.has(number))).toEqual([]);
+  });
+
   test("has every number that a test cites", () => {
     expect([...cited].filter((number) => !numbers.includes(number))).toEqual([]);
   });
