@@ -17,6 +17,7 @@ export { EventRecorder, type EventRecorderOptions } from "./events/event-recorde
 export { type KubeEvent, kubeEvents, type Note } from "./events/kube-event.ts";
 export { type KubeconfigOptions, loadDefault, loadKubeconfig } from "./kubeconfig/load.ts";
 export type { LoadedAccess } from "./kubeconfig/loaded-access.ts";
+export { childLogger, type Logger, silentLogger } from "./logger.ts";
 export type * from "./pod-streams.ts";
 export type { Backoff } from "./queue/backoff.ts";
 export { RightOfWay } from "./queue/right-of-way.ts";
@@ -34,7 +35,6 @@ export {
   watchingOwned,
 } from "./runner/controller.ts";
 export { deferStatus } from "./runner/defer-status.ts";
-export { childLogger, type Logger, silentLogger } from "./runner/logger.ts";
 export { OwnWrites } from "./runner/own-writes.ts";
 export { controllerKey, controllerOf, isControlledBy } from "./runner/owner.ts";
 export {

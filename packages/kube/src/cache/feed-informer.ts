@@ -1,6 +1,6 @@
 import { KubeError } from "../errors.ts";
+import { type Logger, silentLogger } from "../logger.ts";
 import type { KubeObject, Resource } from "../resource.ts";
-import { type Logger, silentLogger } from "../runner/logger.ts";
 import type { Change } from "../watch/follow.ts";
 import type { CacheUpdate, Informer, Scope, Subscriber } from "./informer.ts";
 import type { Delta, Index, IndexFunction } from "./store.ts";

@@ -1,10 +1,10 @@
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import { type KubeObject, keyOf, type ObjectKey, objectKey, parseKey, type Resource } from "../resource.ts";
+import { compareVersions, isDecimal } from "../resource-version.ts";
 import type { Informer } from "./informer.ts";
 import type { Informers } from "./informers.ts";
 import { combineNeeds, isUnsure, Lag, type Need, type Wait } from "./lag.ts";
 import { lookAtNamespace, lookAtObject } from "./live-read.ts";
-import { compareVersions, isDecimal } from "./version.ts";
 
 export interface FenceOptions {
   readonly informers: Informers;

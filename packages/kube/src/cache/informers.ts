@@ -1,7 +1,7 @@
 import type { Client } from "../client.ts";
+import { type Logger, silentLogger } from "../logger.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import type { KubeObject, Resource } from "../resource.ts";
-import { type Logger, silentLogger } from "../runner/logger.ts";
 import { type FollowOptions, followResource } from "../watch/follow.ts";
 import { FeedInformer } from "./feed-informer.ts";
 import type { Informer, Scope } from "./informer.ts";

@@ -1,6 +1,6 @@
 import { Heap, type HeapItem } from "../queue/heap.ts";
+import { includesVersion } from "../resource-version.ts";
 import type { CacheUpdate, Informer } from "./informer.ts";
-import { includesVersion } from "./version.ts";
 
 /**
  * What a cache has yet to show:

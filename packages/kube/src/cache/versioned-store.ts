@@ -1,9 +1,9 @@
 import { Heap, type HeapItem } from "../queue/heap.ts";
 import { type KubeObject, objectKey } from "../resource.ts";
+import { compareVersions, includesVersion, isDecimal } from "../resource-version.ts";
 import type { ChangeEvent } from "../watch/batch.ts";
 import type { Change } from "../watch/follow.ts";
 import { type Delta, Store } from "./store.ts";
-import { compareVersions, includesVersion, isDecimal } from "./version.ts";
 
 /** A key that a live read knows at a version the feed has not reached. */
 interface Ahead extends HeapItem {

@@ -1,7 +1,7 @@
 import type { Client } from "../client.ts";
+import { type Logger, silentLogger } from "../logger.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import type { ObjectKey } from "../resource.ts";
-import { type Logger, silentLogger } from "../runner/logger.ts";
 import { type Leadership, Tenure } from "./leadership.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 

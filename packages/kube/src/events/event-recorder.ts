@@ -1,10 +1,10 @@
 import type { Client } from "../client.ts";
 import { microTime } from "../election/micro-time.ts";
 import { isReason } from "../errors.ts";
+import { type Logger, silentLogger } from "../logger.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import { WorkQueue } from "../queue/work-queue.ts";
 import type { KubeObject, Resource } from "../resource.ts";
-import { type Logger, silentLogger } from "../runner/logger.ts";
 import { EventSeries, type EventSeriesOptions, type Series } from "./event-series.ts";
 import { cutToBytes, type KubeEvent, kubeEvents, type Note, referenceTo } from "./kube-event.ts";
 

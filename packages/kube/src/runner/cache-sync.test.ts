@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { Fence } from "../cache/fence.ts";
 import { Informers } from "../cache/informers.ts";
 import { createClient } from "../client/create-client.ts";
+import type { Logger } from "../logger.ts";
 import type { Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
 import { Controller, watching } from "./controller.ts";
-import type { Logger } from "./logger.ts";
 
 const lamps: Resource = { apiVersion: "example.com/v1", kind: "Lamp", plural: "lamps", namespaced: true };
 const wires: Resource = { apiVersion: "v1", kind: "Wire", plural: "wires", namespaced: true };

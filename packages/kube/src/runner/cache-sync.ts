@@ -1,6 +1,6 @@
 import type { Informer } from "../cache/informer.ts";
+import type { Logger } from "../logger.ts";
 import type { Scheduler } from "../queue/scheduler.ts";
-import type { Logger } from "./logger.ts";
 
 /** A cache that a controller waits for before its first pass. */
 export type SyncedCache = Pick<Informer, "resource" | "scope" | "synced" | "hasSynced">;

@@ -1,10 +1,10 @@
 import type { CacheUpdate, Informer } from "../cache/informer.ts";
 import type { Delta } from "../cache/store.ts";
+import { silentLogger } from "../logger.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import type { AddOptions, Priority } from "../queue/work-queue.ts";
 import { type KubeObject, objectKey, type Resource } from "../resource.ts";
 import { cachesSynced, type SyncedCache } from "./cache-sync.ts";
-import { silentLogger } from "./logger.ts";
 import type { OwnWrites } from "./own-writes.ts";
 import { controllerKey } from "./owner.ts";
 import { type Reconcile, Runner, type RunnerOptions } from "./runner.ts";

@@ -4,10 +4,10 @@ import { Informers } from "../cache/informers.ts";
 import { createClient } from "../client/create-client.ts";
 import type { Client } from "../client.ts";
 import { KubeError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
 import type { KubeObject, Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
 import { Controller } from "./controller.ts";
-import type { Logger } from "./logger.ts";
 import { type Decision, type ReconcilerOptions, reconciler } from "./reconciler.ts";
 import { TerminalError } from "./terminal-error.ts";
 

@@ -3,10 +3,10 @@ import { Fence } from "../cache/fence.ts";
 import { Informers } from "../cache/informers.ts";
 import { createClient } from "../client/create-client.ts";
 import { KubeError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
 import { RightOfWay } from "../queue/right-of-way.ts";
 import type { Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
-import type { Logger } from "./logger.ts";
 import { type Reconcile, Runner, type RunnerOptions } from "./runner.ts";
 import { TerminalError } from "./terminal-error.ts";
 

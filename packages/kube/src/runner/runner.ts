@@ -2,12 +2,12 @@ import { type Fence, fenceScope } from "../cache/fence.ts";
 import { FencedClient } from "../cache/fenced-client.ts";
 import type { Client } from "../client.ts";
 import { KubeError } from "../errors.ts";
+import { childLogger, type Logger, silentLogger } from "../logger.ts";
 import type { Backoff } from "../queue/backoff.ts";
 import type { RightOfWay } from "../queue/right-of-way.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import { type AddOptions, type Outcome, type QueueMetrics, WorkQueue } from "../queue/work-queue.ts";
 import { type KubeObject, parseKey } from "../resource.ts";
-import { childLogger, type Logger, silentLogger } from "./logger.ts";
 import { OwnWrites } from "./own-writes.ts";
 import { TerminalError } from "./terminal-error.ts";
 

@@ -1,8 +1,8 @@
 import { statusError } from "../client/status-error.ts";
 import { KubeError } from "../errors.ts";
 import type { KubeObject } from "../resource.ts";
+import { laterVersion } from "../resource-version.ts";
 import type { WatchEvent } from "../transport.ts";
-import { laterVersion } from "./version.ts";
 
 export interface ChangeEvent<T> {
   readonly type: "upsert" | "delete";

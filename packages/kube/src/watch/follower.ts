@@ -1,8 +1,8 @@
-import { compareVersions } from "../cache/version.ts";
 import type { Client, WatchOptions } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { isReason, KubeError, type KubeReason } from "../errors.ts";
 import type { KubeObject, Resource } from "../resource.ts";
+import { compareVersions } from "../resource-version.ts";
 import { readBatch } from "./batch.ts";
 import type { Change, FollowOptions } from "./follow.ts";
 import { GuardedWatch } from "./guarded-watch.ts";

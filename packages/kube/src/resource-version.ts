@@ -1,7 +1,7 @@
 /**
- * Negative when `a` is older than `b`, positive when newer, undefined when nobody can tell. Versions of one resource are
- * comparable as whole numbers (Kubernetes says so since 1.35, and every server before did so); anything else is only
- * ever equal or unknown.
+ * Compares two resource versions of one resource: negative if `a` is older, positive if it is newer, undefined if they
+ * cannot be compared. Kubernetes 1.35 guarantees that versions are decimal integers, and every earlier server used them;
+ * other strings are only equal or incomparable.
  */
 export function compareVersions(a: string | undefined, b: string | undefined): number | undefined {
   if (a === undefined || b === undefined) return undefined;
@@ -12,9 +12,18 @@ export function compareVersions(a: string | undefined, b: string | undefined): n
   return a < b ? -1 : 1;
 }
 
-/** Whether what is known at version `known` includes everything up to `wanted`. */
+/** Whether a cache at version `known` contains every change up to version `wanted`. */
 export function includesVersion(known: string | undefined, wanted: string): boolean {
   return (compareVersions(known, wanted) ?? -1) >= 0;
+}
+
+/**
+ * The later of two versions, and `received` if they cannot be compared. A bookmark that arrives late or twice must not
+ * move a watch back to events it already had.
+ */
+export function laterVersion(known: string, received: string | undefined): string {
+  if (received === undefined) return known;
+  return (compareVersions(received, known) ?? 1) > 0 ? received : known;
 }
 
 export function isDecimal(version: string): boolean {
