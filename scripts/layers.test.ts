@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { importsOf, violations } from "./layers.ts";
+import { folderViolations, importsOf, violations } from "./layers.ts";
 
 describe("importsOf()", () => {
   test("finds static, type-only, re-exported and dynamic imports", () => {
@@ -46,7 +46,37 @@ describe("violations()", () => {
       { specifier: "../../node/src/x.ts", typeOnly: false },
       ['imports "../../node/src/x.ts": import another package by its name'],
     ],
+    [
+      "a generator of a package that may be imported",
+      "controllers",
+      { specifier: "../../api/generate/x.ts", typeOnly: false },
+      [],
+    ],
+    [
+      "a generator of a package that may not be imported",
+      "api",
+      { specifier: "../../kube/generate/x.ts", typeOnly: false },
+      ['imports "../../kube/generate/x.ts": api may not import kube'],
+    ],
   ] as const)("%s", ([, owner, found, expected]) => {
     expect(violations(owner, [found], table)).toEqual(expected);
+  });
+});
+
+describe("folderViolations()", () => {
+  const layers = ["client", "watch", "cache"];
+  test.for([
+    ["a lower folder", "watch", "../client/x.ts", []],
+    ["a file of the package", "watch", "../errors.ts", []],
+    ["a higher folder", "watch", "../cache/x.ts", ['imports "../cache/x.ts": watch is below cache']],
+    [
+      "a higher folder from a nested one",
+      "client",
+      "../../watch/x.ts",
+      ['imports "../../watch/x.ts": client is below watch'],
+    ],
+    ["an unknown folder", "extra", "./x.ts", ['folder "extra" is not in scripts/packages.ts']],
+  ] as const)("%s", ([, folder, specifier, expected]) => {
+    expect(folderViolations(folder, [{ specifier, typeOnly: true }], layers)).toEqual(expected);
   });
 });

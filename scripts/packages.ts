@@ -1,7 +1,9 @@
 /** Which packages each package may import, as in docs/architecture.md. `types` allows `import type` only. */
 export type Permission = "values" | "types";
+export type ImportTable = Readonly<Record<string, Readonly<Record<string, Permission>>>>;
 
-export const mayImport: Readonly<Record<string, Readonly<Record<string, Permission>>>> = {
+/** It holds for `src/` and for the generators in `generate/`. */
+export const mayImport: ImportTable = {
   api: {},
   kube: { api: "types" },
   controllers: { api: "values", kube: "values" },
@@ -16,4 +18,9 @@ export const mayImport: Readonly<Record<string, Readonly<Record<string, Permissi
     node: "values",
     router: "values",
   },
+};
+
+/** The folders of a package's `src/` from the lowest to the highest layer. A folder may import only lower ones. */
+export const folderLayers: Readonly<Record<string, readonly string[]>> = {
+  kube: ["queue", "client", "kubeconfig", "watch", "cache", "election", "events", "runner", "testing"],
 };
