@@ -6,24 +6,24 @@ import type { CacheUpdate, Informer, Scope, Subscriber } from "./informer.ts";
 import type { Delta, Index, IndexFunction } from "./store.ts";
 import { VersionedStore } from "./versioned-store.ts";
 
-/** Opens the feed an informer lives on: `followResource`, or a test's own. */
+/** Opens the feed of changes: `followResource`, or a fake in tests. */
 export type OpenFeed<T extends KubeObject> = (signal: AbortSignal) => AsyncIterable<Change<T>>;
 
 export interface FeedInformerOptions<T extends KubeObject> {
   readonly open: OpenFeed<T>;
-  /** What the feed does to each object; done here to those a live read finds. */
+  /** The transform of the feed, applied here to the objects of live reads. */
   readonly trim: (object: T) => T;
   /**
-   * Waited for before changes are taken in. A write's answer that comes with its event is then known first, and what
-   * happens meanwhile comes in one piece.
+   * Awaited before changes are applied, so that the response to a write is processed before its watch event, and changes
+   * that arrive together are applied together.
    */
   readonly turn?: () => Promise<void> | undefined;
-  /** Told when an index function cannot take an object. */
-  readonly onPoison?: (error: unknown) => void;
+  /** Called when an index function throws for an object. */
+  readonly onInvalidObject?: (error: unknown) => void;
   readonly log?: Logger;
 }
 
-/** An informer that lives on a feed of changes, from its making until it is disposed. */
+/** An informer that follows a feed of changes until it is disposed. */
 export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDisposable {
   readonly resource: Resource<T>;
   readonly scope: Scope;
@@ -42,10 +42,10 @@ export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDis
     this.scope = scope;
     this.#trim = options.trim;
     this.#log = options.log ?? silentLogger;
-    this.#store = new VersionedStore(options.onPoison);
+    this.#store = new VersionedStore(options.onInvalidObject);
     this.#settleSynced = Promise.withResolvers();
     this.synced = this.#settleSynced.promise;
-    // Nobody has to wait for it.
+    // Prevent an unhandled rejection when nobody awaits it.
     this.synced.catch(() => undefined);
     this.#running = this.#run(options);
   }
@@ -82,19 +82,19 @@ export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDis
     this.#subscribers.add(subscriber);
     if (this.#hasSynced) {
       const deltas = Array.from(this.#store.entries(), ([key, object]) => ({ key, old: undefined, new: object }));
-      this.#tell(subscriber, { deltas, initial: true, wentBack: false });
+      this.#notify(subscriber, { deltas, initial: true, wentBack: false });
     }
     return { [Symbol.dispose]: () => this.#subscribers.delete(subscriber) };
   }
 
-  observe(found: Iterable<readonly [key: string, object: T | undefined]>, version: string): void {
+  applyLiveRead(found: Iterable<readonly [key: string, object: T | undefined]>, version: string): void {
     const deltas: Delta<T>[] = [];
     for (const [key, object] of found) {
-      const delta = this.#store.observe(key, object && this.#trim(object), version);
+      const delta = this.#store.applyLiveRead(key, object && this.#trim(object), version);
       if (delta !== undefined) deltas.push(delta);
     }
-    // Told even without a delta: that the cache knows more is news to those who wait for it.
-    this.#tellAll({ deltas, initial: false, wentBack: false });
+    // Also without a delta: subscribers may wait for the cache to reach the version.
+    this.#notifyAll({ deltas, initial: false, wentBack: false });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -123,15 +123,15 @@ export class FeedInformer<T extends KubeObject> implements Informer<T>, AsyncDis
     const deltas = this.#store.apply(change);
     const initial = !this.#hasSynced;
     this.#hasSynced = true;
-    this.#tellAll({ deltas, initial, wentBack });
+    this.#notifyAll({ deltas, initial, wentBack });
     if (initial) this.#settleSynced.resolve();
   }
 
-  #tellAll(update: CacheUpdate<T>): void {
-    for (const subscriber of this.#subscribers) this.#tell(subscriber, update);
+  #notifyAll(update: CacheUpdate<T>): void {
+    for (const subscriber of this.#subscribers) this.#notify(subscriber, update);
   }
 
-  #tell(subscriber: Subscriber<T>, update: CacheUpdate<T>): void {
+  #notify(subscriber: Subscriber<T>, update: CacheUpdate<T>): void {
     try {
       subscriber(update);
     } catch (error) {

@@ -19,13 +19,13 @@ interface Rig {
   readonly server: MemoryApiServer;
   readonly informer: Informer;
   readonly fence: Fence;
-  /** Someone else, whose writes record nothing. */
+  /** Another client, whose writes are not recorded. */
   readonly other: Client;
-  /** Writes under the scope `me`. */
+  /** A client that writes under the scope `me`. */
   readonly me: Client;
-  /** Faults of the connection behind `me` and the informers. */
+  /** Faults of the connection that `me` and the informers use. */
   onRequest: OnRequest;
-  /** Begins to wait; says when it is over. */
+  /** Starts to wait and reports when the wait is over. */
   readonly waitForMe: (signal?: AbortSignal) => { over: boolean; error?: unknown };
 }
 
@@ -61,7 +61,7 @@ afterEach(async () => {
 });
 
 describe("Fence", () => {
-  test("holds a scope until the watch shows what it wrote, and nobody else", async () => {
+  test("holds only the scope that wrote, until the watch delivers the write", async () => {
     const { clock, server, informer, fence, me, waitForMe } = await openRig();
     server.watchDelayMs = () => 300;
     await me.create(pods, pod);
@@ -75,7 +75,7 @@ describe("Fence", () => {
     expect([fence.size, server.requests.get("list pods")]).toEqual([0, undefined]);
   });
 
-  test("does not hold for a write that changed nothing, or one that was only tried", async () => {
+  test("does not hold for a write that changed nothing, or for a dry run", async () => {
     const { clock, fence, me, other } = await openRig();
     await other.create(pods, { metadata: { ...key, labels: { a: "1" } } });
     await clock.advance(0);
@@ -84,13 +84,13 @@ describe("Fence", () => {
     expect(fence.isCaughtUp("me")).toBe(true);
   });
 
-  test("ignores resources that nobody caches", async () => {
+  test("ignores resources without a cache", async () => {
     const { fence, me } = await openRig();
     await me.create(secrets, pod);
     expect(fence.isCaughtUp("me")).toBe(true);
   });
 
-  test("forgets by itself what the watch has shown, though nobody waits", async () => {
+  test("drops writes that the watch has delivered although nobody waits", async () => {
     const { clock, server, fence, me } = await openRig();
     server.watchDelayMs = () => 10;
     await me.create(pods, pod);
@@ -113,13 +113,13 @@ describe("Fence", () => {
     expect(wait.over).toBe(true);
   });
 
-  test("waits for a delete to be shown, and takes the create it never saw for no reason to go on", async () => {
+  test("waits for a delete although the cache never contained the object", async () => {
     const { clock, server, informer, fence, me, waitForMe } = await openRig();
     const delays = [100, 200];
     server.watchDelayMs = () => delays.shift() ?? 0;
     const { metadata } = await me.create(pods, pod);
     await me.delete(pods, key, { preconditions: { uid: metadata?.uid ?? "" } });
-    // The cache shows nothing, as if all were well, because it has not even seen the create.
+    // The cache has no object because it has not received the create yet.
     expect([informer.size, fence.isCaughtUp("me")]).toEqual([0, false]);
     const wait = waitForMe();
     await clock.advance(199);
@@ -128,7 +128,7 @@ describe("Fence", () => {
     expect([wait.over, informer.size, server.requests.get("list pods")]).toEqual([true, 0, undefined]);
   });
 
-  test("waits for the delete of an object the cache shows", async () => {
+  test("waits for the delete of an object in the cache", async () => {
     const { clock, server, fence, me, other, waitForMe } = await openRig();
     const { metadata } = await other.create(pods, pod);
     await clock.advance(0);
@@ -140,7 +140,7 @@ describe("Fence", () => {
     expect([wait.over, server.requests.get("list pods")]).toEqual([true, undefined]);
   });
 
-  test("is content with a successor under the same name", async () => {
+  test("accepts a new object with the same name", async () => {
     const { clock, server, me, other, informer, waitForMe } = await openRig();
     const { metadata } = await other.create(pods, pod);
     await clock.advance(0);
@@ -152,7 +152,7 @@ describe("Fence", () => {
     expect([wait.over, informer.get("a/x")?.metadata?.uid]).toEqual([true, successor.metadata?.uid]);
   });
 
-  test("a delete held by a finalizer counts as the write it is", async () => {
+  test("treats a delete that a finalizer blocks as an update", async () => {
     const { clock, server, informer, me, other, waitForMe } = await openRig();
     await other.create(pods, { metadata: { ...key, finalizers: ["example.com/hold"] } });
     await clock.advance(0);
@@ -166,11 +166,11 @@ describe("Fence", () => {
   });
 
   test.for(["a bookmark", "an event of another object"])(
-    "%s past the write settles it: others may have deleted it",
+    "ends the wait at %s after the write, because others may have deleted the object",
     async (what) => {
       const { clock, server, fence, me, other, informer } = await openRig({ labelSelector: "app=web" });
       server.watchDelayMs = () => 100;
-      // Never in the scope of the informer, so no event of its own will ever come.
+      // Outside the scope of the informer, so no event for it will arrive.
       await me.create(pods, pod);
       if (what === "a bookmark") server.sendBookmarks();
       else await other.create(pods, { metadata: { name: "y", namespace: "a", labels: { app: "web" } } });
@@ -180,7 +180,7 @@ describe("Fence", () => {
     },
   );
 
-  test("reads the object itself when the watch is too late, and is not taken back by it", async () => {
+  test("reads the object when the watch is late, and ignores older events afterwards", async () => {
     const { clock, server, informer, me, waitForMe } = await openRig();
     server.watchDelayMs = () => 5_000;
     await me.create(pods, pod);
@@ -196,7 +196,7 @@ describe("Fence", () => {
     expect(new Set(seen)).toEqual(new Set(["2"]));
   });
 
-  test("lists once instead of reading many objects one by one", async () => {
+  test("lists once instead of reading many objects", async () => {
     const { clock, server, informer, me, waitForMe } = await openRig();
     server.watchDelayMs = () => 60_000;
     for (let n = 0; n < 50; n += 1) await me.create(pods, { metadata: { generateName: "p-", namespace: "a" } });
@@ -206,7 +206,7 @@ describe("Fence", () => {
   });
 
   test.for(["before", "after"] as const)(
-    "a create whose answer was lost %s it was carried out is looked up at once",
+    "reads at once after a create whose response was lost %s it was carried out",
     async (reset) => {
       const rig = await openRig();
       const { clock, server, informer, fence, me, waitForMe } = rig;
@@ -220,7 +220,7 @@ describe("Fence", () => {
     },
   );
 
-  test("finds what it created without knowing its name", async () => {
+  test("finds an object that it created with a generated name", async () => {
     const rig = await openRig();
     const { clock, server, informer, me, other, waitForMe } = rig;
     await other.create(pods, { metadata: { name: "elsewhere", namespace: "b" } });
@@ -234,12 +234,12 @@ describe("Fence", () => {
   });
 
   test.for<[string, (rig: Rig) => Promise<unknown>]>([
-    ["the object is there already", ({ me }) => me.create(pods, pod)],
+    ["the object already exists", ({ me }) => me.create(pods, pod)],
     [
-      "its version is another",
+      "its version is different",
       ({ me }) => me.patch(pods, key, { ...merge({}), preconditions: { resourceVersion: "1" } }),
     ],
-  ])("looks again when the server says that %s", async ([, write]) => {
+  ])("reads the object when the server reports that %s", async ([, write]) => {
     const rig = await openRig();
     const { clock, server, informer, other, waitForMe } = rig;
     server.watchDelayMs = () => 60_000;
@@ -251,7 +251,7 @@ describe("Fence", () => {
     expect([wait.over, informer.size]).toEqual([true, 1]);
   });
 
-  test("believes the server's NotFound over the cache", async () => {
+  test("reads the object when the server reports NotFound and the cache has it", async () => {
     const { clock, server, informer, me, other, waitForMe } = await openRig();
     await other.create(pods, pod);
     await clock.advance(0);
@@ -264,7 +264,7 @@ describe("Fence", () => {
     expect([wait.over, informer.size]).toEqual([true, 0]);
   });
 
-  test("has nothing to wait for after a refusal that says nothing about the object", async () => {
+  test("does not wait after a rejection that is not about the object", async () => {
     const rig = await openRig();
     const { fence, me } = rig;
     rig.onRequest = () => ({ refuse: { reason: "TooManyRequests", retryAfterSeconds: 60 } });
@@ -272,7 +272,7 @@ describe("Fence", () => {
     expect(fence.isCaughtUp("me")).toBe(true);
   });
 
-  test("fails as the live read fails, and is still behind then", async () => {
+  test("fails when the live read fails, and keeps waiting for the write", async () => {
     const rig = await openRig();
     const { clock, server, fence, me, waitForMe } = rig;
     server.watchDelayMs = () => 60_000;
@@ -284,7 +284,7 @@ describe("Fence", () => {
     expect(fence.isCaughtUp("me")).toBe(false);
   });
 
-  test("stops waiting when asked to", async () => {
+  test("stops waiting when aborted", async () => {
     const { clock, server, me, waitForMe } = await openRig();
     server.watchDelayMs = () => 60_000;
     await me.create(pods, pod);
@@ -296,7 +296,7 @@ describe("Fence", () => {
     expect(wait.error).toEqual(new Error("enough"));
   });
 
-  test("keeps a write that another controller records while the server is being read", async () => {
+  test("keeps a write that another controller records during a live read", async () => {
     const rig = await openRig();
     const { clock, server, fence, informer, me, other, waitForMe } = rig;
     server.watchDelayMs = () => 10_000;
@@ -304,7 +304,7 @@ describe("Fence", () => {
     rig.onRequest = ({ verb }) => (verb === "list" ? { delayMs: 100 } : undefined);
     const wait = waitForMe();
     await clock.advance(1_000);
-    // The list is under way, and will be answered as of this version; then comes one that it cannot show.
+    // The running list will return this version; the next write is not in it.
     const later = await other.patch(pods, key, merge({ step: "2" }));
     const answered = { ...later, metadata: { ...later.metadata, resourceVersion: "99" } };
     fence.wrote("me", pods, answered);
@@ -317,7 +317,7 @@ describe("Fence", () => {
     expect([wait.over, informer.knownAt("a/x")]).toEqual([true, "99"]);
   });
 
-  test("is not satisfied with an older write of two whose answers came in the wrong order", async () => {
+  test("waits for the newer of two writes whose responses arrived in the wrong order", async () => {
     const { clock, server, fence, other, waitForMe } = await openRig();
     server.watchDelayMs = () => 100;
     const first = await other.create(pods, pod);
@@ -332,7 +332,7 @@ describe("Fence", () => {
     expect(wait.over).toBe(true);
   });
 
-  test("tells when what was created is gone before any cache showed it", async () => {
+  test("reports an object that was deleted before any cache contained it", async () => {
     const { clock, server, fence, informer, me, other } = await openRig();
     const vanished: string[] = [];
     fence.onVanished((scope) => vanished.push(scope));

@@ -3,39 +3,39 @@ import { type KubeObject, keyOf, type ObjectKey, objectKey, parseKey, type Resou
 import { compareVersions, isDecimal } from "../resource-version.ts";
 import type { Informer } from "./informer.ts";
 import type { Informers } from "./informers.ts";
-import { combineNeeds, isUnsure, Lag, type Need, type Wait } from "./lag.ts";
-import { lookAtNamespace, lookAtObject } from "./live-read.ts";
+import { combineNeeds, Lag, type Need, needsLiveRead, type Wait } from "./lag.ts";
+import { readNamespace, readObject } from "./live-read.ts";
 
 export interface FenceOptions {
   readonly informers: Informers;
   readonly scheduler?: Scheduler;
-  /** How long the watch may lag before the objects are read from the server instead. Default 1 s. */
+  /** How long to wait for the watch before the objects are read from the server. Default 1 s. */
   readonly liveReadAfterMs?: number;
 }
 
 /**
- * The scope of one controller's work on one key. Another controller that changes what this one counts on (takes a member
- * of its pool, say) can record its write here as well.
+ * The scope of one controller's work on one key. Another controller can record a write here too if it changes what this one
+ * depends on, for example when it takes a member of its pool.
  */
 export function fenceScope(controller: string, key: string): string {
   return `${controller} ${key}`;
 }
 
-/** More objects than this to look at in one namespace, and one list of it is the cheaper way. */
+/** Above this number of objects in a namespace, one list is cheaper than single reads. */
 const mostSingleReads = 8;
 
-/** The writes of one scope that a cache has not shown yet. */
+/** The writes of one scope that are not in the caches yet. */
 interface Group {
   readonly waits: Map<string, Wait>;
   readonly onEmpty: Set<() => void>;
 }
 
 /**
- * Read your own writes. Whoever writes records the answer under a scope (a controller and the key it works on); before
- * the scope's next pass, `caughtUp` waits until every cache shows those writes or something later. Normally the watch
- * brings that by itself; a live read does when the watch is late, and when the answer to a write was lost.
+ * Read your own writes. Each write is recorded under a scope (a controller and the key it works on). Before the next
+ * reconcile of the scope, `caughtUp` waits until every cache contains those writes or later ones. Normally the watch delivers
+ * them; a live read is used when the watch is late or when the response to a write was lost.
  *
- * Only resources that have an informer count: nobody can be misled by a cache that does not exist.
+ * Only resources with an informer are recorded.
  */
 export class Fence implements Disposable {
   readonly #informers: Informers;
@@ -51,23 +51,23 @@ export class Fence implements Disposable {
     this.#liveReadAfterMs = liveReadAfterMs;
   }
 
-  /** Scopes with writes that are not shown yet. */
+  /** The number of scopes that wait for their writes. */
   get size(): number {
     return this.#groups.size;
   }
 
-  /** The server answered a write with this object. */
+  /** Records the object that the server returned for a write. */
   wrote(scope: string, resource: Resource, object: KubeObject): void {
     const { resourceVersion: version, uid: written } = object.metadata ?? {};
-    // What cannot be compared cannot be waited for.
+    // Versions that cannot be compared cannot be waited for.
     const isComparable = version !== undefined && isDecimal(version);
-    const need: Need = isComparable ? { type: "version", version, written } : { type: "look" };
+    const need: Need = isComparable ? { type: "version", version, written } : { type: "read" };
     this.#expect(scope, resource, { key: objectKey(object), need: () => need });
   }
 
   /**
-   * The server has removed the object. `version` is the last one known of it; without, the cache must show the uid now,
-   * or only a live read can tell.
+   * Records that the server has removed the object. `version` is its last known version. Without one, the cache must contain
+   * the uid now, or a live read is needed.
    */
   deleted(
     scope: string,
@@ -77,18 +77,18 @@ export class Fence implements Disposable {
     const { uid, version } = object;
     const key = keyOf(object.key);
     const need = (informer: Informer, earlier: Need | undefined): Need => {
-      if (uid === undefined) return { type: "look" };
+      if (uid === undefined) return { type: "read" };
       const last = version ?? (earlier?.type === "version" ? earlier.version : undefined);
       if (last !== undefined && isDecimal(last)) return { type: "version", version: last, gone: uid };
-      return informer.get(key)?.metadata?.uid === uid ? { type: "gone", uid } : { type: "look" };
+      return informer.get(key)?.metadata?.uid === uid ? { type: "gone", uid } : { type: "read" };
     };
     this.#expect(scope, resource, { key, need });
   }
 
-  /** Nobody knows whether the write was carried out, or the server contradicted the cache. Without a name: a create of one. */
+  /** Records a write with an unknown result, or one that the server rejected because the cache is stale. Without a name: a create with `generateName`. */
   uncertain(scope: string, resource: Resource, key: ObjectKey | { readonly namespace?: string }): void {
-    if ("name" in key) this.#expect(scope, resource, { key: keyOf(key), need: () => ({ type: "look" }) });
-    else this.#expect(scope, resource, { key: `${key.namespace ?? ""}/`, need: () => ({ type: "look-around" }) });
+    if ("name" in key) this.#expect(scope, resource, { key: keyOf(key), need: () => ({ type: "read" }) });
+    else this.#expect(scope, resource, { key: `${key.namespace ?? ""}/`, need: () => ({ type: "list" }) });
   }
 
   isCaughtUp(scope: string): boolean {
@@ -96,28 +96,28 @@ export class Fence implements Disposable {
   }
 
   /**
-   * Told of a scope when something it wrote went away before any cache showed it: a list that jumps over both the create
-   * and the delete changes nothing, so nothing else would wake the scope.
+   * Called with a scope when an object it wrote was deleted before any cache contained it. A list that skips both the create
+   * and the delete produces no change, so nothing else would trigger the scope.
    */
   onVanished(listener: (scope: string) => void): Disposable {
     this.#onVanished.add(listener);
     return { [Symbol.dispose]: () => this.#onVanished.delete(listener) };
   }
 
-  /** Whether only a live read can tell what the scope's last writes did. */
+  /** Whether a live read is needed to know the result of the scope's last writes. */
   isUncertain(scope: string): boolean {
-    return [...(this.#groups.get(scope)?.waits.values() ?? [])].some(({ need }) => isUnsure(need));
+    return [...(this.#groups.get(scope)?.waits.values() ?? [])].some(({ need }) => needsLiveRead(need));
   }
 
-  /** Settles when the caches show all the scope has written. Fails as the live read does, or when aborted. */
+  /** Resolves when the caches contain all writes of the scope. Rejects when a live read fails or when aborted. */
   async caughtUp(scope: string, signal?: AbortSignal): Promise<void> {
     for (;;) {
       signal?.throwIfAborted();
       const group = this.#groups.get(scope);
       if (group === undefined) return;
-      const unsure = [...group.waits.values()].filter(({ need }) => isUnsure(need));
-      if (unsure.length > 0) await this.#lookAt(unsure, signal);
-      else if (!(await this.#empties(group, signal))) await this.#lookAt([...group.waits.values()], signal);
+      const unknown = [...group.waits.values()].filter(({ need }) => needsLiveRead(need));
+      if (unknown.length > 0) await this.#readLive(unknown, signal);
+      else if (!(await this.#empties(group, signal))) await this.#readLive([...group.waits.values()], signal);
     }
   }
 
@@ -150,7 +150,7 @@ export class Fence implements Disposable {
   }
 
   #settle(scope: string, group: Group, { id, wait }: { id: string; wait: Wait }): void {
-    // While the server was read, a later write may have taken its place.
+    // A later write may have replaced this wait during a live read.
     if (group.waits.get(id) !== wait) return;
     group.waits.delete(id);
     if (wait.lag.hasVanished(wait)) for (const listener of this.#onVanished) listener(scope);
@@ -159,7 +159,7 @@ export class Fence implements Disposable {
     for (const wake of group.onEmpty) wake();
   }
 
-  /** True when all is shown, false when the watch was too slow. */
+  /** True if the caches caught up, false if the watch was too slow. */
   #empties(group: Group, signal: AbortSignal | undefined): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (): void => {
@@ -174,26 +174,26 @@ export class Fence implements Disposable {
     });
   }
 
-  async #lookAt(waits: readonly Wait[], signal: AbortSignal | undefined): Promise<void> {
+  async #readLive(waits: readonly Wait[], signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     const byPlace = Map.groupBy(waits, ({ lag, key }) => `${lag.id} ${parseKey(key).namespace}`);
-    await Promise.all(Array.from(byPlace.values(), (together) => this.#lookAtPlace(together, signal)));
+    await Promise.all(Array.from(byPlace.values(), (together) => this.#readPlace(together, signal)));
   }
 
-  async #lookAtPlace(waits: readonly Wait[], signal: AbortSignal | undefined): Promise<void> {
+  async #readPlace(waits: readonly Wait[], signal: AbortSignal | undefined): Promise<void> {
     const [first] = waits;
     if (first === undefined) return;
     const { client } = this.#informers;
     const { informer } = first.lag;
-    if (waits.length > mostSingleReads || waits.some(({ need }) => need.type === "look-around")) {
+    if (waits.length > mostSingleReads || waits.some(({ need }) => need.type === "list")) {
       const namespace = parseKey(first.key).namespace || undefined;
-      const version = await lookAtNamespace(client, informer, { namespace, signal });
-      for (const wait of waits) settleSeen(wait, version);
+      const version = await readNamespace(client, informer, { namespace, signal });
+      for (const wait of waits) settleRead(wait, version);
       return;
     }
-    const look = async (wait: Wait): Promise<void> =>
-      settleSeen(wait, await lookAtObject(client, informer, { key: wait.key, signal }));
-    await Promise.all(waits.map(look));
+    const read = async (wait: Wait): Promise<void> =>
+      settleRead(wait, await readObject(client, informer, { key: wait.key, signal }));
+    await Promise.all(waits.map(read));
   }
 
   #lagOf(informer: Informer): Lag {
@@ -206,8 +206,8 @@ export class Fence implements Disposable {
   }
 }
 
-/** The server has shown the object as of `version`: that settles it, unless this server is itself behind the write. */
-function settleSeen(wait: Wait, version: string): void {
+/** Settles a wait after a live read at `version`, unless the API server that was asked is itself behind the write. */
+function settleRead(wait: Wait, version: string): void {
   const { need, lag, key } = wait;
   if (need.type !== "version" || (compareVersions(version, need.version) ?? 0) >= 0) {
     lag.remove(wait);

@@ -14,9 +14,8 @@ import type { WatchEvent } from "../transport.ts";
 import type { Fence } from "./fence.ts";
 
 /**
- * Answers after which the caches are as right as before: nothing was written, and nothing said they are wrong. After any
- * other failure the write may have been carried out (lost answers, 5xx), or the object is not as the cache shows it
- * (conflicts, NotFound, AlreadyExists).
+ * Failures after which nothing was written and the cache may be current. After any other failure the write may have been
+ * carried out (lost responses, 5xx), or the cache is stale (conflicts, NotFound, AlreadyExists).
  */
 const changesNothing: ReadonlySet<KubeReason> = new Set([
   "BadRequest",
@@ -31,7 +30,7 @@ const changesNothing: ReadonlySet<KubeReason> = new Set([
   "Unreachable",
 ]);
 
-/** A client whose writes record themselves with the fence under one scope, so that no controller can forget to. */
+/** A client that records its writes with the fence under one scope, so that no controller can forget to. */
 export class FencedClient implements Client {
   readonly #client: Client;
   readonly #fence: Fence;
@@ -88,7 +87,7 @@ export class FencedClient implements Client {
       }
       return object;
     } catch (error) {
-      throw this.#doubt(error, resource, key);
+      throw this.#recordFailure(error, resource, key);
     }
   }
 
@@ -99,7 +98,7 @@ export class FencedClient implements Client {
     return this.#client.watch(resource, options);
   }
 
-  /** The connection belongs to whoever made the client behind this one. */
+  /** Does nothing: the wrapped client owns the connection. */
   close(): Promise<void> {
     return Promise.resolve();
   }
@@ -111,29 +110,29 @@ export class FencedClient implements Client {
     try {
       const object = await write;
       if (what.dryRun === true) return object;
-      // A subresource may answer with something else than the object.
+      // A subresource may return something other than the object.
       if (object.metadata?.resourceVersion === undefined) this.#fence.uncertain(this.#scope, what.resource, what.key);
       else this.#fence.wrote(this.#scope, what.resource, object);
       return object;
     } catch (error) {
-      throw what.dryRun === true ? error : this.#doubt(error, what.resource, what.key);
+      throw what.dryRun === true ? error : this.#recordFailure(error, what.resource, what.key);
     }
   }
 
-  #doubt(error: unknown, resource: Resource, key: ObjectKey | { namespace?: string }): unknown {
+  #recordFailure(error: unknown, resource: Resource, key: ObjectKey | { namespace?: string }): unknown {
     if (!(error instanceof KubeError && changesNothing.has(error.reason)))
       this.#fence.uncertain(this.#scope, resource, key);
     return error;
   }
 }
 
-/** The object's key, or where it is when the server is to give it a name. */
+/** The object's key, or only its namespace if the server generates the name. */
 function placeOf({ metadata = {} }: KubeObject): ObjectKey | { namespace?: string } {
   const { name, namespace } = metadata;
   return { ...(name === undefined ? {} : { name }), ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** Whether a deleted object is still there: something has to happen before it goes. */
+/** Whether a finalizer or a grace period keeps a deleted object. */
 function isHeld({ metadata }: KubeObject): boolean {
   return (
     metadata?.deletionTimestamp !== undefined &&

@@ -9,41 +9,41 @@ export interface Scope {
   readonly fieldSelector?: string;
 }
 
-/** What a batch from the server changed in the cache. It is told after all of it is in. */
+/** What a batch from the server changed in the cache. Subscribers are called after the whole batch is applied. */
 export interface CacheUpdate<T> {
   readonly deltas: readonly Delta<T>[];
-  /** The first list, or what a new subscriber finds: nobody just changed these. */
+  /** The first list, or the content of the cache when the subscriber was added: not recent changes. */
   readonly initial: boolean;
-  /** The server went back in time (a restored backup): versions seen before mean nothing any more. */
+  /** The server was restored from a backup: earlier versions are no longer valid. */
   readonly wentBack: boolean;
 }
 
 export type Subscriber<T> = (update: CacheUpdate<T>) => void;
 
 /**
- * The objects of one resource in one scope, kept up to date by one list-watch for however many readers. What it returns
- * is shared and must not be changed.
+ * A cache of the objects of one resource in one scope, kept up to date by one list-watch. Its objects are shared and must
+ * not be modified.
  */
 export interface Informer<T extends KubeObject = KubeObject> {
   readonly resource: Resource<T>;
   readonly scope: Scope;
-  /** Settles with the first list; rejects when the informer is stopped before. */
+  /** Resolves after the first list; rejects if the informer is stopped before. */
   readonly synced: Promise<void>;
   readonly hasSynced: boolean;
   readonly size: number;
-  /** Everything up to this version is in the cache; absent before the first list. */
+  /** The cache contains everything up to this version; absent before the first list. */
   readonly version: string | undefined;
   get(key: string): T | undefined;
   list(): T[];
-  /** An index shared by name: whoever asks first has it built. */
+  /** An index, shared by name and built on first use. */
   index(name: string, valuesOf: IndexFunction<T>): Index<T>;
-  /** The version up to which the cache knows what happened to this key: a live read may have brought it further. */
+  /** The version up to which the cache is current for this key. A live read may have moved it ahead of `version`. */
   knownAt(key: string): string | undefined;
-  /** Told of what is there, if the first list has come, and of every change from then on. */
+  /** Calls the subscriber with the current content, if the cache has synced, and with every change from then on. */
   subscribe(subscriber: Subscriber<T>): Disposable;
   /**
-   * Takes in what a live read found: each key's object as it came from the server, or none, as of `version`. The feed may
-   * be behind that; it does not take the cache back.
+   * Applies the result of a live read: the object of each key, or undefined, as of `version`. Older events from the watch do
+   * not undo it.
    */
-  observe(found: Iterable<readonly [key: string, object: T | undefined]>, version: string): void;
+  applyLiveRead(found: Iterable<readonly [key: string, object: T | undefined]>, version: string): void;
 }

@@ -32,7 +32,7 @@ afterEach(async () => {
   for (const informers of opened.splice(0)) await informers[Symbol.asyncDispose]();
 });
 
-/** What a subscriber was told, in short. */
+/** The updates of a subscriber in short form. */
 function summary({ deltas, initial }: CacheUpdate<KubeObject>): string {
   const names = deltas.map((delta) => {
     const sign = delta.old === undefined ? "+" : delta.new === undefined ? "-" : "~";
@@ -42,7 +42,7 @@ function summary({ deltas, initial }: CacheUpdate<KubeObject>): string {
 }
 
 describe("Informers", () => {
-  test("share one list-watch among all who read the same scope", async () => {
+  test("share one list-watch per scope", async () => {
     const { clock, server, informers } = openRig();
     expect(informers.get(pods)).toBe(informers.get(pods));
     expect(informers.get(pods, { namespace: "a" })).not.toBe(informers.get(pods));
@@ -51,13 +51,13 @@ describe("Informers", () => {
     expect(informers.of(pods)).toHaveLength(2);
   });
 
-  test("refuse to share a cache with someone who wants other fields in it", () => {
+  test("reject a second trim function for the same scope", () => {
     const { informers } = openRig();
     informers.get(pods);
     expect(() => informers.get(pods, { trim: (object) => object })).toThrow("another trim function");
   });
 
-  test("drop managed fields, or what the reader says, without touching the object", async () => {
+  test("drop managed fields, or what the trim function drops, without modifying the object", async () => {
     const { clock, client, informers } = openRig();
     const managed = { metadata: { ...pod("x").metadata, managedFields: [{ manager: "kubectl" }] } };
     const created = await client.create(pods, managed);
@@ -70,7 +70,7 @@ describe("Informers", () => {
     expect(bare.get("a/x")?.kind).toBeUndefined();
   });
 
-  test("hold only what their scope selects, and lose what leaves it", async () => {
+  test("contain only objects that their scope selects", async () => {
     const { clock, client, informers } = openRig();
     const selected = informers.get(pods, { labelSelector: "app=web" });
     await client.create(pods, { metadata: { name: "x", namespace: "a", labels: { app: "web" } } });
@@ -82,7 +82,7 @@ describe("Informers", () => {
     expect(selected.size).toBe(0);
   });
 
-  test("tell a subscriber what is there, then what changes, old and new", async () => {
+  test("notify a subscriber of the current objects, then of changes with old and new object", async () => {
     const { clock, client, informers } = openRig();
     await client.create(pods, pod("x"));
     const informer = informers.get(pods);
@@ -99,12 +99,12 @@ describe("Informers", () => {
     subscription[Symbol.dispose]();
     await client.create(pods, pod("z"));
     await clock.advance(0);
-    // How changes are cut into batches is the connection's affair.
+    // The connection decides how changes are batched.
     expect(early.join(" ")).toBe("initial +a/x +a/y ~a/x -a/y +a/z");
     expect(late.join(" ")).toBe("initial +a/x +a/y ~a/x -a/y");
   });
 
-  test("find out after a gap what came, changed and went meanwhile", async () => {
+  test("report what was added, changed and deleted during a gap", async () => {
     const { clock, server, client, informers } = openRig();
     for (const name of ["stays", "changes", "goes"]) await client.create(pods, pod(name));
     const informer = informers.get(pods);
@@ -122,7 +122,7 @@ describe("Informers", () => {
     expect(told.slice(1)).toEqual(["~a/changes +a/comes -a/goes"]);
   });
 
-  test("go on when a subscriber fails", async () => {
+  test("continue when a subscriber throws", async () => {
     const { clock, client, informers } = openRig();
     const informer = informers.get(pods);
     informer.subscribe(() => {
@@ -136,7 +136,7 @@ describe("Informers", () => {
     expect(informer.size).toBe(1);
   });
 
-  test("let go of everything when stopped, and say so to who waits for the first list", async () => {
+  test("close everything when stopped, and reject a pending first list", async () => {
     const { clock, server, informers } = openRig();
     server.onRequest = () => ({ delayMs: 1_000_000 });
     const informer = informers.get(pods);
@@ -147,8 +147,8 @@ describe("Informers", () => {
   });
 });
 
-describe("Informers and an object that no one expected", () => {
-  test("keep it and all others when a trim or index function cannot take it", async () => {
+describe("Informers with a malformed object", () => {
+  test("keep it and all others when a trim or index function throws", async () => {
     const { clock, client, informers } = openRig();
     const fail = (object: KubeObject): KubeObject => {
       if (object.metadata?.name === "poison") throw new Error("not expected");
@@ -165,8 +165,8 @@ describe("Informers and an object that no one expected", () => {
   });
 });
 
-describe("Informers beside others in the process", () => {
-  test("takes in what has come when its turn comes, in one piece", async () => {
+describe("Informers with a shared event loop", () => {
+  test("apply changes that arrived together in one update", async () => {
     const { clock, client } = openRig();
     const turns: (() => void)[] = [];
     const scheduler: Scheduler = {

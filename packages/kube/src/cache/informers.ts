@@ -10,19 +10,19 @@ export interface InformersOptions {
   readonly client: Client;
   readonly scheduler?: Scheduler;
   readonly log?: Logger;
-  /** How the list-watches behave; scope, clock and signal are set here. */
+  /** Options of the list-watches. Scope, clock and signal are set here. */
   readonly follow?: Pick<FollowOptions<KubeObject>, "initial" | "pageSize" | "idleMs" | "random">;
 }
 
 export interface InformerOptions<T extends KubeObject> extends Scope {
   /**
-   * Drops what no reader needs, before it is stored: the cost of a cache is what it keeps. Returns a new object, never
-   * changes the one given. Default: `dropManagedFields`.
+   * Removes fields that no reader needs, to save memory. Must return a new object and not modify its argument. Default:
+   * `dropManagedFields`.
    */
   readonly trim?: (object: T) => T;
 }
 
-/** One informer per resource and scope, shared by all that ask, started when first asked for. */
+/** One shared informer per resource and scope, started on first use. */
 export class Informers implements AsyncDisposable {
   readonly client: Client;
   readonly #options: InformersOptions;
@@ -53,7 +53,7 @@ export class Informers implements AsyncDisposable {
     return this.#byResource.get(resourceId(resource)) ?? [];
   }
 
-  /** Settles when every informer asked for so far has its first list. */
+  /** Resolves when every informer so far has its first list. */
   async synced(): Promise<void> {
     await Promise.all(Array.from(this.#byScope.values(), ({ informer }) => informer.synced));
   }
@@ -71,13 +71,14 @@ export class Informers implements AsyncDisposable {
     const { plural } = resource;
     const onTrouble: FollowOptions<T>["onTrouble"] = ({ error, ...rest }) =>
       log.warn({ resource: plural, err: error, ...rest }, "watch interrupted");
-    const onPoison = (error: unknown): void => log.error({ resource: plural, err: error }, "object not understood");
-    const transform = orAsItIs(trim, onPoison);
+    const onInvalidObject = (error: unknown): void =>
+      log.error({ resource: plural, err: error }, "object not processed");
+    const transform = orUnchanged(trim, onInvalidObject);
     const informer = new FeedInformer<T>(resource, scope, {
       open: (signal) => followResource(client, resource, { ...follow, ...scope, transform, onTrouble, clock, signal }),
       trim: transform,
       turn: () => clock.turn?.(),
-      onPoison,
+      onInvalidObject,
       log,
     });
     this.#byScope.set(id, { informer: informer, trim });
@@ -86,19 +87,19 @@ export class Informers implements AsyncDisposable {
   }
 }
 
-/** An object that a trim function cannot take must not stop the feed of all others. */
-function orAsItIs<T>(trim: (object: T) => T, onPoison: (error: unknown) => void): (object: T) => T {
+/** An object for which the trim function throws is kept unchanged: it must not stop the feed of all others. */
+function orUnchanged<T>(trim: (object: T) => T, onInvalidObject: (error: unknown) => void): (object: T) => T {
   return (object) => {
     try {
       return trim(object);
     } catch (error) {
-      onPoison(error);
+      onInvalidObject(error);
       return object;
     }
   };
 }
 
-/** Half of a typical object is the record of who set which field, which no controller reads. */
+/** Managed fields are about half of a typical object, and no controller reads them. */
 export function dropManagedFields<T extends KubeObject>(object: T): T {
   if (object.metadata?.managedFields === undefined) return object;
   const { managedFields: _, ...metadata } = object.metadata;

@@ -3,11 +3,11 @@ import { includesVersion } from "../resource-version.ts";
 import type { CacheUpdate, Informer } from "./informer.ts";
 
 /**
- * What a cache has yet to show:
- * - `version`: everything that happened to the key up to a version. `written` is the uid it had then; where `gone` is set,
- *   no object of that uid may show any more.
- * - `gone`: no object of that uid. The version of the delete is not known, but the cache still shows the object.
- * - `look`: nothing the feed brings can tell; only a live read of the key does. `look-around`: of the key's namespace.
+ * What a cache must contain before a wait is over:
+ * - `version`: everything that happened to the key up to a version. `written` is the uid it had then; if `gone` is set, the
+ *   cache must no longer contain an object with that uid.
+ * - `gone`: no object with that uid. The version of the delete is unknown, and the cache still contains the object.
+ * - `read`: a live read of the key is needed. `list`: a live list of the key's namespace is needed.
  */
 export type Need =
   | {
@@ -17,18 +17,18 @@ export type Need =
       readonly gone?: string | undefined;
     }
   | { readonly type: "gone"; readonly uid: string }
-  | { readonly type: "look" }
-  | { readonly type: "look-around" };
+  | { readonly type: "read" }
+  | { readonly type: "list" };
 
-export function isUnsure(need: Need): boolean {
-  return need.type === "look" || need.type === "look-around";
+export function needsLiveRead(need: Need): boolean {
+  return need.type === "read" || need.type === "list";
 }
 
-/** What is needed when a write follows one that is not shown yet, in the order in which their answers came. */
+/** Combines the needs of two writes to a key, in the order in which their responses arrived. */
 export function combineNeeds(earlier: Need | undefined, next: Need): Need {
   if (earlier === undefined) return next;
-  // A doubt is not settled by an answer that may be older than it.
-  if (isUnsure(earlier)) return earlier;
+  // The later response may be older than the write whose result is unknown.
+  if (needsLiveRead(earlier)) return earlier;
   const isLate =
     earlier.type === "version" && next.type === "version" && includesVersion(earlier.version, next.version);
   return isLate ? { ...next, version: earlier.version } : next;
@@ -41,9 +41,9 @@ export interface Wait extends HeapItem {
   readonly onSettled: () => void;
 }
 
-/** The waits on one informer. Each is looked at when its key changes or its version is reached, not before. */
+/** The waits on one informer. A wait is checked when its key changes or its version is reached. */
 export class Lag {
-  /** Tells the lags of one fence apart. */
+  /** Unique within one fence. */
   readonly id: number;
   readonly informer: Informer;
   readonly #byKey = new Map<string, Set<Wait>>();
@@ -75,34 +75,34 @@ export class Lag {
     this.#byVersion.remove(wait);
   }
 
-  /** Whether what was written is no longer there, though the cache has come past the write. */
+  /** Whether the written object no longer exists although the cache is past the write. */
   hasVanished({ key, need }: Wait): boolean {
     return need.type === "version" && need.written !== undefined && !this.#shows(key, need.written);
   }
 
-  /** Settles what is now settled at this key. */
+  /** Settles the waits on this key whose need is met. */
   recheck(key: string): void {
     for (const wait of this.#byKey.get(key) ?? []) this.#settleIfMet(wait);
   }
 
   #follow({ deltas, wentBack }: CacheUpdate<unknown>): void {
     if (this.#byKey.size === 0) return;
-    if (wentBack) this.#distrust();
+    if (wentBack) this.#dropVersions();
     for (const { key } of deltas) this.recheck(key);
     for (let wait = this.#byVersion.first(); wait !== undefined; wait = this.#byVersion.first()) {
       if (!includesVersion(this.informer.version, versionOf(wait))) return;
-      // From here on only the key's own events matter: its version is reached.
+      // The version is reached: from now on only events of the key matter.
       this.#byVersion.remove(wait);
       this.#settleIfMet(wait);
     }
   }
 
-  /** Versions from before the server went back are never reached, or reached by something else. */
-  #distrust(): void {
+  /** After a restore from a backup, versions from before it are never reached, or belong to other writes. */
+  #dropVersions(): void {
     for (const waits of this.#byKey.values()) {
       for (const wait of waits) {
         this.#byVersion.remove(wait);
-        if (wait.need.type !== "look-around") wait.need = { type: "look" };
+        if (wait.need.type !== "list") wait.need = { type: "read" };
       }
     }
   }

@@ -3,11 +3,11 @@ import { type KubeObject, objectKey, parseKey } from "../resource.ts";
 import type { Informer } from "./informer.ts";
 
 /**
- * Reads one object as it is now and shows it to the informer. A list, not a get: it tells the server's version also when
- * the object is not there, and the informer's own selectors apply. Servers answer it with a single lookup. Returns the
- * version the server was at.
+ * Reads one object from the server and applies it to the informer. It uses a list by name instead of a get, because a list
+ * returns the server's version even if the object does not exist, and applies the informer's selectors. Servers answer it
+ * with a single lookup. Returns the server's version.
  */
-export async function lookAtObject<T extends KubeObject>(
+export async function readObject<T extends KubeObject>(
   client: Client,
   informer: Informer<T>,
   options: { readonly key: string; readonly signal?: AbortSignal | undefined },
@@ -22,12 +22,12 @@ export async function lookAtObject<T extends KubeObject>(
     fieldSelector: fieldSelector === undefined ? byName : `${byName},${fieldSelector}`,
   });
   const object = items.find((item) => objectKey(item) === options.key);
-  informer.observe([[options.key, object]], resourceVersion);
+  informer.applyLiveRead([[options.key, object]], resourceVersion);
   return resourceVersion;
 }
 
-/** Reads everything in a namespace as it is now, for when not even the name of what was written is known. */
-export async function lookAtNamespace<T extends KubeObject>(
+/** Reads all objects of a namespace, for writes whose object name is unknown. Returns the server's version. */
+export async function readNamespace<T extends KubeObject>(
   client: Client,
   informer: Informer<T>,
   options: { readonly namespace: string | undefined; readonly signal?: AbortSignal | undefined },
@@ -44,6 +44,6 @@ export async function lookAtNamespace<T extends KubeObject>(
     if (object.metadata?.namespace === namespace) found.set(objectKey(object), undefined);
   }
   for (const item of items) found.set(objectKey(item), item);
-  informer.observe(found, resourceVersion);
+  informer.applyLiveRead(found, resourceVersion);
   return resourceVersion;
 }

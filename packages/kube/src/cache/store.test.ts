@@ -14,13 +14,13 @@ const step = fc.record({
 });
 
 describe("Store", () => {
-  test("an index kept up change by change finds what a search of everything finds", () => {
+  test("finds the same objects by an index as by a search of all objects", () => {
     fc.assert(
       fc.property(fc.array(step, { size: "max", maxLength: 60 }), fc.nat({ max: 60 }), (steps, late) => {
         const store = new Store<Item>();
         const early = store.index("tags", tagsOf);
         for (const [at, { key, item }] of steps.entries()) {
-          // A second index made half way has to catch up with what is there.
+          // A second index, created later, must contain the existing objects.
           if (at === late) store.index("late", tagsOf);
           store.put(key, item ?? undefined);
         }
@@ -35,7 +35,7 @@ describe("Store", () => {
     );
   });
 
-  test("tells what a change did, and nothing when it did nothing", () => {
+  test("returns what a change did, and undefined if it did nothing", () => {
     const store = new Store<Item>();
     const first = { tags: ["red"] };
     expect(store.put("a", undefined)).toBeUndefined();
@@ -43,7 +43,7 @@ describe("Store", () => {
     expect(store.put("a", undefined)).toEqual({ key: "a", old: first, new: undefined });
   });
 
-  test("refuses two functions under one name", () => {
+  test("rejects two functions with one name", () => {
     const store = new Store<Item>();
     store.index("tags", tagsOf);
     expect(() => store.index("tags", () => [])).toThrow('Cannot add index "tags": it exists with another function');

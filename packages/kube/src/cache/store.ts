@@ -1,13 +1,13 @@
-/** The values under which an index finds an object; under none when it throws. Must be pure and cheap: it runs on every change. */
+/** The index values of an object; none if it throws. It runs on every change, so it must be pure and cheap. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** Objects by something other than their key. */
+/** Objects by a value other than their key. */
 export interface Index<T> {
   get(value: string): readonly T[];
   count(value: string): number;
 }
 
-/** `old` is absent when the object is new, `new` when it is gone. */
+/** `old` is undefined for a new object, `new` for a deleted one. */
 export interface Delta<T> {
   readonly key: string;
   readonly old: T | undefined;
@@ -18,12 +18,12 @@ class StoreIndex<T> implements Index<T> {
   readonly valuesOf: IndexFunction<T>;
   readonly #objects: ReadonlyMap<string, T>;
   readonly #keys = new Map<string, Set<string>>();
-  readonly #onPoison: (error: unknown) => void;
+  readonly #onInvalidObject: (error: unknown) => void;
 
-  constructor(objects: ReadonlyMap<string, T>, valuesOf: IndexFunction<T>, onPoison: (error: unknown) => void) {
+  constructor(objects: ReadonlyMap<string, T>, valuesOf: IndexFunction<T>, onInvalidObject: (error: unknown) => void) {
     this.#objects = objects;
     this.valuesOf = valuesOf;
-    this.#onPoison = onPoison;
+    this.#onInvalidObject = onInvalidObject;
     for (const [key, object] of objects) this.update({ key, old: undefined, new: object });
   }
 
@@ -48,7 +48,7 @@ class StoreIndex<T> implements Index<T> {
     try {
       return this.valuesOf(object);
     } catch (error) {
-      this.#onPoison(error);
+      this.#onInvalidObject(error);
       return [];
     }
   }
@@ -70,11 +70,11 @@ class StoreIndex<T> implements Index<T> {
 export class Store<T> {
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, StoreIndex<T>>();
-  readonly #onPoison: (error: unknown) => void;
+  readonly #onInvalidObject: (error: unknown) => void;
 
-  /** `onPoison` is told what an index function threw. */
-  constructor(onPoison: (error: unknown) => void = () => undefined) {
-    this.#onPoison = onPoison;
+  /** `onInvalidObject` is called with what an index function threw. */
+  constructor(onInvalidObject: (error: unknown) => void = () => undefined) {
+    this.#onInvalidObject = onInvalidObject;
   }
 
   get size(): number {
@@ -93,7 +93,7 @@ export class Store<T> {
     return this.#objects.values();
   }
 
-  /** Puts the object in, or takes it out when `object` is absent. Undefined when there was nothing to take out. */
+  /** Stores the object, or removes it if `object` is undefined. Returns undefined if there was nothing to remove. */
   put(key: string, object: T | undefined): Delta<T> | undefined {
     const delta: Delta<T> = { key, old: this.#objects.get(key), new: object };
     if (object !== undefined) this.#objects.set(key, object);
@@ -102,11 +102,11 @@ export class Store<T> {
     return delta;
   }
 
-  /** The index of that name, built on first use. One name is one function. */
+  /** The index with that name, built on first use. A name belongs to one function. */
   index(name: string, valuesOf: IndexFunction<T>): Index<T> {
     const existing = this.#indexes.get(name);
     if (existing === undefined) {
-      const index = new StoreIndex(this.#objects, valuesOf, this.#onPoison);
+      const index = new StoreIndex(this.#objects, valuesOf, this.#onInvalidObject);
       this.#indexes.set(name, index);
       return index;
     }

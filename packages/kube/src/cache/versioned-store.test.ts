@@ -26,7 +26,7 @@ const names = (store: VersionedStore<KubeObject>): string[] =>
   Array.from(store.values(), ({ metadata }) => `${metadata?.name}@${metadata?.resourceVersion}`).sort();
 
 describe("VersionedStore", () => {
-  test("a second list tells exactly what happened since the first", () => {
+  test("returns exactly the changes between two lists", () => {
     const store = new VersionedStore();
     const [same, old, gone] = [object("same", 1), object("changed", 2), object("gone", 3)];
     store.apply(reset(5, same, old, gone));
@@ -37,17 +37,17 @@ describe("VersionedStore", () => {
       { key: "added", old: undefined, new: added },
       { key: "gone", old: gone, new: undefined },
     ]);
-    // What did not change is not replaced: readers keep the object they know.
+    // Unchanged objects are not replaced.
     expect(store.get("same")).toBe(same);
   });
 
-  test("an object recreated under its name is a change, even at the same version number", () => {
+  test("reports a recreated object as a change, even with the same version number", () => {
     const store = new VersionedStore();
     store.apply(reset(5, object("a", 3, "first")));
     expect(store.apply(reset(6, object("a", 3, "second")))).toHaveLength(1);
   });
 
-  test("events that were seen before change nothing", () => {
+  test("ignores repeated events", () => {
     const store = new VersionedStore();
     store.apply(reset(5, object("a", 3)));
     expect(store.apply(upsert(object("a", 3)))).toEqual([]);
@@ -55,11 +55,11 @@ describe("VersionedStore", () => {
     expect(names(store)).toEqual(["a@7"]);
   });
 
-  test("a live read is not undone by what the feed still brings from before", () => {
+  test("does not undo a live read by older events", () => {
     const store = new VersionedStore();
     store.apply(reset(5, object("a", 3), object("b", 4)));
-    store.observe("a", object("a", 9), "10");
-    store.observe("b", undefined, "10");
+    store.applyLiveRead("a", object("a", 9), "10");
+    store.applyLiveRead("b", undefined, "10");
     expect([store.knownAt("a"), store.knownAt("b"), store.knownAt("c")]).toEqual(["10", "10", "5"]);
     expect(store.apply(upsert(object("a", 6), object("b", 7), object("c", 8)))).toHaveLength(1);
     expect(store.apply(removal(object("b", 8)))).toEqual([]);
@@ -68,28 +68,28 @@ describe("VersionedStore", () => {
     expect([store.knownAt("a"), store.knownAt("b")]).toEqual(["11", "11"]);
   });
 
-  test("a live read that is older than the feed is passed over", () => {
+  test("ignores a live read that is older than the feed", () => {
     const store = new VersionedStore();
     store.apply(reset(20, object("a", 15)));
-    expect(store.observe("a", undefined, "19")).toBeUndefined();
+    expect(store.applyLiveRead("a", undefined, "19")).toBeUndefined();
     expect(names(store)).toEqual(["a@15"]);
   });
 
-  test("a list from before a live read leaves what the read found; a later one replaces it", () => {
+  test("keeps the result of a live read in an older list and replaces it in a later one", () => {
     const store = new VersionedStore();
     store.apply(reset(5, object("a", 3)));
-    store.observe("new", object("new", 9), "10");
-    store.observe("a", undefined, "10");
+    store.applyLiveRead("new", object("new", 9), "10");
+    store.applyLiveRead("a", undefined, "10");
     expect(store.apply(reset(8, object("a", 3)))).toEqual([]);
     expect(names(store)).toEqual(["new@9"]);
     expect(store.apply(reset(12, object("a", 11)))).toHaveLength(2);
     expect(names(store)).toEqual(["a@11"]);
   });
 
-  test("a server restored from an older backup is believed", () => {
+  test("accepts the older state of a server restored from a backup", () => {
     const store = new VersionedStore();
     store.apply(reset(100, object("a", 90), object("b", 95)));
-    store.observe("b", undefined, "110");
+    store.applyLiveRead("b", undefined, "110");
     const restored = reset(50, object("a", 40), object("b", 45));
     expect(store.goesBack(restored)).toBe(true);
     store.apply(restored);
@@ -98,18 +98,18 @@ describe("VersionedStore", () => {
     expect([store.version, ...names(store)]).toEqual(["51", "a@51", "b@45"]);
   });
 
-  test("versions that are no numbers are taken as they come", () => {
+  test("applies changes with versions that are not numbers in order", () => {
     const store = new VersionedStore();
     const odd = (version: string): KubeObject => ({ metadata: { name: "a", uid: "u", resourceVersion: version } });
     store.apply({ type: "reset", items: [odd("x1")], resourceVersion: "x1" });
-    store.observe("a", odd("x3"), "x3");
+    store.applyLiveRead("a", odd("x3"), "x3");
     expect(store.get("a")).toEqual(odd("x3"));
     store.apply({ type: "changes", events: [{ type: "upsert", object: odd("x4") }], resourceVersion: "x4" });
     expect(store.get("a")).toEqual(odd("x4"));
   });
 });
 
-/** One history of changes to a few names, each at its own version. */
+/** A history of changes to a few names, each with its own version. */
 const history = fc
   .array(fc.record({ name: fc.constantFrom("a", "b", "c"), gone: fc.boolean() }), { size: "max", maxLength: 40 })
   .map((changes) => changes.map((change, at) => ({ ...change, version: at + 1 })));
@@ -126,8 +126,8 @@ function truthAt(
   return truth;
 }
 
-describe("VersionedStore, whatever is read ahead of the feed", () => {
-  test("never shows a key older than it has shown it, and ends at the truth", () => {
+describe("VersionedStore with any live reads", () => {
+  test("never goes back for a key, and ends with the final state", () => {
     const ahead = fc.array(fc.record({ before: fc.nat(40), name: fc.constantFrom("a", "b", "c"), by: fc.nat(10) }));
     const relist = fc.array(fc.nat(40), { maxLength: 3 });
     fc.assert(
@@ -139,7 +139,7 @@ describe("VersionedStore, whatever is read ahead of the feed", () => {
           for (const read of reads.filter(({ before }) => before === version)) {
             const at = Math.min(changes.length, version + read.by);
             const found = truthAt(changes, at).get(read.name);
-            store.observe(read.name, found === undefined ? undefined : object(read.name, found), String(at));
+            store.applyLiveRead(read.name, found === undefined ? undefined : object(read.name, found), String(at));
           }
           if (lists.includes(version)) {
             store.apply(reset(version, ...Array.from(truthAt(changes, version), ([key, found]) => object(key, found))));

@@ -5,32 +5,32 @@ import type { ChangeEvent } from "../watch/batch.ts";
 import type { Change } from "../watch/follow.ts";
 import { type Delta, Store } from "./store.ts";
 
-/** A key that a live read knows at a version the feed has not reached. */
+/** A key that a live read moved to a version that the feed has not reached. */
 interface Ahead extends HeapItem {
   readonly key: string;
   readonly version: string;
 }
 
 /**
- * A store that only moves forward. It follows a feed; single keys may run ahead of it through live reads, and then what
- * the feed still brings from before is passed over.
+ * A store that only moves forward. It follows a feed. Live reads may move single keys ahead of the feed; older events for
+ * these keys are ignored.
  */
 export class VersionedStore<T extends KubeObject> extends Store<T> {
   readonly #ahead = new Map<string, Ahead>();
   readonly #aheadByVersion = new Heap<Ahead>((a, b) => (compareVersions(a.version, b.version) ?? 0) < 0);
   #version: string | undefined;
 
-  /** Everything up to this version is in the store; absent before the first reset. */
+  /** The store contains everything up to this version; absent before the first reset. */
   get version(): string | undefined {
     return this.#version;
   }
 
-  /** The version up to which the store knows what happened to this key. */
+  /** The version up to which the store is current for this key. */
   knownAt(key: string): string | undefined {
     return this.#ahead.get(key)?.version ?? this.#version;
   }
 
-  /** Takes in what the feed says and returns what that changed. */
+  /** Applies a change of the feed and returns what it changed. */
   apply(change: Change<T>): Delta<T>[] {
     const deltas: Delta<T>[] = [];
     if (change.type === "reset") {
@@ -44,14 +44,14 @@ export class VersionedStore<T extends KubeObject> extends Store<T> {
     return deltas;
   }
 
-  /** Takes in what a live read found at `key`, as of `version`. Passed over when the store knows more already. */
-  observe(key: string, object: T | undefined, version: string): Delta<T> | undefined {
+  /** Applies the result of a live read of `key` at `version`, unless the store is already newer. */
+  applyLiveRead(key: string, object: T | undefined, version: string): Delta<T> | undefined {
     if (includesVersion(this.knownAt(key), version)) return undefined;
     if (isDecimal(version)) this.#setAhead(key, version);
     return isSame(this.get(key), object) ? undefined : this.put(key, object);
   }
 
-  /** Whether this reset comes from an older state of the server than the store has seen: a restored backup. */
+  /** Whether this reset is older than the store: the server was restored from a backup. */
   goesBack(change: Change<T>): boolean {
     return change.type === "reset" && (compareVersions(change.resourceVersion, this.#version) ?? 0) < 0;
   }

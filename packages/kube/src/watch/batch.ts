@@ -9,14 +9,14 @@ export interface ChangeEvent<T> {
   readonly object: T;
 }
 
-/** What a batch of watch events means. Events after an error do not count: the server sends none. */
+/** A parsed batch of watch events. Events after an error are ignored: a server sends none. */
 export interface Batch<T> {
   readonly events: readonly ChangeEvent<T>[];
-  /** The version after the last good event. */
+  /** The resource version after the last valid event. */
   readonly version: string;
-  /** Whether the bookmark that ends the initial events was among them. */
+  /** Whether the batch contains the bookmark that ends the initial events. */
   readonly initialEnd: boolean;
-  /** Whether any other bookmark was. */
+  /** Whether the batch contains any other bookmark. */
   readonly bookmark: boolean;
   readonly error?: KubeError;
 }
@@ -32,7 +32,7 @@ export function readBatch<T extends KubeObject>(
   let initialEnd = false;
   let bookmark = false;
   for (const event of raw) {
-    const error = refuse(event);
+    const error = errorOf(event);
     if (error) return { events, version, initialEnd, bookmark, error };
     const { metadata } = event.object;
     version = laterVersion(version, metadata?.resourceVersion);
@@ -47,22 +47,25 @@ export function readBatch<T extends KubeObject>(
   return { events, version, initialEnd, bookmark };
 }
 
-function refuse(event: WatchEvent): KubeError | undefined {
+function errorOf(event: WatchEvent): KubeError | undefined {
   switch (event.type) {
     case "ADDED":
     case "MODIFIED":
     case "DELETED":
-      return event.object?.metadata?.name && event.object.metadata.resourceVersion ? undefined : nonsense(event);
+      return event.object?.metadata?.name && event.object.metadata.resourceVersion ? undefined : invalidEvent(event);
     case "BOOKMARK":
-      return event.object?.metadata?.resourceVersion ? undefined : nonsense(event);
+      return event.object?.metadata?.resourceVersion ? undefined : invalidEvent(event);
     case "ERROR":
       return statusError("follow the watch", { status: 200, headers: {}, body: event.object });
     default:
-      return nonsense(event);
+      return invalidEvent(event);
   }
 }
 
-function nonsense(event: unknown): KubeError {
+function invalidEvent(event: unknown): KubeError {
   const shown = JSON.stringify(event)?.slice(0, 200);
-  return new KubeError("InvalidResponse", `Cannot follow the watch: the server sent ${shown}, which is no watch event`);
+  return new KubeError(
+    "InvalidResponse",
+    `Cannot follow the watch: the server sent ${shown}, which is not a watch event`,
+  );
 }

@@ -48,7 +48,7 @@ const content = (objects: Iterable<KubeObject>): string[] =>
 const isCurrent = ({ informer, world }: Setup): boolean =>
   informer.hasSynced && JSON.stringify(content(informer.list())) === JSON.stringify(content(world.pods.values()));
 
-/** Every version told of an object was once true, and none came after a later one. */
+/** Checks that every delivered version existed, and that versions of an object never go back. */
 function expectTruth({ told, world }: Setup): void {
   const real = new Set(
     world.log.map(({ object }) => `ns/${object.metadata?.name}@${object.metadata?.resourceVersion}`),
@@ -146,9 +146,9 @@ const faults: Record<string, Fault> = {
 const watchOnly = new Set(["old bookmarks", "cut off", "nonsense", "closes", "expires in the stream"]);
 const transport = { maxEventBytes: 100_000, requestTimeoutMs: 300 };
 
-describe.concurrent("an informer before a hostile server", () => {
+describe.concurrent("an informer of a faulty server", () => {
   test.for([1, 2, 3, 4])(
-    "loses and invents nothing in a storm of faults (seed %i)",
+    "neither loses nor invents objects under random faults (seed %i)",
     { timeout: 120_000 },
     async (seed, context) => {
       const random = seeded(seed);
@@ -179,7 +179,7 @@ describe.concurrent("an informer before a hostile server", () => {
   );
 
   test.for(Object.keys(faults))(
-    "%s, every time: asks at a bounded rate, and recovers when it ends",
+    "limits its requests while every request fails with %s, and recovers afterwards",
     { timeout: 120_000 },
     async (name, context) => {
       const world = new PodWorld();
@@ -187,7 +187,7 @@ describe.concurrent("an informer before a hostile server", () => {
       world.fault = (kind) => (kind === "watch" || !watchOnly.has(name) ? faults[name] : undefined);
       const setup = await setUp(context, { transport, world, initial: "list" });
       await until(() => setup.seconds() > 120);
-      // Two minutes: at most the doubling waits up to 5 s after a close, plus the lists that go with them.
+      // Within two minutes: the doubling waits of up to 5 s after a close, and their lists.
       expect(setup.api.requests.length).toBeLessThan(90);
       world.put("b");
       world.fault = undefined;
@@ -196,7 +196,7 @@ describe.concurrent("an informer before a hostile server", () => {
     },
   );
 
-  test("410 on every second watch only costs lists", async (context) => {
+  test("needs only more lists when every second watch fails with 410", async (context) => {
     const world = new PodWorld();
     world.fault = (kind, nth) => (kind === "watch" && nth % 2 === 0 ? faults["gone"] : undefined);
     const setup = await setUp(context, { world, initial: "list" });
@@ -209,7 +209,7 @@ describe.concurrent("an informer before a hostile server", () => {
     expectTruth(setup);
   });
 
-  test("10,000 objects in pages, the token expiring on the way, arrive whole and once", async (context) => {
+  test("lists 10,000 objects completely although a continue token expires", async (context) => {
     const world = new PodWorld();
     for (let pod = 0; pod < 10_000; pod += 1) world.put(`pod-${pod}`);
     world.fault = (kind, nth) => {
@@ -226,7 +226,7 @@ describe.concurrent("an informer before a hostile server", () => {
     expectTruth(setup);
   });
 
-  test("a connection that goes silent blinds it no longer than the bound", async (context) => {
+  test("reconnects after the idle limit when a connection goes silent", async (context) => {
     const world = new PodWorld();
     world.fault = (kind, nth) => (kind === "watch" && nth === 1 ? faults["silent"] : undefined);
     const setup = await setUp(context, { world, initial: "list" });
@@ -234,12 +234,12 @@ describe.concurrent("an informer before a hostile server", () => {
     world.put("unseen");
     await until(() => isCurrent(setup));
     expect(setup.seconds()).toBeGreaterThan(90);
-    // The second list is the question whether the server still has the version.
+    // The second list checks whether the server still has the version.
     expect(world.counts).toEqual({ list: 2, watch: 2 });
     expectTruth(setup);
   });
 
-  test("a reset does not end it, nor what happened meanwhile get lost", async (context) => {
+  test("continues after a connection reset without losing changes", async (context) => {
     const setup = await setUp(context, { initial: "list" });
     await until(() => setup.world.watches === 1);
     for (let round = 0; round < 5; round += 1) {
@@ -251,7 +251,7 @@ describe.concurrent("an informer before a hostile server", () => {
     expectTruth(setup);
   });
 
-  test("a server restored from a backup is believed, not waited for", async (context) => {
+  test("follows a server that was restored from a backup", async (context) => {
     const setup = await setUp(context, { initial: "list" });
     const { world, informer } = setup;
     for (let pod = 0; pod < 50; pod += 1) world.put(`pod-${pod}`);
@@ -262,7 +262,7 @@ describe.concurrent("an informer before a hostile server", () => {
     expect(informer.size).toBe(21);
   });
 
-  test("streamed objects need one request", async (context) => {
+  test("needs one request when the server streams the initial objects", async (context) => {
     const world = new PodWorld();
     world.streams = true;
     for (let pod = 0; pod < 1_000; pod += 1) world.put(`pod-${pod}`);

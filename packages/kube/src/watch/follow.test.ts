@@ -21,7 +21,7 @@ const expired: WatchEvent = {
 const failure = (reason: KubeReason, retryAfterMs?: number): KubeError =>
   new KubeError(reason, reason, { retryAfterMs });
 
-/** A watch the test drives. */
+/** A watch that the test controls. */
 class Stream implements AsyncIterable<readonly WatchEvent[]> {
   #items: (readonly WatchEvent[] | KubeError | "end")[] = [];
   #wake: (() => void) | undefined;
@@ -56,7 +56,7 @@ type WatchAnswer = (readonly WatchEvent[] | KubeError | "end")[] | KubeError;
 
 const pick = <A>(answers: readonly A[], nth: number): A => answers[Math.min(nth, answers.length - 1)] as A;
 
-/** Answers in turn, the last one for ever; remembers the watches. */
+/** A client that gives the responses in turn, then repeats the last one, and records the watches. */
 function scripted(lists: readonly ListAnswer[], watches: readonly WatchAnswer[]) {
   const asked: (string | WatchOptions)[] = [];
   const askedAt: number[] = [];
@@ -86,7 +86,7 @@ function scripted(lists: readonly ListAnswer[], watches: readonly WatchAnswer[])
   return { client, asked, askedAt, streams, clock };
 }
 
-/** Runs a feed in the background and gathers what it tells. */
+/** Runs a feed in the background and collects its changes. */
 function follow(script: ReturnType<typeof scripted>, options: Partial<FollowOptions<KubeObject>> = {}) {
   const stop = new AbortController();
   const changes: Change<KubeObject>[] = [];
@@ -116,7 +116,7 @@ const changed = (resourceVersion: string, ...events: object[]) => ({ type: "chan
 const minute = 60_000;
 
 describe("followResource()", () => {
-  test("lists, then tells changes and bookmarks with the version after them", async () => {
+  test("delivers a list, then changes and bookmarks with the version after them", async () => {
     const script = scripted(
       [list("5", thing("a", "3"))],
       [[[added("b", "6"), deleted("a", "7")], [], [bookmark("9")]]],
@@ -131,7 +131,7 @@ describe("followResource()", () => {
     expect(script.asked).toEqual(["list", { resourceVersion: "5" }]);
   });
 
-  test("goes on from the last version, bookmarks included, when the server closes", async () => {
+  test("continues from the last version or bookmark when the server closes the watch", async () => {
     const script = scripted([list("5")], [[[added("a", "6"), bookmark("40")]], []]);
     const { changes, troubles } = follow(script, { namespace: "ns", labelSelector: "x=y" });
     await script.clock.advance(minute);
@@ -144,7 +144,7 @@ describe("followResource()", () => {
     expect(troubles).toEqual([]);
   });
 
-  test("a bookmark that comes late or twice does not take it back", async () => {
+  test("does not go back for a bookmark that arrives late or twice", async () => {
     const script = scripted([list("5")], [[[bookmark("90"), bookmark("100"), bookmark("9"), bookmark("100")]], []]);
     follow(script);
     await script.clock.advance(minute);
@@ -154,9 +154,9 @@ describe("followResource()", () => {
   });
 
   test.for<[string, WatchAnswer]>([
-    ["as an event, after what came before it", [[added("b", "6"), expired, added("never", "7")]]],
-    ["as an answer", failure("Gone")],
-  ])("an expired version %s leads to a new list", async ([, answer]) => {
+    ["in an event after other events", [[added("b", "6"), expired, added("never", "7")]]],
+    ["in the response", failure("Gone")],
+  ])("lists again after an expired version %s", async ([, answer]) => {
     const script = scripted([list("5", thing("a", "1")), list("20", thing("c", "2"))], [answer, []]);
     const { changes } = follow(script);
     await script.clock.advance(1_000);
@@ -173,7 +173,7 @@ describe("followResource()", () => {
     ["no name", { type: "ADDED", object: { metadata: { resourceVersion: "6" } } }],
     ["no version", { type: "MODIFIED", object: { metadata: { name: "x" } } }],
     ["a bookmark without a version", { type: "BOOKMARK", object: {} }],
-  ])("an event with %s is not believed, nor the version it came after", async ([, event]) => {
+  ])("lists again after an event with %s", async ([, event]) => {
     const script = scripted([list("5")], [[[event]], []]);
     const { changes, troubles } = follow(script);
     await script.clock.advance(1_000);
@@ -181,7 +181,7 @@ describe("followResource()", () => {
     expect(changes).toEqual([reset("5"), reset("5")]);
   });
 
-  test("a transform sees every object of lists and watches", async () => {
+  test("applies the transform to every object of lists and watches", async () => {
     const script = scripted([list("5", thing("a", "3"))], [[[added("b", "6")]]]);
     const { changes } = follow(script, {
       transform: ({ metadata }) => ({ kind: "Cut", ...(metadata ? { metadata } : {}) }),
@@ -193,7 +193,7 @@ describe("followResource()", () => {
     ]);
   });
 
-  test("ends with its signal, and closes its watch", async () => {
+  test("ends when its signal aborts, and closes its watch", async () => {
     const script = scripted([list("5")], [[]]);
     const { stop, running } = follow(script);
     await script.clock.advance(0);
@@ -203,8 +203,8 @@ describe("followResource()", () => {
   });
 });
 
-describe("silence", () => {
-  test("for 90 s ends a watch, which goes on from the last version", async () => {
+describe("a silent watch", () => {
+  test("is closed after 90 s and reopened from the last version", async () => {
     const script = scripted([list("5")], [[[bookmark("8")]], []]);
     const { troubles } = follow(script);
     await script.clock.advance(89_999);
@@ -215,7 +215,7 @@ describe("silence", () => {
     expect(troubles[0]?.error.message).toMatch(/no event for 90000 ms/);
   });
 
-  test("since the opening of a watch makes it ask whether the server still has the version", async () => {
+  test("that was silent from its start leads to a check whether the server has the version", async () => {
     const script = scripted([list("50", thing("a", "3")), list("60"), list("20", thing("b", "19"))], [[]]);
     const { changes } = follow(script);
     await script.clock.advance(91_000);
@@ -226,7 +226,7 @@ describe("silence", () => {
     expect(changes).toEqual([reset("50", thing("a", "3")), reset("20", thing("b", "19"))]);
   });
 
-  test("of a watch that the server closes is doubted too", async () => {
+  test("that the server closes leads to the same check", async () => {
     const script = scripted([list("50")], [[], []]);
     follow(script, { fieldSelector: "status.phase=Running" });
     await script.clock.advance(minute);
@@ -235,7 +235,7 @@ describe("silence", () => {
     expect(script.asked[2]).toBe("list status.phase=Running,metadata.name=-");
   });
 
-  test("broken by a bookmark a minute never ends one", async () => {
+  test("with a bookmark every minute stays open", async () => {
     const script = scripted([list("5")], [[]]);
     follow(script);
     for (let passed = 0; passed < 60; passed += 1) {
@@ -246,7 +246,7 @@ describe("silence", () => {
     expect(script.asked.length).toBe(2);
   });
 
-  test("hidden by a trickle of bytes ends one too", async () => {
+  test("that delivers bytes but no event is closed", async () => {
     const script = scripted([list("5")], [[]]);
     follow(script);
     await script.clock.advance(0);
@@ -258,7 +258,7 @@ describe("silence", () => {
     expect(script.streams.map(({ closed }) => closed)).toEqual([true, false]);
   });
 
-  test("is not counted while the consumer is busy", async () => {
+  test("is not closed while the consumer is busy", async () => {
     const script = scripted([list("5")], [[[added("a", "6")]]]);
     const stop = new AbortController();
     const options = { signal: stop.signal, clock: script.clock, random: () => 0.5, initial: "list" as const };
@@ -276,14 +276,14 @@ describe("silence", () => {
 
 describe("failures", () => {
   test.for<[string, readonly ListAnswer[], readonly WatchAnswer[], number]>([
-    ["a server that is away", [failure("Unreachable")], [[]], 250],
+    ["an unreachable server", [failure("Unreachable")], [[]], 250],
     ["a server that answers 500", [failure("InternalError")], [[]], 250],
-    ["versions that expire at birth", [list("5")], [failure("Gone")], 500],
-    ["watches that end at birth", [list("5")], [["end"]], 1_100],
-    ["watches that break at birth", [list("5")], [[failure("Interrupted")]], 250],
-    ["watches of nothing but nonsense", [list("5")], [[[{} as WatchEvent]]], 500],
-    ["watches that end with one event each", [list("5")], [[[added("a", "6")], "end"]], 1_100],
-  ])("an hour of %s costs a bounded number of requests and no spinning", async ([, lists, watches, most]) => {
+    ["versions that expire at once", [list("5")], [failure("Gone")], 500],
+    ["watches that end at once", [list("5")], [["end"]], 1_100],
+    ["watches that break at once", [list("5")], [[failure("Interrupted")]], 250],
+    ["watches with invalid events only", [list("5")], [[[{} as WatchEvent]]], 500],
+    ["watches that end after one event", [list("5")], [[[added("a", "6")], "end"]], 1_100],
+  ])("an hour of %s causes a limited number of requests", async ([, lists, watches, most]) => {
     const script = scripted(lists, watches);
     follow(script);
     await script.clock.advance(60 * minute);
@@ -291,7 +291,7 @@ describe("failures", () => {
     expect(script.asked.length).toBeLessThan(most);
   });
 
-  test("the feed heals within the longest wait after the last of them", async () => {
+  test("the feed recovers within the longest wait after the last failure", async () => {
     const script = scripted(
       [...Array.from({ length: 30 }, () => failure("Unreachable")), list("5", thing("a", "3"))],
       [[]],
@@ -302,7 +302,7 @@ describe("failures", () => {
     expect(changes).toEqual([reset("5", thing("a", "3"))]);
   });
 
-  test("a healthy watch makes the next failure a first one", async () => {
+  test("a healthy watch resets the backoff", async () => {
     const script = scripted([list("5")], [...Array.from({ length: 9 }, () => failure("Unreachable")), []]);
     const { troubles } = follow(script);
     await script.clock.runUntil(() => script.streams.length === 1);
@@ -312,7 +312,7 @@ describe("failures", () => {
     expect(troubles.at(-1)).toMatchObject({ failures: 1, retryInMs: 187.5 });
   });
 
-  test("Retry-After is kept to", async () => {
+  test("Retry-After is respected", async () => {
     const script = scripted([failure("TooManyRequests", 9_000), list("5")], [[]]);
     follow(script);
     await script.clock.advance(8_999);
@@ -326,7 +326,7 @@ describe("streamed initial objects", () => {
   const stream = { initial: "stream" } as const;
   const begin = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" };
 
-  test("come as one reset, changes mixed in, and the watch goes on", async () => {
+  test("arrive as one reset including changes, and the watch continues", async () => {
     const script = scripted(
       [],
       [
@@ -346,12 +346,15 @@ describe("streamed initial objects", () => {
   });
 
   test.for<[string, WatchAnswer]>([
-    ["refuses them", failure("Invalid")],
-    ["fails at them", [[{ ...expired, object: { kind: "Status", code: 500, message: "disabled" } as KubeObject }]]],
-    ["ignores them and is quiet", [[added("a", "3")]]],
-    ["ignores them and sends a plain bookmark", [[added("a", "3"), bookmark("9")]]],
-    ["ignores them and closes", [[added("a", "3")], "end"]],
-  ])("a server that %s is asked for a list, and never again", async ([, answer]) => {
+    ["rejects the option", failure("Invalid")],
+    [
+      "fails during the stream",
+      [[{ ...expired, object: { kind: "Status", code: 500, message: "disabled" } as KubeObject }]],
+    ],
+    ["ignores the option and is silent", [[added("a", "3")]]],
+    ["ignores the option and sends an ordinary bookmark", [[added("a", "3"), bookmark("9")]]],
+    ["ignores the option and closes the watch", [[added("a", "3")], "end"]],
+  ])("are replaced by lists for good when the server %s", async ([, answer]) => {
     const script = scripted([list("5", thing("a", "3"))], [answer, [[expired]], []]);
     const { changes } = follow(script, stream);
     await script.clock.advance(11_000);
@@ -359,7 +362,7 @@ describe("streamed initial objects", () => {
     expect(script.asked).toEqual([begin, "list", { resourceVersion: "5" }, "list", { resourceVersion: "5" }]);
   });
 
-  test("that break are replaced by a list, and tried again after a healthy watch", async () => {
+  test("are replaced by a list when the stream breaks, and tried again after a healthy watch", async () => {
     const script = scripted([list("5")], [[[added("a", "3")], failure("Interrupted")], [], [[bookmark("9", true)]]]);
     const { changes } = follow(script, stream);
     await script.clock.advance(minute);

@@ -6,18 +6,18 @@ import type { ChangeEvent } from "./batch.ts";
 import { Follower, type State, type Step } from "./follower.ts";
 
 /**
- * What a follower of one resource must conclude. `resourceVersion` is the server's version after the change: every
- * write up to it has been seen. `changes` without events is a bookmark: the version moved and nothing else.
+ * A change of one resource. After it, everything up to `resourceVersion` has been delivered. `changes` without events is
+ * a bookmark: only the version moved.
  */
 export type Change<T> =
-  /** These objects exist and no others: what is known and not among them is gone. */
+  /** The complete list of objects. Objects that are not in it no longer exist. */
   | { readonly type: "reset"; readonly items: readonly T[]; readonly resourceVersion: string }
   | { readonly type: "changes"; readonly events: readonly ChangeEvent<T>[]; readonly resourceVersion: string };
 
-/** Why the feed paused. It goes on by itself; this is for logs and metrics. */
+/** Why the feed is interrupted. It continues by itself; this is for logs and metrics. */
 export interface Trouble {
   readonly error: KubeError;
-  /** Attempts that ended badly in a row. */
+  /** Consecutive failed attempts. */
   readonly failures: number;
   readonly retryInMs: number;
 }
@@ -29,13 +29,16 @@ export interface FollowOptions<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Applied to every object as it arrives, so that what it drops is never held for a whole list. */
+  /** Applied to each object as it arrives, so that a whole untransformed list is never in memory. */
   readonly transform?: (object: T) => T;
-  /** `stream` has the server send the current objects through the watch, where it can. Default `stream`. */
+  /**
+   * `stream` asks the server to send the current objects through the watch (KEP-3157), and falls back to a list. Default
+   * `stream`.
+   */
   readonly initial?: "stream" | "list";
   /** Objects per page of a list. Default 500. */
   readonly pageSize?: number;
-  /** Default 90 s: servers send a bookmark about once a minute, so a longer silence is a dead connection. */
+  /** How long a watch may be silent. Default 90 s: servers send a bookmark about once a minute. */
   readonly idleMs?: number;
   readonly onTrouble?: (trouble: Trouble) => void;
   /** Default: the system's. */
@@ -45,8 +48,8 @@ export interface FollowOptions<T extends KubeObject> {
 }
 
 /**
- * A feed of one resource that heals itself and never ends before `signal` aborts: one `reset`, then `changes`, another
- * `reset` after a gap. It throws nothing: failures are told to `onTrouble` and tried again, slower each time.
+ * An endless list-watch of one resource: one `reset`, then `changes`, and another `reset` after a gap. It ends when `signal`
+ * aborts and never throws: failures are passed to `onTrouble` and retried with backoff.
  */
 export async function* followResource<T extends KubeObject>(
   client: Client,

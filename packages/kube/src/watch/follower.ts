@@ -10,10 +10,10 @@ import { collectInitial } from "./initial.ts";
 import { healthyAfterMs, recover } from "./recovery.ts";
 
 const defaultIdleMs = 90_000;
-/** A server that knows `sendInitialEvents` sends something at once; one that ignores it never sends the end mark. */
+/** A server that supports `sendInitialEvents` starts sending at once; another never sends the bookmark that ends them. */
 const streamIdleMs = 10_000;
-/** Failures that a list would meet as well. Any other is the server's way to say that it cannot stream its objects. */
-const notOfStreaming: readonly KubeReason[] = [
+/** Failures that a list would have as well. Any other means that the server does not support `sendInitialEvents`. */
+const unrelatedToStreaming: readonly KubeReason[] = [
   "Unreachable",
   "Interrupted",
   "Unauthorized",
@@ -22,19 +22,19 @@ const notOfStreaming: readonly KubeReason[] = [
   "TooManyRequests",
   "ServiceUnavailable",
 ];
-/** Every resource can be selected by name, and no object has this one. */
+/** Matches nothing: every resource can be selected by name, and no object can have this name. */
 const noObject = "metadata.name=-";
-/** The server ends a watch after 5 to 10 minutes, as Kubernetes' own clients ask, so that load spreads over servers. */
+/** Watches last 5 to 10 minutes, as with client-go, so that connections spread over the API servers. */
 const shortestWatchSeconds = 300;
 
 /**
- * - `empty`: nothing is known: at the start, or the server no longer accepts our version.
- * - `listed`: everything up to `version` is known, no watch is open.
- * - `watching`: `watch` delivers what comes after `version`.
- * - `doubting`: a watch from `version` was open for long and brought nothing, not even a bookmark. A server that was
- *   restored from a backup behaves so towards versions it no longer has: it waits for them.
+ * - `empty`: nothing is known, at the start or because the server no longer accepts our version.
+ * - `listed`: everything up to `version` is known; no watch is open.
+ * - `watching`: `watch` delivers the events after `version`.
+ * - `doubting`: a watch from `version` was open for a while and delivered nothing, not even a bookmark. A server that was
+ *   restored from a backup does this with versions it does not have yet: it waits for them.
  *
- * `failures` counts the attempts that ended badly since a watch was last healthy.
+ * `failures` counts failed attempts since the last healthy watch.
  */
 export type State<T extends KubeObject> =
   | { readonly at: "empty"; readonly failures: number }
@@ -42,19 +42,19 @@ export type State<T extends KubeObject> =
   | { readonly at: "watching"; readonly failures: number; readonly version: string; readonly watch: GuardedWatch<T> };
 
 export interface Step<T extends KubeObject> {
-  /** For the consumer, before anything else happens. */
+  /** Passed to the consumer before the wait. */
   readonly change?: Change<T>;
   readonly waitMs?: number;
   readonly next: State<T>;
 }
 
-/** The moves between the states of a feed. */
+/** The state machine of a list-watch. */
 export class Follower<T extends KubeObject> {
   readonly #client: Client;
   readonly #resource: Resource<T>;
   readonly #options: FollowOptions<T>;
   readonly #clock: Clock;
-  /** Learnt once: a server does not gain the ability while we talk to it. */
+  /** Set to false for good when the server turns out not to support `sendInitialEvents`. */
   #streams: boolean;
 
   constructor(client: Client, resource: Resource<T>, options: FollowOptions<T>) {
@@ -69,7 +69,7 @@ export class Follower<T extends KubeObject> {
     try {
       switch (state.at) {
         case "empty":
-          // After a failure the plainest way is taken: some proxies pass lists and break streams.
+          // After a failure use a plain list: some proxies break streams but pass lists.
           return this.#streams && state.failures === 0 ? await this.#stream() : await this.#list(state.failures);
         case "listed":
           return { next: await this.#watch(state) };
@@ -109,7 +109,7 @@ export class Follower<T extends KubeObject> {
     };
   }
 
-  /** Undefined when the server does not know how to stream its objects. */
+  /** Undefined if the server does not support `sendInitialEvents`. */
   async #collectInitial(): Promise<{ items: readonly T[]; version: string; watch: GuardedWatch<T> } | undefined> {
     let watch: GuardedWatch<T> | undefined;
     try {
@@ -120,7 +120,7 @@ export class Follower<T extends KubeObject> {
       return undefined;
     } catch (error) {
       watch?.close();
-      if (watch?.fellSilent || !isReason(error, ...notOfStreaming)) return undefined;
+      if (watch?.fellSilent || !isReason(error, ...unrelatedToStreaming)) return undefined;
       throw error;
     }
   }
@@ -129,7 +129,7 @@ export class Follower<T extends KubeObject> {
     return { at: "watching", failures, version, watch: await this.#open({ resourceVersion: version }) };
   }
 
-  /** Asks for the server's version with a list that no object matches. */
+  /** Gets the server's version by a list that matches no object. */
   async #doubt({ failures, version }: State<T> & { version: string }): Promise<Step<T>> {
     const { fieldSelector, ...scope } = this.#scope();
     const nothing = fieldSelector === undefined ? noObject : `${fieldSelector},${noObject}`;
@@ -156,8 +156,8 @@ export class Follower<T extends KubeObject> {
     const { keepVersion, waitMs, failures } = recover(ending, (this.#options.random ?? Math.random)());
     if (error && !this.#options.signal.aborted) this.#options.onTrouble?.({ error, failures, retryInMs: waitMs });
     if (state.at === "empty" || !keepVersion) return { waitMs, next: { at: "empty", failures } };
-    const unheard = watch && !watch.heard && ending.livedMs >= healthyAfterMs;
-    return { waitMs, next: { at: unheard ? "doubting" : "listed", failures, version: state.version } };
+    const wasSilent = watch && !watch.hasReceived && ending.livedMs >= healthyAfterMs;
+    return { waitMs, next: { at: wasSilent ? "doubting" : "listed", failures, version: state.version } };
   }
 
   #open(from: WatchOptions, idleMs: number = this.#idleMs): Promise<GuardedWatch<T>> {

@@ -4,7 +4,7 @@ import { KubeError } from "../errors.ts";
 import type { KubeObject, Resource } from "../resource.ts";
 import type { WatchEvent } from "../transport.ts";
 
-/** A server that trickles bytes but completes no event is given this many idle bounds before it counts as silent. */
+/** A connection that delivers bytes but no complete event is closed after this many idle limits. */
 const trickleFactor = 4;
 
 export interface GuardOptions {
@@ -13,17 +13,17 @@ export interface GuardOptions {
   readonly signal: AbortSignal;
 }
 
-/** One open watch that cannot fall silent for good: half-open connections end as `Interrupted`. */
+/** An open watch that fails with `Interrupted` when the connection is silent for too long, as half-open connections are. */
 export class GuardedWatch<T extends KubeObject> {
   readonly #events: AsyncIterator<readonly WatchEvent<T>[]>;
   readonly #connection: AbortController;
   readonly #options: GuardOptions;
   readonly #openedAt: number;
-  /** The longest silence before the connection is taken for dead; a change counts from the next wait on. */
+  /** How long the connection may be silent. A change takes effect with the next call of `next`. */
   idleMs: number;
-  #heard = false;
+  #hasReceived = false;
   #silence: KubeError | undefined;
-  /** When the consumer began to wait, and the last life seen since; absent while the consumer is busy. */
+  /** When the consumer began to wait and when bytes last arrived; absent while the consumer is busy. */
   #waiting: { readonly since: number; lifeAt: number } | undefined;
 
   private constructor(
@@ -48,7 +48,7 @@ export class GuardedWatch<T extends KubeObject> {
     const abort = (): void => connection.abort(guard.signal.reason);
     if (guard.signal.aborted) abort();
     guard.signal.addEventListener("abort", abort);
-    // The connection's own end takes the listener off, or a long life would collect one per reconnect.
+    // Remove the listener with the connection, or a long-lived signal collects one per reconnect.
     connection.signal.addEventListener("abort", () => guard.signal.removeEventListener("abort", abort));
     try {
       const events = await client.watch(what.resource, { ...what.options, signal: connection.signal });
@@ -63,14 +63,14 @@ export class GuardedWatch<T extends KubeObject> {
     return this.#options.clock.now() - this.#openedAt;
   }
 
-  /** Whether the guard ended it. */
+  /** Whether the watch was closed because of silence. */
   get fellSilent(): boolean {
     return this.#silence !== undefined;
   }
 
-  /** Whether any event came, a bookmark included. */
-  get heard(): boolean {
-    return this.#heard;
+  /** Whether any event has arrived, including bookmarks. */
+  get hasReceived(): boolean {
+    return this.#hasReceived;
   }
 
   /** The next events, or undefined when the server has closed the watch. */
@@ -84,7 +84,7 @@ export class GuardedWatch<T extends KubeObject> {
         if (this.#silence) throw this.#silence;
         if (result.done === true) return undefined;
         if (result.value.length > 0) {
-          this.#heard = true;
+          this.#hasReceived = true;
           return result.value;
         }
         waiting.lifeAt = this.#options.clock.now();

@@ -8,8 +8,8 @@ export interface Initial<T> {
 }
 
 /**
- * Gathers the objects a watch with `sendInitialEvents` begins with. Changes may be mixed in before the mark that ends
- * them. Undefined when the server shows that it ignored the option: it ends the watch, or sends a plain bookmark, first.
+ * Collects the initial objects of a watch with `sendInitialEvents`. Changes may be mixed in before the bookmark that ends
+ * them. Undefined if the server ignored the option: it closes the watch, or sends an ordinary bookmark, first.
  */
 export async function collectInitial<T extends KubeObject>(
   watch: GuardedWatch<T>,

@@ -10,15 +10,15 @@ export interface Event {
   readonly object: KubeObject;
 }
 
-/** What to do to a request in place of the right answer; false when it wants the right answer after all. */
+/** Handles a request in place of the server; false to let the server answer. */
 export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** A small, correct API server of pods, whose every request may meet a fault. */
+/** A small API server for Pods that can inject a fault into every request. */
 export class PodWorld {
   readonly log: Event[] = [];
   readonly pods: Map<string, KubeObject> = new Map();
   version = 1;
-  /** Watches and page tokens from before this version have expired. */
+  /** Watches and continue tokens from before this version have expired. */
   floor = 0;
   streams = false;
   fault: ((kind: "list" | "watch", nth: number) => Fault | undefined) | undefined;
@@ -34,7 +34,7 @@ export class PodWorld {
     if (this.pods.has(name)) this.#record("DELETED", this.#object(name));
   }
 
-  /** Goes back to an earlier moment, as a restored backup does, and breaks with everybody. */
+  /** Restores an earlier state, as from a backup, and closes all connections. */
   restore(version: number): void {
     const kept = this.#asOf(version);
     this.log.splice(0, this.log.length, ...this.log.filter(({ object }) => versionOf(object) <= version));
@@ -115,7 +115,7 @@ export class PodWorld {
       response.write(line({ type: "BOOKMARK", object: { metadata: { ...metadata, annotations } } }));
     }
     for (const event of this.log) if (versionOf(event.object) > from) response.write(line(event));
-    // As kube-apiserver does: a version from the future is waited for in silence.
+    // Like kube-apiserver: a watch from a future version waits for it without an event.
     if (from > this.version) return;
     this.#open.add(response);
     response.on("close", () => this.#open.delete(response));
@@ -132,7 +132,7 @@ export function expired(response: ServerResponse): void {
   json(response, { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" }, 410);
 }
 
-/** Time that runs `factor` times as fast: minutes of patience in seconds of test. */
+/** A clock that runs `factor` times as fast. */
 export function fastClock(factor: number): Clock {
   return {
     now: () => performance.now() * factor,
@@ -140,7 +140,7 @@ export function fastClock(factor: number): Clock {
   };
 }
 
-/** The same numbers for the same seed. */
+/** Returns the same numbers for the same seed. */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -12,12 +12,12 @@ describe("recover()", () => {
       { keepVersion: true, waitMs: 0, failures: 0 },
     ],
     [
-      "waits a little when a watch is closed as soon as it is open",
+      "waits briefly when a watch is closed at once",
       { livedMs: 10, failures: 0 },
       { keepVersion: true, waitMs: 125, failures: 1 },
     ],
     [
-      "looks every few seconds however often a watch is closed at once",
+      "waits at most a few seconds however often a watch is closed at once",
       { livedMs: 10, failures: 50 },
       { keepVersion: true, waitMs: 2_500, failures: 51 },
     ],
@@ -27,7 +27,7 @@ describe("recover()", () => {
       { keepVersion: false, waitMs: 0, failures: 0 },
     ],
     [
-      "lists slower each time versions expire at birth",
+      "backs off when versions expire at once",
       { livedMs: 0, failures: 3, error: failing("Gone") },
       { keepVersion: false, waitMs: 1_000, failures: 4 },
     ],
@@ -37,12 +37,12 @@ describe("recover()", () => {
       { keepVersion: true, waitMs: 125, failures: 1 },
     ],
     [
-      "keeps the version while the server is away, and caps the wait",
+      "keeps the version and limits the wait while the server is unreachable",
       { livedMs: 0, failures: 1_000, error: failing("Unreachable") },
       { keepVersion: true, waitMs: 15_000, failures: 1_001 },
     ],
     [
-      "distrusts the version after an answer it cannot explain",
+      "drops the version after an unexpected response",
       { livedMs: 0, failures: 0, error: failing("InternalError") },
       { keepVersion: false, waitMs: 125, failures: 1 },
     ],
@@ -52,7 +52,7 @@ describe("recover()", () => {
       { keepVersion: true, waitMs: 7_000, failures: 1 },
     ],
     [
-      "does not let one answer blind it for an hour",
+      "limits the wait that a server asks for",
       { livedMs: 0, failures: 0, error: failing("ServiceUnavailable", 3_600_000) },
       { keepVersion: true, waitMs: 60_000, failures: 1 },
     ],
@@ -60,7 +60,7 @@ describe("recover()", () => {
     expect(recover(ending, 0)).toEqual(expected);
   });
 
-  test("spreads clients that fail together over half the wait", () => {
+  test("spreads clients that fail together over half of the wait", () => {
     const waits = [0, 0.5, 0.999].map(
       (random) => recover({ livedMs: 0, failures: 2, error: failing("Interrupted") }, random).waitMs,
     );

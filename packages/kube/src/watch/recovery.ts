@@ -1,33 +1,33 @@
 import type { KubeError, KubeReason } from "../errors.ts";
 
-/** How one attempt (a list, or a watch from its opening to its end) ended. */
+/** How an attempt ended: a list, or a watch from its opening to its end. */
 export interface Ending {
   /** Absent when the server closed the watch cleanly. */
   readonly error?: KubeError;
-  /** How long the watch was open; 0 for a list, or a watch that never opened. */
+  /** How long the watch was open; 0 for a list or a watch that did not open. */
   readonly livedMs: number;
-  /** Attempts that ended badly one after another before this one. */
+  /** Consecutive failed attempts before this one. */
   readonly failures: number;
 }
 
 export interface Recovery {
-  /** Whether a watch may go on from the last version seen; otherwise everything is listed anew. */
+  /** Whether a watch may continue from the last version; otherwise a new list is needed. */
   readonly keepVersion: boolean;
   readonly waitMs: number;
   readonly failures: number;
 }
 
-/** A watch that lived this long was healthy: its end says nothing about the next one. Also the pace of healthy reconnects. */
+/** A watch that lasted this long was healthy, so its end is not a failure. This also limits how often watches reconnect. */
 export const healthyAfterMs = 5_000;
-/** 0.25, 0.5, 1, 2 ... s: a restart of the server is over in a few seconds, an outage is not hammered. */
+/** 0.25, 0.5, 1, 2 ... s: short enough for a restart of the server, and no load during a long outage. */
 const firstWaitMs = 250;
 const longestWaitMs = 30_000;
-/** A server that answers but closes at once still deserves a look every few seconds: between looks we see nothing. */
+/** For a server that accepts watches and closes them at once: between attempts the cache is stale. */
 const longestWaitAfterCloseMs = 5_000;
-/** A `Retry-After` beyond this would leave a controller blind at the word of one answer. */
+/** Longer `Retry-After` values are ignored: one response must not leave a cache stale for hours. */
 const longestRetryAfterMs = 60_000;
 
-/** Failures that say nothing against the version: the server was not reached, or turned us away unread. */
+/** Failures after which the version is still valid: the server was not reached or did not process the request. */
 const versionStillGood: ReadonlySet<KubeReason> = new Set([
   "Unreachable",
   "Interrupted",
@@ -35,7 +35,7 @@ const versionStillGood: ReadonlySet<KubeReason> = new Set([
   "ServiceUnavailable",
 ]);
 
-/** What to do after an attempt has ended. `random` is in [0, 1) and spreads clients that fail together. */
+/** Decides how to continue after an attempt. `random` in [0, 1) spreads clients that fail at the same time. */
 export function recover(ending: Ending, random: number): Recovery {
   const { error, livedMs } = ending;
   const healthy = livedMs >= healthyAfterMs;
