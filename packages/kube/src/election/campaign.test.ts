@@ -15,7 +15,7 @@ interface Rig {
   readonly clock: VirtualClock;
   readonly server: MemoryApiServer;
   readonly spec: () => Lease["spec"];
-  /** Campaigns in the background; the result appears when the lease is taken. */
+  /** Campaigns in the background; the result is set when the lease is acquired. */
   readonly enter: (identity: string, transport?: Transport) => { leadership?: Leadership };
 }
 
@@ -37,7 +37,7 @@ function openRig(): Rig {
 const isLeading = ({ leadership }: { leadership?: Leadership }): boolean => leadership?.lost.aborted === false;
 
 describe("campaign()", () => {
-  test("takes a free lease and writes it as Kubernetes' own components do", async () => {
+  test("acquires a free lease and writes it as Kubernetes' own components do", async () => {
     const { clock, spec, enter } = openRig();
     const first = enter("first");
     await clock.advance(5_000);
@@ -51,7 +51,7 @@ describe("campaign()", () => {
     });
   });
 
-  test("lets one of two candidates lead, and the other only after a whole lease without renewal", async () => {
+  test("lets one of two candidates lead, and the other only after a lease duration without renewal", async () => {
     const { clock, server, spec, enter } = openRig();
     let isCut = false;
     const first = enter(
@@ -83,7 +83,7 @@ describe("campaign()", () => {
     expect(isLeading(second)).toBe(true);
   });
 
-  test("judges another's lease by its own clock, whatever the times in it say", async () => {
+  test("judges another candidate's lease by its own clock, not by the times in it", async () => {
     const { clock, server, enter } = openRig();
     const client = createClient(server, { clock });
     const old = { holderIdentity: "skewed", leaseDurationSeconds: 15, renewTime: "1999-01-01T00:00:00.000000Z" };
@@ -95,7 +95,7 @@ describe("campaign()", () => {
     expect(isLeading(candidate)).toBe(true);
   });
 
-  test("is not held off by someone who touches a dead holder's lease", async () => {
+  test("acquires an expired lease although others change its labels", async () => {
     const { clock, server, enter } = openRig();
     const client = createClient(server, { clock });
     await client.create(leases, { metadata: lease, spec: { holderIdentity: "dead", leaseDurationSeconds: 15 } });
@@ -107,7 +107,7 @@ describe("campaign()", () => {
     expect(isLeading(candidate)).toBe(true);
   });
 
-  test("refuses the write of a leader that was stopped and goes on, before any timer has fired", async () => {
+  test("rejects the write of a leader that was paused and continued, before any timer fires", async () => {
     const { clock, server, enter } = openRig();
     const first = enter("first");
     await clock.advance(3_000);
@@ -125,7 +125,7 @@ describe("campaign()", () => {
     await expect(client.get(pods, { name: "before", namespace: "a" })).resolves.toBeDefined();
   });
 
-  test("stays lost after a pause, although the lease could still be renewed", async () => {
+  test("stays lost after a pause although the lease could still be renewed", async () => {
     const { clock, enter } = openRig();
     const first = enter("first");
     await clock.advance(3_000);
@@ -136,12 +136,12 @@ describe("campaign()", () => {
   });
 
   test.for<[string, Fault]>([
-    ["answers to renewals are lost", { reset: "after" }],
+    ["responses to renewals are lost", { reset: "after" }],
     ["renewals never arrive", { reset: "before" }],
-    ["the server contradicts itself", { refuse: { reason: "Conflict" } }],
+    ["the server reports conflicts", { refuse: { reason: "Conflict" } }],
     ["the server fails", { refuse: { reason: "InternalError" } }],
     ["the server hangs", { delayMs: 4_000 }],
-  ])("goes on leading through 6 s in which %s", async ([, fault]) => {
+  ])("keeps leading during 6 s in which %s", async ([, fault]) => {
     const { clock, server, spec, enter } = openRig();
     const first = enter("first");
     await clock.advance(2_500);
@@ -153,7 +153,7 @@ describe("campaign()", () => {
     expect(spec()).toMatchObject({ holderIdentity: "first", leaseTransitions: 0 });
   });
 
-  test("loses leadership when the server stays away longer than the renew deadline", async () => {
+  test("loses leadership when the server is unreachable for longer than the renew deadline", async () => {
     const { clock, server, enter } = openRig();
     const first = enter("first");
     await clock.advance(2_500);
@@ -164,7 +164,7 @@ describe("campaign()", () => {
     expect(isLeading(first)).toBe(false);
   });
 
-  test("loses leadership at the next renewal when someone takes the lease by force", async () => {
+  test("loses leadership at the next renewal when somebody else overwrites the lease", async () => {
     const { clock, server, enter } = openRig();
     const first = enter("first");
     await clock.advance(3_000);
@@ -175,7 +175,7 @@ describe("campaign()", () => {
     expect(first.leadership?.lost.reason).toMatchObject({ message: expect.stringContaining("thief") });
   });
 
-  test("gives no two candidates the lease when both find it free", async () => {
+  test("gives the lease to one of two candidates that both find it free", async () => {
     const { clock, server, enter } = openRig();
     server.onRequest = ({ verb }) => (verb === "get" ? { delayMs: 50 } : { delayMs: 10 });
     const candidates = ["a", "b", "c"].map((identity) => enter(identity));
@@ -183,7 +183,7 @@ describe("campaign()", () => {
     expect(candidates.filter(isLeading)).toHaveLength(1);
   });
 
-  test("stops waiting when asked to", async () => {
+  test("stops waiting when aborted", async () => {
     const { clock, server } = openRig();
     server.onRequest = () => ({ reset: "before" });
     const stop = new AbortController();
@@ -196,7 +196,7 @@ describe("campaign()", () => {
     expect(await outcome).toEqual(new Error("enough"));
   });
 
-  test("refuses times that cannot keep two leaders apart", async () => {
+  test("rejects times that could allow two leaders", async () => {
     const { clock, server } = openRig();
     const options = { client: createClient(server), lease, identity: "x", scheduler: clock };
     await expect(campaign({ ...options, leaseDurationMs: 5_000 })).rejects.toThrow("each must be well below");

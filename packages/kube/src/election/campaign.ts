@@ -6,16 +6,16 @@ import { type Leadership, Tenure } from "./leadership.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 
 export interface CampaignOptions {
-  /** Not one that `whileLeading` guards: the lease is written also when nothing else may be. */
+  /** Must not use a transport of `whileLeading`: the lease is also written by processes that do not lead. */
   readonly client: Client;
   readonly lease: Required<ObjectKey>;
-  /** Unique among the candidates: the host's name and something random. */
+  /** Unique among the candidates, for example the host name and a random suffix. */
   readonly identity: string;
-  /** How long others wait after the last renewal they saw. Default 15 s. */
+  /** How long other candidates wait after the last renewal they observed. Default 15 s. */
   readonly leaseDurationMs?: number;
-  /** How long the leader writes on after its last renewal: less, by what a request may take to arrive. Default 10 s. */
+  /** How long the leader may write after its last renewal. Shorter than the lease, because requests take time to arrive. Default 10 s. */
   readonly renewDeadlineMs?: number;
-  /** Between two attempts, to take as to renew. Default 2 s. */
+  /** The time between two attempts to acquire or renew the lease. Default 2 s. */
   readonly retryPeriodMs?: number;
   readonly scheduler?: Scheduler;
   readonly log?: Logger;
@@ -23,12 +23,12 @@ export interface CampaignOptions {
   readonly random?: () => number;
 }
 
-/** Candidates that wait for the same lease look at different moments. */
+/** Spreads the attempts of candidates that wait for the same lease. */
 const jitter = 0.2;
 
 /**
- * Waits until the lease is ours, then keeps it renewed until leadership is lost, or given back by disposing it. The Lease
- * object is used as Kubernetes' own components use theirs. Rejects only when the signal aborts.
+ * Acquires the lease, then renews it until leadership is lost or disposed. It uses the Lease object as Kubernetes' own
+ * components do. Rejects only when the signal aborts.
  */
 export async function campaign(options: CampaignOptions, signal?: AbortSignal): Promise<Leadership> {
   const run = prepare(options);
@@ -36,7 +36,7 @@ export async function campaign(options: CampaignOptions, signal?: AbortSignal): 
     signal?.throwIfAborted();
     const attempt = await within(run, run.renewDeadlineMs, (bound) => run.keeper.take(bound), signal);
     if (attempt.type === "held") return lead(run, attempt.since);
-    if (attempt.type === "failed") run.log.warn({ ...run.fields, err: attempt.error }, "lease not taken");
+    if (attempt.type === "failed") run.log.warn({ ...run.fields, err: attempt.error }, "lease not acquired");
     await run.scheduler.sleep(run.retryPeriodMs * (1 + jitter * run.random()), signal);
   }
 }
@@ -49,7 +49,7 @@ interface Run {
   readonly scheduler: Scheduler;
   readonly log: Logger;
   readonly random: () => number;
-  /** What every line of the log carries. */
+  /** The fields of every log line. */
   readonly fields: object;
 }
 
@@ -57,7 +57,7 @@ function prepare(options: CampaignOptions): Run {
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;
   if (!(leaseDurationMs > renewDeadlineMs && renewDeadlineMs > retryPeriodMs * (1 + jitter) && retryPeriodMs > 0)) {
     const times = `a lease of ${leaseDurationMs} ms, renewed within ${renewDeadlineMs} ms, tried every ${retryPeriodMs} ms`;
-    throw new Error(`Cannot campaign with ${times}: each must be well below the one before`);
+    throw new Error(`Cannot campaign with ${times}: each time must be shorter than the one before`);
   }
   const { client, lease, identity, scheduler = systemScheduler, log = silentLogger, random = Math.random } = options;
   const keeper = new LeaseKeeper({ client, lease, candidate: { identity, leaseDurationMs }, scheduler });
@@ -68,7 +68,7 @@ function lead(run: Run, acquiredAt: number): Leadership {
   const now = (): number => run.scheduler.now();
   const tenure = new Tenure({ renewDeadlineMs: run.renewDeadlineMs, now, acquiredAt });
   const resigning = new AbortController();
-  run.log.info(run.fields, "leadership taken");
+  run.log.info(run.fields, "leadership acquired");
   const renewing = keepRenewing(run, tenure, AbortSignal.any([tenure.lost, resigning.signal]));
   return {
     identity: run.identity,
@@ -78,7 +78,7 @@ function lead(run: Run, acquiredAt: number): Leadership {
       const wasLeading = tenure.leftMs > 0;
       resigning.abort();
       await renewing;
-      tenure.lose("it was given back");
+      tenure.lose("it was released");
       if (wasLeading) await release(run);
     },
   };
@@ -90,7 +90,7 @@ async function keepRenewing(run: Run, tenure: Tenure, ended: AbortSignal): Promi
     if (ended.aborted) return;
     const attempt = await within(run, tenure.leftMs, (bound) => run.keeper.renew(bound), ended);
     if (attempt.type === "held") tenure.renew(attempt.since);
-    else if (attempt.type === "other") tenure.lose(`"${attempt.holder}" does`);
+    else if (attempt.type === "other") tenure.lose(`"${attempt.holder}" holds the lease`);
     else {
       if (!ended.aborted) run.log.warn({ ...run.fields, err: attempt.error }, "lease not renewed");
       if (tenure.leftMs === 0) tenure.lose("the lease was not renewed in time");
@@ -102,13 +102,13 @@ async function keepRenewing(run: Run, tenure: Tenure, ended: AbortSignal): Promi
 async function release(run: Run): Promise<void> {
   try {
     await within(run, run.retryPeriodMs, (bound) => run.keeper.release(bound));
-    run.log.info(run.fields, "leadership given back");
+    run.log.info(run.fields, "leadership released");
   } catch (error) {
-    run.log.warn({ ...run.fields, err: error }, "lease not given back");
+    run.log.warn({ ...run.fields, err: error }, "lease not released");
   }
 }
 
-/** Runs requests that must not take longer than so much. */
+/** Runs requests with a time limit. */
 async function within<T>(
   { scheduler }: Run,
   ms: number,

@@ -5,7 +5,7 @@ import type { Scheduler } from "../queue/scheduler.ts";
 import type { ObjectKey } from "../resource.ts";
 import { type Candidate, claimed, LeaseObserver, leases, released } from "./lease-record.ts";
 
-/** `held`: the lease is ours, as of the moment before the request was sent. `failed`: nobody knows, ask again. */
+/** `held`: this candidate holds the lease since before the request was sent. `failed`: unknown, try again. */
 export type Attempt =
   | { readonly type: "held"; readonly since: number }
   | { readonly type: "other"; readonly holder: string }
@@ -22,19 +22,19 @@ export interface LeaseKeeperOptions {
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   readonly #observer = new LeaseObserver();
-  /** Whether the lease on the server may differ from the one last seen. */
-  #isDoubtful = true;
+  /** Whether the lease on the server may differ from the last one observed. */
+  #isStale = true;
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
   }
 
-  /** Takes the lease when it is free or run out, renews it when it is ours. */
+  /** Acquires the lease if it is free or expired, or renews it. */
   async take(signal: AbortSignal): Promise<Attempt> {
     const { candidate, scheduler } = this.#options;
     const since = scheduler.now();
     try {
-      if (this.#isDoubtful || this.#holder !== candidate.identity) await this.#look(signal);
+      if (this.#isStale || this.#holder !== candidate.identity) await this.#read(signal);
       if (this.#observer.isHeldByOther(candidate.identity, scheduler.now()))
         return { type: "other", holder: this.#holder };
       await this.#write(claimed(candidate, this.#observer.lease?.spec, scheduler.date()), signal);
@@ -44,20 +44,20 @@ export class LeaseKeeper {
     }
   }
 
-  /** Renews what is ours. Unlike a candidate, a leader that finds another name in the lease, alive or not, has lost it. */
+  /** Renews the lease. A leader that finds another holder has lost it, even if that holder's lease has expired. */
   async renew(signal: AbortSignal): Promise<Attempt> {
-    const doubt = this.#isDoubtful ? await this.#checkHolder(signal) : undefined;
-    if (doubt !== undefined) return doubt;
+    const lost = this.#isStale ? await this.#checkHolder(signal) : undefined;
+    if (lost !== undefined) return lost;
     const attempt = await this.take(signal);
-    // A conflict means that someone wrote the lease: who it was decides, and there is no time to lose.
+    // After a conflict somebody else wrote the lease: check at once who holds it.
     const isContested = attempt.type === "failed" && isReason(attempt.error, "Conflict", "AlreadyExists");
     return (isContested ? await this.#checkHolder(signal) : undefined) ?? attempt;
   }
 
-  /** Undefined when nobody else holds the lease. */
+  /** Undefined if nobody else holds the lease. */
   async #checkHolder(signal: AbortSignal): Promise<Attempt | undefined> {
     try {
-      await this.#look(signal);
+      await this.#read(signal);
     } catch (error) {
       return { type: "failed", error };
     }
@@ -65,9 +65,9 @@ export class LeaseKeeper {
     return holder === "" || holder === this.#options.candidate.identity ? undefined : { type: "other", holder };
   }
 
-  /** Lets go of the lease, if it is still ours. */
+  /** Releases the lease if this candidate still holds it. */
   async release(signal: AbortSignal): Promise<void> {
-    if (this.#isDoubtful) await this.#look(signal);
+    if (this.#isStale) await this.#read(signal);
     const spec = this.#observer.lease?.spec;
     if (spec === undefined || this.#holder !== this.#options.candidate.identity) return;
     await this.#write(released(spec, this.#options.scheduler.date()), signal);
@@ -77,7 +77,7 @@ export class LeaseKeeper {
     return this.#observer.lease?.spec?.holderIdentity ?? "";
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #read(signal: AbortSignal): Promise<void> {
     const { client, lease, scheduler } = this.#options;
     try {
       this.#observer.observe(await client.get(leases, lease, { signal }), scheduler.now());
@@ -85,22 +85,22 @@ export class LeaseKeeper {
       if (!isReason(error, "NotFound")) throw error;
       this.#observer.forget();
     }
-    this.#isDoubtful = false;
+    this.#isStale = false;
   }
 
-  /** A version mismatch is a Conflict: of two candidates that take a free lease, one wins. */
+  /** Writes with the observed version: of two candidates that acquire a free lease, one gets a conflict. */
   async #write(spec: NonNullable<Lease["spec"]>, signal: AbortSignal): Promise<void> {
     const { client, lease, scheduler } = this.#options;
     const old = this.#observer.lease;
-    this.#isDoubtful = true;
+    this.#isStale = true;
     const written =
       old === undefined
         ? await client.create(leases, { metadata: { ...lease }, spec }, { signal })
         : await client.update(leases, { ...old, spec }, { signal });
     if (written.metadata?.resourceVersion === undefined) {
-      throw new KubeError("InvalidResponse", `Cannot write lease "${lease.name}": the answer has no version`);
+      throw new KubeError("InvalidResponse", `Cannot write lease "${lease.name}": the response has no version`);
     }
     this.#observer.observe(written, scheduler.now());
-    this.#isDoubtful = false;
+    this.#isStale = false;
   }
 }

@@ -16,7 +16,7 @@ export interface Candidate {
   readonly leaseDurationMs: number;
 }
 
-/** The spec with which the candidate takes the lease, or renews it when it holds it already. */
+/** The spec to acquire the lease, or to renew it if the candidate already holds it. */
 export function claimed(candidate: Candidate, old: LeaseSpec | undefined, dateMs: number): LeaseSpec {
   const isRenewal = old?.holderIdentity === candidate.identity;
   const now = microTime(dateMs);
@@ -29,18 +29,18 @@ export function claimed(candidate: Candidate, old: LeaseSpec | undefined, dateMs
   };
 }
 
-/** The spec with which a holder lets go: free at once, and soon expired for those who only look at the times. */
+/** The spec to release the lease: no holder, and expired after a second for clients that check only the times. */
 export function released(old: LeaseSpec, dateMs: number): LeaseSpec {
   const now = microTime(dateMs);
   return { ...old, holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
 }
 
 /**
- * Judges whether someone else holds the lease. The times in the lease come from another machine's clock, so they are
- * only compared with themselves: a lease is alive for its duration after this process last saw it change.
+ * Decides whether another candidate holds the lease. The times in the lease come from another machine's clock, so they are
+ * only compared with each other: a lease is valid for its duration after this process last observed a change.
  */
 export class LeaseObserver {
-  /** The lease as it is now, and when it was first seen with these times. */
+  /** The latest lease, and when it was first observed with these times. */
   #seen: { readonly lease: Lease; readonly at: number } | undefined;
 
   get lease(): Lease | undefined {
@@ -64,7 +64,7 @@ export class LeaseObserver {
   }
 }
 
-/** What a renewal changes. Others may label the object without keeping its holder alive. */
+/** The fields that a renewal changes. Other changes, such as labels, do not extend the lease. */
 function signature({ spec }: Lease): string {
   return JSON.stringify([spec?.holderIdentity, spec?.acquireTime, spec?.renewTime, spec?.leaseTransitions]);
 }

@@ -2,8 +2,8 @@ import type { StreamResponse, Transport, TransportRequest, TransportResponse } f
 import type { Leadership } from "./leadership.ts";
 
 /**
- * A transport that refuses every write once the lease has not been renewed in time, and passes everything else. It asks
- * right before it sends, each time, repeats included.
+ * A transport that rejects writes unless the lease was renewed in time. It checks right before each request is sent,
+ * including retries.
  */
 export function whileLeading(transport: Transport, leadership: Pick<Leadership, "assertLeading">): Transport {
   return {

@@ -49,7 +49,7 @@ describe("EventRecorder", () => {
     expect(event?.series).toBeUndefined();
   });
 
-  test("lets good news wait, with the time it happened, and bad news not", async () => {
+  test("delays Normal events, which keep their time, but not Warning events", async () => {
     const { clock, recorder, events } = openRig({ normalAfterMs: 100 });
     recorder.record(pods, pod("web"), { ...failed, type: "Normal", reason: "Pulled" });
     recorder.record(pods, pod("web"), failed);
@@ -59,7 +59,7 @@ describe("EventRecorder", () => {
     expect(events().find(({ reason }) => reason === "Pulled")?.eventTime).toBe("2026-01-01T00:00:00.000000Z");
   });
 
-  test("turns repeats into one series, written at most every 10 s", async () => {
+  test("groups repeated events into one series, written at most every 10 s", async () => {
     const { clock, server, recorder, events } = openRig();
     for (let second = 0; second < 60; second += 1) {
       recorder.record(pods, pod("web"), { ...failed, text: `attempt ${second}` });
@@ -71,7 +71,7 @@ describe("EventRecorder", () => {
     expect(server.requests.get("patch events")).toBeLessThanOrEqual(7);
   });
 
-  test("keeps the parts of one object apart", async () => {
+  test("keeps separate series for the parts of an object", async () => {
     const { clock, recorder, events } = openRig();
     for (const part of ["spec.containers{a}", "spec.containers{b}", "spec.containers{a}"]) {
       recorder.record(pods, pod("web"), { ...failed, fieldPath: part });
@@ -83,7 +83,7 @@ describe("EventRecorder", () => {
     ]);
   });
 
-  test("keeps different reasons, and repeats after a long silence, apart", async () => {
+  test("keeps separate events for different reasons and for repeats after a long pause", async () => {
     const { clock, recorder, events } = openRig();
     recorder.record(pods, pod("web"), failed);
     recorder.record(pods, pod("web"), { ...failed, reason: "Evicted" });
@@ -97,7 +97,7 @@ describe("EventRecorder", () => {
     ).toEqual(["Evicted", "PullFailed", "PullFailed"]);
   });
 
-  test("holds back an object that makes too many different events, and no other", async () => {
+  test("limits an object with too many different events, and no other", async () => {
     const { clock, recorder, events } = openRig();
     for (let n = 0; n < 40; n += 1) recorder.record(pods, pod("noisy"), { ...failed, reason: `Reason${n}` });
     recorder.record(pods, pod("quiet"), failed);
@@ -110,7 +110,7 @@ describe("EventRecorder", () => {
     expect(events()).toHaveLength(27);
   });
 
-  test("writes an event once though the answer was lost, and the server away for a while", async () => {
+  test("writes an event once although responses are lost and the server is unreachable for a while", async () => {
     const { clock, server, recorder, events } = openRig();
     let requests = 0;
     server.onRequest = () => ({ reset: (requests += 1) % 2 === 0 ? "before" : "after" });
@@ -122,7 +122,7 @@ describe("EventRecorder", () => {
     expect(recorder.dropped).toBe(0);
   });
 
-  test("gives up on what the server refuses, and goes on", async () => {
+  test("drops events that the server rejects, and continues", async () => {
     const { clock, server, recorder, events } = openRig();
     server.onRequest = () => ({ refuse: { reason: "InternalError" } });
     recorder.record(pods, pod("web"), failed);
@@ -134,7 +134,7 @@ describe("EventRecorder", () => {
     expect(events().map(({ regarding }) => regarding.name)).toEqual(["db"]);
   });
 
-  test("writes a series anew when its event has expired on the server", async () => {
+  test("creates the event again when it has expired on the server", async () => {
     const { clock, server, recorder, events } = openRig();
     recorder.record(pods, pod("web"), failed);
     await clock.advance(0);
@@ -145,7 +145,7 @@ describe("EventRecorder", () => {
     expect(events()[0]?.series?.count).toBe(2);
   });
 
-  test("remembers a bounded number of series", async () => {
+  test("keeps a limited number of series", async () => {
     const { clock, server, recorder } = openRig({ mostSeries: 10 });
     server.onRequest = () => ({ delayMs: 1_000_000 });
     for (let n = 0; n < 100; n += 1) recorder.record(pods, pod(`pod-${n}`), failed);
@@ -156,7 +156,7 @@ describe("EventRecorder", () => {
     expect(recorder.dropped).toBe(100);
   });
 
-  test("writes what is left when it stops, and takes no more", async () => {
+  test("writes the remaining events when it stops, and accepts no more", async () => {
     const { clock, server, recorder, events } = openRig();
     recorder.record(pods, pod("web"), failed);
     await clock.advance(0);
@@ -168,7 +168,7 @@ describe("EventRecorder", () => {
     expect(server.requests.get("create events")).toBe(1);
   });
 
-  test("cuts a note that no server would take, between characters", async () => {
+  test("truncates a long description at a character boundary", async () => {
     const { clock, recorder, events } = openRig();
     recorder.record(pods, pod("web"), { ...failed, text: "é".repeat(2_000) });
     await clock.advance(0);

@@ -10,15 +10,15 @@ import { cutToBytes, type KubeEvent, kubeEvents, type Note, referenceTo } from "
 
 export interface EventRecorderOptions extends EventSeriesOptions {
   readonly client: Client;
-  /** Who reports, such as `sandbox-controller`. */
+  /** The reporting controller, such as `sandbox-controller`. */
   readonly controller: string;
-  /** Which process it is. */
+  /** The reporting process. */
   readonly instance: string;
-  /** How long news of type "Normal" waits, so as not to be in the way of what it is about. Default 0. */
+  /** How long events of type `Normal` are delayed, so that they do not compete with the work they report. Default 0. */
   readonly normalAfterMs?: number;
-  /** How often a series that goes on is written again. Default 10 s. */
+  /** How often a continuing series is updated. Default 10 s. */
   readonly repeatEveryMs?: number;
-  /** How long a stop waits for what is not written yet. Default 2 s. */
+  /** How long disposal waits for events that are not written yet. Default 2 s. */
   readonly stopWithinMs?: number;
   readonly scheduler?: Scheduler;
   readonly log?: Logger;
@@ -26,19 +26,19 @@ export interface EventRecorderOptions extends EventSeriesOptions {
   readonly random?: () => number;
 }
 
-/** What is known of one event on the server. */
+/** An event and how much of its series is on the server. */
 interface Written {
   readonly event: KubeEvent;
   count: number;
   failures: number;
 }
 
-/** An event that could not be written so often is not worth more. */
+/** An event is dropped after this many failed attempts. */
 const mostAttempts = 4;
 
 /**
- * Tells on a Kubernetes object what happened to it. Never blocks and never fails: events are news, not state. Repeats
- * become a series, and what is too much is dropped and counted.
+ * Records Kubernetes events for objects. It never blocks and never throws. Repeated events become a series; events above the
+ * limits are dropped and counted.
  */
 export class EventRecorder implements AsyncDisposable {
   readonly #options: EventRecorderOptions;
@@ -63,7 +63,7 @@ export class EventRecorder implements AsyncDisposable {
     });
   }
 
-  /** Events that no one will see. */
+  /** The number of dropped events. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -73,7 +73,7 @@ export class EventRecorder implements AsyncDisposable {
     const subject = object.metadata?.uid ?? `${object.metadata?.namespace}/${object.metadata?.name}`;
     const make = (): Written => ({ event: this.#event(resource, object, note), count: 0, failures: 0 });
     const occurrence = { subject, kind: `${type} ${reason} ${action} ${fieldPath}`, make };
-    const series = this.#state === "running" ? this.#series.observe(occurrence, this.#scheduler.now()) : undefined;
+    const series = this.#state === "running" ? this.#series.add(occurrence, this.#scheduler.now()) : undefined;
     if (series === undefined) return this.#drop();
     const evicted = this.#series.evict();
     if (evicted !== undefined && isUnwritten(evicted)) this.#drop();
@@ -82,7 +82,7 @@ export class EventRecorder implements AsyncDisposable {
     this.#queue.add(series.id, { afterMs: series.count === 1 ? firstAfterMs : repeatEveryMs });
   }
 
-  /** Writes what is left, as far as it gets within the bound. */
+  /** Writes the remaining events within `stopWithinMs`. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#state === "stopped") return;
     this.#state = "stopped";
@@ -95,13 +95,13 @@ export class EventRecorder implements AsyncDisposable {
     }
   }
 
-  /** One request at a time: events yield to everything else the client does. */
+  /** Sends one request at a time, so that events do not compete with other requests. */
   #write(): void {
     this.#writing ??= this.#drain();
   }
 
   async #drain(): Promise<void> {
-    // Not within the call of the one who records.
+    // Do not write within the caller's `record`.
     await Promise.resolve();
     for (let id = this.#queue.take(); id !== undefined; id = this.#queue.take()) {
       const series = this.#series.get(id);
@@ -125,11 +125,11 @@ export class EventRecorder implements AsyncDisposable {
       return "written";
     } catch (error) {
       this.#log.debug({ event: written.event.metadata?.name, err: error }, "event not written");
-      return this.#judge(written, error);
+      return this.#outcomeOf(written, error);
     }
   }
 
-  #judge(written: Written, error: unknown): "again" | "refused" {
+  #outcomeOf(written: Written, error: unknown): "again" | "refused" {
     written.failures += 1;
     const isExpired = isReason(error, "NotFound") && written.count > 0;
     if (isExpired) written.count = 0;
@@ -143,7 +143,7 @@ export class EventRecorder implements AsyncDisposable {
     try {
       await this.#options.client.create(kubeEvents, { ...event, ...repeated }, { signal: this.#stopping.signal });
     } catch (error) {
-      // The answer to an earlier attempt was lost.
+      // The response to an earlier attempt was lost.
       if (!isReason(error, "AlreadyExists")) throw error;
     }
   }
@@ -164,7 +164,7 @@ export class EventRecorder implements AsyncDisposable {
     const regarding = referenceTo(resource, object);
     const unique = `${this.#scheduler.date().toString(16)}${Math.floor(random() * 2 ** 32).toString(16)}`;
     return {
-      // 253 is the longest name; the object's own may be that long.
+      // Names have at most 253 characters, and the object's own name may be that long.
       metadata: { name: `${regarding.name?.slice(0, 230)}.${unique}`, namespace: regarding.namespace ?? "default" },
       eventTime: microTime(this.#scheduler.date()),
       reportingController: controller,

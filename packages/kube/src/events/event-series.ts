@@ -1,4 +1,4 @@
-/** The same thing happening to the same object, once or often. */
+/** One or more occurrences of the same event for the same object. */
 export interface Series<T> {
   readonly id: string;
   readonly first: T;
@@ -7,13 +7,13 @@ export interface Series<T> {
 }
 
 export interface EventSeriesOptions {
-  /** Two occurrences further apart than this are two events. Default 6 min, as in Kubernetes' own components. */
+  /** Occurrences further apart than this are separate events. Default 6 min, as in Kubernetes' own components. */
   readonly windowMs?: number;
-  /** Different events one object may have at once; then one more per `refillMs`. Default 25. */
+  /** How many different events an object may have at once; then one more per `refillMs`. Default 25. */
   readonly burst?: number;
   /** Default 5 min. */
   readonly refillMs?: number;
-  /** Series remembered, the longest unseen forgotten first. Default 1000. */
+  /** How many series are kept; the least recently used is dropped. Default 1000. */
   readonly mostSeries?: number;
 }
 
@@ -22,10 +22,10 @@ interface Allowance {
   readonly at: number;
 }
 
-/** Counts repeats together and holds back objects that make too many different events. Times are monotonic. */
+/** Groups repeated events and limits the number of different events per object. Times are monotonic. */
 export class EventSeries<T> {
   readonly #options: Required<EventSeriesOptions>;
-  /** Both in the order in which they were last touched. */
+  /** Both in the order of last use. */
   readonly #series = new Map<string, Series<T>>();
   readonly #allowances = new Map<string, Allowance>();
 
@@ -41,8 +41,8 @@ export class EventSeries<T> {
     return this.#series.values();
   }
 
-  /** The series this occurrence belongs to; undefined when the object has had its share. */
-  observe(
+  /** The series of this occurrence; undefined if the object exceeds its limit. */
+  add(
     occurrence: { readonly subject: string; readonly kind: string; readonly make: () => T },
     now: number,
   ): Series<T> | undefined {
@@ -60,7 +60,7 @@ export class EventSeries<T> {
     return series;
   }
 
-  /** Takes out and returns what is remembered beyond the bound. */
+  /** Removes and returns the oldest series if there are too many. */
   evict(): Series<T> | undefined {
     return this.#series.size > this.#options.mostSeries ? takeFirst(this.#series) : undefined;
   }

@@ -22,16 +22,16 @@ export const kubeEvents: Resource<KubeEvent> = {
   namespaced: true,
 };
 
-/** What happened, in the words of a controller. */
+/** An event that a controller records. */
 export interface Note {
   readonly type: "Normal" | "Warning";
-  /** Why, in one CamelCase word. */
+  /** Why it happened, in CamelCase. */
   readonly reason: string;
-  /** What was done, in one CamelCase word. */
+  /** What the controller did, in CamelCase. */
   readonly action: string;
-  /** For people. Cut at 1024 bytes, the most a server takes. */
+  /** A description for people. Truncated to 1024 bytes, the server's limit. */
   readonly text: string;
-  /** The part of the object it is about, such as `spec.containers{main}`. Parts have series of their own. */
+  /** The part of the object it is about, such as `spec.containers{main}`. Each part has its own series. */
   readonly fieldPath?: string;
 }
 
@@ -47,7 +47,7 @@ export function referenceTo(resource: Resource, { metadata = {} }: KubeObject): 
   };
 }
 
-/** Cuts between characters, not within one. */
+/** Truncates at a character boundary. */
 export function cutToBytes(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));

@@ -5,7 +5,7 @@ export interface Backoff {
   readonly longestMs?: number;
 }
 
-/** The delay after the given number of failures in a row: it doubles from the first to the longest. */
+/** The delay after a number of consecutive failures. It doubles from `firstMs` to `longestMs`. */
 export function backoffMs(failures: number, { firstMs = 5, longestMs = 1_000_000 }: Backoff = {}): number {
   return Math.min(longestMs, firstMs * 2 ** Math.max(0, failures - 1));
 }

@@ -7,13 +7,13 @@ interface Group {
   turn: Link<Group>;
 }
 
-/** A key's place in a lane, with which it can be taken out again. */
+/** The position of a key in a lane, needed to remove it. */
 export interface Place {
   readonly group: Group;
   readonly link: Link<string>;
 }
 
-/** Keys waiting at one priority. Namespaces take turns, so that one with thousands of keys does not hold up another. */
+/** Ready keys of one priority. Namespaces take turns, so that one with thousands of keys does not delay another. */
 export class FairLane {
   readonly #groups = new Map<string, Group>();
   readonly #turns = new LinkedList<Group>();
@@ -24,7 +24,7 @@ export class FairLane {
     return { group, link: group.keys.push(key) };
   }
 
-  /** The next key, of a namespace that is not full. */
+  /** The next key of a namespace that `isFull` does not exclude. */
   shift(isFull: (namespace: string) => boolean = () => false): string | undefined {
     let turn = this.#turns.first;
     while (turn !== undefined && isFull(turn.value.namespace)) turn = turn.after;

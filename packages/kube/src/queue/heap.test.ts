@@ -13,7 +13,7 @@ const command = fc.oneof(
 );
 
 describe("Heap", () => {
-  test("gives the smallest of what was pushed and not removed, in any order of calls", () => {
+  test("returns the smallest remaining item for any sequence of calls", () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 200, size: "max" }), (commands) => {
         const heap = new Heap<Item>((a, b) => a.value < b.value);

@@ -1,9 +1,9 @@
-/** A place in a heap; the heap keeps `position` up to date, -1 when the item is in none. */
+/** An item of a heap. The heap maintains `position`; it is -1 while the item is in no heap. */
 export interface HeapItem {
   position: number;
 }
 
-/** A binary heap whose items can be taken out from the middle: the smallest is first. */
+/** A binary min-heap that supports removal of any item. */
 export class Heap<T extends HeapItem> {
   readonly #items: T[] = [];
   readonly #isBefore: (a: T, b: T) => boolean;
@@ -31,7 +31,7 @@ export class Heap<T extends HeapItem> {
     return first;
   }
 
-  /** Takes the item out wherever it is; nothing happens when it is not in the heap. */
+  /** Removes the item. Does nothing if it is not in the heap. */
   remove(item: T): void {
     if (this.#items[item.position] !== item) return;
     const hole = item.position;

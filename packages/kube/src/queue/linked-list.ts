@@ -4,7 +4,7 @@ export interface Link<T> {
   after: Link<T> | undefined;
 }
 
-/** First in, first out, with removal from the middle, all in constant time. (A `Set` gets slower the more it was emptied from the front.) */
+/** A FIFO list with removal of any link in constant time. (Removing from the front makes a `Set` slower over time.) */
 export class LinkedList<T> {
   #first: Link<T> | undefined;
   #last: Link<T> | undefined;

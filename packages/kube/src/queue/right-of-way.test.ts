@@ -3,18 +3,18 @@ import { RightOfWay } from "./right-of-way.ts";
 
 describe("RightOfWay", () => {
   test.for([
-    ["all of them when nobody goes first", 0, 100, 100],
-    ["half beside one key", 1, 100, 50],
-    ["less the more there is", 24, 100, 4],
-    ["never none, or what gives way would stand still", 10_000, 100, 2],
-    ["never more than there are", 10_000, 1, 1],
+    ["all workers when nothing has priority", 0, 100, 100],
+    ["half of them beside one key", 1, 100, 50],
+    ["fewer workers the more keys there are", 24, 100, 4],
+    ["at least two workers", 10_000, 100, 2],
+    ["no more workers than there are", 10_000, 1, 1],
   ] as const)("leaves %s", ([, keys, workers, left]) => {
     const way = new RightOfWay();
     way.tell(keys);
     expect(way.limit(workers)).toBe(left);
   });
 
-  test("says when nothing goes first any more, and only then", () => {
+  test("calls listeners only when nothing has priority any more", () => {
     const way = new RightOfWay();
     const free: number[] = [];
     const tell = (...keys: number[]): void => keys.forEach((count) => way.tell(count));

@@ -1,16 +1,16 @@
 import { type Clock, systemClock } from "../clock.ts";
 
-/** A clock that also tells the date and calls back. The date can jump: it is only for what people and other machines read. */
+/** A clock with wall time and timers. Wall time can jump, so it is only for values that people and other machines read. */
 export interface Scheduler extends Clock {
   /** Milliseconds since 1970. */
   date(): number;
-  /** Calls back once, not before the delay has passed, unless disposed first. */
+  /** Calls the callback once after the delay, unless disposed first. */
   schedule(delayMs: number, callback: () => void): Disposable;
-  /** Settles when what has arrived in the process by now has been dealt with. Absent: nothing else is under way. */
+  /** Resolves after the events that are already queued in the process were handled. Absent if there can be none. */
   turn?(): Promise<void>;
 }
 
-/** Node holds a timer's delay in 32 signed bits; a longer one would fire at once. */
+/** Node stores a timer's delay in 32 signed bits; a longer delay would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemScheduler: Scheduler = {

@@ -8,7 +8,7 @@ function openQueue(options: Partial<WorkQueueOptions> = {}): { clock: VirtualClo
   return { clock, queue: new WorkQueue({ scheduler: clock, onReady: () => undefined, ...options }) };
 }
 
-/** Takes and finishes everything that is ready. */
+/** Takes and finishes all ready keys. */
 function drain(queue: WorkQueue): string[] {
   const keys: string[] = [];
   for (let key = queue.take(); key !== undefined; key = queue.take()) {
@@ -19,13 +19,13 @@ function drain(queue: WorkQueue): string[] {
 }
 
 describe("WorkQueue", () => {
-  test("hands out a key once however often it was added", () => {
+  test("returns a key once however often it was added", () => {
     const { queue } = openQueue();
     for (const key of ["a/1", "a/2", "a/1", "a/1"]) queue.add(key);
     expect(drain(queue)).toEqual(["a/1", "a/2"]);
   });
 
-  test("gives a key to one worker at a time, and once more when it was added meanwhile", () => {
+  test("gives a key to one worker at a time, and once more if it was added meanwhile", () => {
     const { queue } = openQueue();
     queue.add("a/1");
     expect(queue.take()).toBe("a/1");
@@ -36,7 +36,7 @@ describe("WorkQueue", () => {
     expect(drain(queue)).toEqual(["a/1"]);
   });
 
-  test("takes live edits before what a first list found, and lifts a key that is then edited", () => {
+  test("takes live keys before background keys, and raises a background key that is added as live", () => {
     const { queue } = openQueue();
     for (const key of ["a/1", "a/2", "a/3"]) queue.add(key, { priority: "background" });
     queue.add("a/9");
@@ -44,7 +44,7 @@ describe("WorkQueue", () => {
     expect(drain(queue)).toEqual(["a/9", "a/3", "a/1", "a/2"]);
   });
 
-  test("lets namespaces take turns, so that thousands of keys in one do not hold up another", () => {
+  test("lets namespaces take turns, so that thousands of keys in one do not delay another", () => {
     const { queue } = openQueue();
     for (let n = 0; n < 10_000; n += 1) queue.add(`big/${n}`);
     queue.add("small/1");
@@ -53,7 +53,7 @@ describe("WorkQueue", () => {
     expect(drain(queue).slice(0, 6)).toEqual(["big/0", "small/1", "cluster-scoped", "big/1", "small/2", "big/2"]);
   });
 
-  test("brings back a delayed key at the earliest time asked for, with one timer", async () => {
+  test("makes a delayed key ready at the earliest requested time, with one timer", async () => {
     const { clock, queue } = openQueue();
     queue.add("a/1", { afterMs: 1_000 });
     queue.add("a/1", { afterMs: 300 });
@@ -68,7 +68,7 @@ describe("WorkQueue", () => {
     expect(drain(queue)).toEqual(["a/2"]);
   });
 
-  test("drops the delayed visit when the key is wanted at once: that pass will ask again", async () => {
+  test("drops the delayed time when the key is added without delay", async () => {
     const { clock, queue } = openQueue();
     queue.add("a/1", { afterMs: 1_000 });
     queue.add("a/1");
@@ -77,7 +77,7 @@ describe("WorkQueue", () => {
     expect(drain(queue)).toEqual([]);
   });
 
-  test("waits 5 ms after the first failure, twice as long after each further one, 1000 s at most", async () => {
+  test("waits 5 ms after the first failure, doubling up to 1000 s", async () => {
     const { clock, queue } = openQueue();
     queue.add("a/1");
     const waits: number[] = [];
@@ -93,8 +93,8 @@ describe("WorkQueue", () => {
 
   test.for<[string, Outcome]>([
     ["success", { type: "done" }],
-    ["a wish to look again", { type: "again", afterMs: 60_000 }],
-  ])("starts the backoff anew after %s", async ([, outcome]) => {
+    ["a requeue", { type: "again", afterMs: 60_000 }],
+  ])("resets the backoff after %s", async ([, outcome]) => {
     const { clock, queue } = openQueue();
     queue.add("a/1");
     for (let n = 0; n < 8; n += 1) {
@@ -109,7 +109,7 @@ describe("WorkQueue", () => {
     expect(clock.now() - from).toBe(5);
   });
 
-  test("does not bring back a key sooner than the server asked, not even for an event", async () => {
+  test("does not make a key ready before the server's Retry-After, not even for an event", async () => {
     const { clock, queue } = openQueue();
     queue.add("a/1");
     queue.take();
@@ -122,7 +122,7 @@ describe("WorkQueue", () => {
     expect(drain(queue)).toEqual(["a/1"]);
   });
 
-  test("tells when a key becomes ready, how deep it is and how long keys waited", async () => {
+  test("reports ready keys, the depth and the waiting time", async () => {
     const told: unknown[] = [];
     const { clock, queue } = openQueue({
       onReady: () => told.push("ready"),
@@ -149,7 +149,7 @@ describe("WorkQueue", () => {
     ]);
   });
 
-  test("forgets what waits when it is closed, and takes nothing more", async () => {
+  test("drops waiting keys when it is closed, and accepts no more", async () => {
     const { clock, queue } = openQueue();
     for (const key of ["a/1", "a/2"]) queue.add(key);
     queue.add("a/3", { afterMs: 10 });
@@ -161,24 +161,24 @@ describe("WorkQueue", () => {
     expect([queue.depth, queue.take(), clock.pending]).toEqual([0, undefined, 0]);
   });
 
-  test("refuses to finish what was not taken", () => {
+  test("rejects to finish a key that was not taken", () => {
     const { queue } = openQueue();
     queue.add("a/1");
     expect(() => queue.finish("a/1", { type: "done" })).toThrow('Cannot finish "a/1": it was not taken');
   });
 });
 
-/** The queue as one would write it without a care for speed: a list of wishes, searched anew each time. */
+/** A simple, slow model of the queue: a list of requests that is searched each time. */
 class Model {
-  readonly #wishes = new Map<string, { priority: Priority; dueAt: number; planned: number; order: number }>();
+  readonly #requeues = new Map<string, { priority: Priority; dueAt: number; planned: number; order: number }>();
   readonly #running = new Map<string, { priority: Priority; dueAt: number } | undefined>();
   readonly #turns: Record<Priority, Map<string, number>> = { live: new Map(), background: new Map() };
   #order = 0;
 
   add(key: string, { priority = "live", afterMs = 0 }: AddOptions, now: number): void {
-    const wish = { priority, dueAt: now + afterMs };
-    if (this.#running.has(key)) this.#running.set(key, sooner(this.#running.get(key), wish));
-    else this.#plan(key, wish, now);
+    const requeue = { priority, dueAt: now + afterMs };
+    if (this.#running.has(key)) this.#running.set(key, sooner(this.#running.get(key), requeue));
+    else this.#plan(key, requeue, now);
   }
 
   finish(key: string, now: number): void {
@@ -187,11 +187,11 @@ class Model {
     if (next !== undefined) this.#plan(key, next, now);
   }
 
-  /** Which keys could be next, by the rules: highest priority, then the namespace that waited longest, then its oldest key. */
+  /** The keys that may be next: by priority, then by the namespace that waited longest, then by age. */
   take(now: number): string | undefined {
     this.wake(now);
     for (const lane of ["live", "background"] as const) {
-      const ready = [...this.#wishes].filter(([, wish]) => wish.dueAt <= now && wish.priority === lane);
+      const ready = [...this.#requeues].filter(([, requeue]) => requeue.dueAt <= now && requeue.priority === lane);
       if (ready.length === 0) continue;
       const turn = this.#turns[lane];
       const namespace = ready
@@ -200,10 +200,10 @@ class Model {
       const [key] = ready
         .filter(([other]) => other.startsWith(`${namespace}/`))
         .reduce((a, b) => (b[1].order < a[1].order ? b : a));
-      this.#wishes.delete(key);
+      this.#requeues.delete(key);
       this.#running.set(key, undefined);
-      const isLast = ![...this.#wishes].some(
-        ([other, wish]) => other.startsWith(`${namespace}/`) && wish.order > 0 && wish.priority === lane,
+      const isLast = ![...this.#requeues].some(
+        ([other, requeue]) => other.startsWith(`${namespace}/`) && requeue.order > 0 && requeue.priority === lane,
       );
       if (isLast) turn.delete(namespace);
       else turn.set(namespace, (this.#order += 1));
@@ -212,40 +212,40 @@ class Model {
     return undefined;
   }
 
-  /** Puts what has fallen due in line, in the order of its times. */
+  /** Makes due keys ready in the order of their times. */
   wake(now: number): void {
-    const due = [...this.#wishes].filter(([, wish]) => wish.order === 0 && wish.dueAt <= now);
-    for (const [key, wish] of due.sort(([, a], [, b]) => a.dueAt - b.dueAt || a.planned - b.planned))
-      this.#line(key, wish);
+    const due = [...this.#requeues].filter(([, requeue]) => requeue.order === 0 && requeue.dueAt <= now);
+    for (const [key, requeue] of due.sort(([, a], [, b]) => a.dueAt - b.dueAt || a.planned - b.planned))
+      this.#line(key, requeue);
   }
 
-  #plan(key: string, wish: { priority: Priority; dueAt: number }, now: number): void {
-    const old = this.#wishes.get(key);
+  #plan(key: string, requeue: { priority: Priority; dueAt: number }, now: number): void {
+    const old = this.#requeues.get(key);
     if (old !== undefined && old.order > 0) {
-      if (wish.dueAt > now || old.priority === "live" || wish.priority === "background") return;
-      this.#wishes.delete(key);
+      if (requeue.dueAt > now || old.priority === "live" || requeue.priority === "background") return;
+      this.#requeues.delete(key);
       this.#leave(key, old.priority);
       this.#line(key, { ...old, priority: "live" });
       return;
     }
-    const wanted = sooner(old, wish);
+    const wanted = sooner(old, requeue);
     const planned = old !== undefined && old.dueAt === wanted.dueAt ? old.planned : (this.#order += 1);
     const next = { ...wanted, planned, order: 0 };
     if (next.dueAt <= now) this.#line(key, next);
-    else this.#wishes.set(key, next);
+    else this.#requeues.set(key, next);
   }
 
-  #line(key: string, wish: { priority: Priority; dueAt: number }): void {
+  #line(key: string, requeue: { priority: Priority; dueAt: number }): void {
     this.#order += 1;
     const namespace = key.split("/")[0] ?? "";
-    this.#wishes.set(key, { ...wish, planned: 0, order: this.#order });
-    if (!this.#turns[wish.priority].has(namespace)) this.#turns[wish.priority].set(namespace, this.#order);
+    this.#requeues.set(key, { ...requeue, planned: 0, order: this.#order });
+    if (!this.#turns[requeue.priority].has(namespace)) this.#turns[requeue.priority].set(namespace, this.#order);
   }
 
   #leave(key: string, lane: Priority): void {
     const namespace = key.split("/")[0] ?? "";
-    const others = [...this.#wishes].some(
-      ([other, wish]) => other.startsWith(`${namespace}/`) && wish.order > 0 && wish.priority === lane,
+    const others = [...this.#requeues].some(
+      ([other, requeue]) => other.startsWith(`${namespace}/`) && requeue.order > 0 && requeue.priority === lane,
     );
     if (!others) this.#turns[lane].delete(namespace);
   }
@@ -270,7 +270,7 @@ const step = fc.oneof(
 );
 
 describe("WorkQueue against a model", () => {
-  test("hands out the same keys in the same order, none to two workers", async () => {
+  test("returns the same keys in the same order as the model, none to two workers", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 120, size: "max" }), async (steps) => {
         const { clock, queue } = openQueue();
@@ -283,7 +283,7 @@ describe("WorkQueue against a model", () => {
             queue.add(move.key, move);
             model.add(move.key, move, clock.now());
           } else if (move.do === "pass") {
-            // One millisecond at a time: keys due at different times fall in line in that order.
+            // One millisecond at a time, so that keys become ready in the order of their times.
             for (let ms = 0; ms < move.ms; ms += 1) {
               await clock.advance(1);
               model.wake(clock.now());

@@ -3,7 +3,7 @@ import { FairLane, type Place } from "./fair-lane.ts";
 import { Heap, type HeapItem } from "./heap.ts";
 import { type Scheduler, systemScheduler } from "./scheduler.ts";
 
-/** `live` is taken before `background`: what someone just changed goes before what a first list or a resync found. */
+/** `live` keys are taken before `background` keys: recent changes come before the objects of a first list or a resync. */
 export type Priority = "live" | "background";
 
 export interface AddOptions {
@@ -13,44 +13,44 @@ export interface AddOptions {
   readonly afterMs?: number;
 }
 
-/** How a key's pass ended. Only `failed` counts towards the backoff; the other two reset it. */
+/** How the reconcile of a key ended. `failed` increases the backoff; the other two reset it. */
 export type Outcome =
   | { readonly type: "done" }
   | { readonly type: "again"; readonly afterMs: number }
-  /** `atLeastMs` is what the server asked for: until then not even an event brings the key back. */
+  /** `atLeastMs` is the server's `Retry-After`: until then not even an event makes the key ready. */
   | { readonly type: "failed"; readonly atLeastMs?: number | undefined };
 
 export interface QueueMetrics {
   depth?(keys: number): void;
   added?(): void;
-  /** How long the key was ready before a worker took it. */
+  /** `waitedMs`: how long the key was ready before a worker took it. */
   taken?(waitedMs: number): void;
   retried?(): void;
 }
 
 export interface WorkQueueOptions {
-  /** Called, at any time but never from within `take`, when a key has become ready. */
+  /** Called when a key becomes ready, but never from within `take`. */
   readonly onReady: () => void;
   readonly scheduler?: Scheduler;
   readonly backoff?: Backoff;
   readonly metrics?: QueueMetrics;
 }
 
-interface Wish {
+interface Requeue {
   readonly priority: Priority;
   readonly dueAt: number;
 }
 
-/** One key, which is ready (`place`), delayed (`position`) or running; a key that is none of them is forgotten. */
+/** A key that is ready (`place`), delayed (`position`) or running. Keys in none of these states are removed. */
 interface Entry extends HeapItem {
   readonly key: string;
   place: Place | undefined;
   readyAt: number;
   running: boolean;
-  /** What was asked for during the running pass. */
-  next: Wish | undefined;
+  /** What was requested during the current reconcile. */
+  next: Requeue | undefined;
   dueAt: number;
-  /** Keys due at the same moment come back in the order they were planned. */
+  /** Keys due at the same time become ready in the order in which they were scheduled. */
   order: number;
   priority: Priority;
   failures: number;
@@ -58,9 +58,9 @@ interface Entry extends HeapItem {
 }
 
 /**
- * The keys that want a pass. A key is in it once however often it is added, is handed to one worker at a time, and has
- * at most one time at which it comes back by itself: the earliest asked for since its last pass began. Memory is bounded
- * by the number of keys. Times are monotonic.
+ * The keys to reconcile. A key is in the queue once however often it is added, is given to one worker at a time, and has at
+ * most one delayed time: the earliest requested since its last reconcile began. Memory is bounded by the number of keys.
+ * Times are monotonic.
  */
 export class WorkQueue {
   readonly #entries = new Map<string, Entry>();
@@ -78,7 +78,7 @@ export class WorkQueue {
     this.#scheduler = options.scheduler ?? systemScheduler;
   }
 
-  /** Keys that could be taken now. */
+  /** The number of keys that can be taken now. */
   get depth(): number {
     return this.#ready;
   }
@@ -93,7 +93,7 @@ export class WorkQueue {
     else this.#plan(entry, { priority, dueAt });
   }
 
-  /** The next key of a namespace that is not full, now this caller's alone until `finish`. */
+  /** The next key of a namespace that `isFull` does not exclude. The key belongs to the caller until `finish`. */
   take(isFull?: (namespace: string) => boolean): string | undefined {
     const key = this.#lanes.live.shift(isFull) ?? this.#lanes.background.shift(isFull);
     if (key === undefined) return undefined;
@@ -116,7 +116,7 @@ export class WorkQueue {
     } else this.#entries.delete(key);
   }
 
-  /** Takes no more keys and drops those that wait. Keys already taken still have to be finished. */
+  /** Accepts no more keys and drops those that wait. Keys already taken must still be finished. */
   close(): void {
     this.#closed = true;
     this.#timer?.handle[Symbol.dispose]();
@@ -129,7 +129,7 @@ export class WorkQueue {
     this.#setReady(0);
   }
 
-  #own(entry: Entry, outcome: Outcome): Wish | undefined {
+  #own(entry: Entry, outcome: Outcome): Requeue | undefined {
     const now = this.#scheduler.now();
     if (outcome.type !== "failed") {
       entry.failures = 0;
@@ -163,14 +163,14 @@ export class WorkQueue {
     return entry;
   }
 
-  #plan(entry: Entry, wish: Wish): void {
+  #plan(entry: Entry, requeue: Requeue): void {
     const now = this.#scheduler.now();
     if (entry.place !== undefined) {
-      if (wish.dueAt <= now) this.#raise(entry, entry.place, wish.priority);
+      if (requeue.dueAt <= now) this.#raise(entry, entry.place, requeue.priority);
       return;
     }
     const isDelayed = entry.position >= 0;
-    const { priority, dueAt } = isDelayed ? sooner(entry, wish) : wish;
+    const { priority, dueAt } = isDelayed ? sooner(entry, requeue) : requeue;
     entry.priority = priority;
     if (isDelayed && dueAt === entry.dueAt) return;
     this.#delayed.remove(entry);
@@ -221,10 +221,10 @@ export class WorkQueue {
   }
 }
 
-/** Of two wishes the earlier time and the higher priority. */
-function sooner(a: Wish | undefined, b: Wish): Wish;
-function sooner(a: Wish | undefined, b: Wish | undefined): Wish | undefined;
-function sooner(a: Wish | undefined, b: Wish | undefined): Wish | undefined {
+/** Combines two requests: the earlier time and the higher priority. */
+function sooner(a: Requeue | undefined, b: Requeue): Requeue;
+function sooner(a: Requeue | undefined, b: Requeue | undefined): Requeue | undefined;
+function sooner(a: Requeue | undefined, b: Requeue | undefined): Requeue | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return {
     priority: a.priority === "live" || b.priority === "live" ? "live" : "background",
