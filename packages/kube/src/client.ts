@@ -33,7 +33,7 @@ export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
 }
 
-/** Preconditions travel inside the patch (`metadata.uid`, `metadata.resourceVersion`): a stale base gets a Conflict. */
+/** Preconditions are sent inside the patch (`metadata.uid`, `metadata.resourceVersion`). If they do not hold, the patch fails with `Conflict`. */
 export type Patch =
   | { readonly type: "merge" | "strategic"; readonly body: object; readonly preconditions?: Preconditions }
   | { readonly type: "json"; readonly body: readonly object[]; readonly preconditions?: Preconditions }
@@ -57,8 +57,8 @@ export interface WatchOptions extends CallOptions {
 }
 
 /**
- * Typed calls to a Kubernetes API server. Every failure is a thrown `KubeError`. Nothing is retried except requests the
- * server turned away unprocessed (429, and 503 with `Retry-After`), within a bound.
+ * A typed client of a Kubernetes API server. Every failure is a thrown `KubeError`. It retries only requests that the
+ * server rejected without processing them (429, and 503 with `Retry-After`), at most four times.
  */
 export interface Client {
   get<T extends KubeObject>(
@@ -67,8 +67,8 @@ export interface Client {
     options?: CallOptions & { subresource?: string },
   ): Promise<T>;
   /**
-   * Follows `continue` to the end; starts again when the server says the token has expired. `transform` is applied page
-   * by page, so that what it drops is never held for the whole list.
+   * Follows `continue` to the end and starts again if the token has expired. `transform` is applied page by page, so that
+   * the whole untransformed list is never in memory.
    */
   list<T extends KubeObject>(
     resource: Resource<T>,
@@ -78,9 +78,9 @@ export interface Client {
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   update<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   patch<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<T>;
-  /** The object as it was last, or as it is now when finalizers or a grace period hold it. */
+  /** Returns the object as it is if finalizers or a grace period keep it, and its last state or undefined otherwise. */
   delete<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, options?: DeleteOptions): Promise<T | undefined>;
-  /** One watch, from one version to the server's end of it; `followResource` makes it endless. */
+  /** One watch, until the server closes it. Use `followResource` for an endless one. */
   watch<T extends KubeObject>(
     resource: Resource<T>,
     options?: WatchOptions,

@@ -1,11 +1,11 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Time as the machinery sees it: monotonic, so that a jump of the machine's clock moves no timer. */
+/** A monotonic clock: a jump of the machine's wall clock does not affect timers. */
 export interface Clock {
-  /** Milliseconds since some fixed moment. */
+  /** Milliseconds since an arbitrary fixed time. */
   now(): number;
-  /** Resolves after `ms`, or as soon as `signal` aborts: the caller looks at the signal. */
+  /** Resolves after `ms`, or when `signal` aborts. It does not reject: the caller checks the signal. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -26,9 +26,9 @@ const codeByReason = {
   Unknown: 500,
   /** The request was never sent: it is safe to repeat. */
   Unreachable: 0,
-  /** The request was sent and no whole answer came back: it may have been carried out. */
+  /** The request was sent and no complete response arrived: it may have been carried out. */
   Interrupted: 0,
-  /** An answer came that no API server would give. */
+  /** The response is not one of an API server. */
   InvalidResponse: 0,
 } as const;
 
@@ -55,11 +55,11 @@ export interface KubeErrorOptions {
   readonly cause?: unknown;
 }
 
-/** The one error class of this package and its callers. `reason` is for code, `message` for people. */
+/** The error class of this package. `reason` is for code, `message` for people. */
 export class KubeError extends Error {
   override readonly name = "KubeError";
   readonly reason: KubeReason;
-  /** The HTTP status, 0 when there was no answer. */
+  /** The HTTP status; 0 without a response. */
   readonly code: number;
   readonly details: Status["details"];
   readonly retryAfterMs: number | undefined;

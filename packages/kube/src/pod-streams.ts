@@ -1,22 +1,22 @@
 import type { Duplex, Readable, Writable } from "node:stream";
 
 /**
- * What an API server asks of the node that runs a Pod. The box joins the two in one process. Everything fails with a
- * `KubeError` before it has had an effect; what a node does not implement is refused for it.
+ * The interface between the API server and the node that runs a Pod. On the box both run in one process. Methods reject with
+ * a `KubeError` before they have an effect. The API server rejects requests for methods that a node does not implement.
  */
 export interface PodStreams {
   /** Starts a command in a running container. */
   exec(request: ExecRequest): Promise<ExecSession>;
   /**
-   * Follows what a running container writes from now on, until it ends or restarts. The session's `kill` hangs up and
-   * leaves the container alone.
+   * Streams what a running container writes from now on, until it ends or restarts. The session's `kill` closes the stream
+   * and does not affect the container.
    */
   attach?(request: AttachRequest): Promise<ExecSession>;
-  /** What a container has written. Whoever destroys the stream follows no longer. */
+  /** What a container has written. Destroying the stream stops following. */
   logs?(request: LogRequest): Promise<Readable>;
   /** Connects to a port as a program inside the Pod would connect to its own machine. */
   portForward?(request: PortForwardRequest): Promise<Duplex>;
-  /** What Pods use of the machine, as Prometheus' text, at a path of the kubelet's such as `/metrics/resource`. */
+  /** Resource usage in Prometheus text format, by a path of the kubelet such as `/metrics/resource`. */
   metrics?(path: string): Promise<Readable>;
 }
 
@@ -44,26 +44,26 @@ export interface AttachRequest extends ContainerPlace {
 export interface ExecSession {
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Ends at once when there is a terminal: it carries both. */
+  /** Ends at once with a terminal, which carries both outputs in `stdout`. */
   readonly stderr: Readable;
   /** Only with a terminal. */
   resize(columns: number, rows: number): void;
-  /** Settles after both outputs have ended. */
+  /** Resolves after both outputs have ended. */
   readonly exit: Promise<{ readonly code: number; readonly signal?: string }>;
   /** Ends the command and everything it started. */
   kill(): void;
 }
 
 export interface LogRequest extends ContainerPlace {
-  /** Go on with what is written from now on, until the container ends. */
+  /** Continue with new output until the container ends. */
   readonly follow: boolean;
   /** The run before the current one. */
   readonly previous: boolean;
   /** Only lines written at this time or later, in milliseconds since 1970. */
   readonly sinceMs?: number;
-  /** Begin each line with the time it was written. */
+  /** Prefix each line with the time it was written. */
   readonly timestamps: boolean;
-  /** Of what is there, only this many lines from the end. */
+  /** Start with at most this many existing lines. */
   readonly tailLines?: number;
   /** End after this many bytes. */
   readonly limitBytes?: number;

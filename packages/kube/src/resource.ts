@@ -1,13 +1,13 @@
 import type { ObjectMeta } from "@agent-sandbox/api";
 
-/** Anything the Kubernetes API stores. Objects that come from a cache are shared: never change one, build a new one. */
+/** Any object of the Kubernetes API. Objects from a cache are shared: build a new one instead of modifying it. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata?: ObjectMeta;
 }
 
-/** One kind at one version: what a client needs to build its URLs. `T` is the wire shape of the objects. */
+/** One kind in one version: what a client needs to build URLs. `T` is the type of the objects. */
 export interface Resource<T extends KubeObject = KubeObject> {
   /** `v1`, or `group/version`. */
   readonly apiVersion: string;

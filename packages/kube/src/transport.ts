@@ -6,9 +6,9 @@ export interface TransportRequest {
   readonly method: Method;
   /** Absolute path with its query: `/api/v1/pods?limit=500`. */
   readonly path: string;
-  /** Lower-case names. `content-type` tells the kind of patch; `accept` and the body's type default to JSON. */
+  /** Lower-case names. `content-type` is the type of a patch; `accept` and `content-type` default to JSON. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A JSON value; the transport serialises it if it has to. */
+  /** A JSON value. The transport serialises it if needed. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
@@ -32,20 +32,20 @@ export interface StreamResponse {
   /** Set when `status` is not 200. */
   readonly body?: unknown;
   /**
-   * Set when `status` is 200. Each item is a batch of events that arrived together, in order; an empty batch means the
-   * connection showed life. Ends normally when the server closes; throws when the connection breaks. Ending the
-   * iteration, or aborting the request's signal, closes the connection.
+   * Set when `status` is 200. Each item is a batch of events that arrived together, in order; an empty batch means that
+   * bytes arrived but no complete event. Ends when the server closes the watch; throws when the connection breaks. Ending
+   * the iteration, or aborting the request's signal, closes the connection.
    */
   readonly events?: AsyncIterable<readonly WatchEvent[]>;
 }
 
 /**
- * How requests reach an API server: over HTTPS, or within the process. Any HTTP answer is a response, whatever its
- * status; no answer is a thrown `KubeError`, whose reason says whether the request may have been carried out.
+ * Sends requests to an API server, over HTTPS or within the process. Every HTTP response is returned, whatever its status.
+ * Without a response it throws a `KubeError` whose reason says whether the request may have been carried out.
  */
 export interface Transport {
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Opens a watch on a connection of its own. Resolves when the response's head has arrived. */
+  /** Opens a watch on its own connection. Resolves when the response headers have arrived. */
   stream(request: TransportRequest): Promise<StreamResponse>;
   close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ interface Answer {
   readonly body?: unknown;
 }
 
-/** Gives the answers in turn and remembers what was asked; sleeping moves its clock. */
+/** Returns the responses in turn and records the requests. Sleeping advances its clock. */
 function scripted(
   answers: readonly Answer[],
   options: ClientOptions = {},
@@ -62,12 +62,12 @@ describe("the requests of a client", () => {
       { method: "GET", path: "/api/v1/namespaces/ns/pods/a" },
     ],
     [
-      "get a subresource of a cluster-wide kind",
+      "get a subresource of a cluster-scoped kind",
       (c) => c.get(nodes, { name: "n" }, { subresource: "status" }),
       { method: "GET", path: "/api/v1/nodes/n/status" },
     ],
     [
-      "create, with the type filled in",
+      "create, with apiVersion and kind added",
       (c) =>
         c.create(claims, { metadata: { namespace: "ns", name: "c" } }, { dryRun: true, fieldValidation: "Strict" }),
       {
@@ -81,7 +81,7 @@ describe("the requests of a client", () => {
       },
     ],
     [
-      "create a subresource, whose kind is its own",
+      "create a subresource of its own kind",
       (c) =>
         c.create<KubeObject>(
           pods,
@@ -109,7 +109,7 @@ describe("the requests of a client", () => {
       },
     ],
     [
-      "merge patch, its preconditions inside",
+      "merge patch with preconditions",
       (c) =>
         c.patch(
           pods,
@@ -138,7 +138,7 @@ describe("the requests of a client", () => {
       },
     ],
     [
-      "json patch: a stale version must be a Conflict, which a failed test is not",
+      "JSON patch with preconditions",
       (c) =>
         c.patch(
           nodes,
@@ -196,24 +196,36 @@ describe("the requests of a client", () => {
   });
 
   test.for<[string, (client: Client) => Promise<unknown>, RegExp]>([
-    ["a namespaced name without its namespace", (c) => c.get(pods, { name: "a" }), /"a" was named without a namespace/],
-    ["a path in a name", (c) => c.get(pods, { namespace: "ns", name: "../b" }), /"..\/b" is no name/],
-    ["two dots as a name", (c) => c.delete(nodes, { name: ".." }), /".." is no name/],
-    ["an empty name", (c) => c.update(nodes, {}), /"" is no name/],
-    ["a namespace for a cluster-wide kind", (c) => c.get(nodes, { namespace: "ns", name: "n" }), /it has no namespace/],
+    [
+      "a namespaced object without its namespace",
+      (c) => c.get(pods, { name: "a" }),
+      /"a" was named without a namespace/,
+    ],
+    ["a path in a name", (c) => c.get(pods, { namespace: "ns", name: "../b" }), /"..\/b" is not a valid name/],
+    ["two dots as a name", (c) => c.delete(nodes, { name: ".." }), /".." is not a valid name/],
+    ["an empty name", (c) => c.update(nodes, {}), /"" is not a valid name/],
+    [
+      "a namespace for a cluster-scoped kind",
+      (c) => c.get(nodes, { namespace: "ns", name: "n" }),
+      /it has no namespace/,
+    ],
     [
       "an object without a namespace",
       (c) => c.create(pods, { metadata: { name: "a" } }),
       /metadata.namespace is missing/,
     ],
-    ["an apply nobody owns", (c) => c.patch(nodes, { name: "n" }, { type: "apply", body: {} }), /needs a fieldManager/],
-  ])("%s is refused before anything is sent", async ([, call, message]) => {
+    [
+      "an apply without field manager",
+      (c) => c.patch(nodes, { name: "n" }, { type: "apply", body: {} }),
+      /needs a fieldManager/,
+    ],
+  ])("rejects %s before anything is sent", async ([, call, message]) => {
     const { client, asked } = scripted([]);
     await expect(call(client)).rejects.toThrow(message);
     expect(asked).toEqual([]);
   });
 
-  test("a watch asks for bookmarks and starts where it is told", async () => {
+  test("opens a watch with bookmarks at the given version", async () => {
     const { client, asked } = scripted([]);
     await client
       .watch(pods, { namespace: "ns", labelSelector: "a in (b,c)", resourceVersion: "7", timeoutSeconds: 9 })
@@ -231,7 +243,7 @@ const page = (names: string[], token?: string): Answer => ({
 describe("lists", () => {
   const expired: Answer = { status: 410, body: status(410, "Expired", "too old") };
 
-  test("follow the token to the end, transforming page by page, and give items their type", async () => {
+  test("follow the continue token, transform page by page, and add the type to items", async () => {
     const { client, asked } = scripted([page(["a", "b"], "t1"), page(["c"])]);
     const seen: number[] = [];
     const list = await client.list(pods, { limit: 2 }, (pod) => {
@@ -246,40 +258,40 @@ describe("lists", () => {
     });
   });
 
-  test("start again when the token expires, and in the end ask for all at once", async () => {
+  test("start again when the token expires, and finally list without pages", async () => {
     const { client, asked } = scripted([page(["a"], "t1"), expired, page(["a"], "t2"), expired, page(["a", "b"])]);
     const { items } = await client.list(pods);
     expect(items.map(({ metadata }) => metadata?.name)).toEqual(["a", "b"]);
     expect(asked.at(-1)?.path).toBe("/api/v1/pods");
   });
 
-  test("give up when even that expires", async () => {
+  test("fail when that expires too", async () => {
     const { client, asked } = scripted([expired, expired, expired, expired]);
     await expect(client.list(pods)).rejects.toMatchObject({ reason: "Expired" });
     expect(asked.length).toBe(3);
   });
 
-  test("take the null of an empty Go list", async () => {
+  test("accept null for an empty list", async () => {
     const { client } = scripted([{ body: { items: null, metadata: { resourceVersion: "1" } } }]);
     expect(await client.list(pods)).toEqual({ items: [], resourceVersion: "1" });
   });
 
   test.for([{}, { items: {} }, { items: [] }, [], { kind: "Pod", metadata: { resourceVersion: "1" } }])(
-    "refuse %j",
+    "reject %j",
     async (body) => {
       const { client } = scripted([{ body }]);
       await expect(client.list(pods)).rejects.toMatchObject({ reason: "InvalidResponse" });
     },
   );
 
-  test("end although the server hands out tokens for ever", async () => {
+  test("end although the server returns tokens forever", async () => {
     const { client, asked } = scripted(Array.from({ length: 10_001 }, () => page([], "again")));
     await expect(client.list(pods)).rejects.toThrow(/no end after 10000 pages/);
     expect(asked.length).toBe(10_000);
   });
 });
 
-describe("answers", () => {
+describe("responses", () => {
   test("a Status becomes an error with its details", async () => {
     const details = {
       name: "a",
@@ -299,30 +311,38 @@ describe("answers", () => {
 
   test.for<[string, Answer, object]>([
     [
-      "a page from a proxy is not taken for the absence of an object",
+      "an HTML 404 of a proxy is not NotFound",
       { status: 404, headers: { "content-type": "text/html" }, body: "<html>\n <h1>no</h1>" },
       { reason: "InvalidResponse", code: 404, message: expect.stringContaining("404 (text/html): <html> <h1>no</h1>") },
     ],
     [
-      "the plain text of an API server that lacks the kind is",
+      "a plain text 404 of an API server is NotFound",
       { status: 404, headers: { "content-type": "text/plain" }, body: "404 page not found" },
       { reason: "NotFound", code: 404 },
     ],
-    ["a gateway's error is the server's", { status: 502, body: "bad gateway" }, { reason: "InternalError", code: 502 }],
-    ["a redirect is no answer", { status: 302, body: "" }, { reason: "InvalidResponse", code: 302 }],
-    ["an unknown reason goes by its code", { status: 409, body: status(409, "Odd", "x") }, { reason: "Conflict" }],
     [
-      "a server cannot claim to be unreachable",
+      "a gateway error is an InternalError",
+      { status: 502, body: "bad gateway" },
+      { reason: "InternalError", code: 502 },
+    ],
+    ["a redirect is an invalid response", { status: 302, body: "" }, { reason: "InvalidResponse", code: 302 }],
+    [
+      "an unknown reason is replaced by that of its code",
+      { status: 409, body: status(409, "Odd", "x") },
+      { reason: "Conflict" },
+    ],
+    [
+      "the reason Unreachable of a server is replaced",
       { status: 500, body: status(500, "Unreachable", "x") },
       { reason: "InternalError" },
     ],
-    ["a success without an object is no answer", { status: 200, body: "ok" }, { reason: "InvalidResponse" }],
+    ["a success without an object is an invalid response", { status: 200, body: "ok" }, { reason: "InvalidResponse" }],
   ])("%s", async ([, answer, expected]) => {
     const { client } = scripted([answer]);
     await expect(client.get(nodes, { name: "n" })).rejects.toMatchObject(expected);
   });
 
-  test("another uid is a Conflict, which Kubernetes calls Invalid", async () => {
+  test("a wrong uid is a Conflict, although Kubernetes reports Invalid", async () => {
     const causes = [{ reason: "FieldValueInvalid", message: "field is immutable", field: "metadata.uid" }];
     const answer = { status: 422, body: { ...Object(status(422, "Invalid", "no")), details: { causes } } };
     const { client } = scripted([answer, answer]);
@@ -332,7 +352,7 @@ describe("answers", () => {
     await expect(client.patch(nodes, { name: "n" }, unguarded)).rejects.toMatchObject({ reason: "Invalid" });
   });
 
-  test("a deletion answered with a Status has no object to give", async () => {
+  test("a deletion that returns a Status has no object", async () => {
     const { client } = scripted([
       { body: { kind: "Status", status: "Success" } },
       { body: { metadata: { name: "n" } } },
@@ -341,7 +361,7 @@ describe("answers", () => {
     expect(await client.delete(nodes, { name: "n" })).toEqual({ metadata: { name: "n" } });
   });
 
-  test("warnings reach the handler", async () => {
+  test("warnings are passed to the handler", async () => {
     const warnings: string[] = [];
     const header = '299 - "unknown field \\"spec.x\\"", 299 - "v1alpha1 is deprecated, use v1beta1"';
     const { client } = scripted([{ headers: { warning: header } }], { onWarning: (text) => warnings.push(text) });
@@ -350,21 +370,21 @@ describe("answers", () => {
   });
 });
 
-describe("requests that were turned away", () => {
+describe("requests that the server rejected as busy", () => {
   const busy = (code: number, retryAfter?: string): Answer => ({
     status: code,
     headers: retryAfter === undefined ? {} : { "retry-after": retryAfter },
     body: status(code, code === 429 ? "TooManyRequests" : "ServiceUnavailable", "busy"),
   });
 
-  test("are sent again when the server said, and not sooner", async () => {
+  test("are retried when the server asked for it, and not sooner", async () => {
     const { client, slept, asked } = scripted([busy(429, "3"), busy(503, "1"), busy(429), { body: { ok: true } }]);
     expect(await client.create(nodes, { metadata: { name: "n" } })).toEqual({ ok: true });
     expect(slept).toEqual([3_000, 1_000, 4_000]);
     expect(asked.length).toBe(4);
   });
 
-  test("a bounded number of times", async () => {
+  test("are retried a limited number of times", async () => {
     const { client, asked } = scripted(Array.from({ length: 10 }, () => busy(429, "1")));
     await expect(client.get(nodes, { name: "n" })).rejects.toMatchObject({
       reason: "TooManyRequests",
@@ -374,16 +394,16 @@ describe("requests that were turned away", () => {
   });
 
   test.for<[string, Answer]>([
-    ["503 that does not say when", busy(503)],
+    ["503 without Retry-After", busy(503)],
     ["500", { status: 500, headers: { "retry-after": "1" }, body: status(500, "InternalError", "x") }],
-    ["a wait longer than a caller would", busy(429, "60")],
-  ])("%s is left to the caller", async ([, answer]) => {
+    ["a long Retry-After", busy(429, "60")],
+  ])("are not retried after %s", async ([, answer]) => {
     const { client, asked } = scripted([answer]);
     await expect(client.get(nodes, { name: "n" })).rejects.toBeInstanceOf(KubeError);
     expect(asked.length).toBe(1);
   });
 
-  test("stop when the caller gives up", async () => {
+  test("are not retried when the caller aborts", async () => {
     const abort = new AbortController();
     const clock: Clock = { now: () => 0, sleep: async () => abort.abort(new Error("enough")) };
     const { client, asked } = scripted([busy(429, "1")], { clock });

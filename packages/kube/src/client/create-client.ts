@@ -21,11 +21,11 @@ import { isStatus, statusError } from "./status-error.ts";
 import { withType } from "./typed-object.ts";
 
 export interface ClientOptions {
-  /** Who owns the fields this client writes; an `apply` needs one, here or in its call. */
+  /** The field manager of all writes. `apply` needs one, here or in the call. */
   readonly fieldManager?: string;
-  /** No limit when absent: API servers have their own fair queues. */
+  /** No limit when absent: API servers have their own priority and fairness. */
   readonly rateLimit?: RateLimit;
-  /** Told of deprecations and unknown fields, as the server words them. */
+  /** Called with the server's warnings, for example about deprecations and unknown fields. */
   readonly onWarning?: (text: string) => void;
   /** Default: the system's. */
   readonly clock?: Clock;
@@ -33,7 +33,7 @@ export interface ClientOptions {
   readonly random?: () => number;
 }
 
-/** Typed calls over any transport: HTTP, or an API server in the same process. */
+/** A client over any transport: HTTP, or an API server in the same process. */
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
   return new TransportClient(transport, options);
 }
@@ -77,7 +77,7 @@ class TransportClient implements Client {
   ): Promise<ObjectList<T>> {
     const { namespace, labelSelector, fieldSelector, resourceVersion, resourceVersionMatch, signal } = options;
     const fetch = async (limit: number | undefined, continueToken: string | undefined) => {
-      // A token carries the version it belongs to; a server refuses both together.
+      // A continue token contains the version; servers reject both together.
       const from =
         continueToken === undefined ? { resourceVersion, resourceVersionMatch } : { continue: continueToken };
       const query = { labelSelector, fieldSelector, limit, ...from };
@@ -171,7 +171,7 @@ class TransportClient implements Client {
     const { status, body } = response;
     if (status < 200 || status > 299) throw statusError(describe(resource, call), response);
     if (typeof body !== "object" || body === null) {
-      const message = `Cannot ${describe(resource, call)}: the server answered ${status} without an object`;
+      const message = `Cannot ${describe(resource, call)}: the server returned ${status} without an object`;
       throw new KubeError("InvalidResponse", message, { code: status });
     }
     return body;

@@ -10,15 +10,15 @@ export interface Page<T> {
   readonly continueToken: string | undefined;
 }
 
-/** 5 million objects in pages of 500: a server that goes on longer hands out tokens in a circle. */
+/** 5 million objects in pages of 500. A server that continues longer returns its tokens in a cycle. */
 const mostPages = 10_000;
-/** An expired token means that paging took longer than the server keeps history; after this, all is asked for at once. */
+/** A token expires when paging takes longer than the server keeps history. After this many attempts, list without pages. */
 const pagedAttempts = 2;
 const defaultPageSize = 500;
 
 type FetchPage<T> = (limit: number | undefined, continueToken: string | undefined) => Promise<Page<T>>;
 
-/** Gathers all pages of a list as of one version, the first page's: what happens meanwhile is left to a watch. */
+/** Collects all pages of a list. All pages have the version of the first one. */
 export async function gatherPages<T extends KubeObject>(
   resource: Resource<T>,
   options: ListOptions,
@@ -56,7 +56,7 @@ async function gatherOnce<T extends KubeObject>(
   }
 }
 
-/** Checks that an answer is a page of objects. */
+/** Checks that a response is a page of objects. */
 export function readPage<T extends KubeObject>(resource: Resource<T>, body: unknown): Page<T> {
   const { items, metadata } = (body ?? {}) as {
     items?: readonly T[] | null;
@@ -67,7 +67,7 @@ export function readPage<T extends KubeObject>(resource: Resource<T>, body: unkn
     const shown = JSON.stringify(body)?.slice(0, 200);
     throw new KubeError(
       "InvalidResponse",
-      `Cannot list ${resource.plural}: the server answered with no list: ${shown}`,
+      `Cannot list ${resource.plural}: the server did not return a list: ${shown}`,
     );
   }
   const { resourceVersion = "" } = metadata;

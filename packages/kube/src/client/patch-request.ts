@@ -14,9 +14,8 @@ export interface PatchRequest {
 }
 
 /**
- * The wire form of a patch, its preconditions inside: a server refuses a result that carries another uid or
- * resourceVersion than the object. In a JSON patch that takes `add`: a caller could not tell a failed `test` from a bad
- * patch.
+ * The wire form of a patch with its preconditions: a server rejects a result whose uid or resourceVersion differs from the
+ * object's. A JSON patch uses `add` for this, because a failed `test` could not be told from an invalid patch.
  */
 export function patchRequest(patch: Patch): PatchRequest {
   return { contentType: contentTypes[patch.type], body: patchBody(patch) };
@@ -33,7 +32,7 @@ function patchBody(patch: Patch): object {
   return { ...patch.body, metadata: { ...metadata, ...Object.fromEntries(guards) } };
 }
 
-/** Kubernetes calls another uid in a patch an invalid change of an immutable field; to the caller it is a stale base. */
+/** Kubernetes reports a wrong uid in a patch as an invalid change of an immutable field. For the caller it is a conflict. */
 export function asConflict(error: unknown, patch: Patch): unknown {
   const guarded = patch.type !== "apply" && patch.preconditions?.uid !== undefined;
   const isStale =
@@ -43,7 +42,7 @@ export function asConflict(error: unknown, patch: Patch): unknown {
   return new KubeError("Conflict", message, { code, cause: error, ...(details ? { details } : {}) });
 }
 
-/** Only the fields that were given: an undefined one must not become a null on the wire. */
+/** Only the fields that are set: an undefined field must not become null on the wire. */
 export function guardsOf(preconditions: Preconditions | undefined): Preconditions {
   const { uid, resourceVersion } = preconditions ?? {};
   return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };

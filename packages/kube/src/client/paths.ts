@@ -7,7 +7,7 @@ export interface Target {
   readonly subresource?: string | undefined;
 }
 
-/** `/api/v1/namespaces/ns/pods/name/status`. Refuses what would name something else than was meant. */
+/** For example `/api/v1/namespaces/ns/pods/name/status`. Rejects parts that would address another object. */
 export function resourcePath<T extends KubeObject>(resource: Resource<T>, target: Target): string {
   const { apiVersion, plural, namespaced } = resource;
   const parts = [apiVersion.includes("/") ? "/apis" : "/api", apiVersion];
@@ -26,7 +26,7 @@ export function resourcePath<T extends KubeObject>(resource: Resource<T>, target
   return parts.join("/");
 }
 
-/** A path and its query; parameters that are undefined are left out. */
+/** A path with a query. Undefined and empty parameters are omitted. */
 export function withQuery(
   path: string,
   query: Readonly<Record<string, string | number | boolean | undefined>>,
@@ -39,7 +39,7 @@ export function withQuery(
 
 function segment<T extends KubeObject>(resource: Resource<T>, text: string): string {
   if (text === "" || text === "." || text === ".." || text.includes("/") || text.includes("%")) {
-    throw refusal(resource, `"${text}" is no name`);
+    throw refusal(resource, `"${text}" is not a valid name`);
   }
   return encodeURIComponent(text);
 }

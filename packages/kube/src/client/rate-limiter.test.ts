@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "../clock.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 
-/** Time that passes only when `pass` is called. */
+/** A clock that advances only when `pass` is called. */
 function handClock(): Clock & { pass(ms: number): Promise<void> } {
   let now = 0;
   const sleepers = new Set<{ at: number; wake: () => void }>();
@@ -22,7 +22,7 @@ function handClock(): Clock & { pass(ms: number): Promise<void> } {
 }
 
 describe("RateLimiter", () => {
-  test("lets a burst go at once and the rest at the rate, in order", async () => {
+  test("allows a burst at once and the rest at the rate, in order", async () => {
     const clock = handClock();
     const limiter = new RateLimiter({ qps: 10, burst: 2 }, clock);
     const gone: number[] = [];
@@ -36,7 +36,7 @@ describe("RateLimiter", () => {
     expect(gone).toEqual([0, 1, 2, 3, 4]);
   });
 
-  test("gives the turn of one who left to the next", async () => {
+  test("gives the turn of a cancelled request to the next", async () => {
     const clock = handClock();
     const limiter = new RateLimiter({ qps: 1, burst: 1 }, clock);
     await limiter.take();
@@ -59,7 +59,7 @@ describe("RateLimiter", () => {
     expect(gone).toBe(2);
   });
 
-  test("refuses a limit nothing could pass", () => {
+  test("rejects a limit of zero", () => {
     expect(() => new RateLimiter({ qps: 0, burst: 1 }, handClock())).toThrow(/too small/);
     expect(() => new RateLimiter({ qps: 1, burst: 0 }, handClock())).toThrow(/too small/);
   });

@@ -2,16 +2,16 @@ import type { Clock } from "../clock.ts";
 import { KubeError } from "../errors.ts";
 
 export interface RateLimit {
-  /** Requests per second in the long run. */
+  /** Average requests per second. */
   readonly qps: number;
-  /** Requests that may go at once after a quiet time. */
+  /** Requests that may be sent at once after a pause. */
   readonly burst: number;
 }
 
-/** Beyond this many the process makes requests faster than it may send them for minutes: failing is kinder. */
+/** Requests fail beyond this queue length: they would wait for minutes. */
 const longestQueue = 10_000;
 
-/** A token bucket. Callers go in the order they came; one that gives up takes no token with it. */
+/** A token bucket with a FIFO queue. A cancelled request uses no token. */
 export class RateLimiter {
   readonly #limit: RateLimit;
   readonly #clock: Clock;
@@ -29,9 +29,9 @@ export class RateLimiter {
     this.#filledAt = clock.now();
   }
 
-  /** Resolves when a request may go. Rejects with `Unreachable` when `signal` aborts first. */
+  /** Resolves when a request may be sent. Rejects with `Unreachable` when `signal` aborts first. */
   async take(signal?: AbortSignal): Promise<void> {
-    if (signal?.aborted) throw givenUp(signal);
+    if (signal?.aborted) throw cancelled(signal);
     if (this.#waiting.size === 0 && this.#takeToken()) return;
     if (this.#waiting.size >= longestQueue) {
       throw new KubeError("Unreachable", `Cannot queue the request: ${longestQueue} wait for the client's rate limit`);
@@ -43,7 +43,7 @@ export class RateLimiter {
       };
       const leave = (): void => {
         this.#waiting.delete(go);
-        reject(givenUp(signal));
+        reject(cancelled(signal));
       };
       signal?.addEventListener("abort", leave, { once: true });
       this.#waiting.add(go);
@@ -73,6 +73,6 @@ export class RateLimiter {
   }
 }
 
-function givenUp(signal: AbortSignal | undefined): KubeError {
-  return new KubeError("Unreachable", "Cannot send the request: the caller gave up", { cause: signal?.reason });
+function cancelled(signal: AbortSignal | undefined): KubeError {
+  return new KubeError("Unreachable", "Cannot send the request: the request was cancelled", { cause: signal?.reason });
 }

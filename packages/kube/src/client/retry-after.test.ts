@@ -11,6 +11,6 @@ test.for<[string | undefined, number | undefined]>([
   ["Wed, 31 Dec 2025 23:00:00 GMT", 0],
   ["soon", undefined],
   ["99999999999999", undefined],
-])("Retry-After %j is %j ms", ([header, expected]) => {
+])("parses Retry-After %j as %j ms", ([header, expected]) => {
   expect(readRetryAfter(header, now)).toBe(expected);
 });

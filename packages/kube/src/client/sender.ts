@@ -5,9 +5,9 @@ import type { RateLimiter } from "./rate-limiter.ts";
 import { readRetryAfter } from "./retry-after.ts";
 import { readWarnings } from "./warnings.ts";
 
-/** With waits of 1, 2, 4 and 8 s where the server names none: a quarter of a minute, then the caller decides. */
+/** With waits of 1, 2, 4 and 8 s if the server gives none: 15 s in total, then the caller decides. */
 const maxRetries = 4;
-/** A server that asks for a longer wait gets no retry: the error carries the wait, and the caller has better to do. */
+/** If the server asks for a longer wait, the error is returned to the caller, which can do other work meanwhile. */
 const longestRetryAfterMs = 10_000;
 
 export interface SenderOptions {
@@ -17,7 +17,7 @@ export interface SenderOptions {
   readonly onWarning?: ((text: string) => void) | undefined;
 }
 
-/** Sends requests within the client's rate, again only when the server says it turned them away unprocessed. */
+/** Sends requests within the rate limit. Retries only requests that the server rejected without processing them. */
 export class Sender {
   readonly #transport: Transport;
   readonly #options: SenderOptions;
@@ -49,13 +49,13 @@ export class Sender {
       if (waitMs === undefined) return response;
       await clock.sleep(waitMs, signal);
       if (signal?.aborted) {
-        const message = `Cannot ${request.method} "${request.path}": the caller gave up while the server was busy`;
+        const message = `Cannot ${request.method} "${request.path}": the request was cancelled while the server was busy`;
         throw new KubeError("Unreachable", message, { cause: signal.reason });
       }
     }
   }
 
-  /** Undefined when the answer is final. The jitter comes on top: never sooner than the server asked. */
+  /** Undefined if the response is final. Jitter is added, so that a retry is never earlier than the server asked. */
   #waitBefore(retries: number, response: Pick<TransportResponse, "status" | "headers">): number | undefined {
     const askedMs = readRetryAfter(response.headers["retry-after"]);
     const isUnprocessed = response.status === 429 || (response.status === 503 && askedMs !== undefined);

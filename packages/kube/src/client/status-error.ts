@@ -3,10 +3,10 @@ import { isServerReason, KubeError, type KubeReason, reasonOfCode } from "../err
 import type { TransportResponse } from "../transport.ts";
 import { readRetryAfter } from "./retry-after.ts";
 
-/** Reasons that claim something about an object. A web page from a proxy does not know: acting on it would be wrong. */
+/** Reasons about an object. An HTML page of a proxy must not be mistaken for one of them. */
 const aboutObjects: ReadonlySet<KubeReason> = new Set(["NotFound", "Conflict", "Gone", "Invalid"]);
 
-/** Turns an answer that is not a success into the error to throw. `action` completes "Cannot ...". */
+/** Converts an unsuccessful response to an error. `action` completes "Cannot ...". */
 export function statusError(action: string, response: TransportResponse): KubeError {
   const { body, headers } = response;
   const status = isStatus(body) ? body : undefined;
@@ -38,5 +38,5 @@ function describe({ status, headers, body }: TransportResponse): string {
   const type = headers["content-type"] ?? "no content type";
   const shown = typeof body === "string" ? body : (JSON.stringify(body) ?? "");
   const excerpt = shown.replaceAll(/\s+/g, " ").trim().slice(0, 200);
-  return `the server, or a proxy before it, answered ${status} (${type})${excerpt === "" ? "" : `: ${excerpt}`}`;
+  return `the server or a proxy returned ${status} (${type})${excerpt === "" ? "" : `: ${excerpt}`}`;
 }

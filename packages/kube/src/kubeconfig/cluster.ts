@@ -5,7 +5,7 @@ import { readPem } from "./pem.ts";
 
 export interface ClusterSettings {
   readonly access: Pick<ClusterAccess, "server" | "tls" | "compression">;
-  /** What an exec plugin is told about the cluster. */
+  /** The cluster information for exec plugins. */
   readonly forPlugins: object;
 }
 
@@ -36,7 +36,10 @@ async function readTls(cluster: Fields): Promise<TlsSettings> {
   const serverName = cluster.text("tls-server-name");
   const insecure = cluster.flag("insecure-skip-tls-verify");
   if (insecure && ca !== undefined) {
-    throw cluster.problem("insecure-skip-tls-verify", "is true beside a certificate-authority: drop one of them");
+    throw cluster.problem(
+      "insecure-skip-tls-verify",
+      "is true together with certificate-authority: remove one of them",
+    );
   }
   return {
     ...(ca === undefined ? {} : { ca }),

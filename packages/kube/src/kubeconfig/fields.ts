@@ -1,11 +1,11 @@
 import { dirname, resolve } from "node:path";
 
-/** What is wrong with a configuration, for people. Thrown inside this folder only; loading gives it out as a result. */
+/** A configuration error, described for people. Thrown only within this folder; the load functions return it. */
 export class ConfigProblem extends Error {
   override readonly name = "ConfigProblem";
 }
 
-/** YAML 1.1's words, which Kubernetes' own parser knows. */
+/** The booleans of YAML 1.1, which Kubernetes' parser accepts. */
 const booleans: Readonly<Record<string, boolean>> = {
   true: true,
   yes: true,
@@ -15,7 +15,7 @@ const booleans: Readonly<Record<string, boolean>> = {
   off: false,
 };
 
-/** One mapping of a configuration file, which knows where it is so that its complaints can say so. */
+/** A mapping in a configuration file that knows its position for error messages. */
 export class Fields {
   readonly file: string;
   readonly #where: string;
@@ -32,11 +32,11 @@ export class Fields {
   }
 
   /**
-   * Every scalar stays text: in the fields of a kubeconfig `token: 0123` and `name: yes` are text whatever they look
-   * like, and the few booleans are read as such.
+   * Parses every scalar as text: in a kubeconfig, `token: 0123` and `name: yes` are strings. The few booleans are parsed by
+   * `flag`.
    */
   static async parse(file: string, text: string): Promise<Fields> {
-    // Loaded when first needed: in a cluster there is no kubeconfig.
+    // Loaded on first use: in a cluster there is no kubeconfig.
     const { parseDocument } = await import("./yaml.ts");
     const document = parseDocument(text, { schema: "failsafe", customTags: ["null"], merge: true, prettyErrors: true });
     const [error] = document.errors;
@@ -86,7 +86,7 @@ export class Fields {
     return Object.keys(this.#values);
   }
 
-  /** A path is relative to the file that names it. */
+  /** Resolves a path relative to the file that contains it. */
   path(field: string): string | undefined {
     const text = this.text(field);
     return text === undefined ? undefined : resolve(dirname(this.file), text);

@@ -15,12 +15,12 @@ export interface InClusterOptions {
 
 const defaultFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Whether this process runs in a pod that was told where its API server is. */
+/** Whether this process runs in a Pod that has the address of the API server. */
 export function isInCluster(env: Readonly<Record<string, string | undefined>>): boolean {
   return Boolean(env["KUBERNETES_SERVICE_HOST"] && env["KUBERNETES_SERVICE_PORT"]);
 }
 
-/** Access as the service account of the pod this runs in. */
+/** Access with the service account of the Pod. */
 export function loadInCluster(options: InClusterOptions = {}): Promise<LoadedAccess> {
   const { env = process.env, accountFolder = defaultFolder } = options;
   return asLoaded(async () => {
@@ -28,7 +28,7 @@ export function loadInCluster(options: InClusterOptions = {}): Promise<LoadedAcc
     const port = env["KUBERNETES_SERVICE_PORT"] ?? "";
     if (!isInCluster(env)) {
       const missing = "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set";
-      throw new ConfigProblem(`Cannot use the pod's service account: ${missing}: this is no pod`);
+      throw new ConfigProblem(`Cannot use the pod's service account: ${missing}: this process does not run in a Pod`);
     }
     const credentials = tokenFileCredentials(join(accountFolder, "token"));
     const ca = await readPemFile(join(accountFolder, "ca.crt"));

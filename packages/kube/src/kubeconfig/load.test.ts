@@ -37,7 +37,7 @@ async function load(text: string, options: KubeconfigOptions = {}): Promise<obje
 }
 
 describe("loadKubeconfig()", () => {
-  test("reads a whole file; a token that looks like a number stays as it is written", async () => {
+  test("reads a file and keeps a token that looks like a number as text", async () => {
     expect(await load(minimal)).toEqual({
       server: "https://10.0.0.1:6443",
       namespace: "team",
@@ -48,7 +48,7 @@ describe("loadKubeconfig()", () => {
     });
   });
 
-  test("reads JSON, paths relative to the file, flags in any spelling, passwords and impersonation", async () => {
+  test("reads JSON, relative paths, flags in any spelling, passwords and impersonation", async () => {
     file(pem, "ca.pem");
     const config = {
       "current-context": "x",
@@ -87,7 +87,7 @@ describe("loadKubeconfig()", () => {
     ).toMatchObject({ tls: { insecure: true }, compression: false });
   });
 
-  test("merges a list of files: the first to set a value or name an entry wins it whole", async () => {
+  test("merges several files: the first that sets a value or defines an entry wins", async () => {
     const first = file(`
 current-context: main
 clusters: [{ name: c, cluster: { server: "https://first" } }]
@@ -101,9 +101,9 @@ users: [{ name: u, user: {} }]`);
 
   test.for<[string, string, RegExp]>([
     ["broken YAML", "a: [1", /Cannot parse kubeconfig ".*config-\d+": .*line 1/],
-    ["a list for a file", "[]", /its content is a list, it must be a mapping/],
+    ["a list as file", "[]", /its content is a list, it must be a mapping/],
     ["another kind of file", "kind: Pod", /kind is "Pod", a kubeconfig is a Config/],
-    ["no context", "clusters: []", /no current-context is set, and there is none to choose from/],
+    ["no context", "clusters: []", /no current-context is set, and none is defined/],
     [
       "an unknown context",
       minimal.replace("current-context: main", "current-context: other"),
@@ -126,33 +126,41 @@ users: [{ name: u, user: {} }]`);
       /clusters\[0\].cluster is missing \(of "c"\)/,
     ],
     [
-      "a server that is no address",
+      "an invalid server address",
       minimal.replace("https://10.0.0.1:6443", "10.0.0.1"),
       /clusters\[0\].cluster.server is "10.0.0.1", it must be an address/,
     ],
     ["no server", minimal.replace("server:", "sever:"), /clusters\[0\].cluster.server is missing/],
     [
-      "a list for a server",
+      "a list as server",
       minimal.replace('"https://10.0.0.1:6443"', "[a]"),
       /clusters\[0\].cluster.server is a list, it must be text/,
     ],
-    ["a mapping for a list", minimal.replace(/users: .*/, "users: {}"), /users is a mapping, it must be a list/],
-    ["bad base64", minimal.replace(base64, "'?'"), /certificate-authority-data is no base64/],
-    ["base64 of something else", minimal.replace(base64, "aGVsbG8="), /certificate-authority-data holds no PEM/],
+    [
+      "a mapping in place of a list",
+      minimal.replace(/users: .*/, "users: {}"),
+      /users is a mapping, it must be a list/,
+    ],
+    ["bad base64", minimal.replace(base64, "'?'"), /certificate-authority-data is not valid base64/],
+    [
+      "base64 of something else",
+      minimal.replace(base64, "aGVsbG8="),
+      /certificate-authority-data does not contain a PEM block/,
+    ],
     [
       "a missing CA file",
       minimal.replace(/certificate-authority-data: \S+/, "certificate-authority: no.pem"),
       /certificate-authority cannot be read: ENOENT.*no\.pem/,
     ],
     [
-      "a flag that is neither",
+      "an invalid flag",
       minimal.replace(/certificate-authority-data: \S+/, "insecure-skip-tls-verify: maybe"),
       /insecure-skip-tls-verify is "maybe", it must be true or false/,
     ],
     [
-      "a CA that would not be looked at",
+      "a CA together with insecure-skip-tls-verify",
       minimal.replace("certificate-authority-data", "insecure-skip-tls-verify: true, certificate-authority-data"),
-      /drop one of them/,
+      /remove one of them/,
     ],
     [
       "a proxy",
@@ -169,9 +177,9 @@ users: [{ name: u, user: {} }]`);
       minimal.replace("token: 0123", `client-certificate-data: ${base64}`),
       /client-key is missing/,
     ],
-    ["groups of nobody", minimal.replace("token: 0123", "as-groups: [a]"), /users\[0\].user.as is missing/],
+    ["groups without a user", minimal.replace("token: 0123", "as-groups: [a]"), /users\[0\].user.as is missing/],
     [
-      "an old plugin",
+      "an old plugin API",
       minimal.replace("token: 0123", "exec: { apiVersion: client.authentication.k8s.io/v1alpha1, command: x }"),
       /exec.apiVersion is "client.authentication.k8s.io\/v1alpha1"/,
     ],
@@ -181,12 +189,12 @@ users: [{ name: u, user: {} }]`);
       /exec.command is missing/,
     ],
     [
-      "a plugin that must ask",
+      "an interactive plugin",
       minimal.replace(
         "token: 0123",
         "exec: { apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always }",
       ),
-      /no terminal/,
+      /cannot prompt/,
     ],
     [
       "an alias bomb",
@@ -196,13 +204,13 @@ users: [{ name: u, user: {} }]`);
         .join("\n")}`,
       /Excessive alias count/,
     ],
-  ])("refuses %s with one sentence", async ([, text, message]) => {
+  ])("rejects %s with one sentence", async ([, text, message]) => {
     const { error } = (await load(text)) as { error: string };
     expect(error).toMatch(message);
     expect(error).not.toContain("\n");
   });
 
-  test("says where it looked", async () => {
+  test("reports which files it looked for", async () => {
     const { error } = await loadKubeconfig({ env: { HOME: join(folder, "nobody") } });
     expect(error).toBe(`Cannot find a kubeconfig: there is no "${folder}/nobody/.kube/config"`);
     expect((await loadKubeconfig({ path: folder })).error).toMatch(/Cannot read kubeconfig ".*": EISDIR/);
@@ -219,14 +227,14 @@ async function account(content: Record<string, string>): Promise<string> {
 describe("in a cluster", () => {
   const env = { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "443", HOME: "/nonexistent" };
 
-  test("the service account's files give access", async () => {
+  test("loads access from the files of the service account", async () => {
     const accountFolder = await account({ token: "abc\n", "ca.crt": pem, namespace: "own" });
     const { access } = await loadDefault({ env, accountFolder });
     expect(access).toMatchObject({ server: "https://[fd00::1]:443", namespace: "own", tls: { ca: pem } });
     expect(await access?.credentials.get()).toEqual({ authorization: "Bearer abc" });
   });
 
-  test("a kubeconfig goes before the service account", async () => {
+  test("prefers a kubeconfig to the service account", async () => {
     const { access } = await loadDefault({ env: { ...env, KUBECONFIG: file(minimal) } });
     expect(access?.server).toBe("https://10.0.0.1:6443");
   });
@@ -234,13 +242,13 @@ describe("in a cluster", () => {
   test.for<[string, Record<string, string>, RegExp]>([
     ["a missing token", { "ca.crt": pem }, /Cannot read the token file ".*\/token": ENOENT/],
     ["an empty token", { token: "\n", "ca.crt": pem }, /it is empty/],
-    ["a token of several lines", { token: "a\nb", "ca.crt": pem }, /holds no bearer token/],
+    ["a token of several lines", { token: "a\nb", "ca.crt": pem }, /does not contain a bearer token/],
     ["a missing CA", { token: "abc" }, /Cannot read ".*\/ca.crt": ENOENT/],
-  ])("%s is one sentence", async ([, content, message]) => {
+  ])("reports %s in one sentence", async ([, content, message]) => {
     expect((await loadInCluster({ env, accountFolder: await account(content) })).error).toMatch(message);
   });
 
-  test("elsewhere it says that this is no pod", async () => {
-    expect((await loadInCluster({ env: {} })).error).toMatch(/this is no pod/);
+  test("reports that the process does not run in a Pod", async () => {
+    expect((await loadInCluster({ env: {} })).error).toMatch(/this process does not run in a Pod/);
   });
 });

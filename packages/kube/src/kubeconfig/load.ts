@@ -10,7 +10,7 @@ import { type Kubeconfig, mergeFiles } from "./merge.ts";
 import { readImpersonation, readUser } from "./user.ts";
 
 export interface KubeconfigOptions {
-  /** One file, which must exist. Default: the list in `KUBECONFIG`, else `~/.kube/config`. */
+  /** A file, which must exist. Default: the files in `KUBECONFIG`, else `~/.kube/config`. */
   readonly path?: string;
   /** Default: the files' `current-context`. */
   readonly context?: string;
@@ -18,15 +18,15 @@ export interface KubeconfigOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A kubeconfig with a thousand clusters has a few MiB. */
+/** Far above a kubeconfig with a thousand clusters, which has a few MiB. */
 const largestFileBytes = 16 << 20;
 
-/** Access to a cluster from kubeconfig files, merged as kubectl does. */
+/** Access to a cluster from kubeconfig files, merged like kubectl does. */
 export function loadKubeconfig(options: KubeconfigOptions = {}): Promise<LoadedAccess> {
   return asLoaded(async () => accessOf(await mergeFiles(await readFiles(options)), options.context));
 }
 
-/** The kubeconfig where there is one, else the service account of the pod this runs in: kubectl's order. */
+/** Access from the kubeconfig if there is one, else with the service account of the Pod, like kubectl. */
 export async function loadDefault(options: KubeconfigOptions & InClusterOptions = {}): Promise<LoadedAccess> {
   const named = options.path !== undefined || options.context !== undefined;
   if (
@@ -46,7 +46,7 @@ async function readFiles(options: KubeconfigOptions): Promise<{ file: string; te
   throw new ConfigProblem(`Cannot find a kubeconfig: there is no ${looked.join(" and no ")}`);
 }
 
-/** Files of the list that do not exist are passed over. */
+/** Skips files that do not exist. */
 async function readExisting(options: KubeconfigOptions): Promise<{ file: string; text: string }[]> {
   const texts: { file: string; text: string }[] = [];
   for (const file of pathsOf(options)) {
@@ -105,6 +105,6 @@ function lacks(entries: ReadonlyMap<string, Fields>): string {
 }
 
 function choices(entries: ReadonlyMap<string, Fields>): string {
-  if (entries.size === 0) return "and there is none to choose from";
+  if (entries.size === 0) return "and none is defined";
   return `there are ${[...entries.keys()].map((name) => `"${name}"`).join(", ")}`;
 }

@@ -1,7 +1,7 @@
 import type { ClusterAccess } from "../client/http/cluster-access.ts";
 import { ConfigProblem } from "./fields.ts";
 
-/** Access to a cluster, or one sentence on what is wrong with the configuration. */
+/** Access to a cluster, or a sentence that describes the configuration error. */
 export type LoadedAccess =
   | { readonly access: ClusterAccess; readonly error?: undefined }
   | { readonly error: string; readonly access?: undefined };

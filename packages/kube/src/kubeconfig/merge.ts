@@ -1,8 +1,8 @@
 import { Fields } from "./fields.ts";
 
-/** The files of a `KUBECONFIG` list as one: the first file to set a value, or to name an entry, wins it whole. */
+/** The merged files of `KUBECONFIG`: the first file that sets a value or defines an entry wins. */
 export interface Kubeconfig {
-  /** For messages. */
+  /** For error messages. */
   readonly files: readonly string[];
   readonly currentContext: string | undefined;
   readonly clusters: ReadonlyMap<string, Fields>;

@@ -5,7 +5,7 @@ import { type ClusterAccess, type CredentialSource, fixedCredential } from "../c
 import type { Fields } from "./fields.ts";
 import { readPem } from "./pem.ts";
 
-/** How a user proves who they are. Of several ways the order is kubectl's: exec, token file, token, password. */
+/** The credentials of a user, in kubectl's order of precedence: exec, token file, token, password. */
 export async function readUser(user: Fields, cluster: object): Promise<CredentialSource> {
   if (user.child("auth-provider")) {
     throw user.problem("auth-provider", "is no longer supported by Kubernetes: use an exec plugin in its place");
@@ -13,12 +13,14 @@ export async function readUser(user: Fields, cluster: object): Promise<Credentia
   const exec = user.child("exec");
   const cert = await readPem(user, "client-certificate");
   const key = await readPem(user, "client-key");
-  if (cert !== undefined && key === undefined) throw user.problem("client-key", "is missing beside client-certificate");
-  if (key !== undefined && cert === undefined) throw user.problem("client-certificate", "is missing beside client-key");
+  if (cert !== undefined && key === undefined)
+    throw user.problem("client-key", "is missing but client-certificate is set");
+  if (key !== undefined && cert === undefined)
+    throw user.problem("client-certificate", "is missing but client-key is set");
   const certificate = cert !== undefined && key !== undefined ? { certificate: { cert, key } } : {};
 
   if (exec) {
-    if (cert !== undefined) throw user.problem("exec", "stands beside a client-certificate: drop one of them");
+    if (cert !== undefined) throw user.problem("exec", "is set together with client-certificate: remove one of them");
     return new ExecCredentials(readExec(exec, cluster));
   }
   const source = readToken(user);
@@ -48,14 +50,14 @@ function readExec(exec: Fields, cluster: object): ExecPlugin {
     );
   }
   if (exec.text("interactiveMode") === "Always") {
-    throw exec.problem("interactiveMode", "is Always: this program has no terminal to ask at");
+    throw exec.problem("interactiveMode", "is Always, but this program cannot prompt");
   }
   const command = exec.text("command");
   if (command === undefined) throw exec.problem("command", "is missing");
   const installHint = exec.text("installHint");
   return {
     apiVersion,
-    // A bare name is looked up in PATH, anything else is relative to the kubeconfig.
+    // A name without "/" is looked up in PATH; other paths are relative to the kubeconfig.
     command: command.includes("/") ? resolve(dirname(exec.file), command) : command,
     args: exec.texts("args"),
     env: Object.fromEntries(
@@ -72,14 +74,14 @@ function requireText(fields: Fields, field: string): string {
   return text;
 }
 
-/** The headers that let a user act as another. */
+/** The impersonation headers. */
 export function readImpersonation(user: Fields): NonNullable<ClusterAccess["headers"]> {
   const as = user.text("as");
   const uid = user.text("as-uid");
   const groups = user.texts("as-groups");
   const extra = user.child("as-user-extra");
   if (as === undefined && (uid !== undefined || groups.length > 0 || extra)) {
-    throw user.problem("as", "is missing: as-uid, as-groups and as-user-extra say more of the user it names");
+    throw user.problem("as", "is missing: as-uid, as-groups and as-user-extra describe the user that it names");
   }
   return {
     ...(as === undefined ? {} : { "impersonate-user": as }),

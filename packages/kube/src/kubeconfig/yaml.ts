@@ -1,2 +1,2 @@
-// A bundler that meets `import("yaml")` gives a CommonJS module without named exports; one that meets this does not.
+// Bundlers turn `import("yaml")` into a CommonJS module without named exports; importing this file avoids that.
 export { parseDocument } from "yaml";

@@ -2,17 +2,17 @@ import { KubeError } from "../errors.ts";
 import { keyOf, type ObjectKey, type Resource } from "../resource.ts";
 import type { Method, TransportRequest } from "../transport.ts";
 
-/** A kind the server knows. */
+/** A kind that the server serves. */
 export interface ServedResource extends Resource {
-  /** Whether `status` is written through its own subresource, and only there. */
+  /** Whether `status` is a subresource. */
   readonly status?: boolean;
-  /** Whether a delete first only marks the object, as it does a Pod, until someone deletes it with grace period 0. */
+  /** Whether a delete only marks the object, like a Pod, until it is deleted with grace period 0. */
   readonly graceful?: boolean;
 }
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
-/** A request, understood. */
+/** A parsed request. */
 export interface ApiCall {
   readonly verb: Verb;
   readonly resource: ServedResource;
@@ -49,7 +49,7 @@ export function parseCall(request: TransportRequest, resources: readonly ServedR
   return { verb, resource, namespace, name, subresource, query: url.searchParams, contentType, body: request.body };
 }
 
-/** `patch sandboxes/status`: how calls are counted. */
+/** The name under which calls are counted, such as `patch sandboxes/status`. */
 export function describeCall({ verb, resource, subresource }: ApiCall): string {
   return subresource === undefined ? `${verb} ${resource.plural}` : `${verb} ${resource.plural}/${subresource}`;
 }
@@ -64,7 +64,7 @@ export function targetOf({ resource, namespace, name }: ApiCall): string {
   return keyOf(key);
 }
 
-/** `/api/v1/namespaces/ns` is the Namespace itself, not something in it. */
+/** `/api/v1/namespaces/ns` is the Namespace itself, not a list in it. */
 function parsePath(path: string): Readonly<Record<string, string | undefined>> {
   const direct =
     /^\/api\/(?<version>v1)\/(?<plural>namespaces)(?:\/(?<name>[^/]+)(?:\/(?<subresource>status|finalize))?)?$/;

@@ -8,7 +8,7 @@ export interface GarbageCollectorOptions {
   readonly remove: (resource: ServedResource, object: KubeObject) => void;
 }
 
-/** Removes what has owners, none of which exists any more: in the background, a moment after the last one went. */
+/** Deletes objects whose owners are all gone, in the background. */
 export function collectGarbage(log: ObjectLog, { scheduler, remove }: GarbageCollectorOptions): void {
   let isPlanned = false;
   log.listen(({ object, gone }) => {

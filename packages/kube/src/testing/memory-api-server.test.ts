@@ -32,7 +32,7 @@ const ownedBy = (...owners: KubeObject[]) =>
   }));
 
 describe("MemoryApiServer: writes", () => {
-  test("a create gets its identity from the server, and no status", async () => {
+  test("sets metadata on create and drops the status", async () => {
     const { server, client } = openRig();
     const created = await client.create(widgets, { metadata: key, spec: { size: 1 }, status: { ready: true } });
     expect(created).toEqual({
@@ -51,14 +51,14 @@ describe("MemoryApiServer: writes", () => {
     await expect(client.create(widgets, { metadata: key })).rejects.toMatchObject({ reason: "AlreadyExists" });
   });
 
-  test("names what asks for a name, and refuses what has none", async () => {
+  test("generates names, and rejects objects without a name", async () => {
     const { client } = openRig();
     const made = await client.create(widgets, { metadata: { generateName: "w-", namespace: "a" } });
     expect(made.metadata?.name).toMatch(/^w-[0-9a-z]{5}$/);
     await expect(client.create(widgets, { metadata: { namespace: "a" } })).rejects.toMatchObject({ reason: "Invalid" });
   });
 
-  test("the generation counts changes of the spec only", async () => {
+  test("increments the generation for changes of the spec only", async () => {
     const { client } = openRig();
     await client.create(widgets, { metadata: key, spec: { size: 1 } });
     const merge = (body: object, subresource?: string) =>
@@ -71,7 +71,7 @@ describe("MemoryApiServer: writes", () => {
     expect(generations).toEqual([1, 1, 2]);
   });
 
-  test("status and spec change each through its own door", async () => {
+  test("changes spec and status separately", async () => {
     const { client } = openRig();
     await client.create(widgets, { metadata: key, spec: { size: 1 } });
     const body = { spec: { size: 5 }, status: { ready: true } };
@@ -80,7 +80,7 @@ describe("MemoryApiServer: writes", () => {
     expect([object.spec, object.status]).toEqual([{ size: 1 }, { ready: true }]);
   });
 
-  test("a write that changes nothing gives no new version and no event", async () => {
+  test("creates no version and no event for a write that changes nothing", async () => {
     const { server, client } = openRig();
     const created = await client.create(widgets, { metadata: key, spec: { size: 1 } });
     const patched = await client.patch(widgets, key, { type: "merge", body: { spec: { size: 1 } } });
@@ -88,7 +88,7 @@ describe("MemoryApiServer: writes", () => {
     expect(server.resourceVersion).toBe(created.metadata?.resourceVersion);
   });
 
-  test("refuses an update or patch of another version or another object", async () => {
+  test("rejects an update or patch with another version or uid", async () => {
     const { client } = openRig();
     const created = await client.create(widgets, { metadata: key });
     await client.patch(widgets, key, { type: "merge", body: { spec: { size: 2 } } });
@@ -100,7 +100,7 @@ describe("MemoryApiServer: writes", () => {
     await expect(client.update(widgets, { metadata: key })).rejects.toMatchObject({ reason: "Invalid" });
   });
 
-  test("carries out a JSON patch as a whole or not at all", async () => {
+  test("applies a JSON patch completely or not at all", async () => {
     const { server, client } = openRig();
     await client.create(widgets, { metadata: { ...key, labels: { "a/b": "1" } }, spec: { size: 1 } });
     const patch = (...body: object[]) => client.patch(widgets, key, { type: "json", body });
@@ -121,7 +121,7 @@ describe("MemoryApiServer: writes", () => {
     expect(server.read(widgets, key)).toBe(before);
   });
 
-  test("says clearly what it does not do", async () => {
+  test("reports unsupported requests", async () => {
     const { client } = openRig();
     await client.create(widgets, { metadata: key });
     const apply = client.patch(widgets, key, { type: "apply", body: {} }, { fieldManager: "me" });
@@ -130,13 +130,13 @@ describe("MemoryApiServer: writes", () => {
     await expect(client.get(widgets, key, { subresource: "scale" })).rejects.toThrow('no subresource "scale"');
   });
 
-  test("gives out objects that cannot be changed by accident", async () => {
+  test("returns frozen objects", async () => {
     const { client } = openRig();
     const created = await client.create(widgets, { metadata: key, spec: { size: 1 } });
     expect(() => Object.assign(created.spec ?? {}, { size: 2 })).toThrow("read only");
   });
 
-  test("a dry run changes nothing", async () => {
+  test("changes nothing in a dry run", async () => {
     const { server, client } = openRig();
     await client.create(widgets, { metadata: key }, { dryRun: true });
     expect(server.readAll(widgets)).toEqual([]);
@@ -144,7 +144,7 @@ describe("MemoryApiServer: writes", () => {
 });
 
 describe("MemoryApiServer: deletes", () => {
-  test("honours preconditions", async () => {
+  test("check preconditions", async () => {
     const { server, client } = openRig();
     await client.create(widgets, { metadata: key });
     const wrong = client.delete(widgets, key, { preconditions: { uid: "other" } });
@@ -154,7 +154,7 @@ describe("MemoryApiServer: deletes", () => {
     await expect(client.delete(widgets, key)).rejects.toMatchObject({ reason: "NotFound" });
   });
 
-  test("finalizers hold an object until the last is gone", async () => {
+  test("wait for the last finalizer", async () => {
     const { server, client } = openRig();
     await client.create(widgets, { metadata: { ...key, finalizers: ["a.io/x", "a.io/y"] } });
     expect((await client.delete(widgets, key))?.metadata?.deletionTimestamp).toBe("2026-01-01T00:00:00Z");
@@ -169,7 +169,7 @@ describe("MemoryApiServer: deletes", () => {
     expect(server.readAll(widgets)).toEqual([]);
   });
 
-  test("a Pod stays until its node says it has ended", async () => {
+  test("wait for a delete with grace period 0 for Pods", async () => {
     const { server, client } = openRig();
     await client.create(pods, { metadata: key });
     expect((await client.delete(pods, key))?.metadata?.deletionGracePeriodSeconds).toBe(30);
@@ -178,7 +178,7 @@ describe("MemoryApiServer: deletes", () => {
     expect(server.readAll(pods)).toEqual([]);
   });
 
-  test("what has lost its last owner goes in the background, and what it owned after it", async () => {
+  test("collect objects without owners in the background, and then what those owned", async () => {
     const { clock, server, client } = openRig();
     const [first, second] = [
       await client.create(widgets, { metadata: { name: "first", namespace: "a" } }),
@@ -218,7 +218,7 @@ describe("MemoryApiServer: lists", () => {
     expect(items.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`)).toEqual(expected);
   });
 
-  test("come in pages that show one moment, and expire with it", async () => {
+  test("have pages of one version, and tokens that expire", async () => {
     const { server, client } = openRig();
     for (const name of ["a", "b", "c", "d", "e"]) await client.create(widgets, { metadata: { name, namespace: "a" } });
     expect((await client.list(widgets, { limit: 2 })).items).toHaveLength(5);
@@ -234,7 +234,7 @@ describe("MemoryApiServer: lists", () => {
     expect((await server.send(rest)).status).toBe(410);
   });
 
-  test("know a namespace from what is in it", async () => {
+  test("tell a namespace from its content", async () => {
     const { client } = openRig();
     await client.create(namespaces, { metadata: { name: "a" } });
     await client.create(widgets, { metadata: key });
@@ -243,7 +243,7 @@ describe("MemoryApiServer: lists", () => {
   });
 });
 
-/** Everything a watch brings, in short, until now. */
+/** The events of a watch so far, in short form. */
 async function follow(client: Client, options: object): Promise<{ events: string[]; error?: unknown }> {
   const seen: { events: string[]; error?: unknown } = { events: [] };
   const watch = await client.watch(widgets, options);
@@ -262,7 +262,7 @@ function describeEvent({ type, object }: WatchEvent): string {
 }
 
 describe("MemoryApiServer: watches", () => {
-  test("go on from a version, with what was before it left out", async () => {
+  test("start after the given version", async () => {
     const { clock, client } = openRig();
     const first = await client.create(widgets, { metadata: key });
     await client.patch(widgets, key, { type: "merge", body: { spec: { size: 2 } } });
@@ -272,7 +272,7 @@ describe("MemoryApiServer: watches", () => {
     expect(seen.events).toEqual(["MODIFIED x@3", "DELETED x@4"]);
   });
 
-  test("begin with what is there when asked to, and mark its end", async () => {
+  test("start with the current objects and a bookmark if requested", async () => {
     const { clock, client } = openRig();
     await client.create(widgets, { metadata: key });
     const seen = await follow(client, { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" });
@@ -281,7 +281,7 @@ describe("MemoryApiServer: watches", () => {
     expect(seen.events).toEqual(["ADDED x@2", "BOOKMARK @2 end of initial events", "ADDED y@3"]);
   });
 
-  test("see an object come into their selection and leave it", async () => {
+  test("report objects that start or stop matching their selector", async () => {
     const { clock, client } = openRig();
     await client.create(widgets, { metadata: key });
     const seen = await follow(client, { labelSelector: "app", resourceVersion: "2" });
@@ -293,7 +293,7 @@ describe("MemoryApiServer: watches", () => {
     expect(seen.events).toEqual(["ADDED x@3", "DELETED x@4"]);
   });
 
-  test("are late as the test says, each kind on its own, never out of order", async () => {
+  test("are delayed per kind, and never out of order", async () => {
     const { clock, server, client } = openRig();
     const seen = await follow(client, { resourceVersion: "1" });
     const delays = [500, 100, 0];
@@ -306,7 +306,7 @@ describe("MemoryApiServer: watches", () => {
     expect(seen.events).toEqual(["ADDED a@2", "ADDED b@3", "ADDED c@4", "BOOKMARK @4"]);
   });
 
-  test("end when cut, and answer 410 to a version that is forgotten", async () => {
+  test("end when cut, and get 410 for a compacted version", async () => {
     const { clock, server, client } = openRig();
     const cut = await follow(client, { resourceVersion: "1" });
     await client.create(widgets, { metadata: key });
@@ -320,7 +320,7 @@ describe("MemoryApiServer: watches", () => {
     expect([late.events, server.openWatches]).toEqual([["ERROR 410"], 0]);
   });
 
-  test("close with the signal of the one who opened them", async () => {
+  test("close when their signal aborts", async () => {
     const { clock, server, client } = openRig();
     const stop = new AbortController();
     await follow(client, { resourceVersion: "1", signal: stop.signal });
@@ -332,7 +332,7 @@ describe("MemoryApiServer: watches", () => {
 });
 
 describe("MemoryApiServer: faults", () => {
-  test("a lost answer leaves the write done or not, as the test says", async () => {
+  test("lose a response before or after the write", async () => {
     const { server, client } = openRig();
     server.onRequest = () => ({ reset: "before" });
     await expect(client.create(widgets, { metadata: key })).rejects.toMatchObject({ reason: "Interrupted" });
@@ -342,7 +342,7 @@ describe("MemoryApiServer: faults", () => {
     expect([server.readAll(widgets).length, server.writes.get("create widgets")]).toEqual([1, 1]);
   });
 
-  test("a refusal is answered as a server would, and the wait it asks for is kept", async () => {
+  test("reject requests like a server, with Retry-After", async () => {
     const { clock, server, client } = openRig();
     let refusals = 1;
     server.onRequest = () =>
@@ -355,7 +355,7 @@ describe("MemoryApiServer: faults", () => {
     expect(Object.fromEntries(server.requests)).toEqual({ "create widgets": 2 });
   });
 
-  test("one connection suffers and another does not", async () => {
+  test("affect one connection and not another", async () => {
     const { clock, server, client } = openRig();
     const slow = createClient(
       server.connect(({ verb }) => (verb === "get" ? { delayMs: 50 } : undefined)),
@@ -368,7 +368,7 @@ describe("MemoryApiServer: faults", () => {
     expect((await reading).metadata?.name).toBe("x");
   });
 
-  test("a restored backup gives out versions again", async () => {
+  test("restore a backup and use its versions again", async () => {
     const { server, client } = openRig();
     await client.create(widgets, { metadata: key });
     const backup = server.snapshot();

@@ -7,13 +7,13 @@ import { type LogEntry, ObjectLog, type Snapshot } from "./object-log.ts";
 import { ObjectVerbs } from "./object-verbs.ts";
 import { WatchHub } from "./watch-hub.ts";
 
-/** What goes wrong with one request; everything absent goes right. */
+/** The faults to inject into a request. */
 export interface Fault {
-  /** Before anything else happens. */
+  /** Delays the request before anything else. */
   readonly delayMs?: number;
-  /** The connection breaks before the server saw the request, or after it carried it out. */
+  /** Breaks the connection before the server processes the request, or after. */
   readonly reset?: "before" | "after";
-  /** The server refuses without doing anything. */
+  /** Rejects the request without processing it. */
   readonly refuse?: {
     readonly reason: "TooManyRequests" | "InternalError" | "Conflict" | "ServiceUnavailable" | "Invalid" | "Forbidden";
     readonly retryAfterSeconds?: number;
@@ -29,15 +29,15 @@ export interface MemoryApiServerOptions {
 }
 
 /**
- * A Kubernetes API server in memory, for tests: deterministic, with faults on request. It knows objects, versions,
- * conflicts, finalizers, owner references and watches; it knows no schema, no admission and no server-side apply.
+ * An in-memory Kubernetes API server for tests: deterministic, with fault injection. It supports objects, versions,
+ * conflicts, finalizers, owner references and watches, but no schemas, admission or server-side apply.
  */
 export class MemoryApiServer implements Transport {
-  /** Asked before each request, watches included, that does not come through a connection with faults of its own. */
+  /** Called before each request, including watches, except on connections with their own faults. */
   onRequest: OnRequest | undefined;
-  /** Requests that arrived, by `patch sandboxes/status` and the like. */
+  /** Received requests, by names such as `patch sandboxes/status`. */
   readonly requests: Map<string, number> = new Map();
-  /** Writes that were carried out, in the same terms. */
+  /** Successful writes, by the same names. */
   readonly writes: Map<string, number> = new Map();
   readonly #resources: readonly ServedResource[];
   readonly #scheduler: Scheduler;
@@ -52,7 +52,7 @@ export class MemoryApiServer implements Transport {
     this.#verbs = new ObjectVerbs(this.#log, scheduler);
   }
 
-  /** How late a watch of this resource hears of a change; the order within one watch stays. */
+  /** How long events of a resource are delayed. The order within a watch is kept. */
   set watchDelayMs(delayMs: ((resource: Resource) => number) | undefined) {
     this.#hub.delayMs = delayMs;
   }
@@ -65,7 +65,7 @@ export class MemoryApiServer implements Transport {
     return this.#hub.size;
   }
 
-  /** What is stored, past all faults. */
+  /** Reads the stored object directly, without faults. */
   read<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): T | undefined {
     return this.#log.get(this.#served(resource), keyOf(key)) as T | undefined;
   }
@@ -74,12 +74,12 @@ export class MemoryApiServer implements Transport {
     return this.#log.list(this.#served(resource)) as T[];
   }
 
-  /** Breaks every open watch, as a restart of a proxy would. */
+  /** Breaks every open watch, like a restart of a proxy. */
   cutWatches(): void {
     this.#hub.cut(new KubeError("Interrupted", "Cannot follow the watch: the connection was cut"));
   }
 
-  /** Forgets all history: whoever was not following gets 410. */
+  /** Drops all history: watches from earlier versions get 410. */
   compact(): void {
     this.#log.compact();
     this.#verbs.forgetPages();
@@ -89,7 +89,7 @@ export class MemoryApiServer implements Transport {
     return this.#log.snapshot();
   }
 
-  /** Starts again from a backup, as after a disaster: watches break, and versions given out since are unknown (410). */
+  /** Restores a backup: watches break, and later versions are unknown (410). */
   restore(snapshot: Snapshot): void {
     this.#log.restore(snapshot);
     this.#verbs.forgetPages();
@@ -100,12 +100,12 @@ export class MemoryApiServer implements Transport {
     this.#hub.sendBookmarks();
   }
 
-  /** Told of every change, as it happens. */
+  /** Calls the listener for every change. */
   onChange(listener: (change: LogEntry) => void): void {
     this.#log.listen(listener);
   }
 
-  /** A way to the server with faults of its own: one client suffers, another does not. */
+  /** A connection with its own faults. */
   connect(onRequest: OnRequest): Transport {
     return {
       send: (request) => this.#send(request, onRequest),
@@ -130,7 +130,7 @@ export class MemoryApiServer implements Transport {
   async #send(request: TransportRequest, onRequest: OnRequest | undefined): Promise<TransportResponse> {
     try {
       const call = this.#accept(request);
-      const fault = await this.#meet(onRequest?.(call), call, request.signal);
+      const fault = await this.#inject(onRequest?.(call), call, request.signal);
       const body = this.#verbs.handle(call);
       if (isWrite(call)) count(this.writes, call);
       if (fault?.reset === "after") throw new Disconnection(lostAnswer(call));
@@ -143,7 +143,7 @@ export class MemoryApiServer implements Transport {
   async #stream(request: TransportRequest, onRequest: OnRequest | undefined): Promise<StreamResponse> {
     try {
       const call = this.#accept(request);
-      await this.#meet(onRequest?.(call), call, request.signal);
+      await this.#inject(onRequest?.(call), call, request.signal);
       const events = this.#hub.open(call);
       request.signal?.addEventListener("abort", () => events.end({ error: aborted(call) }), { once: true });
       return { status: 200, headers: jsonHeaders, events };
@@ -159,7 +159,7 @@ export class MemoryApiServer implements Transport {
     return call;
   }
 
-  async #meet(fault: Fault | undefined, call: ApiCall, signal: AbortSignal | undefined): Promise<Fault | undefined> {
+  async #inject(fault: Fault | undefined, call: ApiCall, signal: AbortSignal | undefined): Promise<Fault | undefined> {
     if (fault?.delayMs !== undefined) await this.#scheduler.sleep(fault.delayMs, signal);
     if (signal?.aborted) throw new Disconnection(aborted(call));
     if (fault?.reset === "before") throw new Disconnection(lostAnswer(call));
@@ -172,12 +172,12 @@ export class MemoryApiServer implements Transport {
   #served(resource: Resource): ServedResource {
     const { apiVersion, plural } = resource;
     const served = this.#resources.find((known) => known.apiVersion === apiVersion && known.plural === plural);
-    if (served === undefined) throw new Error(`Cannot read ${plural}: the server was made without them`);
+    if (served === undefined) throw new Error(`Cannot read ${plural}: the server does not serve them`);
     return served;
   }
 }
 
-/** Marks what is thrown to the caller rather than answered. */
+/** Wraps an error that is thrown to the caller instead of returned as a response. */
 class Disconnection {
   readonly error: KubeError;
 
@@ -206,5 +206,5 @@ function lostAnswer(call: ApiCall): KubeError {
 }
 
 function aborted(call: ApiCall): KubeError {
-  return new KubeError("Interrupted", `Cannot ${describeCall(call)}: the caller gave up`);
+  return new KubeError("Interrupted", `Cannot ${describeCall(call)}: the request was cancelled`);
 }

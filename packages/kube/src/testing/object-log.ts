@@ -1,7 +1,7 @@
 import { type KubeObject, objectKey } from "../resource.ts";
 import type { ServedResource } from "./api-call.ts";
 
-/** One change: what the object was before it, if it was, and after it, if it is. `object` carries the change's version. */
+/** A change of an object. `object` has the version of the change, also for a delete. */
 export interface LogEntry {
   readonly version: number;
   readonly resource: ServedResource;
@@ -10,13 +10,13 @@ export interface LogEntry {
   readonly gone: boolean;
 }
 
-/** A backup: the objects as they were at a version. */
+/** A backup: all objects at a version. */
 export interface Snapshot {
   readonly version: number;
   readonly objects: ReadonlyMap<ServedResource, ReadonlyMap<string, KubeObject>>;
 }
 
-/** The server's memory: the objects as they are, and every change since the last compaction. */
+/** The server's storage: the current objects and every change since the last compaction. */
 export class ObjectLog {
   readonly #objects = new Map<ServedResource, Map<string, KubeObject>>();
   readonly #listeners = new Set<(entry: LogEntry) => void>();
@@ -28,7 +28,7 @@ export class ObjectLog {
     return this.#version;
   }
 
-  /** Changes up to this version are forgotten. */
+  /** Changes up to this version are dropped. */
   get compactedTo(): number {
     return this.#compactedTo;
   }
@@ -37,7 +37,7 @@ export class ObjectLog {
     return this.#of(resource).get(key);
   }
 
-  /** In the order of their keys, as a server lists them. */
+  /** Sorted by key, as servers list objects. */
   list(resource: ServedResource): KubeObject[] {
     return [...this.#of(resource)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
   }
@@ -75,7 +75,7 @@ export class ObjectLog {
     return { version: this.#version, objects };
   }
 
-  /** Goes back in time: versions given out since will be given out again. */
+  /** Restores a snapshot. Later versions will be used again. */
   restore({ version, objects }: Snapshot): void {
     this.#version = version;
     this.#objects.clear();
@@ -90,7 +90,7 @@ export class ObjectLog {
   #stamp(object: KubeObject): KubeObject {
     this.#version += 1;
     const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
-    // Frozen, so that a reader who changes what it was given fails in the test, not in production.
+    // Frozen, so that code that modifies shared objects fails in tests.
     return deepFreeze({ ...object, metadata });
   }
 

@@ -9,7 +9,7 @@ import { jsonPatch, mergePatch } from "./patches.ts";
 import { prepareCreate, prepareUpdate, refuseStale } from "./prepare.ts";
 import { compileFilter } from "./selectors.ts";
 
-/** What the verbs do to the objects. */
+/** Implements the verbs. */
 export class ObjectVerbs {
   readonly #log: ObjectLog;
   readonly #scheduler: Scheduler;
@@ -22,12 +22,12 @@ export class ObjectVerbs {
     collectGarbage(log, { scheduler, remove: (resource, object) => this.#remove(resource, object) });
   }
 
-  /** Makes the tokens of unfinished lists expire. */
+  /** Expires the continue tokens of all lists. */
   forgetPages(): void {
     this.#pages.clear();
   }
 
-  /** The body of the answer; a thrown `KubeError` is the refusal. */
+  /** Returns the response body, or throws a `KubeError`. */
   handle(call: ApiCall): unknown {
     switch (call.verb) {
       case "get":
@@ -71,7 +71,7 @@ export class ObjectVerbs {
     return isReleased ? this.#log.remove(call.resource, next) : this.#log.put(call.resource, next);
   }
 
-  /** As Kubernetes does it: a `Status` when the object is gone, the object when something still holds it. */
+  /** Like Kubernetes, returns a `Status` if the object is gone, and the object if it still exists. */
   #delete(call: ApiCall): unknown {
     const old = this.#find(call);
     const options = (call.body ?? {}) as {
@@ -90,7 +90,7 @@ export class ObjectVerbs {
     return { kind: "Status", apiVersion: "v1", status: "Success", details };
   }
 
-  /** Removes, or marks as being deleted and returns, what finalizers or a grace period hold. */
+  /** Removes the object, or marks and returns it if finalizers or a grace period keep it. */
   #remove(resource: ServedResource, object: KubeObject, graceSeconds = 0): KubeObject | undefined {
     const metadata = {
       ...object.metadata,

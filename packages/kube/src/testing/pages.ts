@@ -4,21 +4,21 @@ import type { ApiCall } from "./api-call.ts";
 import type { ObjectLog } from "./object-log.ts";
 import type { Matches } from "./selectors.ts";
 
-/** What the further pages of a list will hold: all pages show the moment of the first. */
+/** The remaining objects of a list. All pages have the version of the first one. */
 interface Rest {
   readonly items: readonly KubeObject[];
   readonly resourceVersion: string;
 }
 
-/** More open lists than a test has. The oldest goes first. */
+/** Above what tests need. The oldest list is dropped. */
 const mostOpenLists = 100;
 
-/** Lists, in pages when asked. */
+/** Lists objects, optionally in pages. */
 export class Pages {
   readonly #rests = new Map<string, Rest>();
   #tokens = 0;
 
-  /** Makes every token expire. */
+  /** Expires all continue tokens. */
   clear(): void {
     this.#rests.clear();
   }

@@ -17,7 +17,7 @@ const json = fc.letrec((tie) => ({
 })).object;
 
 describe("jsonPatch()", () => {
-  test("does what an independent implementation does, and leaves the target as it was", () => {
+  test("gives the same result as an independent implementation and does not modify the target", () => {
     fc.assert(
       fc.property(json, json, (from, to) => {
         const operations = createPatch(from, to);

@@ -21,7 +21,7 @@ interface Operation {
   readonly value?: Json;
 }
 
-/** RFC 6902. All or nothing: the target itself is never changed. */
+/** RFC 6902. The target is not modified. */
 export function jsonPatch(target: Json, operations: Json): Json {
   if (!Array.isArray(operations)) throw new KubeError("BadRequest", "a JSON patch is a list of operations");
   let document = structuredClone(target);
@@ -56,7 +56,7 @@ function applyOperation(document: Json, { op, path, from, value }: Operation): J
 }
 
 function pointer(path: string): string[] {
-  if (path !== "" && !path.startsWith("/")) throw new KubeError("BadRequest", `"${path}" is no JSON pointer`);
+  if (path !== "" && !path.startsWith("/")) throw new KubeError("BadRequest", `"${path}" is not a JSON pointer`);
   return path
     .split("/")
     .slice(1)
@@ -102,7 +102,7 @@ function isObject(value: Json): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** JSON with sorted names: equal values give equal texts. */
+/** JSON with sorted keys, so that equal values have equal strings. */
 export function stableJson(value: Json): string {
   return JSON.stringify(value, (_, part: Json) =>
     isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,

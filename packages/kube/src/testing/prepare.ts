@@ -10,11 +10,11 @@ interface Body extends KubeObject {
 export interface NewObject {
   readonly uid: string;
   readonly creationTimestamp: string;
-  /** What follows `generateName`. */
+  /** Appended to `generateName`. */
   readonly suffix: string;
 }
 
-/** The object to store for a create: identity from the server, no status where status has its own door. */
+/** The object to store for a create: with metadata from the server, and without status if that is a subresource. */
 export function prepareCreate({ resource, namespace, body }: ApiCall, fresh: NewObject): KubeObject {
   const given = asObject(body);
   const { generateName } = given.metadata ?? {};
@@ -35,7 +35,7 @@ export function prepareCreate({ resource, namespace, body }: ApiCall, fresh: New
   return { ...(resource.status === true ? withoutStatus : given), metadata };
 }
 
-/** The object to store for an update or patch, or `old` itself when nothing would change. */
+/** The object to store for an update or patch, or `old` itself if nothing changes. */
 export function prepareUpdate(call: ApiCall, old: KubeObject, body: unknown): KubeObject {
   const given = asObject(body);
   const { resource, subresource } = call;
@@ -48,7 +48,7 @@ export function prepareUpdate(call: ApiCall, old: KubeObject, body: unknown): Ku
   return stableJson(next) === stableJson(old) ? old : next;
 }
 
-/** Preconditions of a delete, or the identity that an update or patch carries in its metadata. */
+/** Checks the preconditions of a delete, or the uid and version in the metadata of an update or patch. */
 export function refuseStale(
   resource: ServedResource,
   old: KubeObject,
@@ -68,14 +68,14 @@ function keepStatus(resource: ServedResource, old: Body, given: Body): Body {
   return old.status === undefined ? rest : { ...rest, status: old.status };
 }
 
-/** What no client may change. */
+/** Metadata that clients cannot change. */
 function serverFields({ metadata }: KubeObject): object {
   const { name, namespace, uid, creationTimestamp, deletionTimestamp, resourceVersion } = metadata ?? {};
   const fields = { name, namespace, uid, creationTimestamp, deletionTimestamp, resourceVersion };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** What the generation counts: everything but metadata, and status where it has its own door. */
+/** The fields that the generation counts: all except metadata, and status if that is a subresource. */
 function spec(resource: ServedResource, object: Body): object {
   const { metadata: _, status, ...rest } = object;
   return resource.status === true ? rest : { ...rest, status };
@@ -83,5 +83,5 @@ function spec(resource: ServedResource, object: Body): object {
 
 function asObject(body: unknown): Body {
   if (typeof body === "object" && body !== null) return structuredClone(body);
-  throw new KubeError("BadRequest", "the body is no object");
+  throw new KubeError("BadRequest", "the body is not an object");
 }

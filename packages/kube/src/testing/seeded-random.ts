@@ -1,4 +1,4 @@
-/** Numbers in [0, 1), the same for the same seed: mulberry32, enough to shuffle events and no more. */
+/** A generator of numbers in [0, 1) with a seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

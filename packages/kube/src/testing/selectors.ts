@@ -3,7 +3,7 @@ import type { KubeObject } from "../resource.ts";
 
 export type Matches = (object: KubeObject) => boolean;
 
-/** The filter that a list's or watch's namespace and selectors describe together. */
+/** The filter for the namespace and selectors of a list or watch. */
 export function compileFilter(namespace: string | undefined, query: URLSearchParams): Matches {
   const terms: Matches[] = [
     ...(namespace === undefined ? [] : [(object: KubeObject) => object.metadata?.namespace === namespace]),

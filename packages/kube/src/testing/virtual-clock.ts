@@ -8,8 +8,8 @@ interface Timer extends HeapItem {
 }
 
 /**
- * Time that moves only when told. Between two timers everything that is waiting on promises alone gets to run, so that a
- * test with real `await`s is still the same every time.
+ * A clock that tests advance. Between two timers all pending promises are settled, so that tests with `await` are
+ * deterministic.
  */
 export class VirtualClock implements Scheduler {
   readonly #timers = new Heap<Timer>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
@@ -29,7 +29,7 @@ export class VirtualClock implements Scheduler {
     return this.#epochMs + this.#elapsedMs;
   }
 
-  /** Timers not yet fired. */
+  /** The number of pending timers. */
   get pending(): number {
     return this.#timers.size;
   }
@@ -54,7 +54,7 @@ export class VirtualClock implements Scheduler {
     });
   }
 
-  /** Fires what falls due within the next `ms`, in order, and ends at exactly that time. */
+  /** Fires the timers of the next `ms` in order and ends at exactly that time. */
   async advance(ms: number): Promise<void> {
     const end = this.#elapsedMs + ms;
     await settle();
@@ -65,12 +65,12 @@ export class VirtualClock implements Scheduler {
     await settle();
   }
 
-  /** Jumps without firing anything on the way: a process that was stopped, then continued. */
+  /** Jumps without firing timers, like a process that was paused and continued. */
   skip(ms: number): void {
     this.#elapsedMs += ms;
   }
 
-  /** Moves on until the condition holds; fails after so much virtual time, or when nothing is left that could happen. */
+  /** Advances until the condition holds. Throws after `withinMs` of virtual time or when no timer is left. */
   async runUntil(condition: () => boolean, { withinMs = 3_600_000 }: { withinMs?: number } = {}): Promise<void> {
     const end = this.#elapsedMs + withinMs;
     await settle();
@@ -90,7 +90,7 @@ export class VirtualClock implements Scheduler {
   }
 }
 
-/** The microtask queue empties before the next macrotask: all that hangs on promises alone has then run. */
+/** Resolves after the microtask queue is empty, when all pending promises have settled. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,13 +10,13 @@ interface Watch {
   readonly resource: ServedResource;
   readonly filter: Matches;
   readonly stream: WatchStream;
-  /** On their way, in order. */
+  /** Delayed events, in order. */
   readonly delayed: WatchEvent[];
-  /** When the last of them is delivered. */
+  /** When the last one is delivered. */
   lastAt: number;
 }
 
-/** All open watches: each hears of the changes it asked for, in order, as late as the test wants. */
+/** All open watches. Each gets the changes it selects, in order, with the configured delay. */
 export class WatchHub {
   delayMs: ((resource: Resource) => number) | undefined;
   readonly #log: ObjectLog;
@@ -27,7 +27,7 @@ export class WatchHub {
     this.#log = log;
     this.#scheduler = scheduler;
     log.listen((entry) => {
-      for (const watch of this.#watches) this.#tell(watch, entry);
+      for (const watch of this.#watches) this.#notify(watch, entry);
     });
   }
 
@@ -43,7 +43,7 @@ export class WatchHub {
     if (query.get("sendInitialEvents") === "true") this.#sendInitial(watch, true);
     else if (from === "" || from === "0") this.#sendInitial(watch, false);
     else if (Number(from) < this.#log.compactedTo || Number(from) > this.#log.version) this.#refuse(watch, from);
-    else for (const entry of this.#log.since(Number(from))) this.#tell(watch, entry);
+    else for (const entry of this.#log.since(Number(from))) this.#notify(watch, entry);
     return stream;
   }
 
@@ -77,7 +77,7 @@ export class WatchHub {
     stream.end();
   }
 
-  #tell(watch: Watch, entry: LogEntry): void {
+  #notify(watch: Watch, entry: LogEntry): void {
     if (entry.resource !== watch.resource) return;
     const before = entry.previous !== undefined && watch.filter(entry.previous);
     const after = !entry.gone && watch.filter(entry.object);
@@ -91,7 +91,7 @@ export class WatchHub {
     watch.lastAt = at;
     if (at <= now && watch.delayed.length === 0) return watch.stream.push(event);
     watch.delayed.push(event);
-    // Whatever event a timer was set for, it delivers the oldest: none can overtake another.
+    // Each timer delivers the oldest event, so that the order is kept.
     this.#scheduler.schedule(at - now, () => watch.stream.push(watch.delayed.shift() as WatchEvent));
   }
 }

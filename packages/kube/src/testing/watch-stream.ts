@@ -1,6 +1,6 @@
 import type { WatchEvent } from "../transport.ts";
 
-/** One open watch: events go in at one end and come out in batches at the other. */
+/** The event stream of an open watch, read in batches. */
 export class WatchStream implements AsyncIterable<readonly WatchEvent[]> {
   #events: WatchEvent[] = [];
   #ending: { readonly error?: unknown } | undefined;
@@ -16,7 +16,7 @@ export class WatchStream implements AsyncIterable<readonly WatchEvent[]> {
     this.#wake?.();
   }
 
-  /** Cleanly, or as a broken connection when there is an error. What was pushed before still comes out, unless it broke. */
+  /** Ends the stream: normally after the pending events, or with an error at once. */
   end(ending: { readonly error?: unknown } = {}): void {
     if (this.#ending !== undefined) return;
     this.#ending = ending;

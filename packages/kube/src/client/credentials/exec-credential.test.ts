@@ -12,8 +12,8 @@ test.for<[string, string, object]>([
     printed({ clientCertificateData: "c", clientKeyData: "k", expirationTimestamp: "2026-01-01T00:00:00Z" }),
     { credential: { certificate: { cert: "c", key: "k" } }, expiresAt: Date.UTC(2026, 0, 1) },
   ],
-  ["nothing", "", { error: "it printed no JSON but nothing" }],
-  ["text", "token", { error: "it printed no JSON" }],
+  ["nothing", "", { error: "it printed nothing" }],
+  ["text", "token", { error: "it did not print valid JSON" }],
   ["null", "null", { error: "it printed a undefined, not an ExecCredential" }],
   ["another kind", printed({}, { kind: "Pod" }), { error: 'it printed a "Pod", not an ExecCredential' }],
   [
@@ -23,12 +23,12 @@ test.for<[string, string, object]>([
   ],
   ["no status", printed(undefined), { error: "it printed neither status.token nor a client certificate" }],
   ["half a certificate", printed({ clientKeyData: "k" }), { error: expect.stringContaining("only one of") }],
-  ["a number for a token", printed({ token: 5 }), { error: "its status.token is no text" }],
+  ["a number as token", printed({ token: 5 }), { error: "its status.token is not a string" }],
   [
-    "a strange expiry",
+    "an invalid expiry",
     printed({ token: "t", expirationTimestamp: "soon" }),
-    { error: expect.stringContaining('"soon" is no time') },
+    { error: expect.stringContaining('"soon" is not a valid time') },
   ],
-])("an exec plugin that prints %s", ([, output, expected]) => {
+])("parses the output of an exec plugin that prints %s", ([, output, expected]) => {
   expect(parseExecCredential(output, v1)).toEqual(expected);
 });

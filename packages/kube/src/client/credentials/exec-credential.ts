@@ -4,13 +4,13 @@ export type ParsedCredential =
   | { readonly credential: Credential; readonly expiresAt: number | undefined }
   | { readonly error: string };
 
-/** Reads what an exec plugin printed: a `client.authentication.k8s.io` ExecCredential. */
+/** Parses the output of an exec plugin, a `client.authentication.k8s.io` ExecCredential. */
 export function parseExecCredential(output: string, apiVersion: string): ParsedCredential {
   let printed: unknown;
   try {
     printed = JSON.parse(output);
   } catch {
-    return { error: `it printed no JSON${output.trim() === "" ? " but nothing" : ""}` };
+    return { error: output.trim() === "" ? "it printed nothing" : "it did not print valid JSON" };
   }
   const { kind, apiVersion: printedVersion, status } = record(printed);
   if (kind !== "ExecCredential") return { error: `it printed a ${JSON.stringify(kind)}, not an ExecCredential` };
@@ -23,7 +23,7 @@ export function parseExecCredential(output: string, apiVersion: string): ParsedC
 function readStatus(status: Record<string, unknown>): ParsedCredential {
   const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = status;
   for (const [field, value] of Object.entries({ token, clientCertificateData: cert, clientKeyData: key })) {
-    if (value !== undefined && typeof value !== "string") return { error: `its status.${field} is no text` };
+    if (value !== undefined && typeof value !== "string") return { error: `its status.${field} is not a string` };
   }
   if (Boolean(cert) !== Boolean(key)) {
     return { error: "it printed only one of status.clientCertificateData and status.clientKeyData" };
@@ -31,7 +31,7 @@ function readStatus(status: Record<string, unknown>): ParsedCredential {
   if (!token && !cert) return { error: "it printed neither status.token nor a client certificate" };
   const expiresAt = (expirationTimestamp ?? undefined) === undefined ? undefined : parseTime(expirationTimestamp);
   if (Number.isNaN(expiresAt)) {
-    return { error: `its status.expirationTimestamp ${JSON.stringify(expirationTimestamp)} is no time` };
+    return { error: `its status.expirationTimestamp ${JSON.stringify(expirationTimestamp)} is not a valid time` };
   }
   const credential = {
     ...(token ? { authorization: `Bearer ${token as string}` } : {}),

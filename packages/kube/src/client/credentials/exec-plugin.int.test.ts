@@ -32,7 +32,7 @@ function credentials(body: string, options: ExecOptions = {}, over: Partial<Exec
 }
 
 describe("an exec plugin", () => {
-  test("is run once for many requests, with its arguments, environment and the cluster", async () => {
+  test("is run once for many requests, with its arguments, environment and cluster information", async () => {
     const source = credentials(
       `printf '%s|%s|%s' "$1" "$X" "$KUBERNETES_EXEC_INFO" > "${folder}/told"\n${printing({ token: "t" })}`,
       {},
@@ -67,7 +67,7 @@ describe("an exec plugin", () => {
     expect(runs()).toBe(2);
   });
 
-  test("is run again when the server refuses, but not for every refusal", async () => {
+  test("is run again when the server rejects the credential, but not every time", async () => {
     let now = 0;
     const source = credentials(printing({ token: "t" }), { now: () => now });
     const refused = await source.get();
@@ -86,19 +86,23 @@ describe("an exec plugin", () => {
     [
       "fails",
       "echo 'please log in' >&2; exit 3",
-      /Cannot get a credential from ".*plugin": it ended with exit code 3; it said: please log in/,
+      /Cannot get a credential from ".*plugin": it ended with exit code 3; it printed to stderr: please log in/,
     ],
-    ["prints nonsense", "echo hello", /it printed no JSON/],
+    ["prints text", "echo hello", /it did not print valid JSON/],
     ["kills itself", "kill -9 $$", /it ended with SIGKILL/],
     ["prints without end", "yes", /it printed more than 1048576 bytes/],
-    ["complains without end", "head -c 5000000 /dev/zero | tr '\\0' e >&2; exit 1", /it said: e{2048}$/],
-    ["hangs, children and all", "echo wait >&2; sleep 600 & sleep 600", /it did not end within 2000 ms; it said: wait/],
+    ["prints endless errors", "head -c 5000000 /dev/zero | tr '\\0' e >&2; exit 1", /it printed to stderr: e{2048}$/],
     [
-      "leaves something behind that holds its output",
+      "hangs with its child processes",
+      "echo wait >&2; sleep 600 & sleep 600",
+      /it did not end within 2000 ms; it printed to stderr: wait/,
+    ],
+    [
+      "leaves a process that keeps its output open",
       `setsid sh -c "while [ -e '$0' ]; do sleep 0.1; done" &`,
       /it did not end within 2000 ms/,
     ],
-  ])("that %s is one clear error", async ([, body, message]) => {
+  ])("that %s gives one clear error", async ([, body, message]) => {
     const source = credentials(body, { timeoutMs: body.includes("sleep") ? 2_000 : 30_000 });
     await expect(source.get()).rejects.toMatchObject({
       reason: "Unreachable",
@@ -106,16 +110,16 @@ describe("an exec plugin", () => {
     });
   });
 
-  test("that is missing says how to get it", async () => {
+  test("that is missing gives an error with the install hint", async () => {
     const source = credentials(
       "",
       {},
       { command: join(folder, "absent"), installHint: "install it from the app store" },
     );
-    await expect(source.get()).rejects.toThrow(/there is no such command; install it from the app store/);
+    await expect(source.get()).rejects.toThrow(/command not found; install it from the app store/);
   });
 
-  test("serves a kubeconfig: a relative command, run again on 401", async () => {
+  test("is found relative to the kubeconfig and run again on 401", async () => {
     script(
       `test -f "${folder}/second" && ${printing({ token: "new" })} || ${printing({ token: "old" })}; touch "${folder}/second"`,
     );

@@ -3,28 +3,28 @@ import { type Credential, type CredentialSource, isSameCredential } from "../htt
 import { parseExecCredential } from "./exec-credential.ts";
 import { runPlugin } from "./run-plugin.ts";
 
-/** A plugin as a kubeconfig names it (`users[].user.exec`). */
+/** An exec plugin of a kubeconfig (`users[].user.exec`). */
 export interface ExecPlugin {
   readonly apiVersion: "client.authentication.k8s.io/v1" | "client.authentication.k8s.io/v1beta1";
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What to do when the command is missing. */
+  /** Shown when the command is missing. */
   readonly installHint?: string;
-  /** Passed on when the kubeconfig says so (`provideClusterInfo`). */
+  /** Passed to the plugin if the kubeconfig sets `provideClusterInfo`. */
   readonly cluster?: object;
 }
 
 export interface ExecOptions {
   /** Default 60 s. */
   readonly timeoutMs?: number;
-  /** The time of day in ms, which credentials expire by. Default `Date.now`. */
+  /** Wall time in ms. Default `Date.now`. */
   readonly now?: () => number;
 }
 
-/** A credential is replaced this long before it expires, so that it is still good when the server looks at it. */
+/** A credential is replaced this long before it expires, so that it is still valid when the server checks it. */
 const expiryMarginMs = 10_000;
-/** A server that refuses every credential must not make us start a process per request. */
+/** A server that rejects every credential must not cause a new process per request. */
 const renewPauseMs = 5_000;
 
 interface Known {
@@ -32,7 +32,7 @@ interface Known {
   readonly expiresAt: number | undefined;
 }
 
-/** Credentials from an exec plugin: asked for once, kept until they expire or are refused, one process at a time. */
+/** Credentials from an exec plugin, kept until they expire or the server rejects them. Runs one process at a time. */
 export class ExecCredentials implements CredentialSource {
   readonly #plugin: ExecPlugin;
   readonly #timeoutMs: number;

@@ -7,20 +7,20 @@ export interface PluginCommand {
   readonly timeoutMs: number;
 }
 
-/** A credential is a few KiB; a plugin that prints more prints something else. */
+/** Credentials have a few KiB; more output is not a credential. */
 const mostOutputBytes = 1 << 20;
-/** Enough of its complaints to see what is wrong. */
+/** How much of stderr is included in the error. */
 const shownErrorBytes = 2048;
 
 export type PluginResult = { readonly output: string } | { readonly error: string };
 
-/** Runs a credential plugin to its end, within bounds of time and output; it and its children are killed beyond them. */
+/** Runs a credential plugin. The plugin and its child processes are killed when it exceeds its time or output limit. */
 export function runPlugin({ command, args, env, timeoutMs }: PluginCommand): Promise<PluginResult> {
   return new Promise((resolve) => {
     const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     const output: Buffer[] = [];
     let outputBytes = 0;
-    let complaints = "";
+    let errorOutput = "";
     let killedBecause: string | undefined;
 
     const kill = (because: string): void => {
@@ -28,9 +28,9 @@ export function runPlugin({ command, args, env, timeoutMs }: PluginCommand): Pro
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // It has ended by itself meanwhile.
+        // The process has already ended.
       }
-      // What it left running in a session of its own may hold these open for ever.
+      // A process in another session may keep these open forever.
       child.stdout.destroy();
       child.stderr.destroy();
     };
@@ -42,16 +42,16 @@ export function runPlugin({ command, args, env, timeoutMs }: PluginCommand): Pro
       if (outputBytes > mostOutputBytes) kill(`it printed more than ${mostOutputBytes} bytes`);
     });
     child.stderr.on("data", (chunk: Buffer) => {
-      complaints = (complaints + chunk.toString("utf8")).slice(-shownErrorBytes);
+      errorOutput = (errorOutput + chunk.toString("utf8")).slice(-shownErrorBytes);
     });
     const finish = (state: string | undefined): void => {
       clearTimeout(timer);
-      const told = complaints.trim();
+      const shown = errorOutput.trim();
       if (state === undefined) resolve({ output: Buffer.concat(output).toString("utf8") });
-      else resolve({ error: told === "" ? state : `${state}; it said: ${told}` });
+      else resolve({ error: shown === "" ? state : `${state}; it printed to stderr: ${shown}` });
     };
     child.on("error", (error: NodeJS.ErrnoException) =>
-      finish(error.code === "ENOENT" ? "there is no such command" : error.message),
+      finish(error.code === "ENOENT" ? "command not found" : error.message),
     );
     child.on("close", (code, signal) => {
       if (killedBecause !== undefined) finish(killedBecause);

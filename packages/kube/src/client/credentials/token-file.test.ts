@@ -14,7 +14,7 @@ function setUp(token: string) {
   return { path, time, credentials: tokenFileCredentials(path, clock) };
 }
 
-test("a replaced token is read within a minute, and not on every request", async () => {
+test("reads a replaced token within a minute, and not on every request", async () => {
   const { path, time, credentials } = setUp("one\n");
   expect(await credentials.get()).toEqual({ authorization: "Bearer one" });
   writeFileSync(path, "two");
@@ -24,7 +24,7 @@ test("a replaced token is read within a minute, and not on every request", async
   expect(await credentials.get()).toEqual({ authorization: "Bearer two" });
 });
 
-test("a refused token is replaced at once", async () => {
+test("reads the file at once when the server rejects the token", async () => {
   const { path, credentials } = setUp("one");
   const refused = await credentials.get();
   writeFileSync(path, "two");
@@ -32,7 +32,7 @@ test("a refused token is replaced at once", async () => {
   expect(await credentials.get()).toEqual({ authorization: "Bearer two" });
 });
 
-test("the last good token is kept while the file cannot be read", async () => {
+test("keeps the last token while the file cannot be read", async () => {
   const { path, time, credentials } = setUp("one");
   await credentials.get();
   rmSync(path);

@@ -3,12 +3,12 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { KubeError } from "../../errors.ts";
 import type { Credential, CredentialSource } from "../http/cluster-access.ts";
 
-/** Kubernetes replaces a pod's token at 80 % of its life, an hour at least: a minute late does no harm. */
+/** Kubernetes replaces a Pod's token at 80 % of its lifetime, which is at least an hour, so a minute of delay is safe. */
 const readAgainAfterMs = 60_000;
-/** Tokens travel in a header, and servers accept 16 KiB of those. */
+/** Tokens are sent in a header, and servers accept 16 KiB of headers. */
 const longestToken = 16_384;
 
-/** A bearer token in a file that is replaced now and then. The last good token is kept while the file is unreadable. */
+/** A bearer token from a file that is replaced from time to time. The last token is used while the file is unreadable. */
 export function tokenFileCredentials(path: string, clock: Clock = systemClock): CredentialSource {
   let known: { readonly credential: Credential; readonly readAt: number } | undefined;
 
@@ -35,7 +35,7 @@ async function readToken(path: string): Promise<{ token: string } | { error: str
   }
   if (token === "") return { error: `Cannot use the token file "${path}": it is empty` };
   if (token.length > longestToken || !/^[\x21-\x7e]+$/.test(token)) {
-    return { error: `Cannot use the token file "${path}": it holds no bearer token` };
+    return { error: `Cannot use the token file "${path}": it does not contain a bearer token` };
   }
   return { token };
 }

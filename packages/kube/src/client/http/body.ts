@@ -3,10 +3,10 @@ import { gunzip } from "node:zlib";
 import { KubeError } from "../../errors.ts";
 import type { Exchange, Head } from "./exchange.ts";
 
-/** How much of a body that is not JSON is kept, for the error's message. */
+/** How much of a body that is not JSON is kept for the error message. */
 const shownTextLength = 1024;
 
-/** Reads a whole body, at most `maxBytes` of it. */
+/** Reads a whole body of at most `maxBytes`. */
 export async function readBody(exchange: Exchange, head: Head, maxBytes: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -33,7 +33,7 @@ async function decompress(bytes: Buffer, head: Head, maxBytes: number): Promise<
   }
 }
 
-/** An error's body may be a proxy's page: that is told as it is. A success must be JSON. */
+/** The body of an error may be a proxy's page and is returned as text. The body of a success must be JSON. */
 function decode(head: Head, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   const text = bytes.toString("utf8");
@@ -42,7 +42,10 @@ function decode(head: Head, bytes: Buffer): unknown {
   } catch {
     if (head.status < 200 || head.status > 299) return text.slice(0, shownTextLength);
     const shown = text.slice(0, 100).replaceAll(/\s+/g, " ");
-    throw invalid(head, `it is not whole JSON: it has ${bytes.length} bytes and begins with ${JSON.stringify(shown)}`);
+    throw invalid(
+      head,
+      `it is not complete JSON: it has ${bytes.length} bytes and begins with ${JSON.stringify(shown)}`,
+    );
   }
 }
 
@@ -52,5 +55,5 @@ function tooLarge(head: Head, maxBytes: number): KubeError {
 
 function invalid({ status, headers }: Head, state: string): KubeError {
   const type = headers["content-type"] ?? "no content type";
-  return new KubeError("InvalidResponse", `Cannot read the answer ${status} (${type}): ${state}`, { code: status });
+  return new KubeError("InvalidResponse", `Cannot read the response ${status} (${type}): ${state}`, { code: status });
 }

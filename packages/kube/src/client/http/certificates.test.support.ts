@@ -8,7 +8,7 @@ export interface Pair {
   readonly key: string;
 }
 
-/** A certificate authority of the test's own, made with the `openssl` command. */
+/** A certificate authority for tests, created with the `openssl` command. */
 export class Authority implements Disposable {
   readonly cert: string;
   readonly #folder = mkdtempSync(join(tmpdir(), "authority-"));
@@ -28,7 +28,7 @@ export class Authority implements Disposable {
     this.cert = this.#read("ca.crt");
   }
 
-  /** Through `openssl ca`: of the commands of every release it alone can date a certificate back. */
+  /** Uses `openssl ca`, the only command in all releases that can create certificates with past dates. */
   issue(name: string, { altNames = "", expired = false }: { altNames?: string; expired?: boolean } = {}): Pair {
     this.#openssl("req", ...this.#newKey(name), "-subj", `/CN=${name}`, "-out", `${name}.csr`);
     const lines = [

@@ -1,4 +1,4 @@
-/** What one request authenticates with. */
+/** The credential of a request. */
 export interface Credential {
   /** The whole value of the `Authorization` header. */
   readonly authorization?: string;
@@ -7,23 +7,23 @@ export interface Credential {
 }
 
 export interface CredentialSource {
-  /** Fails with a `KubeError` that says why there is none; nothing has been sent then. */
+  /** Rejects with a `KubeError` if there is no credential; nothing has been sent then. */
   get(): Promise<Credential>;
-  /** Called when the server refused `refused` with 401: another credential, or the same when there is no other. */
+  /** Called when the server rejected `refused` with 401. Returns another credential, or the same if there is no other. */
   renew(refused: Credential): Promise<Credential>;
 }
 
 /** Everything needed to talk to one API server as one user. */
 export interface ClusterAccess {
-  /** `https://host:port`, with a path when the API lives below one. */
+  /** `https://host:port`, optionally with a path. */
   readonly server: string;
-  /** The namespace of the kubeconfig's context, or the pod's own. Default `default`. */
+  /** The namespace of the kubeconfig's context, or of the Pod. Default `default`. */
   readonly namespace: string;
   readonly tls: TlsSettings;
   readonly credentials: CredentialSource;
-  /** Sent with every request: impersonation. */
+  /** Additional headers, used for impersonation. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** Whether to ask for compressed answers. They cost the server more time than a local network takes to carry them. */
+  /** Whether to request compressed responses. On a local network compression takes longer than it saves. */
   readonly compression?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface TlsSettings {
   readonly ca?: string;
   /** The name the server's certificate must have, when it is not the host of `server`. */
   readonly serverName?: string;
-  /** Accepts any certificate: whoever is in between can read and change everything. */
+  /** Accepts any certificate, which allows man-in-the-middle attacks. */
   readonly insecure?: boolean;
 }
 

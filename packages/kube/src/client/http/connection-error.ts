@@ -2,9 +2,9 @@ import { KubeError } from "../../errors.ts";
 
 const untrusted =
   "its certificate is signed by an authority that is not trusted: give the cluster's CA (certificate-authority)";
-const refusedCertificate = "the server refused our client certificate: it is missing, expired or signed by another CA";
+const refusedCertificate = "the server rejected our client certificate: it is missing, expired or signed by another CA";
 
-/** What a connection's failure means and what to do, by error code. */
+/** Explanations of connection failures by error code. */
 const states: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "its certificate has expired: renew it, and check this machine's clock",
   CERT_NOT_YET_VALID: "its certificate is not valid yet: check this machine's clock",
@@ -32,21 +32,21 @@ export interface ErrorPlace {
   /** `GET https://host/path`. */
   readonly request: string;
   readonly server: string;
-  /** Whether any byte of the request may have left. */
+  /** Whether any byte of the request may have been sent. */
   readonly sent: boolean;
 }
 
-/** The error for a request that got no whole answer. */
+/** The error of a request without a complete response. */
 export function connectionError(cause: unknown, { request, server, sent }: ErrorPlace): KubeError {
   if (cause instanceof KubeError) return cause;
   const code = codeOf(cause);
   const state = code === "ERR_TLS_CERT_ALTNAME_INVALID" ? wrongName(cause) : states[code];
-  // With TLS 1.3 the server judges our certificate after we have sent, and before it reads.
+  // With TLS 1.3 the server checks our certificate after we sent the request and before it reads it.
   const unread = !sent || state === refusedCertificate;
   if (unread) {
     return new KubeError("Unreachable", `Cannot reach "${server}": ${state ?? messageOf(cause)}`, { cause });
   }
-  const message = `Cannot finish ${request}: the connection broke before the whole answer came: ${messageOf(cause)}`;
+  const message = `Cannot finish ${request}: the connection broke before the response was complete: ${messageOf(cause)}`;
   return new KubeError("Interrupted", message, { cause });
 }
 

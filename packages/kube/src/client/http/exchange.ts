@@ -7,10 +7,10 @@ export interface Head {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Bytes held for a reader that is busy before the connection is paused. */
+/** How many bytes are buffered for a busy reader before the connection is paused. */
 const highWaterBytes = 1 << 20;
 
-/** One request and its answer, as it comes. `chunks` has one reader. */
+/** A request and its streamed response. `chunks` may be read once. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly head: Promise<Head>;
   readonly #server: string;
@@ -19,19 +19,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #resolveHead: (head: Head) => void;
   readonly #rejectHead: (error: KubeError) => void;
   readonly #onAbort = (): void =>
-    this.#fail(connectionError(new Error("the caller gave up", { cause: this.#signal?.reason }), this.#place));
+    this.#fail(connectionError(new Error("the request was cancelled", { cause: this.#signal?.reason }), this.#place));
   #controller: Dispatcher.DispatchController | undefined;
   #queue: Buffer[] = [];
   #queuedBytes = 0;
   #sent = false;
-  /** Set once: the answer is whole, or there will be no more of it. */
+  /** Set once, when the response is complete or has failed. */
   #outcome: { readonly error?: KubeError } | undefined;
   #wake: (() => void) | undefined;
 
   constructor(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions, signal: AbortSignal | undefined) {
     const { promise, resolve, reject } = Promise.withResolvers<Head>();
     this.head = promise;
-    // Whoever reads the chunks may never look at the head.
+    // Prevent an unhandled rejection when only the chunks are read.
     promise.catch(() => undefined);
     this.#resolveHead = resolve;
     this.#rejectHead = reject;
@@ -46,12 +46,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     dispatcher.dispatch(options, this);
   }
 
-  /** Gives up: closes the connection unless the answer is whole. */
+  /** Closes the connection unless the response is complete. */
   abort(state: string): void {
     if (!this.#outcome) this.#fail(connectionError(new Error(state), this.#place));
   }
 
-  /** The body as it arrives. Throws the `KubeError` that ended it. Leaving the loop early gives up. */
+  /** The body as it arrives. Throws the `KubeError` that ended it. Leaving the loop early closes the connection. */
   async *chunks(): AsyncGenerator<readonly Buffer[], void, undefined> {
     try {
       for (;;) {
@@ -71,14 +71,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
         }
       }
     } finally {
-      this.abort("the reader left");
+      this.abort("the reader stopped");
     }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Undici waits for a connection before it starts a request; the caller may have gone meanwhile.
-    if (this.#outcome) controller.abort(this.#outcome.error ?? new Error("given up"));
+    // Undici waits for a connection before it starts a request; the request may have been cancelled meanwhile.
+    if (this.#outcome) controller.abort(this.#outcome.error ?? new Error("cancelled"));
     else this.#sent = true;
   }
 

@@ -9,7 +9,7 @@ import { HttpTransport, type HttpTransportOptions } from "./http-transport.ts";
 
 export type Answer = (request: IncomingMessage, response: ServerResponse, nth: number) => void;
 
-/** An HTTP server on loopback that answers as the test says, and remembers what reached it. */
+/** An HTTP server on loopback whose responses the test controls and which records requests. */
 export class HostileApi implements AsyncDisposable {
   readonly url: string;
   readonly requests: { method: string; path: string; headers: IncomingMessage["headers"]; body: string }[] = [];
@@ -73,12 +73,12 @@ export function json(
   response.end(JSON.stringify(body));
 }
 
-/** Resolves when the condition holds; the test's own time limit is the bound. */
+/** Resolves when the condition holds. The test's time limit applies. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-/** A transport to an API server that answers so; both are gone with the test. */
+/** A transport to an API server with this handler. Both are closed at the end of the test. */
 export async function hostileTransport(
   answer: Answer,
   options: HttpTransportOptions = {},
@@ -93,7 +93,7 @@ export async function hostileTransport(
   return { api, transport };
 }
 
-/** The `KubeError` of what must fail. */
+/** The `KubeError` of a call that must fail. */
 export async function failing(promise: Promise<unknown>): Promise<KubeError> {
   const error = await promise.then(
     () => undefined,

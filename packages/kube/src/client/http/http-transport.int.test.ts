@@ -9,7 +9,7 @@ const get: TransportRequest = { method: "GET", path: "/api/v1/pods" };
 const post: TransportRequest = { method: "POST", path: "/api/v1/pods", body: { kind: "Pod" } };
 
 describe("a request", () => {
-  test("carries its method, path below the server's prefix, headers and body", async () => {
+  test("has its method, its path below the server's prefix, headers and body", async () => {
     const { api } = await hostileTransport((_, response) => json(response, { ok: true }, 201, { "x-one": "1" }));
     const transport = new HttpTransport({
       ...api.access({ headers: { "impersonate-group": ["a", "b"] } }),
@@ -35,13 +35,13 @@ describe("a request", () => {
     ]);
   });
 
-  test("reuses connections, and takes no more than it may", async () => {
+  test("reuses connections and opens no more than allowed", async () => {
     const { api, transport } = await hostileTransport((_, response) => json(response, {}), { connections: 3 });
     for (let round = 0; round < 5; round += 1) await Promise.all(Array.from({ length: 20 }, () => transport.send(get)));
     expect(api.connections).toBe(3);
   });
 
-  test("asks for compressed answers only where that is worthwhile", async () => {
+  test("asks for compressed responses only if enabled", async () => {
     const zipped = gzipSync(JSON.stringify({ zipped: true }));
     const { api, transport } = await hostileTransport(
       (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(zipped),
@@ -55,7 +55,7 @@ describe("a request", () => {
     expect(api.requests.map(({ headers }) => headers["accept-encoding"])).toEqual(["gzip", undefined]);
   });
 
-  test("that nobody listens to was never sent", async () => {
+  test("to a port without listener was not sent", async () => {
     const { api, transport } = await hostileTransport(() => undefined);
     await api[Symbol.asyncDispose]();
     const error = await failing(transport.send(post));
@@ -63,58 +63,58 @@ describe("a request", () => {
     expect(error.message).toBe(`Cannot reach "${api.url}": nothing listens there: is the API server running?`);
   });
 
-  test("to an address that is none is refused", () => {
+  test("to an invalid address is rejected", () => {
     const access = { namespace: "", tls: {}, credentials: { get: async () => ({}), renew: async () => ({}) } };
     expect(() => new HttpTransport({ ...access, server: "10.0.0.1:6443" })).toThrow(/no http or https address/);
   });
 
   test.for<[string, Answer, HttpTransportOptions, KubeError["reason"], RegExp]>([
     [
-      "a reset before any answer",
+      "a reset before the response",
       (request) => request.socket.resetAndDestroy(),
       {},
       "Interrupted",
       /ECONNRESET|other side closed/,
     ],
     [
-      "a close before any answer",
+      "a close before the response",
       (request) => request.socket.destroy(),
       {},
       "Interrupted",
       /other side closed|ECONNRESET/,
     ],
     [
-      "a reset within the answer",
+      "a reset within the response",
       (request, response) => {
         response.writeHead(200, { "content-length": "100" }).write('{"a":', () => request.socket.resetAndDestroy());
       },
       {},
       "Interrupted",
-      /the connection broke before the whole answer came/,
+      /the connection broke before the response was complete/,
     ],
     [
-      "a close within a chunked answer",
+      "a close within a chunked response",
       (request, response) => void response.writeHead(200).write('{"a":', () => request.socket.end()),
       {},
       "Interrupted",
       /the connection broke/,
     ],
     [
-      "JSON that is cut off but ends well",
+      "incomplete JSON in a complete response",
       (_, response) => void response.writeHead(200, { "content-type": "application/json" }).end('{"items":[{"a'),
       {},
       "InvalidResponse",
-      /Cannot read the answer 200 \(application\/json\): it is not whole JSON: it has 13 bytes and begins with/,
+      /Cannot read the response 200 \(application\/json\): it is not complete JSON: it has 13 bytes and begins with/,
     ],
     [
-      "a web page for a success",
+      "an HTML page as success",
       (_, response) => void response.writeHead(200, { "content-type": "text/html" }).end("<html>Log in</html>"),
       {},
       "InvalidResponse",
       /text\/html.*<html>Log in/,
     ],
     [
-      "an encoding nobody asked for",
+      "an unrequested encoding",
       (_, response) => void response.writeHead(200, { "content-encoding": "br" }).end("??"),
       {},
       "InvalidResponse",
@@ -128,7 +128,7 @@ describe("a request", () => {
       /compression is damaged/,
     ],
     [
-      "a compressed bomb",
+      "a decompression bomb",
       (_, response) =>
         void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(Buffer.alloc(1 << 20))),
       { maxBodyBytes: 100_000 },
@@ -136,15 +136,21 @@ describe("a request", () => {
       /larger than 100000 bytes/,
     ],
     [
-      "a body larger than it takes",
+      "a body above the limit",
       (_, response) => void response.writeHead(200).end(JSON.stringify({ a: "x".repeat(200_000) })),
       { maxBodyBytes: 100_000 },
       "InvalidResponse",
       /larger than 100000 bytes/,
     ],
-    ["no answer at all", () => undefined, { requestTimeoutMs: 1_000 }, "Interrupted", /no whole answer within 1000 ms/],
     [
-      "an answer byte by byte",
+      "no response at all",
+      () => undefined,
+      { requestTimeoutMs: 1_000 },
+      "Interrupted",
+      /no complete response within 1000 ms/,
+    ],
+    [
+      "a response byte by byte",
       (_, response) => {
         response.writeHead(200);
         const drip = setInterval(() => response.write(" "), 5);
@@ -152,16 +158,10 @@ describe("a request", () => {
       },
       { requestTimeoutMs: 1_000 },
       "Interrupted",
-      /no whole answer within 1000 ms/,
+      /no complete response within 1000 ms/,
     ],
-    [
-      "something that is not HTTP",
-      (request) => void request.socket.end("SSH-2.0-OpenSSH\r\n"),
-      {},
-      "Interrupted",
-      /HTTP/,
-    ],
-  ])("answered with %s ends in one clear error and is not repeated", async ([, answer, options, reason, message]) => {
+    ["bytes that are not HTTP", (request) => void request.socket.end("SSH-2.0-OpenSSH\r\n"), {}, "Interrupted", /HTTP/],
+  ])("that gets %s fails with one clear error and is not repeated", async ([, answer, options, reason, message]) => {
     const { api, transport } = await hostileTransport(answer, options);
     const error = await failing(transport.send(post));
     expect(error.reason).toBe(reason);
@@ -169,7 +169,7 @@ describe("a request", () => {
     expect(api.requests.length).toBe(1);
   });
 
-  test("a refusal keeps its body, JSON or not", async () => {
+  test("that is rejected returns the body, JSON or not", async () => {
     const { transport } = await hostileTransport((_, response, nth) => {
       if (nth === 1) json(response, { kind: "Status", code: 409 }, 409);
       else if (nth === 2) response.writeHead(502, { "content-type": "text/html" }).end("<html>bad gateway");
@@ -180,7 +180,7 @@ describe("a request", () => {
     expect(await transport.send(get)).toMatchObject({ status: 503, body: undefined });
   });
 
-  test("ends when its caller gives up, and so does its connection", async () => {
+  test("ends together with its connection when the caller aborts", async () => {
     const { api, transport } = await hostileTransport(() => undefined);
     const abort = new AbortController();
     const answer = failing(transport.send({ ...post, signal: abort.signal }));
@@ -188,7 +188,7 @@ describe("a request", () => {
     abort.abort();
     expect(await answer).toMatchObject({
       reason: "Interrupted",
-      message: expect.stringContaining("the caller gave up"),
+      message: expect.stringContaining("the request was cancelled"),
     });
     await until(() => api.openConnections === 0);
     const error = await failing(transport.send({ ...post, signal: abort.signal }));
@@ -196,7 +196,7 @@ describe("a request", () => {
     expect(api.requests.length).toBe(1);
   });
 
-  test("that waits for a connection and is given up is never sent", async () => {
+  test("that is aborted while it waits for a connection is never sent", async () => {
     const held: (() => void)[] = [];
     const { api, transport } = await hostileTransport((_, response) => held.push(() => json(response, {})), {
       connections: 1,
@@ -216,7 +216,7 @@ describe("a request", () => {
     expect(api.requests.map(({ path }) => path)).toEqual([get.path, "/third"]);
   });
 
-  test("ends with its transport, and none comes after", async () => {
+  test("fails when the transport is closed, and so do later ones", async () => {
     const { api, transport } = await hostileTransport(() => undefined);
     const pending = failing(transport.send(get));
     await until(() => api.requests.length === 1);
@@ -227,7 +227,7 @@ describe("a request", () => {
 });
 
 describe("credentials", () => {
-  test("that are refused are renewed and the request sent once more", async () => {
+  test("that the server rejects are renewed, and the request is sent once more", async () => {
     const tokens = ["old", "new"];
     const { api, transport } = await hostileTransport(
       (request, response) => json(response, {}, request.headers.authorization === "Bearer new" ? 200 : 401),

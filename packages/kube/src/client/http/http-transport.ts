@@ -9,14 +9,14 @@ import { Exchange, type Head } from "./exchange.ts";
 import { watchEvents } from "./watch-events.ts";
 
 export interface HttpTransportOptions {
-  /** Connections for requests; watches have their own and do not count. Default 32. */
+  /** Connections for requests, not counting those of watches. Default 32. */
   readonly connections?: number;
-  /** From the call to the whole answer, or to the head of a watch. Default 60 s, as API servers allow themselves. */
+  /** Time until the complete response, or until the headers of a watch. Default 60 s, the limit of API servers. */
   readonly requestTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** The largest answer to a request. Default 256 MiB: a list in one piece of about 50,000 pods. */
+  /** The largest response body. Default 256 MiB, about 50,000 Pods in one list. */
   readonly maxBodyBytes?: number;
-  /** The largest event of a watch. Default 16 MiB: ten times what a server stores. */
+  /** The largest watch event. Default 16 MiB, ten times the largest object that a server stores. */
   readonly maxEventBytes?: number;
   readonly userAgent?: string;
 }
@@ -30,7 +30,7 @@ const defaults: Required<HttpTransportOptions> = {
   userAgent: "agent-sandbox",
 };
 
-/** Long enough that a controller's next write finds an open connection; well below what servers and balancers keep. */
+/** Long enough for a controller's next write to find an open connection; shorter than the timeouts of servers and load balancers. */
 const keepAliveMs = 30_000;
 
 interface Pools {
@@ -39,7 +39,7 @@ interface Pools {
   readonly watches: Pool;
 }
 
-/** Talks to an API server over HTTP/1.1, so that no answer waits behind another on one connection. */
+/** A transport over HTTP/1.1, so that no response waits for another one on the same connection. */
 export class HttpTransport implements Transport {
   readonly #access: ClusterAccess;
   readonly #options: Required<HttpTransportOptions>;
@@ -48,7 +48,7 @@ export class HttpTransport implements Transport {
   #pools: Pools | undefined;
   #closed = false;
 
-  /** Throws a `KubeError` when `access.server` is no http(s) address. */
+  /** Throws a `KubeError` if `access.server` is not an http or https URL. */
   constructor(access: ClusterAccess, options: HttpTransportOptions = {}) {
     const url = parseServer(access.server);
     this.#access = access;
@@ -73,8 +73,8 @@ export class HttpTransport implements Transport {
       const type = head.headers["content-type"];
       if (head.status !== 200) return { ...head, body: await readBody(exchange, head, this.#options.maxBodyBytes) };
       if (type !== undefined && !type.includes("json")) {
-        exchange.abort("it is no watch");
-        throw new KubeError("InvalidResponse", `Cannot watch "${request.path}": the server answered 200 with ${type}`);
+        exchange.abort("it is not a watch");
+        throw new KubeError("InvalidResponse", `Cannot watch "${request.path}": the server returned 200 with ${type}`);
       }
       return { ...head, events: watchEvents(exchange, this.#options.maxEventBytes) };
     } finally {
@@ -82,7 +82,7 @@ export class HttpTransport implements Transport {
     }
   }
 
-  /** Breaks every connection: requests under way end as `Interrupted`. */
+  /** Closes every connection. Pending requests fail with `Interrupted`. */
   async close(): Promise<void> {
     this.#closed = true;
     const pools = this.#pools;
@@ -90,7 +90,7 @@ export class HttpTransport implements Transport {
     await Promise.all([pools?.requests.destroy(), pools?.watches.destroy()]);
   }
 
-  /** A 401 says the request was not processed: with another credential it is sent once more. */
+  /** After a 401 the request was not processed, so it is sent once more with another credential. */
   async #authenticated(request: TransportRequest, pool: "requests" | "watches", headers: Record<string, string>) {
     const { credentials } = this.#access;
     const credential = await credentials.get();
@@ -116,7 +116,10 @@ export class HttpTransport implements Transport {
     const dispatcher = pools[pool];
     const exchange = new Exchange(dispatcher, this.#dispatchOptions(request, extra), request.signal);
     const { requestTimeoutMs } = this.#options;
-    const timer = setTimeout(() => exchange.abort(`no whole answer within ${requestTimeoutMs} ms`), requestTimeoutMs);
+    const timer = setTimeout(
+      () => exchange.abort(`no complete response within ${requestTimeoutMs} ms`),
+      requestTimeoutMs,
+    );
     const done = (): void => clearTimeout(timer);
     try {
       return { exchange, head: await exchange.head, done };
@@ -150,16 +153,16 @@ export class HttpTransport implements Transport {
     };
   }
 
-  /** Connections belong to one client certificate: another one needs connections of its own. */
+  /** Connections are bound to a client certificate: another certificate needs other connections. */
   #openPools({ certificate }: Credential): Pools | undefined {
     if (this.#closed) throw new KubeError("Unreachable", `Cannot reach "${this.#origin}": the client is closed`);
     const current = this.#pools;
     return current?.certificate?.cert === certificate?.cert ? current : undefined;
   }
 
-  /** Not asked for each request: an import costs a tenth of a request's processor time, also the second time. */
+  /** Called only when there are no open pools: `import()` costs a tenth of a request's CPU time, even the second time. */
   async #poolsFor(credential: Credential): Promise<Pools> {
-    // Loaded when first needed: it takes 0.1 s, which a process that talks to an API server of its own never pays.
+    // Loaded on first use: it takes 0.1 s, which a process with an embedded API server does not need.
     const { Pool } = await import("./undici-pool.ts");
     const open = this.#openPools(credential);
     if (open !== undefined) return open;
@@ -177,7 +180,7 @@ export class HttpTransport implements Transport {
         ...(this.#origin.startsWith("https:") ? { secureContext: this.#secureContext(certificate) } : {}),
       },
     };
-    // Requests under way on the old connections finish there.
+    // Pending requests on the old connections finish there.
     if (current) void Promise.all([current.requests.close(), current.watches.close()]);
     this.#pools = {
       certificate,
@@ -187,7 +190,7 @@ export class HttpTransport implements Transport {
     return this.#pools;
   }
 
-  /** Made once: reading the certificates anew costs each connection more than its handshake. */
+  /** Created once: parsing the certificates for each connection costs more than its handshake. */
   #secureContext(certificate: Credential["certificate"]): SecureContext {
     const { ca } = this.#access.tls;
     try {
@@ -201,7 +204,7 @@ export class HttpTransport implements Transport {
 function parseServer(server: string): URL {
   const url = URL.parse(server);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw new KubeError("Unreachable", `Cannot use the API server "${server}": it is no http or https address`);
+    throw new KubeError("Unreachable", `Cannot use the API server "${server}": it is not an http or https URL`);
   }
   return url;
 }

@@ -9,14 +9,14 @@ function split(chunks: readonly Buffer[], maxLineBytes = 1_000_000): string[] {
   return lines;
 }
 
-/** Cuts at the given places, wherever that is in a character. */
+/** Splits the bytes at the given positions, also within characters. */
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   const at = [0, ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
   return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
 }
 
 describe("LineSplitter", () => {
-  test("gives the same lines however the bytes are cut into chunks", () => {
+  test("returns the same lines for any chunks", () => {
     const text = fc
       .array(fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("\n", "\n\n", "é\n", "🦊", "\r\n")))
       .map((p) => p.join(""));
@@ -33,17 +33,17 @@ describe("LineSplitter", () => {
     );
   });
 
-  test("never gives out what has no end", () => {
+  test("never returns an incomplete line", () => {
     expect(split([Buffer.from('{"a":1}\n{"b":'), Buffer.from("2}")])).toEqual(['{"a":1}']);
   });
 
-  test("joins a line of many chunks in one go", () => {
+  test("joins a line of many chunks once", () => {
     const chunk = Buffer.alloc(64, "x");
     const chunks = Array.from({ length: 100_000 }, () => chunk);
     expect(split([...chunks, Buffer.from("\n")], 10_000_000)[0]?.length).toBe(6_400_000);
   });
 
-  test("gives out the lines before one that is too long", () => {
+  test("returns the lines before one that is too long", () => {
     const splitter = new LineSplitter(10);
     const lines: string[] = [];
     const push = (): void => splitter.push(Buffer.from("one\ntwo\nelevenbytes"), (line) => lines.push(line.toString()));

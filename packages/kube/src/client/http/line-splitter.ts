@@ -3,9 +3,9 @@ import { KubeError } from "../../errors.ts";
 const newline = 10;
 
 /**
- * Cuts a byte stream into lines. It works on bytes, so a character that is split between two chunks stays whole, and
- * joins the pieces of a line once, when its end has come, so a long line costs no more than its length. What follows
- * the last newline is never given out: on a broken connection it may be half an event.
+ * Splits a byte stream into lines. It works on bytes, so a character may be split between two chunks, and it joins the pieces
+ * of a line only at its end, so the cost is linear. Bytes after the last newline are never returned: after a broken connection
+ * they may be an incomplete event.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;
@@ -16,7 +16,7 @@ export class LineSplitter {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /** Calls `onLine` for each line that ends in `chunk`; empty lines are left out. Throws when a line is too long. */
+  /** Calls `onLine` for each non-empty line that ends in `chunk`. Throws if a line is too long. */
   push(chunk: Buffer, onLine: (line: Buffer) => void): void {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {

@@ -46,7 +46,7 @@ async function ask(api: HostileApi, over: Partial<ClusterAccess>): Promise<objec
 }
 
 describe("TLS", () => {
-  test("a server the CA vouches for is trusted", async () => {
+  test("trusts a server with a certificate of the CA", async () => {
     expect(await ask(await serve("good"), { tls: { ca: ours.cert } })).toEqual({});
   });
 
@@ -63,14 +63,14 @@ describe("TLS", () => {
       () => ({ ca: theirs.cert }),
       /signed by an authority that is not trusted: give the cluster's CA/,
     ],
-    ["no CA of the cluster's", "good", () => ({}), /signed by an authority that is not trusted/],
+    ["no CA of the cluster", "good", () => ({}), /signed by an authority that is not trusted/],
     [
       "another name",
       "named",
       () => ({ ca: ours.cert }),
       /its certificate is for DNS:kube.test, DNS:other.test, not for "127.0.0.1": use one of these names, or give it as tls-server-name/,
     ],
-  ])("%s is refused before anything is sent", async ([, server, tls, message]) => {
+  ])("rejects %s before anything is sent", async ([, server, tls, message]) => {
     const api = await serve(server);
     const error = await ask(api, { tls: tls() });
     expect(error).toMatchObject({ reason: "Unreachable", message: expect.stringMatching(message) });
@@ -78,15 +78,15 @@ describe("TLS", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("the name the certificate must have can be given", async () => {
+  test("checks the certificate for the configured server name", async () => {
     expect(await ask(await serve("named"), { tls: { ca: ours.cert, serverName: "kube.test" } })).toEqual({});
   });
 
-  test("any certificate passes when that is asked for", async () => {
+  test("accepts any certificate if configured as insecure", async () => {
     expect(await ask(await serve("expired"), { tls: { insecure: true } })).toEqual({});
   });
 
-  test("https to a port that speaks http says so", async () => {
+  test("reports an http port that is used with https", async () => {
     const api = await HostileApi.start((_, response) => json(response, {}));
     opened.push(() => api[Symbol.asyncDispose]());
     const error = await ask(api, { server: api.url.replace("http:", "https:") });
@@ -97,7 +97,7 @@ describe("TLS", () => {
 describe("client certificates", () => {
   const signed = (): Pair => ours.issue("alice");
 
-  test("say who we are", async () => {
+  test("identify the client", async () => {
     const credentials = fixedCredential({ certificate: signed() });
     expect(await ask(await serve("good", true), { tls: { ca: ours.cert }, credentials })).toEqual({ user: "alice" });
   });
@@ -106,7 +106,7 @@ describe("client certificates", () => {
     ["missing", () => undefined],
     ["signed by another CA", () => theirs.issue("mallory")],
     ["expired", () => ours.issue("bob", { expired: true })],
-  ])("%s: a server that just closes leaves us in the dark", async ([, issue]) => {
+  ])("%s: a server that only closes the connection gives Interrupted", async ([, issue]) => {
     const api = await serve("good", true);
     const certificate = issue();
     const credentials = fixedCredential(certificate ? { certificate } : {});
@@ -115,7 +115,7 @@ describe("client certificates", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("that the server refuses with an alert were not read", async () => {
+  test("that the server rejects with an alert give Unreachable", async () => {
     const { cert = "", key = "" } = servers["good"] ?? {};
     const folder = mkdtempSync(join(tmpdir(), "alert-"));
     writeFileSync(join(folder, "pair.pem"), cert + key);
@@ -146,7 +146,7 @@ describe("client certificates", () => {
     });
   });
 
-  test("that are replaced get connections of their own", async () => {
+  test("that are replaced use new connections", async () => {
     const api = await serve("good", true);
     const pairs = [signed(), ours.issue("carol")];
     const transport = new HttpTransport(

@@ -27,7 +27,7 @@ const watching =
 const named = (...names: string[]) => names.map((name) => ({ type: "ADDED", object: { metadata: { name } } }));
 
 describe("a watch", () => {
-  test("gives events as they come and ends when the server closes; half an event is none", async () => {
+  test("returns complete events as they arrive and ends when the server closes", async () => {
     const { transport } = await hostileTransport(
       watching((response) => response.end(`${event("a")}\n${event("b")}${event("c").slice(0, -1)}`)),
     );
@@ -35,7 +35,7 @@ describe("a watch", () => {
     expect(await gather(events)).toEqual({ seen: named("a", "b") });
   });
 
-  test("survives characters and lines that are cut anywhere", async () => {
+  test("handles characters and lines that are split anywhere", async () => {
     const bytes = Buffer.from(event("fœx-🦊") + event("b"));
     const { transport } = await hostileTransport(
       watching((response) => {
@@ -49,7 +49,7 @@ describe("a watch", () => {
     expect(await gather((await transport.stream(get)).events)).toEqual({ seen: named("fœx-🦊", "b") });
   });
 
-  test("that breaks gives what came whole, then the break", async () => {
+  test("that breaks returns the complete events, then the error", async () => {
     const { transport } = await hostileTransport(
       watching(
         (response, socket) =>
@@ -64,10 +64,10 @@ describe("a watch", () => {
   });
 
   test.for<[string, string, RegExp]>([
-    ["garbage", "\u0000\u0001garbage\n", /garbage.* is no event/],
-    ["a number", "42\n", /"42" is no event/],
-    ["a line longer than it takes", "x".repeat(2_000), /longer than 1000 bytes/],
-  ])("with %s in it gives what came before, then the error", async ([, text, message]) => {
+    ["garbage", "\u0000\u0001garbage\n", /garbage.* is not a watch event/],
+    ["a number", "42\n", /"42" is not a watch event/],
+    ["a line above the limit", "x".repeat(2_000), /longer than 1000 bytes/],
+  ])("that contains %s returns the events before it, then the error", async ([, text, message]) => {
     const { transport, api } = await hostileTransport(
       watching((response) => void response.write(event("a") + text)),
       { maxEventBytes: 1_000 },
@@ -78,14 +78,14 @@ describe("a watch", () => {
     await until(() => api.openConnections === 0);
   });
 
-  test("takes an event of many megabytes", async () => {
+  test("returns an event of many megabytes", async () => {
     const huge = "x".repeat(8 << 20);
     const { transport } = await hostileTransport(watching((response) => response.end(event(huge) + event("b"))));
     const { seen } = await gather((await transport.stream(get)).events);
     expect(seen.map(({ object }) => object.metadata?.name?.length)).toEqual([huge.length, 1]);
   });
 
-  test("that is refused gives the refusal; one that is a web page is an error", async () => {
+  test("that is rejected returns the response, and one that is an HTML page is an error", async () => {
     const { transport } = await hostileTransport((_, response, nth) => {
       if (nth === 1) json(response, { kind: "Status", code: 410 }, 410);
       else response.writeHead(200, { "content-type": "text/html" }).end("<html>");
@@ -94,7 +94,7 @@ describe("a watch", () => {
     expect(await failing(transport.stream(get))).toMatchObject({ reason: "InvalidResponse" });
   });
 
-  test("keeps no request waiting, however many there are", async () => {
+  test("does not delay requests, however many watches there are", async () => {
     const { api, transport } = await hostileTransport(
       (request, response) => {
         if (request.method === "POST") json(response, {});
@@ -110,7 +110,7 @@ describe("a watch", () => {
     expect((await Promise.all(endings)).every(({ error }) => error?.reason === "Interrupted")).toBe(true);
   });
 
-  test("outlives the bound of a request, and ends with its signal", async () => {
+  test("lasts longer than the request timeout, and ends when its signal aborts", async () => {
     const { api, transport } = await hostileTransport(
       watching((response) => setTimeout(() => response.write(event("late")), 3_000)),
       { requestTimeoutMs: 2_000 },
@@ -131,7 +131,7 @@ describe("a watch", () => {
     await until(() => api.openConnections === 0);
   });
 
-  test("holds the server back when its reader is slow, and loses nothing", async () => {
+  test("applies backpressure when its reader is slow, and loses nothing", async () => {
     const count = 3_000;
     let written = 0;
     const { transport } = await hostileTransport(
@@ -151,7 +151,7 @@ describe("a watch", () => {
     let seen = 0;
     for await (const batch of events ?? []) {
       if (seen === 0) {
-        // What fits into the sockets' buffers and ours goes; then the server has to wait.
+        // The server can send what fits into the buffers, then it has to wait.
         for (let before = -1; before !== written; ) {
           before = written;
           await new Promise((resolve) => setTimeout(resolve, 100));

@@ -3,7 +3,7 @@ import type { WatchEvent } from "../../transport.ts";
 import type { Exchange } from "./exchange.ts";
 import { LineSplitter } from "./line-splitter.ts";
 
-/** The events of a watch, in batches as they arrive. What came whole before a failure is given out before it. */
+/** The events of a watch in batches as they arrive. Complete events before a failure are returned first. */
 export async function* watchEvents(
   exchange: Exchange,
   maxLineBytes: number,
@@ -28,7 +28,10 @@ function parseEvent(line: Buffer): WatchEvent {
     const event: unknown = JSON.parse(text);
     if (typeof event === "object" && event !== null) return event as WatchEvent;
   } catch {
-    // Told below, with what came.
+    // Reported below.
   }
-  throw new KubeError("InvalidResponse", `Cannot read the watch: ${JSON.stringify(text.slice(0, 100))} is no event`);
+  throw new KubeError(
+    "InvalidResponse",
+    `Cannot read the watch: ${JSON.stringify(text.slice(0, 100))} is not a watch event`,
+  );
 }
