@@ -98,7 +98,7 @@ export class Sources implements Disposable {
     const namespace = pod.metadata?.namespace ?? "";
     try {
       const found = await this.#options.client.get(resource, { namespace, name });
-      informer.observe([[`${namespace}/${name}`, found]], found.metadata?.resourceVersion ?? "0");
+      informer.applyLiveRead([[`${namespace}/${name}`, found]], found.metadata?.resourceVersion ?? "0");
     } catch (error) {
       // Whoever needs it says that it is not there.
       if (!isReason(error, "NotFound")) throw error;
