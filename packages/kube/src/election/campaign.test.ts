@@ -199,6 +199,6 @@ describe("campaign()", () => {
   test("rejects times that could allow two leaders", async () => {
     const { clock, server } = openRig();
     const options = { client: createClient(server), lease, identity: "x", scheduler: clock };
-    await expect(campaign({ ...options, leaseDurationMs: 5_000 })).rejects.toThrow("each must be well below");
+    await expect(campaign({ ...options, leaseDurationMs: 5_000 })).rejects.toThrow("each time must be shorter");
   });
 });
