@@ -127,7 +127,7 @@ describe("claims and pool members", () => {
     expect([deeds(decide(seen, epoch)), candidates.count("default/pool-uid")]).toEqual([["adopt a"], 2]);
   });
 
-  test("counts the members that can be claimed at once (OBSERVE-13)", () => {
+  test("counts the members that can be claimed at once (COST-13)", () => {
     const candidates = new Candidates(() => undefined);
     const members = [memberNamed("a"), memberNamed("b"), addressed("c"), pending("d")];
     const counts = [candidates.stock];

@@ -3,7 +3,7 @@ import type { ControllersOptions } from "../start-controllers.ts";
 import { defaultRouterPlace } from "../template/desired-policy.ts";
 import type { ManagerFlags } from "./flag-table.ts";
 
-/** What the flags say about the controllers. */
+/** The options of the controllers that the flags set. */
 export function controllersFromFlags(
   flags: ManagerFlags,
   labelDomains: readonly string[] | undefined,

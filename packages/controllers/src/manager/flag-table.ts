@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** How a flag's text is read. */
+/** The type of a flag's value. */
 export type FlagKind = "boolean" | "integer" | "number" | "text" | "duration" | "list";
 
 export interface FlagRow<T = unknown> {
@@ -17,7 +17,7 @@ const text = (initial: string, about: string): FlagRow<string> => ({ kind: "text
 const duration = (initial: number, about: string): FlagRow<number> => ({ kind: "duration", initial, about });
 const list = (about: string): FlagRow<readonly string[]> => ({ kind: "list", initial: [], about });
 
-/** The flags by their names. Durations are in milliseconds. */
+/** The flags by name. Durations are in milliseconds. */
 export interface ManagerFlags {
   readonly version: boolean;
   readonly extensions: boolean;
@@ -74,54 +74,63 @@ export type FlagName = keyof ManagerFlags;
 /** Every flag of the manager. */
 export const flagTable: { readonly [Name in FlagName]: FlagRow<ManagerFlags[Name]> } = {
   version: boolean(false, "print the version and exit"),
-  extensions: boolean(false, "serve claims, templates and pools too"),
-  "watch-namespaces": list("only these namespaces, separated by commas; all when empty"),
+  extensions: boolean(false, "also run the claim, template and pool controllers"),
+  "watch-namespaces": list("watch only these namespaces, separated by commas; all if empty"),
   "cluster-domain": text("cluster.local", "the cluster's DNS domain"),
-  "router-namespace": text("agent-sandbox-system", "where the router runs that may reach Sandboxes by default"),
-  "runtime-image": text(
-    "",
-    "the image of sandboxd, for Sandboxes with runtime: Injected; those are refused when empty",
+  "router-namespace": text("agent-sandbox-system", "the namespace of the router that the default NetworkPolicy admits"),
+  "runtime-image": text("", "the sandboxd image for Sandboxes with runtime: Injected; without it they report an error"),
+  "runtime-delivery": text(
+    "InitContainer",
+    "how sandboxd is delivered: InitContainer, or ImageVolume if nodes support image volumes",
   ),
-  "runtime-delivery": text("InitContainer", "InitContainer, or ImageVolume where nodes can mount images"),
-  "leader-elect": boolean(true, "work only while holding the lease"),
-  "leader-election-namespace": text("", "where the lease is; the manager's own namespace when empty"),
-  "metrics-bind-address": text(":8080", "where metrics are served; 0: nowhere"),
-  "health-probe-bind-address": text(":8081", "where probes are answered; 0: nowhere"),
-  "kube-api-qps": number(-1, "requests per second to the API server; -1: no limit"),
-  "kube-api-burst": integer(10, "requests at once when there is a limit"),
-  "api-connections": integer(32, "connections that requests are spread over"),
-  "separate-watch-connection": boolean(true, "watches have connections of their own; they always do"),
-  "sandbox-concurrent-workers": integer(100, "Sandboxes worked on at the same time"),
-  "sandbox-claim-concurrent-workers": integer(50, "claims worked on at the same time"),
-  "sandbox-warm-pool-concurrent-workers": integer(1, "pools worked on at the same time"),
-  "sandbox-template-concurrent-workers": integer(1, "templates worked on at the same time"),
-  "sandbox-warm-pool-max-batch-size": integer(300, "members made or deleted in one pass"),
-  "sandbox-warm-pool-replenish-delay": duration(0, "how long a pool waits before it refills"),
-  "sandbox-warm-pool-max-refill-rate": number(0, "members a second at most; 0: no limit"),
-  "sandbox-warm-pool-readiness-grace-period": duration(300_000, "how long a member may be not Ready"),
-  "sandbox-warm-pool-unschedulable-recheck-interval": duration(60_000, "how often unschedulable members are looked at"),
-  "enable-warm-pool-eviction": boolean(true, "let the autoscaler evict unclaimed members"),
-  "sandbox-write-behind-window": duration(0, "how long a Pod's metadata may stay behind"),
-  "cache-label-selectors": boolean(false, "cache only Pods and Services with a Sandbox's label"),
-  "disable-claim-events": boolean(false, "tell claims nothing by events"),
-  "disable-claim-observability-annotations": boolean(false, "note no times on claims"),
+  "leader-elect": boolean(true, "use leader election"),
+  "leader-election-namespace": text("", "the namespace of the lease; the manager's own if empty"),
+  "metrics-bind-address": text(":8080", "address of the metrics endpoint; 0 disables it"),
+  "health-probe-bind-address": text(":8081", "address of the health probes; 0 disables them"),
+  "kube-api-qps": number(-1, "maximum requests per second to the API server; -1 for no limit"),
+  "kube-api-burst": integer(10, "burst of requests when kube-api-qps is set"),
+  "api-connections": integer(32, "number of connections for requests to the API server"),
+  "separate-watch-connection": boolean(true, "accepted for compatibility; watches always use separate connections"),
+  "sandbox-concurrent-workers": integer(100, "concurrent reconciles of Sandboxes"),
+  "sandbox-claim-concurrent-workers": integer(50, "concurrent reconciles of claims"),
+  "sandbox-warm-pool-concurrent-workers": integer(1, "concurrent reconciles of pools"),
+  "sandbox-template-concurrent-workers": integer(1, "concurrent reconciles of templates"),
+  "sandbox-warm-pool-max-batch-size": integer(300, "maximum members created or deleted in one reconcile"),
+  "sandbox-warm-pool-replenish-delay": duration(
+    0,
+    "how long a pool waits before it replaces members that were claimed",
+  ),
+  "sandbox-warm-pool-max-refill-rate": number(0, "maximum members created per second and pool; 0 for no limit"),
+  "sandbox-warm-pool-readiness-grace-period": duration(
+    300_000,
+    "how long a member may be not Ready before it is replaced",
+  ),
+  "sandbox-warm-pool-unschedulable-recheck-interval": duration(
+    60_000,
+    "how often pools with unschedulable members are reconciled",
+  ),
+  "enable-warm-pool-eviction": boolean(true, "allow the cluster autoscaler to evict unclaimed members"),
+  "sandbox-write-behind-window": duration(0, "how long updates of Pod metadata may be delayed, at most 1s"),
+  "cache-label-selectors": boolean(false, "cache only Pods and Services with the Sandbox name hash label"),
+  "disable-claim-events": boolean(false, "do not create events for claims"),
+  "disable-claim-observability-annotations": boolean(false, "do not write observability annotations to claims"),
   "enable-webhook": boolean(true, "serve the conversion webhook"),
-  "manage-webhook-certs": boolean(true, "make and publish the webhook's certificate"),
-  "webhook-port": integer(9443, "where the webhook is served"),
-  "webhook-cert-dir": text(join(tmpdir(), "k8s-webhook-server", "serving-certs"), "the folder of the certificate"),
-  "webhook-cert-name": text("tls.crt", "the certificate's file"),
-  "webhook-key-name": text("tls.key", "the key's file"),
-  "webhook-service-name": text("agent-sandbox-webhook-service", "the Service in front of the webhook"),
-  "webhook-namespace": text("agent-sandbox-system", "the namespace of that Service"),
+  "manage-webhook-certs": boolean(true, "create and rotate the webhook certificate"),
+  "webhook-port": integer(9443, "port of the webhook"),
+  "webhook-cert-dir": text(join(tmpdir(), "k8s-webhook-server", "serving-certs"), "directory of the certificate"),
+  "webhook-cert-name": text("tls.crt", "file name of the certificate"),
+  "webhook-key-name": text("tls.key", "file name of the key"),
+  "webhook-service-name": text("agent-sandbox-webhook-service", "name of the webhook's Service"),
+  "webhook-namespace": text("agent-sandbox-system", "namespace of the webhook's Service"),
   "enable-tracing": boolean(false, "send spans to OTEL_EXPORTER_OTLP_ENDPOINT"),
-  "enable-pprof": boolean(false, "serve a processor profile beside the metrics"),
-  "enable-pprof-debug": boolean(false, "serve every profile beside the metrics"),
-  "pprof-block-profile-rate": integer(1_000_000, "taken for compatibility; has no effect"),
-  "pprof-mutex-profile-fraction": integer(10, "taken for compatibility; has no effect"),
-  "zap-devel": boolean(false, "log for a person at a terminal: debug lines too"),
-  "zap-encoder": text("json", "taken for compatibility: lines are JSON"),
-  "zap-log-level": text("", "debug, info, warn or error"),
-  "zap-stacktrace-level": text("", "taken for compatibility: errors carry their stack"),
-  "zap-time-encoding": text("", "taken for compatibility: times are ISO 8601"),
-  kubeconfig: text("", "the cluster; else KUBECONFIG, else the Pod's account"),
+  "enable-pprof": boolean(false, "serve CPU profiles on the metrics endpoint"),
+  "enable-pprof-debug": boolean(false, "serve CPU and heap profiles on the metrics endpoint"),
+  "pprof-block-profile-rate": integer(1_000_000, "accepted for compatibility; has no effect"),
+  "pprof-mutex-profile-fraction": integer(10, "accepted for compatibility; has no effect"),
+  "zap-devel": boolean(false, "log at debug level"),
+  "zap-encoder": text("json", "accepted for compatibility; logs are JSON"),
+  "zap-log-level": text("", "log level: debug, info, warn or error"),
+  "zap-stacktrace-level": text("", "accepted for compatibility; errors include their stack"),
+  "zap-time-encoding": text("", "accepted for compatibility; times are ISO 8601"),
+  kubeconfig: text("", "kubeconfig file; default KUBECONFIG, else the Pod's service account"),
 };

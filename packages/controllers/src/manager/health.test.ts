@@ -22,42 +22,42 @@ function openRig() {
   };
 }
 
-test("is ready while it waits for the lease, once the API server has answered, whatever it said", async () => {
+test("is ready while it waits for the lease, once the API server has answered with any status (MANAGER-15)", async () => {
   const { health, ask } = openRig();
-  expect(health.unreadiness).toBe("the manager is starting");
+  expect(health.readinessProblem).toBe("the manager is starting");
   health.phase = "waiting";
-  expect(health.unreadiness).toBe("the API server has not answered yet");
+  expect(health.readinessProblem).toBe("the API server has not answered yet");
   await ask(false);
-  expect(health.unreadiness).toBeUndefined();
+  expect(health.readinessProblem).toBeUndefined();
   health.phase = "syncing";
-  expect(health.unreadiness).toBe("the caches are being filled");
+  expect(health.readinessProblem).toBe("the caches are being filled");
   health.phase = "working";
-  expect(health.unreadiness).toBeUndefined();
+  expect(health.readinessProblem).toBeUndefined();
   health.phase = "stopping";
-  expect(health.unreadiness).toBe("the manager is stopping");
-  expect(health.sickness).toBeUndefined();
+  expect(health.readinessProblem).toBe("the manager is stopping");
+  expect(health.livenessProblem).toBeUndefined();
 });
 
-test("is not ready when the API server is away for long, and needs no restart for that", async () => {
+test("is not ready but alive when the API server is unreachable (MANAGER-15)", async () => {
   const { health, ask, pass } = openRig();
   health.phase = "working";
   await ask(false);
   await ask(true);
   pass(4_999);
-  expect(health.unreadiness).toBeUndefined();
+  expect(health.readinessProblem).toBeUndefined();
   await ask(true);
   pass(1);
-  expect(health.unreadiness).toBe("the API server has not answered for 5 s");
-  expect(health.sickness).toBeUndefined();
+  expect(health.readinessProblem).toBe("the API server has not answered for 5 s");
+  expect(health.livenessProblem).toBeUndefined();
   await ask(false);
-  expect(health.unreadiness).toBeUndefined();
+  expect(health.readinessProblem).toBeUndefined();
 });
 
-test("is sick when the lease is lost and the process still lives", async () => {
+test("is not alive when the lease is lost and the process still runs (MANAGER-15)", async () => {
   const { health, ask } = openRig();
   health.phase = "working";
   await ask(false);
   health.leadershipLost();
-  expect(health.sickness).toContain("the lease was lost");
-  expect(health.unreadiness).toContain("the lease was lost");
+  expect(health.livenessProblem).toContain("the lease was lost");
+  expect(health.readinessProblem).toContain("the lease was lost");
 });

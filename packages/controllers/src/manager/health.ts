@@ -1,55 +1,55 @@
 import type { Transport } from "@agent-sandbox/kube";
-import type { Answer } from "./plain-server.ts";
+import type { Handler } from "./plain-server.ts";
 
-/** What the manager is at: it waits for the lease, reads what there is, works, and stops. */
+/** `waiting`: for the lease. `syncing`: the caches are being filled. */
 export type Phase = "starting" | "waiting" | "syncing" | "working" | "stopping";
 
-/** An API server that did not answer for so long is away, not slow. */
-const awayMs = 5_000;
+/** An API server without a response for this long counts as unreachable. */
+const unreachableAfterMs = 5_000;
 
-/** Whether this process should be restarted, and whether it can be counted on. */
+/** The state behind the liveness and readiness probes. */
 export class Health {
   phase: Phase = "starting";
   readonly #now: () => number;
   #lostAt: number | undefined;
   #answered = false;
-  #silentSince: number | undefined;
+  #failingSince: number | undefined;
 
-  /** `now` in milliseconds since some fixed moment. */
+  /** `now` is in milliseconds since an arbitrary fixed time. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** The lease is another's: whatever runs here still must come to an end. */
+  /** Another process may lead now: work that still runs here must end. */
   leadershipLost(): void {
     this.#lostAt ??= this.#now();
   }
 
-  /** Why the process needs a restart; undefined when it does not. */
-  get sickness(): string | undefined {
-    return this.#lostAt === undefined ? undefined : "the lease was lost, and work on it has not ended";
+  /** Why the process must be restarted, or undefined if it is alive. */
+  get livenessProblem(): string | undefined {
+    return this.#lostAt === undefined ? undefined : "the lease was lost and work has not ended";
   }
 
-  /** Why this replica cannot be counted on; undefined when it can. One that waits for the lease can: it serves the webhook. */
-  get unreadiness(): string | undefined {
-    if (this.sickness !== undefined) return this.sickness;
+  /** Why this replica is not ready, or undefined. A replica that waits for the lease is ready: it serves the webhook. */
+  get readinessProblem(): string | undefined {
+    if (this.livenessProblem !== undefined) return this.livenessProblem;
     if (this.phase === "starting" || this.phase === "stopping") return `the manager is ${this.phase}`;
     if (!this.#answered) return "the API server has not answered yet";
-    const silentMs = this.#silentSince === undefined ? 0 : this.#now() - this.#silentSince;
-    if (silentMs >= awayMs) return `the API server has not answered for ${Math.round(silentMs / 1000)} s`;
+    const failingMs = this.#failingSince === undefined ? 0 : this.#now() - this.#failingSince;
+    if (failingMs >= unreachableAfterMs) return `the API server has not answered for ${Math.round(failingMs / 1000)} s`;
     return this.phase === "syncing" ? "the caches are being filled" : undefined;
   }
 
-  /** Listens to how requests fare. */
+  /** A transport that records whether requests get a response. */
   watching(transport: Transport): Transport {
     return {
       send: async (request) => {
         try {
           const response = await transport.send(request);
-          this.#heard();
+          this.#recordResponse();
           return response;
         } catch (error) {
-          this.#silentSince ??= this.#now();
+          this.#failingSince ??= this.#now();
           throw error;
         }
       },
@@ -58,21 +58,21 @@ export class Health {
     };
   }
 
-  #heard(): void {
+  #recordResponse(): void {
     this.#answered = true;
-    this.#silentSince = undefined;
+    this.#failingSince = undefined;
   }
 }
 
-export function probesOf(health: Health): ReadonlyMap<string, Answer> {
+export function probesOf(health: Health): ReadonlyMap<string, Handler> {
   const probe =
-    (problem: () => string | undefined): Answer =>
+    (problem: () => string | undefined): Handler =>
     (_request, response) => {
       const text = problem();
       response.writeHead(text === undefined ? 200 : 503, { "content-type": "text/plain" }).end(text ?? "ok");
     };
   return new Map([
-    ["/healthz", probe(() => health.sickness)],
-    ["/readyz", probe(() => health.unreadiness)],
+    ["/healthz", probe(() => health.livenessProblem)],
+    ["/readyz", probe(() => health.readinessProblem)],
   ]);
 }

@@ -15,12 +15,12 @@ test.for([
   [" A.Example ,b.example\r\n\nc.example,", ["a.example", "b.example", "c.example"]],
   ["", undefined],
   [" ,\n", undefined],
-] as const)("reads %j", async ([text, domains]) => {
+] as const)("parses %j", async ([text, domains]) => {
   writeFileSync(join(folder, "domains"), text);
   expect(await readLabelDomains(join(folder, "domains"))).toEqual(domains);
 });
 
-test("a missing file leaves the default; one that cannot be read is an error", async () => {
+test("uses the default if the file is missing, and fails if it cannot be read", async () => {
   expect(await readLabelDomains(join(folder, "missing"))).toBeUndefined();
   await expect(readLabelDomains(folder)).rejects.toThrow("Cannot read");
 });

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 
-/** Larger than any list of domains that someone wrote. */
+/** The largest file that is read. */
 const mostBytes = 64 << 10;
 
 /**
- * The domains that claims may take labels from, separated by commas or lines. Undefined when the file is missing or names
- * none: the default holds then.
+ * Reads the domains of labels that claims may set, separated by commas or newlines. Undefined if the file is missing or
+ * empty: then the default applies.
  */
 export async function readLabelDomains(path: string): Promise<readonly string[] | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {

@@ -44,7 +44,7 @@ function openRig() {
   return { clock, server, log, start };
 }
 
-test("hands over within a second of a clean stop, and not before the work has ended", async () => {
+test("hands over within a second after a clean stop, but not before the work has ended (MANAGER-11)", async () => {
   const { clock, log, start } = openRig();
   const first = start("first", { drainMs: 300 });
   await clock.advance(100);
@@ -58,7 +58,7 @@ test("hands over within a second of a clean stop, and not before the work has en
   expect(await first.ended).toBeUndefined();
 });
 
-test("another works within five seconds when the leader is gone without a word, and the leader stops before", async () => {
+test("takes over within five seconds after a crash, and the old leader stops before that (MANAGER-11)", async () => {
   const { clock, log, start } = openRig();
   let isCut = false;
   const first = start("first", { isCut: () => isCut });
@@ -72,7 +72,7 @@ test("another works within five seconds when the leader is gone without a word, 
   expect(await first.ended).toMatchObject({ message: expect.stringContaining("not renewed in time") });
 });
 
-test("ends without having worked when it is stopped before its turn", async () => {
+test("ends without working when it is stopped before it gets the lease (MANAGER-11)", async () => {
   const { clock, server, log, start } = openRig();
   start("first");
   await clock.advance(100);
@@ -87,7 +87,7 @@ test("ends without having worked when it is stopped before its turn", async () =
   });
 });
 
-test("a leader that was paused writes nothing more", async () => {
+test("rejects the writes of a leader that was paused (MANAGER-17)", async () => {
   const { clock, server } = openRig();
   const client = createClient(server, { clock, random: () => 0 });
   const written: Promise<unknown>[] = [];

@@ -1,30 +1,30 @@
 import { type Client, campaign, type Leadership, type Logger, type Scheduler } from "@agent-sandbox/kube";
 
-/** As the reference's, so that the two never work at the same time. */
+/** The same lease as the reference implementation's, so that the two never run at the same time. */
 export const leaseName = "a3317529.agent-sandbox.x-k8s.io";
 
 /**
- * Others see a renewal up to 0.6 s late (a retry with its jitter), wait the whole lease from then, and look again within
- * 0.6 s: a crashed leader is followed after at most 4.2 s, one that gave the lease back after 0.6 s.
+ * Other candidates observe a renewal up to 0.6 s late (a retry with jitter), wait for the lease duration, and try again within
+ * 0.6 s. A crashed leader is replaced after at most 4.2 s, and one that released the lease after 0.6 s.
  */
 export const leaseTimes = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 500 } as const;
 
 export interface LeadOptions {
-  /** Not guarded by a lease. */
+  /** A client that may write without the lease. */
   readonly client: Client;
   readonly namespace: string;
   readonly identity: string;
   readonly log: Logger;
   readonly scheduler?: Scheduler;
-  /** Works until it is disposed. Every write it makes must first ask `assertLeading`. */
+  /** Starts the work, which ends when it is disposed. Every write must call `assertLeading` first. */
   readonly work: (leadership: Pick<Leadership, "assertLeading">) => AsyncDisposable;
-  /** Called when work begins, and when the lease is lost before it has ended. */
+  /** Called when the work starts, and when the lease is lost before the work has ended. */
   readonly onChange?: (state: "leading" | "lost") => void;
 }
 
 /**
- * Waits for the lease, works while it is ours, and ends when `signal` aborts: work is brought to its end first, then the
- * lease is given back, so that whoever follows finds nobody at work. Throws when the lease is lost instead.
+ * Acquires the lease, works while it holds it, and ends when `signal` aborts. The work ends before the lease is released, so
+ * that two processes never work at the same time. Throws if the lease is lost.
  */
 export async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
   const { client, namespace, identity, log, scheduler, onChange } = options;

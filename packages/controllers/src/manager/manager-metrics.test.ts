@@ -11,7 +11,7 @@ async function series(metrics: ManagerMetrics, name: string): Promise<string[]> 
 
 const labels = { namespace: "ns", launchType: "warm", sandboxTemplate: "t" } as const;
 
-test("measures a claim by the reference's names, with finer buckets before the reference's own", async () => {
+test("records claim latencies with the reference's names and finer buckets (OBSERVE-13)", async () => {
   const metrics = open();
   const { sandboxclaim } = metrics.forControllers();
   sandboxclaim?.started?.({ ...labels, sinceObservedMs: 7, sinceRequestMs: 130, sandboxCreationMs: 60 });
@@ -39,7 +39,7 @@ test("measures a claim by the reference's names, with finer buckets before the r
   ]);
 });
 
-test("adds up what the controllers of several namespaces report", async () => {
+test("adds up the metrics of several sets of controllers (OBSERVE-13)", async () => {
   const metrics = open();
   const [first, second] = [metrics.forControllers(), metrics.forControllers()];
   first.sandbox?.depth?.(5);
@@ -57,12 +57,12 @@ test("adds up what the controllers of several namespaces report", async () => {
   );
 });
 
-test("counts the Sandboxes there are when it is asked", async () => {
+test("counts Sandboxes at each scrape (OBSERVE-13)", async () => {
   const metrics = open();
   const sandbox = (over: object): Sandbox => ({ metadata: { namespace: "ns", ...over }, spec: {} }) as Sandbox;
   const controlled = [{ apiVersion: "x", kind: "SandboxClaim", name: "c", uid: "u", controller: true }];
   let there = [sandbox({}), sandbox({}), sandbox({ ownerReferences: controlled })];
-  metrics.observe(() => there);
+  metrics.countSandboxes(() => there);
   const row = (owner: string, count: number): string =>
     `agent_sandboxes{namespace="ns",ready_condition="unknown",expired="false",launch_type="cold",sandbox_template="unknown",owned_by="${owner}",created_by=""} ${count}`;
   expect(await series(metrics, "agent_sandboxes")).toEqual([row("None", 2), row("SandboxClaim", 1)]);

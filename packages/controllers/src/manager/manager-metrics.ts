@@ -18,7 +18,7 @@ export interface BuildInfo {
   readonly date: string;
 }
 
-/** A warm claim takes milliseconds: the reference's first bucket would hold them all. Its own follow. */
+/** Claims served from a pool take milliseconds, so these buckets precede those of the reference, which start at 100 ms. */
 const fine = [1, 2, 5, 10, 25, 50];
 const startupBuckets = fine.concat(
   [100, 250, 500, 750, 1000, 1250, 1500, 2000, 2500, 5000],
@@ -29,7 +29,7 @@ const creationBuckets = fine.concat(
   [10_000, 30_000, 60_000, 120_000, 240_000, 300_000, 600_000],
 );
 
-/** What the manager measures, by the reference's names. */
+/** The metrics of the manager, with the names of the reference implementation. */
 export class ManagerMetrics {
   readonly registry: Registry = new Registry();
   readonly #runners: RunnerGauges = new RunnerGauges(this.registry);
@@ -43,13 +43,13 @@ export class ManagerMetrics {
     this.#claims = claimMetrics(registers);
     this.#leading = new Gauge({
       name: "leader_election_master_status",
-      help: "1 while this process holds the lease",
+      help: "1 while this process holds the lease, else 0",
       labelNames: ["name"],
       registers,
     });
     this.#requests = new Counter({
       name: "rest_client_requests_total",
-      help: "Requests to the API server by their answer; <error> when there was none",
+      help: "Requests to the API server by status code; <error> without a response",
       labelNames: ["code", "method"],
       registers,
     });
@@ -57,7 +57,7 @@ export class ManagerMetrics {
     this.registry.registerMetric(this.#countSandboxes());
   }
 
-  /** For one set of controllers: those of several namespaces are added up. */
+  /** The metrics of one set of controllers. Several sets are added up. */
   forControllers(): ControllersMetrics {
     return {
       sandbox: this.#runners.of("sandbox"),
@@ -67,21 +67,21 @@ export class ManagerMetrics {
     };
   }
 
-  /** Where the Sandboxes are that a scrape counts. */
-  observe(sandboxes: () => Iterable<Sandbox>): void {
+  /** Sets the source of the Sandboxes that are counted at each scrape. */
+  countSandboxes(sandboxes: () => Iterable<Sandbox>): void {
     this.#sandboxes = sandboxes;
   }
 
-  leads(lease: string, isLeading: boolean): void {
+  setLeading(lease: string, isLeading: boolean): void {
     this.#leading.set({ name: lease }, isLeading ? 1 : 0);
   }
 
   counting(transport: Transport): Transport {
     const counted = async <T extends { readonly status: number }>(method: string, sent: Promise<T>): Promise<T> => {
       try {
-        const answer = await sent;
-        this.#requests.inc({ code: String(answer.status), method });
-        return answer;
+        const response = await sent;
+        this.#requests.inc({ code: String(response.status), method });
+        return response;
       } catch (error) {
         this.#requests.inc({ code: "<error>", method });
         throw error;
@@ -98,7 +98,7 @@ export class ManagerMetrics {
     const current = (): Iterable<Sandbox> => this.#sandboxes();
     return new Gauge({
       name: "agent_sandboxes",
-      help: "Sandboxes there are",
+      help: "Number of Sandboxes",
       labelNames: sandboxLabels,
       registers: [],
       collect() {
@@ -119,7 +119,7 @@ const sandboxLabels = [
   "created_by",
 ];
 
-/** `unknown` until there is a condition. */
+/** `ready_condition` is `unknown` until there is a condition. */
 function labelsOf({ metadata, status }: Sandbox): Record<string, string> {
   const ready = findCondition(status?.conditions, "Ready");
   const owner = controllerOf({ metadata })?.kind;
@@ -144,7 +144,12 @@ function buildInfo({ version, commit, date }: BuildInfo, registers: Registry[]):
     platform: `${process.platform}/${process.arch}`,
   };
   const labelNames = Object.keys(labels);
-  const gauge = new Gauge({ name: "agent_sandbox_build_info", help: "What runs here", labelNames, registers });
+  const gauge = new Gauge({
+    name: "agent_sandbox_build_info",
+    help: "Build information, always 1",
+    labelNames,
+    registers,
+  });
   gauge.set(labels, 1);
 }
 
@@ -153,24 +158,27 @@ function claimMetrics(registers: Registry[]): ClaimMetrics {
   const startup = (name: string, since: string): Histogram =>
     new Histogram({
       name,
-      help: `Milliseconds to a claim's first Ready, from ${since}`,
+      help: `Milliseconds until a claim is first Ready, from ${since}`,
       labelNames: labels,
       buckets: startupBuckets,
       registers,
     });
   const sinceWebhook = startup("agent_sandbox_claim_startup_latency_ms", "its admission");
-  const sinceObserved = startup("agent_sandbox_claim_controller_startup_latency_ms", "when it was first seen");
+  const sinceObserved = startup(
+    "agent_sandbox_claim_controller_startup_latency_ms",
+    "when the controller first observed it",
+  );
   const sinceRequest = startup("agent_sandbox_client_claim_startup_latency_ms", "the client's request");
   const creation = new Histogram({
     name: "agent_sandbox_creation_latency_ms",
-    help: "Milliseconds from a Sandbox's creation to its Ready",
+    help: "Milliseconds from the creation of a Sandbox until it is Ready",
     labelNames: ["namespace", ...labels],
     buckets: creationBuckets,
     registers,
   });
   const total = new Counter({
     name: "agent_sandbox_claim_creation_total",
-    help: "Claims that got a Sandbox",
+    help: "Claims that were bound to a Sandbox",
     labelNames: ["namespace", "sandbox_template", "launch_type", "warmpool_name", "pod_condition", "created_by"],
     registers,
   });

@@ -46,7 +46,7 @@ const reference = {
 };
 const zap = { "zap-devel": false, "zap-encoder": "json" };
 const zapLevels = { "zap-log-level": "", "zap-stacktrace-level": "", "zap-time-encoding": "" };
-/** Writes are spread, and watches are by themselves, unless someone says otherwise. */
+/** The defaults that differ from the reference implementation. */
 const different = { "api-connections": 32, "separate-watch-connection": true };
 const ours = {
   "watch-namespaces": [],
@@ -56,12 +56,12 @@ const ours = {
 };
 
 describe("parseFlags()", () => {
-  test("has the reference's flags and defaults, but for connections to the API server", () => {
+  test("has the reference's flags and defaults, except for connections to the API server (MANAGER-16)", () => {
     const flags = { ...reference, ...zap, ...zapLevels, ...different, ...ours };
     expect(parseFlags([])).toEqual({ flags, warnings: [] });
   });
 
-  test("reads every way that Go's flags can be written", () => {
+  test("parses every form of Go flags (MANAGER-16)", () => {
     const words = ["--extensions", "-leader-elect=f", "--webhook-port", "0", "--kube-api-qps=12.5"];
     const more = ["--sandbox-warm-pool-replenish-delay=1m30s", "--watch-namespaces=a, b,,a", "--cluster-domain="];
     expect(parseFlags([...words, ...more])).toMatchObject({
@@ -78,10 +78,10 @@ describe("parseFlags()", () => {
   });
 
   test.for([
-    ["--nonsense", "no such flag"],
-    ["--constructor", "no such flag"],
-    ["word", "no such flag"],
-    ["--", "no such flag"],
+    ["--nonsense", "unknown flag"],
+    ["--constructor", "unknown flag"],
+    ["word", "unknown flag"],
+    ["--", "unknown flag"],
     ["--webhook-port", "needs a value"],
     ["--webhook-port=x", "want a whole number"],
     ["--webhook-port=70000", "want a port"],
@@ -102,19 +102,19 @@ describe("parseFlags()", () => {
     ["--router-namespace=a/b", "want a namespace"],
     ["--runtime-delivery=Pigeon", "want InitContainer or ImageVolume"],
     ["--runtime-image=two words", "want an image"],
-  ] as const)("refuses %s", ([word, reason]) => {
+  ] as const)("rejects %s (MANAGER-16)", ([word, reason]) => {
     expect(parseFlags([word])).toEqual({ error: expect.stringContaining(reason) });
   });
 
   test.for([
     ["--sandbox-concurrent-workers=1000", "more than 1000"],
     ["--kube-api-qps=50", "share a burst of 10"],
-    ["--webhook-cert-name=my.crt", "they are managed"],
-  ] as const)("warns of %s", ([word, warning]) => {
+    ["--webhook-cert-name=my.crt", "have no effect with --manage-webhook-certs"],
+  ] as const)("warns about %s (MANAGER-16)", ([word, warning]) => {
     expect(parseFlags([word])).toMatchObject({ warnings: [expect.stringContaining(warning)] });
   });
 
-  test("takes template workers of 0 for one, without a word", () => {
+  test("uses one template worker for 0 (MANAGER-16)", () => {
     expect(parseFlags(["--sandbox-template-concurrent-workers=0"])).toMatchObject({ warnings: [] });
   });
 });
@@ -126,7 +126,7 @@ describe("controllersFromFlags()", () => {
     return controllersFromFlags(parsed.flags, undefined);
   };
 
-  test("notes times on claims and tells of them, has the autoscaler evict members, and lets the router in, by default", () => {
+  test("enables stamps, events, eviction and the router by default (MANAGER-16)", () => {
     expect(settingsOf()).toMatchObject({
       extensions: false,
       claims: { stampClaims: true },
@@ -156,7 +156,7 @@ describe("controllersFromFlags()", () => {
     ["--disable-claim-events", { claimEvents: false }],
     ["--disable-claim-observability-annotations", { claims: { stampClaims: false } }],
     ["--router-namespace=platform", { router: { namespace: "platform", labels: { app: "sandbox-router" } } }],
-  ] as const)("%s reaches the controllers", ([word, expected]) => {
+  ] as const)("passes %s to the controllers (MANAGER-16)", ([word, expected]) => {
     expect(settingsOf(word)).toMatchObject(expected);
   });
 });

@@ -5,22 +5,22 @@ export type ParsedFlags =
   | { readonly flags: ManagerFlags; readonly warnings: readonly string[]; readonly error?: never }
   | { readonly error: string };
 
-/** Reads the manager's words as Go's flag package does: `--name=value`, `--name value`, `--switch`, with one dash or two. */
-export function parseFlags(words: readonly string[]): ParsedFlags {
+/** Parses arguments like Go's flag package: `--name=value`, `--name value`, `--switch`, with one dash or two. */
+export function parseFlags(args: readonly string[]): ParsedFlags {
   const values = new Map<string, unknown>(Object.entries(flagTable).map(([name, { initial }]) => [name, initial]));
-  const left = [...words];
-  for (let word = left.shift(); word !== undefined; word = left.shift()) {
-    const [, name = "", , inline] = /^--?([^=\s-][^=]*)(=(.*))?$/s.exec(word) ?? [];
-    if (!Object.hasOwn(flagTable, name)) return { error: `Cannot read "${word}": there is no such flag` };
+  const left = [...args];
+  for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
+    const [, name = "", , inline] = /^--?([^=\s-][^=]*)(=(.*))?$/s.exec(arg) ?? [];
+    if (!Object.hasOwn(flagTable, name)) return { error: `Cannot parse "${arg}": unknown flag` };
     const { kind } = flagTable[name as FlagName];
     const text = inline ?? (kind === "boolean" ? "true" : left.shift());
-    if (text === undefined) return { error: `Cannot read "${word}": it needs a value` };
+    if (text === undefined) return { error: `Cannot parse "${arg}": the flag needs a value` };
     const value = read(kind, text);
-    if (value === undefined) return { error: `Cannot read --${name}="${text}": want ${wanted[kind]}` };
+    if (value === undefined) return { error: `Cannot parse --${name}="${text}": want ${wanted[kind]}` };
     values.set(name, value);
   }
   const flags = Object.fromEntries(values) as unknown as ManagerFlags;
-  const error = refuse(flags);
+  const error = validate(flags);
   return error === undefined ? { flags, warnings: warn(flags) } : { error };
 }
 
@@ -89,7 +89,7 @@ const notNegative: readonly FlagName[] = [
 const deliveries: readonly string[] = ["InitContainer", "ImageVolume"];
 const levels: readonly string[] = ["", "debug", "info", "warn", "error"];
 
-function refuse(flags: ManagerFlags): string | undefined {
+function validate(flags: ManagerFlags): string | undefined {
   for (const name of positive) {
     if (!(Number(flags[name]) > 0)) return `Cannot use --${name}=${String(flags[name])}: it must be above 0`;
   }
@@ -113,7 +113,7 @@ function refuse(flags: ManagerFlags): string | undefined {
   return undefined;
 }
 
-/** More at once than this says that someone mistook the flags. */
+/** Above this number of workers the flags are probably wrong. */
 const manyWorkers = 1000;
 
 export function workersOf(flags: ManagerFlags): number {
@@ -132,9 +132,13 @@ function warn(flags: ManagerFlags): string[] {
     flags["webhook-cert-name"] !== flagTable["webhook-cert-name"].initial ||
     flags["webhook-key-name"] !== flagTable["webhook-key-name"].initial;
   return [
-    workers > manyWorkers ? `${workers} workers in all are more than ${manyWorkers}` : "",
+    workers > manyWorkers ? `${workers} workers in total is more than ${manyWorkers}` : "",
     qps > 0 && workers > burst ? `${workers} workers share a burst of ${burst} requests` : "",
-    flags["separate-watch-connection"] ? "" : "watches have connections of their own whatever the flag says",
-    ownFiles && flags["manage-webhook-certs"] ? "the names of certificate files are ignored: they are managed" : "",
+    flags["separate-watch-connection"]
+      ? ""
+      : "--separate-watch-connection=false has no effect: watches always use separate connections",
+    ownFiles && flags["manage-webhook-certs"]
+      ? "--webhook-cert-name and --webhook-key-name have no effect with --manage-webhook-certs"
+      : "",
   ].filter((text) => text !== "");
 }

@@ -7,8 +7,8 @@ export interface Serving extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Answers one path; what it throws becomes a 500 with the message. */
-export type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void;
+/** Handles a path. An exception becomes a 500 with its message. */
+export type Handler = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void;
 
 /** The address of a flag such as `--metrics-bind-address`. `0` and the empty text turn the server off. */
 export function parseBindAddress(text: string): ListenAddress | undefined | { readonly error: string } {
@@ -16,8 +16,8 @@ export function parseBindAddress(text: string): ListenAddress | undefined | { re
   return parseListenAddress(text) ?? { error: `Cannot listen on "${text}": write address:port` };
 }
 
-/** Serves the paths over plain HTTP until disposed. A request that stays open is cut then. */
-export async function servePaths(address: ListenAddress, paths: ReadonlyMap<string, Answer>): Promise<Serving> {
+/** Serves the paths over plain HTTP until disposed. Open connections are closed then. */
+export async function servePaths(address: ListenAddress, paths: ReadonlyMap<string, Handler>): Promise<Serving> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://manager");
     const answer = paths.get(url.pathname);
@@ -29,7 +29,7 @@ export async function servePaths(address: ListenAddress, paths: ReadonlyMap<stri
   return listen(server, address);
 }
 
-/** Starts to listen; the error of an address that is taken says which. */
+/** Starts to listen. Rejects if the address is in use. */
 export async function listen(server: Server, { host, port }: ListenAddress): Promise<Serving> {
   await once(server.listen({ port, ...(host !== undefined && { host }) }), "listening");
   return {

@@ -1,19 +1,19 @@
 import { Session } from "node:inspector/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { getHeapSnapshot } from "node:v8";
-import type { Answer } from "./plain-server.ts";
+import type { Handler } from "./plain-server.ts";
 
 const defaultSeconds = 30;
 const mostSeconds = 300;
 
 /**
- * `/debug/pprof/profile?seconds=N` answers with a `.cpuprofile`; with `all`, `/debug/pprof/heap` with a heap snapshot too. One at
- * a time: a second caller is refused.
+ * `/debug/pprof/profile?seconds=N` returns a `.cpuprofile`; with `all`, `/debug/pprof/heap` returns a heap snapshot. Only one
+ * profile is recorded at a time.
  */
-export function profilesOf(all: boolean): ReadonlyMap<string, Answer> {
+export function profilesOf(all: boolean): ReadonlyMap<string, Handler> {
   let busy = false;
   const alone =
-    (answer: Answer): Answer =>
+    (answer: Handler): Handler =>
     async (request, response, url) => {
       if (busy) throw new Error("Cannot profile: another profile is being taken");
       busy = true;
@@ -23,12 +23,12 @@ export function profilesOf(all: boolean): ReadonlyMap<string, Answer> {
         busy = false;
       }
     };
-  const profiles = new Map<string, Answer>([["/debug/pprof/profile", alone(processorProfile)]]);
+  const profiles = new Map<string, Handler>([["/debug/pprof/profile", alone(processorProfile)]]);
   if (all) profiles.set("/debug/pprof/heap", alone(heapSnapshot));
   return profiles;
 }
 
-const processorProfile: Answer = async (_request, response, url) => {
+const processorProfile: Handler = async (_request, response, url) => {
   const seconds = Number(url.searchParams.get("seconds") ?? defaultSeconds);
   if (!(seconds > 0 && seconds <= mostSeconds)) {
     response
@@ -49,7 +49,7 @@ const processorProfile: Answer = async (_request, response, url) => {
   }
 };
 
-const heapSnapshot: Answer = async (_request, response) => {
+const heapSnapshot: Handler = async (_request, response) => {
   response.writeHead(200, { "content-type": "application/json" });
   for await (const chunk of getHeapSnapshot()) response.write(chunk);
   response.end();

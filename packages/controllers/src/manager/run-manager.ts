@@ -14,7 +14,7 @@ import { Health, probesOf } from "./health.ts";
 import { readLabelDomains } from "./label-domains.ts";
 import { eitherAborts, lead, leaseName } from "./lead.ts";
 import { type BuildInfo, ManagerMetrics } from "./manager-metrics.ts";
-import { type Answer, parseBindAddress, type Serving, servePaths } from "./plain-server.ts";
+import { type Handler, parseBindAddress, type Serving, servePaths } from "./plain-server.ts";
 import { profilesOf } from "./profiles.ts";
 import { findCertificates, keepCertificates, manageCertificates } from "./webhook-certificates.ts";
 import type { IssueServingPair } from "./webhook-pair.ts";
@@ -23,17 +23,17 @@ import { type CertificateFiles, serveWebhook } from "./webhook-server.ts";
 export interface ManagerOptions {
   readonly flags: ManagerFlags;
   readonly transport: Transport;
-  /** The namespace the manager itself is in: where its lease is unless a flag says otherwise. */
+  /** The namespace of the manager, and of its lease unless a flag sets another. */
   readonly namespace: string;
   /** Unique among the replicas. */
   readonly identity: string;
   readonly log: Logger;
   readonly build: BuildInfo;
   readonly issue: IssueServingPair;
-  /** Where the installation's settings are mounted. Default `/etc/sandbox-config`. */
+  /** The directory of the mounted settings. Default `/etc/sandbox-config`. */
   readonly configFolder?: string;
   readonly tracing?: Tracing;
-  /** Told where the manager serves, once it does. */
+  /** Called with the ports when the manager serves them. */
   readonly onServing?: (ports: ServingPorts) => void;
 }
 
@@ -44,13 +44,13 @@ export interface ServingPorts {
 }
 
 /**
- * Runs the manager until `signal` aborts, then drains: passes end, events are written, the lease is given back. Throws when it
- * cannot start, and when it loses the lease: the process must end then, so that nothing of it is left at work.
+ * Runs the manager until `signal` aborts. Then reconciles end, events are written and the lease is released. Throws if it
+ * cannot start or loses the lease; then the process must exit, so that no work continues.
  */
 export async function runManager(options: ManagerOptions, signal: AbortSignal): Promise<void> {
   const { flags, log } = options;
   if (flags["enable-tracing"] && options.tracing === undefined) {
-    throw new Error("Cannot trace: there is nowhere to send spans; set OTEL_EXPORTER_OTLP_ENDPOINT");
+    throw new Error("Cannot trace: OTEL_EXPORTER_OTLP_ENDPOINT is not set");
   }
   const labelDomains = flags.extensions
     ? await readLabelDomains(`${options.configFolder ?? "/etc/sandbox-config"}/allowed-label-domains`)
@@ -82,7 +82,7 @@ interface Manager {
 function leadWith(manager: Manager, signal: AbortSignal): Promise<void> {
   const { options, metrics, health, transport } = manager;
   const { flags, identity, log } = options;
-  metrics.leads(leaseName, false);
+  metrics.setLeading(leaseName, false);
   return lead(
     {
       client: createClient(transport),
@@ -91,7 +91,7 @@ function leadWith(manager: Manager, signal: AbortSignal): Promise<void> {
       log,
       work: (leadership) => startSets(manager, leadership),
       onChange: (state) => {
-        metrics.leads(leaseName, state === "leading");
+        metrics.setLeading(leaseName, state === "leading");
         if (state === "lost") health.leadershipLost();
       },
     },
@@ -99,7 +99,7 @@ function leadWith(manager: Manager, signal: AbortSignal): Promise<void> {
   );
 }
 
-/** One set of controllers for each namespace that is watched: none of them needs to see another. */
+/** Starts one set of controllers for each watched namespace: none needs access to another namespace. */
 function startSets(manager: Manager, leadership: Pick<Leadership, "assertLeading">): AsyncDisposable {
   const { options, metrics, health, transport, settings } = manager;
   const { flags, log, identity, tracing } = options;
@@ -121,19 +121,19 @@ function startSets(manager: Manager, leadership: Pick<Leadership, "assertLeading
       ...(tracing && { tracing }),
     }),
   );
-  metrics.observe(() => sets.flatMap((set) => set.sandboxes.list()));
+  metrics.countSandboxes(() => sets.flatMap((set) => set.sandboxes.list()));
   health.phase = "syncing";
   const synced = async (): Promise<void> => {
     await Promise.all(sets.map((set) => set.ready));
     if (health.phase === "syncing") health.phase = "working";
     log.info({ namespaces: watched, extensions: flags.extensions }, "controllers started");
   };
-  // Caches that are stopped before they are full are no news.
+  // Stopping before the caches are synced is not an error.
   synced().catch(() => undefined);
   return {
     [Symbol.asyncDispose]: async () => {
       await Promise.all(sets.map((set) => set[Symbol.asyncDispose]()));
-      metrics.observe(() => []);
+      metrics.countSandboxes(() => []);
     },
   };
 }
@@ -147,7 +147,7 @@ async function openServers(
   await using opening = new AsyncDisposableStack();
   const open = async (
     flag: "metrics-bind-address" | "health-probe-bind-address",
-    paths: ReadonlyMap<string, Answer>,
+    paths: ReadonlyMap<string, Handler>,
   ) => {
     const address = parseBindAddress(flags[flag]);
     if (address === undefined) return undefined;
@@ -175,7 +175,7 @@ async function openServers(
   };
 }
 
-function scrapeOf({ registry }: ManagerMetrics): Answer {
+function scrapeOf({ registry }: ManagerMetrics): Handler {
   return async (_request, response) => {
     const text = await registry.metrics();
     response.writeHead(200, { "content-type": registry.contentType }).end(text);

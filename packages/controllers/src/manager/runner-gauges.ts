@@ -5,7 +5,7 @@ import type { ControllerName } from "../start-controllers.ts";
 const secondsBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const results = ["success", "requeue_after", "error", "terminal"] as const;
 
-/** The queues and passes of controllers, by controller-runtime's names. */
+/** Metrics of work queues and reconciles, with the names of controller-runtime. */
 export class RunnerGauges {
   readonly #depth: Gauge<"name" | "controller">;
   readonly #adds: Counter<"name" | "controller">;
@@ -27,27 +27,31 @@ export class RunnerGauges {
       labelNames: [...labelNames],
       registers,
     });
-    this.#depth = new Gauge(metric("workqueue_depth", "Keys that are ready to be worked on", queue));
+    this.#depth = new Gauge(metric("workqueue_depth", "Keys that are ready to be reconciled", queue));
     this.#adds = new Counter(metric("workqueue_adds_total", "Keys added", queue));
     this.#retries = new Counter(metric("workqueue_retries_total", "Keys added again after a failure", queue));
     this.#waited = new Histogram({
-      ...metric("workqueue_queue_duration_seconds", "How long keys were ready before they were taken", queue),
+      ...metric("workqueue_queue_duration_seconds", "How long keys waited in the queue", queue),
       buckets: secondsBuckets,
     });
-    const passes = metric("controller_runtime_reconcile_total", "Passes", ["controller", "result"] as const);
+    const passes = metric("controller_runtime_reconcile_total", "Reconciles", ["controller", "result"] as const);
     this.#passes = new Counter(passes);
-    this.#errors = new Counter(metric("controller_runtime_reconcile_errors_total", "Passes that failed", runner));
+    this.#errors = new Counter(metric("controller_runtime_reconcile_errors_total", "Reconciles that failed", runner));
     this.#terminal = new Counter(
-      metric("controller_runtime_terminal_reconcile_errors_total", "Passes that failed for good", runner),
+      metric(
+        "controller_runtime_terminal_reconcile_errors_total",
+        "Reconciles that failed and are not retried",
+        runner,
+      ),
     );
     this.#took = new Histogram({
-      ...metric("controller_runtime_reconcile_time_seconds", "How long passes took", runner),
+      ...metric("controller_runtime_reconcile_time_seconds", "Duration of reconciles", runner),
       buckets: secondsBuckets,
     });
-    this.#active = new Gauge(metric("controller_runtime_active_workers", "Passes under way", runner));
+    this.#active = new Gauge(metric("controller_runtime_active_workers", "Reconciles in progress", runner));
   }
 
-  /** For one runner. What runners of the same name report is added up; all series begin at zero. */
+  /** The metrics of one runner. Runners of the same name are added up; all series start at zero. */
   of(controller: ControllerName): RunnerMetrics {
     const queue = { name: controller, controller };
     const last = { depth: 0, running: 0 };

@@ -16,7 +16,7 @@ type WebhookFlags = Pick<
   | "webhook-namespace"
 >;
 
-/** Has the pair that all replicas share trusted by the CRDs, and then in files. Writes nothing that is there already. */
+/** Writes the shared certificate's authority to the CRDs, then the certificate to files. Writes only what has changed. */
 export async function manageCertificates(
   client: Client,
   flags: WebhookFlags,
@@ -37,39 +37,39 @@ async function put(path: string, text: string): Promise<void> {
   if (found !== text) await writeFile(path, text, { mode: 0o600 });
 }
 
-/** Another replica may have renewed the pair, or it may be time to. */
-const lookEveryMs = 3_600_000;
+/** The certificate may need renewal, or another replica may have renewed it. */
+const checkEveryMs = 3_600_000;
 
-/** Looks after the certificates from time to time until disposed. What fails is told, and tried again the next time. */
+/** Calls `check` once an hour until disposed. Failures are logged and retried the next time. */
 export function keepCertificates(
-  look: () => Promise<unknown>,
+  check: () => Promise<unknown>,
   { log, scheduler = systemScheduler }: { readonly log: Logger; readonly scheduler?: Scheduler },
 ): AsyncDisposable {
-  let looking: Promise<void> = Promise.resolve();
+  let checking: Promise<void> = Promise.resolve();
   let timer: Disposable | undefined;
   const attempt = async (): Promise<void> => {
     try {
-      await look();
+      await check();
     } catch (error) {
-      log.error({ err: error }, "webhook certificates not looked after");
+      log.error({ err: error }, "webhook certificates not checked");
     }
   };
   const wait = (): void => {
-    timer = scheduler.schedule(lookEveryMs, () => {
+    timer = scheduler.schedule(checkEveryMs, () => {
       wait();
-      looking = attempt();
+      checking = attempt();
     });
   };
   wait();
   return {
     [Symbol.asyncDispose]: () => {
       timer?.[Symbol.dispose]();
-      return looking;
+      return checking;
     },
   };
 }
 
-/** The files that someone else keeps. One combined `cert.pem` will do when neither default is there. */
+/** Finds the files of a certificate that the user manages. A combined `cert.pem` is used if neither default file exists. */
 export async function findCertificates(flags: WebhookFlags): Promise<CertificateFiles> {
   const folder = flags["webhook-cert-dir"];
   const [certificate, key] = [join(folder, flags["webhook-cert-name"]), join(folder, flags["webhook-key-name"])];
@@ -82,12 +82,12 @@ export async function findCertificates(flags: WebhookFlags): Promise<Certificate
   throw new Error(`Cannot serve the webhook: there is no ${hasCertificate ? `"${key}"` : `"${certificate}"`}`);
 }
 
-/** Throws for what is there and is no file. */
+/** Throws if the path exists and is not a file. */
 async function isFile(path: string): Promise<boolean> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw new Error(`Cannot serve the webhook: "${path}": ${error.message}`, { cause: error });
   });
-  if (found !== undefined && !found.isFile()) throw new Error(`Cannot serve the webhook: "${path}" is no file`);
+  if (found !== undefined && !found.isFile()) throw new Error(`Cannot serve the webhook: "${path}" is not a file`);
   return found !== undefined;
 }

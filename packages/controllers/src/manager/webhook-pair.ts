@@ -7,13 +7,13 @@ import type { ManagerFlags } from "./flag-table.ts";
 
 /** PEM. */
 export interface ServingPair {
-  /** May hold several: what any of them signed is trusted. */
+  /** One or more certificate authorities. */
   readonly authority: string;
   readonly certificate: string;
   readonly key: string;
 }
 
-/** Makes an authority, and a certificate of it for these names; the authority's key is kept by nobody. */
+/** Creates an authority and a certificate for these names. The authority's key is discarded. */
 export type IssueServingPair = (request: {
   readonly authorityName: string;
   readonly names: readonly string[];
@@ -32,12 +32,12 @@ type PairFlags = Pick<ManagerFlags, "cluster-domain" | "webhook-service-name" | 
 const secretName = "agent-sandbox-webhook-certs";
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Long before it is over, so that every replica has the next one by then. */
+/** Early enough that every replica has the new certificate before the old one expires. */
 const renewedBeforeMs = 30 * dayMs;
-/** As often other replicas may be faster. */
+/** How often a write may conflict with other replicas. */
 const mostAttempts = 5;
 
-/** The pair that all replicas share: the one in its Secret while that is good, else a new one put there. */
+/** Returns the certificate in the shared Secret if it is valid, and otherwise creates and stores a new one. */
 export async function sharedPair(
   client: Client,
   flags: PairFlags,
@@ -63,10 +63,10 @@ export async function sharedPair(
     const secret = await written.catch(unless("AlreadyExists", "Conflict", "NotFound"));
     if (secret !== undefined) return readSecret(secret);
   }
-  throw new Error(`Cannot renew Secret "${secretName}": others changed it ${mostAttempts} times meanwhile`);
+  throw new Error(`Cannot renew Secret "${secretName}": it was changed concurrently ${mostAttempts} times`);
 }
 
-/** For `catch`: what another replica's write explains is looked at again. */
+/** For `catch`: ignores errors that a write of another replica explains. */
 function unless(...reasons: Parameters<typeof isReason>[1][]): (error: unknown) => undefined {
   return (error) => {
     if (!reasons.some((reason) => isReason(error, reason))) throw error;
@@ -81,7 +81,7 @@ function namesOf(flags: PairFlags): string[] {
   return [`${inNamespace}.svc`, service, inNamespace, `${inNamespace}.svc.${flags["cluster-domain"]}`];
 }
 
-/** Whether an API server that trusts the authority can talk to whoever has the rest, for a while yet. */
+/** Whether the certificate matches its authority, key and names, and does not expire soon. */
 function isGood(pair: ServingPair, names: readonly string[], nowMs: number): boolean {
   const certificate = new X509Certificate(pair.certificate);
   return (
@@ -92,7 +92,7 @@ function isGood(pair: ServingPair, names: readonly string[], nowMs: number): boo
   );
 }
 
-/** The authority that signed the pair's certificate. Replicas that still serve it must be trusted until they have the next. */
+/** The authority that signed the certificate. It stays trusted while replicas still serve the old certificate. */
 function issuerOf({ authority, certificate }: ServingPair): string {
   const signed = new X509Certificate(certificate);
   const each = authority.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----\n?/g) ?? [];
@@ -105,8 +105,8 @@ function readSecret({ data = {} }: Secret): ServingPair {
     try {
       parse(text);
     } catch (error) {
-      const advice = "delete the Secret to have a new one made";
-      throw new Error(`Cannot use Secret "${secretName}": ${name} is no PEM; ${advice}`, { cause: error });
+      const advice = "delete the Secret to create a new one";
+      throw new Error(`Cannot use Secret "${secretName}": ${name} is not valid PEM; ${advice}`, { cause: error });
     }
     return text;
   };

@@ -16,18 +16,18 @@ export interface WebhookOptions {
   readonly address: ListenAddress;
   readonly files: CertificateFiles;
   readonly log: Logger;
-  /** How often the files are looked at. Default 10 s. */
-  readonly lookEveryMs?: number;
+  /** How often the files are checked for changes. Default 10 s. */
+  readonly checkEveryMs?: number;
 }
 
-/** An API server converts a page of a list in one review: 500 objects of at most 1.5 MB, of which few are ever that large. */
+/** An API server sends a page of a list in one review: 500 objects of at most 1.5 MB, few of which are that large. */
 const mostBytes = 64 << 20;
 
-/** Serves `/convert` over TLS. A new certificate in the files is used from then on; a broken one is told and not used. */
-export async function serveWebhook({ address, files, log, lookEveryMs = 10_000 }: WebhookOptions): Promise<Serving> {
+/** Serves `/convert` over TLS. Reloads changed certificate files; if they are invalid, the previous certificate stays in use. */
+export async function serveWebhook({ address, files, log, checkEveryMs = 10_000 }: WebhookOptions): Promise<Serving> {
   const server = createServer({ ...(await loadPair(files)), minVersion: "TLSv1.2" }, (request, response) => {
     void answer(request, response).catch((error: unknown) => {
-      log.warn({ err: error }, "conversion not answered");
+      log.warn({ err: error }, "conversion request failed");
       response.destroy();
     });
   });
@@ -36,10 +36,10 @@ export async function serveWebhook({ address, files, log, lookEveryMs = 10_000 }
       server.setSecureContext({ ...(await loadPair(files)), minVersion: "TLSv1.2" });
       log.info({ files }, "webhook certificate loaded");
     } catch (error) {
-      log.error({ err: error, files }, "webhook certificate not usable, the one before is kept");
+      log.error({ err: error, files }, "webhook certificate not usable, keeping the previous one");
     }
   };
-  const stopWatching = watchPair(files, lookEveryMs, () => void reload());
+  const stopWatching = watchPair(files, checkEveryMs, () => void reload());
   const serving = await listen(server, address);
   return {
     port: serving.port,
@@ -56,7 +56,7 @@ async function loadPair({ certificate, key }: CertificateFiles): Promise<{ cert:
   return pair;
 }
 
-/** Looks rather than listens: a mounted Secret changes by a link that is swapped somewhere above the file. */
+/** Polls the files: a mounted Secret changes by a symbolic link in a parent directory, which inotify on the file misses. */
 function watchPair({ certificate, key }: CertificateFiles, interval: number, onChange: () => void): () => void {
   const files = [...new Set([certificate, key])];
   const look = (now: { mtimeMs: number }, before: { mtimeMs: number }): void => {
@@ -79,7 +79,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   try {
     review = JSON.parse(text);
   } catch {
-    return void response.writeHead(400).end("Cannot convert: the body is no JSON\n");
+    return void response.writeHead(400).end("Cannot convert: the body is not valid JSON\n");
   }
   response.setHeader("content-type", "application/json").end(JSON.stringify(convertReview(review)));
 }

@@ -21,7 +21,7 @@ export interface Trusted {
   readonly authority: string;
 }
 
-/** Has the API server convert our kinds at the webhook's Service, where a definition asks for a webhook at all. */
+/** Configures the webhook's Service and authority in our CRDs that use a conversion webhook. */
 export async function trustWebhook(client: Client, trusted: Trusted): Promise<void> {
   for (const name of definitionNames) await trust(client, name, trusted);
 }
