@@ -39,17 +39,17 @@ import { startPodFaker } from "./pod-faker.ts";
 export const namespace = "default";
 const configMaps: Resource = { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
 
-/** An API server with Pods that run by themselves, and the four controllers, which can be stopped and started again. */
+/** An API server with fake Pods, and the four controllers, which can be stopped and restarted. */
 export class ClaimCluster implements AsyncDisposable {
   readonly client: Client;
   readonly ledger: Ledger = new Ledger();
   /** The controllers' writes, such as `POST sandboxes`. */
   readonly writes: Map<string, number> = new Map();
-  /** Their writes on objects that were there already, by the name of the object. A Pod has its Sandbox's. */
+  /** The controllers' writes to existing objects, by name. A Pod has the name of its Sandbox. */
   readonly writesOn: Map<string, number> = new Map();
-  /** Passes of the claim controller. */
+  /** Reconciles of the claim controller. */
   passes = 0;
-  /** How late a watch event reaches the controllers, asked for each batch. */
+  /** The delay of each batch of watch events to the controllers. */
   watchDelayMs: () => number = () => 0;
   readonly #server: ClaimServer;
   readonly #cleanup = new AsyncDisposableStack();
@@ -126,7 +126,7 @@ export class ClaimCluster implements AsyncDisposable {
     await this.client.patch(sandboxClaims, { namespace, name }, { type: "merge", body: { spec } });
   }
 
-  /** Settles when garbage collection has taken note of every change of a Sandbox up to now: it has dealt with a later one. */
+  /** Resolves when the garbage collector has processed all changes of Sandboxes so far, which a later object proves. */
   async collectorSeesSandboxes(): Promise<void> {
     const owner = await this.client.create(configMaps, { metadata: { generateName: "owner-", namespace } });
     const { name = "", uid = "" } = owner.metadata ?? {};
@@ -149,7 +149,7 @@ export class ClaimCluster implements AsyncDisposable {
     return this.#sandboxes.get(keyOf({ namespace, name }));
   }
 
-  /** Unclaimed members of all pools that are Ready. */
+  /** Ready, unclaimed members of all pools. */
   readyMembers(): number {
     return this.#sandboxes.list().filter(({ metadata, status }) => {
       const isMember = metadata.ownerReferences?.some(({ kind }) => kind === "SandboxWarmPool") === true;
@@ -165,7 +165,7 @@ export class ClaimCluster implements AsyncDisposable {
     return { claims: this.#claims.size, sandboxes: this.#sandboxes.size, pods: this.#pods.size };
   }
 
-  /** Whether the controllers have nothing left to write about claims that are all Ready, and a pool that is full. */
+  /** Whether all claims are Ready, the pool is full and the controllers have nothing left to write. */
   isSettled(pool: string): boolean {
     const { status, spec } = this.#pools.get(keyOf({ namespace, name: pool })) ?? {};
     const isCurrent = ({ metadata, status: of }: Sandbox): boolean =>
@@ -181,7 +181,7 @@ export class ClaimCluster implements AsyncDisposable {
     );
   }
 
-  /** Settles when the condition holds; looked at whenever the server tells of a change. */
+  /** Resolves when the condition holds. It is checked after each change on the server. */
   async until(condition: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = (): void => {
@@ -195,7 +195,7 @@ export class ClaimCluster implements AsyncDisposable {
     await promise;
   }
 
-  /** Settles when claims were looked at so often. */
+  /** Resolves after this number of claim reconciles. */
   async untilPasses(count: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onPass = () => {
@@ -245,7 +245,7 @@ export class ClaimCluster implements AsyncDisposable {
   }
 
   #count({ method, path }: { readonly method: string; readonly path: string }): void {
-    // `/apis/group/version/namespaces/ns/plural/name/status`; of the core `/api/version/namespaces/...`.
+    // `/apis/group/version/namespaces/ns/plural/name/status`, or `/api/version/namespaces/...` for the core group.
     const words = (path.split("?")[0] ?? "").split("/").slice(path.startsWith("/apis/") ? 6 : 5);
     const [plural = "", name, subresource] = words;
     increment(this.writes, `${method} ${subresource === undefined ? plural : `${plural}/${subresource}`}`);

@@ -30,7 +30,7 @@ describe("hostile claims on the embedded API server", () => {
     await server?.[Symbol.asyncDispose]();
   });
 
-  /** What the controllers say of it, and that it can be deleted with all that it owns. */
+  /** Returns the reported reason, after checking that the claim can be deleted with all that it owns. */
   async function verdictOn(
     name: string,
     spec: Partial<SandboxClaimSpec>,

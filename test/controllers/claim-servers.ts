@@ -13,7 +13,7 @@ import { parseAllDocuments } from "yaml";
 import { installCrds } from "../kube-apiserver/install-crds.ts";
 import { startKubernetes } from "../kube-apiserver/start.ts";
 
-/** An API server with our kinds, seen by its administrator and by the controllers' own user. */
+/** An API server with our kinds, with a client of its administrator and one of the controllers' user. */
 export interface ClaimServer extends AsyncDisposable {
   readonly admin: Transport;
   readonly controllers: Transport;
@@ -21,7 +21,7 @@ export interface ClaimServer extends AsyncDisposable {
 
 const user = "agent-sandbox-controllers";
 
-/** What our manifests let the manager do. */
+/** The rights that our manifests give to the manager. */
 function grantedRules(): unknown[] {
   const folder = join(import.meta.dirname, "../../deploy");
   const texts = ["manager-rbac.yaml", "manager-runtime-rbac.yaml"].map((name) =>
@@ -45,7 +45,7 @@ export async function startReal(): Promise<ClaimServer> {
     await startKubernetes({
       users: [{ name: user }],
       inFlight: { reading: 2000, writing: 1000 },
-      // As it comes, the garbage collector makes 20 requests a second.
+      // By default the garbage collector makes 20 requests per second.
       controllerManagerFlags: ["--kube-api-qps=500", "--kube-api-burst=500"],
     }),
   );

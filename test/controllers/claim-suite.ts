@@ -9,7 +9,7 @@ import type { ClaimServer } from "./claim-servers.ts";
 const size = 300;
 const patience = { timeout: 120_000 };
 
-/** The same demands on any API server. The tests build on one another, as the life of a cluster does. */
+/** The same tests for each API server. Each test depends on the state that the previous one leaves. */
 export function describeClaims(name: string, startServer: () => Promise<ClaimServer>): void {
   describe(`claims on ${name}`, () => {
     let server: ClaimServer;
@@ -28,7 +28,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
     const written = (what: string): number => cluster.writes.get(what) ?? 0;
     const full = (): boolean => cluster.readyMembers() === size;
 
-    /** Makes the claims at once; waits until each is Ready and the pool is full again. */
+    /** Creates the claims at once, and waits until each is Ready and the pool is full again. */
     async function burst(prefix: string, ready: number): Promise<void> {
       const before = cluster.ledger.readyTimes.size;
       await Promise.all(claimNames(prefix).map((claim) => cluster.createClaim(claim, "pool")));
@@ -64,7 +64,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
         const writesOf = (claim: string): number =>
           (cluster.writesOn.get(claim) ?? 0) + (cluster.writesOn.get(boundTo.get(claim) ?? "") ?? 0);
         const each = claimNames("first").map(writesOf);
-        // The transfer, the status, the Pod, and the times noted on the claim.
+        // The transfer, the status, the Pod and the stamps.
         expect(new Set(each)).toEqual(new Set([4]));
         expect(total - 4 * size).toBeLessThanOrEqual(5 * size);
         expect(cluster.passes).toBeLessThanOrEqual(size * 3);
@@ -80,7 +80,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
         await cluster.createClaim("cold", "empty");
         await cluster.until(() => cluster.isSettled("empty") && cluster.sandbox("cold") !== undefined);
         expect([cluster.readyClaims(), written("POST sandboxes"), written("POST pods")]).toEqual([size + 1, 1, 1]);
-        // What is made, and what is written on the claim, its Sandbox and its Pod, which are of one name.
+        // The creates, and the writes to the claim, its Sandbox and its Pod, which share a name.
         expect(2 + (cluster.writesOn.get("cold") ?? 0)).toBeLessThanOrEqual(7);
         await cluster.client.delete(sandboxClaims, { namespace, name: "cold" });
         await cluster.until(() => cluster.sandbox("cold") === undefined);
@@ -106,7 +106,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
         for (const policy of policies) await cluster.createClaim(nameOf(policy), "pool");
         await cluster.until(() => cluster.readyClaims() === size + policies.length);
         const bound = cluster.claim(nameOf("DeleteForeground"))?.status?.sandbox?.name ?? "";
-        // It waits for what it knows of: Kubernetes' collector hears of new kinds only twice a minute.
+        // Kubernetes' garbage collector discovers new kinds only twice a minute.
         await cluster.collectorSeesSandboxes();
         const shutdownTime = new Date().toISOString();
         for (const shutdownPolicy of policies) {

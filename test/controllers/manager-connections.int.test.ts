@@ -21,7 +21,7 @@ test.for([1, 4])(
       await transport.stream({ method: "GET", path: "/api/v1/pods?watch=true", signal: stop.signal });
     }
     expect(api.connections).toBe(2);
-    // As many as there are connections can wait for their answers at the same time: no watch holds one of them up.
+    // As many requests as connections can be pending at the same time: no watch uses one of them.
     const sent = Array.from({ length: connections }, () => transport.send({ method: "GET", path: "/api/v1/pods" }));
     await allThere;
     expect(api.connections).toBe(2 + connections);

@@ -1,6 +1,6 @@
 import { CliProcess } from "../cli-process.ts";
 
-/** No port is fixed, and the lease is where the test's objects are. */
+/** Uses free ports, and a lease in the namespace of the test. */
 const quietFlags = [
   "--extensions",
   "--metrics-bind-address=127.0.0.1:0",
@@ -9,7 +9,7 @@ const quietFlags = [
   "--leader-election-namespace=default",
 ];
 
-/** `agent-sandbox manager` as a process of its own. */
+/** `agent-sandbox manager` as a child process. */
 export class ManagerProcess extends CliProcess {
   constructor(kubeconfig: string, flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
     super(["manager", ...quietFlags, ...flags], { ...env, KUBECONFIG: kubeconfig });

@@ -78,7 +78,7 @@ function apply(manifest: string, ...words: string[]): Promise<string> {
   return kubectl("apply", "-f", join(import.meta.dirname, "../../deploy", manifest), ...words);
 }
 
-/** Each asks for the daemon in its Sandboxes, so that Secrets are made too. */
+/** All of them inject the runtime, so that Secrets are created too. */
 async function createPool(namespace: string): Promise<void> {
   const metadata = { name: "pool", namespace };
   const podTemplate = { spec: { containers: [{ name: "c", image: "host", command: ["sleep", "1d"] }] } };
@@ -105,7 +105,7 @@ function startManager(...flags: string[]): ManagerProcess {
   return new ManagerProcess(kubeconfig, [...own, ...flags]);
 }
 
-/** Lines that tell of something it may not do, or could not do for any other reason. */
+/** Log lines about forbidden or failed actions. */
 function troubleOf({ lines }: ManagerProcess): unknown[] {
   return lines.filter(({ level }) => Number(level) >= 40);
 }

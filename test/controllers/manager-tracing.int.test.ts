@@ -29,7 +29,7 @@ interface Received {
   readonly body: Buffer;
 }
 
-/** A collector that takes spans over gRPC and answers as told. */
+/** A gRPC collector whose responses the test controls. */
 async function openCollector(
   answer: (stream: ServerHttp2Stream) => void,
 ): Promise<{ url: string; received: Received[]; server: Http2Server; sessions: () => number }> {

@@ -117,7 +117,7 @@ describe("certificates that the manager manages", () => {
     const { server, client } = openCluster();
     const metadata = { namespace, name: "agent-sandbox-webhook-certs" };
     await client.create(secrets, { metadata, data: { "ca.crt": "eA==", "tls.crt": "", "tls.key": "" } });
-    await expect(manageCertificates(client, flags(), { issue, nowMs })).rejects.toThrow("ca.crt is no PEM");
+    await expect(manageCertificates(client, flags(), { issue, nowMs })).rejects.toThrow("ca.crt is not valid PEM");
     expect(server.writes.get("patch secrets")).toBeUndefined();
   });
 
@@ -150,7 +150,7 @@ describe("certificates that the manager manages", () => {
     }
     await manageCertificates(client, old, { issue, nowMs });
     expect(readFileSync(oldFiles.certificate, "utf8")).toBe(readFileSync(nextFiles.certificate, "utf8"));
-    // The next time the first of them is trusted no more.
+    // The next renewal drops the first authority.
     await manageCertificates(client, next, { issue, nowMs: nowMs + 336 * dayMs });
     const { data = {} } = await client.get(secrets, secretPlace);
     expect(
@@ -199,7 +199,7 @@ describe("certificates that the manager manages", () => {
     const log = { ...silentLogger, error: (_fields: object, message: string) => void told.push(message) };
     const keeping = keepCertificates(look, { log, scheduler: clock });
     await clock.advance(2 * 3_600_000);
-    expect([looks, told]).toEqual([2, ["webhook certificates not looked after"]]);
+    expect([looks, told]).toEqual([2, ["webhook certificates not checked"]]);
     await keeping[Symbol.asyncDispose]();
     await clock.advance(2 * 3_600_000);
     expect(looks).toBe(2);
@@ -238,7 +238,7 @@ describe("certificates that the user manages", () => {
 
   test("are rejected when a directory is in the place of a file (MANAGER-6)", async () => {
     mkdirSync(join(folder, "tls.crt"));
-    await expect(findCertificates(flags())).rejects.toThrow("is no file");
+    await expect(findCertificates(flags())).rejects.toThrow("is not a file");
   });
 });
 
@@ -269,10 +269,10 @@ test("loads a new certificate without a restart, and keeps the old one when the 
     });
   const log = { ...silentLogger, info: note, error: note };
   const address = { host: "127.0.0.1", port: 0 };
-  await using webhook = await serveWebhook({ address, files, log, lookEveryMs: 20 });
+  await using webhook = await serveWebhook({ address, files, log, checkEveryMs: 20 });
   expect((await post(webhook.port, { ca: old.authority, body: review })).status).toBe(200);
 
-  const refused = told("webhook certificate not usable, the one before is kept");
+  const refused = told("webhook certificate not usable, keeping the previous one");
   put({ certificate: "broken", key: "broken" });
   await refused;
   expect((await post(webhook.port, { ca: old.authority, body: review })).status).toBe(200);

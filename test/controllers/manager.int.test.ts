@@ -77,7 +77,7 @@ beforeAll(async () => {
 });
 afterAll(() => owned.disposeAsync());
 
-/** Takes spans, and keeps what was sent. */
+/** A collector that records the spans. */
 async function openCollector(): Promise<typeof collector> {
   const received: string[] = [];
   const server = owned.adopt(
@@ -124,7 +124,7 @@ const flags = [
   "--enable-webhook=false",
   "--enable-tracing",
 ];
-// The embedded server converts by itself, and lets nobody change its own definitions.
+// The embedded server converts by itself and does not allow changes of its own CRDs.
 const start = (): ManagerProcess =>
   owned.use(
     new ManagerProcess(kubeconfig, flags, {
@@ -162,7 +162,7 @@ test("one of two managers works, and the other takes over after a crash and afte
 
   const second = start();
   const follower = await second.said("manager started");
-  // Ready when the API server has told it that the lease is another's.
+  // Ready when it has read that another replica holds the lease.
   while ((await get(follower["health"], "/readyz")).status !== 200);
   await first.kill();
   await until(leaseCache, holds(follower["identity"]));

@@ -5,13 +5,13 @@ import { type Client, type Informers, isReason } from "@agent-sandbox/kube";
 export interface PodFakerOptions {
   readonly client: Client;
   readonly informers: Informers;
-  /** How long a Pod takes to start. Default: no time. */
+  /** How long a Pod takes to start. Default 0. */
   readonly startMs?: (pod: Pod) => number;
 }
 
 /**
- * Stands in for nodes: a new Pod is Ready after a while, with an address of its own, in one write; a Pod that is to go is gone at
- * once. It runs nothing.
+ * A fake node: marks a new Pod as Ready with an address after a while, in one write, and removes a terminating Pod at once. It
+ * runs nothing.
  */
 export function startPodFaker({ client, informers, startMs = () => 0 }: PodFakerOptions): Disposable {
   const starting = new Set<NodeJS.Timeout>();
@@ -55,6 +55,6 @@ async function remove(client: Client, { metadata }: Pod): Promise<void> {
 }
 
 function goneIsFine(error: unknown): void {
-  // Interrupted: the test is over.
+  // Interrupted: the test has ended.
   if (!isReason(error, "NotFound", "Conflict", "Interrupted", "Unreachable")) throw error;
 }

@@ -23,7 +23,7 @@ import { startPodFaker } from "./pod-faker.ts";
 export const namespace = "default";
 const user = "sandbox-controller";
 
-/** All that the Sandbox controller may do. */
+/** The rights of the Sandbox controller. */
 const rules = [
   { apiGroups: ["agents.x-k8s.io"], resources: ["sandboxes"], verbs: ["get", "list", "watch", "patch", "delete"] },
   { apiGroups: ["agents.x-k8s.io"], resources: ["sandboxes/status"], verbs: ["patch"] },
@@ -34,7 +34,7 @@ const rules = [
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
-/** An API server as its administrator, and as the controller's own user. */
+/** An API server with a client of its administrator and one of the controller's user. */
 export interface ControlledServer extends AsyncDisposable {
   readonly admin: Transport;
   readonly controllers: Transport;
@@ -47,7 +47,7 @@ const rbac = (kind: string, plural: string): Resource => ({
   namespaced: false,
 });
 
-/** The embedded API server, where the controller has the rights above and no others. */
+/** The embedded API server, on which the controller has only the rights above. */
 export async function startEmbedded(): Promise<ControlledServer> {
   const server = await createApiServer({ nodeName: "node-1", freezeObjects: true });
   const admin = createClient(server.transport);
@@ -65,8 +65,8 @@ export async function startEmbedded(): Promise<ControlledServer> {
 }
 
 /**
- * An API server, the Sandbox controller with no more rights than it needs, and a node that only reports. Time is
- * real: waits end when the server tells of what they wait for.
+ * An API server, the Sandbox controller with only the rights it needs, and a fake node. It runs in real time: waits end when
+ * the server reports the change they wait for.
  */
 export class SandboxServer implements AsyncDisposable {
   readonly client: Client;
@@ -89,7 +89,7 @@ export class SandboxServer implements AsyncDisposable {
     cleanup.use(startPodFaker({ client: this.client, informers }));
   }
 
-  /** The server goes with it. */
+  /** Also closes the server. */
   static async start(server: ControlledServer, options: Partial<SandboxControllerOptions>): Promise<SandboxServer> {
     const world = new SandboxServer(server);
     const client = createClient(world.#counted(server.controllers));
@@ -117,12 +117,12 @@ export class SandboxServer implements AsyncDisposable {
     await this.client.patch(sandboxes, { namespace, name }, { type: "merge", body });
   }
 
-  /** Settles when the Sandbox is as wanted; with the Sandbox, or undefined when it is gone. */
+  /** Resolves when the condition holds, with the Sandbox or with undefined if it is gone. */
   until(name: string, isWanted: (sandbox: Sandbox | undefined) => boolean): Promise<Sandbox | undefined> {
     return until(this.#seen.sandboxes, name, isWanted);
   }
 
-  /** Marked for deletion, or gone: on a cluster another controller may have the last word on a volume. */
+  /** Resolves when the object is terminating or gone: on a cluster another controller may keep a volume. */
   untilGoing(kind: "volumeClaims", name: string): Promise<unknown> {
     const isGoing = (object?: KubeObject): boolean => object?.metadata?.deletionTimestamp !== undefined;
     return until(this.#seen[kind] as Informer, name, (object) => object === undefined || isGoing(object));

@@ -5,27 +5,27 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Method, Transport, TransportRequest } from "@agent-sandbox/kube";
 
-/** Shares of requests, but for the cutting of watches. */
+/** Fractions of requests, except for the interval at which watches are cut. */
 export interface Hostility {
   readonly fails: number;
   readonly isBusy: number;
-  /** Carried out, and the answer lost. */
+  /** The request is carried out and the response is lost. */
   readonly losesAnswer: number;
   readonly conflicts: number;
   readonly cutsWatchesAfterMs: number;
-  /** Of watches that go on from a version. */
+  /** Of watches that continue from a version. */
   readonly hasForgotten: number;
 }
 
-/** An API server as seen through a bad network by a process of its own. Without hostility it only passes on and counts. */
+/** A proxy to an API server that injects faults. Without faults it only forwards and counts requests. */
 export class StormProxy implements AsyncDisposable {
-  /** Undefined: kind. */
+  /** Undefined: no faults. */
   hostility: Hostility | undefined;
-  /** Requests to change something that reached the API server. */
+  /** Write requests that reached the API server. */
   writes = 0;
-  /** Called after each of them, before it is answered. */
+  /** Called after each of them, before the response is sent. */
   onWrite: (() => Promise<void>) | undefined;
-  /** How often each kind of harm was done. */
+  /** How often each fault was injected. */
   readonly harm: Map<string, number> = new Map();
   readonly #upstream: Transport;
   readonly #random: () => number;

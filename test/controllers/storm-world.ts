@@ -34,7 +34,7 @@ const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
 const pools = ["a", "b"];
 const replicas = 10;
 
-/** An API server whose Pods run by themselves, a way to it for managers, and people who use claims as they please. */
+/** An API server with fake Pods, a proxy for managers, and simulated users of claims. */
 export class StormWorld implements AsyncDisposable {
   readonly ledger: Ledger = new Ledger();
   readonly proxy: StormProxy;
@@ -84,7 +84,7 @@ export class StormWorld implements AsyncDisposable {
     return new StormWorld(undo.move(), { client, proxy, random });
   }
 
-  /** Claims come, are suspended, resumed and deleted; at most so many people at the same time. */
+  /** Creates, suspends, resumes and deletes claims, with a limited number of concurrent users. */
   async live(claims: number, people: number): Promise<void> {
     const person = async (): Promise<void> => {
       while (this.#made < claims) {
@@ -96,7 +96,7 @@ export class StormWorld implements AsyncDisposable {
     await Promise.all(Array.from({ length: people }, person));
   }
 
-  /** Settles when so many claims' lives have begun. */
+  /** Resolves when this number of claims has been created. */
   async begun(lives: number): Promise<void> {
     while (this.#made < lives) await once(this.#lives, "begun");
   }
@@ -116,7 +116,7 @@ export class StormWorld implements AsyncDisposable {
     else await this.#remove(name);
   }
 
-  /** One claim from a world at rest to a world at rest. */
+  /** Creates and deletes one claim, starting and ending in a settled state. */
   async liveAlone(name: string, { sleeps }: { readonly sleeps: boolean }): Promise<void> {
     await this.#create(name, pools[0] ?? "");
     const sandbox = await this.#bound(name);
@@ -129,7 +129,7 @@ export class StormWorld implements AsyncDisposable {
     await this.settled();
   }
 
-  /** Settles when there is exactly what the people left, and full pools; fails when that takes longer than it may. */
+  /** Resolves when only the remaining claims and full pools exist. Rejects after `withinMs`. */
   async settled({ withinMs }: { readonly withinMs?: number } = {}): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const look = (): void => {
@@ -139,7 +139,7 @@ export class StormWorld implements AsyncDisposable {
         this.#sandboxes.size === this.#kept.size + pools.length * replicas &&
         this.#sandboxes.list().every(isReady) &&
         this.#pods.size === this.#sandboxes.size;
-      // The numbers alone can be right by chance: one member too few while a Sandbox is still to be collected.
+      // The counts alone can match by chance: one member is missing while a Sandbox is not collected yet.
       if (isWhole && this.#leftovers().length === 0) resolve();
     };
     using _subscriptions = this.#onChange(look);
@@ -152,7 +152,7 @@ export class StormWorld implements AsyncDisposable {
     await promise.finally(() => clearTimeout(timer));
   }
 
-  /** What went wrong on the way, and what is wrong with the world that is left, in words. */
+  /** Descriptions of everything that went wrong, during the test and in the final state. */
   problems(): string[] {
     return [...this.ledger.broken, ...this.#leftovers()];
   }
@@ -193,7 +193,7 @@ export class StormWorld implements AsyncDisposable {
     await this.#client.create(sandboxClaims, { apiVersion, kind: "SandboxClaim", metadata: { name, namespace }, spec });
   }
 
-  /** The Sandbox of the claim, when that is Ready. */
+  /** The Sandbox of the claim, if the claim is Ready. */
   async #bound(name: string): Promise<string> {
     const { status } = await this.#until(this.#claims, name, isReady);
     return status?.sandbox?.name ?? "";
@@ -251,7 +251,7 @@ function isReady({ status }: SandboxClaim | Sandbox): boolean {
   return isConditionTrue(status?.conditions, "Ready");
 }
 
-/** Whether a Pod looks like a pool's: by its label, and to the autoscaler; undefined when the two disagree. */
+/** Whether a Pod has the pool label and the autoscaler annotation; undefined if it has only one of them. */
 function markOf(metadata: Pod["metadata"]): boolean | undefined {
   const isLabelled = metadata?.labels?.[warmPoolSandboxLabel] !== undefined;
   const isEvictable = metadata?.annotations?.[safeToEvictAnnotation] !== undefined;

@@ -6,8 +6,8 @@ import type { Hostility } from "./storm-proxy.ts";
 import { StormWorld } from "./storm-world.ts";
 
 /**
- * STORM=long is the whole storm: 1,000 claims, 100 kills at random, one after each write of a life that is also suspended and
- * resumed, some minutes. Otherwise as much as fits in a minute.
+ * STORM=long runs for some minutes: 1,000 claims, 100 random kills, and a kill after each write of a claim that is also
+ * suspended and resumed. The default runs for about a minute.
  */
 const isLong = process.env["STORM"] === "long";
 const [claims, kills] = isLong ? [1000, 100] : [120, 15];
@@ -15,7 +15,7 @@ const hostileClaims = isLong ? 1000 : 40;
 const people = 16;
 const timeout = isLong ? 3_600_000 : 180_000;
 const flags = ["--enable-webhook=false"];
-/** One process at a time: there is no lease to wait for. */
+/** Only one process runs at a time, so it does not wait for a lease. */
 const alone = [...flags, "--leader-elect=false"];
 const seed = Number(process.env["STORM_SEED"] ?? 1);
 
@@ -29,7 +29,7 @@ test(`${kills} kills at random moments of ${claims} claims lose, duplicate and l
     for (let kill = 0; kill < kills; kill += 1) {
       await using _killed = new ManagerProcess(world.kubeconfig, alone);
       await world.begun(Math.ceil(((kill + random()) * claims) / kills));
-      // Anywhere in a pass, not only where a life begins.
+      // At any time, not only when a claim is created.
       await sleep(random() * 20);
     }
     await using _last = new ManagerProcess(world.kubeconfig, alone);
@@ -43,9 +43,9 @@ test(`${kills} kills at random moments of ${claims} claims lose, duplicate and l
   expect(world.problems()).toEqual([]);
 });
 
-/** Until it is bound and its member replaced a claim's life has eight writes, with a sleep about twenty. */
+/** A claim takes eight writes until it is bound and its member is replaced, and about twenty with a suspension. */
 const fewestKills = isLong ? 16 : 6;
-/** More would mean that killing makes ever more of them. */
+/** More writes would mean that each kill causes further writes. */
 const mostKills = 40;
 
 test("the next manager finishes a claim after a kill at each single write (MANAGER-14)", {
@@ -84,14 +84,14 @@ const hostility: Hostility = {
   hasForgotten: 0.5,
 };
 
-/** From the moment the faults stop. */
+/** Counted from the end of the faults. */
 const convergesWithinMs = 30_000;
 
 function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-/** Restarted whenever it ends, as a cluster does. */
+/** Restarts the process whenever it ends, like a cluster. */
 async function keepManager(world: StormWorld, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     await using manager = new ManagerProcess(world.kubeconfig, flags);
@@ -99,7 +99,7 @@ async function keepManager(world: StormWorld, stop: AbortSignal): Promise<void> 
   }
 }
 
-/** Kinds of harm that are done: a short storm goes on until it has seen them all, but not for ever. */
+/** The faults that must have been injected before a short run ends. */
 const kindsOfHarm = 5;
 const maxRounds = 20;
 
