@@ -107,7 +107,7 @@ describe("campaign()", () => {
     expect(isLeading(candidate)).toBe(true);
   });
 
-  test("rejects the write of a leader that was paused and continued, before any timer fires", async () => {
+  test("rejects the write of a leader that was paused and continued, before any timer fires (MANAGER-17)", async () => {
     const { clock, server, enter } = openRig();
     const first = enter("first");
     await clock.advance(3_000);

@@ -8,13 +8,13 @@ describe("RightOfWay", () => {
     ["fewer workers the more keys there are", 24, 100, 4],
     ["at least two workers", 10_000, 100, 2],
     ["no more workers than there are", 10_000, 1, 1],
-  ] as const)("leaves %s", ([, keys, workers, left]) => {
+  ] as const)("leaves %s (COST-13)", ([, keys, workers, left]) => {
     const way = new RightOfWay();
     way.tell(keys);
     expect(way.limit(workers)).toBe(left);
   });
 
-  test("calls listeners only when nothing has priority any more", () => {
+  test("calls listeners only when nothing has priority any more (COST-13)", () => {
     const way = new RightOfWay();
     const free: number[] = [];
     const tell = (...keys: number[]): void => keys.forEach((count) => way.tell(count));
