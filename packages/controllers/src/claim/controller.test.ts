@@ -12,7 +12,7 @@ const bare = <T extends { metadata: object }>(object: T, name: string): T => ({
   metadata: { name, namespace: "default" },
 });
 
-describe("the SandboxClaim controller with its neighbours", () => {
+describe("the SandboxClaim controller with the other controllers", () => {
   let world: World;
   beforeEach(() => {
     world = new World();

@@ -9,7 +9,7 @@ import type { ClaimServed, ClaimStarted } from "./metrics.ts";
 const firstReady = "agents.x-k8s.io/claim-first-ready-at";
 const firstObserved = "agents.x-k8s.io/controller-first-observed-at";
 
-describe("what is told of claims", () => {
+describe("metrics and events of claims", () => {
   let world: ClaimWorld;
   let started: ClaimStarted[];
   let served: ClaimServed[];

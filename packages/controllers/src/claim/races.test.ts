@@ -23,7 +23,7 @@ const isClaimChange = ({ verb, resource, subresource }: ApiCall): boolean =>
   verb === "patch" && resource.plural === "sandboxclaims" && subresource === undefined;
 const sandboxAt = (name: string) => ({ namespace: "default", name });
 
-describe("claims in races", () => {
+describe("concurrent writes to claims and Sandboxes", () => {
   let world: ClaimWorld;
   beforeEach(async () => {
     world = new ClaimWorld();

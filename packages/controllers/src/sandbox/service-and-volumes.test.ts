@@ -22,7 +22,7 @@ const volumeClaimTemplates = [
   },
 ];
 
-describe("the Sandbox controller and Services", () => {
+describe("the Service of a Sandbox", () => {
   let world: SandboxWorld;
   beforeEach(() => {
     world = new SandboxWorld();
