@@ -81,9 +81,9 @@ describe("hostile claims on the embedded API server", () => {
       { annotations: { "agents.x-k8s.io/sandbox-name": "../../secrets" } },
       "DependenciesReady",
     ],
-    ["a shutdownTime in the year 1", { lifecycle: { shutdownTime: "0001-01-01T00:00:00Z" } }, {}, "ClaimExpired"],
+    ["a very early end", { lifecycle: { shutdownTime: "0001-01-01T00:00:00Z" } }, {}, "ClaimExpired"],
     [
-      "a shutdownTime in the year 9999",
+      "a very late end",
       { lifecycle: { shutdownTime: "9999-12-31T23:59:59+14:00", ttlSecondsAfterFinished: 2147483647 } },
       {},
       "DependenciesReady",

@@ -65,7 +65,7 @@ describe("a request", () => {
 
   test("to an invalid address is rejected", () => {
     const access = { namespace: "", tls: {}, credentials: { get: async () => ({}), renew: async () => ({}) } };
-    expect(() => new HttpTransport({ ...access, server: "10.0.0.1:6443" })).toThrow(/no http or https address/);
+    expect(() => new HttpTransport({ ...access, server: "10.0.0.1:6443" })).toThrow(/not an http or https URL/);
   });
 
   test.for<[string, Answer, HttpTransportOptions, KubeError["reason"], RegExp]>([

@@ -142,7 +142,7 @@ describe("client certificates", () => {
     opened.push(() => transport.close());
     await expect(transport.send({ method: "GET", path: "/" })).rejects.toMatchObject({
       reason: "Unreachable",
-      message: expect.stringContaining("the server refused our client certificate"),
+      message: expect.stringContaining("the server rejected our client certificate"),
     });
   });
 
