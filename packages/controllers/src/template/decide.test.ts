@@ -127,7 +127,7 @@ describe("decide()", () => {
   });
 });
 
-describe("decide() for a template that is gone (10.2.8)", () => {
+describe("decide() for a template that is gone", () => {
   const keptLabels = { "agents.x-k8s.io/sandbox-template-ref-hash": hash };
   const owned = policyOf();
   const kept = policyOf({
