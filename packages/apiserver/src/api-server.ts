@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { hostname } from "node:os";
 import { requireMetering } from "@agent-sandbox/api/schema";
-import type { Method, PodStreams, Transport } from "@agent-sandbox/kube";
+import type { Method, PodSessions, PodStreams, Transport } from "@agent-sandbox/kube";
 import { ApiError } from "./api-error.ts";
 import { AuditLog, type AuditOptions } from "./audit/audit-log.ts";
 import { adminToken } from "./auth/admin-token.ts";
@@ -55,6 +55,8 @@ export interface ApiServerOptions {
   readonly runtimeClasses?: readonly string[] | undefined;
   /** The node's implementation of exec, attach, logs and port-forward. Default: none, and they are refused. */
   readonly podStreams?: PodStreams | undefined;
+  /** Told about sessions with Pods, which it may delay until the Pod runs. Default: none, and sessions begin at once. */
+  readonly podSessions?: PodSessions | undefined;
   /** Default: no logs. */
   readonly logger?: Logger | undefined;
   /** Default: the system clock. */
@@ -117,6 +119,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     dataDir,
     nodeName,
     podStreams,
+    podSessions,
     logger = silentLogger,
     clock = systemClock,
     history,
@@ -137,6 +140,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       dataDir,
       nodeName,
       podStreams,
+      podSessions,
       logger,
       clock,
       bookmarkMs,
@@ -164,6 +168,7 @@ interface Parts {
   readonly dataDir: string | undefined;
   readonly nodeName: string | undefined;
   readonly podStreams: PodStreams | undefined;
+  readonly podSessions: PodSessions | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly bookmarkMs: number;
@@ -185,7 +190,8 @@ class EmbeddedApiServer implements ApiServer {
   #closed: Promise<void> | undefined;
 
   constructor(parts: Parts) {
-    const { store, interner, clock, logger, nodeName, podStreams, bookmarkMs, dataDir, audit, limits } = parts;
+    const { store, interner, clock, logger, nodeName, podStreams, podSessions, bookmarkMs, dataDir, audit, limits } =
+      parts;
     // Every watch adds a listener, so their number is not a sign of a leak.
     setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
@@ -210,6 +216,7 @@ class EmbeddedApiServer implements ApiServer {
       limits,
       nodeName,
       podStreams,
+      podSessions,
       bookmarkMs,
       closing,
     };

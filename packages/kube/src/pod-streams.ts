@@ -74,3 +74,24 @@ export interface LogRequest extends ContainerPlace {
 export interface PortForwardRequest extends PodPlace {
   readonly port: number;
 }
+
+/**
+ * Told by an API server about the sessions of its clients with Pods: exec, attach, port-forward, followed logs and proxied
+ * requests. In the box the router implements it: a Sandbox that is used is woken, and is not idle while it is used.
+ */
+export interface PodSessions {
+  /**
+   * Begins a session that lasts until the result is disposed. Resolves when the target can be used: at once, unless it belongs
+   * to a Sandbox that is asleep or starting. Call it only for a caller who is allowed to have the session, and look the Pod
+   * up again afterwards: waking a Sandbox creates a new one. Rejects with a `KubeError` when the Sandbox does not come up.
+   */
+  begin(target: SessionTarget, signal: AbortSignal): Promise<Disposable>;
+}
+
+/** A Pod or Service by name, with the object that the API server has under that name. */
+export interface SessionTarget {
+  readonly resource: "pods" | "services";
+  readonly namespace: string;
+  readonly name: string;
+  readonly object: object | undefined;
+}

@@ -50,6 +50,7 @@ import { RuntimeTokens } from "./upstream/runtime-tokens.ts";
 import { UpstreamHeaders } from "./upstream/upstream-headers.ts";
 import { UpstreamPool } from "./upstream/upstream-pool.ts";
 import { Gate } from "./wake/gate.ts";
+import { SandboxSessions } from "./wake/pod-sessions.ts";
 import { WaitingRoom } from "./wake/waiting-room.ts";
 import { Waker } from "./wake/waker.ts";
 
@@ -61,6 +62,7 @@ export interface Parts {
   readonly splices: Splices;
   readonly backlog: Backlog;
   readonly connections: ConnectionLimit;
+  readonly sessions: SandboxSessions;
 }
 
 /** The precision of request timeouts. */
@@ -108,7 +110,7 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
     timeoutMs: options.timeoutMs ?? 180_000,
   });
   const tcp = new TcpHandler({ connector, activity, tunnel, dial, telemetry });
-  return { directory, metrics, requests, tcp, splices, backlog, connections };
+  return { directory, metrics, requests, tcp, splices, backlog, connections, sessions: cluster.sessions };
 }
 
 type Cluster = ReturnType<typeof assembleCluster>;
@@ -135,10 +137,13 @@ function assembleCluster(options: RouterOptions, metrics: Metrics, stack: AsyncD
   const poke = (key: string): void => directory.notify(key);
   const waker = stack.use(new Waker({ client, scheduler, log, poke, onWoken }));
   const room = new WaitingRoom({ ...defaultWaiting, ...options.waiting });
-  const gate = new Gate({ directory, room, waker, scheduler, holdMs: options.holdMs ?? 60_000 });
+  const { holdMs = 60_000 } = options;
+  const gate = new Gate({ directory, room, waker, scheduler, holdMs });
   const retries = { ...defaultRetries, ...options.retries };
   metrics.waitingFrom(() => room.count);
-  return { directory, activity, gate, connector: new UpstreamConnector({ gate, metrics, scheduler, retries }) };
+  const sessions = new SandboxSessions({ directory, activity, room, waker, scheduler, holdMs });
+  const connector = new UpstreamConnector({ gate, metrics, scheduler, retries });
+  return { directory, activity, gate, sessions, connector };
 }
 
 /** The connections to pods. */

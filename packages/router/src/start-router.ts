@@ -1,3 +1,4 @@
+import type { PodSessions } from "@agent-sandbox/kube";
 import { assemble } from "./assemble.ts";
 import { type BoundAddress, Listeners, type TcpListener } from "./listen/listeners.ts";
 import type { Route } from "./route/route.ts";
@@ -13,6 +14,8 @@ export interface Router extends AsyncDisposable {
   readonly url: string;
   /** Resolves when the caches are filled. Until then requests get status 503. */
   readonly ready: Promise<void>;
+  /** Sessions with Pods that do not pass through the router wake their Sandbox and keep it awake if they are reported here. */
+  readonly podSessions: PodSessions;
   /** The metrics in the Prometheus text format. */
   metrics(): Promise<string>;
   /** Forwards every connection to this address to one port of one sandbox. Connections are not authenticated. */
@@ -47,6 +50,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     probesAddress,
     url: urlOf(address, secureAddress),
     ready,
+    podSessions: parts.sessions,
     metrics: () => parts.metrics.registry.metrics(),
     listenTcp: async (target, listen) => tcpListeners.use(await listeners.listenTcp(target, listen)),
     [Symbol.asyncDispose]: () => {

@@ -55,6 +55,8 @@ export class FakePodStreams implements PodStreams {
   readonly sessions: FakeSession[] = [];
   refuse: Error | undefined;
   followed: PassThrough | undefined;
+  /** Replaces the connection to any port. */
+  dialled: Duplex | undefined;
 
   async exec(request: ExecRequest): Promise<ExecSession> {
     if (this.refuse !== undefined) throw this.refuse;
@@ -84,6 +86,7 @@ export class FakePodStreams implements PodStreams {
   }
 
   async portForward({ port }: PortForwardRequest): Promise<Duplex> {
+    if (this.dialled !== undefined) return this.dialled;
     if (port !== 80) throw new Error("connection refused");
     const [here, there] = duplexPair();
     there.write("hello ");

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { ExecSession, PodPlace, PodStreams } from "@agent-sandbox/kube";
+import type { ExecSession, PodPlace, PodSessions, PodStreams } from "@agent-sandbox/kube";
 import { createWebSocketStream } from "ws";
 import { ApiError, badRequest, pathNotFound } from "../api-error.ts";
 import { type ApiObject, storeKey, stringAt } from "../api-object.ts";
@@ -8,7 +8,7 @@ import { refuseUpgrade } from "../http/https-server.ts";
 import type { Logger } from "../logger.ts";
 import { existingPod } from "../pods/existing-pod.ts";
 import { Query } from "../request/query.ts";
-import { parsePath } from "../request/request-path.ts";
+import { parsePath, type ResourcePath } from "../request/request-path.ts";
 import type { Store } from "../store/store.ts";
 import type { ClientStreams } from "./client-streams.ts";
 import { attachOptions, execOptions, type WantedStreams } from "./command-request.ts";
@@ -17,8 +17,9 @@ import { exitStatus, successStatus } from "./exit-status.ts";
 import { type ForwardedPort, forwardPort, parsePort } from "./forward-port.ts";
 import { joinSession } from "./join-session.ts";
 import { fromNode, notOffered } from "./node-error.ts";
+import { beginSession, sessionOf, watchClient } from "./pod-session.ts";
 import { proxy, proxyUpgrade } from "./proxy.ts";
-import { proxyTarget } from "./proxy-target.ts";
+import { type ProxyTarget, proxyTarget } from "./proxy-target.ts";
 import { proxyView } from "./proxy-view.ts";
 import { SpdyPortForward } from "./spdy-port-forward.ts";
 import { spdyStreams } from "./spdy-streams.ts";
@@ -40,6 +41,7 @@ const maxPorts = 100;
 export interface StreamEndpointOptions {
   readonly store: Store;
   readonly podStreams: PodStreams | undefined;
+  readonly podSessions: PodSessions | undefined;
   readonly logger: Logger;
 }
 
@@ -78,15 +80,13 @@ export class StreamEndpoint {
   proxyHandler(request: IncomingMessage): (response: ServerResponse) => Promise<void> {
     const [path = "/"] = (request.url ?? "/").split("?", 1);
     const parsed = parsePath(path);
-    const { store, podStreams } = this.#options;
-    const target = parsed?.kind === "resource" ? proxyTarget(parsed, proxyView(store)) : undefined;
-    if (target === undefined) {
+    if (parsed?.kind !== "resource" || sessionOf(parsed) === undefined) {
       throw new ApiError(
         "MethodNotAllowed",
         "Cannot proxy to anything but Pods and Services: use kubectl port-forward",
       );
     }
-    return (response) => proxy({ request, target, podStreams }, response);
+    return (response) => this.#proxy(parsed, request, response);
   }
 
   /** Ends every session. */
@@ -98,15 +98,21 @@ export class StreamEndpoint {
     const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
     const parsed = parsePath(path);
     if (parsed?.kind !== "resource") throw pathNotFound();
-    const target = proxyTarget(parsed, proxyView(this.#options.store));
-    if (target !== undefined) {
-      return proxyUpgrade({ request, target, podStreams: this.#options.podStreams }, socket, head);
+    const session = sessionOf(parsed);
+    if (session === undefined) throw pathNotFound();
+    using sessions = new DisposableStack();
+    if (parsed.subresource === "proxy") {
+      const target = await this.#whileConnected(socket, (signal) => this.#proxyTarget(parsed, signal, sessions));
+      return await proxyUpgrade({ request, target, podStreams: this.#options.podStreams }, socket, head);
     }
-    if (parsed.apiVersion !== "v1" || parsed.plural !== "pods") throw pathNotFound();
-    const { namespace, name, subresource } = parsed;
-    if (namespace === undefined || name === undefined) throw pathNotFound();
+    const { namespace, name } = session;
+    sessions.use(await this.#whileConnected(socket, (signal) => beginSession(this.#options, session, signal)));
     const pod = this.#options.store.get("pods", storeKey(namespace, name))?.object;
     const call = { request, socket, head, pod, place: { namespace, pod: name }, query: new Query(query) };
+    await this.#serveCommand(call, parsed.subresource);
+  }
+
+  #serveCommand(call: Call, subresource: string | undefined): Promise<void> {
     switch (subresource) {
       case "exec":
         return this.#exec(call);
@@ -117,6 +123,33 @@ export class StreamEndpoint {
       default:
         throw pathNotFound();
     }
+  }
+
+  async #proxy(path: ResourcePath, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    using sessions = new DisposableStack();
+    const gone = new AbortController();
+    response.once("close", () => gone.abort(new Error("the client is gone")));
+    const target = await this.#proxyTarget(path, gone.signal, sessions);
+    await proxy({ request, target, podStreams: this.#options.podStreams }, response);
+  }
+
+  /** The Pod that a request is proxied to, once it can be used. A Service wakes its Sandbox, and then its Pod is used. */
+  async #proxyTarget(path: ResourcePath, signal: AbortSignal, sessions: DisposableStack): Promise<ProxyTarget> {
+    const named = sessionOf(path);
+    if (named === undefined) throw pathNotFound();
+    sessions.use(await beginSession(this.#options, named, signal));
+    const target = proxyTarget(path, proxyView(this.#options.store));
+    if (target === undefined) throw pathNotFound();
+    if (named.resource === "pods") return target;
+    const pod = { resource: "pods", namespace: target.namespace, name: target.pod } as const;
+    sessions.use(await beginSession(this.#options, pod, signal));
+    return target;
+  }
+
+  /** Ends the wait when the client closes its connection. */
+  async #whileConnected<T>(socket: Socket, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    using client = watchClient(socket);
+    return await wait(client.signal);
   }
 
   async #exec(call: Call): Promise<void> {

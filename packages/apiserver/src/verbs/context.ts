@@ -1,4 +1,4 @@
-import type { PodStreams } from "@agent-sandbox/kube";
+import type { PodSessions, PodStreams } from "@agent-sandbox/kube";
 import type { ApiObject } from "../api-object.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { AccessControl } from "../authorization/access-control.ts";
@@ -35,6 +35,7 @@ export interface ApiContext {
   readonly limits: NamespaceLimits;
   readonly nodeName: string | undefined;
   readonly podStreams: PodStreams | undefined;
+  readonly podSessions: PodSessions | undefined;
   /** How often a watch without events sends a bookmark. */
   readonly bookmarkMs: number;
   /** Aborts when the server closes, which ends all watches. */

@@ -9,9 +9,16 @@ import {
   nodeIdentity,
 } from "@agent-sandbox/apiserver";
 import { startControllers } from "@agent-sandbox/controllers";
-import { type Client, createClient, KubeError, type Logger, type PodStreams } from "@agent-sandbox/kube";
+import {
+  type Client,
+  createClient,
+  KubeError,
+  type Logger,
+  type PodSessions,
+  type PodStreams,
+} from "@agent-sandbox/kube";
 import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox/node";
-import { startRouter } from "@agent-sandbox/router";
+import { type Router, startRouter } from "@agent-sandbox/router";
 import { openLog } from "../open-log.ts";
 import { reasonOf } from "../report-failure.ts";
 import { readApiSettings } from "./api-settings.ts";
@@ -66,12 +73,14 @@ async function startBox(paths: BoxPaths, options: BoxOptions, log: Logger): Prom
   const nodeName = hostname().toLowerCase();
   let node: EmbeddedNode | undefined;
   const podStreams = lateStreams(() => node?.podStreams);
+  const started = Promise.withResolvers<Router>();
   const audit = auditLog === undefined ? undefined : { path: auditLog };
   const server = starting.use(
     await createApiServer({
       dataDir: paths.dataDir,
       nodeName,
       podStreams,
+      podSessions: lateSessions(started.promise),
       logger: log,
       audit,
       ...(await readApiSettings(paths.dataDir)),
@@ -108,6 +117,7 @@ async function startBox(paths: BoxPaths, options: BoxOptions, log: Logger): Prom
     }),
   );
   await Promise.all([node.ready, controllers.ready, router.ready]);
+  started.resolve(router);
   const owned = starting.move();
   const { warnings } = node;
   return { url: listening.url, routerUrl: router.url, warnings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
@@ -145,6 +155,11 @@ function lateStreams(current: () => Required<PodStreams> | undefined): PodStream
     portForward: async (request) => (await streams()).portForward(request),
     metrics: async (path) => (await streams()).metrics(path),
   };
+}
+
+/** The API server serves before the router knows the Sandboxes; sessions wait for that. */
+function lateSessions(router: Promise<Router>): PodSessions {
+  return { begin: async (target, signal) => (await router).podSessions.begin(target, signal) };
 }
 
 function nextSignal(...names: NodeJS.Signals[]): Promise<string> {

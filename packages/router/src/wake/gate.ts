@@ -4,6 +4,7 @@ import { type Resolution, resolve } from "../cluster/resolve.ts";
 import type { Target } from "../cluster/target.ts";
 import type { Route } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
+import { hold } from "./hold.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 import type { Waker } from "./waker.ts";
 
@@ -66,39 +67,17 @@ export class Gate {
   }
 
   #hold(route: Route, signal: AbortSignal): Promise<Target> {
-    const { directory, scheduler, holdMs } = this.#options;
-    return new Promise((settle, reject) => {
-      using starting = new DisposableStack();
-      let watched: string | undefined;
-      let watching: Disposable | undefined;
-      const end = (outcome: () => void): void => {
-        held.dispose();
-        watching?.[Symbol.dispose]();
-        outcome();
-      };
-      const onAbort = (): void => end(() => reject(signal.reason as Error));
-      const look = (): void => {
-        try {
-          const now = this.look(route);
-          const target = this.#step(now);
-          if (target !== undefined) return end(() => settle(target));
-          const key = "sandbox" in now && now.sandbox !== undefined ? objectKey(now.sandbox) : undefined;
-          if (key === watched || key === keyOf(route)) return;
-          // A claim is bound to a Sandbox of another name: from here on that one's news count too.
-          watching?.[Symbol.dispose]();
-          watched = key;
-          watching = key === undefined ? undefined : directory.watch(key, look);
-        } catch (error) {
-          end(() => reject(error));
-        }
-      };
-      starting.use(directory.watch(keyOf(route), look));
-      starting.use(scheduler.schedule(holdMs, () => end(() => reject(tooLate(route, this.look(route))))));
-      starting.defer(() => signal.removeEventListener("abort", onAbort));
-      signal.addEventListener("abort", onAbort, { once: true });
-      const held = starting.move();
-      if (signal.aborted) onAbort();
-      else look();
+    return hold(this.#options, {
+      key: keyOf(route),
+      signal,
+      check: () => {
+        const now = this.look(route);
+        const target = this.#step(now);
+        if (target !== undefined) return { result: target };
+        // A claim is bound to a Sandbox of another name, whose changes matter too.
+        return { alsoWatch: "sandbox" in now && now.sandbox !== undefined ? objectKey(now.sandbox) : undefined };
+      },
+      timedOut: () => tooLate(route, this.look(route)),
     });
   }
 
