@@ -51,6 +51,17 @@ spec:
         readinessProbe: { tcpSocket: { port: 8000 }, periodSeconds: 1 }
 `;
 
+const shell = `
+apiVersion: agents.x-k8s.io/v1beta1
+kind: Sandbox
+metadata: { name: shell }
+spec:
+  idlePolicy: { suspendAfterSeconds: 10 }
+  podTemplate:
+    spec:
+      containers: [{ name: main, image: host, command: [sh, -c, "echo started; exec sleep infinity"] }]
+`;
+
 describe.skipIf(reason !== undefined)("warm pools, idle suspension and waking", { timeout: 180_000 }, () => {
   let box: Box;
   beforeAll(async () => {
@@ -87,8 +98,8 @@ describe.skipIf(reason !== undefined)("warm pools, idle suspension and waking", 
     return { authorization: `Bearer ${config.users[0]?.user.token}` };
   }
 
-  const suspended = async (): Promise<string> => {
-    const { stdout } = await box.run("get", "sandbox", "web", "-o", "json");
+  const suspended = async (name = "web"): Promise<string> => {
+    const { stdout } = await box.run("get", "sandbox", name, "-o", "json");
     const { status } = JSON.parse(stdout) as { status: { conditions: { type: string; reason: string }[] } };
     return status.conditions.find(({ type }) => type === "Suspended")?.reason ?? "";
   };
@@ -126,10 +137,21 @@ describe.skipIf(reason !== undefined)("warm pools, idle suspension and waking", 
 
   test("an idle sandbox is suspended, and a request wakes it with its files", async () => {
     const before = await ask("/page", { headers: authorization() });
-    await expect.poll(suspended, { timeout: 90_000, interval: 1000 }).toBe("Idle");
-    expect((await box.run("exec", "web", "--", "true")).code).not.toBe(0);
+    await expect.poll(() => suspended(), { timeout: 90_000, interval: 1000 }).toBe("Idle");
+    expect((await box.run("logs", "web")).stderr).toContain('sandbox "web" is suspended');
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask("/page", { headers: authorization() })));
     expect(new Set(answers.map(({ status, body }) => `${status} ${body}`))).toEqual(new Set([`200 ${before.body}`]));
     expect(before.status).toBe(200);
+  });
+
+  test("a command keeps its sandbox awake beyond the idle window, and the next one wakes it", async () => {
+    await apply(shell);
+    await ready("sandbox/shell");
+    // More than twice the idle window of 10 s.
+    const long = await box.run("exec", "shell", "--", "sh", "-c", "echo here > /root/note; sleep 22; echo survived");
+    expect(long).toMatchObject({ code: 0, stdout: "survived\n" });
+    await expect.poll(() => suspended("shell"), { timeout: 60_000, interval: 500 }).toBe("Idle");
+    expect(await box.run("exec", "shell", "--", "cat", "/root/note")).toMatchObject({ code: 0, stdout: "here\n" });
+    expect(await suspended("shell")).toBe("NotSuspended");
   });
 });

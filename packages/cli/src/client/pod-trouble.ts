@@ -6,7 +6,7 @@ import { podOf, podPath } from "./sandbox-pod.ts";
 /** Says why the Pod of a Sandbox is not ready, or returns undefined if this is unknown. */
 export async function podTrouble(connection: Connection, sandbox: string): Promise<string | undefined> {
   try {
-    const pod = await podOf(connection, sandbox);
+    const { name: pod } = await podOf(connection, sandbox);
     return troubleOf((await fetchJson(connection.transport, podPath(connection.namespace, pod))) as Pod);
   } catch {
     return undefined;

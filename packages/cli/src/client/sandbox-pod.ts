@@ -1,27 +1,45 @@
-import { podNameAnnotation, type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { type Sandbox, sandboxes, sleepReason, trackedPodName, wakeBy } from "@agent-sandbox/api";
 import { isReason } from "@agent-sandbox/kube";
 import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
 
-/** A Sandbox's Pod has its name unless the Sandbox notes another. One that sleeps has none, and that is told. */
-export async function podOf({ client, namespace }: Connection, name: string): Promise<string> {
+export interface PodOptions {
+  /** Whether the command wakes a Sandbox that is asleep. Default: false. */
+  readonly wakes?: boolean;
+}
+
+export interface SandboxPod {
+  readonly name: string;
+  /** While the Sandbox is asleep the Pod does not exist. */
+  readonly isAsleep: boolean;
+}
+
+/** The Pod of a Sandbox. Refused when the Sandbox is asleep and the command does not wake it. */
+export async function podOf(
+  { client, namespace }: Connection,
+  name: string,
+  options: PodOptions = {},
+): Promise<SandboxPod> {
   try {
     const found = await client.get(sandboxes, { name, namespace });
     const asleep = whyAsleep(found);
-    if (asleep !== undefined) throw new CommandError(`sandbox "${name}" is suspended: ${asleep}`);
-    return found.metadata.annotations?.[podNameAnnotation] || name;
+    const isWoken = options.wakes === true && wakeBy(found) !== undefined;
+    if (asleep !== undefined && !isWoken) throw new CommandError(`sandbox "${name}" is suspended: ${asleep}`);
+    return { name: trackedPodName(found), isAsleep: asleep !== undefined };
   } catch (error) {
     if (isReason(error, "NotFound")) throw new CommandError(`sandbox "${name}" not found in namespace "${namespace}"`);
     throw error;
   }
 }
 
-/** What brings a Sandbox back that is suspended, or undefined. */
-export function whyAsleep({ spec, status }: Pick<Sandbox, "spec" | "status">): string | undefined {
-  if (spec.operatingMode === "Suspended") return "set its spec.operatingMode to Running";
-  const suspended = status?.conditions?.find(({ type }) => type === "Suspended");
-  if (suspended?.status !== "True" || suspended.reason !== "Idle") return undefined;
-  return "it was idle, and comes back when it is asked for something through the router";
+/** What brings back a Sandbox that is asleep; undefined: it is awake. */
+export function whyAsleep(sandbox: Sandbox): string | undefined {
+  const reason = sleepReason(sandbox);
+  if (reason === undefined) return undefined;
+  if (reason === "spec") return "set its spec.operatingMode to Running";
+  return wakeBy(sandbox) === undefined
+    ? "it was idle and its resumePolicy is Manual: set its annotation agents.x-k8s.io/last-activity to the current time"
+    : "it was idle, and wakes up when it gets a request through the router";
 }
 
 /** The path of a part of a Pod on any API server; of the Pod itself without one. */

@@ -12,7 +12,7 @@ export interface ExecOptions extends GlobalOptions {
 
 export async function exec(sandbox: string, words: readonly string[], options: ExecOptions): Promise<void> {
   await using connection = await connect(options);
-  const pod = await podOf(connection, sandbox);
+  const { name: pod } = await podOf(connection, sandbox, { wakes: true });
   const tty = options.tty === true && process.stdin.isTTY;
   const query = new URLSearchParams({ stdout: "true", stderr: String(!tty), stdin: String(options.stdin === true) });
   query.set("tty", String(tty));

@@ -20,7 +20,8 @@ export interface LogsOptions extends GlobalOptions {
 export async function logs(sandbox: string, options: LogsOptions): Promise<void> {
   const query = logQuery(options);
   await using connection = await connect(options);
-  const path = podPath(connection.namespace, await podOf(connection, sandbox), "log");
+  const { name: pod } = await podOf(connection, sandbox, { wakes: options.follow === true });
+  const path = podPath(connection.namespace, pod, "log");
   const { url, ...request } = await requestOptions(connection.access, `${path}?${query.toString()}`);
   const sent = url.startsWith("https:") ? getHttps(url, request) : getHttp(url, request);
   const [response] = (await once(sent, "response")) as [IncomingMessage];

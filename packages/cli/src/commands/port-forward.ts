@@ -22,9 +22,9 @@ export interface PortForwardOptions extends GlobalOptions {
 export async function portForward(sandbox: string, ports: string, options: PortForwardOptions): Promise<void> {
   const { local, remote } = parsePorts(ports);
   await using connection = await connect(options);
-  const pod = await podOf(connection, sandbox);
-  // Fails now if the Pod does not exist, instead of at the first connection.
-  await fetchJson(connection.transport, podPath(connection.namespace, pod));
+  const { name: pod, isAsleep } = await podOf(connection, sandbox, { wakes: true });
+  // Report a missing Pod now instead of at the first connection, which wakes the sandbox if it is asleep.
+  if (!isAsleep) await fetchJson(connection.transport, podPath(connection.namespace, pod));
   const path = `${podPath(connection.namespace, pod, "portforward")}?ports=${remote}`;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     forward(connection, path, socket).catch((error: unknown) => {
