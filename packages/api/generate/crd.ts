@@ -8,7 +8,7 @@ import type {
 } from "@agent-sandbox/api";
 import type * as z from "zod";
 
-/** One version of a kind, as far as it differs from kind to kind. */
+/** One version of a kind: the parts that differ between kinds. */
 export interface VersionDescription {
   readonly spec: z.ZodType;
   /** Absent: the kind has no status. */
@@ -22,7 +22,7 @@ export interface KindDescription {
   readonly kind: string;
   readonly plural: string;
   readonly shortName: string;
-  /** What the kind is for, in a sentence. */
+  /** The purpose of the kind, in one sentence. */
   readonly description: string;
   readonly v1beta1: VersionDescription;
   readonly v1alpha1: VersionDescription;
@@ -34,7 +34,7 @@ const scale: ScaleSubresource = {
   statusReplicasPath: ".status.replicas",
 };
 
-/** The manager fills in the certificate, and the place of its own Service if that differs, when it starts. */
+/** When the manager starts, it sets the certificate, and the name of its Service if that differs. */
 const conversion: CustomResourceConversion = {
   strategy: "Webhook",
   webhook: {
@@ -87,7 +87,7 @@ function version(
     schema: {
       openAPIV3Schema: {
         description: kind.description,
-        // The API server describes the first three by itself.
+        // The API server adds the descriptions of the first three.
         properties: {
           apiVersion: { type: "string" },
           kind: { type: "string" },

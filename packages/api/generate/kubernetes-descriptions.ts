@@ -1,6 +1,6 @@
 import type { Definitions, OpenApiSchema } from "./kubernetes-definitions.ts";
 
-/** What is said about the fields of a Kubernetes type, in our own words: a sentence or two each. */
+/** Descriptions of the fields of a Kubernetes type, one or two sentences each. */
 export type FieldTexts = { readonly [field: string]: string };
 
 /** By the names of definitions. */
@@ -81,7 +81,7 @@ const podSpec: FieldTexts = {
   volumes: "What containers can mount.",
 };
 
-/** What our kinds embed and people meet first. What lies deeper stays without, to keep the CRDs small. */
+/** The types that our kinds embed directly. More deeply nested types have no descriptions, to keep the CRDs small. */
 export const embeddedTexts: Texts = {
   [`${core}Container`]: containerTexts,
   [`${core}PersistentVolumeClaimSpec`]: {
@@ -106,7 +106,7 @@ export const embeddedTexts: Texts = {
   },
 };
 
-/** The definitions with what is said about their fields. A text for what is not there is a mistake. */
+/** Adds the descriptions to the definitions. Fails if a described field does not exist. */
 export function describeDefinitions(definitions: Definitions, texts: Texts): Definitions {
   const described = Object.entries(texts).map(([name, fields]) => {
     const definition = definitions[name];

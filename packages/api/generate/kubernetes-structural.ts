@@ -3,17 +3,16 @@ import { type Definitions, definitionName, type OpenApiSchema } from "./kubernet
 
 /**
  * The rules that turn a definition of Kubernetes' OpenAPI documents into the structural schema that a CRD needs. The
- * documents describe what Go serialises; a CRD says what the API server must accept and store. They differ in these
- * places only:
+ * documents describe what Go serialises; a CRD defines what the API server accepts and stores. These are the differences:
  *
  * 1. References are inlined: structural schemas have none.
- * 2. A default on a required field, or an empty object as default, only spells Go's zero value: dropped.
+ * 2. A default on a required field, or an empty object as default, only stands for Go's zero value and is dropped.
  * 3. Types with a serialisation of their own (quantities, int-or-string, times) are spelled out, see `ownSerialisation`.
- * 4. Embedded ObjectMeta is any object: the API server knows its fields by itself.
- * 5. Hints for clients and strategic merge (patch strategy, unions) do not belong in a CRD: dropped.
- * 6. A type that embeds LocalObjectReference is an atomic map like it: the documents merge the embedded field in and
- *    lose the marker. The field is told by its shape, an optional name that defaults to the empty string.
- * 7. Defaults that Go spells as a reference to a constant are not defaults of a CRD, see `constantDefaults`.
+ * 4. Embedded ObjectMeta is any object, because the API server validates its fields itself.
+ * 5. Hints for clients and strategic merge (patch strategy, unions) are dropped, because a CRD cannot contain them.
+ * 6. A type that embeds LocalObjectReference is an atomic map, too. The documents contain the embedded field without the marker,
+ *    so it is recognised by its form: an optional name with the empty string as default.
+ * 7. Defaults that are references to Go constants are not defaults of a CRD, see `constantDefaults`.
  */
 export function structuralSchemaOf(definitions: Definitions, name: string): StructuralSchema {
   const own = ownSerialisation[name];
@@ -42,8 +41,8 @@ const ownSerialisation: { readonly [name: string]: StructuralSchema } = {
 };
 
 /**
- * The documents do not tell these from defaults written as literals, and the Go generator of CRDs that the ecosystem uses
- * leaves them out: with them, an object stored here would differ from the same one stored through such a CRD.
+ * The documents do not distinguish these from literal defaults, but controller-gen leaves them out. With them, an object stored
+ * through our CRDs would differ from one stored through CRDs of controller-gen.
  */
 const constantDefaults: { readonly [name: string]: readonly string[] } = {
   "io.k8s.api.core.v1.AzureDiskVolumeSource": ["cachingMode", "kind"],

@@ -11,9 +11,8 @@ import { toYaml } from "./yaml.ts";
 import { structuralSchemaOfZod } from "./zod-structural.ts";
 
 /**
- * Writes what is generated: the definitions we take from Kubernetes, the CRDs as YAML for people and `kubectl`, and the
- * CRDs as one JSON bundle for programs. With `--check` it writes nothing, needs no network, and fails if what is
- * committed is not what the sources give.
+ * Writes the generated files: the definitions taken from Kubernetes, the CRDs as YAML for `kubectl`, and the CRDs as one JSON
+ * bundle for programs. With `--check` it writes nothing, needs no network, and fails if a committed file is out of date.
  */
 const root = join(import.meta.dirname, "../../..");
 const definitionsFile = join(import.meta.dirname, "kubernetes.generated.json");

@@ -1,4 +1,4 @@
-/** The same JSON value with the keys of all objects in order, so that the order of declarations never shows in a file. */
+/** Sorts the keys of all objects, so that generated files do not depend on the order of declarations. */
 export function sortKeys<T>(value: T): T {
   if (Array.isArray(value)) return value.map(sortKeys) as T;
   if (typeof value !== "object" || value === null) return value;

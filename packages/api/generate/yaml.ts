@@ -1,4 +1,4 @@
-/** Block-style YAML for JSON values, keys in the order of the object. Enough for manifests, and the same bytes each time. */
+/** Writes a JSON value as block-style YAML, with keys in the order of the object. The output is deterministic. */
 export function toYaml(value: unknown): string {
   return `${block(value, "").join("\n")}\n`;
 }
@@ -26,7 +26,7 @@ function isBranch(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length > 0;
 }
 
-// Words that YAML 1.1 readers take for booleans, null or numbers.
+// Words that YAML 1.1 parsers read as booleans, null or numbers.
 const ambiguous = /^(y|n|yes|no|on|off|true|false|null|\.inf|\.nan|\..*[0-9].*)$/i;
 const plain = /^[A-Za-z./_][A-Za-z0-9._/-]*(?: [A-Za-z0-9._/;-]+)*$/;
 

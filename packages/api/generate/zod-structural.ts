@@ -4,10 +4,10 @@ import * as z from "zod";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** What zod writes as bounds of a whole number when none was asked for. */
+/** The bounds that zod writes for an integer without bounds. */
 const impliedBounds = new Set([-(2 ** 31), 2 ** 31 - 1, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]);
 
-/** Exports one of our zod schemas; `kubernetesType(name)` gives the structural schema of a Kubernetes type. */
+/** Converts one of our zod schemas. `kubernetesType(name)` returns the structural schema of a Kubernetes type. */
 export function structuralSchemaOfZod(
   schema: z.ZodType,
   kubernetesType: (definition: string) => StructuralSchema,
@@ -25,7 +25,7 @@ export function structuralSchemaOfZod(
   return exported as unknown as StructuralSchema;
 }
 
-/** Leaves in only what a CRD needs: Kubernetes checks formats itself, and zod repeats them as bounds and patterns. */
+/** Removes what a CRD does not need: zod writes formats also as bounds and patterns, but Kubernetes checks formats itself. */
 function adjust(schema: JsonSchema): void {
   if (schema.type === "integer") {
     if (impliedBounds.has(Number(schema.minimum))) delete schema.minimum;

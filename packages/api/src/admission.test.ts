@@ -153,7 +153,7 @@ describe("what is stored", () => {
     });
   });
 
-  test("the argument is left alone", () => {
+  test("the input is not changed", () => {
     const given = beta.sandbox({ unknown: 1 });
     const before = structuredClone(given);
     admit(given);
@@ -312,7 +312,7 @@ describe("what is refused", () => {
     expect(errorsOf(given)).toEqual(expected);
   });
 
-  test("the bounds themselves are fine", () => {
+  test("the minimum and maximum are valid", () => {
     expect(errorsOf(beta.sandbox({ idlePolicy: { suspendAfterSeconds: 10, deleteAfterSeconds: 60 } }))).toEqual([]);
     expect(errorsOf(beta.pool({ replicas: 0 }))).toEqual([]);
     expect(errorsOf(alpha.sandbox({ replicas: 0 }))).toEqual([]);
@@ -408,9 +408,9 @@ describe("volumeClaimTemplates of a Sandbox", () => {
     ["may not be added", {}, claims(disk), immutable],
     ["may not be added even if empty", {}, claims(), immutable],
     ["may not be removed", claims(disk), {}, immutable],
-    ["may not change within", claims(disk), claims({ ...disk, metadata: { name: "other" } }), immutable],
+    ["may not be edited", claims(disk), claims({ ...disk, metadata: { name: "other" } }), immutable],
     ["may stay", claims(disk), { ...claims(disk), operatingMode: "Suspended" }, []],
-    ["may stay away", {}, { operatingMode: "Suspended" }, []],
+    ["may stay absent", {}, { operatingMode: "Suspended" }, []],
   ];
   test.for(cases)("%s", ([, before, after, expected]) => {
     expect(errorsOf(beta.sandbox(after), beta.sandbox(before))).toEqual(expected);

@@ -6,12 +6,12 @@ import { prune } from "./schema/prune.ts";
 import type { Json, StructuralSchema } from "./schema/structural-schema.ts";
 import { validate } from "./schema/validate.ts";
 
-/** Either the object as it would be stored, or why it would be refused. */
+/** Either the object as the API server would store it, or the reasons why it would reject it. */
 export type Admission<T> = { readonly object: T } | { readonly errors: readonly FieldError[] };
 
 /**
- * Prunes, defaults and validates an object of one of our kinds, in the version it says it has. `old` is the object it
- * replaces, in the same version.
+ * Prunes, defaults and validates an object of one of our kinds, in the version of its `apiVersion`. `old` is the object
+ * that it replaces, in the same version.
  */
 export function admit<T extends object>(object: T, old?: T): Admission<T> {
   const schema = schemaFor(object as unknown as Json);
@@ -23,7 +23,7 @@ export function admit<T extends object>(object: T, old?: T): Admission<T> {
   return errors.length > 0 ? { errors } : { object: admitted as unknown as T };
 }
 
-/** What is wrong with an object of one of our kinds once its defaults are filled in. Empty means valid. */
+/** Validates an object of one of our kinds after its defaults are filled in. An empty list means that it is valid. */
 export function validateObject(object: object, { old }: { readonly old?: object } = {}): readonly FieldError[] {
   const admission = old === undefined ? admit(object) : admit(object, old);
   return "errors" in admission ? admission.errors : [];

@@ -1,22 +1,22 @@
 import { isReservedKey } from "./labels.ts";
 
-/** The Pod of a Sandbox, when its name is not that of the Sandbox. */
+/** On a Sandbox: the name of its Pod, if that differs from the Sandbox's own name. */
 export const podNameAnnotation = "agents.x-k8s.io/pod-name";
 /** The keys of the labels copied to a Pod from the pod template, sorted and joined by commas. */
 export const propagatedLabelsAnnotation = "agents.x-k8s.io/propagated-labels";
 /** The keys of the annotations copied to a Pod from the pod template, sorted and joined by commas. */
 export const propagatedAnnotationsAnnotation = "agents.x-k8s.io/propagated-annotations";
-/** The name of the template a Sandbox was made from. */
+/** On a Sandbox: the name of the template that it was created from. */
 export const sandboxTemplateRefAnnotation = "agents.x-k8s.io/sandbox-template-ref";
-/** The pool member that a claim has committed to. */
+/** On a claim: the name of the pool member that it adopts. */
 export const sandboxNameAnnotation = "agents.x-k8s.io/sandbox-name";
-/** When a controller first saw a claim. RFC 3339 with nanoseconds. */
+/** When a controller first observed a claim. RFC 3339 with nanoseconds. */
 export const controllerFirstObservedAtAnnotation = "agents.x-k8s.io/controller-first-observed-at";
-/** When a claim was first ready, with nanoseconds; `unknown` when nobody was there to see it. */
+/** When a claim first became ready, with nanoseconds; `unknown` if no controller was running at that time. */
 export const claimFirstReadyAtAnnotation = "agents.x-k8s.io/claim-first-ready-at";
-/** When a client asked for a claim, by its own clock. */
+/** When a client requested a claim, by the client's clock. */
 export const clientFirstRequestedAtAnnotation = "agents.x-k8s.io/client-first-requested-at";
-/** When an external admission webhook first saw a claim. */
+/** When an external admission webhook first observed a claim. */
 export const webhookFirstObservedAtAnnotation = "agents.x-k8s.io/webhook-first-observed-at";
 /** The trace that a claim or Sandbox belongs to: W3C headers as a JSON map. */
 export const traceContextAnnotation = "opentelemetry.io/trace-context";
@@ -24,23 +24,23 @@ export const traceContextAnnotation = "opentelemetry.io/trace-context";
 export const safeToEvictAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 /** Reserved; never written and never read. */
 export const creationLatencyRecordedAnnotation = "agents.x-k8s.io/creation-latency-recorded";
-/** When traffic or a command last touched a Sandbox, as the router and the node report it. RFC 3339. */
+/** On a Sandbox: when it was last used, as the router records it. RFC 3339. */
 export const lastActivityAnnotation = "agents.x-k8s.io/last-activity";
 
-/** `"true"` on a pool made only so that an old claim has one to refer to. */
+/** `"true"` on a pool that was created only so that a converted v1alpha1 claim has a pool to refer to. */
 export const migrationShadowAnnotation = "agents.x-k8s.io/migration-shadow";
-/** The template that such a pool stands for. */
+/** On such a pool: the template that the v1alpha1 claim named. */
 export const migrationSourceTemplateAnnotation = "agents.x-k8s.io/migration-source-template";
-/** Written to have an object stored again, in the storage version. */
+/** Written to make the API server store an object again, in the storage version. */
 export const storageMigratedAtAnnotation = "agents.x-k8s.io/storage-migrated-at";
 
-/** On a v1beta1 Sandbox: what v1alpha1 said that v1beta1 cannot. */
+/** On a v1beta1 Sandbox: the v1alpha1 state that v1beta1 cannot express. */
 export const v1alpha1SandboxStateAnnotation = "api.agents.x-k8s.io/v1alpha1-sandbox-state";
 /** On a v1beta1 SandboxClaim: the template and the pool choice of v1alpha1. */
 export const v1alpha1SandboxClaimStateAnnotation = "api.agents.x-k8s.io/v1alpha1-sandboxclaim-state";
-/** On a v1beta1 SandboxTemplate: left by other implementations, dropped unread. */
+/** On a v1beta1 SandboxTemplate: written by other implementations; removed without being read. */
 export const v1alpha1SandboxTemplateStateAnnotation = "api.agents.x-k8s.io/v1alpha1-sandboxtemplate-state";
-/** On a v1beta1 SandboxWarmPool: left by other implementations, dropped unread. */
+/** On a v1beta1 SandboxWarmPool: written by other implementations; removed without being read. */
 export const v1alpha1SandboxWarmPoolStateAnnotation = "api.agents.x-k8s.io/v1alpha1-sandboxwarmpool-state";
 /** On a v1alpha1 SandboxTemplate: its `volumeClaimTemplatesPolicy`. */
 export const v1beta1VolumeClaimTemplatesPolicyAnnotation = "api.agents.x-k8s.io/v1beta1-volume-claim-templates-policy";
@@ -53,7 +53,7 @@ export const v1beta1SandboxTemplateStateAnnotation = "api.agents.x-k8s.io/v1beta
 /** On a v1alpha1 SandboxWarmPool: the fields that only v1beta1 has. */
 export const v1beta1SandboxWarmPoolStateAnnotation = "api.agents.x-k8s.io/v1beta1-sandboxwarmpool-state";
 
-/** Whether an annotation of a pod template is skipped, never copied to a Pod: the system's own, and the trace. */
+/** Whether an annotation of a pod template is reserved for the system and therefore not copied to the Pod. */
 export function isReservedAnnotation(key: string): boolean {
   return isReservedKey(key) || key === traceContextAnnotation;
 }

@@ -133,7 +133,7 @@ describe("the CRDs", () => {
     expect(allSchemas.filter((schema) => "x-kubernetes-preserve-unknown-fields" in schema)).toEqual([]);
   });
 
-  test.for(names)("%s: what is ours is described, in sentences", (name) => {
+  test.for(names)("%s: our fields have descriptions in sentences", (name) => {
     for (const which of ["v1beta1", "v1alpha1"]) {
       const root = version(name, which).schema?.openAPIV3Schema ?? {};
       const fields = [...everyField(root, "")].filter(([path]) => !isKubernetes(path));
@@ -161,7 +161,7 @@ describe("the CRDs", () => {
     expect(allSchemas.flatMap(({ pattern = "" }) => (isPattern(pattern) ? [] : [pattern]))).toEqual([]);
   });
 
-  test("lists that have one owner are atomic", () => {
+  test("lists that apply replaces as a whole are atomic", () => {
     const list = (name: string, which: string, field: string) =>
       version(name, which).schema?.openAPIV3Schema?.properties?.spec?.properties?.[field]?.["x-kubernetes-list-type"];
     expect([

@@ -53,7 +53,7 @@ export interface CustomResourceConversion {
   };
 }
 
-/** `apiextensions.k8s.io/v1` CustomResourceDefinition, as far as it is read here. */
+/** An `apiextensions.k8s.io/v1` CustomResourceDefinition, with only the fields that we read. */
 export interface CustomResourceDefinition {
   readonly apiVersion: "apiextensions.k8s.io/v1";
   readonly kind: "CustomResourceDefinition";

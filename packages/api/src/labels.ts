@@ -1,22 +1,22 @@
-/** The name hash of a Sandbox, on its Pod, Service and PersistentVolumeClaims: what selects them. */
+/** The name hash of a Sandbox. Set on its Pod, Service and PersistentVolumeClaims, which are selected by it. */
 export const sandboxNameHashLabel = "agents.x-k8s.io/sandbox-name-hash";
-/** `"true"` on a Pod, Service or PersistentVolumeClaim made elsewhere: a Sandbox of that name may adopt it. */
+/** `"true"` on a Pod, Service or PersistentVolumeClaim that a user created: a Sandbox of that name may adopt it. */
 export const adoptableLabel = "agents.x-k8s.io/adoptable";
-/** The name hash of the pool, on its members and their Pods until they are claimed. */
+/** The name hash of a pool. Set on its members and their Pods until they are claimed. */
 export const warmPoolSandboxLabel = "agents.x-k8s.io/warm-pool-sandbox";
-/** The name hash of the template a Sandbox was made from: what its NetworkPolicy selects. */
+/** The name hash of the template that a Sandbox was created from. The NetworkPolicy of the template selects by it. */
 export const sandboxTemplateRefHashLabel = "agents.x-k8s.io/sandbox-template-ref-hash";
-/** The hash of the blueprint a pool member was made from: tells a stale member. */
+/** The hash of the blueprint that a pool member was created from. A member with another hash is stale. */
 export const sandboxTemplateHashLabel = "agents.x-k8s.io/sandbox-template-hash";
-/** The hash of the pod template alone, for readers outside; deprecated, nothing here reads it. */
+/** The hash of the pod template alone. Deprecated: written for external readers, not read here. */
 export const sandboxPodTemplateHashLabel = "agents.x-k8s.io/sandbox-pod-template-hash";
-/** Whether a Sandbox came from a pool or was made on demand: `warm` or `cold`. */
+/** Whether a Sandbox was taken from a pool (`warm`) or created on demand (`cold`). */
 export const launchTypeLabel = "agents.x-k8s.io/launch-type";
-/** Which client made a claim; bounded by `normaliseCreatedBy` wherever it leaves the object. */
+/** Which client created a claim. Pass the value through `normaliseCreatedBy` before it is used anywhere else. */
 export const createdByLabel = "agents.x-k8s.io/created-by";
-/** The UID of the claim that holds a Sandbox. Never on a Pod. */
+/** The UID of the claim that holds a Sandbox. Never set on a Pod. */
 export const claimUidLabel = "agents.x-k8s.io/claim-uid";
-/** The Sandbox of a claim, as older controllers noted it; now an annotation of the same key. */
+/** The name of a claim's Sandbox, as older controllers recorded it. Today it is an annotation with the same key. */
 export const legacySandboxNameLabel = "agents.x-k8s.io/sandbox-name";
 
 /** The values of `launchTypeLabel`. */
@@ -25,7 +25,7 @@ export type LaunchType = (typeof launchTypes)[number];
 
 const reservedPrefixes = ["agents.x-k8s.io/", "extensions.agents.x-k8s.io/"];
 
-/** Whether a label or annotation key belongs to the system: in a pod template it is skipped, never copied to a Pod. */
+/** Whether a label or annotation key is reserved for the system and therefore not copied from a pod template to a Pod. */
 export function isReservedKey(key: string): boolean {
   return reservedPrefixes.some((prefix) => key.startsWith(prefix));
 }

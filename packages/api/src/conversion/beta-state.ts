@@ -4,8 +4,9 @@ import type { Content, KindConversion } from "./kind-conversion.ts";
 import { partOf, refusal, unreadable } from "./saved-state.ts";
 
 /**
- * What a v1alpha1 object must carry along to become the same v1beta1 object again: a partial v1beta1 object, in which null
- * says that a field was absent. Undefined when v1alpha1 says it all. `plain` is what the visible fields alone lead back to.
+ * The state that a v1alpha1 object needs to be converted back to the same v1beta1 object: a partial v1beta1 object, in which
+ * null means that a field was absent. Undefined if the v1alpha1 fields are enough. `plain` is the result of converting only
+ * these fields back.
  */
 export function saveBeta(kind: KindConversion, beta: Content, alpha: Content, plain: Content): JsonObject | undefined {
   const spec = { ...hidden(kind, "spec", beta.spec), ...savedDerived(kind, beta.spec, alpha.spec) };
@@ -21,8 +22,9 @@ export function saveBeta(kind: KindConversion, beta: Content, alpha: Content, pl
 }
 
 /**
- * Adds the saved fields to what the visible ones gave. A visible field is never overruled, a field that v1beta1 does not
- * have is dropped, and a value that its schema refuses is an error: the API server checked only the v1alpha1 schema.
+ * Adds the saved fields to the result of converting the v1alpha1 fields. Saved values never replace v1alpha1 fields, and fields
+ * that v1beta1 does not have are dropped. A value that is invalid in v1beta1 is an error: the API server has validated the
+ * object against the v1alpha1 schema only.
  */
 export function restoreBeta(
   kind: KindConversion,
@@ -56,7 +58,7 @@ function checked(kind: KindConversion, part: Part, saved: JsonObject): JsonObjec
   );
 }
 
-/** The v1beta1 fields that have no other way through v1alpha1 than the state annotation. */
+/** The v1beta1 fields that a v1alpha1 object can keep only in the state annotation. */
 function carriedFields(kind: KindConversion, part: Part): ReadonlyMap<string, z.ZodType> {
   const otherwise = part === "spec" ? [kind.derived?.field, ...Object.keys(kind.ownAnnotations ?? {})] : [];
   return new Map(kind.fields[part].betaOnly.entries().filter(([name]) => !otherwise.includes(name)));

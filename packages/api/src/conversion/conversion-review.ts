@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../primitives/deep-equal.ts";
 import { convert, isServed } from "./convert.ts";
 
-/** The answer to a `ConversionReview`, in the version that it was asked in. */
+/** The response to a `ConversionReview`, in the version of the request. */
 export interface ConversionReviewResponse {
   readonly apiVersion: string;
   readonly kind: "ConversionReview";
@@ -16,8 +16,8 @@ const newestReview = "apiextensions.k8s.io/v1";
 const reviewVersions: readonly unknown[] = [newestReview, "apiextensions.k8s.io/v1beta1"];
 
 /**
- * Answers what an API server sends to a conversion webhook. All objects are converted, in their order, or none: the first
- * that cannot be fails the review. A body that is no review is answered with a failure too, in the newest version.
+ * Answers a request to a conversion webhook. If one object cannot be converted, the whole review fails. A body that is not a
+ * ConversionReview is also answered with a failure, in the newest version.
  */
 export function convertReview(review: unknown): ConversionReviewResponse {
   const { apiVersion, kind, request } = isJsonObject(review) ? review : {};

@@ -18,10 +18,10 @@ const kinds: readonly KindConversion[] = [
 ];
 
 /**
- * Converts one of our objects to another version of its kind; one that has that version already is returned as it is.
- * Going up and down again, or down and up, gives back the object, except that `status.replicas` of a v1alpha1 Sandbox is
- * computed. What one version cannot say travels in a state annotation, and is used only where the fields that can be
- * seen still agree with it. The object given is never changed; the result shares what both versions have.
+ * Converts one of our objects to another version of its kind. An object of that version is returned unchanged. Converting an
+ * object to the other version and back returns the same object, except that `status.replicas` of a v1alpha1 Sandbox is
+ * computed. State that a version cannot express is kept in an annotation, and is used only if the fields it belongs to were
+ * not edited. The input is not changed; the result shares the parts that both versions have.
  */
 export function convert(object: unknown, toApiVersion: string): ConversionResult {
   if (!isJsonObject(object)) return { error: "Cannot convert: not an object" };

@@ -3,18 +3,18 @@ import type { JsonObject } from "../primitives/deep-equal.ts";
 
 type Schemas = ReadonlyMap<string, z.ZodType>;
 
-/** The fields of one part of a kind, told apart by which versions have them. */
+/** The fields of the spec or the status of a kind, by the versions that have them. */
 export interface PartFields {
   readonly shared: ReadonlySet<string>;
   /** Fields of v1beta1, each with its schema. */
   readonly beta: Schemas;
-  /** Those that only v1beta1 has. */
+  /** The fields that exist only in v1beta1. */
   readonly betaOnly: Schemas;
 }
 
 /**
- * Compares the schemas of two versions, of which a kind without status has none. A field that is added to one of them later is
- * converted without a word here.
+ * Compares the schemas of two versions; undefined for a kind without status. A field that is added to a schema later is
+ * converted without a change here.
  */
 export function compareFields(alphaSchema: z.ZodType | undefined, betaSchema: z.ZodType | undefined): PartFields {
   const [alpha, beta] = [fieldsOf(alphaSchema), fieldsOf(betaSchema)];

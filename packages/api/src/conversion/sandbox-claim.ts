@@ -9,17 +9,17 @@ import type { Content, KindConversion } from "./kind-conversion.ts";
 import { partOf, unreadable } from "./saved-state.ts";
 import { Unconvertible } from "./unconvertible.ts";
 
-/** The name of the pool that stands for a template when a v1alpha1 claim chose none. */
+/** The prefix of the name of the pool that represents a template if a v1alpha1 claim names no pool. */
 export const shadowPoolPrefix = "shadow-pool-";
 
-/** What a v1alpha1 claim says: a template, and which pool to take from, if any in particular. */
+/** The template and the pool that a v1alpha1 claim names. */
 interface Choice {
   readonly template: string;
   /** Absent means `default`. */
   readonly warmpool?: string;
 }
 
-/** A v1alpha1 claim names a template and perhaps a pool; a v1beta1 claim names a pool, which has the template. */
+/** A v1alpha1 claim names a template and optionally a pool. A v1beta1 claim names a pool, which names the template. */
 export const sandboxClaimConversion: KindConversion = {
   group: extensionsGroup,
   kind: "SandboxClaim",
@@ -49,7 +49,7 @@ export const sandboxClaimConversion: KindConversion = {
   derived: {
     field: "warmPoolRef",
     shownAs: (alphaSpec) => shown({ warmpool: "default", ...choiceOf(alphaSpec) }),
-    // A pool named outright leads back to itself; any other choice leads to a pool that depends on the claim's status.
+    // The name of a pool can be converted back. For any other choice the pool depends on the claim's status.
     mustSave(betaSpec, alphaSpec) {
       const { warmpool } = choiceOf(alphaSpec);
       return !isSpecific(warmpool) || textAt(betaSpec, "warmPoolRef", "name") !== warmpool;
@@ -59,22 +59,22 @@ export const sandboxClaimConversion: KindConversion = {
 
 function poolOf({ template, warmpool }: Choice, sandbox: string | undefined, claim: string): string {
   if (isSpecific(warmpool)) return warmpool;
-  // A Sandbox that is not named after its claim came from a pool, and is named after that.
+  // A Sandbox that does not have the name of its claim comes from a pool and is named after the pool.
   if (sandbox !== undefined && sandbox !== claim) return withoutSuffix(sandbox);
   return shadowPoolPrefix + template;
 }
 
-/** The choice that a claim made in v1beta1 is shown as. */
+/** How v1alpha1 shows a claim that was created in v1beta1. */
 function nativeChoice(pool: string): Choice {
   return pool.startsWith(shadowPoolPrefix)
     ? { template: pool.slice(shadowPoolPrefix.length), warmpool: "default" }
     : { template: pool, warmpool: pool };
 }
 
-/** Whether the pool of the claim is still the one that the saved choice led to. */
+/** Whether the claim still has the pool that the saved choice was converted to. */
 function standsFor(pool: string, choice: Choice, shownAs: unknown, sandbox: string | undefined): boolean {
   if (shownAs !== undefined) return deepEqual(shownAs, { warmPoolRef: { name: pool } });
-  // Other implementations do not save which pool that was: these are all it can have been.
+  // Other implementations do not save which pool that was. These are the possible ones.
   const expected = isSpecific(choice.warmpool) ? choice.warmpool : choice.template;
   const candidates = [expected, shadowPoolPrefix + expected];
   if (sandbox !== undefined) candidates.push(sandbox, withoutSuffix(sandbox));
@@ -101,7 +101,7 @@ function choiceOf(alphaSpec: JsonObject): Choice {
   return { template, ...(warmpool === undefined ? {} : { warmpool }) };
 }
 
-/** Undefined also when the annotation can be read but says nothing of a template. */
+/** Undefined also if the annotation is valid but names no template. */
 function savedChoice(saved: JsonObject | undefined): Choice | undefined {
   const spec = partOf(saved, "spec");
   if (!Object.hasOwn(spec, "sandboxTemplateRef")) return undefined;

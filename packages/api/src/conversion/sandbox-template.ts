@@ -9,7 +9,7 @@ import * as v1beta1 from "../v1beta1/sandbox-template.ts";
 import { compareFields } from "./fields.ts";
 import type { KindConversion } from "./kind-conversion.ts";
 
-/** v1beta1 only adds fields; one of them has had an annotation of its own since before the others existed. */
+/** v1beta1 only adds fields. One of them has its own annotation, which is older than the state annotation. */
 export const sandboxTemplateConversion: KindConversion = {
   group: extensionsGroup,
   kind: "SandboxTemplate",

@@ -5,7 +5,7 @@ import * as v1beta1 from "../v1beta1/sandbox-warm-pool.ts";
 import { compareFields } from "./fields.ts";
 import type { KindConversion } from "./kind-conversion.ts";
 
-/** `replicas` is required in v1alpha1, and 1 when absent in v1beta1. */
+/** `replicas` is required in v1alpha1. In v1beta1 an absent value means 1. */
 export const sandboxWarmPoolConversion: KindConversion = {
   group: extensionsGroup,
   kind: "SandboxWarmPool",

@@ -8,7 +8,7 @@ import type { KindConversion } from "./kind-conversion.ts";
 import { partOf, unreadable } from "./saved-state.ts";
 import { Unconvertible } from "./unconvertible.ts";
 
-/** `replicas` 0 is Suspended; 1, another number and absent are Running. */
+/** `replicas: 0` means Suspended. 1, any other number and an absent value mean Running. */
 export const sandboxConversion: KindConversion = {
   group: coreGroup,
   kind: "Sandbox",
@@ -28,13 +28,13 @@ export const sandboxConversion: KindConversion = {
     return replicas === undefined ? {} : { replicas: replicas === 0 ? 1 : replicas };
   },
 
-  // What was saved would be out of date as soon as the Sandbox is suspended or resumed.
+  // Computed, because a saved value would be wrong after the Sandbox is suspended or resumed.
   downStatus: ({ spec }) => ({ replicas: impliedReplicas(spec) }),
 
   saveAlpha({ spec }) {
     const replicas = replicasOf(spec);
     if (replicas === 0 || replicas === 1) return undefined;
-    // Other implementations report the saved status, so it says what is true of a Sandbox that runs.
+    // Other implementations report the saved status, so save that of a running Sandbox.
     return { spec: replicas === undefined ? {} : { replicas }, status: { replicas: 1 } };
   },
 

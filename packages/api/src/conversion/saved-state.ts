@@ -2,11 +2,11 @@ import type * as z from "zod";
 import { isJsonObject, type JsonObject } from "../primitives/deep-equal.ts";
 import { Unconvertible } from "./unconvertible.ts";
 
-// A whole object fits in 1 MiB; no field we save is nested half as deep as this.
+// An object has at most 1 MiB, and the saved fields have less than half of this depth.
 const maxLength = 1 << 20;
 const maxDepth = 64;
 
-/** Reads a state annotation. Any user can write one, so its size, its depth and the shape of its parts are checked. */
+/** Reads a state annotation. Users can write it, so its size, its depth and the types of its parts are checked. */
 export function readState(annotations: ReadonlyMap<string, unknown>, key: string): JsonObject | undefined {
   const text = annotations.get(key);
   if (text === undefined) return undefined;
@@ -25,13 +25,13 @@ export function unreadable(key: string, why: string): Unconvertible {
   return new Unconvertible(`cannot read annotation "${key}": ${why}; remove the annotation`);
 }
 
-/** A part of a state; empty when absent. */
+/** The spec or the status of a saved state; empty when absent. */
 export function partOf(state: JsonObject | undefined, part: "spec" | "status"): JsonObject {
   const value = state?.[part];
   return isJsonObject(value) ? value : {};
 }
 
-/** Why a schema refuses a value, and what it wants; the value itself may be long or private. */
+/** Why a schema rejects a value. The value itself is left out, because it may be long or private. */
 export function refusal(error: z.ZodError): string {
   return error.issues[0]?.message ?? "invalid value";
 }
@@ -44,12 +44,12 @@ function parse(key: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's message quotes the text, which may be long or private.
+    // The message of the parser quotes the text, which may be long or private.
     throw unreadable(key, "it is not valid JSON");
   }
 }
 
-/** Walks level by level, so that no depth can exhaust the stack. */
+/** Walks level by level instead of recursively, so that deep input does not overflow the stack. */
 function isDeeperThan(root: object, limit: number): boolean {
   let level: object[] = [root];
   for (let depth = 1; level.length > 0; depth++) {

@@ -1,4 +1,4 @@
-/** Why an object cannot be converted. Thrown inside this folder only; `convert` turns it into a result. */
+/** The reason why an object cannot be converted. Thrown in this folder only: `convert` returns it as a result. */
 export class Unconvertible extends Error {
   override readonly name = "Unconvertible";
 }

@@ -4,14 +4,14 @@ import { pick } from "./fields.ts";
 import type { Content, KindConversion } from "./kind-conversion.ts";
 import { readState, refusal, unreadable } from "./saved-state.ts";
 
-/** What `up` and `down` take and give: the parts of an object that they may change. */
+/** The parts of an object that `up` and `down` change. */
 export interface Parts {
   readonly name: string;
   readonly annotations: ReadonlyMap<string, unknown>;
   readonly content: Content;
 }
 
-/** v1alpha1 to v1beta1. */
+/** Converts v1alpha1 to v1beta1. */
 export function up(kind: KindConversion, { name, annotations, content: alpha }: Parts): Parts {
   const saved = readState(annotations, kind.v1beta1State);
   const plain = plainUp(kind, alpha, name);
@@ -23,9 +23,9 @@ export function up(kind: KindConversion, { name, annotations, content: alpha }: 
   return { name, annotations: kept, content: { ...restored, spec } };
 }
 
-/** v1beta1 to v1alpha1. */
+/** Converts v1beta1 to v1alpha1. */
 export function down(kind: KindConversion, { name, annotations, content: beta }: Parts): Parts {
-  // A kind that saves nothing has nothing to read: what other implementations saved is dropped unread.
+  // A kind without saved state ignores what other implementations have saved.
   const saved = kind.saveAlpha === undefined ? undefined : readState(annotations, kind.v1alpha1State);
   const alpha = plainDown(kind, beta, saved);
   const kept = foreignAnnotations(kind, annotations);
@@ -42,7 +42,7 @@ function plainUp(kind: KindConversion, alpha: Content, name: string): Content {
   const spec = { ...pick(alpha.spec, kind.fields.spec.shared), ...kind.upSpec(alpha, name) };
   if (alpha.status === undefined) return { spec };
   const status = pick(alpha.status, kind.fields.status.shared);
-  // A status that held only what v1alpha1 computes is none in v1beta1.
+  // A status with only computed v1alpha1 fields does not exist in v1beta1.
   const nothingLeft = Object.keys(status).length === 0 && Object.keys(alpha.status).length > 0;
   return nothingLeft ? { spec } : { spec, status };
 }
@@ -65,7 +65,7 @@ function fromOwnAnnotations(kind: KindConversion, annotations: ReadonlyMap<strin
   );
 }
 
-/** The annotations that are no business of conversion. */
+/** The annotations that conversion does not use. */
 function foreignAnnotations(kind: KindConversion, annotations: ReadonlyMap<string, unknown>): Map<string, unknown> {
   const ours = [kind.v1beta1State, kind.v1alpha1State, ...Object.values(kind.ownAnnotations ?? {})];
   return new Map(annotations.entries().filter(([key]) => !ours.includes(key)));

@@ -82,7 +82,7 @@ describe("setCondition()", () => {
     expect(setCondition([ready()], reported, now)[0]).not.toHaveProperty("observedGeneration");
   });
 
-  test("never changes what it was given, never adds a second of a type, and settles", () => {
+  test("does not change its input, never adds a type twice, and is idempotent", () => {
     const before = Object.freeze([Object.freeze(ready()), Object.freeze(suspended)]);
     const once = setCondition(before, report({ status: "True" }), now);
     expect(once).not.toBe(before);

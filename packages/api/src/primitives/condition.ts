@@ -1,7 +1,7 @@
 import type { Condition } from "../shapes/condition.ts";
 import { formatTime, parseTime } from "./time.ts";
 
-/** A condition to report. Without `lastTransitionTime` a change of status is dated now. */
+/** A condition to report. Without `lastTransitionTime`, a change of the status gets the current time. */
 export type ReportedCondition = Omit<Condition, "lastTransitionTime"> & { readonly lastTransitionTime?: string };
 
 export function findCondition<C extends { type: string }>(
@@ -19,9 +19,8 @@ export function isConditionTrue(
 }
 
 /**
- * The list with the condition of that type added or brought up to date, in its place; the list given is left as it is.
- * `lastTransitionTime` moves only when the status does. It has a resolution of one second; one that is no time counts as
- * not given.
+ * Returns a copy of the list in which the condition of that type is added or updated in place. `lastTransitionTime` changes
+ * only when the status changes. It has a resolution of one second, and an invalid time counts as absent.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,

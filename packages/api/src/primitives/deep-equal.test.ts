@@ -27,7 +27,7 @@ test.for([
   expect(deepEqual(b, a)).toBe(expected);
 });
 
-test("agrees with equality of canonical texts", () => {
+test("agrees with the comparison of canonical JSON", () => {
   const small = fc.jsonValue({ maxDepth: 2, depthSize: "xsmall" });
   fc.assert(
     fc.property(small, small, (a, b) => {

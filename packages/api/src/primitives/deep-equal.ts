@@ -1,16 +1,16 @@
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** An object as JSON has them: neither null nor a list. */
+/** Whether the value is a JSON object: neither null nor a list. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The member of that name, never one inherited from the prototype. */
+/** The object's own member of that name, never one inherited from the prototype. */
 export function member(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Equality of JSON values. The order of members does not count, and one that is undefined counts as absent. */
+/** Compares JSON values. The order of members does not matter, and a member that is undefined counts as absent. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -23,14 +23,14 @@ test.for([
   expect(adaptReason(reason, "Fallback")).toBe(expected);
 });
 
-test("cuts a message without leaving half a character", () => {
+test("cuts a long message without splitting a character", () => {
   expect(adaptMessage(undefined)).toBe("");
   expect(adaptMessage("fine")).toBe("fine");
   expect(adaptMessage("x".repeat(40_000))).toHaveLength(32_768);
   expect(adaptMessage(`${"x".repeat(32_767)}😀`).isWellFormed()).toBe(true);
 });
 
-test("whatever a Pod reports, the schema of our conditions takes it", () => {
+test("every adapted condition of a Pod is valid in our schema", () => {
   const foreign = fc.record(
     {
       reason: fc.string({ unit: "binary", maxLength: 60 }),
@@ -48,7 +48,7 @@ test("whatever a Pod reports, the schema of our conditions takes it", () => {
   );
 });
 
-test("a status that is none becomes Unknown, the others stay", () => {
+test("an invalid status becomes Unknown", () => {
   expect(["True", "False", "Unknown", "true", ""].map(statusOf)).toEqual([
     "True",
     "False",

@@ -4,7 +4,7 @@ import { type Condition, type ConditionStatus, conditionStatuses } from "../shap
 const maxReasonLength = 1024;
 const maxMessageLength = 32768;
 
-/** A condition of another kind of object: the schema of ours need not hold. */
+/** A condition of another kind of object, which may not follow the schema of our conditions. */
 export interface ForeignCondition {
   readonly type: string;
   readonly status: string;
@@ -13,8 +13,8 @@ export interface ForeignCondition {
 }
 
 /**
- * Makes a condition copied from a Pod satisfy our own schema, whatever the writer put there: one bad reason would
- * otherwise have every status write refused. `fallbackReason` stands in when nothing of the reason can be kept.
+ * Adapts a condition of a Pod to our own schema. Otherwise the API server would reject every status update that contains
+ * an invalid reason. `fallbackReason` is used when no part of the reason is valid.
  */
 export function adaptCondition(
   foreign: ForeignCondition,
@@ -32,7 +32,7 @@ function adaptStatus(status: string): ConditionStatus {
   return conditionStatuses.find((known) => known === status) ?? "Unknown";
 }
 
-/** Begins with a letter, then letters, digits and `_,:`, and does not end in a comma or a colon. */
+/** A valid reason begins with a letter, continues with letters, digits and `_,:`, and does not end in `,` or `:`. */
 export function adaptReason(reason: string | undefined, fallback: string): string {
   const start = (reason ?? "").search(/[A-Za-z]/);
   if (start < 0) return fallback;
@@ -40,8 +40,8 @@ export function adaptReason(reason: string | undefined, fallback: string): strin
   return kept.replace(/[^A-Za-z0-9_,:]/g, "_");
 }
 
-/** Cuts a message to the longest that the schema takes. */
+/** Cuts a message to the maximum length of the schema. */
 export function adaptMessage(message: string | undefined): string {
-  // Half of a surrogate pair at the cut is no character: it becomes U+FFFD, as it would on the wire.
+  // The cut may split a surrogate pair. The remaining half becomes U+FFFD, as in UTF-8.
   return (message ?? "").slice(0, maxMessageLength).toWellFormed();
 }

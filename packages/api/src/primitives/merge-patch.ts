@@ -1,8 +1,8 @@
 import { deepEqual, isJsonObject, type JsonObject, member } from "./deep-equal.ts";
 
 /**
- * The RFC 7396 patch that turns `from` into `to`, holding only what differs; undefined when nothing does. A merge patch
- * cannot set a member to null, so a null member of `to` is taken as absent, which is what null means in Kubernetes.
+ * The RFC 7396 merge patch that turns `from` into `to`; undefined when they are equal. A merge patch cannot set a member to
+ * null, so a null member of `to` counts as absent, as in Kubernetes.
  */
 export function mergePatch(from: object, to: object): object | undefined;
 export function mergePatch(from: unknown, to: unknown): unknown;
@@ -14,7 +14,7 @@ export function mergePatch(from: unknown, to: unknown): unknown {
     return change === undefined ? [] : [[key, change] as const];
   });
   if (removed.length === 0 && written.length === 0) return undefined;
-  // fromEntries defines members, so that one named __proto__ is a member like any other.
+  // Unlike assignment, fromEntries treats __proto__ as an ordinary member.
   return Object.fromEntries([...removed.map((key) => [key, null] as const), ...written]);
 }
 
@@ -23,7 +23,7 @@ function memberChange(before: unknown, after: unknown): unknown {
   return isPresent(before) ? mergePatch(before, after) : after;
 }
 
-/** Applies an RFC 7396 patch. The target is left as it is; what the patch does not touch is shared with the result. */
+/** Applies an RFC 7396 merge patch to a copy. The result shares the members that the patch does not change. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch;
   const base: JsonObject = isJsonObject(target) ? target : {};

@@ -1,8 +1,8 @@
 const utf8 = new TextEncoder();
 
 /**
- * 32-bit FNV-1a over the UTF-8 bytes, as 8 lower-case hex digits: short enough for any label value. Collisions are easy
- * to construct, so a match selects candidates and never proves ownership.
+ * 32-bit FNV-1a over the UTF-8 bytes, as 8 lower-case hex digits, which fit in any label value. Collisions are easy to
+ * construct, so a match only selects candidates and does not prove ownership.
  */
 export function nameHash(name: string): string {
   let hash = 0x811c9dc5;

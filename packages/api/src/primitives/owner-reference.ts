@@ -16,22 +16,22 @@ export function groupOf(apiVersion: string): string {
   return slash < 0 ? "" : apiVersion.slice(0, slash);
 }
 
-/** Compares group and kind and ignores the version: references keep the version they were written with for ever. */
+/** Compares group and kind. The version is ignored, because a reference keeps the version that it was created with. */
 export function refersToKind(reference: OwnerReference, { group, kind }: GroupKind): boolean {
   return reference.kind === kind && groupOf(reference.apiVersion) === group;
 }
 
-/** The one reference that says who controls the object. */
+/** The owner reference of the object's controller. */
 export function controllerOf(object: Owned): OwnerReference | undefined {
   return object.metadata?.ownerReferences?.find((reference) => reference.controller === true);
 }
 
-/** Whether the object's controller has that UID. Names never decide ownership, and an empty UID owns nothing. */
+/** Whether the object's controller has that UID. Ownership never depends on names, and an empty UID matches nothing. */
 export function isControlledBy(object: Owned, uid: string | undefined): boolean {
   return uid !== undefined && uid !== "" && controllerOf(object)?.uid === uid;
 }
 
-/** The reference that makes `owner`, an object of the given type, a controller. Throws when it was never stored. */
+/** The owner reference for `owner`, an object of the given type, as controller. Throws if the object has no UID yet. */
 export function controllerReference(
   type: { readonly apiVersion: string; readonly kind: string },
   owner: { readonly metadata?: { readonly name?: string; readonly uid?: string } },
@@ -41,7 +41,7 @@ export function controllerReference(
   return { apiVersion: type.apiVersion, kind: type.kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** The references with the controller set. Refused when another controller is there: an object has at most one. */
+/** The references with the controller added. An error if there is another controller: an object has at most one. */
 export function withController(
   references: readonly OwnerReference[] | undefined,
   controller: OwnerReference,

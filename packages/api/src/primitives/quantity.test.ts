@@ -65,7 +65,7 @@ describe("parseQuantity()", () => {
   });
 });
 
-test("compares amounts, not spellings", () => {
+test("compares amounts, not their notation", () => {
   expect(compareQuantities("1000m", "1")).toBe(0);
   expect(compareQuantities("1Gi", "1024Mi")).toBe(0);
   expect(compareQuantities("1G", "1Gi")).toBe(-1);

@@ -1,4 +1,4 @@
-/** An amount in units of 10^-9, the finest that Kubernetes keeps. */
+/** An amount in units of 10^-9, the resolution of Kubernetes. */
 export interface Quantity {
   readonly nanos: bigint;
 }
@@ -8,15 +8,15 @@ const grammar = /^([+-]?)(\d*)(?:\.(\d*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\
 const decimalExponents = new Map(Object.entries({ n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 }));
 const binaryPowers = new Map(Object.entries({ Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 }));
 
-// Kubernetes keeps amounts below 2^63; what does not fit in these bounds is no amount of anything.
+// Kubernetes keeps amounts below 2^63, which are far shorter than these limits.
 const maxLength = 64;
 const maxExponent = 64;
 
-/** The same few quantities are in all objects, and big integers are slow to make. */
+/** Most objects contain the same few quantities, and creating big integers is slow. */
 const known = new Map<string, Quantity>();
 const maxKnown = 1024;
 
-/** Reads the grammar of Kubernetes quantities exactly; what is finer than 10^-9 is rounded away from zero. */
+/** Parses a Kubernetes quantity. Fractions below 10^-9 are rounded away from zero. */
 export function parseQuantity(text: string): Quantity | { error: string } {
   const found = known.get(text);
   if (found !== undefined) return found;
@@ -46,7 +46,7 @@ function scaled(amount: bigint, exponent: number): bigint {
   return (amount + divisor - 1n) / divisor;
 }
 
-/** Negative, zero or positive as `a` is less than, equal to or more than `b`; undefined when either is not a quantity. */
+/** -1, 0 or 1 if `a` is less than, equal to or greater than `b`; undefined if either is not a quantity. */
 export function compareQuantities(a: string, b: string): -1 | 0 | 1 | undefined {
   const [first, second] = [parseQuantity(a), parseQuantity(b)];
   if ("error" in first || "error" in second) return undefined;

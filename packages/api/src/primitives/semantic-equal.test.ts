@@ -59,10 +59,14 @@ describe("semanticEqual()", () => {
       { metadata: { annotations: { lastTransitionTime: "2026-01-01T00:00:00.0Z" } } },
     ],
     ["a variable's value", { env: [{ name: "cpu", value: "1000m" }] }, { env: [{ name: "cpu", value: "1" }] }],
-    ["a quantity that is none", container("many"), container("lots")],
+    ["invalid quantities", container("many"), container("lots")],
     ["quantities of different value", container("1"), container("1001m")],
-    ["an empty selector and none", { from: [{ namespaceSelector: {} }] }, { from: [{}] }],
-    ["an empty volume source and none", { volumes: [{ name: "v", emptyDir: {} }] }, { volumes: [{ name: "v" }] }],
+    ["an empty selector and an absent one", { from: [{ namespaceSelector: {} }] }, { from: [{}] }],
+    [
+      "an empty volume source and an absent one",
+      { volumes: [{ name: "v", emptyDir: {} }] },
+      { volumes: [{ name: "v" }] },
+    ],
     ["a list of one empty rule and no rules", { ingress: [{}] }, { ingress: [] }],
     ["the order of a list", { args: ["a", "b"] }, { args: ["b", "a"] }],
     ["false and absent", { spec: { service: false } }, { spec: {} }],
@@ -74,14 +78,14 @@ describe("semanticEqual()", () => {
     expect(semanticEqual(b, a)).toBe(false);
   });
 
-  test("a part of an object is compared as what it is part of", () => {
+  test("a part of an object is compared by its path in the object", () => {
     const [a, b] = [{ requests: { cpu: "1000m" } }, { requests: { cpu: "1" } }];
     expect(semanticEqual(a, b)).toBe(false);
     expect(semanticEqual(a, b, ["resources"])).toBe(true);
     expect(semanticEqual({}, undefined, ["namespaceSelector"])).toBe(false);
   });
 
-  test("what is deeply equal is semantically equal, in either order", () => {
+  test("deeply equal values are semantically equal, in either order", () => {
     const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
     fc.assert(
       fc.property(json, json, (a, b) => {

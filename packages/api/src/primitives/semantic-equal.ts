@@ -3,9 +3,8 @@ import { compareQuantities } from "./quantity.ts";
 import { compareTimes } from "./time.ts";
 
 /**
- * Where Kubernetes keeps quantities and times, as the last names of the path; lists add no name. Each has at least two
- * names: the members of labels, annotations and other maps that users fill are strings, so no such member can be reached
- * by one of these, whatever its key.
+ * The fields that contain quantities and times, as the last names of their path; list indexes are left out. Each path has at
+ * least two names, so that a label or annotation with such a key does not match: maps that users fill contain strings only.
  */
 const quantityPaths = new Set([
   "resources.requests.*",
@@ -37,8 +36,8 @@ const timePaths = new Set([
 ]);
 
 /**
- * The maps and plain structs that mean the same empty and absent. For any other object the difference counts: `emptyDir: {}`
- * is a volume, and `namespaceSelector: {}` is every namespace where its absence is only one.
+ * The maps and structs for which empty means the same as absent. For other objects the difference matters: `emptyDir: {}`
+ * is a volume, and `namespaceSelector: {}` selects all namespaces, while an absent selector selects one.
  */
 const sameWhenEmpty = new Set([
   "metadata",
@@ -58,9 +57,9 @@ const sameWhenEmpty = new Set([
 ]);
 
 /**
- * Whether two JSON values mean the same to Kubernetes: null and empty lists and maps equal absent ones, quantities and
- * times compare by value where Kubernetes keeps them, all else is compared exactly. To compare a part of an object, name
- * where it was taken from in `at`, such as `["resources"]` or `["spec"]`; a bare map may be compared without.
+ * Whether two JSON values mean the same to Kubernetes: null, empty lists and empty maps equal absent ones, quantities and
+ * times are compared by value, and everything else is compared exactly. To compare a part of an object, pass its path as
+ * `at`, such as `["resources"]` or `["spec"]`. A map of strings needs no path.
  */
 export function semanticEqual(a: unknown, b: unknown, at: readonly string[] = []): boolean {
   return same(a, b, [...at]);
@@ -76,7 +75,7 @@ function same(a: unknown, b: unknown, path: string[]): boolean {
   return sameLeaf(a, b, path);
 }
 
-/** An item counts even when it is empty: a rule that says nothing allows everything. */
+/** An empty item is not the same as an absent one: an empty NetworkPolicy rule allows all traffic. */
 function sameItem(a: unknown, b: unknown, path: string[]): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return same(a, b, path);
   return isJsonObject(a) && isJsonObject(b) ? sameMembers(a, b, path) : a === b;
@@ -103,7 +102,7 @@ function sameLeaf(a: unknown, b: unknown, path: readonly string[]): boolean {
   return false;
 }
 
-/** JSON may hold a quantity as a bare number. */
+/** In JSON a quantity may be a number. */
 function isAmount(value: unknown): value is string | number {
   return typeof value === "string" || typeof value === "number";
 }

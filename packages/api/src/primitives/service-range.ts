@@ -1,5 +1,5 @@
 /**
- * The addresses of Services. The API server gives Services addresses from this network only, and the node redirects no
- * others. Nothing has these addresses: packets to them reach a Pod or are dropped.
+ * The addresses of Services. The API server allocates Service addresses from this network only, and the node redirects no
+ * other addresses. No interface has them: packets to them are redirected to a Pod or dropped.
  */
 export const serviceRange = "10.96.0.0/16";

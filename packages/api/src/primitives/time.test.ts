@@ -37,7 +37,7 @@ describe("parseTime()", () => {
   });
 });
 
-test("compares moments, not spellings", () => {
+test("compares points in time, not their notation", () => {
   expect(compareTimes("2026-01-31T15:04:05Z", "2026-01-31T16:04:05.000+01:00")).toBe(0);
   expect(compareTimes("2026-01-31T15:04:05Z", "2026-01-31T15:04:05.000000001Z")).toBe(-1);
   expect(compareTimes("2026-01-31T15:04:06Z", "2026-01-31T15:04:05.9Z")).toBe(1);
@@ -54,7 +54,7 @@ test("formats each of the three resolutions, rounding down", () => {
   expect(formatNanoTime(-1n)).toBe("1969-12-31T23:59:59.999999999Z");
 });
 
-test("what formatNanoTime writes, parseTime reads back to the nanosecond", () => {
+test("parseTime reads the output of formatNanoTime exactly", () => {
   const years = fc.bigInt(-62_135_596_800_000_000_000n, 253_402_300_799_999_999_999n);
   fc.assert(
     fc.property(years, (epochNanos) => {

@@ -1,4 +1,4 @@
-/** A moment, to the nanosecond. `epochMs` is rounded down to the millisecond. */
+/** A point in time with nanosecond resolution. `epochMs` is rounded down to the millisecond. */
 export interface Instant {
   readonly epochMs: number;
   readonly epochNanos: bigint;
@@ -6,15 +6,15 @@ export interface Instant {
 
 const rfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
-// The longest useful form, nanoseconds and an offset, has 35 characters.
+// A time with nanoseconds and an offset has 35 characters.
 const maxLength = 64;
 
-/** Reads RFC 3339 as Kubernetes does: upper-case T and Z, no leap second, digits beyond nanoseconds cut off. */
+/** Parses RFC 3339 as Kubernetes does: upper-case T and Z, no leap second, digits after the nanoseconds are cut off. */
 export function parseTime(text: string): Instant | { error: string } {
   const match = text.length <= maxLength ? rfc3339.exec(text) : null;
   const [, base = "", fraction = "", sign, hours, minutes] = match ?? [];
   const baseMs = Date.parse(`${base}Z`);
-  // Date.parse takes 30 February and 24:00 as the day after; a date that does not come back as it went in is no date.
+  // Date.parse accepts 30 February and 24:00 and returns the next day, so compare the result with the input.
   if (Number.isNaN(baseMs) || new Date(baseMs).toISOString().slice(0, 19) !== base) {
     return { error: `Cannot read time "${text.slice(0, maxLength)}": want RFC 3339, such as 2026-01-31T15:04:05Z` };
   }
@@ -24,7 +24,7 @@ export function parseTime(text: string): Instant | { error: string } {
   return { epochMs: baseMs - offsetMs + Number(nanos / 1_000_000n), epochNanos };
 }
 
-/** Negative, zero or positive as `a` is before, at or after `b`; undefined when either is not a time. */
+/** -1, 0 or 1 if `a` is before, equal to or after `b`; undefined if either is not a valid time. */
 export function compareTimes(a: string, b: string): -1 | 0 | 1 | undefined {
   const [first, second] = [parseTime(a), parseTime(b)];
   if ("error" in first || "error" in second) return undefined;
@@ -44,7 +44,7 @@ export function formatMicroTime(epochMs: number): string {
   return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, "0")}Z`;
 }
 
-/** RFC 3339 with as many digits as are not zero, up to nanoseconds, as the timestamp annotations carry it. */
+/** RFC 3339 with up to nine fractional digits and without trailing zeros, as in the timestamp annotations. */
 export function formatNanoTime(epochNanos: bigint): string {
   const nanos = ((epochNanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const seconds = (epochNanos - nanos) / 1_000_000_000n;

@@ -7,12 +7,12 @@ const given = (value: Json, more: StructuralSchema = { type: "string" }): Struct
   default: value,
 });
 const cases: readonly (readonly [string, StructuralSchema, Json, Json])[] = [
-  ["fills what is absent", { properties: { a: given("x") } }, {}, { a: "x" }],
-  ["leaves what is there", { properties: { a: given("x") } }, { a: "" }, { a: "" }],
-  ["replaces a null that may not be", { properties: { a: given("x") } }, { a: null }, { a: "x" }],
-  ["leaves a null that may be", { properties: { a: given("x", { nullable: true }) } }, { a: null }, { a: null }],
-  ["drops a null that may not be and has no default", { properties: { a: {} } }, { a: null }, {}],
-  ["invents no parents", { properties: { p: { properties: { a: given("x") } } } }, {}, {}],
+  ["fills in absent fields", { properties: { a: given("x") } }, {}, { a: "x" }],
+  ["leaves existing fields", { properties: { a: given("x") } }, { a: "" }, { a: "" }],
+  ["replaces a null that is not allowed", { properties: { a: given("x") } }, { a: null }, { a: "x" }],
+  ["leaves a null that is allowed", { properties: { a: given("x", { nullable: true }) } }, { a: null }, { a: null }],
+  ["removes a null that is not allowed and has no default", { properties: { a: {} } }, { a: null }, {}],
+  ["does not create absent parents", { properties: { p: { properties: { a: given("x") } } } }, {}, {}],
   [
     "fills in parents that are there",
     { properties: { p: { properties: { a: given("x") } } } },
@@ -27,12 +27,12 @@ const cases: readonly (readonly [string, StructuralSchema, Json, Json])[] = [
   ],
   ["items", { items: { properties: { a: given("x") } } }, [{}, { a: "y" }], [{ a: "x" }, { a: "y" }]],
   ["null items", { items: given("x") }, [null, "y"], ["x", "y"]],
-  ["null items without a default stay, to be refused", { items: {} }, [null], [null]],
+  ["null items without a default are left to validation", { items: {} }, [null], [null]],
   ["values of a map", { additionalProperties: { properties: { a: given("x") } } }, { k: {} }, { k: { a: "x" } }],
   ["null values of a map", { additionalProperties: given("x") }, { k: null }, { k: "x" }],
-  ["null values of a map without a default go", { additionalProperties: {} }, { k: null }, {}],
-  ["values of the wrong type are not its business", { properties: { a: given("x") } }, "text", "text"],
-  ["unknown nulls stay", { properties: {} }, { u: null }, { u: null }],
+  ["null values of a map without a default are removed", { additionalProperties: {} }, { k: null }, {}],
+  ["values of the wrong type are left to validation", { properties: { a: given("x") } }, "text", "text"],
+  ["null in an unknown field stays", { properties: {} }, { u: null }, { u: null }],
 ];
 
 describe("applyDefaults()", () => {
@@ -48,7 +48,7 @@ describe("applyDefaults()", () => {
     expect(first?.list).not.toBe(second?.list);
   });
 
-  test("shares what it need not change", () => {
+  test("shares unchanged parts", () => {
     const value = { kept: { a: "x" }, filled: {} };
     const part: StructuralSchema = { properties: { a: given("y") } };
     const result = applyDefaults({ properties: { kept: part, filled: part } }, value);

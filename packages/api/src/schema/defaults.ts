@@ -2,9 +2,9 @@ import { isObject, type JsonObject, ownValue, setOwn } from "./json-value.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 
 /**
- * Fills in the defaults of the schema, as the API server does on every read and write: where a field is absent, or null
- * though it may not be. A null that is neither allowed nor defaulted is dropped, as if it had never been sent. Nothing is
- * made up below an absent object. The argument is not changed; untouched parts are shared with the result.
+ * Fills in the defaults of the schema, as the API server does on every read and write: for fields that are absent, and for
+ * fields that are null but not nullable. A null that is not allowed and has no default is removed. Absent objects are not
+ * created. The input is not changed; the result shares the parts without defaults.
  */
 export function applyDefaults<T extends Json>(schema: StructuralSchema, value: T): T {
   return defaultValue(schema, value) as T;
@@ -44,7 +44,7 @@ function defaultObject(schema: StructuralSchema, object: JsonObject): JsonObject
   return filled ?? object;
 }
 
-/** Most defaults are plain values or empty objects, for which `structuredClone` does far too much. */
+/** Most defaults are scalars or empty objects, for which `structuredClone` is slow. */
 function copy(value: Json): Json {
   if (Array.isArray(value)) return value.map(copy);
   if (!isObject(value)) return value;
@@ -57,7 +57,7 @@ interface DefaultedProperty {
   readonly value: Json;
 }
 
-// A PodSpec has some forty properties and few defaults: looking for them once per schema pays at once.
+// A PodSpec has about forty properties and few defaults, so the properties with defaults are searched once per schema.
 const defaulted = new WeakMap<StructuralSchema, readonly DefaultedProperty[]>();
 
 function defaultedProperties(schema: StructuralSchema): readonly DefaultedProperty[] {

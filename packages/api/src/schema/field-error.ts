@@ -1,7 +1,7 @@
 import { canonicalJson } from "./json-value.ts";
 import type { Json } from "./structural-schema.ts";
 
-/** Kubernetes' names for what can be wrong with a field; they appear in the causes of a `Status`. */
+/** Kubernetes' reasons for an invalid field, as in the causes of a `Status`. */
 export type FieldErrorReason =
   | "FieldValueDuplicate"
   | "FieldValueForbidden"
@@ -12,7 +12,7 @@ export type FieldErrorReason =
   | "FieldValueTooMany"
   | "FieldValueTypeInvalid";
 
-/** One thing wrong with one field, in the shape of a cause of a Kubernetes `Status`. */
+/** An error of one field, in the form of a cause of a Kubernetes `Status`. */
 export interface FieldError {
   readonly reason: FieldErrorReason;
   /** Such as `spec.podTemplate.spec.containers[0].name`; the object itself is `<nil>`. */
@@ -21,7 +21,7 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** `spec.replicas: Required value`: the line that users of kubectl know. */
+/** Formats an error as kubectl shows it, such as `spec.replicas: Required value`. */
 export function formatFieldError({ field, message }: FieldError): string {
   return `${field}: ${message}`;
 }
@@ -83,7 +83,7 @@ export function tooMany(path: string, count: number, limit: number): FieldError 
   return fieldError("FieldValueTooMany", path, { value: count, detail });
 }
 
-// A value is quoted back to the user, not the whole object: an error must not be larger than what it is about.
+// Long values are cut, so that an error is never larger than the object.
 const longestShownValue = 1024;
 
 function showValue(value: Json): string {

@@ -1,4 +1,4 @@
-/** Paths are written as Kubernetes writes them; the empty path is the object itself. */
+/** Paths have the format of Kubernetes. The empty path is the object itself. */
 export function childPath(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }

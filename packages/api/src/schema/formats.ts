@@ -1,8 +1,8 @@
 import { matchesPattern } from "./pattern.ts";
 
 /**
- * What the API server checks for each `format` of a string. Formats it does not know are ignored, as there; so are those
- * for books, cards, colours by function and social security numbers, which it knows.
+ * The checks of the API server for each `format` of a string. Unknown formats are ignored, as by the API server. The formats
+ * for ISBNs, credit cards, RGB colours and social security numbers, which it also checks, are ignored too.
  */
 export function isOfFormat(format: string, value: string): boolean {
   const check = checks[format.replaceAll("-", "")];
@@ -56,7 +56,7 @@ function isDate(value: string): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-/** RFC 3339, but a leap second is refused: Go, which reads it, knows none. */
+/** RFC 3339 without leap seconds, as in Go. */
 function isDateTime(value: string): boolean {
   const match = dateTimePattern.exec(value);
   if (match === null) return false;
@@ -92,7 +92,7 @@ function isCidr(value: string): boolean {
   return isIpv4(address) ? Number(bits) <= 32 : isIpv6(address) && Number(bits) <= 128;
 }
 
-// A name of one label may hold a hyphen only as its second character: so says the expression that Kubernetes uses.
+// In a name of one label only the second character may be a hyphen. This follows the expression of Kubernetes.
 const letter = "a-zA-Z0-9\\p{S}\\p{L}";
 const singleLabel = `^[${letter}](-?[${letter}]{0,62})?$`;
 const labels = `^([${letter}]([-${letter}]{0,61}[${letter}])?\\.)+[a-zA-Z\\p{L}]{2,63}$`;

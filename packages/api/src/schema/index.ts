@@ -1,6 +1,6 @@
 /**
- * Structural schemas as the Kubernetes API server understands them: prune, default and validate any custom resource by its
- * CRD. Pure functions that never change what they are given.
+ * Structural schemas as in the Kubernetes API server: prune, default and validate any custom resource by its CRD. Pure functions
+ * that never change their input.
  */
 export { requireMetering } from "./cel/program.ts";
 export { checkRules, type RuleCheck, ruleErrors } from "./cel/rules.ts";

@@ -6,12 +6,12 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The own property only: a key named like something every object inherits is not found by accident. */
+/** Reads own properties only, so that a key such as `constructor` does not return an inherited value. */
 export function ownValue<T>(object: { readonly [key: string]: T } | undefined, key: string): T | undefined {
   return object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Sets an own property whatever its name: plain assignment to `__proto__` would change the object's prototype. */
+/** Sets an own property. Assigning to `__proto__` would change the object's prototype instead. */
 export function setOwn(object: JsonObject, key: string, value: Json): void {
   if (key !== "__proto__") object[key] = value;
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
@@ -29,14 +29,14 @@ export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
   );
 }
 
-/** JSON text that is the same for equal values, whatever the order of their keys. */
+/** JSON text that is the same for equal values, independent of the order of their keys. */
 export function canonicalJson(value: Json): string {
   return JSON.stringify(value, (_, child: Json) =>
     isObject(child) ? Object.fromEntries(Object.entries(child).sort(([a], [b]) => (a < b ? -1 : 1))) : child,
   );
 }
 
-/** Goes no deeper than the limit, so that it can judge values too deep for everything else. */
+/** Does not descend below the limit, so that it can check values that would overflow the stack elsewhere. */
 export function isDeeperThan(value: Json, limit: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (limit < 0) return true;

@@ -1,6 +1,7 @@
 /**
- * How many steps a pattern has once its repetitions are written out, as RE2 does: `(ab){3}` has six. Time and memory for
- * compiling grow with it, and a few bytes can ask for millions. An estimate: what RE2 refuses may have any size.
+ * The number of steps of a pattern after its repetitions are expanded, as RE2 does: `(ab){3}` has six. The time and memory of
+ * compilation grow with it, and a pattern of a few bytes can have millions of steps. The result is an estimate, and arbitrary
+ * for patterns that RE2 rejects.
  */
 export function patternSize(pattern: string): number {
   const open: number[] = [];

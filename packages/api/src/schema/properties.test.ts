@@ -46,7 +46,7 @@ const cases = fc
   .constantFrom(...schemas.keys())
   .chain((kind) => fc.tuple(fc.constant(kind), objectOf(schemaOf(kind), 4)));
 
-test("pruning twice is pruning once, and leaves nothing unknown", () => {
+test("pruning is idempotent and leaves no unknown fields", () => {
   fc.assert(
     fc.property(cases, ([kind, value]) => {
       const schema = schemaOf(kind);
@@ -57,7 +57,7 @@ test("pruning twice is pruning once, and leaves nothing unknown", () => {
   );
 });
 
-test("defaulting twice is defaulting once", () => {
+test("defaulting is idempotent", () => {
   fc.assert(
     fc.property(cases, ([kind, value]) => {
       const schema = schemaOf(kind);
@@ -67,7 +67,7 @@ test("defaulting twice is defaulting once", () => {
   );
 });
 
-test("a valid object is still valid when it is stored, read and sent again", () => {
+test("a valid object stays valid when it is stored, read and sent again", () => {
   fc.assert(
     fc.property(cases, ([kind, value]) => {
       const schema = schemaOf(kind);
@@ -81,7 +81,7 @@ test("a valid object is still valid when it is stored, read and sent again", () 
   );
 });
 
-test("nothing that was wrong is refused again when it comes back unchanged", () => {
+test("an invalid object is accepted as an update if it is unchanged", () => {
   fc.assert(
     fc.property(cases, ([kind, value]) => {
       const schema = schemaOf(kind);
@@ -91,7 +91,7 @@ test("nothing that was wrong is refused again when it comes back unchanged", () 
   );
 });
 
-test("no function changes its argument", () => {
+test("no function changes its input", () => {
   fc.assert(
     fc.property(cases, ([kind, value]) => {
       const schema = schemaOf(kind);

@@ -2,18 +2,18 @@ import { childPath, indexPath } from "./field-path.ts";
 import { isObject, type JsonObject, ownValue, setOwn } from "./json-value.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 
-/** The fields every object has. They are never pruned from a resource: other code knows their schema. */
+/** The fields of every resource. They are never pruned, because they are not part of the schema. */
 const metaFields = new Set(["apiVersion", "kind", "metadata"]);
 
 /**
- * Drops the fields that the schema does not know, as the API server does before it stores an object. The root is taken for
- * a resource. The argument is not changed; parts without unknown fields are shared with the result.
+ * Removes the fields that are not in the schema, as the API server does before it stores an object. The root must be a
+ * resource. The input is not changed; the result shares the parts without unknown fields.
  */
 export function prune<T extends Json>(schema: StructuralSchema, value: T): T {
   return pruneValue(resourceRoot(schema), value, "", ignore) as T;
 }
 
-/** The paths of the fields that `prune` would drop, for strict field validation; sorted. */
+/** The sorted paths of the fields that `prune` would remove, for strict field validation. */
 export function unknownFields(schema: StructuralSchema, value: Json): string[] {
   const unknown: string[] = [];
   pruneValue(resourceRoot(schema), value, "", (path) => unknown.push(path));
@@ -36,7 +36,7 @@ function pruneValue(schema: StructuralSchema | undefined, value: Json, path: str
 function pruneList(schema: StructuralSchema | undefined, list: Json[], path: string, report: Report): Json[] {
   const preserved = schema?.["x-kubernetes-preserve-unknown-fields"] === true;
   if (preserved && schema.items === undefined) return list;
-  // Lists below a preserved one keep their unknown fields even where the items do not say so themselves.
+  // Below a value that preserves unknown fields, list items preserve them too, even if their schema does not say so.
   const items = preserved ? { ...schema.items, "x-kubernetes-preserve-unknown-fields": true } : schema?.items;
   const pruned = list.map((item, index) => pruneValue(items, item, indexPath(path, index), report));
   return pruned.every((item, index) => item === list[index]) ? list : pruned;
@@ -66,7 +66,7 @@ function pruneObject(
   return pruned ?? object;
 }
 
-/** `kept` as it is, `unknown`, or the schema to go on with: none for the values of `additionalProperties: true`. */
+/** `kept` as it is, `unknown`, or the schema of the value; undefined for values of `additionalProperties: true`. */
 function fieldSchema(
   schema: StructuralSchema | undefined,
   key: string,

@@ -1,6 +1,6 @@
 import type { StructuralSchema } from "./structural-schema.ts";
 
-/** The schemas directly inside this one: of its fields, items and further values. */
+/** The direct subschemas: of properties, items and additional properties. */
 export function partsOf({ properties, items, additionalProperties }: StructuralSchema): StructuralSchema[] {
   return [
     ...Object.values(properties ?? {}),
@@ -9,7 +9,7 @@ export function partsOf({ properties, items, additionalProperties }: StructuralS
   ];
 }
 
-/** Whether a schema or any part of it answers the question with yes, remembered per schema. */
+/** Whether a predicate holds for a schema or any of its subschemas. The result is cached per schema. */
 export function somewhere(question: (schema: StructuralSchema) => boolean): (schema: StructuralSchema) => boolean {
   const answers = new WeakMap<StructuralSchema, boolean>();
   return function ask(schema: StructuralSchema): boolean {

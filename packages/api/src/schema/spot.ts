@@ -2,11 +2,11 @@ import { childPath, indexPath } from "./field-path.ts";
 import { isObject, ownValue } from "./json-value.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 
-/** A value in an object, with where it is and what it was before. */
+/** A value in an object, with its path and its old value. */
 export interface Spot {
   readonly value: Json;
   readonly path: string;
-  /** Absent when there is no earlier object, or when no part of it can be told to be the same as this one. */
+  /** Absent if there is no old object, or if no part of it corresponds to this value. */
   readonly old?: Json;
 }
 
@@ -15,7 +15,7 @@ export function fieldSpot(spot: Spot, key: string, value: Json, path: string = c
   return old === undefined ? { value, path } : { value, path, old };
 }
 
-/** Items have an earlier self only in lists of type map, where keys tell which it was. */
+/** Only items of lists of type map have an old value: the one with the same keys. */
 export function itemSpots(schema: StructuralSchema, spot: Spot, list: readonly Json[]): Spot[] {
   const earlier = earlierItems(schema, spot.old);
   return list.map((value, index) => {
@@ -36,7 +36,7 @@ function earlierItems(schema: StructuralSchema, old: Json | undefined): Map<stri
   return known;
 }
 
-/** The keys of an item of a map list as one string; none if the item lacks one of them. */
+/** The keys of an item of a map list as one string; undefined if one of them is missing. */
 function identity(schema: StructuralSchema, item: Json): string | undefined {
   if (!isObject(item)) return undefined;
   const values = (schema["x-kubernetes-list-map-keys"] ?? []).map((key) => ownValue(item, key));

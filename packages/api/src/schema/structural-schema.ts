@@ -1,20 +1,20 @@
-/** Any value that JSON can carry. */
+/** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** One rule of `x-kubernetes-validations`. */
 export interface ValidationRule {
   readonly rule: string;
   readonly message?: string;
-  /** CEL that yields the message; falls back to `message` when it fails. */
+  /** A CEL expression for the message. If it fails, `message` is used. */
   readonly messageExpression?: string;
   readonly reason?: "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueRequired" | "FieldValueDuplicate";
-  /** Relative path of the field to blame, such as `.replicas`. */
+  /** Relative path of the field that the error refers to, such as `.replicas`. */
   readonly fieldPath?: string;
-  /** Evaluate a transition rule also when there is no old value, which is then an absent optional. */
+  /** Evaluate a transition rule also without an old value. `oldSelf` is then an empty optional. */
   readonly optionalOldSelf?: boolean;
 }
 
-/** The subset of JSON schema inside `allOf`, `anyOf`, `oneOf` and `not`: it validates and never adds fields. */
+/** The subset of JSON schema in `allOf`, `anyOf`, `oneOf` and `not`, which only validates and adds no fields. */
 export interface ValueSchema {
   readonly type?: string;
   readonly format?: string;
@@ -44,7 +44,7 @@ export interface ValueSchema {
 
 /** The schema of a custom resource: `openAPIV3Schema` of a CustomResourceDefinition. */
 export interface StructuralSchema extends ValueSchema {
-  /** What the value means, for people. */
+  /** Human-readable. */
   readonly description?: string;
   readonly default?: Json;
   readonly properties?: { readonly [name: string]: StructuralSchema };

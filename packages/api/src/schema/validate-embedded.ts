@@ -6,7 +6,7 @@ import type { Json, StructuralSchema } from "./structural-schema.ts";
 
 const hasEmbedded = somewhere((schema) => schema["x-kubernetes-embedded-resource"] === true);
 
-/** An object embedded in another must say what it is. */
+/** An embedded resource must have `apiVersion` and `kind`. */
 export function validateEmbedded(schema: StructuralSchema, value: Json, path = ""): FieldError[] {
   if (!hasEmbedded(schema)) return [];
   if (Array.isArray(value)) {

@@ -6,7 +6,7 @@ import type { Json, StructuralSchema } from "./structural-schema.ts";
 
 const hasIdentities = somewhere(({ "x-kubernetes-list-type": type }) => type === "set" || type === "map");
 
-/** Sets may not hold an item twice, map lists not two items with the same keys. Each culprit is named once. */
+/** Reports duplicate items of lists of type set, and items with the same keys in lists of type map, each once. */
 export function validateLists(schema: StructuralSchema, value: Json, path = ""): FieldError[] {
   if (!hasIdentities(schema)) return [];
   if (Array.isArray(value)) {

@@ -5,12 +5,12 @@ import { fieldSpot, itemSpots, type Spot } from "./spot.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 import { validateLeaf } from "./validate-value.ts";
 
-// A body of a few megabytes could have a million wrong items. Nobody reads more than this.
+// A body of a few megabytes could have a million invalid items.
 const mostErrors = 100;
 
 /**
- * What is wrong with a value by the schema alone. What was already wrong in the earlier object and was not touched is
- * tolerated, so that a schema may become stricter without locking up the objects that exist.
+ * Validates a value against the schema, without CEL rules. Errors in unchanged parts of the old object are ignored, so that
+ * existing objects can still be updated after their schema became stricter.
  */
 export function validateSchema(schema: StructuralSchema, spot: Spot): FieldError[] {
   const errors: FieldError[] = [];
@@ -92,7 +92,7 @@ function isValid(schema: StructuralSchema, { value, path }: Spot): boolean {
   return validateSchema(schema, { value, path }).length === 0;
 }
 
-/** What was wrong with the alternative that came closest: the one with the fewest errors. */
+/** The errors of the closest alternative, which is the one with the fewest errors. */
 function nearest(failures: readonly FieldError[][]): FieldError[] {
   return failures.reduce((best, errors) => (errors.length < best.length ? errors : best));
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, jsonEqual } from "./json-value.ts";
 import { isPattern, matchesPattern } from "./pattern.ts";
 import type { Json, StructuralSchema } from "./structural-schema.ts";
 
-/** Checks that need nothing but the value itself: its type, format, bounds and listed values. Wording as in Kubernetes. */
+/** Checks a value without its members: type, format, bounds and enum. The messages are those of Kubernetes. */
 export function validateLeaf(schema: StructuralSchema, value: Json, path: string, errors: FieldError[]): void {
   checkType(schema, value, path, errors);
   if (typeof value === "string") checkString(schema, value, path, errors);
@@ -17,8 +17,8 @@ export function validateLeaf(schema: StructuralSchema, value: Json, path: string
 const intOrString = ["integer", "string"];
 
 /**
- * Kubernetes has a second wording for values of the wrong type where there is also a format, and lets a list pass for a
- * string with a format; here the type is judged and named first, always.
+ * Unlike Kubernetes, the type is always checked first. Kubernetes has another message for a wrong type if there is also a format,
+ * and accepts a list for a string with a format.
  */
 function checkType(schema: StructuralSchema, value: Json, path: string, errors: FieldError[]): void {
   const wanted = schema["x-kubernetes-int-or-string"] ? intOrString : schema.type;
@@ -45,7 +45,7 @@ function checkString(schema: StructuralSchema, value: string, path: string, erro
   if (format !== undefined && (schema.type ?? "string") === "string" && !isOfFormat(format, value)) {
     errors.push(typeInvalid(path, value, `${path} in body must be of type ${format}: ${JSON.stringify(value)}`));
   }
-  // The first of these that fails is reported alone: a string that is too long is not also shown not to match.
+  // Only the first failed check is reported: a string that is too long is not matched against the pattern.
   if (maxLength !== undefined && characters(value, maxLength) > maxLength) {
     errors.push(tooLong(path, maxLength));
   } else if (minLength !== undefined && characters(value, minLength) < minLength) {
@@ -56,7 +56,7 @@ function checkString(schema: StructuralSchema, value: string, path: string, erro
   }
 }
 
-/** Unicode characters, counted only if their number could lie on the other side of the limit from that of UTF-16 units. */
+/** The number of code points. Counted only if it could differ from the number of UTF-16 units with respect to the limit. */
 function characters(value: string, limit: number): number {
   return value.length < limit || value.length > 2 * limit ? value.length : Array.from(value).length;
 }

@@ -7,17 +7,17 @@ import { validateEmbedded } from "./validate-embedded.ts";
 import { validateLists } from "./validate-lists.ts";
 import { validateSchema } from "./validate-schema.ts";
 
-/** Deeper than any resource, and far from what would exhaust the stack. */
+/** No resource is nested this deeply, and the stack is large enough for it. */
 const deepest = 500;
 
 export interface ValidateOptions {
-  /** The object that is being replaced: enables transition rules, and tolerates what was wrong before and is unchanged. */
+  /** The object that is being replaced. Enables transition rules; errors in unchanged fields are ignored. */
   readonly old?: Json;
 }
 
 /**
- * What the API server would refuse in this value: types, bounds, duplicates and, if those are in order, CEL rules. Prune and
- * default the value first. Empty means valid.
+ * Validates a value as the API server does: types, bounds, duplicates and, if these are valid, CEL rules. Prune and default
+ * the value first. An empty list means that it is valid.
  */
 export function validate(schema: StructuralSchema, value: Json, options: ValidateOptions = {}): FieldError[] {
   if (isDeeperThan(value, deepest)) {
@@ -35,13 +35,13 @@ export function validate(schema: StructuralSchema, value: Json, options: Validat
   return hasRules(schema) ? [...known, rulesSkipped] : known;
 }
 
-/** A list that had duplicates before may keep them: whoever changes something else did not cause them. */
+/** Duplicates that existed before the change are allowed, so that other fields of the object can be changed. */
 function newListErrors(schema: StructuralSchema, value: Json, old: Json | undefined): FieldError[] {
   const errors = validateLists(schema, value);
   return errors.length > 0 && old !== undefined && validateLists(schema, old).length > 0 ? [] : errors;
 }
 
-/** With these, values may not be what the rules count on. */
+/** After these errors a value may not have the type that the rules expect. */
 const blocking = new Set<FieldError["reason"]>([
   "FieldValueNotSupported",
   "FieldValueRequired",

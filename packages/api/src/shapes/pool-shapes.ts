@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defaulted, objectOf, text } from "./object-schema.ts";
 
-/** When members made from an older template are replaced: at once, or as they are taken. */
+/** When members created from an older version of the template are replaced: immediately, or when they are claimed. */
 export const updateStrategyTypes = ["Recreate", "OnReplenish"] as const;
 export type UpdateStrategyType = (typeof updateStrategyTypes)[number];
 
@@ -16,7 +16,7 @@ export interface NameReference {
 
 export const updateStrategy: z.ZodType<UpdateStrategy> = objectOf<UpdateStrategy>({
   type: defaulted<UpdateStrategyType>(z.enum(updateStrategyTypes), "OnReplenish").describe(
-    "When members made from an older template are replaced: Recreate does it at once, OnReplenish as they are claimed.",
+    "When members created from an older version of the template are replaced: Recreate replaces them immediately, OnReplenish when they are claimed.",
   ),
 });
 

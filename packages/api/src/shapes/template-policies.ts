@@ -6,11 +6,11 @@ import { kubernetesType, listOf, objectOf } from "./object-schema.ts";
 export const networkPolicyManagements = ["Managed", "Unmanaged"] as const;
 export type NetworkPolicyManagement = (typeof networkPolicyManagements)[number];
 
-/** What the variables of a claim may do to those of the template. */
+/** Whether a claim may add environment variables (Allowed), and replace those of the template (Overrides). */
 export const envVarsInjectionPolicies = ["Allowed", "Overrides", "Disallowed"] as const;
 export type EnvVarsInjectionPolicy = (typeof envVarsInjectionPolicies)[number];
 
-/** Rules that take the place of the default ones of a managed NetworkPolicy. */
+/** Rules that replace the default rules of a managed NetworkPolicy. */
 export interface NetworkPolicyRules {
   ingress?: NetworkPolicyIngressRule[];
   egress?: NetworkPolicyEgressRule[];
@@ -19,8 +19,8 @@ export interface NetworkPolicyRules {
 export const networkPolicyRules: z.ZodType<NetworkPolicyRules> = objectOf<NetworkPolicyRules>({
   ingress: listOf(kubernetesType<NetworkPolicyIngressRule>("io.k8s.api.networking.v1.NetworkPolicyIngressRule"))
     .exactOptional()
-    .describe("Who may reach the Sandboxes."),
+    .describe("The ingress rules of the Sandboxes."),
   egress: listOf(kubernetesType<NetworkPolicyEgressRule>("io.k8s.api.networking.v1.NetworkPolicyEgressRule"))
     .exactOptional()
-    .describe("What the Sandboxes may reach."),
+    .describe("The egress rules of the Sandboxes."),
 });

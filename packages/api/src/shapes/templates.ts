@@ -3,29 +3,31 @@ import type { PersistentVolumeClaimSpec, PodSpec } from "../kubernetes.ts";
 import { type NamedMetadata, namedMetadata, type PodMetadata, podMetadata } from "./metadata.ts";
 import { kubernetesType, objectOf } from "./object-schema.ts";
 
-/** What a Pod is made from. The metadata follows an existing Pod, the spec is used only when one is created. */
+/** The template of a Pod. Changes of the metadata are applied to the running Pod; the spec is used only to create a Pod. */
 export interface PodTemplate {
   metadata?: PodMetadata;
   spec: PodSpec;
 }
 
-/** What a PersistentVolumeClaim is made from: it is named `<metadata.name>-<sandbox name>`. */
+/** The template of a PersistentVolumeClaim, which is named `<metadata.name>-<sandbox name>`. */
 export interface PersistentVolumeClaimTemplate {
   metadata?: NamedMetadata;
   spec: PersistentVolumeClaimSpec;
 }
 
 export const podTemplate: z.ZodType<PodTemplate> = objectOf<PodTemplate>({
-  metadata: podMetadata.exactOptional().describe("Labels and annotations of the Pod. Changes reach a Pod that runs."),
+  metadata: podMetadata
+    .exactOptional()
+    .describe("Labels and annotations of the Pod. Changes are applied to the running Pod."),
   spec: kubernetesType<PodSpec>("io.k8s.api.core.v1.PodSpec").describe(
-    "The Pod, as Kubernetes specifies it. Changes take effect with the next Pod.",
+    "The PodSpec. Changes take effect when the next Pod is created.",
   ),
 });
 
 export const persistentVolumeClaimTemplate: z.ZodType<PersistentVolumeClaimTemplate> =
   objectOf<PersistentVolumeClaimTemplate>({
-    metadata: namedMetadata.exactOptional().describe("Name, labels and annotations of the claim."),
+    metadata: namedMetadata.exactOptional().describe("Name, labels and annotations of the PersistentVolumeClaim."),
     spec: kubernetesType<PersistentVolumeClaimSpec>("io.k8s.api.core.v1.PersistentVolumeClaimSpec").describe(
-      "The storage to ask for, as Kubernetes specifies it.",
+      "The PersistentVolumeClaimSpec.",
     ),
   });

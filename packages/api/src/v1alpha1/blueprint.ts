@@ -6,22 +6,22 @@ import {
   podTemplate,
 } from "../shapes/templates.ts";
 
-/** What Sandbox and SandboxTemplate share. The fields that v1beta1 adds have no place here. */
+/** The fields that Sandbox and SandboxTemplate share in v1alpha1. */
 export interface SandboxBlueprint {
   podTemplate: PodTemplate;
   volumeClaimTemplates?: PersistentVolumeClaimTemplate[];
-  /** True: have a headless Service. False: have none. Absent: keep one that is there, make none. */
+  /** True: create a headless Service. False: delete it. Absent: keep an existing one, but do not create one. */
   service?: boolean;
 }
 
 export const blueprintFields: Fields<SandboxBlueprint> = {
-  podTemplate: podTemplate.describe("The Pod that the Sandbox runs."),
+  podTemplate: podTemplate.describe("The template of the Pod that the Sandbox runs."),
   volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate)
     .exactOptional()
     .describe(
-      "Volumes that outlive the Pod: a PersistentVolumeClaim is made for each, and the Pod has it as a volume of that name.",
+      "Volumes that are kept when the Pod is deleted. A PersistentVolumeClaim is created for each template and mounted in the Pod as a volume of that name.",
     ),
   service: flag
     .exactOptional()
-    .describe("Whether the Sandbox has a headless Service. Absent: one that is there is kept, none is made."),
+    .describe("Whether the Sandbox has a headless Service. Absent: an existing Service is kept, but none is created."),
 };

@@ -1,4 +1,4 @@
-/** The older version: served, deprecated, converted to v1beta1 for storage. */
+/** The deprecated version. It is served, and converted to v1beta1 for storage. */
 export type { SandboxClaimStatus } from "../shapes/claim-shapes.ts";
 export type { SandboxBlueprint } from "./blueprint.ts";
 export type { Sandbox, SandboxSpec, SandboxStatus } from "./sandbox.ts";

@@ -23,17 +23,17 @@ export interface SandboxClaim {
 }
 
 export const sandboxClaimSpec: z.ZodType<SandboxClaimSpec> = objectOf<SandboxClaimSpec>({
-  sandboxTemplateRef: nameReference.describe("The SandboxTemplate that the Sandbox is made from."),
+  sandboxTemplateRef: nameReference.describe("The SandboxTemplate that the Sandbox is created from."),
   warmpool: defaulted(text, "default").describe(
-    "Which pool to take from: its name, default for any pool of the template, or none.",
+    "The pool to take a Sandbox from: the name of a pool, default for any pool of the template, or none.",
   ),
-  lifecycle: lifecycle.exactOptional().describe("When the claim ends. Absent: only when it is deleted."),
+  lifecycle: lifecycle.exactOptional().describe("When the claim expires. Absent: never."),
   additionalPodMetadata: podMetadata
     .exactOptional()
-    .describe("Labels and annotations to add to the Pod. They may not change those of the template."),
+    .describe("Labels and annotations to add to the Pod. They cannot change those of the template."),
   env: atomicListOf(envVar)
     .exactOptional()
     .describe(
-      "Variables to add to containers, as far as the template allows. With one or more, the Sandbox is not taken from a warm pool.",
+      "Environment variables to add to containers, if the template allows it. A claim with variables does not get a Sandbox from a warm pool.",
     ),
 });

@@ -29,12 +29,12 @@ export const sandboxTemplateSpec: z.ZodType<SandboxTemplateSpec> = objectOf<Sand
   networkPolicy: networkPolicyRules
     .exactOptional()
     .describe(
-      "Rules for the traffic of the Sandboxes, in place of the default ones. Not looked at when networkPolicyManagement is Unmanaged.",
+      "Rules that replace the default rules of the NetworkPolicy. Ignored when networkPolicyManagement is Unmanaged.",
     ),
   networkPolicyManagement: defaulted<NetworkPolicyManagement>(z.enum(networkPolicyManagements), "Managed").describe(
-    "Whether a NetworkPolicy is kept for the Sandboxes of the template.",
+    "Whether the controller manages a NetworkPolicy for the Sandboxes of the template.",
   ),
   envVarsInjectionPolicy: defaulted<EnvVarsInjectionPolicy>(z.enum(envVarsInjectionPolicies), "Disallowed").describe(
-    "What claims may do with variables: nothing, add new ones (Allowed), or replace those of the template too (Overrides).",
+    "Whether claims may set environment variables: not at all (Disallowed), add new ones (Allowed), or also replace those of the template (Overrides).",
   ),
 });

@@ -24,15 +24,15 @@ export interface SandboxWarmPool {
 }
 
 export const sandboxWarmPoolSpec: z.ZodType<SandboxWarmPoolSpec> = objectOf<SandboxWarmPoolSpec>({
-  replicas: int32(0).describe("How many Sandboxes to keep ready."),
-  sandboxTemplateRef: nameReference.describe("The SandboxTemplate that the members are made from."),
+  replicas: int32(0).describe("The number of Sandboxes to keep ready."),
+  sandboxTemplateRef: nameReference.describe("The SandboxTemplate that the members are created from."),
   updateStrategy: updateStrategy
     .exactOptional()
-    .describe("What happens to the members when the template changes. Absent: they stay until they are claimed."),
+    .describe("When members are replaced after a change of the template. Absent: OnReplenish."),
 });
 
 export const sandboxWarmPoolStatus: z.ZodType<SandboxWarmPoolStatus> = objectOf<SandboxWarmPoolStatus>({
-  replicas: int32().exactOptional().describe("How many members there are."),
-  readyReplicas: int32().exactOptional().describe("How many of them can be claimed at once."),
+  replicas: int32().exactOptional().describe("The number of members."),
+  readyReplicas: int32().exactOptional().describe("The number of members that are ready to be claimed."),
   selector: text.exactOptional().describe("The label selector of the members, for autoscalers."),
 });

@@ -34,22 +34,22 @@ export const sandboxSpec: z.ZodType<SandboxSpec> = objectOf<SandboxSpec>({
   ...blueprintFields,
   shutdownTime: dateTime.exactOptional().describe("When the Sandbox expires, in RFC 3339. Absent: never."),
   shutdownPolicy: defaulted<ShutdownPolicy>(z.enum(shutdownPolicies), "Retain").describe(
-    "Whether the Sandbox goes or stays when it expires. Its Pod and Service go either way.",
+    "What happens when the Sandbox expires. Delete deletes the Sandbox, Retain keeps the object. Its Pod and Service are deleted in both cases.",
   ),
   replicas: defaulted(int32(0, 1), 1).describe(
-    "Whether the Sandbox runs: 1 does, 0 removes its Pod and keeps its volumes.",
+    "Whether the Sandbox runs: with 1 it runs, with 0 its Pod is deleted and its volumes are kept.",
   ),
 });
 
 export const sandboxStatus: z.ZodType<SandboxStatus> = objectOf<SandboxStatus>({
-  service: text.exactOptional().describe("The name of the headless Service, if there is one."),
-  serviceFQDN: text.exactOptional().describe("The name under which that Service is found by DNS."),
+  service: text.exactOptional().describe("The name of the headless Service, if it has one."),
+  serviceFQDN: text.exactOptional().describe("The fully qualified DNS name of that Service."),
   conditions: listOf(condition)
     .exactOptional()
     .describe(
-      "Ready says whether the Sandbox can be used, and if not, why. Suspended, PodScheduled and Finished say more.",
+      "Ready is True if the Sandbox can be used; otherwise its reason says why not. Further types are Suspended, PodScheduled and Finished.",
     ),
-  replicas: int32(0).exactOptional().describe("1 while there is a Pod, else 0."),
+  replicas: int32(0).exactOptional().describe("1 if the Sandbox is to run, else 0."),
   selector: text.exactOptional().describe("The label selector of its Pod."),
-  podIPs: listOf(text).exactOptional().describe("The addresses of its Pod while there is one."),
+  podIPs: listOf(text).exactOptional().describe("The IP addresses of its Pod, while it has one."),
 });

@@ -11,7 +11,7 @@ test("an object that uses none of the added fields gets the defaults", () => {
   });
 });
 
-test("what is written wins", () => {
+test("fields that are set override the defaults", () => {
   const chosen = blueprintChoices({
     podTemplate,
     resumePolicy: "Manual",

@@ -1,13 +1,13 @@
 import type { ResumePolicy, Runtime, SandboxBlueprint, VolumeClaimRetention } from "./blueprint.ts";
 
-/** The choices of a blueprint that have a meaning even when they are not written down. */
+/** The fields of a blueprint that have a default that is not stored. */
 export interface BlueprintChoices {
   readonly resumePolicy: ResumePolicy;
   readonly runtime: Runtime;
   readonly volumeClaimsWhenDeleted: VolumeClaimRetention;
 }
 
-/** Reads a blueprint with the defaults filled in. Use this instead of the fields: they are not defaulted in the store. */
+/** Fills in the defaults of these fields. Use it instead of reading the fields: the API server does not store their defaults. */
 export function blueprintChoices(blueprint: SandboxBlueprint): BlueprintChoices {
   return {
     resumePolicy: blueprint.resumePolicy ?? "OnTraffic",

@@ -11,29 +11,29 @@ import {
 export const resumePolicies = ["OnTraffic", "Manual"] as const;
 export type ResumePolicy = (typeof resumePolicies)[number];
 
-/** Whether the image brings its own process, or the platform's daemon is injected as the first one. Absent means Image. */
+/** Whether the container runs its own first process, or the daemon sandboxd is injected as the first process. Absent means Image. */
 export const runtimes = ["Image", "Injected"] as const;
 export type Runtime = (typeof runtimes)[number];
 
 export const volumeClaimRetentions = ["Delete", "Retain"] as const;
 export type VolumeClaimRetention = (typeof volumeClaimRetentions)[number];
 
-/** What to do with a Sandbox that sees no activity. Each part is off when absent. */
+/** What happens to a Sandbox without activity. Each limit is off when absent. */
 export interface IdlePolicy {
   suspendAfterSeconds?: number;
   deleteAfterSeconds?: number;
 }
 
-/** What becomes of the PersistentVolumeClaims made for a Sandbox. */
+/** What happens to the PersistentVolumeClaims of a Sandbox when the Sandbox is deleted. */
 export interface PersistentVolumeClaimRetentionPolicy {
   whenDeleted?: VolumeClaimRetention;
 }
 
-/** What a Sandbox is made of: the part that Sandbox and SandboxTemplate share. */
+/** The fields that Sandbox and SandboxTemplate share. */
 export interface SandboxBlueprint {
   podTemplate: PodTemplate;
   volumeClaimTemplates?: PersistentVolumeClaimTemplate[];
-  /** True: have a headless Service. False: have none. Absent: keep one that is there, make none. */
+  /** True: create a headless Service. False: delete it. Absent: keep an existing one, but do not create one. */
   service?: boolean;
   idlePolicy?: IdlePolicy;
   resumePolicy?: ResumePolicy;
@@ -41,43 +41,45 @@ export interface SandboxBlueprint {
   persistentVolumeClaimRetentionPolicy?: PersistentVolumeClaimRetentionPolicy;
 }
 
-// Below ten seconds a Sandbox would be suspended while it still starts, below a minute deleted before anyone could look.
+// With less than ten seconds a Sandbox could be suspended while it starts; with less than a minute, deleted before anybody uses it.
 const idlePolicy = objectOf<IdlePolicy>({
   suspendAfterSeconds: int32(10)
     .exactOptional()
-    .describe("Suspends the Sandbox after so long without activity. Absent: never."),
+    .describe("Suspends the Sandbox after this many seconds without activity. Absent: never."),
   deleteAfterSeconds: int32(60)
     .exactOptional()
-    .describe("Deletes the Sandbox after so long without activity. Absent: never."),
+    .describe("Deletes the Sandbox after this many seconds without activity. Absent: never."),
 });
 
 // resumePolicy and runtime have no stored default: see docs/adr/0002-added-fields-and-defaults.md.
 export const blueprintFields: Fields<SandboxBlueprint> = {
-  podTemplate: podTemplate.describe("The Pod that the Sandbox runs."),
+  podTemplate: podTemplate.describe("The template of the Pod that the Sandbox runs."),
   volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate)
     .exactOptional()
     .describe(
-      "Volumes that outlive the Pod: a PersistentVolumeClaim is made for each, and the Pod has it as a volume of that name.",
+      "Volumes that are kept when the Pod is deleted. A PersistentVolumeClaim is created for each template and mounted in the Pod as a volume of that name.",
     ),
   service: flag
     .exactOptional()
-    .describe("Whether the Sandbox has a headless Service. Absent: one that is there is kept, none is made."),
-  idlePolicy: idlePolicy.exactOptional().describe("What happens to the Sandbox when nobody uses it."),
+    .describe("Whether the Sandbox has a headless Service. Absent: an existing Service is kept, but none is created."),
+  idlePolicy: idlePolicy.exactOptional().describe("What happens to the Sandbox when it is idle."),
   resumePolicy: z
     .enum(resumePolicies)
     .exactOptional()
-    .describe("Whether traffic wakes a suspended Sandbox. Absent: OnTraffic."),
+    .describe(
+      "Whether traffic wakes a suspended Sandbox. Absent: traffic wakes a Sandbox that was suspended because it was idle.",
+    ),
   runtime: z
     .enum(runtimes)
     .exactOptional()
     .describe(
-      "Whether the image brings its own first process, or the platform's daemon is put in as the first one, which runs commands and moves files. Absent: Image.",
+      "Whether the first process is that of the image, or the daemon sandboxd, which runs commands and transfers files. Absent: Image.",
     ),
   persistentVolumeClaimRetentionPolicy: objectOf<PersistentVolumeClaimRetentionPolicy>({
     whenDeleted: defaulted<VolumeClaimRetention>(z.enum(volumeClaimRetentions), "Delete").describe(
-      "Whether they go with the Sandbox or stay.",
+      "Whether the PersistentVolumeClaims are deleted with the Sandbox or kept.",
     ),
   })
     .exactOptional()
-    .describe("What becomes of the PersistentVolumeClaims that were made for the Sandbox."),
+    .describe("What happens to the PersistentVolumeClaims of the Sandbox."),
 };

@@ -1,4 +1,4 @@
-/** The stored version: what everything but conversion works with. */
+/** The stored version, which all code except conversion uses. */
 export type { ClaimedSandbox, EnvVar, Lifecycle, SandboxClaimStatus } from "../shapes/claim-shapes.ts";
 export type { Condition, ConditionStatus } from "../shapes/condition.ts";
 export type { ClaimShutdownPolicy, ShutdownPolicy } from "../shapes/expiry.ts";

@@ -7,17 +7,17 @@ import { type NameReference, nameReference } from "../shapes/pool-shapes.ts";
 import { type PersistentVolumeClaimTemplate, persistentVolumeClaimTemplate } from "../shapes/templates.ts";
 
 export interface SandboxClaimSpec {
-  /** The pool to take from, in the claim's own namespace. Its template serves cold starts. */
+  /** The pool to take a Sandbox from, in the claim's namespace. If none is ready, one is created from the pool's template. */
   warmPoolRef: NameReference;
   lifecycle?: Lifecycle;
   additionalPodMetadata?: PodMetadata;
-  /** One entry or more forces a cold start. */
+  /** A claim with entries does not get a Sandbox from the pool. */
   env?: EnvVar[];
-  /** One entry or more forces a cold start. */
+  /** A claim with entries does not get a Sandbox from the pool. */
   volumeClaimTemplates?: PersistentVolumeClaimTemplate[];
 }
 
-/** Asks for one Sandbox, warm if a pool has one ready. */
+/** Requests one Sandbox: one from the pool if it is ready, else a new one. */
 export interface SandboxClaim {
   apiVersion: "extensions.agents.x-k8s.io/v1beta1";
   kind: "SandboxClaim";
@@ -28,20 +28,20 @@ export interface SandboxClaim {
 
 export const sandboxClaimSpec: z.ZodType<SandboxClaimSpec> = objectOf<SandboxClaimSpec>({
   warmPoolRef: nameReference.describe(
-    "The SandboxWarmPool to take from. When it has none ready, a Sandbox is made from its template.",
+    "The SandboxWarmPool to take a Sandbox from. If no Sandbox is ready, one is created from the template of the pool.",
   ),
-  lifecycle: lifecycle.exactOptional().describe("When the claim ends. Absent: only when it is deleted."),
+  lifecycle: lifecycle.exactOptional().describe("When the claim expires. Absent: never."),
   additionalPodMetadata: podMetadata
     .exactOptional()
-    .describe("Labels and annotations to add to the Pod. They may not change those of the template."),
+    .describe("Labels and annotations to add to the Pod. They cannot change those of the template."),
   env: atomicListOf(envVar)
     .exactOptional()
     .describe(
-      "Variables to add to containers, as far as the template allows. With one or more, the Sandbox is not taken from a warm pool.",
+      "Environment variables to add to containers, if the template allows it. A claim with variables does not get a Sandbox from a warm pool.",
     ),
   volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate)
     .exactOptional()
     .describe(
-      "Volumes to add, as far as the template allows. With one or more, the Sandbox is not taken from a warm pool.",
+      "Volumes to add, if the template allows it. A claim with volumes does not get a Sandbox from a warm pool.",
     ),
 });

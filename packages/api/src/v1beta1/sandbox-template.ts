@@ -11,7 +11,7 @@ import {
 } from "../shapes/template-policies.ts";
 import { blueprintFields, type SandboxBlueprint } from "./blueprint.ts";
 
-/** What the volume claim templates of a claim may do to those of the template. */
+/** Whether a claim may add volume claim templates (Allowed), and replace those of the template (Overrides). */
 export const volumeClaimTemplatesPolicies = ["Disallowed", "Allowed", "Overrides"] as const;
 export type VolumeClaimTemplatesPolicy = (typeof volumeClaimTemplatesPolicies)[number];
 
@@ -23,7 +23,7 @@ export interface SandboxTemplateSpec extends SandboxBlueprint {
   volumeClaimTemplatesPolicy?: VolumeClaimTemplatesPolicy;
 }
 
-/** What pools and claims stamp Sandboxes from. It has no status. */
+/** The template from which pools and claims create Sandboxes. It has no status. */
 export interface SandboxTemplate {
   apiVersion: "extensions.agents.x-k8s.io/v1beta1";
   kind: "SandboxTemplate";
@@ -36,18 +36,18 @@ export const sandboxTemplateSpec: z.ZodType<SandboxTemplateSpec> = objectOf<Sand
   networkPolicy: networkPolicyRules
     .exactOptional()
     .describe(
-      "Rules for the traffic of the Sandboxes, in place of the default ones. Not looked at when networkPolicyManagement is Unmanaged.",
+      "Rules that replace the default rules of the NetworkPolicy. Ignored when networkPolicyManagement is Unmanaged.",
     ),
   networkPolicyManagement: defaulted<NetworkPolicyManagement>(z.enum(networkPolicyManagements), "Managed").describe(
-    "Whether a NetworkPolicy is kept for the Sandboxes of the template.",
+    "Whether the controller manages a NetworkPolicy for the Sandboxes of the template.",
   ),
   envVarsInjectionPolicy: defaulted<EnvVarsInjectionPolicy>(z.enum(envVarsInjectionPolicies), "Disallowed").describe(
-    "What claims may do with variables: nothing, add new ones (Allowed), or replace those of the template too (Overrides).",
+    "Whether claims may set environment variables: not at all (Disallowed), add new ones (Allowed), or also replace those of the template (Overrides).",
   ),
   volumeClaimTemplatesPolicy: defaulted<VolumeClaimTemplatesPolicy>(
     z.enum(volumeClaimTemplatesPolicies),
     "Disallowed",
   ).describe(
-    "What claims may do with volumes: nothing, add new ones (Allowed), or replace those of the template too (Overrides).",
+    "Whether claims may set volume claim templates: not at all (Disallowed), add new ones (Allowed), or also replace those of the template (Overrides).",
   ),
 });

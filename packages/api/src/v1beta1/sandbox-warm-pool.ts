@@ -15,7 +15,7 @@ export interface SandboxWarmPoolStatus {
   replicas?: number;
   readyReplicas?: number;
   selector?: string;
-  /** The pool's own generation; an edit of its template does not move it. */
+  /** The generation of the pool. It does not change when the template is edited. */
   observedGeneration?: number;
   /** `Ready` and `TemplateFound`. */
   conditions?: Condition[];
@@ -31,19 +31,19 @@ export interface SandboxWarmPool {
 }
 
 export const sandboxWarmPoolSpec: z.ZodType<SandboxWarmPoolSpec> = objectOf<SandboxWarmPoolSpec>({
-  replicas: defaulted(int32(0), 1).describe("How many Sandboxes to keep ready."),
-  sandboxTemplateRef: nameReference.describe("The SandboxTemplate that the members are made from."),
+  replicas: defaulted(int32(0), 1).describe("The number of Sandboxes to keep ready."),
+  sandboxTemplateRef: nameReference.describe("The SandboxTemplate that the members are created from."),
   updateStrategy: updateStrategy
     .exactOptional()
-    .describe("What happens to the members when the template changes. Absent: they stay until they are claimed."),
+    .describe("When members are replaced after a change of the template. Absent: OnReplenish."),
 });
 
 export const sandboxWarmPoolStatus: z.ZodType<SandboxWarmPoolStatus> = objectOf<SandboxWarmPoolStatus>({
-  replicas: int32().exactOptional().describe("How many members there are."),
-  readyReplicas: int32().exactOptional().describe("How many of them can be claimed at once."),
+  replicas: int32().exactOptional().describe("The number of members."),
+  readyReplicas: int32().exactOptional().describe("The number of members that are ready to be claimed."),
   selector: text.exactOptional().describe("The label selector of the members, for autoscalers."),
-  observedGeneration: int64(0).exactOptional().describe("The metadata.generation that this status was worked out for."),
+  observedGeneration: int64(0).exactOptional().describe("The metadata.generation that this status is based on."),
   conditions: listOf(condition)
     .exactOptional()
-    .describe("Ready says whether the pool is full, TemplateFound whether its template is there."),
+    .describe("Ready is True if the pool has all its members ready. TemplateFound is True if its template exists."),
 });

@@ -25,7 +25,7 @@ export interface SandboxStatus {
   selector?: string;
   podIPs?: string[];
   nodeName?: string;
-  /** When traffic or a command last touched the Sandbox. RFC 3339. */
+  /** When the Sandbox was last used. RFC 3339. */
   lastActivityTime?: string;
 }
 
@@ -42,10 +42,10 @@ export const sandboxSpec: z.ZodType<SandboxSpec> = objectOf<SandboxSpec>({
   ...blueprintFields,
   shutdownTime: dateTime.exactOptional().describe("When the Sandbox expires, in RFC 3339. Absent: never."),
   shutdownPolicy: defaulted<ShutdownPolicy>(z.enum(shutdownPolicies), "Retain").describe(
-    "Whether the Sandbox goes or stays when it expires. Its Pod and Service go either way.",
+    "What happens when the Sandbox expires. Delete deletes the Sandbox, Retain keeps the object. Its Pod and Service are deleted in both cases.",
   ),
   operatingMode: defaulted<OperatingMode>(z.enum(operatingModes), "Running").describe(
-    "Whether the Sandbox runs. Suspended removes its Pod and keeps its volumes.",
+    "Whether the Sandbox runs. With Suspended its Pod is deleted and its volumes are kept.",
   ),
 }).meta({
   "x-kubernetes-validations": [
@@ -59,15 +59,17 @@ export const sandboxSpec: z.ZodType<SandboxSpec> = objectOf<SandboxSpec>({
 });
 
 export const sandboxStatus: z.ZodType<SandboxStatus> = objectOf<SandboxStatus>({
-  service: text.exactOptional().describe("The name of the headless Service, if there is one."),
-  serviceFQDN: text.exactOptional().describe("The name under which that Service is found by DNS."),
+  service: text.exactOptional().describe("The name of the headless Service, if it has one."),
+  serviceFQDN: text.exactOptional().describe("The fully qualified DNS name of that Service."),
   conditions: listOf(condition)
     .exactOptional()
     .describe(
-      "Ready says whether the Sandbox can be used, and if not, why. Suspended, PodScheduled and Finished say more.",
+      "Ready is True if the Sandbox can be used; otherwise its reason says why not. Further types are Suspended, PodScheduled and Finished.",
     ),
   selector: text.exactOptional().describe("The label selector of its Pod."),
-  podIPs: listOf(text).exactOptional().describe("The addresses of its Pod while there is one."),
-  nodeName: text.exactOptional().describe("The node that its Pod is on."),
-  lastActivityTime: dateTime.exactOptional().describe("When it was last used, by traffic or by a command."),
+  podIPs: listOf(text).exactOptional().describe("The IP addresses of its Pod, while it has one."),
+  nodeName: text.exactOptional().describe("The node that its Pod runs on."),
+  lastActivityTime: dateTime
+    .exactOptional()
+    .describe("When the Sandbox was last used, as far as its idle policy needs to know."),
 });
