@@ -2,8 +2,9 @@ import { type Sandbox, sandboxes } from "@agent-sandbox/api";
 import { createClient } from "@agent-sandbox/kube";
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import { expect, test } from "vitest";
+import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
-import { podOf, podPath, whyAsleep } from "./sandbox-pod.ts";
+import { podOf, podPath, sessionError, whyAsleep } from "./sandbox-pod.ts";
 
 const conditions = (status: string, reason: string) => ({ conditions: [{ type: "Suspended", status, reason }] });
 const idle = conditions("True", "Idle");
@@ -40,6 +41,15 @@ test.for([
   const found = podOf({ client, namespace: "default" } as Connection, "box", { wakes });
   const outcome = await found.then(({ name }) => name).catch((error: Error) => error.message);
   expect(outcome).toContain(expected);
+});
+
+test.for([
+  [true, 'pods "box" not found', /asleep, and in a cluster only a request through the router wakes it/],
+  [true, 'pods "box" is forbidden', /^pods "box" is forbidden$/],
+  [false, 'pods "box" not found', /^pods "box" not found$/],
+] as const)("the error of a session, asleep: %s, %s", ([isAsleep, message, expected]) => {
+  const error = sessionError(new CommandError(message), { name: "box", isAsleep });
+  expect((error as Error).message).toMatch(expected);
 });
 
 test("paths are made of names, whatever these hold", () => {

@@ -32,6 +32,16 @@ export async function podOf(
   }
 }
 
+/**
+ * Explains why a session with the Pod of a Sandbox failed. The API server of the box wakes a Sandbox that is asleep; that of a
+ * cluster does not find its Pod.
+ */
+export function sessionError(error: unknown, { name, isAsleep }: SandboxPod): unknown {
+  if (!isAsleep || !(error instanceof CommandError) || !error.message.includes("not found")) return error;
+  const hint = "its sandbox is asleep, and in a cluster only a request through the router wakes it";
+  return new CommandError(`pod "${name}" not found: ${hint}`, { cause: error });
+}
+
 /** What brings back a Sandbox that is asleep; undefined: it is awake. */
 export function whyAsleep(sandbox: Sandbox): string | undefined {
   const reason = sleepReason(sandbox);

@@ -2,7 +2,7 @@ import type { WebSocket } from "ws";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { execProtocol, runExec, sendResize } from "../client/exec-channel.ts";
 import { openSocket } from "../client/pod-socket.ts";
-import { podOf, podPath } from "../client/sandbox-pod.ts";
+import { podOf, podPath, sessionError } from "../client/sandbox-pod.ts";
 
 export interface ExecOptions extends GlobalOptions {
   readonly stdin?: boolean;
@@ -12,14 +12,16 @@ export interface ExecOptions extends GlobalOptions {
 
 export async function exec(sandbox: string, words: readonly string[], options: ExecOptions): Promise<void> {
   await using connection = await connect(options);
-  const { name: pod } = await podOf(connection, sandbox, { wakes: true });
+  const pod = await podOf(connection, sandbox, { wakes: true });
   const tty = options.tty === true && process.stdin.isTTY;
   const query = new URLSearchParams({ stdout: "true", stderr: String(!tty), stdin: String(options.stdin === true) });
   query.set("tty", String(tty));
   if (options.container !== undefined) query.set("container", options.container);
   for (const word of words) query.append("command", word);
-  const path = `${podPath(connection.namespace, pod, "exec")}?${query.toString()}`;
-  const socket = await openSocket(connection.access, path, execProtocol);
+  const path = `${podPath(connection.namespace, pod.name, "exec")}?${query.toString()}`;
+  const socket = await openSocket(connection.access, path, execProtocol).catch((error: unknown) => {
+    throw sessionError(error, pod);
+  });
   using _terminal = tty ? rawTerminal(socket) : undefined;
   const stdin = options.stdin === true ? process.stdin : undefined;
   process.exitCode = await runExec(socket, { stdin, stdout: process.stdout, stderr: process.stderr });

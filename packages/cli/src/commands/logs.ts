@@ -4,7 +4,7 @@ import { get as getHttps } from "node:https";
 import { pipeline } from "node:stream/promises";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { refusalOf, requestOptions } from "../client/raw-request.ts";
-import { podOf, podPath } from "../client/sandbox-pod.ts";
+import { podOf, podPath, sessionError } from "../client/sandbox-pod.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -20,12 +20,12 @@ export interface LogsOptions extends GlobalOptions {
 export async function logs(sandbox: string, options: LogsOptions): Promise<void> {
   const query = logQuery(options);
   await using connection = await connect(options);
-  const { name: pod } = await podOf(connection, sandbox, { wakes: options.follow === true });
-  const path = podPath(connection.namespace, pod, "log");
+  const pod = await podOf(connection, sandbox, { wakes: options.follow === true });
+  const path = podPath(connection.namespace, pod.name, "log");
   const { url, ...request } = await requestOptions(connection.access, `${path}?${query.toString()}`);
   const sent = url.startsWith("https:") ? getHttps(url, request) : getHttp(url, request);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
-  if (response.statusCode !== 200) throw new CommandError(await refusalOf(response));
+  if (response.statusCode !== 200) throw sessionError(new CommandError(await refusalOf(response)), pod);
   await pipeline(response, process.stdout, { end: false });
 }
 

@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { fetchJson } from "../client/discovery.ts";
 import { openSocket } from "../client/pod-socket.ts";
-import { podOf, podPath } from "../client/sandbox-pod.ts";
+import { podOf, podPath, sessionError } from "../client/sandbox-pod.ts";
 import { CommandError } from "../command-error.ts";
 
 /** One connection per WebSocket. Channel 0 carries data, channel 1 errors. */
@@ -22,13 +22,14 @@ export interface PortForwardOptions extends GlobalOptions {
 export async function portForward(sandbox: string, ports: string, options: PortForwardOptions): Promise<void> {
   const { local, remote } = parsePorts(ports);
   await using connection = await connect(options);
-  const { name: pod, isAsleep } = await podOf(connection, sandbox, { wakes: true });
+  const pod = await podOf(connection, sandbox, { wakes: true });
   // Report a missing Pod now instead of at the first connection, which wakes the sandbox if it is asleep.
-  if (!isAsleep) await fetchJson(connection.transport, podPath(connection.namespace, pod));
-  const path = `${podPath(connection.namespace, pod, "portforward")}?ports=${remote}`;
+  if (!pod.isAsleep) await fetchJson(connection.transport, podPath(connection.namespace, pod.name));
+  const path = `${podPath(connection.namespace, pod.name, "portforward")}?ports=${remote}`;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     forward(connection, path, socket).catch((error: unknown) => {
-      console.error(error instanceof Error ? error.message : String(error));
+      const explained = sessionError(error, pod);
+      console.error(explained instanceof Error ? explained.message : String(explained));
       socket.destroy();
     });
   });
