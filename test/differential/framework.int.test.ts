@@ -100,5 +100,5 @@ describe("exceptions", () => {
 test("a step that uses a value that was not saved fails", () => {
   const known = new Map([["ns", "x"]]);
   expect(fillIn({ path: "/{{ns}}", list: ["{{ns}}"] }, known)).toEqual({ path: "/x", list: ["x"] });
-  expect(() => fillIn("{{rv}}", known)).toThrow('Cannot fill in "{{rv}}": no step before has kept it');
+  expect(() => fillIn("{{rv}}", known)).toThrow('Cannot fill in "{{rv}}": no earlier step saved it');
 });

@@ -47,7 +47,9 @@ export async function startHostWebhook(pair: KeyPair): Promise<HostWebhook> {
     response.setHeader("content-type", "application/json");
     response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
   };
-  const tls = { key: readFileSync(pair.key), cert: readFileSync(pair.certificate) };
+  // kube-apiserver closes idle connections after 90 s. If this server closed them first, a request could meet the reset.
+  const keepAliveTimeout = 120_000;
+  const tls = { key: readFileSync(pair.key), cert: readFileSync(pair.certificate), keepAliveTimeout };
   const server = createServer(tls, (request, response) => void serve(request, response));
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;

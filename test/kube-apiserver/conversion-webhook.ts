@@ -17,7 +17,9 @@ export interface ConversionWebhook extends AsyncDisposable {
 export async function startConversionWebhook(authority: Authority): Promise<ConversionWebhook> {
   const pair = authority.issueServer("conversion-webhook");
   let answered = 0;
-  const tls = { key: readFileSync(pair.key), cert: readFileSync(pair.certificate) };
+  // kube-apiserver closes idle connections after 90 s. If this server closed them first, a request could meet the reset.
+  const keepAliveTimeout = 120_000;
+  const tls = { key: readFileSync(pair.key), cert: readFileSync(pair.certificate), keepAliveTimeout };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const review = await json(request).catch(() => undefined);
     answered++;

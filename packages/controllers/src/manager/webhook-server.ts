@@ -23,9 +23,13 @@ export interface WebhookOptions {
 /** An API server sends a page of a list in one review: 500 objects of at most 1.5 MB, few of which are that large. */
 const mostBytes = 64 << 20;
 
+/** Longer than Go clients keep idle connections (90 s): a request on a connection that the server just closed would fail. */
+const keepAliveTimeout = 120_000;
+
 /** Serves `/convert` over TLS. Reloads changed certificate files; if they are invalid, the previous certificate stays in use. */
 export async function serveWebhook({ address, files, log, checkEveryMs = 10_000 }: WebhookOptions): Promise<Serving> {
-  const server = createServer({ ...(await loadPair(files)), minVersion: "TLSv1.2" }, (request, response) => {
+  const options = { ...(await loadPair(files)), minVersion: "TLSv1.2", keepAliveTimeout } as const;
+  const server = createServer(options, (request, response) => {
     void answer(request, response).catch((error: unknown) => {
       log.warn({ err: error }, "conversion request failed");
       response.destroy();
