@@ -12,7 +12,7 @@ import (
 	processv1 "github.com/agent-sandbox/agent-sandbox/sandboxd/gen/process/v1"
 )
 
-// inMemory is a directory that a million files can be made in within seconds, where the machine has one.
+// inMemory returns a directory in memory if the machine has one, so that a million files can be created within seconds.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "sandboxd-test-")
@@ -86,7 +86,7 @@ func TestASparseFileOfTenGiB(t *testing.T) {
 	}
 	b.do(request{method: "PUT", url: b.rest + "/v1/files/copy", body: strings.NewReader("mid"), header: map[string]string{"Content-Range": "bytes 5368709120-5368709122/*"}}).want(t, 204, "")
 	b.do(request{method: "GET", url: b.rest + "/v1/files/copy", header: map[string]string{"Range": "bytes=5368709119-5368709123"}}).want(t, 206, "\x00mid\x00")
-	// A reader that takes a little and leaves.
+	// A client that reads a little and disconnects.
 	built, _ := http.NewRequest("GET", b.rest+"/v1/archive/sparse", nil)
 	response, err := authenticated(http.DefaultClient, tokenText).Do(built)
 	if err != nil {

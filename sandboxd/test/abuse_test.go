@@ -21,7 +21,7 @@ import (
 	processv1 "github.com/agent-sandbox/agent-sandbox/sandboxd/gen/process/v1"
 )
 
-// residentKiB is what the daemon occupies.
+// residentKiB returns the resident memory of the daemon.
 func (b *box) residentKiB() int {
 	b.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.command.Process.Pid))
@@ -40,7 +40,7 @@ func (b *box) residentKiB() int {
 func (b *box) wantSmall(mib int) {
 	b.t.Helper()
 	if underRaceDetector {
-		// It needs up to ten times the memory for itself.
+		// The race detector needs up to ten times the memory.
 		mib *= 10
 	}
 	if got := b.residentKiB(); got > mib<<10 {
@@ -48,7 +48,7 @@ func (b *box) wantSmall(mib int) {
 	}
 }
 
-// wantWorking shows that the daemon still does everything and that nothing is left of what was done to it.
+// wantWorking checks that all APIs still work and that the abuse left nothing behind.
 func (b *box) wantWorking() {
 	b.t.Helper()
 	b.get(b.rest+"/v1/health").wantStatus(b.t, 200)
@@ -71,7 +71,7 @@ func (b *box) wantWorking() {
 	})
 }
 
-// pidLimit makes a control group for at most n processes, of either version.
+// pidLimit creates a control group for at most n processes, with either cgroup version.
 func pidLimit(t *testing.T, n int) (join string) {
 	t.Helper()
 	name := fmt.Sprintf("sandboxd-test-%d-%d", os.Getpid(), rand.Uint32())
@@ -114,13 +114,13 @@ func survivesForkBomb(t *testing.T, flags []string) {
 	defer cancel()
 	bomb := make(chan error, 1)
 	go func() {
-		// A shell gives up when it cannot fork; this does not.
+		// Unlike a shell, this continues if fork fails.
 		_, err := b.client.Execute(ctx, &processv1.ExecuteRequest{Config: &processv1.ProcessConfig{
 			Command: []string{"python3", "-c", "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass"},
 		}})
 		bomb <- err
 	}()
-	// Until the bomb has used up the processes and a while longer, the daemon does all that needs none.
+	// While the bomb uses up all processes, requests that need no process still work.
 	for refused := 0; refused < 20; {
 		b.get(b.rest+"/v1/health").wantStatus(t, 200)
 		b.put("during", "x").wantStatus(t, 204)
@@ -175,7 +175,7 @@ func TestAChildThatClosesItsOutput(t *testing.T) {
 	b.wantWorking()
 }
 
-// The child fills its pipe and waits; the daemon does not buffer what nobody reads.
+// The child fills its pipe and blocks. The daemon does not buffer output that is not read.
 func TestAStalledReader(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})
@@ -203,7 +203,7 @@ func TestAStalledReader(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		return still
 	})
-	// Eight replay buffers of 64 KiB, and what HTTP/2 has under way.
+	// Eight log buffers of 64 KiB, and the buffers of HTTP/2.
 	b.wantSmall(64)
 	cancel()
 	b.wantWorking()
@@ -237,7 +237,7 @@ func raw(t *testing.T, url, text string) string {
 	}
 	defer connection.Close()
 	_ = connection.SetDeadline(time.Now().Add(15 * time.Second))
-	// A server that has seen enough closes while this still writes.
+	// The server may close the connection while this still writes.
 	_, _ = io.WriteString(connection, text)
 	line, _ := bufio.NewReader(connection).ReadString('\n')
 	return strings.TrimSpace(line)

@@ -200,15 +200,15 @@ func TestWatch(t *testing.T) {
 	until(change{"created", "/moved", false})
 	_ = os.RemoveAll(filepath.Join(b.root, "new"))
 	until(change{"deleted", "/new", true})
-	// An upload is one event, not the coming and going of its temporary file.
+	// An upload is one event; its temporary file is not reported.
 	b.put("atomic", "x").wantStatus(t, 204)
 	if event := next(); strings.Contains(event.Path, "tmp") {
 		t.Errorf("a temporary file is told of: %+v", event)
 	}
 }
 
-// What a reader missed is told, and not kept for it.
-func TestAWatchThatNobodyReads(t *testing.T) {
+// Changes that a reader missed are reported as an overflow, and not buffered.
+func TestAWatchThatIsNotRead(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{dir: inMemory(t)})
 	built, _ := http.NewRequest("GET", b.rest+"/v1/watch/", nil)

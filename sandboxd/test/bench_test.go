@@ -8,7 +8,7 @@ import (
 	processv1 "github.com/agent-sandbox/agent-sandbox/sandboxd/gen/process/v1"
 )
 
-// The two belong together: what a call costs beside the process it starts.
+// Compare the two to find the cost of a call in addition to the process that it starts.
 
 func BenchmarkExecuteTrue(b *testing.B) {
 	box := start(b, boxOptions{})

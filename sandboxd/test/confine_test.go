@@ -16,7 +16,7 @@ import (
 
 const secretText = "nobody may read this"
 
-// outside is a directory beside the root whose name begins like the root's.
+// outside creates a directory next to the root whose name has the root's name as a prefix.
 func outside(t *testing.T, b *box) string {
 	t.Helper()
 	dir := b.root + "-evil"
@@ -48,7 +48,7 @@ func TestPathsThatLeaveTheRoot(t *testing.T) {
 	for _, path := range paths {
 		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE"} {
 			if method == "DELETE" && !strings.Contains(path, "/") && !strings.Contains(path, "%") && path != ".." {
-				// Deletes the link itself, which is inside.
+				// Deletes the link, which is inside.
 				continue
 			}
 			got := b.do(request{method: method, url: b.rest + "/v1/files/" + path, body: strings.NewReader("x")})
@@ -109,7 +109,7 @@ func TestLinksThatStayInsideWork(t *testing.T) {
 	}
 }
 
-// A directory is swapped for a link to the outside, as fast as the machine can, while files are read and written.
+// A directory is continuously replaced by a link to the outside while files are read and written.
 func TestSymlinkRace(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})

@@ -35,8 +35,8 @@ func plain(t *testing.T, url string, header map[string]string) int {
 	return response.StatusCode
 }
 
-// The reference answers anybody.
-func TestOnlyTheTokenOpensTheDoor(t *testing.T) {
+// The reference implementation needs no token.
+func TestRequestsNeedTheToken(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})
 	for name, header := range map[string]map[string]string{
@@ -100,7 +100,7 @@ func failing(t *testing.T, program string, args ...string) string {
 	return string(output)
 }
 
-func TestItRefusesToStartWrongly(t *testing.T) {
+func TestInvalidFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	short := filepath.Join(dir, "short")
@@ -224,7 +224,7 @@ func TestRestartPolicies(t *testing.T) {
 	exitCode(always)
 }
 
-// As process 1 of its own namespace: orphans are collected, exit codes are not stolen, and with it everything ends.
+// As process 1 it waits for orphans, does not lose exit codes of children, and ends everything with it.
 func TestProcessOne(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{
@@ -287,8 +287,8 @@ func TestShutdown(t *testing.T) {
 	wantDead(t, pid)
 }
 
-// A stop is bounded: neither a command that ignores it nor an answer that nobody reads holds it up.
-func TestAStopHasAnEnd(t *testing.T) {
+// Neither a command that ignores SIGTERM nor a response that is not read delays a shutdown beyond its timeout.
+func TestShutdownHasATimeout(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{flags: []string{"--shutdown-timeout=3s"}, command: []string{"sh", "-c", `trap '' TERM; while :; do sleep 0.05; done`}})
 	file, err := os.Create(b.file("endless"))

@@ -128,7 +128,7 @@ func TestFilesMultipart(t *testing.T) {
 	}
 }
 
-func TestFilesAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
+func TestFilesAnAbortedUploadLeavesNothing(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})
 	b.put("f", "old").wantStatus(t, 204)
@@ -141,7 +141,7 @@ func TestFilesAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 		entries, _ := os.ReadDir(b.root)
 		return len(entries) == 2
 	})
-	// What is being written is not listed.
+	// Temporary files are not listed.
 	if listing := b.get(b.rest + "/v1/files/"); strings.Contains(listing.body, "sandboxd-tmp") {
 		t.Errorf("a temporary file is listed: %s", listing.body)
 	}
@@ -155,7 +155,8 @@ func TestFilesAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 	}
 }
 
-// The reference resets the mode to 0644, deletes what a link points to, blocks on a FIFO and answers 500 below a file.
+// The reference implementation resets the mode to 0644, deletes the target of a link, blocks on a FIFO and returns 500 for a
+// path below a file.
 func TestFilesBetterThanTheReference(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})
@@ -239,7 +240,7 @@ func TestFilesRangedWritesAndAppend(t *testing.T) {
 	write("?append=true", "bytes 0-2/*", "abc").wantCode(t, 400, "INVALID_ARGUMENT")
 }
 
-// Code in the sandbox can delete the root; the API must not go on about a directory that nobody can see.
+// Code in the sandbox can delete the root directory. The API must then use the new one.
 func TestFilesAfterTheRootWasDeleted(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})

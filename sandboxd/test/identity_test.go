@@ -23,7 +23,7 @@ func (a addHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r)
 }
 
-// The reference serves whoever dialled it, whomever they meant.
+// The reference implementation serves requests that are meant for other sandboxes.
 func TestRequestsForAnotherSandbox(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{env: []string{"SANDBOXD_SANDBOX_NAME=mine", "SANDBOXD_SANDBOX_NAMESPACE=here", "SANDBOXD_SANDBOX_UID=1-2-3"}})
@@ -38,8 +38,8 @@ func TestRequestsForAnotherSandbox(t *testing.T) {
 	}
 }
 
-// Who has not the token of this sandbox is told when another was meant, and never who lives here.
-func TestStrangersAtAnAddressThatWasReused(t *testing.T) {
+// Without the token of this sandbox, a client learns that it reached another one, but not which.
+func TestClientsOfAReusedAddress(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{env: []string{"SANDBOXD_SANDBOX_NAME=mine", "SANDBOXD_SANDBOX_NAMESPACE=here", "SANDBOXD_SANDBOX_UID=1-2-3"}})
 	otherToken := strings.Repeat("x", 43)

@@ -94,7 +94,7 @@ func TestLegacyBadBodies(t *testing.T) {
 	}
 }
 
-// The reference loses output that is not UTF-8; here its exact bytes come along.
+// The reference implementation loses output that is not UTF-8. Here the exact bytes are returned too.
 func TestLegacyBinaryOutput(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})
@@ -152,7 +152,7 @@ func TestLegacyRepeatedRequestsRunOnce(t *testing.T) {
 		built.Header.Set("X-Request-ID", "retry-me")
 		return authenticated(http.DefaultClient, tokenText).Do(built)
 	}
-	// The first caller gives up half way, the second finds the command running, the third its result.
+	// The first client disconnects, the second finds the command running, the third gets its result.
 	ctx, cancel := context.WithTimeout(context.Background(), 150*time.Millisecond)
 	defer cancel()
 	if _, err := call(ctx); err == nil {
@@ -260,7 +260,7 @@ func TestLegacyListingKnowsFilesAndDirectoriesOnly(t *testing.T) {
 	}
 }
 
-// The reference decodes twice and fails a listing for one dangling link.
+// The reference implementation decodes twice, and a dangling link fails the whole listing.
 func TestLegacyFilesBetterThanTheReference(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})

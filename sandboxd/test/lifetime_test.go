@@ -14,7 +14,7 @@ import (
 	processv1 "github.com/agent-sandbox/agent-sandbox/sandboxd/gen/process/v1"
 )
 
-// treeScript starts a shell with a grandchild that left the session, and prints their process ids.
+// treeScript starts a shell with a grandchild in another session, and prints their process ids.
 const treeScript = `setsid sh -c 'echo $$; (setsid sleep 300 & echo $!); sleep 300' & echo $$; sleep 300`
 
 func (r *run) pids(n int) []int {
@@ -48,7 +48,7 @@ func TestTheWholeTreeDies(t *testing.T) {
 		cancel()
 		wantDead(t, pids)
 	})
-	t.Run("when the time is up", func(t *testing.T) {
+	t.Run("on a timeout", func(t *testing.T) {
 		config := shell(treeScript)
 		config.Timeout = durationpb.New(700 * time.Millisecond)
 		r := b.begin(timeLimited(t), &processv1.StartRequest{Config: config})
@@ -58,7 +58,7 @@ func TestTheWholeTreeDies(t *testing.T) {
 		}
 		wantDead(t, pids)
 	})
-	t.Run("when it is told to", func(t *testing.T) {
+	t.Run("on request", func(t *testing.T) {
 		r := b.begin(timeLimited(t), &processv1.StartRequest{Config: shell(treeScript)})
 		pids := r.pids(3)
 		_, err := b.client.SendSignal(timeLimited(t), &processv1.SendSignalRequest{ProcessId: r.id, Signal: processv1.Signal_SIGNAL_SIGKILL, Scope: processv1.SignalScope_SIGNAL_SCOPE_TREE})
@@ -67,7 +67,7 @@ func TestTheWholeTreeDies(t *testing.T) {
 		}
 		wantDead(t, pids)
 	})
-	t.Run("when a call's deadline passes", func(t *testing.T) {
+	t.Run("at the deadline of a call", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
 		defer cancel()
 		_, err := b.client.Execute(ctx, &processv1.ExecuteRequest{Config: shell("exec >" + b.file("pids") + ";" + treeScript)})
@@ -129,7 +129,7 @@ func TestDetachedProcessesOutliveTheirStream(t *testing.T) {
 	if second.stdout.String() != "one\ntwo\n" || second.stderr.String() != "typed\n" {
 		t.Errorf("the second reader got %q, %q", second.stdout.String(), second.stderr.String())
 	}
-	// Long after its end, and from where the first reader stopped.
+	// After its end, from where the first reader stopped.
 	third := attach(&processv1.AttachRequest{FromOffset: &at})
 	if exit := third.finish(); third.stdout.String() != "two\n" || exit.ExitCode != 5 {
 		t.Errorf("the third reader got %q, %v", third.stdout.String(), exit)
@@ -180,7 +180,7 @@ func TestRequestIDsRunOnce(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	}
-	// The same id for something else is another call.
+	// The same id with another request is another call.
 	other, err := b.client.Execute(ctx, &processv1.ExecuteRequest{Config: shell("echo other"), RequestId: "id-1"})
 	if err != nil || string(other.Stdout) != "other\n" {
 		t.Errorf("got %v, %v", other, err)

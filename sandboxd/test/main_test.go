@@ -1,4 +1,4 @@
-// Package test talks to the real program over its ports, as its clients do.
+// Package test tests the real program over its ports.
 package test
 
 import (
@@ -50,7 +50,7 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// box is one running program.
+// box is a running daemon.
 type box struct {
 	t                  testing.TB
 	root, socket       string
@@ -65,12 +65,12 @@ type boxOptions struct {
 	flags   []string
 	command []string
 	env     []string
-	// attr puts the program into namespaces; wrap runs it under another one.
+	// attr starts the program in namespaces; wrap starts it with another program.
 	attr *syscall.SysProcAttr
 	wrap []string
-	// user owns the program's directory and runs it.
+	// user is the user of the program and the owner of its directory.
 	user int
-	// dir is where everything is; a new one when empty.
+	// dir is the directory of all files. Default: a new one.
 	dir string
 }
 
@@ -105,14 +105,14 @@ func freePorts(t testing.TB, n int) []string {
 	return ports
 }
 
-// start runs the program and waits until it is healthy.
+// start starts the program and waits until it is healthy.
 func start(t testing.TB, options boxOptions) *box {
 	t.Helper()
 	dir := options.dir
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	// Whoever is refused in it is refused by what they asked for, not on the way there.
+	// Everyone may enter it, so that a refusal is caused by the requested file.
 	for _, passed := range []string{dir, filepath.Dir(dir)} {
 		if info, err := os.Stat(passed); err != nil || os.Chmod(passed, info.Mode()|0o755) != nil {
 			t.Fatalf("%s cannot be opened: %v", passed, err)
@@ -146,7 +146,7 @@ func start(t testing.TB, options boxOptions) *box {
 	if options.attr == nil {
 		b.command.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	// A run of the tests that is cut off leaves nothing behind.
+	// The program is killed with the test process.
 	b.command.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	if err := b.command.Start(); err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func authenticated(client *http.Client, token string) *http.Client {
 	return &http.Client{Transport: addToken{next, token}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// answer is a response that has been read.
+// answer is a complete response.
 type answer struct {
 	status int
 	header http.Header
@@ -322,7 +322,7 @@ func (b *box) read(name string) string {
 	return string(content)
 }
 
-// eventually waits for something that has no event to wait for.
+// eventually polls until a condition holds.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

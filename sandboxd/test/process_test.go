@@ -25,7 +25,7 @@ func shell(script string) *processv1.ProcessConfig {
 	return &processv1.ProcessConfig{Command: []string{"/bin/sh", "-c", script}}
 }
 
-// run is a process that a test follows.
+// run is a process started by a test.
 type run struct {
 	t      testing.TB
 	stream *startStream
@@ -54,7 +54,7 @@ func opened(t testing.TB, stream *startStream) *run {
 	return &run{t: t, stream: stream, id: stream.Msg().GetInit().ProcessId}
 }
 
-// next takes one event in; false at the end.
+// next reads an event. It returns false at the end.
 func (r *run) next() bool {
 	r.t.Helper()
 	if !r.stream.Receive() {
@@ -229,7 +229,7 @@ func TestExecute(t *testing.T) {
 	wantCode(t, err, connect.CodeInvalidArgument)
 }
 
-// The reference waits ten seconds here and then fails, with all output lost.
+// The reference implementation waits ten seconds here, then fails and loses all output.
 func TestExecuteReturnsWhenABackgroundChildHoldsTheOutput(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})
@@ -268,7 +268,7 @@ func TestStdin(t *testing.T) {
 	wantCode(t, write(&processv1.WriteStdinRequest{}), connect.CodeNotFound)
 }
 
-// A process that does not read must not hold a writer that has given up.
+// A write to a process that does not read ends when the client cancels it.
 func TestStdinWriteEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})
@@ -277,7 +277,7 @@ func TestStdinWriteEndsWithItsCaller(t *testing.T) {
 	defer cancel()
 	_, err := b.client.WriteStdin(ctx, &processv1.WriteStdinRequest{ProcessId: r.id, Payload: &processv1.WriteStdinRequest_Input{Input: make([]byte, 1<<20)}})
 	wantCode(t, err, connect.CodeDeadlineExceeded)
-	// The turn is free again: another write fails for its own reason, which is the same full pipe.
+	// The lock is free again: another write also fails because of the full pipe.
 	again, cancelAgain := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancelAgain()
 	_, err = b.client.WriteStdin(again, &processv1.WriteStdinRequest{ProcessId: r.id, Payload: &processv1.WriteStdinRequest_Input{Input: make([]byte, 1<<20)}})
@@ -305,7 +305,7 @@ func TestPTY(t *testing.T) {
 	}
 	r.until("got line\r\n")
 	r.until("20 70\r\n")
-	// Ends the input and not the terminal: what comes after it is still seen.
+	// This ends the input but not the terminal; later output is still received.
 	_, err = b.client.WriteStdin(ctx, &processv1.WriteStdinRequest{ProcessId: r.id, Payload: &processv1.WriteStdinRequest_Eof{Eof: &emptypb.Empty{}}})
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ type report struct {
 
 func (b *box) report() report { b.t.Helper(); return decode[report](b.t, b.get(b.rest+"/v1/activity")) }
 
-// inside is the workload's own client.
+// inside returns a client for the unix socket.
 func (b *box) inside() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", b.socket)
@@ -71,7 +71,7 @@ func TestActivity(t *testing.T) {
 		t.Errorf("the code ended with %+v", got.Error)
 	}
 	eventually(t, "quiet", func() bool { return !b.report().Busy })
-	// Asking is no activity.
+	// The request does not count as activity.
 	quiet := b.report()
 	if again := b.report(); again.LastActivity != quiet.LastActivity {
 		t.Error("asking for the activity is activity")
@@ -112,7 +112,7 @@ func TestLeasesOverTheSocket(t *testing.T) {
 	if status := b.insideDo("PUT", "/v1/leases/one-too-many"); status != 409 {
 		t.Errorf("the 65th lease is answered with %d", status)
 	}
-	// The socket gives nothing else away.
+	// The socket serves nothing else.
 	for _, path := range []string{"/v1/files/", "/v1/metadata", "/v1/contexts", "/v1/usage"} {
 		if status := b.insideDo("GET", path); status != 404 {
 			t.Errorf("the socket answers %s with %d", path, status)
@@ -189,7 +189,7 @@ type cell struct {
 	ExecutionCount int `json:"execution_count"`
 }
 
-// session is a code context of a test.
+// session is a code context.
 type session struct {
 	b   *box
 	url string
@@ -283,7 +283,7 @@ func TestContextStreamsInOrder(t *testing.T) {
 		if err := json.Unmarshal(scanner.Bytes(), &event); err != nil {
 			t.Fatal(err)
 		}
-		// Python writes the line feed by itself.
+		// Python writes the line feed separately.
 		if event.Text == "\n" {
 			continue
 		}

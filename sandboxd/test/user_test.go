@@ -13,16 +13,15 @@ import (
 	processv1 "github.com/agent-sandbox/agent-sandbox/sandboxd/gen/process/v1"
 )
 
-// containerRights are those that the first process of a container usually has: even root may not look into processes
-// of other users.
+// containerRights are the usual capabilities in a container, where even root may not access processes of other users.
 var containerRights = []string{"setpriv", "--bounding-set=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service"}
 
-// nobody is a user that no file below the test's directory belongs to.
+// nobody is a user without files in the test's directory.
 const nobody = 65534
 
 func (b *box) tokenFile() string { return filepath.Join(filepath.Dir(b.root), "token") }
 
-// denied runs a script of which every line but the first, the user's id, must be refused.
+// denied runs a script that prints the user id and then tries accesses that must all be refused.
 func (b *box) denied(user int, script string) {
 	b.t.Helper()
 	got, err := b.client.Execute(timeLimited(b.t), &processv1.ExecuteRequest{Config: shell("id -u; " + script)})
@@ -40,8 +39,8 @@ func ownerOf(t *testing.T, file string) int {
 	return int(stat.Uid)
 }
 
-// Whoever has the daemon's user may read the token's file; nobody may read the daemon itself.
-func TestNothingIsReadOutOfTheDaemon(t *testing.T) {
+// Processes of the daemon's user may read the token file, but not the daemon's memory.
+func TestTheDaemonIsNotReadable(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]boxOptions{
 		"as root":        {wrap: containerRights},
@@ -66,7 +65,7 @@ func TestNothingIsReadOutOfTheDaemon(t *testing.T) {
 	}
 }
 
-// What runs in the sandbox is somebody else than the daemon, when that is asked for, and cannot take its token.
+// With SANDBOXD_USER, code in the sandbox runs as another user and cannot read the token.
 func TestUserCodeRunsAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	command := `cd $(dirname $SANDBOXD_SOCKET)/root && (id -u; id -G; echo $HOME; cat ../token || echo refused) > said; exec sleep 1000`
@@ -96,7 +95,7 @@ func TestUserCodeRunsAsAnotherUser(t *testing.T) {
 	if terminal.finish(); terminal.stdout.String() != "65534\r\n" {
 		t.Errorf("the terminal belongs to %q", terminal.stdout.String())
 	}
-	// Who holds the token may still be anybody.
+	// With the token, processes can be started as any user.
 	config := shell("id -u")
 	config.User = "root"
 	if got, err := b.client.Execute(timeLimited(t), &processv1.ExecuteRequest{Config: config}); err != nil || string(got.Stdout) != "0\n" {
@@ -104,7 +103,7 @@ func TestUserCodeRunsAsAnotherUser(t *testing.T) {
 	}
 }
 
-// What callers put there is theirs who work with it.
+// Files written through the API belong to the configured user.
 func TestFilesBelongToTheUser(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{wrap: containerRights, flags: []string{fmt.Sprintf("--user=%d", nobody)}})
@@ -119,7 +118,7 @@ func TestFilesBelongToTheUser(t *testing.T) {
 			t.Errorf("%q belongs to %d", file, owner)
 		}
 	}
-	// What was there before stays its owner's.
+	// Existing files keep their owner.
 	if err := os.Mkdir(b.file("of-root"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +152,7 @@ func TestADaemonThatIsNotRoot(t *testing.T) {
 	if owner := ownerOf(t, b.file("a/b")); owner != nobody {
 		t.Errorf("a file belongs to %d", owner)
 	}
-	// With the token that it may read, user code does what it may do anyway.
+	// User code can read the token, which gives it no additional rights.
 	b.wantWorking()
 	for want, args := range map[string][]string{
 		"as user 65534":                {"run", "--token-file=" + b.tokenFile() + ".of-root"},

@@ -1,4 +1,4 @@
-// Command sandboxd is process 1 of a sandbox: it supervises the workload and serves the runtime API.
+// Command sandboxd supervises the command of a sandbox as its process 1 and serves the runtime API.
 package main
 
 import (
@@ -79,7 +79,7 @@ func report(stderr io.Writer, err error) int {
 	return 1
 }
 
-// install copies the running program; a name that is there already is replaced in one step.
+// install copies the running program into a directory. An existing file is replaced atomically.
 func install(args []string) error {
 	if len(args) != 1 || args[0] == "" {
 		return errors.New("cannot install: want one directory")

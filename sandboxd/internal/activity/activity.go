@@ -1,4 +1,4 @@
-// Package activity knows whether a sandbox is at work.
+// Package activity tracks whether a sandbox is in use.
 package activity
 
 import (
@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Tracker counts the streams that are open and remembers the last request.
+// Tracker counts open streams and records the time of the last request.
 type Tracker struct {
 	streams atomic.Int64
 	last    atomic.Int64
 	Leases  Leases
 }
 
-// NewTracker counts the start of the sandbox as its first activity.
+// NewTracker returns a tracker. The start of the sandbox counts as its first activity.
 func NewTracker() *Tracker {
 	t := &Tracker{}
 	t.Touch()
 	return t
 }
 
-// Touch notes a request.
+// Touch records a request.
 func (t *Tracker) Touch() { t.last.Store(time.Now().UnixNano()) }
 
 // Begin counts a stream until the returned function is called.
@@ -33,8 +33,8 @@ func (t *Tracker) Begin() (end func()) {
 	}
 }
 
-// Streams is how many are open.
+// Streams returns the number of open streams.
 func (t *Tracker) Streams() int { return int(t.streams.Load()) }
 
-// Last is when something was asked or a stream ended.
+// Last returns the time of the last request or end of a stream.
 func (t *Tracker) Last() time.Time { return time.Unix(0, t.last.Load()) }

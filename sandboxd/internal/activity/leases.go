@@ -10,32 +10,32 @@ import (
 )
 
 const (
-	// MaxLeases at once, so that a workload cannot fill the daemon's memory.
+	// MaxLeases limits the memory that a workload can use in the daemon.
 	MaxLeases = 64
-	// MaxTTL is the longest a lease holds without being renewed.
+	// MaxTTL is the longest lifetime of a lease without renewal.
 	MaxTTL       = 24 * time.Hour
 	maxNameBytes = 128
 )
 
-var errTooMany = fmt.Errorf("%d leases are held already", MaxLeases)
+var errTooMany = fmt.Errorf("the limit of %d leases is reached", MaxLeases)
 
 // Lease keeps a sandbox awake.
 type Lease struct {
 	Name string `json:"name"`
-	// ExpiresAt is absent while a connection holds the lease.
+	// ExpiresAt is nil while a connection holds the lease.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// Leases are the ones in force. The zero value has none.
+// Leases is a set of leases. The zero value is empty.
 type Leases struct {
 	mu   sync.Mutex
 	held map[string]*grip
 }
 
-// grip is one taking of a lease. A zero time means that a connection holds it.
+// grip is one acquisition of a lease. A zero time means that a connection holds it.
 type grip struct{ expires time.Time }
 
-// Renew takes the lease or prolongs it.
+// Renew acquires or extends a lease.
 func (l *Leases) Renew(name string, ttl time.Duration, now time.Time) (Lease, error) {
 	if ttl <= 0 || ttl > MaxTTL {
 		return Lease{}, fmt.Errorf("the time must be more than 0 and at most %v", MaxTTL)
@@ -47,8 +47,8 @@ func (l *Leases) Renew(name string, ttl time.Duration, now time.Time) (Lease, er
 	return Lease{Name: name, ExpiresAt: &expires}, nil
 }
 
-// Hold takes the lease until the returned function is called. Another lease that somebody took under the same name
-// meanwhile, because this one was given up, stays theirs.
+// Hold acquires a lease until the returned function is called. If the lease was released and acquired again in the
+// meantime, the function does not release the new one.
 func (l *Leases) Hold(name string, now time.Time) (letGo func(), err error) {
 	own, err := l.put(name, time.Time{}, now)
 	return func() {
@@ -82,7 +82,7 @@ func (l *Leases) put(name string, expires, now time.Time) (*grip, error) {
 	return own, nil
 }
 
-// Release gives the lease up; false when it was not held.
+// Release releases a lease. It returns false if it was not held.
 func (l *Leases) Release(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *Leases) Release(name string) bool {
 	return ok
 }
 
-// List gives the leases in force at a time, by name.
+// List returns the leases that are valid at a time, sorted by name.
 func (l *Leases) List(now time.Time) []Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -37,7 +37,7 @@ func TestLeasesEndAndAreRenewed(t *testing.T) {
 	}
 }
 
-func TestLeasesThatCannotBe(t *testing.T) {
+func TestInvalidLeases(t *testing.T) {
 	var l Leases
 	now := time.Unix(1000, 0)
 	for _, ttl := range []time.Duration{0, -1, MaxTTL + 1} {
@@ -58,7 +58,7 @@ func TestLeasesThatCannotBe(t *testing.T) {
 	if _, err := l.Hold("one more", now); err == nil {
 		t.Error("there is no bound")
 	}
-	// Those that ended make room.
+	// Expired leases do not count.
 	if _, err := l.Hold("one more", now.Add(time.Second)); err != nil {
 		t.Error(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// maxJSONBytes bounds a body that is held in memory; content travels in bodies that are streamed.
+// maxJSONBytes limits JSON bodies, which are held in memory. File contents are streamed.
 const maxJSONBytes = 4 << 20
 
-// ReadJSON decodes a body that holds one JSON object of known fields.
+// ReadJSON decodes a body with one JSON object. Unknown fields are an error.
 func ReadJSON(w http.ResponseWriter, r *http.Request, into any) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJSONBytes))
 	if err != nil {
@@ -29,7 +29,7 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// Flag reads a boolean of the query; absent means false.
+// Flag parses a boolean query parameter. Default: false.
 func Flag(r *http.Request, name string) (bool, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" && !r.URL.Query().Has(name) {
@@ -42,7 +42,7 @@ func Flag(r *http.Request, name string) (bool, error) {
 	return value, nil
 }
 
-// Count reads a whole number of the query between 0 and most; absent means fallback.
+// Count parses an integer query parameter from 0 to most. Default: fallback.
 func Count(r *http.Request, name string, fallback, most int) (int, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -55,7 +55,7 @@ func Count(r *http.Request, name string, fallback, most int) (int, error) {
 	return value, nil
 }
 
-// Seconds reads a duration of the query, as "30s" or as a number of seconds; absent means fallback.
+// Seconds parses a duration query parameter, such as "30s" or a number of seconds. Default: fallback.
 func Seconds(r *http.Request, name string, fallback, most time.Duration) (time.Duration, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {

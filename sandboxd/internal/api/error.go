@@ -1,4 +1,4 @@
-// Package api holds what every HTTP handler of the daemon answers with.
+// Package api has the errors, request parsing and responses that all HTTP handlers share.
 package api
 
 import (
@@ -45,7 +45,7 @@ var statusOf = map[string]int{
 	Unavailable:        http.StatusServiceUnavailable,
 }
 
-// Error is what a caller gets to read.
+// Error is an error that is sent to the client.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -53,12 +53,12 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Refuse makes an error with a message of our own.
+// Refuse returns an error with a code and a message.
 func Refuse(code, format string, values ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, values...)}
 }
 
-// During puts what the system said into an error: Cannot <action> "<thing>": <state>.
+// During returns an error for a failed system call: Cannot <action> "<thing>": <reason>.
 func During(action, thing string, err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {
@@ -86,7 +86,7 @@ func codeOf(err error) string {
 	return Internal
 }
 
-// WriteError answers with the error's status and body.
+// WriteError sends an error response.
 func WriteError(w http.ResponseWriter, err error) {
 	var known *Error
 	if !errors.As(err, &known) {
@@ -95,11 +95,11 @@ func WriteError(w http.ResponseWriter, err error) {
 	WriteJSON(w, statusOf[known.Code], known)
 }
 
-// WriteJSON answers with a body that ends without a line feed.
+// WriteJSON sends a JSON response without a trailing line feed.
 func WriteJSON(w http.ResponseWriter, status int, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {
-		http.Error(w, "Cannot encode the answer", http.StatusInternalServerError)
+		http.Error(w, "Cannot encode the response", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -107,7 +107,7 @@ func WriteJSON(w http.ResponseWriter, status int, value any) {
 	_, _ = w.Write(body)
 }
 
-// MethodNotAllowed answers as the standard library does for a path that knows other methods.
+// MethodNotAllowed sends a 405 response with the allowed methods, as the standard library does.
 func MethodNotAllowed[T any](w http.ResponseWriter, methods map[string]T) {
 	w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
 	http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)

@@ -5,23 +5,23 @@ import (
 	"net/http"
 )
 
-// Lines answers with one JSON value per line, each sent at once.
+// Lines is a response of JSON values, one per line.
 type Lines struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 }
 
-// NewLines begins such an answer.
+// NewLines starts the response.
 func NewLines(w http.ResponseWriter) *Lines {
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	// Nothing on the way may hold lines back.
+	// Proxies must not buffer the lines.
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	return &Lines{w: w, control: http.NewResponseController(w)}
 }
 
-// Write adds a line without sending it yet.
+// Write adds a line without flushing it.
 func (l *Lines) Write(value any) error {
 	line, err := json.Marshal(value)
 	if err != nil {
@@ -31,10 +31,10 @@ func (l *Lines) Write(value any) error {
 	return err
 }
 
-// Flush sends what was written.
+// Flush sends the lines written so far.
 func (l *Lines) Flush() error { return l.control.Flush() }
 
-// Send writes a line and sends it.
+// Send writes a line and flushes it.
 func (l *Lines) Send(value any) error {
 	if err := l.Write(value); err != nil {
 		return err

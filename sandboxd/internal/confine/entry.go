@@ -9,32 +9,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Entry is one name in one directory that is held open. The name may be vacant. No method follows a link at the name.
+// Entry is a name in an open directory. The file may not exist. No method follows a link at the name.
 type Entry struct {
 	root *Root
 	dir  int
-	// above is where the directory of a Child lies.
+	// above is the path of a Child's directory.
 	above string
 	// Name is "." for the root itself.
 	Name string
-	// Rel is where the entry lies below the root, links resolved.
+	// Rel is the path below the root, with links resolved.
 	Rel string
 }
 
-// Close releases the directory.
+// Close closes the directory.
 func (e *Entry) Close() error { return unix.Close(e.dir) }
 
-// IsRoot tells whether the entry is the root directory itself.
+// IsRoot reports whether the entry is the root directory itself.
 func (e *Entry) IsRoot() bool { return e.Name == "." }
 
-// Stat describes what is at the name.
+// Stat describes the file.
 func (e *Entry) Stat() (unix.Stat_t, error) {
 	var stat unix.Stat_t
 	err := unix.Fstatat(e.dir, e.Name, &stat, unix.AT_SYMLINK_NOFOLLOW)
 	return stat, err
 }
 
-// OpenOrCreate opens what is at the name, or makes a file there.
+// OpenOrCreate opens the file, or creates it.
 func (e *Entry) OpenOrCreate(flags int, mode uint32) (*os.File, error) {
 	file, err := e.Open(flags|unix.O_CREAT|unix.O_EXCL, mode)
 	if err == unix.EEXIST {
@@ -50,7 +50,7 @@ func (e *Entry) OpenOrCreate(flags int, mode uint32) (*os.File, error) {
 	return file, nil
 }
 
-// Open opens what is at the name. It never waits for the other end of a FIFO.
+// Open opens the file. It never blocks on a FIFO.
 func (e *Entry) Open(flags int, mode uint32) (*os.File, error) {
 	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
 	fd, err := unix.Openat(e.dir, e.Name, flags, mode)
@@ -60,19 +60,19 @@ func (e *Entry) Open(flags int, mode uint32) (*os.File, error) {
 	return os.NewFile(uintptr(fd), e.Rel), nil
 }
 
-// Handle gives a descriptor that names the entry without opening it for reading or writing.
+// Handle returns a descriptor for the entry without opening it for reading or writing (O_PATH).
 func (e *Entry) Handle() (int, error) {
 	return unix.Openat(e.dir, e.Name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
-// Readlink gives the target of a link as it was written.
+// Readlink returns the target of a link.
 func (e *Entry) Readlink() (string, error) {
 	buffer := make([]byte, maxPathBytes)
 	n, err := unix.Readlinkat(e.dir, e.Name, buffer)
 	return string(buffer[:max(n, 0)]), err
 }
 
-// Mkdir makes a directory at the name.
+// Mkdir creates a directory.
 func (e *Entry) Mkdir(mode uint32) error {
 	if err := unix.Mkdirat(e.dir, e.Name, mode); err != nil {
 		return err
@@ -80,13 +80,13 @@ func (e *Entry) Mkdir(mode uint32) error {
 	return e.root.owner.takeDirectory(e.dir, e.Name)
 }
 
-// Symlink makes a link at the name. Its target is not judged: it is when somebody walks it.
+// Symlink creates a symbolic link. The target is not checked here, but whenever the link is followed.
 func (e *Entry) Symlink(target string) error { return unix.Symlinkat(target, e.dir, e.Name) }
 
-// Link gives what is at the name a second name.
+// Link creates a hard link to the file.
 func (e *Entry) Link(to *Entry) error { return unix.Linkat(e.dir, e.Name, to.dir, to.Name, 0) }
 
-// Rename moves what is at the name to another place; without replace a place that is taken is an error.
+// Rename renames the file. Without replace, an existing target is an error.
 func (e *Entry) Rename(to *Entry, replace bool) error {
 	if replace {
 		return unix.Renameat(e.dir, e.Name, to.dir, to.Name)
@@ -95,14 +95,14 @@ func (e *Entry) Rename(to *Entry, replace bool) error {
 	if err != unix.EINVAL && err != unix.ENOSYS {
 		return err
 	}
-	// A file system without the flag: the narrow race is only between callers of the same sandbox.
+	// The file system does not support the flag. The remaining race is only between clients of the same sandbox.
 	if _, statErr := to.Stat(); statErr == nil {
 		return unix.EEXIST
 	}
 	return unix.Renameat(e.dir, e.Name, to.dir, to.Name)
 }
 
-// Remove takes away a file, a link or an empty directory.
+// Remove removes a file, a link or an empty directory.
 func (e *Entry) Remove() error {
 	err := unix.Unlinkat(e.dir, e.Name, 0)
 	if err == unix.EISDIR || err == unix.EPERM {
@@ -113,7 +113,7 @@ func (e *Entry) Remove() error {
 	return err
 }
 
-// Chmod changes the permission bits of anything but a link.
+// Chmod changes the mode. Links have none.
 func (e *Entry) Chmod(mode uint32) error {
 	fd, err := e.Handle()
 	if err != nil {
@@ -130,7 +130,7 @@ func (e *Entry) Chmod(mode uint32) error {
 	return unix.Chmod(DescriptorPath(fd), mode)
 }
 
-// Child is the entry called name in the directory at e. The caller closes it.
+// Child returns the entry with this name in the directory e. The caller must close it.
 func (e *Entry) Child(name string) (*Entry, error) {
 	fd, err := unix.Openat(e.dir, e.Name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -143,10 +143,10 @@ func (e *Entry) Child(name string) (*Entry, error) {
 	return &Entry{root: e.root, dir: fd, above: above, Name: name, Rel: path.Join(above, name)}, nil
 }
 
-// Sibling is another name in the directory that a Child holds open. It is valid as long as the child is, and not closed.
+// Sibling returns another name in the directory of a Child. It is valid until the child is closed, and must not be closed.
 func (e *Entry) Sibling(name string) *Entry {
 	return &Entry{root: e.root, dir: e.dir, above: e.above, Name: name, Rel: path.Join(e.above, name)}
 }
 
-// DescriptorPath is a name under which the kernel finds an open descriptor of this process again.
+// DescriptorPath returns a path that refers to an open descriptor of this process.
 func DescriptorPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Owner is whom new files and directories are given to. A nil owner leaves them to the daemon.
+// Owner is the owner of new files and directories. If it is nil, they belong to the daemon's user.
 type Owner struct{ UID, GID int }
 
-// Own gives what is made below the root from now on to an owner. Links stay the daemon's: nobody asks whose they are.
+// Own sets the owner of files that are created from now on. Links keep the daemon's user, which has no effect on them.
 func (r *Root) Own(owner Owner) { r.owner = &owner }
 
-// take gives a file away that the daemon itself has just made and holds open.
+// take changes the owner of an open file that the daemon has just created.
 func (o *Owner) take(fd int) error {
 	if o == nil {
 		return nil
@@ -20,8 +20,8 @@ func (o *Owner) take(fd int) error {
 	return unix.Fchown(fd, o.UID, o.GID)
 }
 
-// takeDirectory gives a directory away that has just been made. The owner may have put something else in its place by
-// now: only a directory that is the daemon's is given away.
+// takeDirectory changes the owner of a directory that has just been created. The owner may have replaced it by something
+// else, so only a directory that belongs to the daemon is changed.
 func (o *Owner) takeDirectory(dir int, name string) error {
 	if o == nil {
 		return nil

@@ -8,14 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namesPerRead bounds the memory of walking one huge directory.
+// namesPerRead limits the memory for a huge directory.
 const namesPerRead = 1024
 
-// RemoveAll takes away the entry and everything below it; of the root only what is below.
+// RemoveAll removes the entry and everything below it. Of the root it removes only the content.
 //
-// It holds two directories open however deep the tree is: what lies deeper than one level is first moved up.
-// (Code in a sandbox can nest directories deeper than any recursion or descriptor limit allows.) Whoever keeps adding
-// files while it runs keeps it running: the context ends it.
+// Code in a sandbox can nest directories deeper than any recursion or descriptor limit. So at most two directories are
+// open at a time, and deeper ones are first moved up. If files are added all the time, it runs until the context ends.
 func (e *Entry) RemoveAll(ctx context.Context) error {
 	if !e.IsRoot() {
 		err := e.Remove()
@@ -37,8 +36,8 @@ func (e *Entry) RemoveAll(ctx context.Context) error {
 	return unix.Unlinkat(e.dir, e.Name, unix.AT_REMOVEDIR)
 }
 
-// empty removes everything in dir. Each pass over it removes whatever has no directories of its own and lifts the
-// grandchildren of the rest, so the depth shrinks by one per pass.
+// empty removes everything in dir. Each pass removes the entries that contain no directories, and moves the grandchildren
+// of the others up, so that the depth shrinks by one.
 func empty(ctx context.Context, dir *os.File) error {
 	return eachName(ctx, dir, func(name string) error {
 		gone, err := removeOne(dir, name)
@@ -49,7 +48,7 @@ func empty(ctx context.Context, dir *os.File) error {
 	})
 }
 
-// lift empties the directory called name by moving its directories up into dir, and removes it.
+// lift moves the directories inside name up into dir, and removes name.
 func lift(ctx context.Context, dir *os.File, name string) error {
 	fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -70,7 +69,7 @@ func lift(ctx context.Context, dir *os.File, name string) error {
 	return unix.Unlinkat(int(dir.Fd()), name, unix.AT_REMOVEDIR)
 }
 
-// removeOne says false for a directory that is not empty.
+// removeOne removes an entry. It returns false for a directory that is not empty.
 func removeOne(dir *os.File, name string) (bool, error) {
 	entry := Entry{dir: int(dir.Fd()), Name: name}
 	switch err := entry.Remove(); err {
@@ -83,7 +82,7 @@ func removeOne(dir *os.File, name string) (bool, error) {
 	}
 }
 
-// eachName visits the names in dir until a pass over it finds none.
+// eachName calls visit for the names in dir, repeatedly until dir is empty.
 func eachName(ctx context.Context, dir *os.File, visit func(name string) error) error {
 	for {
 		if _, err := dir.Seek(0, io.SeekStart); err != nil {

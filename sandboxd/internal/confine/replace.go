@@ -11,7 +11,7 @@ import (
 
 const temporaryPrefix = ".sandboxd-tmp-"
 
-// IsTemporary tells the names of files that are still being written; listings leave them out.
+// IsTemporary reports whether the name is that of a file that is being written. Listings omit these.
 func IsTemporary(name string) bool {
 	rest, ok := strings.CutPrefix(name, temporaryPrefix)
 	return ok && len(rest) == 16
@@ -19,13 +19,12 @@ func IsTemporary(name string) bool {
 
 func temporaryName() string {
 	var random [8]byte
-	// Never fails on Linux: the runtime aborts instead.
+	// Never returns an error on Linux.
 	_, _ = rand.Read(random[:])
 	return temporaryPrefix + hex.EncodeToString(random[:])
 }
 
-// Replacement is a new file that takes the place of an entry when it is complete, so that a reader sees the old or
-// the new content and nothing between.
+// Replacement is a new file that replaces an entry atomically when it is complete.
 type Replacement struct {
 	File   *os.File
 	entry  *Entry
@@ -33,7 +32,7 @@ type Replacement struct {
 	placed bool
 }
 
-// Replace begins a new content for the entry. The caller ends it with Commit, and always with Discard.
+// Replace creates a new file for the entry. The caller finishes with Commit, and must always call Discard.
 func (e *Entry) Replace() (*Replacement, error) {
 	name := temporaryName()
 	fd, err := unix.Openat(e.dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
@@ -43,7 +42,7 @@ func (e *Entry) Replace() (*Replacement, error) {
 	return &Replacement{File: os.NewFile(uintptr(fd), e.Rel), entry: e, name: name}, nil
 }
 
-// Commit gives the file its owner, its mode and its name. With durable it survives a crash of the machine.
+// Commit sets owner and mode of the file and renames it. With durable it is synced to disk first.
 func (r *Replacement) Commit(mode uint32, durable bool) error {
 	if err := r.entry.root.owner.take(int(r.File.Fd())); err != nil {
 		return err
@@ -63,7 +62,7 @@ func (r *Replacement) Commit(mode uint32, durable bool) error {
 	return nil
 }
 
-// Discard closes the file and takes away what was not committed.
+// Discard closes the file, and removes it if it was not committed.
 func (r *Replacement) Discard() {
 	r.File.Close()
 	if !r.placed {

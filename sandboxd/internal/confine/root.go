@@ -1,9 +1,8 @@
 // Package confine opens files below one directory and nowhere else.
 //
-// A path is walked component by component, each step relative to the descriptor of the step before and never
-// following a link; links are read and walked by this package. So there is no moment between a check and an open in
-// which code in the sandbox could swap a component. (openat2 would say the same in one call, but absolute links that
-// stay inside the root must work, and not every kernel a sandbox runs on has it.)
+// A path is resolved component by component, relative to the descriptor of the previous one and without following links.
+// This package resolves links itself. So code in the sandbox cannot replace a component between a check and its use.
+// openat2 is not used, because absolute links inside the root must work and not every kernel of a sandbox has it.
 package confine
 
 import (
@@ -18,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrOutside says that a path leaves the root, by itself or through a link.
+// ErrOutside is returned if a path leaves the root, by itself or through a link.
 var ErrOutside = errors.New("the path leaves the root directory")
 
 const (
-	// maxLinks is the kernel's own bound on links in one path.
+	// maxLinks is the kernel's limit of links in a path.
 	maxLinks = 40
-	// maxPathBytes is PATH_MAX: no longer name can be opened by a program in the sandbox either.
+	// maxPathBytes is PATH_MAX.
 	maxPathBytes = 4096
 )
 
@@ -32,7 +31,7 @@ const (
 type Root struct {
 	mu sync.RWMutex
 	fd int
-	// path is the directory with its links resolved; given is how its owner wrote it.
+	// path is the directory with links resolved, given is the path that was passed to Open.
 	path, given string
 	owner       *Owner
 }
@@ -54,8 +53,8 @@ func Open(dir string) (*Root, error) {
 	return &Root{fd: fd, path: resolved, given: given}, nil
 }
 
-// descriptor gives the directory anew, for the caller to close. Code in the sandbox may have deleted it: then the one
-// that has its name now takes its place, or a fresh one.
+// descriptor returns a new descriptor of the directory. If code in the sandbox has deleted it, it is opened again by its
+// path, or created. The caller must close it.
 func (r *Root) descriptor() (int, error) {
 	r.mu.RLock()
 	var stat unix.Stat_t
@@ -90,15 +89,14 @@ func (r *Root) replace() (int, error) {
 	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 }
 
-// Path is the directory's absolute name, without links.
+// Path returns the absolute path of the directory, with links resolved.
 func (r *Root) Path() string { return r.path }
 
-// Close releases the root; entries located before stay valid.
+// Close closes the root. Entries that were located before stay valid.
 func (r *Root) Close() error { return unix.Close(r.fd) }
 
-// Rel turns what a caller wrote into a path relative to the root, "." for the root itself. A leading slash means the
-// root, and a path that already begins with the root's own name means itself: with the root /workspace, "a", "/a" and
-// "/workspace/a" are one file.
+// Rel converts a path from a request into a path relative to the root, "." for the root itself. With the root /workspace,
+// "a", "/a" and "/workspace/a" are the same file.
 func (r *Root) Rel(user string) (string, error) {
 	if err := checkPath(user); err != nil {
 		return "", err
@@ -112,12 +110,12 @@ func (r *Root) Rel(user string) (string, error) {
 	return Join(cleaned)
 }
 
-// Join turns what a caller wrote into a path relative to the root, without knowledge of the root's name.
+// Join is like Rel without regard to the root's own path.
 func Join(user string) (string, error) {
 	if err := checkPath(user); err != nil {
 		return "", err
 	}
-	// Only a relative path can climb: Clean drops leading ".." of an absolute one.
+	// Clean would drop leading ".." of an absolute path instead of reporting it.
 	cleaned := path.Clean(strings.TrimLeft(user, "/"))
 	if strings.HasPrefix(user, "/") {
 		cleaned = path.Clean("/" + cleaned)[1:]
@@ -141,12 +139,12 @@ func checkPath(user string) error {
 	return nil
 }
 
-// below gives the part of an absolute path that lies below root.
+// below returns the part of an absolute path below root.
 func below(root, absolute string) (string, bool) {
 	if absolute == root {
 		return ".", true
 	}
-	// The root directory "/" would need no prefix at all; a leading slash already means it.
+	// For the root "/" the prefix is empty.
 	rest, ok := strings.CutPrefix(absolute, strings.TrimSuffix(root, "/")+"/")
 	if !ok || rest == "" {
 		return ".", ok
@@ -154,7 +152,7 @@ func below(root, absolute string) (string, bool) {
 	return rest, true
 }
 
-// Below makes the directory at an entry a root of its own. The caller closes it.
+// Below returns the directory at an entry as a root. The caller must close it.
 func (r *Root) Below(e *Entry) (*Root, error) {
 	fd, err := unix.Openat(e.dir, e.Name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

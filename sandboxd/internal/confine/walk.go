@@ -7,16 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lookup says how the last steps of a path are taken.
+// Lookup has the options of Locate.
 type Lookup struct {
-	// KeepLink leaves the last component alone when it is a link.
+	// KeepLink does not follow the last component if it is a link.
 	KeepLink bool
-	// MakeParents creates the directories that are missing above the last component.
+	// MakeParents creates missing parent directories.
 	MakeParents bool
 }
 
-// Locate walks rel (as given by Rel or Join) and returns the place it names, which may be vacant.
-// The caller closes the entry.
+// Locate resolves rel (from Rel or Join) and returns its entry, which may not exist. The caller must close it.
 func (r *Root) Locate(rel string, how Lookup) (*Entry, error) {
 	w := walk{root: r, how: how, parts: split(rel)}
 	for {
@@ -34,8 +33,8 @@ type walk struct {
 	links int
 }
 
-// once walks from the root until the end, or until a link or ".." of a link's target has changed the parts: then it
-// asks to be called again. Everything before such a part has been seen to be a real directory.
+// once walks from the root to the end of the path. If it meets a link, it replaces it by its target and asks to be called
+// again. All components before the link have been verified to be directories.
 func (w *walk) once() (entry *Entry, again bool, err error) {
 	dir, err := w.root.descriptor()
 	if err != nil {
@@ -113,7 +112,7 @@ func (w *walk) climb(i int) error {
 	return nil
 }
 
-// spliceLink puts the target of the link at part i in its place; false when it is no link or absent.
+// spliceLink replaces the link at part i by its target. It returns false if it does not exist or is not a link.
 func (w *walk) spliceLink(dir, i int) (bool, error) {
 	buffer := make([]byte, maxPathBytes)
 	n, err := unix.Readlinkat(dir, w.parts[i], buffer)
@@ -142,8 +141,7 @@ func split(rel string) []string {
 	return slices.DeleteFunc(strings.Split(rel, "/"), func(part string) bool { return part == "" || part == "." })
 }
 
-// Descend walks a relative path from an entry that is a directory, through real directories only: a link on the way
-// is an error. The caller closes the result.
+// Descend resolves a relative path from a directory. Links on the way are an error. The caller must close the result.
 func (e *Entry) Descend(rel string) (*Entry, error) {
 	parts := split(rel)
 	if len(parts) == 0 {

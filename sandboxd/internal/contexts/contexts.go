@@ -1,4 +1,4 @@
-// Package contexts runs code in interpreters that stay: what one call defines, the next one finds.
+// Package contexts runs code in interpreters that keep their state between calls.
 package contexts
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 )
 
-// maxContexts at once: each is an interpreter of some ten megabytes.
+// maxContexts is the limit of contexts. Each is an interpreter that uses about ten megabytes.
 const maxContexts = 16
 
 //go:embed driver.py
@@ -28,7 +28,7 @@ var pythonDriver string
 //go:embed driver.js
 var nodeDriver string
 
-// language says how to start an interpreter.
+// language describes how an interpreter is started.
 type language struct {
 	programs []string
 	options  []string
@@ -40,17 +40,17 @@ var languages = map[string]language{
 	"javascript": {programs: []string{"node", "nodejs"}, options: []string{"--no-warnings", "--expose-internals", "-e"}, driver: nodeDriver},
 }
 
-// Errors that a caller can tell apart.
+// Errors of Create.
 var (
 	ErrUnknownLanguage = errors.New("unknown language")
 	ErrNoInterpreter   = errors.New("no interpreter")
 	ErrTooMany         = errors.New("too many contexts")
 )
 
-// Languages that contexts exist for.
+// Languages returns the supported languages.
 func Languages() []string { return slices.Sorted(maps.Keys(languages)) }
 
-// Spec of a new context.
+// Spec describes a new context.
 type Spec struct {
 	Language string            `json:"language"`
 	Cwd      string            `json:"cwd"`
@@ -58,7 +58,7 @@ type Spec struct {
 	User     string            `json:"user"`
 }
 
-// Context is one interpreter.
+// Context is a running interpreter.
 type Context struct {
 	ID        string    `json:"id"`
 	Language  string    `json:"language"`
@@ -70,22 +70,22 @@ type Context struct {
 	requests *os.File
 	events   *bufio.Reader
 	source   *os.File
-	// turn holds one token: calls take turns.
+	// turn is a lock with one token: calls run one at a time.
 	turn chan struct{}
 }
 
-// Manager has the contexts of one sandbox.
+// Manager manages the contexts of a sandbox.
 type Manager struct {
 	processes *process.Manager
 
 	mu       sync.Mutex
 	contexts map[string]*Context
-	// starting are the contexts that are promised but not there yet.
+	// starting is the number of contexts that are being started.
 	starting int
 	running  int
 }
 
-// NewManager returns one without contexts.
+// NewManager returns a manager without contexts.
 func NewManager(processes *process.Manager) *Manager {
 	return &Manager{processes: processes, contexts: map[string]*Context{}}
 }
@@ -142,7 +142,7 @@ func (m *Manager) launch(spec Spec, argv []string) (*Context, error) {
 	p, err := m.processes.Start(process.Spec{
 		Argv: argv, Cwd: spec.Cwd, Env: spec.Env, User: spec.User, Origin: process.OriginContext,
 		Extra: []*os.File{theirRequests, theirEvents},
-		// The driver is not what a reader of the process list wants to see.
+		// Hides the driver's code in the list of processes.
 		Shown: argv[:1],
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func (m *Manager) launch(spec Spec, argv []string) (*Context, error) {
 	}, nil
 }
 
-// bury forgets a context whose interpreter ended.
+// bury removes a context whose interpreter has ended.
 func (m *Manager) bury(c *Context) {
 	<-c.process.Done()
 	m.mu.Lock()
@@ -167,7 +167,7 @@ func (m *Manager) bury(c *Context) {
 	c.source.Close()
 }
 
-// Get finds a context.
+// Get returns the context with this id.
 func (m *Manager) Get(id string) (*Context, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +175,7 @@ func (m *Manager) Get(id string) (*Context, bool) {
 	return c, ok
 }
 
-// List gives the contexts by age.
+// List returns the contexts, the oldest first.
 func (m *Manager) List() []*Context {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -184,20 +184,20 @@ func (m *Manager) List() []*Context {
 	return list
 }
 
-// Close ends a context with everything it started.
+// Close ends a context and all processes that it started.
 func (m *Manager) Close(c *Context) {
 	c.process.KillTree()
 	<-c.process.Done()
 }
 
-// Running counts the calls at work.
+// Running returns the number of running calls.
 func (m *Manager) Running() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.running
 }
 
-// readEvent reads one line of the driver.
+// readEvent reads one line from the driver.
 func (c *Context) readEvent() (Event, error) {
 	var event Event
 	line, err := readLine(c.events, maxEventBytes)
@@ -207,7 +207,7 @@ func (c *Context) readEvent() (Event, error) {
 	return event, json.Unmarshal(line, &event)
 }
 
-// maxEventBytes is more than the driver ever sends at once, unless code in it does so on purpose.
+// maxEventBytes is more than the driver sends, except if code in it does so deliberately.
 const maxEventBytes = 64 << 20
 
 func readLine(from *bufio.Reader, limit int) ([]byte, error) {

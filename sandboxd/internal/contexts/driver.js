@@ -1,4 +1,4 @@
-// Runs code that arrives on descriptor 3 in one lasting scope and reports on descriptor 4, a JSON value per line.
+// Reads code from descriptor 3, runs it in one persistent scope, and writes events to descriptor 4, one JSON value per line.
 const { writeSync } = require("node:fs");
 const { createRequire } = require("node:module");
 const { Socket } = require("node:net");
@@ -45,7 +45,7 @@ function failure(error) {
 
 const options = (filename) => ({ filename, importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER });
 
-// A script cannot wait: code that does is rewritten as Node's own prompt does it, so that declarations outlive it.
+// Scripts do not support top-level await. Such code is rewritten like in Node's REPL, so that declarations persist.
 function compile(code, filename) {
   try {
     return { script: new vm.Script(code, options(filename)), waits: false };
@@ -77,7 +77,7 @@ globalThis.display = (...values) => {
   for (const value of values) emit({ type: "display", data: bundle(value) });
 };
 process.on("SIGINT", () => interrupt());
-// What fails after its cell has ended must not take the other cells' variables with it.
+// An error after the end of its cell must not end the process, which holds the variables of other cells.
 process.on("uncaughtException", (error) => console.error("Uncaught", error));
 
 const flushed = (stream) => new Promise((resolve) => stream.write("", resolve));
@@ -96,7 +96,7 @@ async function cell(before, line) {
 }
 
 let last = Promise.resolve();
-// A socket, not a file: a thread that waits in read() would keep process.exit() from ending.
+// A socket instead of a file, because a thread that blocks in read() would delay process.exit().
 createInterface({ input: new Socket({ fd: 3, readable: true, writable: false }) })
   .on("line", (line) => {
     last = cell(last, line);

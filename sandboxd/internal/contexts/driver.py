@@ -1,4 +1,4 @@
-# Runs code that arrives on descriptor 3 in one lasting namespace and reports on descriptor 4, a JSON value per line.
+# Reads code from descriptor 3, runs it in one persistent namespace, and writes events to descriptor 4, one JSON value per line.
 import ast
 import asyncio
 import base64
@@ -46,7 +46,7 @@ class Session:
             raise KeyboardInterrupt
 
     def emit(self, event):
-        # Code that forked and came back here must not speak for the session.
+        # A forked child that returns here must not write events.
         if os.getpid() == self.pid:
             data = (json.dumps(event) + "\n").encode("utf-8", "backslashreplace")
             while data:

@@ -12,11 +12,11 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 )
 
-// interruptGrace is how long an interpreter has to come back from an interrupt before it is ended.
+// interruptGrace is how long an interpreter may take to handle an interrupt before it is killed.
 const interruptGrace = 2 * time.Second
 
-// Event is something that happened while code ran: "stdout" and "stderr" with text, "result" and "display" with data
-// by media type, "error", and as the last one "end".
+// Event is an event of running code: "stdout" and "stderr" with text, "result" and "display" with data by media type,
+// "error", and finally "end".
 type Event struct {
 	Type           string         `json:"type"`
 	Text           string         `json:"text,omitempty"`
@@ -27,11 +27,11 @@ type Event struct {
 	ExecutionCount int            `json:"execution_count,omitempty"`
 }
 
-// ErrEnded says that the interpreter is gone, and what the code before had defined with it.
+// ErrEnded is returned if the interpreter has ended. Its state is lost.
 var ErrEnded = errors.New("the context has ended")
 
-// Execute runs code and passes on what happens, in order, from one goroutine at a time. When the time is up or the
-// caller has gone, the code is interrupted; an interpreter that does not come back is ended.
+// Execute runs code and emits its events in order, from one goroutine at a time. On a timeout or when the client
+// disconnects, the code is interrupted. If the interpreter does not handle the interrupt, it is killed.
 func (m *Manager) Execute(ctx context.Context, c *Context, code string, timeout time.Duration, emit func(Event) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
@@ -70,7 +70,7 @@ func (m *Manager) Execute(ctx context.Context, c *Context, code string, timeout 
 	return run.follow(ctx)
 }
 
-var errTimeout = errors.New("the time is up")
+var errTimeout = errors.New("the timeout has expired")
 
 func (m *Manager) count(change int) {
 	m.mu.Lock()
@@ -78,7 +78,7 @@ func (m *Manager) count(change int) {
 	m.running += change
 }
 
-// interrupt asks the code to stop; Ctrl-C would reach what it started, too.
+// interrupt interrupts the code but not the processes that it started, unlike Ctrl-C.
 func (c *Context) interrupt(run *execution) {
 	c.process.SignalGroup(syscall.SIGINT)
 	select {
@@ -104,7 +104,7 @@ type execution struct {
 
 const ended = ^uint64(0)
 
-// changedTo is closed when the output has been passed on up to a place, or with ended when the call is over.
+// changedTo returns a channel that is closed when the output has been emitted up to an offset, or when the call is over.
 func (e *execution) changedTo(place uint64) <-chan struct{} {
 	reached := make(chan struct{})
 	go func() {
@@ -137,7 +137,7 @@ func (e *execution) send(event Event) {
 	}
 }
 
-// follow passes the driver's events on, each after the output that was written before it.
+// follow emits the driver's events, each after the output that was written before it.
 func (e *execution) follow(ctx context.Context) error {
 	defer e.update(func() { e.over = true })
 	for {
@@ -189,7 +189,7 @@ func (e *execution) pumpOutput(ctx context.Context) {
 	}
 }
 
-// wholeText joins what was left over with new bytes, and leaves a character that is not complete for the next time.
+// wholeText appends data to the rest of the last call and returns complete characters. An incomplete one becomes the rest.
 func wholeText(left *[]byte, data []byte) string {
 	data = append(*left, data...)
 	cut := len(data)

@@ -9,11 +9,11 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 )
 
-// needed lets the daemon start processes as another user, give them their files, and end them.
+// needed are the capabilities to start processes as another user, to change the owner of files and to kill processes.
 const needed = 1<<unix.CAP_CHOWN | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 
-// account is who user code runs as; nil for the daemon's own user. Found out at the start: a sandbox whose every process
-// would fail is better not there.
+// account returns the user that code runs as, or nil for the daemon's own user. It is checked at the start, so that a
+// wrong configuration does not only show when processes fail to start.
 func (c *Config) account() (*process.Account, error) {
 	who, err := process.LookupAccount(c.User)
 	if who == nil && err == nil {

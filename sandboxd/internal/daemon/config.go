@@ -1,4 +1,4 @@
-// Package daemon puts the parts together: listeners, supervision, a clean stop.
+// Package daemon assembles sandboxd: configuration, listeners, supervision and shutdown.
 package daemon
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/token"
 )
 
-// Config is everything that can be set.
+// Config is the configuration of the daemon.
 type Config struct {
 	Host                           string
 	GRPCPort, RESTPort, LegacyPort uint
@@ -47,7 +47,7 @@ const (
 	RestartAlways    = "always"
 )
 
-// Parse reads the flags; what follows them is the command to supervise.
+// Parse parses the flags. The arguments after them are the command to supervise.
 func Parse(args []string, output io.Writer) (*Config, error) {
 	c := &Config{LogLevel: slog.LevelWarn, Identity: token.Identity{
 		Name: os.Getenv("SANDBOXD_SANDBOX_NAME"), Namespace: os.Getenv("SANDBOXD_SANDBOX_NAMESPACE"), UID: os.Getenv("SANDBOXD_SANDBOX_UID"),
@@ -72,23 +72,23 @@ func (c *Config) register(flags *flag.FlagSet) {
 	flags.UintVar(&c.GRPCPort, "grpc-port", 9090, "port of gRPC, gRPC-Web and Connect")
 	flags.UintVar(&c.RESTPort, "rest-port", 8080, "port of the REST API")
 	flags.UintVar(&c.LegacyPort, "legacy-port", 8888, "port of the legacy API; 0 turns it off")
-	flags.StringVar(&c.RootDir, "root-dir", usualRoot, "directory of files and processes; made when missing")
-	flags.StringVar(&c.MetadataPrefix, "metadata-env-prefix", "SANDBOX_", "variables that /v1/metadata shows begin with this")
-	flags.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "longest time a stop may take")
+	flags.StringVar(&c.RootDir, "root-dir", usualRoot, "directory for files and processes; created if it does not exist")
+	flags.StringVar(&c.MetadataPrefix, "metadata-env-prefix", "SANDBOX_", "prefix of the variables in /v1/metadata")
+	flags.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "how long a shutdown may take")
 	flags.DurationVar(&c.IdleTimeout, "http-idle-timeout", time.Minute, "how long an idle connection is kept")
-	flags.IntVar(&c.ChunkBytes, "stream-chunk-size", 0, "most bytes per output event; 0 means 4096")
-	flags.StringVar(&c.TokenFile, "token-file", os.Getenv("SANDBOXD_TOKEN_FILE"), "file with the token callers must present ($SANDBOXD_TOKEN_FILE)")
-	flags.BoolVar(&c.Insecure, "insecure-no-token", false, "serve everybody who can reach a port")
-	flags.StringVar(&c.User, "user", os.Getenv("SANDBOXD_USER"), "run the command, and processes that name no user, as this one: name, uid or uid:gid ($SANDBOXD_USER)")
-	flags.StringVar(&c.Socket, "socket", "", "unix socket for keep-awake leases; the first of /run/sandboxd.sock and /tmp/sandboxd.sock that can be made when empty")
-	flags.StringVar(&c.Restart, "restart", RestartNever, "when the command ends: never, on-failure or always start it again")
+	flags.IntVar(&c.ChunkBytes, "stream-chunk-size", 0, "maximum size of an output event in bytes; 0 means 4096")
+	flags.StringVar(&c.TokenFile, "token-file", os.Getenv("SANDBOXD_TOKEN_FILE"), "file with the token that requests must have ($SANDBOXD_TOKEN_FILE)")
+	flags.BoolVar(&c.Insecure, "insecure-no-token", false, "serve everyone who can connect, without a token")
+	flags.StringVar(&c.User, "user", os.Getenv("SANDBOXD_USER"), "default user of the command and of processes: name, uid or uid:gid ($SANDBOXD_USER)")
+	flags.StringVar(&c.Socket, "socket", "", "unix socket for keep-awake leases; if empty, the first of /run/sandboxd.sock and /tmp/sandboxd.sock that can be created")
+	flags.StringVar(&c.Restart, "restart", RestartNever, "when the command is restarted: never, on-failure or always")
 	flags.BoolVar(&c.Version, "version", false, "print the version and exit")
 	flags.TextVar(&c.LogLevel, "log-level", slog.LevelWarn, "debug, info, warn or error")
 	flags.TextVar(&c.LogLevel, "zap-log-level", slog.LevelWarn, "the same as log-level")
 	for _, name := range []string{"zap-encoder", "zap-stacktrace-level", "zap-time-encoding"} {
-		flags.String(name, "", "accepted for compatibility, without effect")
+		flags.String(name, "", "accepted for compatibility and ignored")
 	}
-	flags.Bool("zap-devel", false, "accepted for compatibility, without effect")
+	flags.Bool("zap-devel", false, "accepted for compatibility and ignored")
 }
 
 func (c *Config) check() error {
@@ -118,7 +118,7 @@ func (c *Config) check() error {
 	case c.Restart != RestartNever && c.Restart != RestartOnFailure && c.Restart != RestartAlways:
 		return fmt.Errorf("cannot use --restart=%q: want %s, %s or %s", c.Restart, RestartNever, RestartOnFailure, RestartAlways)
 	case c.TokenFile == "" && !c.Insecure:
-		return errors.New("cannot start without a token: set SANDBOXD_TOKEN_FILE, or give --insecure-no-token to serve everybody who can reach a port")
+		return errors.New("cannot start without a token: set SANDBOXD_TOKEN_FILE, or use --insecure-no-token to serve everyone who can connect")
 	}
 	if c.ChunkBytes == 0 {
 		c.ChunkBytes = usualChunk

@@ -27,10 +27,10 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/token"
 )
 
-// processGrace is how long processes have between being asked to end and being killed.
+// processGrace is the time between SIGTERM and SIGKILL for processes.
 const processGrace = 2 * time.Second
 
-// fallbackRoot serves images whose root is read-only or belongs to somebody else.
+// fallbackRoot is used if the default root directory cannot be created.
 const fallbackRoot = "/tmp/workspace"
 
 type daemon struct {
@@ -41,9 +41,9 @@ type daemon struct {
 	supervisor *supervisor
 }
 
-// Run serves until it is told to stop or the supervised command ends, and returns the exit code.
+// Run serves until a signal or the end of the supervised command, and returns the exit code.
 func Run(config *Config) (int, error) {
-	// Nothing that runs as the same user may read this process's memory, where the token passes through.
+	// Prevents processes of the same user from reading this process's memory, which contains the token.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, forwarded...)
@@ -55,7 +55,7 @@ func Run(config *Config) (int, error) {
 	return d.run(signals), nil
 }
 
-// forwarded are the signals that the supervised command gets as if it were process 1 itself.
+// forwarded are the signals that are forwarded to the supervised command.
 var forwarded = []os.Signal{
 	syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 	syscall.SIGCONT,
@@ -90,7 +90,7 @@ func open(config *Config) (*daemon, error) {
 		Root: root, Processes: d.processes, Contexts: contexts.NewManager(d.processes), Activity: tracker,
 		MetadataPrefix: config.MetadataPrefix,
 	})
-	if err := d.listen(gate{guard, config.Identity}, tracker, root); err != nil {
+	if err := d.listen(accessCheck{guard, config.Identity}, tracker, root); err != nil {
 		return nil, err
 	}
 	if socket != nil {
@@ -108,18 +108,18 @@ func open(config *Config) (*daemon, error) {
 	return d, nil
 }
 
-func (d *daemon) listen(gate gate, tracker *activity.Tracker, root *confine.Root) error {
-	rpcServer, err := d.config.listen(d.config.GRPCPort, rpc.New(d.processes, tracker, d.config.ChunkBytes).Handler(gate.check))
+func (d *daemon) listen(access accessCheck, tracker *activity.Tracker, root *confine.Root) error {
+	rpcServer, err := d.config.listen(d.config.GRPCPort, rpc.New(d.processes, tracker, d.config.ChunkBytes).Handler(access.check))
 	if err != nil {
 		return err
 	}
-	restServer, err := d.config.listen(d.config.RESTPort, gate.wrap("/v1/health", d.rest, refuseREST))
+	restServer, err := d.config.listen(d.config.RESTPort, access.wrap("/v1/health", d.rest, refuseREST))
 	if err != nil {
 		return err
 	}
 	d.servers = []*server{restServer, rpcServer}
 	if d.config.LegacyPort != 0 {
-		legacyServer, err := d.config.listen(d.config.LegacyPort, gate.wrap("/", legacy.New(d.processes, tracker, root.Path()), refuseLegacy))
+		legacyServer, err := d.config.listen(d.config.LegacyPort, access.wrap("/", legacy.New(d.processes, tracker, root.Path()), refuseLegacy))
 		if err != nil {
 			return err
 		}
@@ -128,19 +128,19 @@ func (d *daemon) listen(gate gate, tracker *activity.Tracker, root *confine.Root
 	return nil
 }
 
-// openRoot makes the root directory. Only the usual one may be replaced: a sandbox whose image does not let it be made
-// still starts.
+// openRoot creates the root directory. If the default one cannot be created in this image, fallbackRoot is used instead; a
+// directory that was configured must work.
 func (c *Config) openRoot(who *process.Account) (*confine.Root, error) {
 	_, missing := os.Stat(c.RootDir)
 	err := os.MkdirAll(c.RootDir, 0o755)
 	if err != nil && !c.rootGiven {
-		slog.Warn("root directory cannot be made, using another", "wanted", c.RootDir, "used", fallbackRoot, "error", err.Error())
+		slog.Warn("cannot create the root directory, using another", "wanted", c.RootDir, "used", fallbackRoot, "error", err.Error())
 		c.RootDir = fallbackRoot
 		_, missing = os.Stat(c.RootDir)
 		err = os.MkdirAll(c.RootDir, 0o755)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot make the root directory: %w", err)
+		return nil, fmt.Errorf("cannot create the root directory: %w", err)
 	}
 	root, err := confine.Open(c.RootDir)
 	if err != nil {
@@ -157,7 +157,8 @@ func (c *Config) openRoot(who *process.Account) (*confine.Root, error) {
 	return root, err
 }
 
-// environment is what processes get: ours, without the way to the token, with the way to us.
+// environment returns the environment of processes: the daemon's own without the location of the token, and with the
+// addresses of the daemon.
 func (c *Config) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
 		return strings.HasPrefix(pair, "SANDBOXD_TOKEN")
@@ -201,7 +202,7 @@ func (d *daemon) forward(number syscall.Signal) {
 	}
 }
 
-// shutdown turns health red, ends the processes and the command, finishes what is being answered, and kills the rest.
+// shutdown fails the health check, ends the processes and the command, lets requests finish, and kills what is left.
 func (d *daemon) shutdown(number *syscall.Signal, ended <-chan int) int {
 	ctx, cancel := context.WithTimeout(context.Background(), d.config.ShutdownTimeout)
 	defer cancel()
@@ -223,7 +224,7 @@ func (d *daemon) shutdown(number *syscall.Signal, ended <-chan int) int {
 	}
 	parts.Wait()
 	if os.Getpid() == 1 {
-		// Whatever is left was started by nobody we know of.
+		// Processes that belong to no known tree.
 		_ = syscall.Kill(-1, syscall.SIGKILL)
 	}
 	return code

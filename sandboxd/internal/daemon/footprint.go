@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// spareThreads exist from the start. When the sandbox has used up its processes, a thread that cannot be made
-	// would end the whole daemon; these are enough for as many files and forks at once.
+	// spareThreads are created at the start. If the sandbox has reached its limit of processes, the Go runtime would abort
+	// when it cannot create a thread. These are enough for as many concurrent file operations and forks.
 	spareThreads = 16
-	// gcPercent trades a little processor time, of which an idle daemon needs none, for a small heap.
+	// gcPercent trades some processor time for a small heap.
 	gcPercent = 50
 	trimEvery = 30 * time.Second
 	trimFirst = 2 * time.Second
@@ -39,7 +39,7 @@ func makeThreads() {
 	release.Done()
 }
 
-// keepSmall gives memory back whenever there was work and then quiet. idle says how long nothing was asked.
+// keepSmall returns memory to the system when the daemon becomes idle. idle returns the time since the last request.
 func keepSmall(idle func() time.Duration) {
 	debug.SetGCPercent(gcPercent)
 	time.Sleep(trimFirst)
@@ -54,7 +54,7 @@ func keepSmall(idle func() time.Duration) {
 	}
 }
 
-// trim drops the heap's free pages and the pages of the program file, which the kernel finds again when they are used.
+// trim releases the free pages of the heap and the pages of the program file, which the kernel reloads when needed.
 func trim() {
 	debug.FreeOSMemory()
 	program, err := os.Readlink("/proc/self/exe")
@@ -74,7 +74,7 @@ func trim() {
 	}
 }
 
-// readOnlyPart reads a line of /proc/self/maps; true for parts of the program that nobody can have written to.
+// readOnlyPart parses a line of /proc/self/maps. It returns true for read-only mappings of the program.
 func readOnlyPart(line, program string) (start, length uintptr, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 6 || fields[5] != program || strings.Contains(fields[1], "w") {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// limited accepts a connection only when fewer than its capacity are open.
+// limited is a listener that accepts a connection only while fewer than its capacity are open.
 type limited struct {
 	net.Listener
 	open   chan struct{}

@@ -20,11 +20,11 @@ import (
 const (
 	headerTimeout  = 10 * time.Second
 	maxHeaderBytes = 64 << 10
-	// maxConnections of one listener; more wait in the kernel's queue.
+	// maxConnections is the limit per listener. More connections wait in the kernel's queue.
 	maxConnections = 1024
-	// maxStreams of one connection at once.
+	// maxStreams is the limit of concurrent HTTP/2 streams per connection.
 	maxStreams = 512
-	// pingAfter finds peers that vanished, so that what they started does not run for ever.
+	// pingAfter detects peers that have vanished, so that the processes they started are ended.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
 )
@@ -57,8 +57,8 @@ func (c *Config) listen(port uint, handler http.Handler) (*server, error) {
 	return c.newServer(handler, listener), nil
 }
 
-// openSocket opens the door for the workload itself. File permissions are open: whoever runs in the sandbox may keep
-// it awake. A sandbox without any place for it does without, unless the place was given.
+// openSocket listens on the unix socket for processes in the sandbox. All users may connect, because every process in the
+// sandbox may keep it awake. If no default path is writable, there is no socket; a path that was configured must work.
 func (c *Config) openSocket() (net.Listener, error) {
 	candidates := []string{c.Socket}
 	if c.Socket == "" {
@@ -76,12 +76,12 @@ func (c *Config) openSocket() (net.Listener, error) {
 	if c.Socket != "" {
 		return nil, fmt.Errorf("cannot open the socket: %w", failure)
 	}
-	slog.Warn("no place for the socket of keep-awake leases", "error", failure.Error())
+	slog.Warn("cannot create the socket for keep-awake leases", "error", failure.Error())
 	return nil, nil
 }
 
 func listenUnix(path string) (net.Listener, error) {
-	// One that an earlier start left behind.
+	// Left over from an earlier run.
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == os.ModeSocket {
 		_ = os.Remove(path)
 	}
@@ -102,7 +102,7 @@ func (s *server) serve() {
 	}
 }
 
-// stop lets requests finish until the context ends, then closes what is left.
+// stop lets requests finish until the context ends, then closes all connections.
 func (s *server) stop(ctx context.Context) {
 	s.silent.close()
 	if s.Shutdown(ctx) != nil {
@@ -110,30 +110,31 @@ func (s *server) stop(ctx context.Context) {
 	}
 }
 
-// gate lets requests in that mean this sandbox and carry its token. Health is open to all.
-type gate struct {
+// accessCheck accepts requests that are meant for this sandbox and carry its token. Health checks need no token.
+type accessCheck struct {
 	guard    *token.Guard
 	identity token.Identity
 }
 
-func (g gate) check(header http.Header) (connect.Code, error) {
-	if err := g.identity.CheckUID(header); err != nil {
+func (a accessCheck) check(header http.Header) (connect.Code, error) {
+	if err := a.identity.CheckUID(header); err != nil {
 		return connect.CodeFailedPrecondition, err
 	}
-	if err := g.guard.Check(header); err != nil {
+	if err := a.guard.Check(header); err != nil {
 		return connect.CodeUnauthenticated, err
 	}
-	if err := g.identity.CheckNames(header); err != nil {
+	if err := a.identity.CheckNames(header); err != nil {
 		return connect.CodeFailedPrecondition, err
 	}
 	return 0, nil
 }
 
-// wrap guards a handler whose health check is at one path; refuse writes the answer in the words of its API.
-func (g gate) wrap(health string, handler http.Handler, refuse func(http.ResponseWriter, int, error)) http.Handler {
+// wrap checks the requests to a handler. health is the path of its health check; refuse writes an error in the format of
+// its API.
+func (a accessCheck) wrap(health string, handler http.Handler, refuse func(http.ResponseWriter, int, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		isHealth := r.URL.Path == health && (r.Method == http.MethodGet || r.Method == http.MethodHead)
-		code, err := g.check(r.Header)
+		code, err := a.check(r.Header)
 		switch {
 		case err == nil, isHealth:
 			handler.ServeHTTP(w, r)

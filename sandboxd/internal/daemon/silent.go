@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// silent are the connections on which nothing was ever said. A stop would wait five seconds for each, lest a request be
-// on its way; who is stopping would not serve it anyway.
+// silent tracks connections that have not sent anything. http.Server.Shutdown would wait five seconds for a request on
+// them. They are closed instead, since a request would not be served any more.
 type silent struct {
 	mu       sync.Mutex
 	conns    map[net.Conn]struct{}
 	stopping bool
 }
 
-// follow is told of every change of a connection's state.
+// follow is the ConnState callback of the server.
 func (s *silent) follow(conn net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// isClosed asks without waiting: a deadline that has passed is what an open pipe reports.
+// isClosed does not wait: with a deadline in the past, reading from an open pipe returns a timeout.
 func isClosed(conn net.Conn) bool {
 	return conn.SetReadDeadline(time.Unix(1, 0)) != nil
 }

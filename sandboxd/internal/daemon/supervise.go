@@ -20,7 +20,7 @@ import (
 const (
 	firstBackoff = 100 * time.Millisecond
 	mostBackoff  = 10 * time.Second
-	// healthyAfter is how long a command must have run for its next restart to come at once.
+	// healthyAfter is how long a command must have run for its next restart to have no delay.
 	healthyAfter = 10 * time.Second
 
 	exitNotFound = 127
@@ -28,12 +28,12 @@ const (
 	exitSignal   = 128
 )
 
-// supervisor keeps the user's command running, with the descriptors of the container as its own.
+// supervisor runs the user's command with the standard streams of the container.
 type supervisor struct {
 	reaper  *reaper.Reaper
 	command []string
 	env     []string
-	// who runs the command; nil for the daemon's own user.
+	// who is the user of the command, or nil for the daemon's own user.
 	who    *process.Account
 	policy string
 
@@ -43,7 +43,7 @@ type supervisor struct {
 	once     sync.Once
 }
 
-// run returns the exit code of the command when it is not to be started again.
+// run runs the command until it is not restarted any more, and returns its exit code.
 func (s *supervisor) run() int {
 	backoff := firstBackoff
 	for {
@@ -81,7 +81,7 @@ func (s *supervisor) runOnce() int {
 	}
 	attr := &syscall.ProcAttr{Env: s.environment(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}}
 	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil {
-		// On a terminal the command is what the keys are for.
+		// On a terminal, the command must be in the foreground to get its input and signals.
 		attr.Sys.Foreground, attr.Sys.Ctty = true, 0
 	}
 	if s.who != nil {
@@ -92,7 +92,7 @@ func (s *supervisor) runOnce() int {
 	if err != nil {
 		return s.startFailure(err)
 	}
-	// A stop that came while it was being started found no child to pass the signal to.
+	// A stop during the start had no child to send the signal to.
 	select {
 	case <-s.stopping:
 		child.Signal(syscall.SIGTERM)
@@ -105,7 +105,7 @@ func (s *supervisor) runOnce() int {
 	return child.Status.ExitStatus()
 }
 
-// environment adds who the command runs as.
+// environment returns the environment of the command, with the variables of its user.
 func (s *supervisor) environment() []string {
 	if s.who == nil {
 		return s.env
@@ -122,8 +122,8 @@ func (s *supervisor) environment() []string {
 	return env
 }
 
-// giveStreams lets the command open its own /dev/stdout again, as programs do that log to a file. What belongs to
-// everybody stays so, and a stream that cannot be given can still be written to.
+// giveStreams changes the owner of the standard streams, so that the command can open /dev/stdout, as some programs do for
+// their log. Streams that everyone may open are left alone. Errors are ignored, since an open stream can still be used.
 func (s *supervisor) giveStreams() {
 	for fd := range 3 {
 		var stat unix.Stat_t
@@ -133,7 +133,7 @@ func (s *supervisor) giveStreams() {
 	}
 }
 
-// start keeps signals waiting until the child is known: one that came in between would be lost.
+// start holds the lock until the child is known, so that no signal is lost in between.
 func (s *supervisor) start(program string, attr *syscall.ProcAttr) (*reaper.Child, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,14 +145,14 @@ func (s *supervisor) start(program string, attr *syscall.ProcAttr) (*reaper.Chil
 }
 
 func (s *supervisor) startFailure(err error) int {
-	slog.Error("command cannot be started", "command", s.command[0], "error", err.Error())
+	slog.Error("cannot start the command", "command", s.command[0], "error", err.Error())
 	if errors.Is(err, os.ErrPermission) {
 		return exitDenied
 	}
 	return exitNotFound
 }
 
-// signal passes a signal on to the command.
+// signal forwards a signal to the command.
 func (s *supervisor) signal(signal syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *supervisor) signal(signal syscall.Signal) {
 	}
 }
 
-// kill ends the command and its process group.
+// kill kills the process group of the command.
 func (s *supervisor) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,5 +170,5 @@ func (s *supervisor) kill() {
 	}
 }
 
-// stop makes the next end of the command the last one.
+// stop prevents further restarts of the command.
 func (s *supervisor) stop() { s.once.Do(func() { close(s.stopping) }) }

@@ -19,11 +19,11 @@ type pathRequest struct {
 type twoPathsRequest struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Replace lets the target be overwritten.
+	// Replace allows to overwrite the target.
 	Replace bool `json:"replace"`
 }
 
-// mkdir makes a directory with its parents. One that is there already is fine.
+// mkdir creates a directory and its parents. An existing directory is not an error.
 func (h *Handler) mkdir(w http.ResponseWriter, r *http.Request, _ string) error {
 	var request pathRequest
 	if err := api.ReadJSON(w, r, &request); err != nil {
@@ -51,14 +51,14 @@ func (h *Handler) mkdir(w http.ResponseWriter, r *http.Request, _ string) error 
 	} else if err != nil {
 		return api.During("make", request.Path, err)
 	} else if err := entry.Chmod(mode); err != nil {
-		// Mkdir alone would obey the umask.
+		// Mkdir alone would apply the umask.
 		return api.During("make", request.Path, err)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// chmod changes the permission bits of a file, or of everything in a directory.
+// chmod changes the mode of a file, or of a directory and everything in it.
 func (h *Handler) chmod(w http.ResponseWriter, r *http.Request, _ string) error {
 	var request pathRequest
 	if err := api.ReadJSON(w, r, &request); err != nil {
@@ -74,7 +74,7 @@ func (h *Handler) chmod(w http.ResponseWriter, r *http.Request, _ string) error 
 	}
 	defer entry.Close()
 	if request.Recursive {
-		// The content first: afterwards the directory may no longer be readable.
+		// The content comes first, because the directory may not be readable afterwards.
 		err = walk{ctx: r.Context(), after: func(entry *confine.Entry, stat *unix.Stat_t) error {
 			if isKind(stat, unix.S_IFLNK) {
 				return nil
@@ -92,7 +92,7 @@ func (h *Handler) chmod(w http.ResponseWriter, r *http.Request, _ string) error 
 	return nil
 }
 
-// places finds both ends of a move or a copy; a link at either end is taken itself.
+// places locates source and target of a move or copy. Links at either end are not followed.
 func (h *Handler) places(w http.ResponseWriter, r *http.Request, action string) (from, to *confine.Entry, request twoPathsRequest, err error) {
 	if err = api.ReadJSON(w, r, &request); err != nil {
 		return
@@ -116,7 +116,7 @@ func (h *Handler) places(w http.ResponseWriter, r *http.Request, action string) 
 	return from, to, request, nil
 }
 
-// move renames; between file systems it copies and deletes.
+// move renames a file. Between file systems it copies and deletes.
 func (h *Handler) move(w http.ResponseWriter, r *http.Request, _ string) error {
 	from, to, request, err := h.places(w, r, "move")
 	if err != nil {
@@ -137,7 +137,7 @@ func (h *Handler) move(w http.ResponseWriter, r *http.Request, _ string) error {
 	return nil
 }
 
-// copy copies a file or a whole directory.
+// copy copies a file or a directory with its content.
 func (h *Handler) copy(w http.ResponseWriter, r *http.Request, _ string) error {
 	from, to, request, err := h.places(w, r, "copy")
 	if err != nil {

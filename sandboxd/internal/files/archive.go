@@ -14,7 +14,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// pack serves a file or the content of a directory as a tar stream, with gzip=true compressed.
+// pack serves a file or the content of a directory as a tar stream, compressed with gzip=true.
 func (h *Handler) pack(w http.ResponseWriter, r *http.Request, path string) error {
 	compressed, err := api.Flag(r, "gzip")
 	if err != nil {
@@ -38,7 +38,7 @@ func (h *Handler) pack(w http.ResponseWriter, r *http.Request, path string) erro
 		out = zip
 	}
 	if err := writeArchive(r.Context(), out, entry, &stat); err != nil {
-		// The status is out already: only a broken connection tells that the archive is not whole.
+		// The status has been sent, so only a broken connection can signal that the archive is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 	return nil
@@ -65,7 +65,7 @@ func writeArchive(ctx context.Context, out io.Writer, top *confine.Entry, stat *
 	return archive.Close()
 }
 
-// packOne leaves out what an archive cannot give back: sockets, FIFOs and devices.
+// packOne adds one entry. It skips sockets, FIFOs and devices, which cannot be restored.
 func packOne(archive *tar.Writer, entry *confine.Entry, stat *unix.Stat_t, name string) error {
 	header := &tar.Header{
 		Name: name, Mode: int64(stat.Mode & 0o777), ModTime: modified(stat), Uid: int(stat.Uid), Gid: int(stat.Gid),
@@ -98,7 +98,7 @@ func packFile(archive *tar.Writer, entry *confine.Entry, header *tar.Header) err
 	if err := archive.WriteHeader(header); err != nil {
 		return err
 	}
-	// A file that grows meanwhile is packed as long as it was; one that shrinks breaks the archive off.
+	// If the file grows in the meantime, the rest is left out. If it shrinks, the archive is aborted.
 	_, err = io.CopyN(archive, file, stat.Size)
 	return err
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// copyTree copies a file, a link or a directory with its content. Files that exist are overwritten only with replace.
+// copyTree copies a file, a link or a directory with its content. Existing files are overwritten only with replace.
 func copyTree(ctx context.Context, from, to *confine.Entry, replace bool) error {
 	if to.Rel == from.Rel || strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
-		return api.Refuse(api.InvalidArgument, "Cannot copy %q to %q: the second lies in the first", from.Rel, to.Rel)
+		return api.Refuse(api.InvalidArgument, "Cannot copy %q to %q: the target is inside the source", from.Rel, to.Rel)
 	}
 	stat, err := from.Stat()
 	if err != nil {

@@ -23,7 +23,7 @@ func FuzzContentRange(f *testing.F) {
 	})
 }
 
-// Whatever an archive holds, nothing appears outside the directory it is unpacked into.
+// No archive can create files outside of the target directory.
 func FuzzUnpack(f *testing.F) {
 	seed := func(headers ...tar.Header) {
 		var body bytes.Buffer

@@ -1,4 +1,4 @@
-// Package files serves the files below the root.
+// Package files serves the files below the root directory.
 package files
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// Handler answers everything about files.
+// Handler serves the files API.
 type Handler struct {
 	root     *confine.Root
 	activity *activity.Tracker
@@ -22,11 +22,11 @@ func New(root *confine.Root, tracker *activity.Tracker) *Handler {
 	return &Handler{root: root, activity: tracker, watches: make(chan struct{}, maxWatchers)}
 }
 
-// route is one method of one kind of path.
+// route handles one method of one path.
 type route func(h *Handler, w http.ResponseWriter, r *http.Request, path string) error
 
-// byPath are the routes whose rest of the URL path names a file. They are found without a multiplexer, because those
-// redirect paths with "//" or dots in them instead of serving them.
+// byPath are the routes with a file name in the URL path. They do not use http.ServeMux, because that redirects paths with
+// "//" or dots.
 var byPath = map[string]map[string]route{
 	"files":   {"GET": (*Handler).get, "HEAD": (*Handler).get, "PUT": (*Handler).put, "DELETE": (*Handler).delete},
 	"stat":    {"GET": (*Handler).stat},
@@ -35,7 +35,7 @@ var byPath = map[string]map[string]route{
 	"archive": {"GET": (*Handler).pack, "PUT": (*Handler).unpack},
 }
 
-// byAction are the routes that name their files in a JSON body.
+// byAction are the routes with file names in a JSON body.
 var byAction = map[string]route{
 	"/v1/fs/mkdir": (*Handler).mkdir,
 	"/v1/fs/move":  (*Handler).move,
@@ -43,7 +43,7 @@ var byAction = map[string]route{
 	"/v1/fs/chmod": (*Handler).chmod,
 }
 
-// Serve answers a request that is about files, and says false of any other.
+// Serve handles a request of the files API. It returns false for other requests.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request) bool {
 	if serve, ok := byAction[r.URL.Path]; ok {
 		h.serve(w, r, map[string]route{"POST": serve}, "")
@@ -73,7 +73,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, methods map[stri
 	}
 }
 
-// locate finds the place a caller named.
+// locate finds the entry for a path from a request.
 func (h *Handler) locate(action, path string, how confine.Lookup) (*confine.Entry, error) {
 	rel, err := h.root.Rel(path)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileEntry is one line of a directory listing.
+// fileEntry is an entry of a directory listing.
 type fileEntry struct {
 	Name       string `json:"name"`
 	Size       int64  `json:"size"`
@@ -28,7 +28,7 @@ func newFileEntry(name string, stat *unix.Stat_t) fileEntry {
 	}
 }
 
-// fileInfo is everything known about one file.
+// fileInfo describes a file.
 type fileInfo struct {
 	Path       string `json:"path"`
 	Name       string `json:"name"`
@@ -78,8 +78,8 @@ func modeText(stat *unix.Stat_t) string { return fmt.Sprintf("%04o", stat.Mode&u
 
 func modified(stat *unix.Stat_t) time.Time { return time.Unix(stat.Mtim.Unix()) }
 
-// ETag changes whenever the content may have: a new file, another length, another time of change. The time is that of
-// the inode, which no program can set back.
+// ETag returns a tag that changes whenever the content may have changed. It includes inode, size and ctime, which unlike
+// mtime cannot be set by programs.
 func ETag(stat *unix.Stat_t) string {
 	return fmt.Sprintf(`"%x-%x-%x"`, stat.Ino, stat.Size, stat.Ctim.Nano())
 }

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxNameBytes bounds the names of one directory held to be sorted: some two million files.
+	// maxNameBytes limits the names that are held for sorting: about two million files.
 	maxNameBytes = 64 << 20
 	maxPage      = 100_000
-	// nameCost is what a string occupies beside its bytes.
+	// nameCost is the size of a string header.
 	nameCost = 16
 )
 
-// list answers with a directory's entries by name. With limit it is a page that begins after a name.
+// list serves a directory listing sorted by name. limit and after select a page.
 func (h *Handler) list(w http.ResponseWriter, r *http.Request, path string, entry *confine.Entry) error {
 	limit, err := api.Count(r, "limit", 0, maxPage)
 	if err != nil {
@@ -42,7 +42,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, path string, entr
 	return h.writeListing(w, path, entry, names)
 }
 
-// writeListing streams the answer: a directory of a million files is not held in memory twice.
+// writeListing streams the listing, so that it is not held in memory in addition to the names.
 func (h *Handler) writeListing(w io.Writer, path string, entry *confine.Entry, names []string) error {
 	shown, err := json.Marshal("/" + path)
 	if err != nil {
@@ -75,8 +75,8 @@ func (h *Handler) writeListing(w io.Writer, path string, entry *confine.Entry, n
 	return nil
 }
 
-// StatTarget describes what an entry stands for; false for links that dangle or leave the root, and for
-// what is gone by now.
+// StatTarget describes an entry, following links. It returns false if the link is dangling or leaves the root, or if the
+// entry no longer exists.
 func StatTarget(root *confine.Root, entry *confine.Entry) (unix.Stat_t, bool) {
 	stat, err := entry.Stat()
 	if err != nil || !isKind(&stat, unix.S_IFLNK) {
@@ -91,13 +91,13 @@ func StatTarget(root *confine.Root, entry *confine.Entry) (unix.Stat_t, bool) {
 	return stat, err == nil
 }
 
-// Names gives the sorted names in a directory, without files that are being written.
+// Names returns the sorted names in a directory, without temporary files.
 func Names(entry *confine.Entry) ([]string, error) {
 	names, _, err := sortedNames(entry, "", 0)
 	return names, err
 }
 
-// sortedNames reads names after one, the first limit of them when it is not 0; true when there are more.
+// sortedNames returns the names after a given one, at most limit of them if that is not 0, and whether there are more.
 func sortedNames(entry *confine.Entry, after string, limit int) ([]string, bool, error) {
 	dir, err := entry.Open(unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -119,7 +119,7 @@ func sortedNames(entry *confine.Entry, after string, limit int) ([]string, bool,
 		}
 		kept = append(kept, name)
 		if bytes += len(name) + nameCost; bytes > maxNameBytes {
-			return api.Refuse(api.TooLarge, "Cannot list %q: too many names for one answer; ask for pages with limit and after", entry.Rel)
+			return api.Refuse(api.TooLarge, "Cannot list %q: too many names for one response; use limit and after", entry.Rel)
 		}
 		return nil
 	})
@@ -145,7 +145,7 @@ func eachName(dir *os.File, visit func(string) error) error {
 	}
 }
 
-// nameHeap has the greatest name on top, the one to give up first.
+// nameHeap is a max-heap of names.
 type nameHeap []string
 
 func (h nameHeap) Len() int           { return len(h) }

@@ -16,16 +16,16 @@ import (
 const watchMask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB |
 	unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
 
-// maxAdopted is how many files of a directory that was moved in are told one by one.
+// maxAdopted is how many files of a directory that was moved in are reported individually.
 const maxAdopted = 4096
 
-// observer hears from the kernel about changes in directories.
+// observer receives inotify events of directories.
 type observer struct {
 	ctx       context.Context
 	root      *confine.Root
 	recursive bool
 	file      *os.File
-	// paths of the watched, below the root.
+	// paths maps watch descriptors to paths below the root.
 	paths  map[int]string
 	buffer []byte
 }
@@ -43,7 +43,7 @@ func newObserver(ctx context.Context, root *confine.Root, recursive bool) (*obse
 
 func (o *observer) close() { o.file.Close() }
 
-// add watches an entry, and when asked every directory below it.
+// add watches an entry, and every directory below it if the watch is recursive.
 func (o *observer) add(entry *confine.Entry) error {
 	if err := o.addOne(entry); err != nil || !o.recursive || !isDirectory(entry) {
 		return err
@@ -56,7 +56,7 @@ func (o *observer) add(entry *confine.Entry) error {
 	}}.below(entry)
 }
 
-// addOne names the entry by a descriptor, so that no link can stand in for it.
+// addOne watches an entry by its descriptor, so that it cannot be replaced by a link.
 func (o *observer) addOne(entry *confine.Entry) error {
 	if len(o.paths) >= maxWatchedDirs {
 		return errTooManyDirs
@@ -66,7 +66,7 @@ func (o *observer) addOne(entry *confine.Entry) error {
 		return err
 	}
 	defer unix.Close(handle)
-	// Through the file, which may be closed by the caller's going: its number would be somebody else's then.
+	// Uses the os.File, which may be closed when the client disconnects. Its descriptor number could be reused then.
 	raw, err := o.file.SyscallConn()
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (o *observer) translate(watch int, mask uint32, name string) []fileEvent {
 		return nil
 	}
 	kind := eventType(mask)
-	// A directory inside a watched one that goes away is told by its parent.
+	// The parent reports changes of a directory inside a watched one.
 	own := name == "" && dir != "." && mask&(unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_ATTRIB) != 0 && len(o.paths) > 1
 	if !known || kind == "" || own || confine.IsTemporary(name) {
 		return nil
@@ -135,7 +135,7 @@ func (o *observer) translate(watch int, mask uint32, name string) []fileEvent {
 	return events
 }
 
-// adopt watches a directory that came up, and tells of what is in it already: nobody saw that being made.
+// adopt watches a new directory and reports its content as created, since the creation was not observed.
 func (o *observer) adopt(rel string) []fileEvent {
 	entry, err := o.root.Locate(rel, confine.Lookup{KeepLink: true})
 	if err != nil {

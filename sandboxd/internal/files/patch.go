@@ -12,7 +12,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// patch says which bytes of a file a body replaces.
+// patch is the range of a file that a body replaces.
 type patch struct {
 	offset, length int64
 	atEnd          bool
@@ -20,7 +20,7 @@ type patch struct {
 
 var rangePattern = regexp.MustCompile(`^bytes (\d{1,18})-(\d{1,18})/(?:\*|\d{1,18})$`)
 
-// contentRange reads "bytes first-last/total"; the total is not used.
+// contentRange parses "bytes first-last/total". The total is ignored.
 func contentRange(header string) (offset, length int64, given bool, err error) {
 	if header == "" {
 		return 0, 0, false, nil
@@ -29,7 +29,7 @@ func contentRange(header string) (offset, length int64, given bool, err error) {
 	if match == nil {
 		return 0, 0, false, api.Refuse(api.InvalidArgument, `Cannot use Content-Range %q: want "bytes first-last/*"`, header)
 	}
-	// Eighteen digits always fit.
+	// The pattern allows at most 18 digits, which fit.
 	first, _ := strconv.ParseInt(match[1], 10, 64)
 	last, _ := strconv.ParseInt(match[2], 10, 64)
 	if last < first {
@@ -38,7 +38,7 @@ func contentRange(header string) (offset, length int64, given bool, err error) {
 	return first, last - first + 1, true, nil
 }
 
-// writeInPlace changes a part of a file, which is created when it is missing. A reader can see it half done.
+// writeInPlace changes a part of a file, which is created if it does not exist. It is not atomic for readers.
 func writeInPlace(entry *confine.Entry, body io.Reader, where patch, mode *uint32) error {
 	flags := unix.O_WRONLY
 	if where.atEnd {

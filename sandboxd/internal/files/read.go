@@ -9,7 +9,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// get serves GET and HEAD of a file or a directory.
+// get serves GET and HEAD of files and directories.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request, path string) error {
 	entry, err := h.locate("read", path, confine.Lookup{})
 	if err != nil {
@@ -36,7 +36,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, path string) error
 	return nil
 }
 
-// notBelowFile: what lies below a regular file does not exist, for a reader.
+// notBelowFile turns the error for a path below a regular file into NotFound, which is more useful to readers.
 func notBelowFile(err error) error {
 	if known, ok := err.(*api.Error); ok && known.Code == api.Conflict {
 		return api.Refuse(api.NotFound, "%s", known.Message)
@@ -44,7 +44,7 @@ func notBelowFile(err error) error {
 	return err
 }
 
-// stat describes a file; with follow=false also a link itself.
+// stat describes a file. With follow=false it describes a link itself.
 func (h *Handler) stat(w http.ResponseWriter, r *http.Request, path string) error {
 	follow := true
 	if r.URL.Query().Has("follow") {

@@ -9,8 +9,8 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// OpenRegular opens a file for reading. Anything that is not a regular file is refused: opening a device or a FIFO
-// does things, and reading one may never end.
+// OpenRegular opens a regular file for reading. Other files are refused, because opening a device or FIFO has side effects
+// and reading it may never end.
 func OpenRegular(entry *confine.Entry, path string) (*os.File, unix.Stat_t, error) {
 	stat, err := entry.Stat()
 	if err != nil {
@@ -25,7 +25,7 @@ func OpenRegular(entry *confine.Entry, path string) (*os.File, unix.Stat_t, erro
 	}
 	if err := unix.Fstat(int(file.Fd()), &stat); err != nil || !isKind(&stat, unix.S_IFREG) {
 		file.Close()
-		return nil, stat, api.Refuse(api.Conflict, "Cannot read %q: it was replaced in this moment", path)
+		return nil, stat, api.Refuse(api.Conflict, "Cannot read %q: it was replaced during the request", path)
 	}
 	return file, stat, nil
 }

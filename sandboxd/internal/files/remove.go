@@ -10,7 +10,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// delete serves DELETE. A link is removed itself, never what it points to.
+// delete serves DELETE. It removes links, never their targets.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request, path string) error {
 	recursive, err := api.Flag(r, "recursive")
 	if err != nil {

@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	// readBytes is what is read at once: kernels that are programs themselves (gVisor) are slow to ask.
+	// readBytes is the size of a read. It is large because system calls are slow in gVisor.
 	readBytes = 1 << 20
-	// pieceBytes is the least that is taken for a hole.
+	// pieceBytes is the smallest hole.
 	pieceBytes = 64 << 10
 )
 
 var zeros [pieceBytes]byte
 
-// copySparse copies the parts of a file that hold something and makes the rest holes: a file of 10 GiB that holds
-// nothing becomes one that holds nothing. What holds something is looked for in the content too, because not every file
-// system tells where its holes are (gVisor's does not).
+// copySparse copies a file and keeps its holes. Blocks of zeros become holes too, because not every file system reports
+// where its holes are (gVisor's does not).
 func copySparse(to, from *os.File) error {
 	end, err := from.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -38,7 +37,7 @@ func copySparse(to, from *os.File) error {
 				return err
 			}
 			if n == 0 {
-				// It became shorter meanwhile.
+				// The file was truncated in the meantime.
 				return nil
 			}
 			at += int64(n)
@@ -47,7 +46,7 @@ func copySparse(to, from *os.File) error {
 	return nil
 }
 
-// nextData finds the next part of a file that is not known to be a hole.
+// nextData finds the next range of a file that is not known to be a hole.
 func nextData(from *os.File, at, end int64) (data, hole int64) {
 	data, err := unix.Seek(int(from.Fd()), at, unix.SEEK_DATA)
 	if errors.Is(err, unix.ENXIO) {
@@ -62,7 +61,7 @@ func nextData(from *os.File, at, end int64) (data, hole int64) {
 	return data, hole
 }
 
-// copyNonZero copies those pieces of a part that are not zero, into a file that has its length already.
+// copyNonZero copies the pieces of a range that are not zero. The target already has its final size.
 func copyNonZero(to, from *os.File, at int64, buffer []byte) (int, error) {
 	n, err := from.ReadAt(buffer, at)
 	if err != nil && err != io.EOF {

@@ -33,7 +33,7 @@ func wantCopy(t *testing.T, copied *os.File, want []byte) {
 	}
 }
 
-// Whether the file system has holes or zeros where nothing is, the copy has holes.
+// The copy has holes, whether the file system reports holes of the source or not.
 func TestSparseCopies(t *testing.T) {
 	content := make([]byte, 8<<20+12345)
 	for _, at := range []int{0, 3<<20 - 2, len(content) - 4} {

@@ -15,8 +15,8 @@ const maxTreeLimit = 10_000_000
 
 var errEnough = errors.New("enough")
 
-// tree streams everything below a directory, one line each: to a given depth, at most limit lines, only names that
-// match a pattern. A last line tells of an error that came after the first.
+// tree streams everything below a directory, one line per entry. depth, limit and match restrict it. An error after the
+// first line is reported in a last line.
 func (h *Handler) tree(w http.ResponseWriter, r *http.Request, where string) error {
 	depth, err := api.Count(r, "depth", 0, maxDepth)
 	if err != nil {

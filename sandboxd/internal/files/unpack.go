@@ -14,8 +14,8 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// unpack writes a tar stream, compressed or not, below a directory. Each file is replaced whole. What leads out of the
-// directory, by its name or through a link, is refused; owners are not taken over.
+// unpack extracts a tar stream, which may be compressed, into a directory. Each file is replaced atomically. Entries
+// outside of the directory, by their name or through a link, are refused. Owners are not restored.
 func (h *Handler) unpack(w http.ResponseWriter, r *http.Request, path string) error {
 	top, err := h.locate("unpack", path, confine.Lookup{MakeParents: true})
 	if err != nil {
@@ -87,10 +87,10 @@ func unpackOne(archive io.Reader, header *tar.Header, inside *confine.Root) erro
 	case tar.TypeXGlobalHeader:
 		return nil
 	}
-	return api.Refuse(api.InvalidArgument, "Cannot unpack %q: only files, directories and links are unpacked", header.Name)
+	return api.Refuse(api.InvalidArgument, "Cannot unpack %q: only files, directories and links are supported", header.Name)
 }
 
-// member finds the place of an archive's entry: inside the target directory, whatever links the archive itself made.
+// member locates an archive's entry inside the target directory, also if the archive itself has created links.
 func member(inside *confine.Root, name string) (*confine.Entry, error) {
 	rel, err := confine.Join(name)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// maxDepth bounds walks: one descriptor is open per level.
+// maxDepth limits walks, which keep one descriptor open per level.
 const maxDepth = 256
 
 type visitor func(entry *confine.Entry, stat *unix.Stat_t) error
 
-// walk visits everything below a directory, by name, links not followed.
+// walk visits everything below a directory in the order of names. It does not follow links.
 type walk struct {
 	ctx context.Context
-	// before is called for each entry, and for a directory before its content; after for the same afterwards.
+	// before is called for each entry, for directories before their content. after is called after their content.
 	before, after visitor
-	// depth is how many levels are visited; 0 means all, and then a nesting beyond maxDepth is an error.
+	// depth is the number of levels to visit. 0 means all; then more than maxDepth levels are an error.
 	depth int
 }
 
@@ -53,7 +53,7 @@ func (w walk) level(dir *confine.Entry, level int) error {
 func (w walk) one(entry *confine.Entry, level int) error {
 	stat, err := entry.Stat()
 	if errors.Is(err, unix.ENOENT) {
-		// Gone since it was listed.
+		// Deleted since it was listed.
 		return nil
 	}
 	if err == nil && w.before != nil {

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// maxWatchers at once; each holds an inotify instance, of which a user has 128 by default.
+	// maxWatchers is the limit of concurrent watches. Each uses an inotify instance, of which a user has 128 by default.
 	maxWatchers = 32
-	// maxWatchedDirs of one watcher; the kernel's usual bound for a user is 8192 or more.
+	// maxWatchedDirs is the limit per watch. The kernel's default limit for a user is 8192 or more.
 	maxWatchedDirs = 8192
 )
 
-// fileEvent is one change. "overflow" means that changes were lost: look at everything again.
+// fileEvent is one change. After "overflow" some changes were lost, and clients should read everything again.
 type fileEvent struct {
 	Type  string `json:"type"`
 	Path  string `json:"path,omitempty"`
 	IsDir bool   `json:"is_directory,omitempty"`
 }
 
-// watch streams the changes in a directory, with recursive=true in everything below it. The first line, of type
-// "ready", says that no later change is missed.
+// watch streams the changes in a directory, or with recursive=true in everything below it. The first line has the type
+// "ready"; changes after it are not missed.
 func (h *Handler) watch(w http.ResponseWriter, r *http.Request, path string) error {
 	recursive, err := api.Flag(r, "recursive")
 	if err != nil {
@@ -36,7 +36,7 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, path string) err
 	case h.watches <- struct{}{}:
 		defer func() { <-h.watches }()
 	default:
-		return api.Refuse(api.Exhausted, "Cannot watch %q: %d watches are open already", path, maxWatchers)
+		return api.Refuse(api.Exhausted, "Cannot watch %q: the limit of %d watches is reached", path, maxWatchers)
 	}
 	entry, err := h.locate("watch", path, confine.Lookup{})
 	if err != nil {

@@ -19,7 +19,7 @@ const defaultMode = 0o644
 
 var modePattern = regexp.MustCompile(`^0[0-7]{3}$`)
 
-// put serves PUT: a whole file, a range of one (Content-Range), or more at its end (append=true).
+// put serves PUT: it writes a whole file, a range of it (Content-Range), or appends to it (append=true).
 func (h *Handler) put(w http.ResponseWriter, r *http.Request, path string) error {
 	mode, err := queryMode(r)
 	if err != nil {
@@ -34,7 +34,7 @@ func (h *Handler) put(w http.ResponseWriter, r *http.Request, path string) error
 		return err
 	}
 	if ranged && atEnd {
-		return api.Refuse(api.InvalidArgument, "Cannot write %q: append and Content-Range exclude each other", path)
+		return api.Refuse(api.InvalidArgument, "Cannot write %q: append and Content-Range cannot be combined", path)
 	}
 	entry, err := h.locate("write", path, confine.Lookup{MakeParents: true})
 	if err != nil {
@@ -73,14 +73,14 @@ func queryMode(r *http.Request) (*uint32, error) {
 
 func parseMode(text string) (*uint32, error) {
 	if !modePattern.MatchString(text) {
-		return nil, api.Refuse(api.InvalidArgument, "Cannot use mode %q: want four octal digits that begin with 0, as 0644", text)
+		return nil, api.Refuse(api.InvalidArgument, "Cannot use mode %q: want four octal digits that begin with 0, such as 0644", text)
 	}
 	parsed, err := strconv.ParseUint(text, 8, 32)
 	mode := uint32(parsed)
 	return &mode, err
 }
 
-// chooseMode: an overwritten file keeps its mode unless the caller gives one.
+// chooseMode keeps the mode of an overwritten file unless the client sets one.
 func chooseMode(asked *uint32, previous *unix.Stat_t) uint32 {
 	switch {
 	case asked != nil:
@@ -91,7 +91,7 @@ func chooseMode(asked *uint32, previous *unix.Stat_t) uint32 {
 	return defaultMode
 }
 
-// precondition refuses to write over a directory, and over what is not what the caller saw. It returns what is there.
+// precondition checks If-Match and If-None-Match, and that the target is not a directory. It returns the existing file.
 func precondition(r *http.Request, entry *confine.Entry, path string) (*unix.Stat_t, error) {
 	stat, err := entry.Stat()
 	match, noneMatch := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
@@ -100,7 +100,7 @@ func precondition(r *http.Request, entry *confine.Entry, path string) (*unix.Sta
 			return nil, api.During("write", path, err)
 		}
 		if match != "" {
-			return nil, api.Refuse(api.FailedPrecondition, "Cannot write %q: If-Match is given and it does not exist", path)
+			return nil, api.Refuse(api.FailedPrecondition, "Cannot write %q: If-Match is set and the file does not exist", path)
 		}
 		return nil, nil
 	}
@@ -115,7 +115,7 @@ func precondition(r *http.Request, entry *confine.Entry, path string) (*unix.Sta
 	return &stat, nil
 }
 
-// content is the body, or the part named "file" of a multipart body.
+// content returns the body, or the part named "file" of a multipart body.
 func content(r *http.Request) (io.Reader, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
@@ -139,7 +139,7 @@ func content(r *http.Request) (io.Reader, error) {
 	}
 }
 
-// body turns content that breaks off into the caller's mistake.
+// body reports an incomplete body as a client error.
 type body struct{ from io.Reader }
 
 func (b body) Read(into []byte) (int, error) {
@@ -150,7 +150,7 @@ func (b body) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// Store puts content in the place of an entry, whole or not at all.
+// Store replaces an entry by new content atomically.
 func Store(entry *confine.Entry, source io.Reader, mode uint32, durable bool) error {
 	replacement, err := entry.Replace()
 	if err != nil {
@@ -163,13 +163,13 @@ func Store(entry *confine.Entry, source io.Reader, mode uint32, durable bool) er
 	return replacement.Commit(mode, durable)
 }
 
-// copyBuffered moves a stream with a buffer that suits both sockets and disks.
+// copyBuffered copies a stream with a buffer size that suits sockets and disks.
 func copyBuffered(to io.Writer, from io.Reader) (int64, error) {
-	// Hiding ReaderFrom keeps our buffer in use.
+	// Without this, io.CopyBuffer would use ReaderFrom instead of our buffer.
 	return io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, make([]byte, 128<<10))
 }
 
-// ModeFor is the mode that new content at an entry gets when nobody asks for one.
+// ModeFor returns the default mode of new content at an entry.
 func ModeFor(entry *confine.Entry) uint32 {
 	if stat, err := entry.Stat(); err == nil {
 		return chooseMode(nil, &stat)

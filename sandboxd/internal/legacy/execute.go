@@ -19,22 +19,22 @@ import (
 const (
 	limitVariable = "SANDBOX_EXEC_TIMEOUT_SECONDS"
 	usualLimit    = 300 * time.Second
-	// maxOutputBytes is the most that one answer holds.
+	// maxOutputBytes is the limit of output in a response.
 	maxOutputBytes = 64 << 20
-	// headersAfter is when the answer's head is sent although the command still runs, for the sake of everybody on the
-	// way who waits for a head with a time limit. It is always 200.
+	// headersAfter is when the headers are sent even if the command still runs, because proxies may have a timeout for
+	// headers. The status is always 200.
 	headersAfter = 10 * time.Second
 )
 
-// failureHeader tells a command that could not be run from one that exited with 1.
+// failureHeader distinguishes a command that could not run from one that exited with 1.
 const failureHeader = "X-Sandbox-Exec-Error"
 
-// result is the answer to /execute.
+// result is the response of /execute.
 type result struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	ExitCode int    `json:"exit_code"`
-	// The exact bytes, when they are not text.
+	// The exact bytes, if they are not valid UTF-8.
 	StdoutBase64 string `json:"stdout_base64,omitempty"`
 	StderrBase64 string `json:"stderr_base64,omitempty"`
 
@@ -45,7 +45,7 @@ func failed(kind string, err error) result {
 	return result{Stderr: "Failed to execute command: " + err.Error(), ExitCode: 1, failure: kind}
 }
 
-// execute runs a command. It ends with its caller; a caller that gives an X-Request-ID may come back for it.
+// execute runs a command. It is killed when the client disconnects, unless the client sent an X-Request-ID and retries.
 func (h *Handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	command, wrong, err := readCommand(w, r)
 	if err != nil {
@@ -85,7 +85,7 @@ func (h *Handler) answer(w http.ResponseWriter, answer <-chan result) {
 	}
 }
 
-// headSent is an answer whose head is out.
+// headSent is a response whose headers have been sent.
 type headSent struct{ http.ResponseWriter }
 
 func (headSent) WriteHeader(int) {}
@@ -99,7 +99,7 @@ func requestKey(r *http.Request, command command) string {
 	return id + "\x00" + string(digest[:])
 }
 
-// timeLimit: what the caller asks for, within what the operator allows, else the usual.
+// timeLimit returns the client's timeout, limited by the operator's, or the default.
 func timeLimit(command command, header string) time.Duration {
 	asked := command.timeout
 	if seconds, ok := positiveSeconds(header); ok && (asked == 0 || seconds < asked) {
@@ -108,7 +108,7 @@ func timeLimit(command command, header string) time.Duration {
 	configured := os.Getenv(limitVariable)
 	most, ok := positiveSeconds(configured)
 	if configured != "" && !ok {
-		slog.Warn("exec time limit is not a finite number above 0", "variable", limitVariable, "value", configured)
+		slog.Warn("invalid exec timeout: want a finite number above 0", "variable", limitVariable, "value", configured)
 	}
 	switch {
 	case asked > 0 && asked < maxSeconds && (!ok || asked < most):
@@ -171,8 +171,7 @@ func startFailure(err error) string {
 func finished(p *process.Process, output process.Output, limit time.Duration) result {
 	exit, _ := p.Exit()
 	if exit.TimedOut {
-		//lint:ignore ST1005 clients of the first runtime compare this text
-		return failed("timeout", fmt.Errorf("Command %q timed out after %v seconds", strings.Join(p.Argv, " "), limit.Seconds()))
+		return failed("timeout", runtimeError(fmt.Sprintf("Command %q timed out after %v seconds", strings.Join(p.Argv, " "), limit.Seconds())))
 	}
 	code := exit.Code
 	if exit.Signal != 0 {
@@ -184,7 +183,7 @@ func finished(p *process.Process, output process.Output, limit time.Duration) re
 	return answer
 }
 
-// text gives bytes as text, and beside it exactly when they are none.
+// text returns bytes as text. If they are not valid UTF-8, it also returns them in base64.
 func text(data []byte) (readable, exact string) {
 	if utf8.Valid(data) {
 		return string(data), ""

@@ -16,7 +16,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/files"
 )
 
-// locate finds a path below the base directory.
+// locate resolves a path below the base directory.
 func (h *Handler) locate(name string, how confine.Lookup) (*confine.Root, *confine.Entry, error) {
 	rel, err := confine.Join(name)
 	if err != nil {
@@ -82,7 +82,7 @@ type listEntry struct {
 	ModTime float64 `json:"mod_time"`
 }
 
-// list leaves out links that dangle or lead outside instead of failing.
+// list omits links that are dangling or leave the base directory.
 func (h *Handler) list(w http.ResponseWriter, _ *http.Request, name string) {
 	base, entry, err := h.locate(name, confine.Lookup{})
 	if denied(err) {
@@ -142,7 +142,7 @@ func (h *Handler) exists(w http.ResponseWriter, _ *http.Request, name string) {
 	}{name, found})
 }
 
-// upload streams the part named "file" to the path in its filename, whole or not at all.
+// upload writes the part named "file" to the path in its filename atomically.
 func (h *Handler) upload(w http.ResponseWriter, r *http.Request, _ string) {
 	missing := []complaint{{Type: "missing", Where: []any{"body", "file"}, What: "Field required"}}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -160,7 +160,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *http.Request, _ string) {
 		if part.FormName() != "file" {
 			continue
 		}
-		// The library's own FileName would cut the directories off.
+		// Part.FileName would remove the directories.
 		_, fields, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 		if fields["filename"] == "" {
 			detail(w, http.StatusUnprocessableEntity, missing)

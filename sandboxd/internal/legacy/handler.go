@@ -1,4 +1,4 @@
-// Package legacy serves the first runtime API: run a command, upload, download, list.
+// Package legacy serves the API of the first runtime: execute, upload, download, list.
 package legacy
 
 import (
@@ -18,23 +18,23 @@ import (
 const (
 	baseVariable = "SANDBOX_BASE_DIR"
 	usualBase    = "/app"
-	// maxCommands run at once; more wait.
+	// maxCommands is the limit of concurrent commands. More wait.
 	maxCommands = 32
 )
 
-// Handler answers the API.
+// Handler serves the API.
 type Handler struct {
 	processes *process.Manager
 	activity  *activity.Tracker
-	// fallback is the base directory where the usual one does not exist.
+	// fallback is the base directory if the default one does not exist.
 	fallback string
 	commands chan struct{}
 	executed once.Calls[result]
-	// headersAfter is the constant of that name, except in tests.
+	// headersAfter is the constant, except in tests.
 	headersAfter time.Duration
 }
 
-// New returns the API. Its base directory is $SANDBOX_BASE_DIR, else /app, else fallback.
+// New returns a handler. Its base directory is $SANDBOX_BASE_DIR, or else /app, or else fallback.
 func New(processes *process.Manager, tracker *activity.Tracker, fallback string) *Handler {
 	return &Handler{
 		processes: processes, activity: tracker, fallback: fallback,
@@ -46,7 +46,7 @@ func New(processes *process.Manager, tracker *activity.Tracker, fallback string)
 
 type route func(h *Handler, w http.ResponseWriter, r *http.Request, path string)
 
-// ServeHTTP finds the route by hand: paths are passed on as they were decoded, once, and never redirected.
+// ServeHTTP does not use http.ServeMux, because that redirects some paths.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	method, serve, path := match(r.URL.Path)
 	switch {
@@ -99,7 +99,7 @@ func (h *Handler) health(w http.ResponseWriter, _ *http.Request, _ string) {
 	}{"ok", "Sandbox Runtime is active."})
 }
 
-// base opens the base directory, which may be another one at each request.
+// base opens the base directory, which may change between requests.
 func (h *Handler) base() (*confine.Root, error) { return confine.Open(h.baseDir()) }
 
 func (h *Handler) baseDir() string {
@@ -120,7 +120,7 @@ func detail(w http.ResponseWriter, status int, value any) {
 	write(w, status, map[string]any{"detail": value})
 }
 
-// write encodes as the first runtime did: compact, and with <, > and & as they are.
+// write encodes JSON like the first runtime: compact, and without escaping <, > and &.
 func write(w http.ResponseWriter, status int, value any) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

@@ -47,7 +47,7 @@ func FuzzSplitWords(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Quoted again, the same words come back.
+		// Quoting and splitting again returns the same words.
 		var quoted []string
 		for _, word := range words {
 			quoted = append(quoted, "'"+strings.ReplaceAll(word, "'", `'"'"'`)+"'")
@@ -107,7 +107,7 @@ func TestBaseDirectory(t *testing.T) {
 	}
 }
 
-// Somebody on the way may wait for a head no longer than half a minute; a command may take longer.
+// Proxies may have a timeout for headers that is shorter than a command.
 func TestTheHeadOfALongAnswerIsSentEarly(t *testing.T) {
 	h := New(nil, nil, "")
 	h.headersAfter = time.Millisecond

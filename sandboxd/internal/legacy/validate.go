@@ -9,16 +9,16 @@ import (
 	"strconv"
 )
 
-// maxCommandBytes is more than the kernel takes as arguments.
+// maxCommandBytes is more than the kernel accepts as arguments.
 const maxCommandBytes = 4 << 20
 
 type command struct {
 	text string
-	// timeout in seconds; 0 when not given.
+	// timeout in seconds, or 0.
 	timeout float64
 }
 
-// complaint is one entry of the error body of the first runtime's web framework.
+// complaint is an entry of a validation error in the format of the first runtime's web framework.
 type complaint struct {
 	Type  string         `json:"type"`
 	Where []any          `json:"loc"`
@@ -27,7 +27,7 @@ type complaint struct {
 	More  map[string]any `json:"ctx,omitempty"`
 }
 
-// readCommand reads {"command": string}, with an optional "timeout_seconds".
+// readCommand parses {"command": string} with an optional "timeout_seconds".
 func readCommand(w http.ResponseWriter, r *http.Request) (command, *complaint, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCommandBytes))
 	if err != nil {
@@ -81,11 +81,11 @@ func checkCommand(value any) (command, *complaint, error) {
 	return result, nil, nil
 }
 
-// positiveSeconds reads a finite number above 0.
+// positiveSeconds parses a finite number above 0.
 func positiveSeconds(text string) (float64, bool) {
 	value, err := strconv.ParseFloat(text, 64)
 	return value, err == nil && value > 0 && value < maxSeconds
 }
 
-// maxSeconds is what fits a duration, some 292 years.
+// maxSeconds is about the largest time.Duration, 292 years.
 const maxSeconds = 9e9

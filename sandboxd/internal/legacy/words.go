@@ -6,14 +6,17 @@ import (
 )
 
 var (
-	//lint:ignore ST1005 the text of Python's shlex, which the first runtime returned
-	errQuote = errors.New("No closing quotation")
-	//lint:ignore ST1005 the text of Python's shlex, which the first runtime returned
-	errEscape    = errors.New("No escaped character")
+	errQuote     = runtimeError("No closing quotation")
+	errEscape    = runtimeError("No escaped character")
 	errNoCommand = errors.New("the command is empty")
 )
 
-// splitWords splits as a POSIX shell would, quotes and backslashes honoured and nothing expanded.
+// runtimeError has the exact message of the first runtime, which clients may compare.
+type runtimeError string
+
+func (e runtimeError) Error() string { return string(e) }
+
+// splitWords splits a line like a POSIX shell, with quotes and backslashes but without any expansion.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -52,7 +55,7 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// quoted adds what stands between the quote at start and its partner, whose place it returns.
+// quoted appends the text between the quote at start and its closing quote, whose index it returns.
 func quoted(line string, start int, word *strings.Builder) (int, error) {
 	quote := line[start]
 	for i := start + 1; i < len(line); i++ {

@@ -1,4 +1,4 @@
-// Package once runs a call that is repeated under the same key one time only.
+// Package once makes repeated calls with the same key run only once.
 package once
 
 import (
@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// remember is how long a result answers repeated calls: longer than any client retries.
+	// remember is how long results are kept, which is longer than clients retry.
 	remember = 5 * time.Minute
-	// maxResults and maxCost bound what is remembered; the oldest results go first.
+	// maxResults and maxCost limit the results that are kept. The oldest are dropped first.
 	maxResults = 256
 	maxCost    = 16 << 20
-	// abandonAfter is how long a call goes on after its last caller hung up: one that repeats it finds it running.
+	// abandonAfter is how long a call continues after its last client has disconnected, so that a retry finds it running.
 	abandonAfter = 10 * time.Second
 )
 
-// Calls remembers the results of one kind of call.
+// Calls keeps the results of one kind of call.
 type Calls[T any] struct {
-	// Cost says how many bytes a result occupies.
+	// Cost returns the size of a result in bytes.
 	Cost func(T) int
 	// Abandon overrides abandonAfter.
 	Abandon time.Duration
@@ -38,13 +38,13 @@ type call[T any] struct {
 	value  T
 	ended  time.Time
 	cancel context.CancelFunc
-	// waiting callers; when there are none the timer runs.
+	// waiting is the number of callers. While it is 0, the timer runs.
 	waiting int
 	timer   *time.Timer
 }
 
-// Do runs the call, or joins or repeats the result of the one that ran under the same key. Without a key the call
-// ends with its caller's context; with one, a while after the last caller's.
+// Do runs the call, or returns the result of a call with the same key that runs or has ended. Without a key the call is
+// cancelled with its context. With one, it is cancelled some time after the contexts of all its callers.
 func (c *Calls[T]) Do(ctx context.Context, key string, run func(context.Context) T) (T, error) {
 	if key == "" {
 		return run(ctx), nil

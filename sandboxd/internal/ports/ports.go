@@ -1,4 +1,4 @@
-// Package ports tells which TCP ports of the sandbox somebody listens on.
+// Package ports lists the listening TCP ports of the sandbox.
 package ports
 
 import (
@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Port is one listener.
+// Port is a listening port.
 type Port struct {
 	Port    uint16 `json:"port"`
 	Address string `json:"address"`
-	// Pid and Command are absent when the owner cannot be seen.
+	// Pid and Command are empty if the owner is not visible.
 	Pid     int    `json:"pid,omitempty"`
 	Command string `json:"command,omitempty"`
 
@@ -24,7 +24,7 @@ type Port struct {
 
 const listening = "0A"
 
-// List gives the listeners by port.
+// List returns the listening ports in ascending order.
 func List() []Port {
 	var list []Port
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
@@ -50,7 +50,7 @@ func List() []Port {
 	return list
 }
 
-// parseLine reads a line of /proc/net/tcp: number, local address, remote address, state, …, inode as the tenth.
+// parseLine parses a line of /proc/net/tcp: number, local address, remote address, state, …, and the inode as tenth field.
 func parseLine(line string) (Port, bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 10 || fields[3] != listening {
@@ -65,7 +65,7 @@ func parseLine(line string) (Port, bool) {
 	return Port{Port: uint16(number), Address: address, inode: fields[9]}, ok
 }
 
-// parseAddress reads what the kernel prints: words of four bytes, each in the machine's (little-endian) order.
+// parseAddress parses an address of /proc/net/tcp: words of four bytes, each in little-endian order.
 func parseAddress(text string) (string, bool) {
 	raw, err := hex.DecodeString(text)
 	if err != nil {

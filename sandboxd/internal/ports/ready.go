@@ -12,12 +12,12 @@ import (
 const (
 	firstPause = 10 * time.Millisecond
 	mostPause  = 200 * time.Millisecond
-	// attempt bounds one try: a listener that accepts and says nothing is not ready.
+	// attempt is the timeout of one attempt. A listener that accepts and does not answer is not ready.
 	attempt = 2 * time.Second
 )
 
-// Wait tries until the port accepts connections, or with a path until it answers HTTP with less than 500.
-// The error says what the last try met.
+// Wait waits until the port accepts connections, or with a path until it answers HTTP with a status below 500. It returns
+// the error of the last attempt.
 func Wait(ctx context.Context, port uint16, path string) error {
 	var last error
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
@@ -32,7 +32,7 @@ func Wait(ctx context.Context, port uint16, path string) error {
 	}
 }
 
-// Try makes one attempt on either loopback address.
+// Try makes one attempt on both loopback addresses.
 func Try(ctx context.Context, port uint16, path string) error {
 	number := strconv.Itoa(int(port))
 	err := try(ctx, net.JoinHostPort("127.0.0.1", number), path)
@@ -67,5 +67,5 @@ func try(ctx context.Context, address, path string) error {
 	return nil
 }
 
-// probe follows no redirects and keeps nothing.
+// probe does not follow redirects or keep connections.
 var probe = &http.Transport{DisableKeepAlives: true, Proxy: nil}

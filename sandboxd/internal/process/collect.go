@@ -7,16 +7,16 @@ import (
 	"io"
 )
 
-// Output is all a process wrote.
+// Output is everything that a process wrote.
 type Output struct {
 	Stdout, Stderr []byte
 	Truncated      bool
 }
 
-// ErrTooMuch says that a process wrote more than a caller can hold.
+// ErrTooMuch is returned if a process wrote more than the limit.
 var ErrTooMuch = errors.New("too much output")
 
-// Collect reads to the end. Beyond the limit it fails when strict, otherwise it drops the rest.
+// Collect reads the whole output. Beyond the limit it fails if strict, and drops the rest otherwise.
 func Collect(ctx context.Context, reader *Reader, limit int, strict bool) (Output, error) {
 	var stdout, stderr bytes.Buffer
 	output := Output{}

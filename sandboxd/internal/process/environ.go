@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readMarker gives the marker in a process's environment; unreadable when nobody may look at it.
+// readMarker returns the marker in a process's environment. It reports false if the environment cannot be read.
 func readMarker(pid int) (marker string, readable bool) {
 	env, err := readEnvironment(pid)
 	if err != nil {
@@ -25,8 +25,8 @@ func readMarker(pid int) (marker string, readable bool) {
 	return "", true
 }
 
-// readEnvironment reads that of any process. In a container root may not look into processes of other users, but each
-// user into their own: then it is read as that user.
+// readEnvironment reads the environment of any process. In a container, root may not be allowed to read that of other
+// users' processes. Then it is read as the process's own user.
 func readEnvironment(pid int) ([]byte, error) {
 	folder := "/proc/" + strconv.Itoa(pid)
 	env, err := os.ReadFile(folder + "/environ")
@@ -38,7 +38,7 @@ func readEnvironment(pid int) ([]byte, error) {
 		return nil, err
 	}
 	read := func() { env, err = os.ReadFile(folder + "/environ") }
-	// Most kernels ask for the effective user. gVisor asks for the real one, whom others of that user may signal.
+	// Linux checks the effective user. gVisor checks the real one, and with that other processes of the user may signal us.
 	if asUser(user{stat.Uid, stat.Gid, false}, read); errors.Is(err, os.ErrPermission) {
 		asUser(user{stat.Uid, stat.Gid, true}, read)
 	}
@@ -50,8 +50,8 @@ type user struct {
 	real     bool
 }
 
-// asUser does something with the rights of another user, in this thread alone. The saved user stays root, who is
-// returned to, and keeps the other one from tracing the thread meanwhile.
+// asUser runs a function with the rights of another user, in this thread only. The saved user id stays root, which
+// allows to return to root and keeps the other user from tracing the thread.
 func asUser(who user, do func()) {
 	runtime.LockOSThread()
 	group := uint32(os.Getegid())
@@ -59,14 +59,14 @@ func asUser(who user, do func()) {
 		do()
 	}
 	if setUser(unix.SYS_SETRESUID, 0, true) != nil || setUser(unix.SYS_SETRESGID, group, true) != nil {
-		panic("Cannot become root again: the thread would serve others as the wrong user")
+		panic("cannot become root again: the thread would serve other calls as the wrong user")
 	}
-	// A change of users may undo it.
+	// A change of the user id may reset it.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	runtime.UnlockOSThread()
 }
 
-// setUser changes the ids of this thread; the standard library's functions change those of all.
+// setUser changes the user id of this thread. The standard library would change it for all threads.
 func setUser(call uintptr, id uint32, alsoReal bool) error {
 	const same = ^uintptr(0)
 	real := same

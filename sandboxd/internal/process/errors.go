@@ -8,7 +8,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 )
 
-// Kind says what a caller can do about a process that did not start.
+// Kind classifies why a process could not be started.
 type Kind uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	Exhausted
 )
 
-// StartError says why a process did not start.
+// StartError is the reason why a process could not be started. Its message is sent to API clients.
 type StartError struct {
 	Kind  Kind
 	text  string
@@ -34,7 +34,7 @@ func refuse(kind Kind, format string, values ...any) *StartError {
 	return &StartError{Kind: kind, text: fmt.Sprintf(format, values...)}
 }
 
-// startFailure puts an errno of one step into words.
+// startFailure makes a StartError of the errno of one step.
 func startFailure(what, thing string, err error) *StartError {
 	failure := refuse(kindOf(err), "Cannot %s %q: %v", what, thing, err)
 	failure.cause = err

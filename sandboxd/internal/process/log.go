@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Stream tells standard output from standard error.
+// Stream is standard output or standard error.
 type Stream uint8
 
 const (
@@ -17,21 +17,21 @@ const (
 
 const (
 	chunkBytes = 4096
-	// chunkOverhead is what a chunk is charged beside its bytes, so that many tiny ones stay within the bound too.
+	// chunkOverhead is counted for each chunk in addition to its bytes, so that many tiny chunks stay within the limit.
 	chunkOverhead = 64
 )
 
 type chunk struct {
 	stream Stream
 	start  uint64
-	// Only ever appended to: what a reader was given never changes.
+	// Append-only: bytes that a reader was given never change.
 	data []byte
 }
 
-// Log keeps the latest output of one process. Bytes are numbered from 0 in the order they came in.
+// Log keeps the latest output of one process. Offsets count all bytes from the start of the process.
 //
-// A reader that blocks holds the writer back when it is a whole log behind; the writer then leaves the process's pipe
-// full. Other readers that fall behind lose what was dropped, and are told how much.
+// A blocking reader that is a whole log behind stops the writer, which then leaves the process's pipe full. Other readers
+// that fall behind miss the dropped bytes, and Read reports how many.
 type Log struct {
 	limit int
 
@@ -41,7 +41,7 @@ type Log struct {
 	next    uint64
 	closed  bool
 	readers map[*Reader]struct{}
-	// changed is closed and replaced at every change that somebody may wait for.
+	// changed is closed and replaced at every change that readers or the writer wait for.
 	changed chan struct{}
 }
 
@@ -49,7 +49,7 @@ func newLog(limit int) *Log {
 	return &Log{limit: limit, readers: map[*Reader]struct{}{}, changed: make(chan struct{})}
 }
 
-// Append adds output and waits for blocking readers that are too far behind.
+// Append adds output. It waits for blocking readers that are too far behind.
 func (l *Log) Append(stream Stream, data []byte) {
 	for len(data) > 0 {
 		piece := data[:min(len(data), chunkBytes)]
@@ -77,7 +77,7 @@ func (l *Log) heldBack(more int) bool {
 	return false
 }
 
-// keptAfter is where the kept output would begin after dropping enough for more bytes.
+// keptAfter returns the first offset that stays in the log after making room for more bytes.
 func (l *Log) keptAfter(more int) uint64 {
 	size := l.size + more + chunkOverhead
 	for _, c := range l.chunks {
@@ -112,7 +112,7 @@ func (l *Log) announce() {
 	l.changed = make(chan struct{})
 }
 
-// Close ends the log: readers get what is kept, then io.EOF; what is appended later is dropped.
+// Close ends the log. Readers get the rest and then io.EOF. Later output is dropped.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,14 +122,14 @@ func (l *Log) Close() {
 	}
 }
 
-// Bounds are the numbers of the first byte that is kept and of the next one to come.
+// Bounds returns the offset of the first byte in the log and that of the next byte to be appended.
 func (l *Log) Bounds() (first, next uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first(), l.next
 }
 
-// Readers counts who reads.
+// Readers returns the number of readers.
 func (l *Log) Readers() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,20 +147,20 @@ func (l *Log) first() uint64 {
 type Piece struct {
 	Stream Stream
 	Data   []byte
-	// Lost is how many bytes are missing here; such a piece has no data.
+	// Lost is the length of a gap. A piece with a gap has no data.
 	Lost uint64
-	// Next is the number of the byte after this piece.
+	// Next is the offset after this piece.
 	Next uint64
 }
 
-// Reader reads a log from one place on. One goroutine uses it.
+// Reader reads a log. It must be used by one goroutine.
 type Reader struct {
 	log      *Log
 	at       uint64
 	blocking bool
 }
 
-// Read returns a reader that begins at a byte. A place beyond the end means the end. The caller closes it.
+// Read returns a reader that starts at an offset. Beyond the end it starts at the end. The caller must close it.
 func (l *Log) Read(from uint64, blocking bool) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +169,7 @@ func (l *Log) Read(from uint64, blocking bool) *Reader {
 	return reader
 }
 
-// Close lets the writer go on without this reader.
+// Close removes the reader. The writer no longer waits for it.
 func (r *Reader) Close() {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
@@ -177,7 +177,7 @@ func (r *Reader) Close() {
 	r.log.announce()
 }
 
-// Next waits for output and returns at most limit bytes of it; io.EOF at the end of a closed log.
+// Next waits for output and returns at most limit bytes. At the end of a closed log it returns io.EOF.
 func (r *Reader) Next(ctx context.Context, limit int) (Piece, error) {
 	for {
 		r.log.mu.Lock()

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxRunning processes at once; together they keep at most maxRunning * keepDetached = 128 MiB of output.
+	// maxRunning is the limit of concurrent processes. Together they keep at most maxRunning * keepDetached = 128 MiB of output.
 	maxRunning = 512
-	// maxKept detached processes are remembered after they ended, with their output.
+	// maxKept is the number of ended detached processes that are kept with their output.
 	maxKept = 64
-	// keepDetached is the replay of a detached process, keepAttached the play between a process and its one reader.
+	// keepDetached is the output kept of a detached process, keepAttached the buffer between a process and its only reader.
 	keepDetached = 256 << 10
 	keepAttached = 64 << 10
 )
@@ -28,9 +28,9 @@ type Options struct {
 	Reaper *reaper.Reaper
 	// Root confines working directories.
 	Root *confine.Root
-	// Env is what every process gets.
+	// Env is the environment of every process.
 	Env []string
-	// User runs what names no user itself.
+	// User is the default user of processes.
 	User string
 }
 
@@ -51,7 +51,7 @@ type Manager struct {
 	processes map[int32]*Process
 	// kept are the ended detached processes, oldest first.
 	kept []*Process
-	// requests names the detached processes that were started under a request id.
+	// requests maps request ids to the detached processes they started.
 	requests map[string]*Process
 }
 
@@ -62,17 +62,17 @@ func NewManager(options Options) *Manager {
 		root:        options.Root,
 		baseEnv:     options.Env,
 		defaultUser: options.User,
-		// Nobody can carry the marker of a process by guessing it.
+		// Makes markers impossible to guess.
 		nonce:     rand.Text(),
 		processes: map[int32]*Process{},
 		requests:  map[string]*Process{},
 	}
 }
 
-// Root is where working directories are looked for.
+// Root returns the directory that confines working directories.
 func (m *Manager) Root() *confine.Root { return m.root }
 
-// Start runs a process and registers it. A *StartError tells why not.
+// Start starts a process and registers it. The error is a *StartError.
 func (m *Manager) Start(spec Spec) (*Process, error) {
 	if refused := spec.check(); refused != nil {
 		return nil, refused
@@ -114,7 +114,7 @@ func (m *Manager) reserve(program string) (int32, error) {
 		return 0, refuse(Exhausted, "Cannot start %q: the sandbox is shutting down", program)
 	}
 	if m.running >= maxRunning {
-		return 0, refuse(Exhausted, "Cannot start %q: %d processes run already; wait for one to end", program, maxRunning)
+		return 0, refuse(Exhausted, "Cannot start %q: %d processes are running; wait for one to end", program, maxRunning)
 	}
 	m.running++
 	m.lastID++
@@ -165,7 +165,7 @@ func (p *Process) plug(wires *plumbing) {
 	p.pumps = []*pump{startPump(wires.stdout, Stdout, p.Log), startPump(wires.stderr, Stderr, p.Log)}
 }
 
-// settle forgets a process that ended, or keeps it with the last detached ones.
+// settle removes an ended process from the registry, or keeps it if it was detached.
 func (m *Manager) settle(p *Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,20 +189,20 @@ func (m *Manager) drop(p *Process) {
 	}
 }
 
-// Forget takes a process out of the registry: nobody can name it any more.
+// Forget removes a process from the registry.
 func (m *Manager) Forget(p *Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(p)
 }
 
-// StartOnce is Start, unless a process was started under this request id before: then it is that one, and true.
+// StartOnce is like Start, unless this request id has started a process before. Then it returns that process and true.
 func (m *Manager) StartOnce(requestID string, spec Spec) (*Process, bool, error) {
 	if requestID == "" || !spec.Detached {
 		p, err := m.Start(spec)
 		return p, false, err
 	}
-	// Starts under request ids take turns: two that come together must not both find nothing.
+	// Starts with request ids are serialized, so that two concurrent ones with the same id start one process.
 	m.once.Lock()
 	defer m.once.Unlock()
 	m.mu.Lock()
@@ -220,7 +220,7 @@ func (m *Manager) StartOnce(requestID string, spec Spec) (*Process, bool, error)
 	return p, false, err
 }
 
-// Get finds a process by its number.
+// Get returns the process with this id.
 func (m *Manager) Get(id int32) (*Process, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -228,7 +228,7 @@ func (m *Manager) Get(id int32) (*Process, bool) {
 	return p, ok
 }
 
-// List gives all registered processes in the order they were started.
+// List returns all registered processes in the order in which they were started.
 func (m *Manager) List() []*Process {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -240,8 +240,8 @@ func (m *Manager) List() []*Process {
 	return list
 }
 
-// Shutdown asks every process to end, waits for at most grace, kills the rest with everything they started, and
-// starts no more.
+// Shutdown sends SIGTERM to every process, waits for at most grace, and kills the remaining process trees. Later starts
+// are refused.
 func (m *Manager) Shutdown(ctx context.Context, grace time.Duration) {
 	m.mu.Lock()
 	m.stopping = true

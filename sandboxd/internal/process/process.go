@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// drainQuiet is how long output must be silent after the process ended before somebody else's hold on it is
-	// no longer waited for; drainMost is the end of waiting even when it is not silent.
+	// After a process has ended, its output may still be held open by others. drainQuiet is how long there must be no
+	// output to stop waiting for them, drainMost the longest wait in any case.
 	drainQuiet = 100 * time.Millisecond
 	drainMost  = 5 * time.Second
 )
 
-// ErrNoTerminal says that a process has no terminal, or no longer.
+// ErrNoTerminal is returned if a process has no terminal, or has none any more.
 var ErrNoTerminal = errors.New("the process has no terminal")
 
-// Exit says how a process ended.
+// Exit describes how a process ended.
 type Exit struct {
 	// Code is the exit status, -1 after a signal.
 	Code int
-	// Signal ended the process; 0 when it exited by itself.
+	// Signal is the signal that ended the process, or 0.
 	Signal syscall.Signal
-	// TimedOut says that its time was up and the tree was killed.
+	// TimedOut is true if the process tree was killed because of the timeout.
 	TimedOut bool
-	// DescendantsRunning says that something else still holds its output open.
+	// DescendantsRunning is true if another process still holds its output open.
 	DescendantsRunning bool
 }
 
-// Process is one that this daemon started.
+// Process is a process started by a Manager.
 type Process struct {
 	ID        int32
 	Pid       int
@@ -43,7 +43,7 @@ type Process struct {
 	Detached  bool
 	StartedAt time.Time
 	Log       *Log
-	// First is the reader that Spec.Follow asked for; whoever started the process closes it.
+	// First is the reader requested with Spec.Follow. The caller of Start closes it.
 	First *Reader
 
 	child    *reaper.Child
@@ -58,10 +58,10 @@ type Process struct {
 	endedAt time.Time
 }
 
-// Done is closed when the process has ended and its output is in the log.
+// Done is closed when the process has ended and its whole output is in the log.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Running tells whether Done is still open.
+// Running reports whether Done is still open.
 func (p *Process) Running() bool {
 	select {
 	case <-p.done:
@@ -71,16 +71,16 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Exit says how and when the process ended. Only after Done.
+// Exit returns how and when the process ended. It is valid after Done is closed.
 func (p *Process) Exit() (Exit, time.Time) { return p.exit, p.endedAt }
 
-// HasPTY tells whether the process has a terminal.
+// HasPTY reports whether the process has a terminal.
 func (p *Process) HasPTY() bool { return p.pty != nil }
 
-// Signal sends to the process alone; nothing happens when it has ended.
+// Signal sends a signal to the process only. It does nothing if the process has ended.
 func (p *Process) Signal(signal syscall.Signal) { p.child.Signal(signal) }
 
-// SignalGroup sends to the process group; nothing happens when the process has ended.
+// SignalGroup sends a signal to the process group. It does nothing if the process has ended.
 func (p *Process) SignalGroup(signal syscall.Signal) { p.child.SignalGroup(signal) }
 
 // WriteStdin blocks until the process has room for the data.
@@ -91,7 +91,7 @@ func (p *Process) WriteStdin(ctx context.Context, data []byte) error {
 	return p.input.write(ctx, data)
 }
 
-// CloseStdin ends the input.
+// CloseStdin closes the standard input.
 func (p *Process) CloseStdin(ctx context.Context) error {
 	if p.input == nil {
 		return ErrNoStdin
@@ -99,7 +99,7 @@ func (p *Process) CloseStdin(ctx context.Context) error {
 	return p.input.eof(ctx)
 }
 
-// Resize changes the size of the terminal and tells the process.
+// Resize changes the size of the terminal. The kernel notifies the process.
 func (p *Process) Resize(size Size) error {
 	if p.pty == nil || !p.Running() {
 		return ErrNoTerminal
@@ -128,7 +128,7 @@ func (p *Process) drained() bool {
 	return true
 }
 
-// follow lives as long as the process and ends it in the registry.
+// follow waits for the end of the process and records it in the registry.
 func (p *Process) follow(timeout time.Duration, waitForHolders bool) {
 	var timer *time.Timer
 	if timeout > 0 {
@@ -144,7 +144,7 @@ func (p *Process) follow(timeout time.Duration, waitForHolders bool) {
 	}
 	p.exit = exitOf(p.child.Status)
 	p.exit.TimedOut = p.timedOut.Load()
-	// Some kernels (gVisor) keep a terminal open that nobody holds.
+	// gVisor keeps a terminal open that no process holds.
 	p.exit.DescendantsRunning = held && len(p.tree(takeCensus())) > 0
 	p.endedAt = time.Now()
 	p.letGo()
@@ -152,7 +152,7 @@ func (p *Process) follow(timeout time.Duration, waitForHolders bool) {
 	close(p.done)
 }
 
-// waitForOutput returns when the last output is in the log; true when somebody else still holds it open.
+// waitForOutput returns when the last output is in the log. It reports whether another process still holds it open.
 func (p *Process) waitForOutput(forHolders bool) bool {
 	deadline := time.Now().Add(drainMost)
 	for !p.outputEnds(drainQuiet) {
@@ -165,7 +165,7 @@ func (p *Process) waitForOutput(forHolders bool) bool {
 	return false
 }
 
-// outputEnds waits a while for the end of all output.
+// outputEnds waits for the end of all output, at most for the given time.
 func (p *Process) outputEnds(within time.Duration) bool {
 	late := time.NewTimer(within)
 	defer late.Stop()
@@ -179,7 +179,7 @@ func (p *Process) outputEnds(within time.Duration) bool {
 	return true
 }
 
-// heldBack tells whether a reader keeps the output from moving.
+// heldBack reports whether a reader blocks the output.
 func (p *Process) heldBack() bool {
 	for _, pump := range p.pumps {
 		if !pump.moving.TryLock() {
@@ -190,7 +190,7 @@ func (p *Process) heldBack() bool {
 	return false
 }
 
-// letGo closes what only the process itself needed. Pipes that others hold are read on and their output dropped.
+// letGo closes the files of the process. Pipes that other processes hold are still read, and their output is dropped.
 func (p *Process) letGo() {
 	if p.pty != nil {
 		p.pty.Close()

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Size is that of a terminal window.
+// Size is the size of a terminal.
 type Size struct{ Cols, Rows uint32 }
 
 func (s Size) winsize() *unix.Winsize {
@@ -16,7 +16,7 @@ func (s Size) winsize() *unix.Winsize {
 	return &unix.Winsize{Col: clip(s.Cols), Row: clip(s.Rows)}
 }
 
-// openPTY makes a terminal that has its size before anything can look at it. The second file is the side of the process.
+// openPTY opens a terminal and sets its size. The second file is the process's side.
 func openPTY(size Size) (controller, terminal *os.File, err error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {

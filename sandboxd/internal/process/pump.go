@@ -8,20 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pumpBytes is read at once: a quarter of a pipe, so a busy writer is woken seldom.
+// pumpBytes is the size of a read: a quarter of a pipe, so that a busy writer is rarely woken.
 const pumpBytes = 16 << 10
 
-// pump moves output from a pipe or terminal into the log until its end.
+// pump copies output from a pipe or terminal into the log.
 type pump struct {
 	file   *os.File
 	stream Stream
 	// ended is closed at end-of-file.
 	ended chan struct{}
-	// discard drops what comes in from now on. Reading goes on, so that what still writes is not killed by a closed
-	// pipe.
+	// discard drops further output. Reading continues, so that processes that still write are not killed by SIGPIPE.
 	discard atomic.Bool
 
-	// moving is held from before a read until its bytes are in the log: with it held and nothing in the pipe,
+	// moving is held from before a read until its bytes are in the log. So if it can be locked and the pipe is empty,
 	// everything written before is in the log.
 	moving sync.Mutex
 }
@@ -48,7 +47,7 @@ func (p *pump) run(log *Log) {
 			if err == unix.EAGAIN || err == unix.EINTR {
 				return err == unix.EINTR
 			}
-			// A terminal reports the end as EIO.
+			// A terminal reports its end as EIO.
 			if n <= 0 {
 				open = false
 				return true
@@ -64,7 +63,7 @@ func (p *pump) run(log *Log) {
 	}
 }
 
-// drained tells whether everything written so far is in the log. False also while a reader holds the log back.
+// drained reports whether everything written so far is in the log. It is false while a reader blocks the log.
 func (p *pump) drained() bool {
 	select {
 	case <-p.ended:

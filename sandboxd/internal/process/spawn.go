@@ -13,7 +13,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/reaper"
 )
 
-// plumbing is what a new process is connected to. The child's files are closed once it runs.
+// plumbing holds the files of a new process. The child's ends are closed when it runs.
 type plumbing struct {
 	child  []*os.File
 	stdin  *os.File
@@ -74,7 +74,7 @@ func (p *plumbing) connectPipes(withStdin bool) error {
 	return nil
 }
 
-// pipe makes a pipe of which only our end is non-blocking: programs do not expect it of theirs.
+// pipe opens a pipe. Only our end is non-blocking, because programs do not expect it of theirs.
 func pipe(weRead bool) (reader, writer *os.File, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
@@ -92,10 +92,10 @@ func pipe(weRead bool) (reader, writer *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "|0"), os.NewFile(uintptr(fds[1]), "|1"), nil
 }
 
-// Pipe makes a pipe between this process and one it starts; our end is the reader or the writer.
+// Pipe opens a pipe between this process and one that it starts. Our end is the reader or the writer.
 func Pipe(weRead bool) (reader, writer *os.File, err error) { return pipe(weRead) }
 
-// spawn forks and executes. The directory is entered by descriptor: its name may mean something else by now.
+// spawn starts the process. The working directory is entered by its descriptor, because its path may have been replaced.
 func (m *Manager) spawn(spec *Spec, marker string, p *plumbing) (*reaper.Child, string, error) {
 	program, refused := findProgram(spec.Argv[0])
 	if refused != nil {
@@ -183,7 +183,7 @@ func (m *Manager) openCwd(spec *Spec) (int, string, error) {
 	return dir, path, nil
 }
 
-// markerVariable lets the processes of one tree be found after they were orphaned into another session.
+// markerVariable identifies the processes of a tree, also after they have been orphaned or have changed their session.
 const markerVariable = "SANDBOXD_PROCESS"
 
 func (m *Manager) environment(spec *Spec, who *Account, cwd, marker string) []string {

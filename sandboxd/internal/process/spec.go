@@ -1,4 +1,4 @@
-// Package process starts processes, keeps their output and their end, and finds everything they started.
+// Package process starts processes, keeps their output and exit status, and finds the processes that they started.
 package process
 
 import (
@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// Spec says what to run.
+// Spec describes a process to start.
 type Spec struct {
-	// Argv is the program and its arguments; no shell reads them.
+	// Argv is the program and its arguments. No shell is involved.
 	Argv []string
-	// Shown is the command as it is listed, when that is not Argv.
+	// Shown is the command in listings. Default: Argv.
 	Shown []string
-	// Env is added to the daemon's own environment and wins over it.
+	// Env is added to the daemon's environment and overrides it.
 	Env map[string]string
 	// Cwd is a path below the root; empty means the root.
 	Cwd string
-	// AbsoluteCwd is a directory that a trusted caller chose; it wins over Cwd.
+	// AbsoluteCwd is a directory chosen by a trusted caller. It overrides Cwd.
 	AbsoluteCwd string
 	// User is a name of /etc/passwd, "uid" or "uid:gid"; empty means the manager's default.
 	User string
-	// Timeout ends the whole process tree; 0 means never.
+	// Timeout is the time after which the process tree is killed. 0 means never.
 	Timeout time.Duration
 	// PTY gives the process a terminal of this size.
 	PTY *Size
-	// Stdin opens a pipe to write to; without it and without PTY the process reads nothing.
+	// Stdin opens a pipe to the process. Without it and without PTY, standard input is empty.
 	Stdin bool
-	// Session makes the process the leader of a session of its own instead of only a process group.
+	// Session starts a new session instead of only a new process group.
 	Session bool
-	// Detached keeps the process in the registry after it ended, until others push it out.
+	// Detached keeps the process in the registry after it has ended, until newer ones replace it.
 	Detached bool
-	// Origin says who asked: "start", "execute", "legacy" or "context".
+	// Origin is the API that started it: "start", "execute", "legacy" or "context".
 	Origin string
-	// Extra are descriptors the process gets as 3 and up. They stay the caller's to close.
+	// Extra are files that the process gets as descriptors 3 and up. The caller closes them.
 	Extra []*os.File
-	// Follow gives the process a first reader that holds it back and misses nothing.
+	// Follow opens a first, blocking reader that misses no output.
 	Follow bool
-	// KeepBytes is how much of the output is kept; 0 means the manager's default.
+	// KeepBytes is the size of the log. 0 means the manager's default.
 	KeepBytes int
 }
 
@@ -53,7 +53,7 @@ func (s *Spec) check() *StartError {
 	}
 	for name, value := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return refuse(Invalid, "Cannot start %q: %q is not a variable name with a value that an environment can hold", s.Argv[0], name)
+			return refuse(Invalid, "Cannot start %q: the environment variable %q has an invalid name or value", s.Argv[0], name)
 		}
 	}
 	if s.Timeout < 0 {
@@ -62,7 +62,7 @@ func (s *Spec) check() *StartError {
 	return nil
 }
 
-// findProgram looks a name up in the daemon's own PATH. Names with a slash are left to exec.
+// findProgram looks up a name in the daemon's PATH. Names with a slash are returned unchanged.
 func findProgram(name string) (string, *StartError) {
 	if strings.Contains(name, "/") {
 		return name, nil

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoStdin says that the process was started without anything to write to.
+// ErrNoStdin is returned if the process was started without standard input.
 var ErrNoStdin = errors.New("the process has no standard input")
 
 // stdin is the writing end of a pipe, or the controlling side of a terminal.
 type stdin struct {
 	file *os.File
 	tty  bool
-	// turn holds one token: writers take turns, and waiting for a turn can be given up.
+	// turn is a lock with one token, so that waiting for it can be cancelled.
 	turn chan struct{}
 }
 
@@ -24,7 +24,7 @@ func newStdin(file *os.File, tty bool) *stdin {
 	return &stdin{file: file, tty: tty, turn: make(chan struct{}, 1)}
 }
 
-// write blocks while the process does not read; the context ends that.
+// write blocks while the process does not read, until the context ends.
 func (s *stdin) write(ctx context.Context, data []byte) error {
 	if len(data) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func (s *stdin) write(ctx context.Context, data []byte) error {
 	return err
 }
 
-// eof ends the input: a pipe is closed, on a terminal its end-of-transmission character is typed.
+// eof ends the input: it closes a pipe, and types the end-of-transmission character on a terminal.
 func (s *stdin) eof(ctx context.Context) error {
 	if !s.tty {
 		return s.file.Close()

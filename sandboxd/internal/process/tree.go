@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// kin is what the kernel tells about the family of one process.
+// kin describes how a process is related to others.
 type kin struct {
 	parent, group, session int
-	// marker is that of the process's environment.
+	// marker is the value of markerVariable in its environment.
 	marker   string
 	readable bool
 }
 
-// killPatience bounds how long a tree is hunted: only what sits in an uninterruptible call survives that long.
+// killPatience is how long a tree is killed repeatedly. Only processes in uninterruptible calls survive that long.
 const killPatience = 5 * time.Second
 
-// tree lists the living processes that p started: its descendants, its group and session, and those that carry its
-// marker because they were orphaned in between. Only a process that left the session, lost its parents and cleared
-// its environment is not found.
+// tree lists the running processes that p started: its descendants, its group and session, and processes with its
+// marker, which may have been orphaned. Only a process that has left the session, lost its parents and cleared its
+// environment is not found.
 func (p *Process) tree(census map[int]kin) []int {
 	alive := !p.child.Collected()
 	members := map[int]bool{}
@@ -47,24 +47,25 @@ func (p *Process) tree(census map[int]kin) []int {
 	return pids
 }
 
-// SignalTree sends to the whole tree once.
+// SignalTree sends a signal to the whole tree once.
 func (p *Process) SignalTree(signal syscall.Signal) {
 	for _, pid := range p.tree(takeCensus()) {
 		_ = syscall.Kill(pid, signal)
 	}
 }
 
-// KillTree kills until nothing of the tree is left.
+// KillTree kills the tree, repeatedly until nothing of it is left.
 func (p *Process) KillTree() { killTrees([]*Process{p}) }
 
-// KillTreeUnlessEnded is what becomes of a process whose caller has gone.
+// KillTreeUnlessEnded kills the tree of a running process. It is used when the client has disconnected.
 func (p *Process) KillTreeUnlessEnded() {
 	if p.Running() {
 		p.KillTree()
 	}
 }
 
-// killTrees kills the groups first, each in one call that no fork can outrun, and then hunts for what left them.
+// killTrees first kills the process groups, each with one call that cannot race with fork, and then the processes that
+// have left them.
 func killTrees(hunted []*Process) {
 	for _, p := range hunted {
 		p.child.SignalGroup(syscall.SIGKILL)
@@ -86,7 +87,7 @@ func killTrees(hunted []*Process) {
 	}
 }
 
-// takeCensus reads the family of every living process but this one; those that wait to be collected are left out.
+// takeCensus reads the relations of all processes except this one and zombies.
 func takeCensus() map[int]kin {
 	census := map[int]kin{}
 	proc, err := os.Open("/proc")
@@ -113,7 +114,7 @@ func readKin(pid int) (kin, bool) {
 	if err != nil {
 		return kin{}, false
 	}
-	// The name in parentheses may contain anything, also parentheses: the last one ends it.
+	// The name in parentheses may itself contain parentheses, so it ends at the last one.
 	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
 	if len(fields) < 4 || fields[0] == "Z" || fields[0] == "X" {
 		return kin{}, false

@@ -9,27 +9,27 @@ import (
 	"syscall"
 )
 
-// Account is who a process runs as.
+// Account is the user that a process runs as.
 type Account struct {
 	Name, Home string
 	Credential syscall.Credential
 }
 
-// Assume makes a process that is about to start run as the account. Whoever is that user already needs no right to
-// become it.
+// Assume makes a process that is about to be started run as the account. It does nothing if that is the current user, who
+// may lack the right to set user ids.
 func (a *Account) Assume(attr *syscall.SysProcAttr) {
 	if int(a.Credential.Uid) != os.Geteuid() || int(a.Credential.Gid) != os.Getegid() {
 		attr.Credential = &a.Credential
 	}
 }
 
-// Variables are those by which programs find out who they are.
+// Variables returns the environment variables of the account, such as HOME.
 func (a *Account) Variables() map[string]string {
 	return map[string]string{"HOME": a.Home, "USER": a.Name, "LOGNAME": a.Name}
 }
 
-// LookupAccount reads a name of /etc/passwd, "uid" or "uid:gid". (The standard library's os/user would do names, but
-// not ids that no file knows, which are usual in containers.)
+// LookupAccount finds a user by a name in /etc/passwd, by "uid" or by "uid:gid". Unlike os/user, it accepts ids that are
+// not in /etc/passwd, which are common in containers.
 func LookupAccount(user string) (*Account, error) {
 	if user == "" {
 		return nil, nil
@@ -91,7 +91,7 @@ func parseID(text string) (uint32, bool) {
 	return uint32(id), err == nil
 }
 
-// eachLine visits the colon-separated lines of a file until one is accepted. A file that is missing has none.
+// eachLine calls accept for the colon-separated lines of a file until it returns true. A missing file has no lines.
 func eachLine(file string, accept func(fields []string) bool) bool {
 	opened, err := os.Open(file)
 	if err != nil {

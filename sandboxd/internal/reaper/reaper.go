@@ -1,5 +1,5 @@
-// Package reaper starts children and collects every process that ends below this one: its own children, whose status
-// goes to whoever started them, and, as process 1 or as a subreaper, the orphans of others.
+// Package reaper starts child processes and waits for every process that ends below this one: its children, whose status
+// is passed to their starters, and orphans, if this is process 1 or a subreaper.
 package reaper
 
 import (
@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Child is a process this one started.
+// Child is a process started by a Reaper.
 type Child struct {
 	Pid int
-	// Done is closed once the child has been collected and Status is set.
+	// Done is closed when the child has been waited for and Status is set.
 	Done   chan struct{}
 	Status syscall.WaitStatus
 
-	// signalling keeps the process id from being given to another process while a signal is on its way.
+	// signalling prevents that the process id is reused while a signal is being sent.
 	signalling sync.Mutex
 	collected  bool
 }
 
-// Signal sends to the child alone. False when it has been collected: its id may belong to somebody else.
+// Signal sends a signal to the child only. It returns false if the child has been waited for and its id may be reused.
 func (c *Child) Signal(signal syscall.Signal) bool {
 	return c.whileAlive(func() { _ = syscall.Kill(c.Pid, signal) })
 }
 
-// SignalGroup sends to the child's process group, or to the child when it leads none.
+// SignalGroup sends a signal to the child's process group, or to the child if it leads none.
 func (c *Child) SignalGroup(signal syscall.Signal) bool {
 	return c.whileAlive(func() {
 		if syscall.Kill(-c.Pid, signal) != nil {
@@ -38,7 +38,7 @@ func (c *Child) SignalGroup(signal syscall.Signal) bool {
 	})
 }
 
-// Collected tells whether the child has ended and its process id is free again.
+// Collected reports whether the child has been waited for, so that its process id is free again.
 func (c *Child) Collected() bool {
 	c.signalling.Lock()
 	defer c.signalling.Unlock()
@@ -55,19 +55,18 @@ func (c *Child) whileAlive(do func()) bool {
 	return true
 }
 
-// Reaper must be the only one in its process that waits for children when it adopts orphans.
+// Reaper starts and waits for children. If it adopts orphans, nothing else in the process may wait for children.
 type Reaper struct {
 	adopt bool
-	// starting is held for reading from fork until the child is known, so that no child is missed or taken for an
-	// orphan.
+	// starting is read-locked from fork until the child is registered, so that no child is taken for an orphan.
 	starting sync.RWMutex
 
 	mu       sync.Mutex
 	children map[int]*Child
 }
 
-// New returns a reaper. With adopt it also collects orphans, and becomes their parent if it is not process 1. Kernels
-// without subreapers (gVisor) leave them to process 1.
+// New returns a reaper. With adopt it also waits for orphans, and becomes a subreaper if it is not process 1. In gVisor,
+// which has no subreapers, orphans go to process 1.
 func New(adopt bool) *Reaper {
 	if adopt && os.Getpid() != 1 {
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -85,7 +84,7 @@ func New(adopt bool) *Reaper {
 	return r
 }
 
-// Start runs a program; the error is the plain errno of fork, chdir or exec.
+// Start starts a program. The error is the errno of fork, chdir or exec.
 func (r *Reaper) Start(program string, argv []string, attr *syscall.ProcAttr) (*Child, error) {
 	r.starting.RLock()
 	defer r.starting.RUnlock()
@@ -127,7 +126,7 @@ func (r *Reaper) collectOrphans() {
 		if err != nil || pid <= 0 {
 			return
 		}
-		// One of ours that ended since the first pass.
+		// A child that has ended since the first pass.
 		if child := r.child(pid); child != nil {
 			child.signalling.Lock()
 			child.collected = true

@@ -24,10 +24,10 @@ func (h *Handler) routeActivity(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /v1/leases/{name}", answer(h.releaseLease))
 }
 
-// activityReport says whether the sandbox is at work. Asking for it is no work.
+// activityReport tells whether the sandbox is in use. Requesting it does not count as activity.
 type activityReport struct {
-	// Busy is true while a process that somebody asked for runs, a stream is open, code runs in a context or a lease
-	// is held. The supervised command alone does not count: judge it by the processor time.
+	// Busy is true while a process that was started through the API runs, a stream is open, code runs in a context or a
+	// lease is held. The supervised command alone does not count; its activity shows in the processor time.
 	Busy             bool             `json:"busy"`
 	RunningProcesses int              `json:"running_processes"`
 	RunningContexts  int              `json:"running_contexts"`
@@ -69,7 +69,7 @@ func (h *Handler) renewLease(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// holdLease keeps the sandbox awake for as long as the connection lasts: a workload that dies lets go.
+// holdLease holds a lease as long as the connection is open, so that it ends with its process.
 func (h *Handler) holdLease(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	letGo, err := h.Activity.Leases.Hold(name, time.Now())

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	usualCodeTime   = 5 * time.Minute
-	longestCodeTime = 24 * time.Hour
-	// maxCollected bounds the output and results of an answer that is not streamed.
+	usualCodeTime = 5 * time.Minute
+	maxCodeTime   = 24 * time.Hour
+	// maxCollected is the limit of output and results in a response that is not streamed.
 	maxCollected = 16 << 20
 )
 
@@ -88,13 +88,13 @@ func (c codeRequest) timeout() (time.Duration, error) {
 	if c.TimeoutSeconds == 0 {
 		return usualCodeTime, nil
 	}
-	if c.TimeoutSeconds < 0 || c.TimeoutSeconds > longestCodeTime.Seconds() {
-		return 0, api.Refuse(api.InvalidArgument, "Cannot use timeout_seconds %v: want more than 0 and at most %v", c.TimeoutSeconds, longestCodeTime.Seconds())
+	if c.TimeoutSeconds < 0 || c.TimeoutSeconds > maxCodeTime.Seconds() {
+		return 0, api.Refuse(api.InvalidArgument, "Cannot use timeout_seconds %v: want more than 0 and at most %v", c.TimeoutSeconds, maxCodeTime.Seconds())
 	}
 	return time.Duration(c.TimeoutSeconds * float64(time.Second)), nil
 }
 
-// executeCode runs code in a context: answered at its end as one value, or with stream=true as it happens.
+// executeCode runs code in a context. The response is one object at the end, or a stream of events with stream=true.
 func (h *Handler) executeCode(w http.ResponseWriter, r *http.Request) error {
 	defer h.Activity.Begin()()
 	found, err := h.findContext(r)
@@ -137,7 +137,7 @@ func ended(err error) contexts.Event {
 	return contexts.Event{Type: "error", Name: "ContextEnded", Message: strings.ReplaceAll(err.Error(), "\n", ": ")}
 }
 
-// collection is what happened, in one value.
+// collection is the response that is not streamed.
 type collection struct {
 	Stdout         string           `json:"stdout"`
 	Stderr         string           `json:"stderr"`

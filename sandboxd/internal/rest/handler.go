@@ -23,11 +23,11 @@ type Options struct {
 	Processes *process.Manager
 	Contexts  *contexts.Manager
 	Activity  *activity.Tracker
-	// MetadataPrefix chooses the variables that /v1/metadata shows.
+	// MetadataPrefix selects the environment variables in /v1/metadata.
 	MetadataPrefix string
 }
 
-// Handler answers the API.
+// Handler serves the API.
 type Handler struct {
 	Options
 	files    *files.Handler
@@ -38,7 +38,7 @@ type Handler struct {
 	mux      *http.ServeMux
 }
 
-// New returns the API.
+// New returns a handler.
 func New(options Options) *Handler {
 	h := &Handler{
 		Options: options,
@@ -59,17 +59,17 @@ func New(options Options) *Handler {
 	return h
 }
 
-// ServeHTTP answers the callers of the network.
+// ServeHTTP serves requests from the network.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.files.Serve(w, r) {
 		h.mux.ServeHTTP(w, r)
 	}
 }
 
-// Inside answers the workload: its activity and its keep-awake leases, nothing else.
+// Inside returns the handler for processes in the sandbox, which serves only activity and leases.
 func (h *Handler) Inside() http.Handler { return h.inside }
 
-// Stop turns the health check red.
+// Stop makes the health check fail.
 func (h *Handler) Stop() { h.stopping.Store(true) }
 
 func (h *Handler) health(w http.ResponseWriter, _ *http.Request) {
@@ -83,7 +83,7 @@ func (h *Handler) health(w http.ResponseWriter, _ *http.Request) {
 	}{"ok", int(time.Since(h.started).Seconds())})
 }
 
-// secretWords in a variable's name keep it from being shown.
+// secretWords mark variables that are not shown, if they occur in the name.
 var secretWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CRED", "KEY", "AUTH", "BEARER", "PRIVATE", "CERT"}
 
 func visible(environment []string, prefix string) map[string]string {
@@ -107,7 +107,7 @@ func isSecret(name string) bool {
 	return false
 }
 
-// answer turns a function that may fail into a handler.
+// answer converts a function that returns an error into a handler.
 func answer(serve func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := serve(w, r); err != nil {

@@ -31,17 +31,17 @@ func (h *Handler) routeSystem(mux *http.ServeMux) {
 type readiness struct {
 	Port  uint16 `json:"port"`
 	Ready bool   `json:"ready"`
-	// Reason is what the last attempt met.
+	// Reason is the error of the last attempt.
 	Reason string `json:"reason,omitempty"`
 	Waited int64  `json:"waited_ms"`
 }
 
-// portReady tells whether a port accepts connections, after waiting for it when asked; with http=/path whether it
-// answers HTTP there.
+// portReady reports whether a port accepts connections, or with http=/path whether it answers HTTP requests. With wait it
+// waits for that.
 func (h *Handler) portReady(w http.ResponseWriter, r *http.Request) error {
 	number, err := strconv.ParseUint(r.PathValue("port"), 10, 16)
 	if err != nil || number == 0 {
-		return api.Refuse(api.InvalidArgument, "Cannot look at port %q: want a number from 1 to 65535", r.PathValue("port"))
+		return api.Refuse(api.InvalidArgument, "Cannot check port %q: want a number from 1 to 65535", r.PathValue("port"))
 	}
 	wait, err := api.Seconds(r, "wait", 0, longestWait)
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *Handler) portReady(w http.ResponseWriter, r *http.Request) error {
 	}
 	path := r.URL.Query().Get("http")
 	if path != "" && !strings.HasPrefix(path, "/") {
-		return api.Refuse(api.InvalidArgument, "Cannot ask for http=%q: want a path that begins with a slash", path)
+		return api.Refuse(api.InvalidArgument, "Cannot use http=%q: want a path that begins with a slash", path)
 	}
 	defer h.Activity.Begin()()
 	began := time.Now()

@@ -12,7 +12,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 )
 
-// maxOutputBytes is the most that one call collects in memory.
+// maxOutputBytes is the limit of the output that one call collects in memory.
 const maxOutputBytes = 64 << 20
 
 type executed struct {
@@ -42,7 +42,7 @@ func (s *Service) Execute(ctx context.Context, request *processv1.ExecuteRequest
 	return result.response, result.err
 }
 
-// requestKey keeps an id that is used for two different calls from mixing them up.
+// requestKey includes the content of the request, so that an id that is reused for another call does not return its result.
 func requestKey(request *processv1.ExecuteRequest) string {
 	if request.RequestId == "" {
 		return ""
@@ -68,7 +68,7 @@ func (s *Service) run(ctx context.Context, spec process.Spec, request *processv1
 		feeding, stop := context.WithCancel(ctx)
 		defer stop()
 		go func() {
-			// A process that does not read all of it has its reasons.
+			// A process need not read all of its input.
 			_ = p.WriteStdin(feeding, request.Stdin)
 			_ = p.CloseStdin(feeding)
 		}()

@@ -10,19 +10,18 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/gen/process/v1/processv1connect"
 )
 
-// maxMessageBytes is gRPC's usual bound on what a server reads at once.
+// maxMessageBytes is gRPC's default limit for received messages.
 const maxMessageBytes = 4 << 20
 
-// Gate says with a status code who may not enter.
-type Gate func(http.Header) (connect.Code, error)
+// AccessCheck returns a status code and an error for requests that must be refused.
+type AccessCheck func(http.Header) (connect.Code, error)
 
-// Handler serves gRPC, gRPC-Web and Connect, with server reflection, to the callers the gate lets in. The others are
-// refused before their first message is read.
-func (s *Service) Handler(gate Gate) http.Handler {
+// Handler serves gRPC, gRPC-Web and Connect, with server reflection. Requests that the check refuses are not read.
+func (s *Service) Handler(check AccessCheck) http.Handler {
 	bound := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(maxMessageBytes),
-		// Compressed output would let a reader that stands still hold megabytes of a process that writes the same
-		// line for ever, and cost more time than it saves on the way to a router on the same machine.
+		// No compression: with it, a stalled reader could hold megabytes of the output of a process that repeats one
+		// line, and on the way to a router on the same machine it costs more time than it saves.
 		connect.WithCompressMinBytes(math.MaxInt),
 	)
 	mux := http.NewServeMux()
@@ -32,7 +31,7 @@ func (s *Service) Handler(gate Gate) http.Handler {
 	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector, bound))
 	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		code, err := gate(r.Header)
+		code, err := check(r.Header)
 		switch {
 		case err == nil:
 			mux.ServeHTTP(w, r)

@@ -14,7 +14,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 )
 
-// Service answers the calls.
+// Service implements process.v1.ProcessService.
 type Service struct {
 	processes  *process.Manager
 	activity   *activity.Tracker
@@ -22,7 +22,7 @@ type Service struct {
 	executed   once.Calls[executed]
 }
 
-// New returns the service. Output events carry at most chunkBytes.
+// New returns the service. An output event has at most chunkBytes.
 func New(processes *process.Manager, tracker *activity.Tracker, chunkBytes int) *Service {
 	return &Service{
 		processes:  processes,

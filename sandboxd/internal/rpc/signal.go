@@ -9,7 +9,7 @@ import (
 	processv1 "github.com/agent-sandbox/agent-sandbox/sandboxd/gen/process/v1"
 )
 
-// SendSignal implements the service. A process that has ended takes every signal in silence.
+// SendSignal implements the service. Signals to a process that has ended are ignored.
 func (s *Service) SendSignal(_ context.Context, request *processv1.SendSignalRequest) (*processv1.SendSignalResponse, error) {
 	s.activity.Touch()
 	p, err := s.find(request.ProcessId)
@@ -18,7 +18,7 @@ func (s *Service) SendSignal(_ context.Context, request *processv1.SendSignalReq
 	}
 	name, known := processv1.Signal_name[int32(request.Signal)]
 	if !known || request.Signal == processv1.Signal_SIGNAL_UNSPECIFIED {
-		return nil, failf(connect.CodeInvalidArgument, "Cannot send signal %d: it is not one of the enumeration", request.Signal)
+		return nil, failf(connect.CodeInvalidArgument, "Cannot send signal %d: it is not a value of the enumeration", request.Signal)
 	}
 	signal := syscall.Signal(request.Signal)
 	switch request.Scope {

@@ -9,7 +9,7 @@ import (
 
 const shell = "/bin/sh"
 
-// specOf reads what both Start and Execute are given.
+// specOf converts the configuration of Start and Execute.
 func specOf(config *processv1.ProcessConfig, origin string) (process.Spec, error) {
 	spec := process.Spec{
 		Argv:   config.GetCommand(),

@@ -25,7 +25,7 @@ func (s *Service) Start(ctx context.Context, request *processv1.StartRequest, st
 		spec.PTY = &process.Size{Cols: request.Pty.Cols, Rows: request.Pty.Rows}
 	}
 	if request.RequestId != "" && !request.Detach {
-		return failf(connect.CodeInvalidArgument, "Cannot use request_id: it needs detach")
+		return failf(connect.CodeInvalidArgument, "Cannot use request_id: it requires detach")
 	}
 	p, repeated, err := s.processes.StartOnce(request.RequestId, spec)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Service) Attach(ctx context.Context, request *processv1.AttachRequest, 
 	return s.play(ctx, p, p.Log.Read(from, request.Backpressure), stream)
 }
 
-// play sends init, the output, exit.
+// play sends the events of a process: init, output, exit.
 func (s *Service) play(ctx context.Context, p *process.Process, reader *process.Reader, stream *responses) error {
 	defer reader.Close()
 	if err := stream.Send(&processv1.StartResponse{

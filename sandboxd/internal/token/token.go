@@ -1,4 +1,4 @@
-// Package token decides whether a request may enter the sandbox.
+// Package token checks the token of requests, and that they are meant for this sandbox.
 package token
 
 import (
@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// minBytes keeps a token from being guessed; the controller writes 43 characters.
+	// minBytes makes tokens hard to guess. The controller generates 43 characters.
 	minBytes = 16
 	maxBytes = 4096
-	// recheck is how often the file may be looked at: a new token is accepted at most this long after it was written.
+	// recheck is how often the file is checked. A new token is accepted at most this long after it was written.
 	recheck = time.Second
 )
 
-// Header carries the token beside an Authorization header that is meant for the workload.
+// Header is the header with the token. Unlike Authorization, it does not collide with credentials for the workload.
 const Header = "X-Sandbox-Token"
 
-// Guard accepts the requests that carry the token of one file. The file is read again when it changes.
+// Guard accepts requests with the token in a file. The file is read again when it changes.
 type Guard struct {
 	file string
 
@@ -35,7 +35,7 @@ type Guard struct {
 	digest [sha256.Size]byte
 }
 
-// Open reads the token. Without a usable one there is no guard.
+// Open reads the token. It fails if there is no valid token.
 func Open(file string) (*Guard, error) {
 	g := &Guard{file: file}
 	if err := g.read(); err != nil {
@@ -48,7 +48,7 @@ func Open(file string) (*Guard, error) {
 func (g *Guard) read() error {
 	opened, err := os.Open(g.file)
 	if errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("cannot read the sandbox token as user %d: %w; set securityContext.runAsUser to %[1]d, so that the token is made readable for that user", os.Geteuid(), err)
+		return fmt.Errorf("cannot read the sandbox token as user %d: %w; set securityContext.runAsUser to %[1]d, so that the token is readable for that user", os.Geteuid(), err)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read the sandbox token: %w", err)
@@ -70,25 +70,23 @@ func (g *Guard) read() error {
 	return nil
 }
 
-// Check gives nil for a request that carries the token. A nil guard accepts everything.
+// Check returns nil for a request with the token, and a Refusal otherwise. A nil guard accepts everything.
 func (g *Guard) Check(header http.Header) error {
 	if g == nil {
 		return nil
 	}
 	given := credential(header)
 	if given == "" {
-		//lint:ignore ST1005 sent to the client as it is
-		return errors.New("Cannot enter the sandbox: the request carries no token")
+		return Refusal("Cannot enter the sandbox: the request carries no token")
 	}
 	digest, want := sha256.Sum256([]byte(given)), g.current()
 	if subtle.ConstantTimeCompare(digest[:], want[:]) != 1 {
-		//lint:ignore ST1005 sent to the client as it is
-		return errors.New("Cannot enter the sandbox: the token is not the one of this sandbox")
+		return Refusal("Cannot enter the sandbox: the token is not the one of this sandbox")
 	}
 	return nil
 }
 
-// credential prefers the header of our own: a router may pass the caller's Authorization on beside it.
+// credential prefers our own header, because a router may also forward the client's Authorization header.
 func credential(header http.Header) string {
 	if own := header.Get(Header); own != "" {
 		return own
@@ -107,7 +105,7 @@ func (g *Guard) current() [sha256.Size]byte {
 		g.looked = now
 		info, err := os.Stat(g.file)
 		if err == nil && (!os.SameFile(info, g.seen) || info.ModTime() != g.seen.ModTime() || info.Size() != g.seen.Size()) {
-			// A file that cannot be used leaves the old token in force.
+			// If the new file is not valid, the old token stays valid.
 			_ = g.read()
 		}
 	}

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// groups knows where the files of this process's control groups are.
+// groups locates the control groups of this process.
 type groups struct {
-	// unified: version 2, one folder for all; else one per controller.
+	// unified is true for version 2, with one directory for all controllers. Version 1 has one per controller.
 	unified bool
 	folders map[string]string
 }
 
 const (
 	mount = "/sys/fs/cgroup"
-	// hugeLimit and more is how version 1 says "no limit".
+	// hugeLimit and higher values mean "no limit" in version 1.
 	hugeLimit = 1 << 60
 )
 
-// findGroups reads where this process is. In a cgroup namespace the path is "/"; without one the folder of the path
-// may not be visible, and the mount itself is the container's.
+// findGroups finds the control groups of this process. In a cgroup namespace the path is "/". Without one, the directory
+// of the path may not be visible; then the mount point itself is the container's group.
 func findGroups() groups {
 	found := groups{folders: map[string]string{}}
 	if _, err := os.Stat(mount + "/cgroup.controllers"); err == nil {
@@ -60,7 +60,7 @@ func (g groups) text(controller, file string) string {
 	return strings.TrimSpace(string(content))
 }
 
-// number reads a file that differs by version; nil when it is absent or says that there is no limit.
+// number reads a file, whose name depends on the version. It returns nil if it is missing or there is no limit.
 func (g groups) number(controller, second, first string) *uint64 {
 	file := first
 	if g.unified {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ticksPerSecond of /proc is 100 on every Linux a program sees.
+// ticksPerSecond is USER_HZ, which is 100 on all supported architectures.
 const ticksPerSecond = 100
 
-// procCPUSeconds is for sandboxes without control groups to read: the machine they see is theirs alone.
+// procCPUSeconds is used if no control group is readable, as in gVisor, where /proc shows only the sandbox.
 func procCPUSeconds() float64 {
 	content, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(content), "\n")
@@ -17,15 +17,15 @@ func procCPUSeconds() float64 {
 	if len(fields) < 5 || fields[0] != "cpu" {
 		return 0
 	}
-	// user, nice, system; the fourth is idleness.
+	// user, nice and system; the fourth is idle time.
 	if seconds := (parse(fields[1]) + parse(fields[2]) + parse(fields[3])) / ticksPerSecond; seconds > 0 {
 		return seconds
 	}
-	// gVisor keeps no total.
+	// gVisor has no total.
 	return sumCPUSeconds()
 }
 
-// sumCPUSeconds adds up the living and the children they have collected.
+// sumCPUSeconds adds up the time of all processes and of the children that they have waited for.
 func sumCPUSeconds() float64 {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	ticks := 0.0
@@ -36,7 +36,7 @@ func sumCPUSeconds() float64 {
 	return ticks / ticksPerSecond
 }
 
-// processTicks reads utime, stime, cutime and cstime, the 12th to 15th after the name in parentheses.
+// processTicks adds up utime, stime, cutime and cstime, the 12th to 15th field after the name.
 func processTicks(stat string) float64 {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 15 {

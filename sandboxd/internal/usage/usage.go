@@ -1,4 +1,4 @@
-// Package usage reads what a sandbox consumes: from its cgroup where there is one, else from /proc.
+// Package usage measures the resources that a sandbox uses, from its control group or else from /proc.
 package usage
 
 import (
@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Report is one reading. Limits are absent when there are none.
+// Report is one measurement. Limits are nil if there are none.
 type Report struct {
 	ObservedAt time.Time `json:"observed_at"`
 	CPU        CPU       `json:"cpu"`
@@ -20,19 +20,19 @@ type Report struct {
 	Disk       Disk      `json:"disk"`
 }
 
-// CPU time of everything in the sandbox, and how many cores it may use.
+// CPU is the processor time of the sandbox and its limit in cores.
 type CPU struct {
 	UsedSeconds float64 `json:"used_seconds"`
 	LimitCores  float64 `json:"limit_cores"`
 }
 
-// Memory of everything in the sandbox.
+// Memory is the memory of the sandbox in bytes.
 type Memory struct {
 	UsedBytes  uint64  `json:"used_bytes"`
 	LimitBytes *uint64 `json:"limit_bytes,omitempty"`
 }
 
-// Processes and threads.
+// Processes counts processes and threads.
 type Processes struct {
 	Count int     `json:"count"`
 	Limit *uint64 `json:"limit,omitempty"`
@@ -45,7 +45,7 @@ type Disk struct {
 	TotalBytes     uint64 `json:"total_bytes"`
 }
 
-// Read takes a reading.
+// Read measures the current usage.
 func Read(root string) Report {
 	groups := findGroups()
 	report := Report{ObservedAt: time.Now().UTC(), CPU: CPU{UsedSeconds: groups.cpuSeconds(), LimitCores: groups.cores()}}
@@ -61,7 +61,7 @@ func Read(root string) Report {
 	return report
 }
 
-// CPUSeconds is what everything in the sandbox has used so far.
+// CPUSeconds returns the processor time used by the sandbox so far.
 func CPUSeconds() float64 { return findGroups().cpuSeconds() }
 
 func countProcesses() int {
