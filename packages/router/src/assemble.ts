@@ -4,6 +4,7 @@ import { Informers, silentLogger, systemScheduler } from "@agent-sandbox/kube";
 import { ActivityTracker } from "./activity/activity-tracker.ts";
 import { RuntimeWatch } from "./activity/runtime-watch.ts";
 import { AccessReviewer } from "./auth/access-reviewer.ts";
+import { Authenticator } from "./auth/authenticator.ts";
 import { Authorizer } from "./auth/authorizer.ts";
 import { loadKeyring } from "./auth/key-files.ts";
 import { type Keyring, signingKey } from "./auth/keyring.ts";
@@ -181,13 +182,16 @@ function assembleAuth(options: RouterOptions, directory: Directory, stack: Async
   const [now, date] = [() => scheduler.now(), () => scheduler.date()];
   const { ttlMs = 30_000, cacheSize = 2048, audiences = [], accessReview = true } = auth.tokenReview || {};
   const reviews = { client, ttlMs, cacheSize, now };
-  const authorizer = new Authorizer({
-    anonymous: auth.anonymous ?? false,
+  const authenticator = new Authenticator({
     requireToken: auth.requireToken ?? true,
     keys,
     tokens: auth.tokenReview === false ? undefined : new TokenReviewer({ ...reviews, audiences }),
-    access: accessReview ? new AccessReviewer(reviews) : undefined,
     date,
+  });
+  const authorizer = new Authorizer({
+    anonymous: auth.anonymous ?? false,
+    authenticator,
+    access: accessReview ? new AccessReviewer(reviews) : undefined,
   });
   const issuer = new TokenIssuer({ client, keys, date });
   const sandboxOf = (route: Parameters<typeof findSandbox>[0]): Sandbox | undefined => {
@@ -195,7 +199,7 @@ function assembleAuth(options: RouterOptions, directory: Directory, stack: Async
     return found === "pending" ? undefined : found;
   };
   const [domain] = domainsOf(options);
-  return { authorizer, issuer, logins: new Logins({ keys, authorizer, sandboxOf, domain, date }) };
+  return { authorizer, issuer, logins: new Logins({ keys, authenticator, authorizer, sandboxOf, domain, date }) };
 }
 
 /** The current signing keys. If the files change and cannot be read, the previous keys stay in use. */

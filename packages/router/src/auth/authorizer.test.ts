@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Route } from "../route/route.ts";
-import { Authorizer, type AuthorizerOptions, type Credentials } from "./authorizer.ts";
+import { Authenticator, type AuthenticatorOptions } from "./authenticator.ts";
+import { Authorizer, type Credentials } from "./authorizer.ts";
 
 const route: Route = {
   by: "header",
@@ -14,16 +15,15 @@ const route: Route = {
 const none: Credentials = { bearer: undefined, sessions: [], certificate: undefined, peer: "10.0.0.1" };
 const certificate = { user: { username: "alice" }, untilMs: 1000 };
 
-async function outcome(credentials: Partial<Credentials>, over: Partial<AuthorizerOptions> = {}): Promise<string> {
-  const authorizer = new Authorizer({
-    anonymous: false,
+async function outcome(credentials: Partial<Credentials>, over: Partial<AuthenticatorOptions> = {}): Promise<string> {
+  const authenticator = new Authenticator({
     requireToken: true,
     keys: () => undefined,
     tokens: undefined,
-    access: undefined,
     date: () => 999,
     ...over,
   });
+  const authorizer = new Authorizer({ anonymous: false, authenticator, access: undefined });
   try {
     return (await authorizer.authorize({ credentials: { ...none, ...credentials }, route, sandbox: undefined })).id;
   } catch (error) {
@@ -31,7 +31,7 @@ async function outcome(credentials: Partial<Credentials>, over: Partial<Authoriz
   }
 }
 
-test.for<[what: string, Partial<Credentials>, Partial<AuthorizerOptions>, expected: string]>([
+test.for<[what: string, Partial<Credentials>, Partial<AuthenticatorOptions>, expected: string]>([
   ["no credential", {}, {}, "Unauthenticated"],
   ["no credential where none is needed", {}, { requireToken: false }, "address:10.0.0.1"],
   ["a certificate", { certificate }, {}, "user:alice"],

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Sandbox } from "@agent-sandbox/api";
 import type { Route } from "../route/route.ts";
 import { forbidden, RouterError, unauthenticated } from "../router-error.ts";
+import type { Authenticator } from "./authenticator.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { Caller } from "./caller.ts";
 import { type Grant, grantExpiry } from "./grant.ts";
@@ -14,6 +15,7 @@ import { UsedCodes } from "./used-codes.ts";
 export const loginPath = "/.agent-sandbox/login";
 
 export interface LoginsOptions {
+  readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   readonly keys: () => Keyring | undefined;
   readonly sandboxOf: (route: Route) => Sandbox | undefined;
@@ -68,9 +70,9 @@ export class Logins {
     route: Route,
     { isSecure, peer }: { readonly isSecure: boolean; readonly peer: string },
   ): Promise<{ readonly cookie: string; readonly to: string }> {
-    const { authorizer, sandboxOf, date } = this.#options;
+    const { authenticator, authorizer, sandboxOf, date } = this.#options;
     const query = new URLSearchParams(route.target.slice(loginPath.length));
-    const code = authorizer.open(query.get("code") ?? "", "login");
+    const code = authenticator.openSession(query.get("code") ?? "", "login");
     if (code === undefined) throw unauthenticated();
     const sandbox = sandboxOf(route);
     if (sandbox === undefined) throw forbidden();
