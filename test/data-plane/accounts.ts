@@ -14,7 +14,7 @@ const bindings = resource<KubeObject & { roleRef: object; subjects: object[] }>(
 
 type TokenRequest = KubeObject & { spec: object; status?: { token: string } };
 
-/** The token of a service account that may do nothing yet. */
+/** Creates a service account without permissions and returns its token. */
 export async function accountToken(client: Client, name: string, audiences?: readonly string[]): Promise<string> {
   await client.create(serviceAccounts, { metadata: { name, namespace: "default" } }).catch(exists);
   const request: TokenRequest = {
@@ -28,7 +28,7 @@ export async function accountToken(client: Client, name: string, audiences?: rea
   return status?.token ?? "";
 }
 
-/** Lets a user connect to one Sandbox and to no other. */
+/** Allows a user to connect to one Sandbox. */
 export async function allowConnect(client: Client, subject: object, sandbox: string): Promise<void> {
   const name = `connect-${sandbox}-${Math.random().toString(36).slice(2, 8)}`;
   const metadata = { name, namespace: "default" };

@@ -9,7 +9,7 @@ export interface Question {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Buffer;
-  /** Hangs up when aborted. */
+  /** Closes the connection when aborted. */
   readonly signal?: AbortSignal;
 }
 
@@ -21,7 +21,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** One request on a connection of its own, its target sent as it is written. */
+/** Sends a request on a new connection, with the target unchanged. */
 export async function ask(address: Address, target: string, question: Question = {}): Promise<Answer> {
   const response = await open(address, target, question);
   const chunks: Buffer[] = [];
@@ -31,7 +31,7 @@ export async function ask(address: Address, target: string, question: Question =
   return { status, headers, rawHeaders, body, text: body.toString("utf8") };
 }
 
-/** The same, as soon as the answer's head is there. */
+/** The same, but returns as soon as the headers of the response have arrived. */
 export function open(address: Address, target: string, question: Question = {}): Promise<IncomingMessage> {
   const { body, ...options } = question;
   return new Promise((resolve, reject) => {
@@ -41,7 +41,7 @@ export function open(address: Address, target: string, question: Question = {}):
   });
 }
 
-/** What it carries; the caller says what that is. */
+/** The body as JSON of the given type. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function jsonOf<T>({ text }: Answer): T {
   return JSON.parse(text) as T;

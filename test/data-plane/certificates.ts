@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** An authority in a folder of its own, with certificates as a mounted Secret has them: behind a link that is swapped. */
+/** A CA and its certificates in a directory like a mounted Secret, behind a symbolic link that is replaced. */
 export class Certificates implements Disposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), "data-plane-tls-"));
 
@@ -31,7 +31,7 @@ export class Certificates implements Disposable {
     return { certFile: this.path("tls.crt"), keyFile: this.path("tls.key") };
   }
 
-  /** As the kubelet puts a new version of a Secret in place. */
+  /** Replaces the link, as the kubelet does for a new version of a Secret. */
   swap(): void {
     symlinkSync("second", this.path("data.new"));
     renameSync(this.path("data.new"), this.path("data"));

@@ -9,12 +9,12 @@ import { connections } from "./rows/connections.ts";
 import { daemon } from "./rows/daemon.ts";
 import { errors } from "./rows/errors.ts";
 import { forwarding } from "./rows/forwarding.ts";
+import { improvements } from "./rows/improvements.ts";
 import { legacy } from "./rows/legacy.ts";
 import { naming } from "./rows/naming.ts";
 import { processes } from "./rows/processes.ts";
 import { rest } from "./rows/rest.ts";
 import { restExtensions } from "./rows/rest-extensions.ts";
-import { weaknesses } from "./rows/weaknesses.ts";
 import { startSlowThings } from "./slow-things.ts";
 import type { World } from "./world.ts";
 
@@ -33,7 +33,7 @@ const groups: Record<string, Readonly<Record<string, Run>>> = {
   connections,
   errors,
   auth,
-  weaknesses,
+  improvements,
 };
 const runtimes = ["runc", "gvisor"] as const;
 

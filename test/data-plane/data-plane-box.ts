@@ -10,7 +10,7 @@ import type { Address } from "./ask.ts";
 import { manifest, poolManifest, type Wanted } from "./manifest.ts";
 import { Subject } from "./subject.ts";
 
-/** A box whose addresses stay the same when it is killed and started again. */
+/** A box that keeps its addresses when it is killed and restarted. */
 export class DataPlaneBox implements AsyncDisposable {
   readonly box: Box;
   readonly router: Address;
@@ -37,12 +37,12 @@ export class DataPlaneBox implements AsyncDisposable {
     expectSuccess(await this.box.run("up", ...listen, "--allow-runtime", "runc"));
   }
 
-  /** What a power failure does to the API server, the controllers, the node and the router. */
+  /** Kills the box, like a power failure. */
   kill(): void {
     process.kill(this.box.pid(), "SIGKILL");
   }
 
-  /** Ready Sandboxes, in the order of their manifests. */
+  /** Creates Sandboxes and waits until they are ready. Returns them in the order of their manifests. */
   async subjects(manifests: readonly string[]): Promise<Subject[]> {
     expectSuccess(await this.box.runWith(manifests.join("\n---\n"), "apply", "-f", "-"));
     const names = manifests.map((manifest) => (parse(manifest) as { metadata: { name: string } }).metadata.name);
@@ -54,14 +54,14 @@ export class DataPlaneBox implements AsyncDisposable {
     expectSuccess(await this.box.run("wait", `sandbox/${name}`, "--for=condition=Ready", "--timeout=60s"));
   }
 
-  /** A ready Sandbox that one test wants for itself. */
+  /** Creates a Sandbox for a single test and waits until it is ready. */
   async subject(wanted: Wanted): Promise<Subject> {
     const [made] = await this.subjects([manifest(wanted)]);
-    if (made === undefined) throw new Error(`there is no sandbox "${wanted.name}"`);
+    if (made === undefined) throw new Error(`Cannot find sandbox "${wanted.name}"`);
     return made;
   }
 
-  /** The Sandbox that a claim named `mine` has. */
+  /** The Sandbox of the claim `mine`. */
   async claimedSandbox(): Promise<string> {
     await this.claimed();
     const client = await this.client();
@@ -69,7 +69,7 @@ export class DataPlaneBox implements AsyncDisposable {
     return status?.sandbox?.name ?? "";
   }
 
-  /** A claim named `mine` is bound; its pool has made up for it. */
+  /** Waits until the claim `mine` is bound and its pool is filled again. */
   claimed(): Promise<void> {
     this.#claimed ??= this.#claim();
     return this.#claimed;
@@ -80,7 +80,7 @@ export class DataPlaneBox implements AsyncDisposable {
     expectSuccess(await this.box.run("wait", "sandboxclaim/mine", "--for=condition=Ready", "--timeout=60s"));
   }
 
-  /** A ready Sandbox of the pool that nobody has claimed. */
+  /** A ready Sandbox of the pool that is not claimed. */
   async poolMember(): Promise<{ readonly name: string; readonly uid: string }> {
     await this.claimed();
     const client = await this.client();
@@ -93,7 +93,7 @@ export class DataPlaneBox implements AsyncDisposable {
     }
   }
 
-  /** A Sandbox named `resting` that somebody has suspended. */
+  /** Creates the suspended Sandbox `resting`. */
   async resting(): Promise<void> {
     const spec = { operatingMode: "Suspended" };
     expectSuccess(await this.box.runWith(manifest({ name: "resting", runtime: "runc", spec }), "apply", "-f", "-"));
@@ -102,13 +102,13 @@ export class DataPlaneBox implements AsyncDisposable {
       await sleep(50);
   }
 
-  /** The administrator's, as the kubeconfig has it. */
+  /** The administrator's token from the kubeconfig. */
   get token(): string {
     const config = parse(readFileSync(this.box.kubeconfig, "utf8")) as { users: { user: { token: string } }[] };
     return config.users[0]?.user.token ?? "";
   }
 
-  /** As the administrator. */
+  /** A client with the administrator's credentials. */
   async client(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
     const { access, error } = await loadKubeconfig({ path: this.box.kubeconfig });
@@ -128,5 +128,5 @@ export class DataPlaneBox implements AsyncDisposable {
 }
 
 function expectSuccess({ code, stdout, stderr }: Outcome): void {
-  if (code !== 0) throw new Error(`The command line ended with ${code}: ${stdout}${stderr}`);
+  if (code !== 0) throw new Error(`Cannot run the command line: exit status ${code}: ${stdout}${stderr}`);
 }

@@ -44,7 +44,7 @@ export interface Executed extends Exit {
   readonly truncated?: boolean;
 }
 
-/** gRPC over cleartext HTTP/2, with nothing between the test and the frames. */
+/** A minimal gRPC client over cleartext HTTP/2. */
 export class GrpcChannel implements Disposable {
   readonly #session: ClientHttp2Session;
   readonly #headers: Record<string, string>;
@@ -85,7 +85,7 @@ export class GrpcChannel implements Disposable {
     return new Call(this.#send(`/process.v1.ProcessService/${method}`, content, headers), method);
   }
 
-  /** Any other method, message for message: everything that came back. */
+  /** Calls any other method. Returns all response messages. */
   async raw(path: string, content: Buffer): Promise<Buffer> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.#send(path, content, {})) chunks.push(chunk as Buffer);
@@ -108,7 +108,7 @@ export class GrpcChannel implements Disposable {
   }
 }
 
-/** One call; its events can be read once. */
+/** A call. Its events can be read once. */
 export class Call {
   readonly ended: Promise<{ readonly code: number; readonly detail: string }>;
   readonly #stream: ClientHttp2Stream;
@@ -147,7 +147,7 @@ export class Call {
     }
   }
 
-  /** All that is left, and how it ended. */
+  /** The remaining events and the final status. */
   async rest(): Promise<{ readonly events: readonly Event[]; readonly code: number; readonly detail: string }> {
     const events: Event[] = [];
     for await (const event of this.events()) events.push(event);

@@ -5,14 +5,14 @@ const workload = readFileSync(`${import.meta.dirname}/workload.py`, "utf8");
 export interface Wanted {
   readonly name: string;
   readonly runtime: "runc" | "gvisor";
-  /** Beside what every one of them has. */
+  /** Added to the spec. */
   readonly spec?: object;
-  /** The same, of its container. */
+  /** Added to the container. */
   readonly env?: readonly object[];
   readonly securityContext?: object;
 }
 
-/** A Sandbox with the daemon inside and a server of its own on port 8000. JSON is YAML. */
+/** A Sandbox with the injected runtime and a server on port 8000, as JSON, which is valid YAML. */
 export function manifest({ name, runtime, spec = {}, env = [], securityContext }: Wanted): string {
   const container = {
     name: "main",
@@ -34,7 +34,7 @@ export function manifest({ name, runtime, spec = {}, env = [], securityContext }
     metadata: { name },
     spec: {
       runtime: "Injected",
-      // Only the use of a Sandbox that could fall asleep is recorded; an hour never passes here.
+      // Activity is only recorded with an idle policy. The tests take less than an hour.
       idlePolicy: { suspendAfterSeconds: 3600 },
       ...spec,
       podTemplate: { spec: { runtimeClassName: runtime, terminationGracePeriodSeconds: 3, containers: [container] } },
@@ -44,7 +44,7 @@ export function manifest({ name, runtime, spec = {}, env = [], securityContext }
 
 const extensions = "extensions.agents.x-k8s.io/v1beta1";
 
-/** A pool of servers, and a claim that takes one of them. */
+/** A pool of servers and a claim for one of them. */
 export const poolManifest: string = [
   {
     apiVersion: extensions,

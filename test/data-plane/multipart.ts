@@ -4,7 +4,7 @@ export interface Part {
   readonly content: string;
 }
 
-/** A form as a browser sends it. */
+/** A multipart form body. */
 export function multipart(parts: readonly Part[]): { headers: Record<string, string>; body: string } {
   const boundary = "x-boundary-x";
   const sections = parts.map(({ name, filename, content }) => {

@@ -2,7 +2,7 @@ import { type Secret, sandboxes } from "@agent-sandbox/api";
 import type { Resource } from "@agent-sandbox/kube";
 import type { DataPlaneBox } from "./data-plane-box.ts";
 
-/** Where the sandbox's pod is now. */
+/** The current address of the sandbox's pod. */
 export async function podAddress(box: DataPlaneBox, name: string): Promise<string> {
   const client = await box.client();
   const { status } = await client.get(sandboxes, { namespace: "default", name });
@@ -11,7 +11,7 @@ export async function podAddress(box: DataPlaneBox, name: string): Promise<strin
   return address;
 }
 
-/** The names by which the sandbox knows itself, as headers of a request that means it. */
+/** The headers of a request that names this sandbox. */
 export async function identityOf(box: DataPlaneBox, name: string): Promise<Record<string, string>> {
   const client = await box.client();
   const { metadata } = await client.get(sandboxes, { namespace: "default", name });
@@ -20,7 +20,7 @@ export async function identityOf(box: DataPlaneBox, name: string): Promise<Recor
 
 const secrets: Resource<Secret> = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
 
-/** What only the router and the sandbox itself know. */
+/** The token of the sandbox's runtime. */
 export async function runtimeToken(box: DataPlaneBox, name: string): Promise<string> {
   const client = await box.client();
   const { data } = await client.get(secrets, { namespace: "default", name: `${name}-runtime` });

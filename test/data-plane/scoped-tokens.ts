@@ -8,11 +8,11 @@ export interface Claims {
 
 export interface Signing {
   readonly secret: string;
-  /** What is signed in front of the payload. */
+  /** The prefix of the signed text. */
   readonly context?: string;
 }
 
-/** A token as any shell script with openssl makes it. */
+/** Creates a token independently of the product's code. */
 export function scopedToken(claims: Claims, { secret, context = "agent-sandbox/scoped-token/v1." }: Signing): string {
   const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
   const signature = createHmac("sha256", secret).update(`${context}${payload}`).digest("base64url");
@@ -21,7 +21,7 @@ export function scopedToken(claims: Claims, { secret, context = "agent-sandbox/s
 
 export const inAnHour = (): number => Math.floor(Date.now() / 1000) + 3600;
 
-/** Known to all implementations: 32 times the letter k, namespace `default`, name `box-a`, the first second of 2100. */
+/** A test vector: the key is 32 times the letter k, namespace `default`, name `box-a`, expiry at the start of 2100. */
 export const knownToken: string = [
   "v1.eyJucyI6ImRlZmF1bHQiLCJuYW1lIjoiYm94LWEiLCJleHAiOjQxMDI0NDQ4MDB9",
   "8FlrlboX6YfA-FhkloiVsdQTtiK_pi0-OADxIbS5jwI",

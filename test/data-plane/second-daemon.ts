@@ -9,14 +9,14 @@ export interface DaemonOptions {
   readonly flags?: readonly string[];
 }
 
-/** A second daemon in the same sandbox, which can be stopped without ending it. */
+/** A second daemon in the same sandbox, which can be stopped without ending the sandbox. */
 export interface Daemon {
   readonly legacy: (target: string, question?: Question) => Promise<Answer>;
   readonly rest: (target: string) => Promise<Answer>;
   readonly processes: () => Promise<GrpcChannel>;
-  /** SIGTERM, as a Pod's end sends it. */
+  /** Sends SIGTERM. */
   readonly stop: () => Promise<void>;
-  /** Settles with its exit code. */
+  /** Resolves with its exit code. */
   readonly ended: Promise<number>;
 }
 

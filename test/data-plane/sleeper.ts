@@ -7,10 +7,10 @@ import { type Counted, countsOf, ports, Subject } from "./subject.ts";
 
 const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
 
-/** Traffic may wake it, also when somebody has put it to sleep. */
+/** Traffic may wake it, also if a user has suspended it. */
 export const wakeable = { resumePolicy: "OnTraffic" } as const;
 
-/** A sandbox that can be put to sleep, and what it has counted. */
+/** A sandbox that can be suspended, and the requests it has counted. */
 export class Sleeper {
   readonly #box: DataPlaneBox;
   readonly name: string;
@@ -29,7 +29,7 @@ export class Sleeper {
     await client.patch(sandboxes, { namespace: "default", name: this.name }, { type: "merge", body });
   }
 
-  /** Asleep with its Pod gone. */
+  /** Suspended, and its Pod is deleted. */
   async putToSleep(): Promise<void> {
     await this.patch({ spec: { operatingMode: "Suspended" } });
     await this.asleep();
@@ -51,12 +51,12 @@ export class Sleeper {
     return new Subject(router, this.name, this.#box.token);
   }
 
-  /** How many Pods it has had, and what reached it in any of them. */
+  /** The number of Pods it has had, and the requests that reached any of them. */
   async counted(): Promise<Counted> {
     return await countsOf(this.through(this.#box.router));
   }
 
-  /** How often the box's own router has written that it shall wake. */
+  /** How often the box's router has woken it. */
   wakes(): number {
     const wanted = `"sandbox":"default/${this.name}"`;
     const lines = this.#box.log().split("\n");
@@ -64,7 +64,7 @@ export class Sleeper {
   }
 }
 
-/** Each with an id of its own; answers in the order of the ids. */
+/** Sends requests with different ids. Returns the responses in the order of the ids. */
 export function askTogether(at: Subject, ids: readonly string[]): Promise<Answer[]> {
   return Promise.all(ids.map((body) => at.ask(ports.workload, "/count", { method: "POST", body })));
 }
@@ -74,8 +74,8 @@ export function idsOf(label: string, count = 200): string[] {
 }
 
 /**
- * Runs a command as a careful client does: under an id, and again under the same id when the connection is lost or the
- * router says that it is not there yet.
+ * Runs a command with a request id, and retries with the same id if the connection is lost or the router reports that the
+ * sandbox is not ready.
  */
 export async function runCarefully(at: Subject, id: string, command: string): Promise<Answer> {
   const body = JSON.stringify({ command });

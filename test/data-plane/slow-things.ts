@@ -9,11 +9,11 @@ import { Sleeper } from "./sleeper.ts";
 import { ports, type Subject } from "./subject.ts";
 import type { Leased, SlowOutcome } from "./world.ts";
 
-/** What takes ten seconds and more runs beside the other tests, and is looked at by some of them. */
+/** Starts operations that take ten seconds or more. They run beside the tests, some of which check the results. */
 export async function startSlowThings(box: DataPlaneBox, at: Subject): Promise<SlowOutcome> {
   const outcome = Promise.all([longCommand(at), unfinishedHeads(box, at)]);
   const leased = heldAwake(box, at);
-  // Whoever looks at them hears of a failure.
+  // Failures are reported to the tests that await them.
   outcome.catch(() => undefined);
   leased.catch(() => undefined);
   const [longAnswer, hungUpOn] = await outcome;
@@ -22,7 +22,7 @@ export async function startSlowThings(box: DataPlaneBox, at: Subject): Promise<S
 
 const leaseSeconds = 25;
 
-/** A sandbox that would fall asleep after ten seconds, with a lease that its own code has taken. */
+/** A sandbox that is suspended after ten idle seconds, with a lease taken by its own code. */
 async function heldAwake(box: DataPlaneBox, { name }: Subject): Promise<Leased> {
   const runtime = name.endsWith("runc") ? "runc" : "gvisor";
   const spec = { idlePolicy: { suspendAfterSeconds: 10 } };
@@ -37,7 +37,7 @@ async function heldAwake(box: DataPlaneBox, { name }: Subject): Promise<Leased> 
   return { leasedUntil, asleepSince: Date.parse(since) / 1000 };
 }
 
-/** A command that ends only when its answer's head has come. */
+/** A command that ends only after the headers of its response have arrived. */
 async function longCommand(at: Subject): Promise<string> {
   const command = "sh -c 'until test -e /var/tmp/head-came; do sleep 0.2; done; echo over'";
   const body = JSON.stringify({ command });
@@ -46,7 +46,7 @@ async function longCommand(at: Subject): Promise<string> {
   return await text(response);
 }
 
-/** Straight to the pod, past the router, which would not pass on half a head. */
+/** Connects directly to the pod, since the router would not forward an incomplete head. */
 async function unfinishedHeads(box: DataPlaneBox, at: Subject): Promise<number[]> {
   const host = await podAddress(box, at.name);
   const waits = [ports.legacy, ports.rest].map(async (port) => {

@@ -10,7 +10,7 @@ export interface Ran {
   readonly stdout_base64?: string;
 }
 
-/** What arrived at the sandbox's own server. */
+/** A request as it arrived at the sandbox's server. */
 export interface Arrived {
   readonly method: string;
   readonly target: string;
@@ -19,7 +19,7 @@ export interface Arrived {
   readonly sha256: string;
 }
 
-/** One sandbox under test, reached through the router as a caller who may. */
+/** A sandbox under test, reached through the router with a valid credential. */
 export class Subject {
   readonly router: Address;
   readonly name: string;
@@ -58,7 +58,7 @@ export class Subject {
     );
   }
 
-  /** What a script for the shell prints. */
+  /** Runs a shell script and returns its output. */
   async shell(script: string): Promise<string> {
     const { stdout, stderr, exit_code } = await this.execute(`sh -c '${script.replaceAll("'", `'"'"'`)}'`);
     if (exit_code !== 0) throw new Error(`Cannot run "${script}": ${exit_code} ${stderr}`);
@@ -79,7 +79,7 @@ export interface Counted {
   readonly pods: number;
 }
 
-/** What the sandbox's own server has counted, in all the Pods there were. */
+/** The requests that the sandbox's server has counted, over all its Pods. */
 export async function countsOf(at: Subject): Promise<Counted> {
   return jsonOf(await at.ask(ports.workload, "/counts"));
 }

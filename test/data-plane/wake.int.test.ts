@@ -13,7 +13,7 @@ const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
 const runtimes = ["runc", "gvisor"] as const;
-/** Nothing listens there. */
+/** A port that nothing listens on. */
 const nowhere = "127.0.0.1:1/none:latest";
 const ok = (ids: readonly string[]): number[] => ids.map(() => 200);
 
@@ -36,7 +36,7 @@ describe.skipIf(reason !== undefined)("two hundred requests to a sleeping sandbo
   const podCounts = (): Promise<number[]> =>
     Promise.all(sleepers.map(async (sleeper) => (await sleeper.counted()).pods));
 
-  /** Each of these ids once, in its own sandbox and in no other. */
+  /** Each id arrived once, in its own sandbox and in no other. */
   async function expectOnce(ids: (sleeper: Sleeper) => readonly string[], label: string): Promise<void> {
     for (const sleeper of sleepers) {
       const { counts } = await sleeper.counted();
@@ -92,11 +92,11 @@ describe.skipIf(reason !== undefined)("two hundred requests to a sleeping sandbo
     expect(sleepers.map((sleeper) => sleeper.wakes())).toEqual(wakes.map((count) => count + 1));
   });
 
-  test("the sandboxes' addresses change hands meanwhile", async () => {
+  test("the addresses of the sandboxes are exchanged in the meantime", async () => {
     const names = sleepers.map(({ name }) => name);
     const before = await Promise.all(names.map((name) => podAddress(box, name)));
     const uids = await Promise.all(sleepers.map(async (sleeper) => (await sleeper.object()).metadata.uid ?? ""));
-    // A router of its own, as in a cluster: it outlives the box, and remembers.
+    // A separate router, as in a cluster, which keeps its state when the box is killed.
     const client = await box.client();
     await using router = await startRouter({ client, listen: { port: 0 }, shutdownMs: 2000 });
     await router.ready;
@@ -119,7 +119,7 @@ describe.skipIf(reason !== undefined)("two hundred requests to a sleeping sandbo
     await expectOnce(ids, "moved");
   });
 
-  test("the resume fails: all are told why, none arrives, and the next one succeeds", async () => {
+  test("the wake-up fails: all requests get the reason, none arrives, and the next one succeeds", async () => {
     const pods = await podCounts();
     const images = await Promise.all(sleepers.map((sleeper) => sleeper.object()));
     const withImage = (index: number, image: string): object => {
@@ -145,7 +145,7 @@ describe.skipIf(reason !== undefined)("two hundred requests to a sleeping sandbo
     expect(await podCounts()).toEqual(pods.map((count) => count + 1));
   });
 
-  test("one that has fallen asleep by itself", async () => {
+  test("a sandbox that was suspended because it was idle", async () => {
     await idler.asleep();
     expect((await idler.object()).spec.operatingMode).not.toBe("Suspended");
     const ids = idsOf("idle");

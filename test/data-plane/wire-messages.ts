@@ -1,6 +1,6 @@
 /**
- * As much of protobuf as the process service needs, written from the published field numbers and nothing of the
- * product's own: what both agree on is the wire.
+ * A minimal protobuf codec for the process service, written from the published field numbers. It shares no code with the
+ * product, so that the tests verify the wire format.
  */
 type Kind = "int" | "bool" | "string" | "bytes" | "strings" | "map" | Shape;
 export interface Shape {
@@ -106,7 +106,7 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, Number(rest)]);
 }
 
-/** Fields that are not in the shape are left out; those that repeat become a list. */
+/** Unknown fields are ignored. Repeated fields become a list. */
 export function decode(content: Buffer, shape: Shape): Message {
   const names = new Map(Object.entries(shape).map(([name, [number, kind]]) => [number, { name, kind }]));
   const message: Message = {};

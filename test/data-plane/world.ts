@@ -4,33 +4,33 @@ import type { Address } from "./ask.ts";
 import type { DataPlaneBox } from "./data-plane-box.ts";
 import { Subject } from "./subject.ts";
 
-/** What one test sees: its sandbox, a neighbour on another runtime, and the box both are in. */
+/** The environment of a test: its sandbox, another one on the other runtime, and the box. */
 export interface World {
-  /** The running test's own. */
+  /** The `expect` of the running test. */
   readonly expect: ExpectStatic;
   readonly box: DataPlaneBox;
   readonly subject: Subject;
   readonly neighbour: Subject;
-  /** Of what takes long and is started before everything else. */
+  /** Results of slow operations that are started before the tests. */
   readonly slow: Promise<SlowOutcome>;
 }
 
 export interface SlowOutcome {
-  /** Of a command that waited for the head of its own answer. */
+  /** Result of a command that waits for the headers of its own response. */
   readonly longAnswer: string;
-  /** Ports whose daemon hung up on a head that was never finished. */
+  /** Ports whose daemon closed a connection with an incomplete head. */
   readonly hungUpOn: readonly number[];
-  /** Takes longer than the others. */
+  /** Takes longest. */
   readonly leased: Promise<Leased>;
 }
 
-/** Moments, in seconds since 1970: the status of a Sandbox has whole ones. */
+/** Times in seconds since 1970. The status of a Sandbox has whole seconds. */
 export interface Leased {
   readonly leasedUntil: number;
   readonly asleepSince: number;
 }
 
-/** Another router in front of the same sandboxes, with settings the box does not have. */
+/** Another router for the same sandboxes, with other settings. */
 export async function routerWith(world: World, options: Partial<RouterOptions>): Promise<RouterHandle> {
   const client = await world.box.client();
   const router = await startRouter({ client, listen: { port: 0 }, shutdownMs: 2000, ...options });

@@ -7,7 +7,7 @@ import { begin, exitOf, until } from "./processes.ts";
 
 const shell = (script: string) => ({ command: ["sh", "-c", script] });
 
-/** All its parts work, in little memory, and nobody is left who ended. */
+/** All APIs work, the memory is small, and there are no zombies. */
 async function expectWell({ expect, subject }: World): Promise<void> {
   const zombies = "cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z '";
   const state = async (): Promise<object> => {
@@ -26,10 +26,10 @@ async function expectWell({ expect, subject }: World): Promise<void> {
 }
 
 export const abuse: Rows<"abuse"> = {
-  "processes that multiply": async (world) => {
+  "a fork bomb": async (world) => {
     const { expect, subject } = world;
     using channel = await subject.processes();
-    // Not as many as it may have: others share the machine.
+    // Fewer than the limit, since other tests share the machine.
     const script = "i=0; while [ $i -lt 60 ]; do (setsid sleep 7201 &) ; i=$((i+1)); done; echo all; wait; sleep 7201";
     const family = await begin(channel, shell(script));
     await until(family, "all");
@@ -65,7 +65,7 @@ export const abuse: Rows<"abuse"> = {
     await expectWell(world);
   },
 
-  "output that nobody reads": async (world) => {
+  "output that is not read": async (world) => {
     const { expect, subject } = world;
     using channel = await subject.processes();
     const calls = Array.from({ length: 4 }, () => channel.start(shell("exec yes 0123456789abcdef")));
@@ -106,7 +106,7 @@ export const abuse: Rows<"abuse"> = {
     const body = JSON.stringify({ from: "sparse", to });
     expect((await subject.rest("/fs/copy", { method: "POST", body })).status).toBe(204);
     expect(await subject.shell(`stat -c %s ${to}; tail -c 3 ${to}`)).toBe("10737418243\nend");
-    // Told by the machine, because not every runtime knows: what holds nothing takes nothing.
+    // Measured on the machine, because not every runtime reports allocated blocks.
     const blocks = ["-path", `*/upper/workspace/${to}`, "-printf", "%b"];
     expect(Number(execFileSync("find", [`${box.box.dataDir}/node/kept`, ...blocks]))).toBeLessThan(4096);
     await subject.shell(`rm sparse ${to}`);

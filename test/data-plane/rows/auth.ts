@@ -18,7 +18,7 @@ import { routerWith, type World } from "../world.ts";
 const unauthenticated = [401, '{"detail":"unauthenticated"}'];
 const forbidden = [403, '{"detail":"forbidden"}'];
 
-/** Health of the sandbox, as whoever has this `Authorization`. */
+/** Requests the health of the sandbox with this `Authorization` header. */
 export async function as(
   at: Subject,
   authorization: string | undefined,
@@ -33,16 +33,16 @@ const outcome = ({ status, text: body }: Answer): [number, string] => [status, b
 export const boxSecret = ({ box }: World): string => readFileSync(join(box.box.dataDir, "router.key"), "utf8").trim();
 
 export const auth: Rows<"auth"> = {
-  "no token, no entry": async ({ expect, subject }) => {
+  "requests without a token are refused": async ({ expect, subject }) => {
     const nobody = await as(subject, undefined);
     expect(outcome(nobody)).toEqual(unauthenticated);
     expect(nobody.headers["www-authenticate"]).toBeUndefined();
     expect(outcome(await as(subject, "Bearer forged"))).toEqual(unauthenticated);
-    // Whether there is such a sandbox is nobody's business.
+    // The response does not reveal whether the sandbox exists.
     expect(outcome(await as(subject, undefined, { "x-sandbox-id": "no-such" }))).toEqual(unauthenticated);
   },
 
-  "a bearer token is read as it is written elsewhere": async ({ expect, subject }) => {
+  "a bearer token is parsed like by the reference implementation": async ({ expect, subject }) => {
     for (const scheme of ["Bearer ", "bearer ", "BEARER ", "Bearer   "]) {
       expect([scheme, (await as(subject, `${scheme}${subject.token}`)).status]).toEqual([scheme, 200]);
     }
@@ -54,27 +54,27 @@ export const auth: Rows<"auth"> = {
     }
   },
 
-  "who is known and may not": async ({ expect, subject, box }) => {
+  "an authenticated user without access is refused": async ({ expect, subject, box }) => {
     const token = await accountToken(await box.client(), "nobody");
     expect(outcome(await as(subject, `Bearer ${token}`))).toEqual(forbidden);
     expect(outcome(await as(subject, `Bearer ${token}`, { "x-sandbox-id": "no-such" }))).toEqual(forbidden);
   },
 
-  "an open router, by configuration alone": async (world) => {
+  "a router without authentication must be configured explicitly": async (world) => {
     const { expect } = world;
     await using open = await routerWith(world, { auth: { anonymous: true } });
     expect((await as(open.subject, undefined)).status).toBe(200);
     expect((await as(open.subject, "Bearer whatever")).status).toBe(200);
   },
 
-  "missing tokens pass where they need not be there": async (world) => {
+  "missing tokens are allowed if tokens are optional": async (world) => {
     const { expect } = world;
     await using lenient = await routerWith(world, { auth: { requireToken: false } });
     expect((await as(lenient.subject, undefined)).status).toBe(200);
     expect(outcome(await as(lenient.subject, "Bearer forged"))).toEqual(unauthenticated);
   },
 
-  "a token for another audience": async (world) => {
+  "a token for another audience is refused": async (world) => {
     const { expect } = world;
     const client = await world.box.client();
     await using choosy = await routerWith(world, {
@@ -86,7 +86,7 @@ export const auth: Rows<"auth"> = {
     expect(outcome(await as(world.subject, `Bearer ${meant}`))).toEqual(unauthenticated);
   },
 
-  "scoped tokens of version 1": async (world) => {
+  "scoped tokens of version 1 are accepted": async (world) => {
     const { expect } = world;
     const { subject, neighbour } = world;
     const secret = boxSecret(world);
@@ -104,11 +104,11 @@ export const auth: Rows<"auth"> = {
     expect(outcome(await as(subject, `Bearer ${bare}`))).toEqual(unauthenticated);
   },
 
-  "scoped tokens that are none": async (world) => {
+  "invalid scoped tokens are refused": async (world) => {
     const { expect } = world;
     using certificates = new Certificates();
     const file = certificates.path("key");
-    // Whoever writes such a file leaves a line feed at its end.
+    // Such files usually end with a line feed.
     writeFileSync(file, `${knownSecret}\n`);
     const at = async (date: number, headers: Record<string, string>): Promise<number> => {
       const scheduler = { ...systemScheduler, date: () => date };
@@ -116,14 +116,14 @@ export const auth: Rows<"auth"> = {
       return (await as(router.subject, `Bearer ${knownToken}`, headers)).status;
     };
     const [box, before] = [{ "x-sandbox-id": "box-a" }, knownExpiryMs - 1];
-    // It may enter; there is nothing of that name.
+    // The token is valid, but there is no such sandbox.
     expect(await at(before, box)).toBe(404);
     expect(await at(knownExpiryMs, box)).toBe(401);
     expect(await at(before, { "x-sandbox-id": "box-b" })).toBe(403);
     expect(await at(before, { ...box, "x-sandbox-namespace": "other" })).toBe(403);
   },
 
-  "minted tokens, their ports and their end": async ({ expect, subject, neighbour, box }) => {
+  "issued tokens have ports, an expiry and can be revoked": async ({ expect, subject, neighbour, box }) => {
     const path = `/router/v1/namespaces/default/sandboxes/${subject.name}/tokens`;
     const office = (method: string, authorization: string, body = ""): Promise<Answer> =>
       ask(subject.router, path, { method, body, headers: { authorization } });
@@ -147,7 +147,7 @@ export const auth: Rows<"auth"> = {
     await (await box.client()).patch(sandboxes, { namespace: "default", name: subject.name }, undo);
   },
 
-  "certificates, and their reload": async (world) => {
+  "certificates are reloaded": async (world) => {
     const { expect } = world;
     using certificates = new Certificates();
     await using secure = await routerWith(world, { secure: { port: 0, mtls: "off", ...certificates.server } });
@@ -173,7 +173,7 @@ export const auth: Rows<"auth"> = {
     expect(refusal).toBeInstanceOf(Error);
   },
 
-  "client certificates": async (world) => {
+  "client certificates authenticate": async (world) => {
     const { expect } = world;
     using certificates = new Certificates();
     certificates.issue("alice", "/O=team/CN=alice", `URI:spiffe://example/${world.subject.name}`);

@@ -6,7 +6,7 @@ import type { Rows } from "../checklist.ts";
 import { ports, type Subject } from "../subject.ts";
 import { routerWith } from "../world.ts";
 
-/** An open WebSocket that has been told the headers of its own handshake. */
+/** Opens a WebSocket. The server has sent it the headers of its handshake. */
 export async function socketTo(at: Subject, protocols: string[] = []): Promise<WebSocket> {
   const { host, port } = at.router;
   const socket = new WebSocket(`ws://${host}:${port}/socket`, protocols, { headers: at.headers(ports.workload) });
@@ -50,7 +50,7 @@ export const connections: Rows<"connections"> = {
     socket.close();
   },
 
-  "a refused handshake is passed on": async ({ expect, subject }) => {
+  "a refused handshake is relayed": async ({ expect, subject }) => {
     const { host, port } = subject.router;
     const headers = { ...subject.headers(ports.workload), connection: "Upgrade", upgrade: "other" };
     const sent = request({ host, port, path: "/socket", headers, agent: false }).end();
@@ -59,14 +59,14 @@ export const connections: Rows<"connections"> = {
     response.resume();
   },
 
-  "a handshake that names nothing": async ({ expect, subject }) => {
+  "a handshake without a sandbox is refused": async ({ expect, subject }) => {
     const { authorization } = { authorization: `Bearer ${subject.token}` };
     expect(await refusalOf(subject, "/", { authorization })).toBe(400);
     expect(await refusalOf(subject, "/", { authorization, "x-sandbox-id": "no-such" })).toBe(404);
     expect(await refusalOf(subject, "/", { "x-sandbox-id": subject.name })).toBe(401);
   },
 
-  "CONNECT and a listener of its own": async (world) => {
+  "CONNECT and TCP listeners": async (world) => {
     const { expect } = world;
     const { subject } = world;
     const { host, port } = subject.router;

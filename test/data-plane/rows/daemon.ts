@@ -4,7 +4,7 @@ import { ports } from "../subject.ts";
 import { begin, exitOf, until } from "./processes.ts";
 
 export const daemon: Rows<"daemon"> = {
-  "flags that make no sense are refused": async ({ expect, subject }) => {
+  "invalid flags are refused": async ({ expect, subject }) => {
     const run = (flags: string) => subject.execute(`/opt/agent-sandbox/sandboxd run --insecure-no-token ${flags}`);
     for (const flags of ["--grpc-port=8080", "--rest-port=0", "--root-dir=", "--shutdown-timeout=0s", "--nonsense"]) {
       const { exit_code, stderr } = await run(flags);
@@ -15,12 +15,12 @@ export const daemon: Rows<"daemon"> = {
     expect((await run("--version")).exit_code).toBe(0);
   },
 
-  "children know where to find it": async ({ expect, subject }) => {
+  "child processes get the daemon's addresses": async ({ expect, subject }) => {
     const script = "echo $SANDBOXD_GRPC_ADDR $SANDBOXD_REST_ADDR ${SANDBOXD_TOKEN_FILE:-none}";
     expect(await subject.shell(script)).toBe("localhost:9090 localhost:8080 none\n");
   },
 
-  "a stop turns health to 503, ends streams and what ignores it": async ({ expect, subject }) => {
+  "shutdown fails health checks, ends streams and kills processes that ignore it": async ({ expect, subject }) => {
     await withDaemon(subject, { flags: ["--root-dir=/var/tmp/second"] }, async (second) => {
       using channel = await second.processes();
       const polite = await begin(channel, { command: ["sleep", "7009"] });
@@ -37,7 +37,7 @@ export const daemon: Rows<"daemon"> = {
     });
   },
 
-  "a head that does not come is not waited for": async ({ expect, slow }) => {
+  "incomplete request heads time out": async ({ expect, slow }) => {
     expect((await slow).hungUpOn).toEqual([ports.legacy, ports.rest]);
   },
 };

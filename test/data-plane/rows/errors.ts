@@ -18,7 +18,7 @@ const metricNames = [
 ];
 
 export const errors: Rows<"errors"> = {
-  "a closed port": async ({ expect, subject }) => {
+  "a closed port is reported": async ({ expect, subject }) => {
     const answer = await subject.ask(1, "/");
     expect([answer.status, jsonOf(answer)]).toEqual([
       502,
@@ -26,7 +26,7 @@ export const errors: Rows<"errors"> = {
     ]);
   },
 
-  "a port that opens a moment later": async ({ expect, subject }) => {
+  "a port that opens a moment later is retried": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const asked = subject.ask(8123, "/");
     const server = channel.start({ command: ["python3", "-m", "http.server", "8123"], cwd: "" });
@@ -43,11 +43,11 @@ export const errors: Rows<"errors"> = {
     expect((await countsOf(subject)).counts.filter((each) => each === "silent").length).toBe(before + 2);
   },
 
-  "half an answer does not look whole": async ({ expect, subject }) => {
+  "an aborted response does not look complete": async ({ expect, subject }) => {
     await expect(subject.ask(ports.workload, "/broken")).rejects.toThrow("aborted");
   },
 
-  "a caller's own timeout": async ({ expect, subject }) => {
+  "the client's own timeout applies": async ({ expect, subject }) => {
     const answer = await subject.ask(ports.workload, "/never", { headers: { "x-sandbox-timeout": "0.3" } });
     expect([answer.status, jsonOf(answer)]).toEqual([
       504,
@@ -59,7 +59,7 @@ export const errors: Rows<"errors"> = {
     }
   },
 
-  "bodies, heads and callers over the limit": async (world) => {
+  "too large bodies and heads and too many requests are refused": async (world) => {
     const { expect } = world;
     await using strict = await routerWith(world, { maxBodyBytes: 1000, limits: { perCaller: 1 } });
     const { subject } = strict;
@@ -94,13 +94,13 @@ export const errors: Rows<"errors"> = {
     expect(await call(good)).toBe(codes.ok);
   },
 
-  "health of the router and of the sandbox": async ({ expect, subject }) => {
+  "the router and the sandbox have separate health checks": async ({ expect, subject }) => {
     const own = await ask(subject.router, "/healthz");
     expect([own.status, own.text]).toEqual([200, '{"status":"ok"}']);
     expect((await subject.arrived("/healthz")).target).toBe("/healthz");
   },
 
-  "probes tell when it drains": async (world) => {
+  "readiness fails while the router drains": async (world) => {
     const { expect } = world;
     const handle = await routerWith(world, { probes: { port: 0 }, shutdownMs: 10_000 });
     const probes = handle.router.probesAddress ?? { host: "", port: 0 };
@@ -110,7 +110,7 @@ export const errors: Rows<"errors"> = {
     };
     expect(await probe("/healthz")).toEqual([200, '{"status":"ok"}']);
     expect(await probe("/readyz")).toEqual([200, "ok"]);
-    // A request under way keeps it from ending at once.
+    // A request in progress delays the end.
     const response = await open(handle.address, "/events", { headers: world.subject.headers(ports.workload) });
     const ended = once(response, "end");
     await once(response, "data");
@@ -121,7 +121,7 @@ export const errors: Rows<"errors"> = {
     await Promise.all([ended, stopped]);
   },
 
-  "metrics have their names": async (world) => {
+  "metrics have the established names": async (world) => {
     const { expect } = world;
     await using observed = await routerWith(world, { metrics: { port: 0 } });
     await observed.subject.ask(ports.workload, "/");
@@ -131,7 +131,7 @@ export const errors: Rows<"errors"> = {
     expect(text).toContain('sandbox_router_authz_decisions_total{sandbox_namespace="default",decision="allow"} 1');
   },
 
-  "the access log has its fields": async ({ expect, subject, box }) => {
+  "the access log has the established fields": async ({ expect, subject, box }) => {
     const id = `logged-${subject.name}`;
     await subject.ask(ports.workload, "/readyz?secret=1", { headers: { "x-request-id": id, "user-agent": "tester" } });
     const line = (): unknown => {

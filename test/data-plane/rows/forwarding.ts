@@ -10,7 +10,7 @@ import { type Arrived, ports, type Subject } from "../subject.ts";
 const headersOf = ({ headers }: Arrived): Record<string, string> => Object.fromEntries(headers);
 
 export const forwarding: Rows<"forwarding"> = {
-  "every method goes on": async ({ expect, subject }) => {
+  "every method is forwarded": async ({ expect, subject }) => {
     for (const method of ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
       expect((await subject.arrived("/", { method })).method).toBe(method);
     }
@@ -19,7 +19,7 @@ export const forwarding: Rows<"forwarding"> = {
     expect((await subject.ask(ports.workload, "/", { method: "TRACE" })).status).toBe(405);
   },
 
-  "headers that are the sandbox's business, and no others": async ({ expect, subject, box }) => {
+  "only the right headers are forwarded": async ({ expect, subject, box }) => {
     const sent = {
       host: "router.example",
       "X-Sandbox-Namespace": "default",
@@ -50,7 +50,7 @@ export const forwarding: Rows<"forwarding"> = {
     });
   },
 
-  "Authorization only when the caller asks": async ({ expect, subject }) => {
+  "Authorization is forwarded only on request": async ({ expect, subject }) => {
     const authorization = async (headers: Record<string, string>) =>
       headersOf(await subject.arrived("/", { headers }))["authorization"];
     expect(await authorization({})).toBeUndefined();
@@ -59,7 +59,7 @@ export const forwarding: Rows<"forwarding"> = {
     expect(await authorization({ "X-Sandbox-Forward-Authorization": "true" })).toBe(`Bearer ${subject.token}`);
   },
 
-  "Origin stays, but for upgrades": async ({ expect, subject }) => {
+  "Origin is forwarded except on upgrades": async ({ expect, subject }) => {
     const headers = { origin: "http://elsewhere.example" };
     expect(headersOf(await subject.arrived("/", { headers }))["origin"]).toBe("http://elsewhere.example");
     const upgraded = await handshake(subject, { ...headers });
@@ -67,12 +67,12 @@ export const forwarding: Rows<"forwarding"> = {
     expect(upgraded["upgrade"]).toBe("websocket");
   },
 
-  "hop-by-hop headers of an answer end here": async ({ expect, subject }) => {
+  "hop-by-hop headers of a response are removed": async ({ expect, subject }) => {
     const { headers } = await subject.ask(ports.workload, "/hop");
     expect([headers["x-hop"], headers["keep-alive"], headers["x-kept"]]).toEqual([undefined, undefined, "1"]);
   },
 
-  "bodies of both forms arrive whole": async ({ expect, subject }) => {
+  "bodies with a length and in chunks arrive complete": async ({ expect, subject }) => {
     const body = randomBytes(3_000_000);
     const sha256 = createHash("sha256").update(body).digest("hex");
     for (const form of [{ "content-length": body.length }, { "transfer-encoding": "chunked" }]) {
@@ -81,42 +81,42 @@ export const forwarding: Rows<"forwarding"> = {
     }
   },
 
-  "events are passed on at once": async ({ expect, subject }) => {
+  "server-sent events are relayed at once": async ({ expect, subject }) => {
     const response = await open(subject.router, "/events", { headers: subject.headers(ports.workload) });
     const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     const next = async (): Promise<string> => String((await chunks.next()).value);
     expect(await next()).toBe("data: first\n\n");
-    // Only now is the second one sent: the first cannot have waited for it.
+    // The second event is sent only now, so the first one was not delayed until then.
     await subject.ask(ports.workload, "/release");
     expect(await next()).toBe("data: second\n\n");
   },
 
-  "an answer before the body": async ({ expect, subject }) => {
+  "a response before the end of the body": async ({ expect, subject }) => {
     const { host, port } = subject.router;
     const headers = { ...subject.headers(ports.workload), "content-length": 50_000_000, expect: "100-continue" };
     const sent = request({ host, port, path: "/early", method: "POST", headers, agent: false });
     sent.on("error", () => undefined);
-    // The beginning of a body whose end never comes.
+    // A body that never ends.
     sent.on("continue", () => sent.write(Buffer.alloc(100_000)));
     const [response] = (await once(sent, "response")) as [import("node:http").IncomingMessage];
     expect(response.statusCode).toBe(413);
     sent.destroy();
   },
 
-  "large answers come whole": async ({ expect, subject }) => {
+  "large responses arrive complete": async ({ expect, subject }) => {
     const { body } = await subject.ask(ports.workload, "/large");
     expect([body.length, body.every((byte) => byte === 0x78)]).toEqual([8 << 20, true]);
   },
 
-  "redirects are the caller's": async ({ expect, subject }) => {
+  "redirects are relayed": async ({ expect, subject }) => {
     const { status, headers } = await subject.ask(ports.workload, "/redirect");
     expect([status, headers.location]).toEqual([302, "http://elsewhere.example/"]);
   },
 
-  "a trace goes on": async ({ expect, subject }) => {
+  "traces are continued": async ({ expect, subject }) => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const arrived = headersOf(await subject.arrived("/", { headers: { traceparent, tracestate: "a=b" } }));
-    // The span may be the router's own; the trace is the caller's.
+    // The span may be the router's, but the trace is the client's.
     expect(arrived["traceparent"]).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/);
     expect(arrived["tracestate"]).toBe("a=b");
   },
@@ -135,7 +135,7 @@ export const forwarding: Rows<"forwarding"> = {
   },
 };
 
-/** The headers with which a handshake arrived. */
+/** The headers of a handshake as they arrived. */
 async function handshake(at: Subject, headers: Record<string, string>): Promise<Record<string, string>> {
   const { WebSocket } = await import("ws");
   const { host, port } = at.router;

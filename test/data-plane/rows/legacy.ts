@@ -10,17 +10,17 @@ const upload = (at: Subject, parts: Parameters<typeof multipart>[0]) =>
 const denied = [403, '{"message":"Access denied"}'];
 
 export const legacy: Rows<"legacy"> = {
-  "health has its exact body": async ({ expect, subject }) => {
+  "health check has the established body": async ({ expect, subject }) => {
     const { status, text } = await subject.legacy("/");
     expect([status, text]).toEqual([200, '{"status":"ok","message":"Sandbox Runtime is active."}']);
   },
 
-  "execute answers with output and exit code": async ({ expect, subject }) => {
+  "execute returns output and exit code": async ({ expect, subject }) => {
     const ran = await subject.execute(`sh -c "echo out; echo err >&2; exit 7"`);
     expect(ran).toEqual({ stdout: "out\n", stderr: "err\n", exit_code: 7 });
   },
 
-  "execute splits words and knows no shell": async ({ expect, subject }) => {
+  "execute splits words without a shell": async ({ expect, subject }) => {
     const outputs = await Promise.all(
       ["echo hi > x", `echo a\\ b "c  d"'e'`, "echo $HOME *"].map(async (line) => (await subject.execute(line)).stdout),
     );
@@ -31,11 +31,11 @@ export const legacy: Rows<"legacy"> = {
     expect(await subject.shell("pwd; echo $COLOUR")).toBe("/workspace\nred\n");
   },
 
-  "execute gives -n for a signal": async ({ expect, subject }) => {
+  "execute returns -n for signal n": async ({ expect, subject }) => {
     expect(await subject.execute("sh -c 'kill -TERM $$'")).toEqual({ stdout: "", stderr: "", exit_code: -15 });
   },
 
-  "execute tells what it could not run in the body": async ({ expect, subject }) => {
+  "execute reports in the body why a command could not run": async ({ expect, subject }) => {
     for (const command of ["no-such-program", `echo "open`, "", "/etc/passwd"]) {
       const { stdout, stderr, exit_code } = await subject.execute(command);
       expect({ stdout, exit_code, stderr: stderr.slice(0, 27) }).toEqual({
@@ -55,7 +55,7 @@ export const legacy: Rows<"legacy"> = {
     }
   },
 
-  "execute kills the group when its time is up": async ({ expect, subject }) => {
+  "execute kills the process group on a timeout": async ({ expect, subject }) => {
     const command = "sh -c 'sleep 7001 & sleep 7001'";
     const body = JSON.stringify({ command, timeout_seconds: 0.5 });
     const answer = await subject.legacy("/execute", { method: "POST", body });
@@ -67,19 +67,19 @@ export const legacy: Rows<"legacy"> = {
     expect(await subject.shell("(sleep 0.3; echo late) & echo now")).toBe("now\nlate\n");
   },
 
-  "execute queues, and other routes answer meanwhile": async ({ expect, subject }) => {
+  "execute queues commands while other routes still respond": async ({ expect, subject }) => {
     const many = Promise.all(Array.from({ length: 40 }, () => subject.execute("sleep 0.5")));
     expect((await subject.legacy("/exists/x")).status).toBe(200);
     expect((await many).map(({ exit_code }) => exit_code)).toEqual(Array(40).fill(0));
   },
 
-  "upload makes parents and tells the name": async ({ expect, subject }) => {
+  "upload creates parents and returns the name": async ({ expect, subject }) => {
     const { status, text } = await upload(subject, [{ name: "file", filename: "deep/er/a.txt", content: "hello" }]);
     expect([status, text]).toEqual([200, `{"message":"File 'deep/er/a.txt' uploaded successfully."}`]);
     expect((await subject.legacy("/download/deep%2Fer%2Fa.txt")).text).toBe("hello");
   },
 
-  "upload refuses what leaves the base, lacks a file, or hits a directory": async ({ expect, subject }) => {
+  "upload refuses paths outside of the base, missing files and directories": async ({ expect, subject }) => {
     await subject.shell("mkdir -p taken; ln -sfn /etc outside");
     for (const filename of ["../evil", "outside/evil"]) {
       const { status, text } = await upload(subject, [{ name: "file", filename, content: "x" }]);
@@ -90,7 +90,7 @@ export const legacy: Rows<"legacy"> = {
     expect([status, text.slice(0, 32)]).toEqual([500, '{"message":"File upload failed: ']);
   },
 
-  "download has its headers": async ({ expect, subject }) => {
+  "download has the established headers": async ({ expect, subject }) => {
     await subject.shell("printf 0123456789 > ten");
     const { status, headers, text } = await subject.legacy("/download/ten");
     expect([status, text]).toEqual([200, "0123456789"]);
@@ -103,7 +103,7 @@ export const legacy: Rows<"legacy"> = {
     });
   },
 
-  "download knows ranges": async ({ expect, subject }) => {
+  "download supports ranges": async ({ expect, subject }) => {
     await subject.shell("printf 0123456789 > ten");
     const one = await subject.legacy("/download/ten", { headers: { range: "bytes=2-4" } });
     expect([one.status, one.text, one.headers["content-range"]]).toEqual([206, "234", "bytes 2-4/10"]);
@@ -112,7 +112,7 @@ export const legacy: Rows<"legacy"> = {
     expect(two.text).toMatch(/\r\n\r\n01\r\n[^]*\r\n\r\n89\r\n/);
   },
 
-  "download finds files only": async ({ expect, subject }) => {
+  "download returns files only": async ({ expect, subject }) => {
     await subject.shell("mkdir -p folder");
     for (const path of ["none", "folder"]) {
       const { status, text } = await subject.legacy(`/download/${path}`);
@@ -120,7 +120,7 @@ export const legacy: Rows<"legacy"> = {
     }
   },
 
-  "list shows the base by an empty path and a dot": async ({ expect, subject }) => {
+  "list returns the base for an empty path and a dot": async ({ expect, subject }) => {
     await subject.shell("mkdir -p listed/inner; printf abc > listed/file; touch -d @1787000000.25 listed/file");
     const entries = jsonOf<object[]>(await subject.legacy("/list/listed"));
     expect(entries).toEqual([
@@ -133,7 +133,7 @@ export const legacy: Rows<"legacy"> = {
     }
   },
 
-  "list refuses what is no directory": async ({ expect, subject }) => {
+  "list refuses a path that is not a directory": async ({ expect, subject }) => {
     await subject.shell("touch plain");
     for (const path of ["none", "plain"]) {
       const { status, text } = await subject.legacy(`/list/${path}`);
@@ -146,13 +146,13 @@ export const legacy: Rows<"legacy"> = {
     expect([status, headers.location]).toEqual([307, "/list/"]);
   },
 
-  "exists echoes the path": async ({ expect, subject }) => {
+  "exists returns the path": async ({ expect, subject }) => {
     await subject.shell("mkdir -p in; touch in/report");
     expect((await subject.legacy("/exists/in%2Freport")).text).toBe('{"path":"in/report","exists":true}');
     expect((await subject.legacy("/exists/no%20where")).text).toBe('{"path":"no where","exists":false}');
   },
 
-  "nothing leaves the base directory": async ({ expect, subject }) => {
+  "no path leaves the base directory": async ({ expect, subject }) => {
     await subject.shell("ln -sfn /etc outside");
     for (const route of ["download", "list", "exists"]) {
       for (const path of ["..%2F..%2Fetc%2Fpasswd", "%2e%2e/%2e%2e/etc/passwd", "outside/passwd"]) {
@@ -160,11 +160,11 @@ export const legacy: Rows<"legacy"> = {
         expect([route, path, status, text]).toEqual([route, path, ...denied]);
       }
     }
-    // A slash in front means the base directory.
+    // A leading slash means the base directory.
     expect((await subject.legacy("/download/%2Fetc%2Fpasswd")).status).toBe(404);
   },
 
-  "methods and routes that do not exist": async ({ expect, subject }) => {
+  "unknown methods and routes get 405 and 404": async ({ expect, subject }) => {
     for (const path of ["/", "/list/", "/download/x", "/exists/x"]) {
       expect((await subject.legacy(path, { method: "HEAD" })).status).toBe(405);
       const { status, text, headers } = await subject.legacy(path, { method: "POST" });
@@ -175,7 +175,7 @@ export const legacy: Rows<"legacy"> = {
     expect([status, text]).toEqual([404, '{"detail":"Not Found"}']);
   },
 
-  "base directory and time limit come from the environment": async ({ expect, subject }) => {
+  "base directory and timeout are read from the environment": async ({ expect, subject }) => {
     await subject.shell("mkdir -p /var/tmp/base");
     const envVars = { SANDBOX_BASE_DIR: "/var/tmp/base", SANDBOX_EXEC_TIMEOUT_SECONDS: "0.5" };
     await withDaemon(subject, { envVars }, async (daemon) => {
@@ -187,9 +187,9 @@ export const legacy: Rows<"legacy"> = {
   },
 };
 
-/** How many processes have this command line. */
+/** The number of processes with this command line. */
 export async function running(at: Subject, commandLine: string): Promise<number> {
   const [first = "", ...rest] = commandLine;
-  // The pattern must not find the shell that looks for it.
+  // The pattern must not match the shell that runs the search.
   return Number(await at.shell(`ps -eo args= | grep -c "^[${first}]${rest.join("")}" || true`));
 }

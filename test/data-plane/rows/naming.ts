@@ -5,7 +5,7 @@ import { podAddress } from "../pod-facts.ts";
 import { ports } from "../subject.ts";
 import { routerWith, type World } from "../world.ts";
 
-/** What the router answers to these headers, with a credential that is good. */
+/** The router's response to these headers with a valid credential. */
 async function refusal({ subject }: World, headers: Record<string, string>): Promise<[number, string]> {
   const { status, text } = await ask(subject.router, "/", {
     headers: { authorization: `Bearer ${subject.token}`, ...headers },
@@ -16,7 +16,7 @@ async function refusal({ subject }: World, headers: Record<string, string>): Pro
 const bad = (detail: string): [number, string] => [400, JSON.stringify({ detail })];
 
 export const naming: Rows<"naming"> = {
-  "five wrong headers, five bodies": async (world) => {
+  "each invalid header has its established error": async (world) => {
     const { expect } = world;
     const id = { "X-Sandbox-ID": world.subject.name };
     expect(await refusal(world, {})).toEqual(bad("X-Sandbox-ID header is required."));
@@ -34,7 +34,7 @@ export const naming: Rows<"naming"> = {
     expect(await refusal(world, { ...id, "X-Sandbox-Pod-IP": "nonsense" })).toEqual(bad("Invalid target IP address."));
   },
 
-  "the first wrong header wins": async (world) => {
+  "the first invalid header is reported": async (world) => {
     const { expect } = world;
     const wrong = {
       "X-Sandbox-ID": "A",
@@ -48,7 +48,7 @@ export const naming: Rows<"naming"> = {
     expect(await refusal(world, id)).toEqual(bad("Invalid namespace format."));
     expect(await refusal(world, namespace)).toEqual(bad("Invalid port format."));
     expect(await refusal(world, { ...namespace, "X-Sandbox-Port": "80" })).toEqual(bad("Invalid target IP address."));
-    // What is wrong with the headers is told before who asks is looked at.
+    // Invalid headers are reported before the credential is checked.
     const nobody = await ask(world.subject.router, "/", { headers: wrong });
     expect([nobody.status, nobody.text]).toEqual(bad("Invalid sandbox ID format."));
   },
@@ -60,13 +60,13 @@ export const naming: Rows<"naming"> = {
     expect(await refusal(world, { "X-SANDBOX-ID": world.subject.name, "X-Sandbox-Namespace": "" })).toEqual(health);
   },
 
-  "labels have 63 characters at most": async (world) => {
+  "labels have at most 63 characters": async (world) => {
     const { expect } = world;
     expect(await refusal(world, { "X-Sandbox-ID": "a".repeat(64) })).toEqual(bad("Invalid sandbox ID format."));
     expect((await refusal(world, { "X-Sandbox-ID": "a".repeat(63) }))[0]).toBe(404);
   },
 
-  "by header, host and path": async ({ expect, subject }) => {
+  "sandboxes are named by header, host and path": async ({ expect, subject }) => {
     const { name, router, token } = subject;
     const authorization = `Bearer ${token}`;
     const byHost = await ask(router, "/x?y", { headers: { authorization, host: `8000-${name}.default.localhost` } });
@@ -81,7 +81,7 @@ export const naming: Rows<"naming"> = {
     expect((await ask(router, "/", { headers: both })).status).toBe(400);
   },
 
-  "a claim's name stands for its sandbox": async ({ expect, subject, box }) => {
+  "a claim's name routes to its sandbox": async ({ expect, subject, box }) => {
     await box.claimed();
     const { status, text } = await ask(subject.router, "/who", {
       headers: { authorization: `Bearer ${subject.token}`, "x-sandbox-id": "mine", "x-sandbox-port": "8000" },
@@ -89,7 +89,7 @@ export const naming: Rows<"naming"> = {
     expect([status, JSON.parse(text)]).toEqual([200, expect.objectContaining({ target: "/who" })]);
   },
 
-  "a pool's member is reached by its UID alone": async ({ expect, subject, box }) => {
+  "an unclaimed pool member is reached only by its UID": async ({ expect, subject, box }) => {
     const { name, uid } = await box.poolMember();
     const at = (headers: Record<string, string>) =>
       ask(subject.router, "/who", {
@@ -103,7 +103,7 @@ export const naming: Rows<"naming"> = {
     expect([(await at({})).status, (await at({ "x-sandbox-uid": uid })).status]).toEqual([404, 200]);
   },
 
-  "a UID is the sandbox's own or nobody's": async ({ expect, subject, neighbour, box }) => {
+  "a UID must match the sandbox": async ({ expect, subject, neighbour, box }) => {
     const client = await box.client();
     const uidOf = async (name: string): Promise<string> =>
       (await client.get(sandboxes, { namespace: "default", name })).metadata.uid ?? "";
@@ -113,7 +113,7 @@ export const naming: Rows<"naming"> = {
     expect([await status(own), await status(other), await status("anything at all")]).toEqual([200, 404, 404]);
   },
 
-  "addresses that no pod can have": async (world) => {
+  "addresses that no pod can have are refused": async (world) => {
     const { expect } = world;
     const id = { "X-Sandbox-ID": world.subject.name };
     const forbidden = [
@@ -131,7 +131,7 @@ export const naming: Rows<"naming"> = {
     }
   },
 
-  "loopback only where it is allowed": async (world) => {
+  "loopback addresses are refused unless allowed": async (world) => {
     const { expect } = world;
     await using open = await routerWith(world, { allowLoopbackPodIp: true });
     const status = async (ip: string): Promise<number> =>

@@ -6,7 +6,7 @@ import type { Message } from "../wire-messages.ts";
 
 const shell = (script: string): Message => ({ command: ["sh", "-c", script] });
 
-/** A started process whose init was seen; reads its output step by step. */
+/** Starts a process and waits for its init event. Its output is read step by step. */
 export async function begin(channel: GrpcChannel, config: Message, more: Message = {}): Promise<Begun> {
   const call = channel.start(config, more);
   const events = call.events();
@@ -21,7 +21,7 @@ export interface Begun {
   readonly processId: number;
 }
 
-/** Output until it contains the text. */
+/** Reads output until it contains the text. */
 export async function until({ events }: Begun, text: string): Promise<string> {
   let seen = "";
   while (!seen.includes(text)) {
@@ -55,7 +55,7 @@ export const processes: Rows<"processes"> = {
     expect(events.at(-1)?.exit).toEqual({ exitCode: 3 });
   },
 
-  "chunks have at most 4096 bytes": async ({ expect, subject }) => {
+  "output chunks have at most 4096 bytes": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const { events } = await channel.start(shell("head -c 100000 /dev/zero | tr '\\0' x")).rest();
     const sizes = events.flatMap(({ stdout }) => (stdout === undefined ? [] : [stdout.length]));
@@ -70,7 +70,7 @@ export const processes: Rows<"processes"> = {
     expect(await Promise.all(exits)).toEqual([{}, { exitCode: 42 }, { exitCode: -1, signal: 9 }]);
   },
 
-  "the environment is overridden": async ({ expect, subject }) => {
+  "the environment can be overridden": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const config = { ...shell('echo "$COLOUR $MORE $SANDBOX_COLOUR"'), envVars: { COLOUR: "blue", MORE: "yes" } };
     expect((await channel.execute(config)).value.stdout).toBe("blue yes green\n");
@@ -95,13 +95,13 @@ export const processes: Rows<"processes"> = {
     ]);
   },
 
-  "a program is found by the daemon's own path": async ({ expect, subject }) => {
+  "programs are looked up in the daemon's PATH": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const { value } = await channel.execute({ command: ["sh", "-c", "echo $PATH"], envVars: { PATH: "/nowhere" } });
     expect(value.stdout).toBe("/nowhere\n");
   },
 
-  "input and its end": async ({ expect, subject }) => {
+  "standard input and its end": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const cat = await begin(channel, { command: ["cat"] });
     const write = (payload: Message): Promise<number> =>
@@ -112,7 +112,7 @@ export const processes: Rows<"processes"> = {
     expect(await exitOf(cat)).toEqual({});
   },
 
-  "input that nobody can take": async ({ expect, subject }) => {
+  "standard input of a process without one": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const sleeping = await begin(channel, shell("exec <&-; echo closed; sleep 7003"));
     await until(sleeping, "closed");
@@ -133,7 +133,7 @@ export const processes: Rows<"processes"> = {
     await executing;
   },
 
-  "signals reach the group": async ({ expect, subject }) => {
+  "signals reach the process group": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const family = await begin(channel, shell("sh -c 'echo child; exec sleep 7005' & echo parent; wait"));
     await until(family, "child");
@@ -142,7 +142,7 @@ export const processes: Rows<"processes"> = {
     await expect.poll(() => subject.shell("pgrep -fc '[s]leep 7005' || true")).toBe("0\n");
   },
 
-  "signals that are none": async ({ expect, subject }) => {
+  "unknown signals are refused": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const one = await begin(channel, { command: ["sleep", "7006"] });
     const send = (signal: number): Promise<number> =>
@@ -161,7 +161,7 @@ export const processes: Rows<"processes"> = {
     expect(events.some(({ stderr }) => stderr !== undefined)).toBe(false);
   },
 
-  "a terminal is resized": async ({ expect, subject }) => {
+  "a terminal can be resized": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const script = "trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.05; done";
     const terminal = await begin(channel, shell(script), { pty: { cols: 80, rows: 24 } });
@@ -172,7 +172,7 @@ export const processes: Rows<"processes"> = {
     expect(await exitOf(terminal)).toEqual({});
   },
 
-  "a resize without a terminal": async ({ expect, subject }) => {
+  "a resize without a terminal is refused": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const plain = await begin(channel, { command: ["sleep", "7007"] });
     const resize = (processId: number): Promise<number> =>
@@ -184,7 +184,7 @@ export const processes: Rows<"processes"> = {
     expect(await resize(ended.processId)).toBe(codes.failedPrecondition);
   },
 
-  "processes that are not known": async ({ expect, subject }) => {
+  "unknown processes are reported": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const processId = 123_456;
     const replies = await Promise.all([
@@ -195,7 +195,7 @@ export const processes: Rows<"processes"> = {
     expect(replies.map(({ code: status, detail }) => [status, detail])).toEqual(
       Array.from(replies, () => [codes.notFound, "process 123456 not found"]),
     );
-    // A process is forgotten with its stream.
+    // Without detach, a process is forgotten when its stream ends.
     const short = await begin(channel, { command: ["true"] });
     await exitOf(short);
     await expect
@@ -203,7 +203,7 @@ export const processes: Rows<"processes"> = {
       .toBe(codes.notFound);
   },
 
-  "what cannot be started": async ({ expect, subject }) => {
+  "commands that cannot be started are reported": async ({ expect, subject }) => {
     using channel = await subject.processes();
     for (const method of ["Start", "Execute"] as const) {
       const attempts = [[], ["no-such-program"], ["/workspace/none"], ["/etc/passwd"]].map((command) =>
@@ -224,7 +224,7 @@ export const processes: Rows<"processes"> = {
     expect([status, value]).toEqual([codes.ok, { exitCode: 5, stdout: "out\n", stderr: "err\n" }]);
   },
 
-  "execute ends with its deadline": async ({ expect, subject }) => {
+  "execute is cancelled at its deadline": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const config = shell("sleep 7008 & sleep 7008");
     const reply = await channel.unary("Execute", { config }, { "grpc-timeout": "500m" });
@@ -232,13 +232,13 @@ export const processes: Rows<"processes"> = {
     await expect.poll(() => subject.shell("pgrep -fc '[s]leep 7008' || true")).toBe("0\n");
   },
 
-  "a slow reader holds the process back": async ({ expect, subject }) => {
+  "a slow reader applies backpressure to the process": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const script = "i=0; while :; do printf %04096d 0; i=$((i+1)); echo $i > /var/tmp/progress; done";
     const call = channel.start(shell(script));
     const progress = async (): Promise<number> => Number(await subject.shell("cat /var/tmp/progress"));
     let last = -1;
-    // It has come to a halt when nothing moved for half a second.
+    // It is blocked if nothing was written for half a second.
     await expect
       .poll(
         async () => {
@@ -249,12 +249,12 @@ export const processes: Rows<"processes"> = {
         { interval: 500, timeout: 30_000 },
       )
       .toBe(true);
-    // Sixteen MiB is far more than all buffers on the way have together.
+    // 16 MiB is far more than all buffers in between.
     expect(last * 4096).toBeLessThan(16 << 20);
     call.cancel();
   },
 
-  "reflection lists the service": async ({ expect, subject }) => {
+  "server reflection lists the service": async ({ expect, subject }) => {
     using channel = await subject.processes();
     // ServerReflectionRequest with list_services, field 7, empty.
     const bytes = await channel.raw(
@@ -264,7 +264,7 @@ export const processes: Rows<"processes"> = {
     expect(bytes.toString("latin1")).toContain("process.v1.ProcessService");
   },
 
-  "the same port speaks Connect": async ({ expect, subject }) => {
+  "the same port serves Connect": async ({ expect, subject }) => {
     const body = JSON.stringify({ config: { command: ["echo", "hi"] } });
     const headers = { "content-type": "application/json", "connect-protocol-version": "1" };
     const answer = await subject.ask(ports.grpc, "/process.v1.ProcessService/Execute", {

@@ -23,7 +23,7 @@ export const restExtensions: Rows<"restExtensions"> = {
     expect(await subject.shell("stat -c %a made/in; cat made/in/f")).toBe("700\ncontent");
   },
 
-  "a tree and a page of a listing": async ({ expect, subject }) => {
+  "trees and pages of listings": async ({ expect, subject }) => {
     await subject.shell("mkdir -p wood/a/b; touch wood/a/b/1.txt wood/a/2.txt wood/c.go");
     const lines = (await subject.rest("/tree/wood?match=*.txt")).text.trim().split("\n");
     expect(lines.map((line) => (JSON.parse(line) as { path: string }).path)).toEqual([
@@ -35,7 +35,7 @@ export const restExtensions: Rows<"restExtensions"> = {
     expect([entries.map(({ name }) => name), page.headers["x-more-entries"]]).toEqual([["a"], "true"]);
   },
 
-  "changes are watched": async ({ expect, subject }) => {
+  "changes can be watched": async ({ expect, subject }) => {
     await subject.shell("rm -rf seen; mkdir seen");
     const response = await open(subject.router, "/v1/watch/seen?recursive=true", {
       headers: subject.headers(ports.rest),
@@ -51,7 +51,7 @@ export const restExtensions: Rows<"restExtensions"> = {
     response.destroy();
   },
 
-  "archives in and out": async ({ expect, subject }) => {
+  "archives can be packed and unpacked": async ({ expect, subject }) => {
     await subject.shell(
       "mkdir -p packed/sub; printf x > packed/sub/f; chmod 0750 packed/sub/f; ln -sfn sub/f packed/l",
     );
@@ -61,7 +61,7 @@ export const restExtensions: Rows<"restExtensions"> = {
     expect(await subject.shell("cd unpacked; cat l; stat -c %a sub/f")).toBe("x750\n");
   },
 
-  "writes on condition, in part, at the end": async ({ expect, subject }) => {
+  "conditional writes, ranges and appends": async ({ expect, subject }) => {
     const write = (query: string, body: string, headers = {}): Promise<Answer> =>
       subject.rest(`/files/cond${query}`, { method: "PUT", body, headers });
     await subject.rest("/files/cond", { method: "DELETE" });
@@ -92,13 +92,13 @@ export const restExtensions: Rows<"restExtensions"> = {
     await busy;
   },
 
-  "a lease that is held inside keeps awake, and its end lets sleep": async ({ expect, slow }) => {
+  "a lease taken inside keeps the sandbox awake until it ends": async ({ expect, slow }) => {
     const { leasedUntil, asleepSince } = await (await slow).leased;
-    // Its window is ten seconds, its lease was taken for twenty-five, and nobody called meanwhile.
+    // Its idle time is ten seconds, its lease lasts 25 s, and there were no requests in between.
     expect(asleepSince).toBeGreaterThanOrEqual(leasedUntil);
   },
 
-  "leases are taken and given up, from inside too": async ({ expect, subject }) => {
+  "leases can be acquired and released, also from inside": async ({ expect, subject }) => {
     const script =
       'curl -sS --unix-socket "$SANDBOXD_SOCKET" -X PUT "http://sandbox/v1/leases/job?ttl=5m" -o /dev/null';
     await subject.shell(script);

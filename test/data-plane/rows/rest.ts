@@ -13,7 +13,7 @@ const names = async (at: Subject, path: string): Promise<string[]> =>
   jsonOf<{ entries: { name: string }[] }>(await at.rest(`/files/${path}`)).entries.map(({ name }) => name);
 
 export const rest: Rows<"rest"> = {
-  "a file goes in, comes out, is probed and removed": async ({ expect, subject }) => {
+  "a file can be written, read, probed and deleted": async ({ expect, subject }) => {
     expect((await put(subject, "note", "hello")).status).toBe(204);
     const got = await subject.rest("/files/note");
     const head = await subject.rest("/files/note", { method: "HEAD" });
@@ -29,7 +29,7 @@ export const rest: Rows<"rest"> = {
     expect((await subject.rest("/files/note", { method: "HEAD" })).status).toBe(404);
   },
 
-  "a download knows ranges and conditions": async ({ expect, subject }) => {
+  "a download supports ranges and conditions": async ({ expect, subject }) => {
     await put(subject, "ten", "0123456789");
     const get = (headers: Record<string, string>): Promise<Answer> => subject.rest("/files/ten", { headers });
     const part = await get({ range: "bytes=-3" });
@@ -41,7 +41,7 @@ export const rest: Rows<"rest"> = {
     expect((await get({ "if-range": "Thu, 01 Jan 1970 00:00:00 GMT", range: "bytes=0-0" })).status).toBe(200);
   },
 
-  "a directory is listed, sorted, with modes and times": async ({ expect, subject }) => {
+  "a directory listing is sorted and has modes and times": async ({ expect, subject }) => {
     await subject.shell(
       "mkdir -p shelf/z; printf abc > shelf/b; chmod 0640 shelf/b; touch -d @1787000000 shelf/b shelf/z",
     );
@@ -80,7 +80,7 @@ export const rest: Rows<"rest"> = {
     expect(entries.find(({ name }) => name === "to-f")?.size).toBe(5);
   },
 
-  "a mode has four octal digits and a zero in front": async ({ expect, subject }) => {
+  "a mode has four octal digits with a leading zero": async ({ expect, subject }) => {
     for (const mode of ["0999", "777", "abcd", "01777", ""]) {
       expect(codeOf(await put(subject, `moded?mode=${mode}`, "x"))).toEqual([400, "INVALID_ARGUMENT"]);
     }
@@ -92,12 +92,12 @@ export const rest: Rows<"rest"> = {
     expect(await subject.shell("stat -c 0%a unmoded")).toBe("0644\n");
   },
 
-  "parents are made": async ({ expect, subject }) => {
+  "parent directories are created": async ({ expect, subject }) => {
     expect((await put(subject, "p%2Fq%2Fr", "x")).status).toBe(204);
     expect(await subject.shell("stat -c 0%a p p/q")).toBe("0755\n0755\n");
   },
 
-  "a multipart body gives its first file": async ({ expect, subject }) => {
+  "the first file of a multipart body is used": async ({ expect, subject }) => {
     const form = multipart([
       { name: "other", content: "no" },
       { name: "file", filename: "ignored", content: "yes" },
@@ -118,13 +118,13 @@ export const rest: Rows<"rest"> = {
     }
   },
 
-  "a write goes through a link": async ({ expect, subject }) => {
+  "a write follows a link": async ({ expect, subject }) => {
     await subject.shell("printf old > aim; ln -sfn aim pointer");
     expect((await put(subject, "pointer", "new")).status).toBe(204);
     expect(await subject.shell("cat aim; readlink pointer")).toBe("newaim\n");
   },
 
-  "an upload that breaks off leaves nothing": async ({ expect, subject }) => {
+  "an aborted upload leaves nothing behind": async ({ expect, subject }) => {
     await subject.shell("mkdir -p calm; printf old > calm/file");
     const { host, port } = subject.router;
     const headers = { ...subject.headers(ports.rest), "content-length": "1000000" };
@@ -136,7 +136,7 @@ export const rest: Rows<"rest"> = {
     await expect.poll(() => subject.shell("ls -A calm; cat calm/file")).toBe("file\nold");
   },
 
-  "a reader sees the old or the new file": async ({ expect, subject }) => {
+  "a file is replaced atomically": async ({ expect, subject }) => {
     const contents = ["a", "b"].map((letter) => letter.repeat(200_000));
     await put(subject, "whole", contents[0] ?? "");
     const writing = (async () => {
@@ -158,7 +158,7 @@ export const rest: Rows<"rest"> = {
     expect(bytes).toBe(16_000_000);
   },
 
-  "a body has no size limit": async ({ expect, subject }) => {
+  "bodies have no size limit": async ({ expect, subject }) => {
     const content = randomBytes(12 << 20);
     const digest = createHash("sha256").update(content).digest("hex");
     expect((await put(subject, "big", content)).status).toBe(204);
@@ -168,7 +168,7 @@ export const rest: Rows<"rest"> = {
     await remove(subject, "big");
   },
 
-  "paths are decoded once, with or without slashes encoded": async ({ expect, subject }) => {
+  "paths are decoded once, with and without encoded slashes": async ({ expect, subject }) => {
     await put(subject, "way%2Fa%20b%2541", "x");
     expect(await subject.shell("ls way")).toBe("a b%41\n");
     for (const path of ["way/a%20b%2541", "%2Fway%2Fa%20b%2541", "/way/a%20b%2541"]) {
@@ -176,14 +176,14 @@ export const rest: Rows<"rest"> = {
     }
   },
 
-  "the root's own name in front is dropped, once": async ({ expect, subject }) => {
+  "the root's own path as a prefix is removed once": async ({ expect, subject }) => {
     await put(subject, "%2Fworkspace%2Frooted", "outer");
     await put(subject, "workspace%2Frooted", "inner");
     expect(await subject.shell("cat /workspace/rooted /workspace/workspace/rooted")).toBe("outerinner");
     await remove(subject, "workspace?recursive=true");
   },
 
-  "nothing leaves the root": async ({ expect, subject }) => {
+  "no path leaves the root": async ({ expect, subject }) => {
     await subject.shell("mkdir -p /workspace-evil; printf x > /workspace-evil/f; ln -sfn /workspace-evil way-out");
     const ways = ["%2E%2E%2Fetc%2Fpasswd", "..%2Fworkspace-evil%2Ff", "way-out/f", "a/%2e%2e/%2e%2e/etc/passwd"];
     for (const path of ways) {
@@ -195,7 +195,7 @@ export const rest: Rows<"rest"> = {
     expect(await subject.shell("cat /workspace-evil/f")).toBe("x");
   },
 
-  "delete keeps what is not empty unless told": async ({ expect, subject }) => {
+  "delete refuses a directory that is not empty unless recursive": async ({ expect, subject }) => {
     await subject.shell("mkdir -p full/er bare; touch full/er/f");
     expect((await remove(subject, "bare")).status).toBe(204);
     expect(codeOf(await remove(subject, "full"))).toEqual([409, "CONFLICT"]);
@@ -203,7 +203,7 @@ export const rest: Rows<"rest"> = {
     expect(codeOf(await remove(subject, "full"))).toEqual([404, "NOT_FOUND"]);
   },
 
-  "the root itself stays": async ({ expect, subject }) => {
+  "the root itself is not deleted": async ({ expect, subject }) => {
     await put(subject, "something", "x");
     expect(codeOf(await remove(subject, ""))).toEqual([409, "CONFLICT"]);
     expect((await remove(subject, "?recursive=true")).status).toBe(204);
@@ -226,18 +226,18 @@ export const rest: Rows<"rest"> = {
     ]);
   },
 
-  "routes and methods that do not exist are answered plainly": async ({ expect, subject }) => {
+  "unknown routes and methods get plain 404 and 405": async ({ expect, subject }) => {
     const unknown = await subject.rest("/nothing");
     expect([unknown.status, unknown.headers["content-type"]]).toEqual([404, expect.stringMatching(/^text\/plain/)]);
     const wrong = await subject.rest("/files/x", { method: "PATCH" });
     expect([wrong.status, wrong.headers.allow]).toEqual([405, expect.stringContaining("PUT")]);
   },
 
-  "health tells its uptime": async ({ expect, subject }) => {
+  "health reports the uptime": async ({ expect, subject }) => {
     expect(jsonOf(await subject.rest("/health"))).toEqual({ status: "ok", uptime_seconds: expect.any(Number) });
   },
 
-  "metadata shows what is public": async ({ expect, subject }) => {
+  "metadata shows public variables only": async ({ expect, subject }) => {
     expect(jsonOf(await subject.rest("/metadata"))).toEqual({ env: { SANDBOX_COLOUR: "green" } });
   },
 };

@@ -16,9 +16,8 @@ import { socketTo } from "./connections.ts";
 
 const key = ({ name }: Subject) => ({ namespace: "default", name });
 
-/** Of the router. */
-export const routerWeaknesses = {
-  "2: a known user reaches their own sandboxes only": async ({ expect, subject, neighbour, box }) => {
+export const routerImprovements = {
+  "a user reaches only sandboxes they may connect to": async ({ expect, subject, neighbour, box }) => {
     const client = await box.client();
     const name = `owner-of-${subject.name}`;
     const bearer = `Bearer ${await accountToken(client, name)}`;
@@ -26,18 +25,18 @@ export const routerWeaknesses = {
     expect([(await as(subject, bearer)).status, (await as(neighbour, bearer)).status]).toEqual([200, 403]);
   },
 
-  "3: no Service and no DNS is needed": async (world) => {
+  "no Service and no DNS is needed": async (world) => {
     const { expect } = world;
     const { subject, box } = world;
     const { spec, status } = await (await box.client()).get(sandboxes, key(subject));
     expect([spec.service, status?.serviceFQDN]).toEqual([undefined, undefined]);
-    // A scoped token and nothing but the name.
+    // Only a scoped token and the name.
     const claims = { ns: "default", name: subject.name, exp: inAnHour() };
     const token = scopedToken(claims, { secret: boxSecret(world) });
     expect((await as(subject, `Bearer ${token}`)).status).toBe(200);
   },
 
-  "4: a caller's address is never taken for a sandbox": async ({ expect, subject, neighbour, box }) => {
+  "an address from a client is never used as a target": async ({ expect, subject, neighbour, box }) => {
     const who = async (ip: string): Promise<string | undefined> => {
       const { headers } = await subject.arrived("/", { headers: { "x-sandbox-pod-ip": ip } });
       return Object.fromEntries(headers)["host"];
@@ -47,7 +46,7 @@ export const routerWeaknesses = {
     for (const ip of [own, ...foreign]) expect([ip, await who(ip)]).toEqual([ip, `${own}:8000`]);
   },
 
-  "5: missing and suspended are told apart, use is recorded": async ({ expect, subject, box }) => {
+  "missing and suspended sandboxes are distinguished, and activity is recorded": async ({ expect, subject, box }) => {
     await box.resting();
     const answers = await Promise.all(
       ["no-such", "resting"].map(async (id) => {
@@ -66,7 +65,7 @@ export const routerWeaknesses = {
     await expect.poll(used, { timeout: 10_000 }).toMatch(/^\d{4}-\d\d-\d\dT/);
   },
 
-  "16: the target goes on byte for byte": async ({ expect, subject }) => {
+  "the request target is forwarded byte for byte": async ({ expect, subject }) => {
     const targets = ["/a%2Fb/%2e%2e/c", "//double//slash", "/a/../b/./c", "/v1/%2Fworkspace?x=%00&x=+", "/%ff;p=1?"];
     for (const target of targets) expect((await subject.arrived(target)).target).toBe(target);
     await subject.rest("/files/%2Fworkspace%2Fraw", { method: "PUT", body: "x" });
@@ -74,7 +73,7 @@ export const routerWeaknesses = {
     expect((await subject.rest("/files//workspace/./raw")).text).toBe("x");
   },
 
-  "17: encodings, cookies and documents are the sandbox's own": async ({ expect, subject }) => {
+  "encodings, cookies and documents are not changed": async ({ expect, subject }) => {
     const packed = await subject.ask(ports.workload, "/gzip");
     expect([packed.headers["content-encoding"], gunzipSync(packed.body).toString()]).toEqual(["gzip", "packed"]);
     expect(Number(packed.headers["content-length"])).toBe(packed.body.length);
@@ -91,11 +90,11 @@ export const routerWeaknesses = {
     expect(allowed.status).toBe(200);
   },
 
-  "18: streams are not cut, sockets are told goodbye": async (world) => {
+  "streams have no time limit, and WebSockets get a close frame": async (world) => {
     const { expect } = world;
     const quick = await routerWith(world, { timeoutMs: 700, shutdownMs: 5000 });
     using channel = await quick.subject.processes();
-    // Four times as long as a request may stand still, and never still.
+    // Four times the request timeout, with continuous progress.
     const { events, code } = await channel
       .start({ shell: "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.3; done" })
       .rest();
@@ -106,7 +105,7 @@ export const routerWeaknesses = {
     expect(await closed).toEqual([1001, Buffer.from("going away")]);
   },
 
-  "19: labels are bounded, errors are general, requests have a name": async (world) => {
+  "metric labels are bounded, errors reveal no details, requests have ids": async (world) => {
     const { expect } = world;
     await using observed = await routerWith(world, {});
     const { address, subject } = observed;
@@ -121,7 +120,7 @@ export const routerWeaknesses = {
     expect(refused.text).not.toMatch(/ECONNREFUSED|10\.\d+\.\d+/);
   },
 
-  "20: one review for many, and none for the audience of others": async (world) => {
+  "reviews are cached, and tokens for other audiences are refused": async (world) => {
     const { expect } = world;
     const { access } = await loadKubeconfig({ path: world.box.box.kubeconfig });
     const transport = new HttpTransport(access ?? missing());
@@ -135,7 +134,7 @@ export const routerWeaknesses = {
       close: () => transport.close(),
     };
     await using router = await routerWith(world, { client: createClient(counting) });
-    // One who hangs up at once spoils nothing for the others.
+    // A client that disconnects at once does not affect others.
     const gone = new AbortController();
     const left = open(router.address, "/", { headers: router.subject.headers(ports.workload), signal: gone.signal });
     const ended = left.catch((error: Error) => error.name);
@@ -147,7 +146,7 @@ export const routerWeaknesses = {
     await transport.close();
   },
 
-  "21: keys rotate, tokens are bound to a UID": async (world) => {
+  "keys can be rotated, and tokens are bound to a UID": async (world) => {
     const { expect } = world;
     using folder = new Certificates();
     const [file, old, next] = [folder.path("key"), "o".repeat(32), "n".repeat(32)];
@@ -168,7 +167,7 @@ export const routerWeaknesses = {
     expect((await as(subject, `Bearer ${scopedToken(claims, { secret: next })}`)).status).toBe(200);
   },
 
-  "22: a browser logs in by a link": async ({ expect, subject }) => {
+  "a browser logs in with a link": async ({ expect, subject }) => {
     const { router, name, token } = subject;
     const path = `/router/v1/namespaces/default/sandboxes/${name}/logins`;
     const host = `8000-${name}.default.localhost:${router.port}`;
@@ -195,5 +194,5 @@ export const routerWeaknesses = {
 } satisfies Record<string, Run>;
 
 function missing(): never {
-  throw new Error("there is no kubeconfig");
+  throw new Error("Cannot find the kubeconfig");
 }

@@ -10,9 +10,8 @@ const shell = (script: string): Message => ({ command: ["sh", "-c", script] });
 const put = (at: Subject, path: string, body: string): Promise<Answer> =>
   at.rest(`/files/${path}`, { method: "PUT", body });
 
-/** Of the daemon inside. */
-export const runtimeWeaknesses = {
-  "6: a long command gets its head early, a deadline ends it": async ({ expect, subject, slow }) => {
+export const runtimeImprovements = {
+  "a long command sends its headers early, and a timeout ends it": async ({ expect, subject, slow }) => {
     const body = JSON.stringify({ command: "sh -c 'sleep 7101 & sleep 7101'" });
     const answer = await subject.legacy("/execute", { method: "POST", body, headers: { "x-sandbox-timeout": "0.5" } });
     expect([answer.status, answer.headers["x-sandbox-reason"]]).toEqual([504, "Timeout"]);
@@ -20,7 +19,7 @@ export const runtimeWeaknesses = {
     expect((await slow).longAnswer).toBe('{"stdout":"over\\n","stderr":"","exit_code":0}');
   },
 
-  "7: a repeated request runs once": async ({ expect, subject }) => {
+  "a repeated request runs once": async ({ expect, subject }) => {
     await subject.shell("rm -f /var/tmp/once");
     const id = { "x-request-id": `once-${Math.random()}` };
     const run = () => subject.execute("sh -c 'echo x >> /var/tmp/once; sleep 0.3; wc -l < /var/tmp/once'", id);
@@ -32,7 +31,7 @@ export const runtimeWeaknesses = {
     expect([(await execute()).value.stdout, (await execute()).value.stdout]).toEqual(["2\n", "2\n"]);
   },
 
-  "8: a command dies with its caller": async ({ expect, subject }) => {
+  "a command is killed when its client disconnects": async ({ expect, subject }) => {
     const gone = new AbortController();
     const body = JSON.stringify({ command: "sh -c 'sleep 7102 & sleep 7102'" });
     const headers = subject.headers(ports.legacy);
@@ -44,7 +43,7 @@ export const runtimeWeaknesses = {
     await expect.poll(() => running(subject, "sleep 7102"), { timeout: 5000 }).toBe(0);
   },
 
-  "9: a process outlives its stream and is found again": async ({ expect, subject }) => {
+  "a detached process outlives its stream and can be attached to": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const detached = await begin(channel, shell("echo first; read line; echo $line; exit 6"), { detach: true });
     await until(detached, "first");
@@ -61,7 +60,7 @@ export const runtimeWeaknesses = {
     expect([events.at(-1)?.exit, (await waited).value]).toEqual([{ exitCode: 6 }, { exit: { exitCode: 6 } }]);
   },
 
-  "9: the whole tree dies": async ({ expect, subject }) => {
+  "the whole process tree is killed": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const family = await begin(channel, shell("setsid sleep 7103 & sleep 7103 & echo started; wait"));
     await until(family, "started");
@@ -70,7 +69,7 @@ export const runtimeWeaknesses = {
     await expect.poll(() => running(subject, "sleep 7103"), { timeout: 5000 }).toBe(0);
   },
 
-  "10: signals, descendants and terminals": async ({ expect, subject }) => {
+  "signals, descendants and terminals": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const background = await channel.execute(shell("echo kept; sleep 7104 & exit 0"), {});
     expect([background.code, background.value]).toEqual([codes.ok, { stdout: "kept\n", descendantsRunning: true }]);
@@ -85,7 +84,7 @@ export const runtimeWeaknesses = {
     expect(await exitOf(terminal)).toEqual({});
   },
 
-  "11: output and input stream, beyond 4 MiB": async ({ expect, subject }) => {
+  "output and input are streamed beyond 4 MiB": async ({ expect, subject }) => {
     using channel = await subject.processes();
     const { code, value } = await channel.execute(shell("head -c 6000000 /dev/zero | tr '\\0' y"));
     expect([code, value.stdout?.length]).toEqual([codes.ok, 6_000_000]);
@@ -100,7 +99,7 @@ export const runtimeWeaknesses = {
     expect(await until(counting, "\n")).toBe("6000000\n");
   },
 
-  "12: words and scripts are told apart, each call has its surroundings": async ({ expect, subject }) => {
+  "commands and scripts are separate, and each call has its own environment": async ({ expect, subject }) => {
     await subject.shell("mkdir -p place; chmod 0777 place");
     using channel = await subject.processes();
     const words = await channel.execute({ command: ["echo", "$HOME > x; *"] });
@@ -117,7 +116,7 @@ export const runtimeWeaknesses = {
     expect((await channel.execute({ command: ["true"], shell: "true" })).code).toBe(codes.invalidArgument);
   },
 
-  "13: names, links, bytes and line ends stay as they are": async ({ expect, subject }) => {
+  "names, links, bytes and line endings are preserved": async ({ expect, subject }) => {
     await subject.shell("rm -rf odd; mkdir odd; cd odd; printf x > 100%41; touch b a; ln -s none dangling");
     expect((await subject.legacy("/download/odd%2F100%2541")).text).toBe("x");
     const names = jsonOf<{ name: string }[]>(await subject.legacy("/list/odd")).map(({ name }) => name);
@@ -133,7 +132,7 @@ export const runtimeWeaknesses = {
     expect(failed.headers["x-sandbox-exec-error"]).toBe("not-found");
   },
 
-  "14: files keep their mode, links their targets": async ({ expect, subject }) => {
+  "files keep their mode and links their targets": async ({ expect, subject }) => {
     await subject.shell(
       "printf x > tool; chmod 0755 tool; printf y > kept; ln -sfn kept link; ln -sfn /etc away; rm -f pipe; mkfifo pipe",
     );
@@ -150,7 +149,7 @@ export const runtimeWeaknesses = {
     await subject.rest("/files/pipe", { method: "DELETE" });
   },
 
-  "15: a swapped component leads nowhere": async ({ expect, subject }) => {
+  "a replaced path component does not lead out of the root": async ({ expect, subject }) => {
     await subject.shell(
       "rm -rf race /var/tmp/victim; mkdir -p race/real /var/tmp/victim; printf inside > race/real/f; ln -s real race/d; printf secret > /var/tmp/victim/f",
     );
@@ -166,7 +165,7 @@ export const runtimeWeaknesses = {
     swapping.call.cancel();
     const allowed = ["200 inside", "403", "404", "put 204", "put 403", "put 404"];
     expect([...outcomes].filter((each) => !allowed.includes(each))).toEqual([]);
-    // Both sides of the swap were seen, and nothing was written outside.
+    // Both states of the replaced component occurred, and nothing was written outside.
     expect([...outcomes]).toEqual(expect.arrayContaining(["200 inside", "403"]));
     expect(await subject.shell("ls /var/tmp/victim")).toBe("f\n");
   },

@@ -12,7 +12,7 @@ const guarded = [
   [ports.rest, "/v1/files/", "/v1/health"],
 ] as const;
 
-/** Past the router. */
+/** Sends a request directly to the pod. */
 async function directTo({ box }: World, name: string) {
   const host = await podAddress(box, name);
   const status = async (port: number, path: string, headers: Record<string, string>): Promise<number> =>
@@ -26,14 +26,13 @@ async function directTo({ box }: World, name: string) {
 
 const runtimeOf = ({ name }: Subject): "runc" | "gvisor" => (name.endsWith("runc") ? "runc" : "gvisor");
 
-/** What a script is refused, told by its exit code: the shell itself worked. */
+/** The exit code of a script, which shows whether its access was refused. */
 async function refused(at: Subject, script: string): Promise<boolean> {
   return (await at.shell(`(${script}) >/dev/null 2>&1 && echo allowed || echo refused`)) === "refused\n";
 }
 
-/** Of who the daemon is, and who it takes others for. */
-export const identityWeaknesses = {
-  "1: the runtime knows its callers": async (world) => {
+export const identityImprovements = {
+  "the runtime authenticates its clients": async (world) => {
     const { expect, subject, box } = world;
     const direct = await directTo(world, subject.name);
     for (const [port, path, health] of guarded) {
@@ -48,7 +47,7 @@ export const identityWeaknesses = {
     expect(await direct.list({})).toBe(codes.unauthenticated);
   },
 
-  "1: the runtime knows itself": async (world) => {
+  "the runtime refuses requests for other sandboxes": async (world) => {
     const { expect, subject, neighbour, box } = world;
     const claimed = await box.claimedSandbox();
     for (const name of [subject.name, claimed]) {
@@ -70,12 +69,12 @@ export const identityWeaknesses = {
         expect(await direct.list({ ...token, ...own, [header]: value })).toBe(codes.failedPrecondition);
       }
     }
-    // A claim's name is the router's: it finds the Sandbox, which goes by its own.
+    // The router resolves a claim's name to the Sandbox's own name.
     const mine = new Subject(subject.router, "mine", subject.token);
     expect(await mine.shell("echo $SANDBOXD_SANDBOX_NAME")).toBe(`${claimed}\n`);
   },
 
-  "1: the runtime gives nothing of itself away": async ({ expect, subject }) => {
+  "the runtime does not expose its memory and token": async ({ expect, subject }) => {
     expect(await subject.shell("env | grep -c SANDBOXD_TOKEN || true")).toBe("0\n");
     for (const file of ["environ", "mem", "fd/0"]) {
       expect([file, await refused(subject, `cat /proc/1/${file}`)]).toEqual([file, true]);
@@ -83,14 +82,14 @@ export const identityWeaknesses = {
     expect(await refused(subject, "cat /proc/self/environ")).toBe(false);
   },
 
-  "1: user code is somebody else where that is asked for": async ({ expect, subject, box }) => {
+  "user code can run as another user": async ({ expect, subject, box }) => {
     const runtime = runtimeOf(subject);
     const env = [{ name: "SANDBOXD_USER", value: "1000" }];
     const apart = await box.subject({ name: `apart-on-${runtime}`, runtime, env });
     expect(await apart.shell("id -u; id -G")).toBe("1000\n1000\n");
     expect(await refused(apart, "cat /run/agent-sandbox/token")).toBe(true);
     for (const file of ["environ", "mem"]) expect(await refused(apart, `cat /proc/1/${file}`)).toBe(true);
-    // The command that it supervises, too.
+    // The supervised command too.
     expect(await apart.shell("ps -o uid= -p $(pgrep -o python3)")).toMatch(/^ *1000\n$/);
     expect((await apart.rest("/files/made/here", { method: "PUT", body: "by a caller" })).status).toBe(204);
     expect(await apart.shell("echo , then by the user >> made/here; cat made/here")).toBe(
@@ -106,7 +105,7 @@ export const identityWeaknesses = {
     await expect.poll(() => running(apart, "sleep 7106"), { timeout: 5000 }).toBe(0);
   },
 
-  "1: a runtime that is not root works as well": async ({ expect, subject, box }) => {
+  "the runtime works without root": async ({ expect, subject, box }) => {
     const runtime = runtimeOf(subject);
     const securityContext = { runAsUser: 1000, runAsNonRoot: true };
     const plain = await box.subject({ name: `plain-on-${runtime}`, runtime, securityContext });
