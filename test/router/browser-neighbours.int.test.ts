@@ -6,13 +6,13 @@ import type { Router } from "../../packages/router/src/start-router.ts";
 import { openBrowser } from "../e2e/browser/open-browser.ts";
 
 /**
- * One person with sessions for a victim's sandbox, for a neighbour of it in the same namespace, and for one in another
- * namespace, in a real browser. The neighbours' pages are hostile.
+ * A real browser with sessions for a victim's sandbox, for a sandbox in the same namespace, and for one in another
+ * namespace. The pages of the other two are hostile.
  */
 const cluster = new TestCluster();
 const sandboxes = ["team/box", "team/evil", "other/evil"] as const;
 type Name = (typeof sandboxes)[number];
-/** What arrived at the victim, as `METHOD path`, and the cookies with it. */
+/** The requests that arrived at the victim, as `METHOD path`, and their cookies. */
 const arrived: string[] = [];
 let cookies = "";
 let victim: Served;
@@ -22,13 +22,13 @@ let browser: Browser;
 let context: BrowserContext;
 
 function serveVictim({ method, url, headers }: IncomingMessage, response: ServerResponse): void {
-  // What a browser fetches by itself for the window that shows a refusal.
+  // Fetched by the browser on its own for the page that shows the error.
   if (url !== "/favicon.ico") arrived.push(`${method} ${url}`);
   cookies = headers.cookie ?? "";
   response.setHeader("content-type", "text/html").end("<title>victim</title>the victim's secret");
 }
 
-/** The headers of the attacker's next answers. */
+/** The headers of the attacker's next responses. */
 let hostile: readonly (readonly [name: string, value: string])[] = [];
 
 function serveAttacker(_: IncomingMessage, response: ServerResponse): void {
@@ -71,7 +71,7 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-/** A page of an attacker, which got these headers as its answer. */
+/** Opens a page of an attacker with these response headers. */
 async function pageOf(name: Name, ...answer: [string, string][]): Promise<Page> {
   hostile = answer;
   const page = await context.newPage();
@@ -80,7 +80,7 @@ async function pageOf(name: Name, ...answer: [string, string][]): Promise<Page> 
   return page;
 }
 
-/** What the victim sees when its page is opened by hand. */
+/** What the victim receives when the user opens its page. */
 async function visitVictim(): Promise<{ title: string; cookies: string }> {
   const page = await context.newPage();
   await page.goto(originOf("team/box"));
@@ -89,7 +89,7 @@ async function visitVictim(): Promise<{ title: string; cookies: string }> {
   return { title, cookies };
 }
 
-/** Everything by which a page can cause a request, each with what became of it. */
+/** Every way in which a page can cause a request, with its outcome. */
 const requestsTo = (target: string): string => `(async () => {
   const ended = (start) => new Promise(start);
   const add = (tag, attributes) => ended((done) => {
@@ -120,7 +120,7 @@ const requestsTo = (target: string): string => `(async () => {
   ]);
 })()`;
 
-/** What a page has of the origin it was served from. */
+/** What a page can access of its origin. */
 const reachOf = (neighbour: string): string => `(async () => {
   const tried = async (what) => {
     try {
@@ -145,7 +145,7 @@ test.for(["team/evil", "other/evil"] as const)(
     arrived.length = 0;
     const outcome = await page.evaluate<string[]>(requestsTo(originOf("team/box")));
     expect(outcome.slice(0, 4)).toEqual(["refused", 'read ""', 'read ""', "refused"]);
-    // A form in a window of its own, which the browser would send the cookie with.
+    // A form in a new window, for which the browser sends the cookie.
     const form = await context.newPage();
     await form.goto(originOf(name));
     await form.evaluate(`
@@ -193,14 +193,14 @@ test.for(["team/evil", "other/evil"] as const)(
       ["Clear-Site-Data", '"cookies"'],
     );
     expect(await visitVictim()).toEqual({ title: "victim", cookies: "" });
-    // Nor is the neighbour's own session gone.
+    // The other session still works.
     await page.reload();
     expect(await page.title()).toBe("attacker");
     await page.close();
   },
 );
 
-test("a script of another namespace sets no cookie for the victim; one of the same namespace does, without harm", async () => {
+test("a script of another namespace cannot set a cookie for the victim, and one of the same namespace does no harm", async () => {
   const plant = `for (const domain of ["localhost", "team.localhost"]) {
     document.cookie = "planted=1; Path=/; Domain=" + domain;
     document.cookie = "agent-sandbox-session=x; Path=/; Domain=" + domain;
@@ -214,7 +214,7 @@ test("a script of another namespace sets no cookie for the victim; one of the sa
   await Promise.all([foreign.close(), neighbour.close()]);
 });
 
-test("a page below a path is an origin of its own: no storage, no service worker, no neighbour's answer", async () => {
+test("a page below a path has an opaque origin without storage, service workers and access to other sandboxes", async () => {
   const open = await cluster.router();
   const base = `http://localhost:${open.address?.port}/sandboxes`;
   const page = await browser.newPage();

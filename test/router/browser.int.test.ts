@@ -12,7 +12,7 @@ import { openBrowser } from "../e2e/browser/open-browser.ts";
 const cluster = new TestCluster();
 const folder = mkdtempSync(join(tmpdir(), "router-browser-"));
 const requests: Record<string, unknown>[] = [];
-/** Sends messages of several sizes, each by a WebSocket of its own, and shows how much came back. */
+/** Sends messages of several sizes, each over its own WebSocket, and shows the size of the echoes. */
 const html = `<script type="module">
   const echoed = (size) => new Promise((resolve) => {
     const socket = new WebSocket(location.origin.replace("http", "ws") + "/echo");
@@ -31,7 +31,7 @@ let browser: Browser;
 let pod: Served;
 let address: string;
 
-/** Keeps the access log: it tells by which method each request came. */
+/** Collects the access log, which has the method of each request. */
 const log: Logger = {
   debug: () => undefined,
   info: (fields, message) => void (message === "request" && requests.push({ ...fields })),
@@ -59,7 +59,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test("a browser takes its WebSockets through the HTTP/2 connection it has", async () => {
+test("a browser opens WebSockets over its HTTP/2 connection", async () => {
   const page = await browser.newPage({ ignoreHTTPSErrors: true });
   await page.goto(`https://${address}/`);
   expect(await page.textContent("#echoed")).toBe("1,70000,3000000");

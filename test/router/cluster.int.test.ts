@@ -34,7 +34,7 @@ let auditLog: string;
 let kubeconfig: string;
 let router: RouterProcess;
 let webPort: number;
-/** Requests to `/slow`, answered by the test. */
+/** Requests to `/slow`, which the test answers. */
 const slow: ServerResponse[] = [];
 
 beforeAll(async () => {
@@ -65,7 +65,7 @@ async function create(object: object): Promise<{ metadata: { uid: string } }> {
 const patchStatus = (resource: string, status: object): Promise<string> =>
   kubectl("patch", ...resource.split("/"), "--subresource=status", "--type=merge", "-p", JSON.stringify({ status }));
 
-/** As the router's own service account, and nobody else. */
+/** A kubeconfig of the router's service account. */
 async function accountKubeconfig(): Promise<string> {
   const token = await kubectl("-n", "agent-sandbox-system", "create", "token", "sandbox-router");
   const config = JSON.parse(readFileSync(kubernetes.admin.kubeconfig, "utf8")) as { users: { user: object }[] };
@@ -75,7 +75,7 @@ async function accountKubeconfig(): Promise<string> {
   return path;
 }
 
-/** What runs in the Pods: tells which of its headers the router set. */
+/** The server in the Pods. Responds with the headers that the router set. */
 async function servePod(port: number): Promise<number> {
   const server = createServer((asked, response) => {
     if (asked.url === "/slow") slow.push(response);
@@ -110,7 +110,7 @@ async function makePod(name: string, sandboxUid: string): Promise<void> {
   await patchStatus(`pod/${name}`, { phase: "Running", podIP: podIp, podIPs: [{ ip: podIp }], conditions });
 }
 
-/** The Deployment's own flags, with the paths of this machine in place of those in the container. */
+/** The flags of the Deployment, with paths of this machine instead of those in the container. */
 function startRouter(...more: string[]): RouterProcess {
   const keyFile = join(kubernetes.folder, "router.key");
   writeFileSync(keyFile, "k".repeat(64), { mode: 0o600 });
@@ -139,18 +139,18 @@ async function eventually(probe: () => unknown, expected: unknown): Promise<void
   await expect.poll(probe, { timeout: 30_000 }).toBe(expected);
 }
 
-test("the manifests are what the API server takes", async () => {
+test("the API server accepts the manifests", async () => {
   for (const file of ["router-rbac.yaml", "router-runtime-rbac.yaml", "router.yaml"]) {
     const checked = await kubectl("create", "--dry-run=server", "--validate=strict", "-f", join(deploy, file)).catch(
       (error: Error) => error.message,
     );
-    // Those of the first file are there already.
+    // The objects of the first file exist already.
     const complaints = checked.split("\n").filter((line) => line.includes("rror") && !line.includes("already exists"));
     expect(complaints).toEqual([]);
   }
 });
 
-test("serves a cluster that has Sandboxes and nothing built on them", async () => {
+test("serves a cluster without SandboxClaims", async () => {
   await makePod("web", await makeSandbox("web"));
   await kubectl("create", "clusterrole", "sandbox-user", "--verb=connect", "--resource=sandboxes.agents.x-k8s.io");
   await kubectl("create", "rolebinding", "alice", "--clusterrole=sandbox-user", "--user=alice");
@@ -164,7 +164,7 @@ test("serves a cluster that has Sandboxes and nothing built on them", async () =
   expect(await core.stop()).toBe(0);
 });
 
-test("lets in who may connect, by the name of a claim too, and nobody else", async () => {
+test("allows only users who may connect, also by the name of a claim", async () => {
   await installCrds(kubernetes, { crds: crds.filter((crd) => !isCore(crd)) });
   const uid = await makeSandbox("held");
   await makePod("held", uid);
@@ -192,7 +192,7 @@ test("lets in who may connect, by the name of a claim too, and nobody else", asy
   expect(metrics).toContain("sandbox_router_");
 });
 
-test("wakes a sandbox that sleeps", async () => {
+test("wakes a sleeping sandbox", async () => {
   await makeSandbox("idle", { idlePolicy: { suspendAfterSeconds: 60 } });
   const lastTransitionTime = "2026-01-01T00:00:00Z";
   const suspended = { type: "Suspended", status: "True", reason: "Idle", message: "", lastTransitionTime };
@@ -202,7 +202,7 @@ test("wakes a sandbox that sleeps", async () => {
   expect(Date.parse(await kubectl("get", "sandbox", "idle", "-o", annotation))).toBeGreaterThan(0);
 });
 
-test("reads the tokens of injected runtimes once it may", async () => {
+test("reads the tokens of injected runtimes with the additional role", async () => {
   const uid = await makeSandbox("daemon", { runtime: "Injected" });
   await makePod("daemon", uid);
   await create({
@@ -223,7 +223,7 @@ test("reads the tokens of injected runtimes once it may", async () => {
   expect((await ask("daemon", runtimePort, alice)).body).toEqual({ path: "/", token: "runtime-token" });
 });
 
-test("finishes what is under way when it is told to stop", async () => {
+test("finishes requests in progress on SIGTERM", async () => {
   const { url, probesAddress } = await router.started;
   const headers = {
     "x-sandbox-id": "web",
@@ -249,7 +249,7 @@ test("finishes what is under way when it is told to stop", async () => {
   expect(await stopped).toBe(0);
 });
 
-test("needs all that its roles allow, and no more", () => {
+test("uses exactly the permissions of its roles", () => {
   const granted = ["router-rbac.yaml", "router-runtime-rbac.yaml"]
     .flatMap(documents)
     .flatMap(({ rules = [] }) => rules)
@@ -262,9 +262,9 @@ test("needs all that its roles allow, and no more", () => {
   const named = ({ verb, objectRef }: AuditEvent) => `${verb} ${objectRef?.resource}`;
   const used = events.map(named);
   expect(used.filter((permission) => !granted.includes(permission))).toEqual([]);
-  // This API server streams what others have to list.
+  // This API server supports streaming lists, so `list` is not used.
   expect(granted.filter((permission) => !used.includes(permission))).toEqual(["list pods"]);
-  // Before it was given the role for injected runtimes.
+  // Before it had the role for injected runtimes.
   const refused = events.filter(({ responseStatus }) => responseStatus?.code === 403);
   expect([...new Set(refused.map(named))]).toEqual(["get secrets"]);
 });

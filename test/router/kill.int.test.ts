@@ -4,11 +4,11 @@ import type { RouterProcess } from "./router-process.ts";
 import { RouterWorld } from "./router-world.ts";
 import { callSteadily } from "./steady-callers.ts";
 
-/** How long after a kill failures are excused. */
+/** How long failures are tolerated after a kill. */
 const excusedMs = 2000;
-/** As long again is measured before the next. */
+/** How long is measured before the next kill. */
 const betweenMs = 2 * excusedMs;
-/** More where someone wants to know more. */
+/** Can be set to a higher number. */
 const kills = Number(process.env["ROUTER_KILLS"] ?? 2);
 
 let world: RouterWorld;
@@ -18,10 +18,10 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 /**
- * Two routers, as deployed: all callers use one of them until it is killed, then the other, while the first comes back. A
- * caller whose request fails does not send it again; its next one goes to the other router.
+ * Two routers, as deployed. All clients use one of them until it is killed, then the other, while the first is restarted.
+ * A client does not repeat a failed request; its next one goes to the other router.
  */
-test("killing the router all callers use, over and over, costs only what was under way, and nothing is sent twice", {
+test("killing the router repeatedly fails only requests in progress, and nothing is sent twice", {
   timeout: 60_000 + kills * 3 * betweenMs,
 }, async () => {
   const arrived = new Map<string, number>();
@@ -31,7 +31,7 @@ test("killing the router all callers use, over and over, costs only what was und
     if (asked.method === "POST") arrived.set(id, (arrived.get(id) ?? 0) + 1);
     underWay += 1;
     response.on("close", () => (underWay -= 1));
-    // So long that some are under way nearly always.
+    // Slow enough that some requests are always in progress.
     asked.resume().on("end", () => setTimeout(() => response.end(id), 50));
   });
   const routers = [world.startRouter(), world.startRouter()];
@@ -62,14 +62,14 @@ test("killing the router all callers use, over and over, costs only what was und
   const lost = outcomes.filter(({ isGood }) => !isGood);
   expect([...arrived].filter(([, times]) => times > 1)).toEqual([]);
   expect(counted.filter(({ isGood }) => isGood).length / counted.length).toBeGreaterThanOrEqual(0.999);
-  // There were so many, and each kill met some of them.
+  // Each kill affected some requests.
   expect(counted.length).toBeGreaterThan(500);
   for (const at of killedMs) {
     expect(lost.some(({ startedMs, endedMs }) => startedMs <= at && endedMs >= at)).toBe(true);
   }
 });
 
-/** Settles when the router serves. */
+/** Resolves when the router serves requests. */
 async function ready(router: RouterProcess): Promise<string> {
   const { url, probesAddress } = await router.started;
   await expect

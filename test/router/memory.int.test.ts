@@ -19,13 +19,13 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** Kibibytes, from what the kernel knows about the process. */
+/** Resident memory in KiB, from /proc. */
 function memory(pid: number, field: "VmRSS" | "VmHWM"): number {
   const [, kib] = new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kib);
 }
 
-/** The least it comes to in a while of doing nothing. */
+/** The lowest value while the router is idle. */
 async function idleMemory(pid: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let look = 0; look < 10; look += 1) {
@@ -36,8 +36,8 @@ async function idleMemory(pid: number): Promise<number> {
 }
 
 /**
- * Connections that take as much as they can get and give nothing back, until the end of the test: 50 by HTTP/1.1 and 64 streams
- * by HTTP/2. Many more would rather show how much the kernel holds in their sockets, before it slows down everybody's.
+ * Stalled connections that stay open until the end of the test: 50 with HTTP/1.1 and 64 HTTP/2 streams. With many more,
+ * the test would measure the kernel's socket buffers instead.
  */
 function besiege(at: { host: string; port: number }, headers: Record<string, string>): void {
   const keep = (socket: Socket): Socket =>
@@ -48,18 +48,18 @@ function besiege(at: { host: string; port: number }, headers: Record<string, str
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const head = (first: string, ...more: string[]) => `${[first, "Host: x", ...lines, ...more].join("\r\n")}\r\n\r\n`;
   for (let number = 0; number < 10; number += 1) {
-    // Asks for all there is, and reads nothing.
+    // Requests an endless response and does not read it.
     keep(connect(at)).pause().write(head("GET /endless HTTP/1.1"));
-    // Sends all there is to one that reads nothing.
+    // Sends an endless body to a sandbox that does not read it.
     const upload = keep(connect(at));
     upload.write(head("POST /deaf HTTP/1.1", "Content-Length: 10000000000"));
     const more = (): void =>
       void (upload.write(Buffer.alloc(65_536)) ? setImmediate(more) : upload.once("drain", more));
     more();
-    // Says nothing, or not enough of it.
+    // Sends nothing, or an incomplete request.
     keep(connect(at));
     keep(connect(at)).write(`GET / HTTP/1.1\r\nX-Long: ${"x".repeat(60_000)}`);
-    // Asks for more before it has read anything.
+    // Sends more requests without reading responses.
     keep(connect(at)).pause().write(head("GET /endless HTTP/1.1").repeat(1000));
   }
   for (let number = 0; number < 4; number += 1) {
@@ -78,11 +78,10 @@ function besiege(at: { host: string; port: number }, headers: Record<string, str
 }
 
 /**
- * What is compared: the resident memory of the router's process, as the kernel counts it. Before: the least in 1.5 s
- * without traffic, after 2 s of good traffic. Under siege: the most at any moment of it, garbage that V8 has not yet
- * collected included.
+ * Compares the resident memory of the router's process. Before: the lowest value in 1.5 s without traffic, after 2 s of
+ * regular traffic. Under attack: the highest value at any time, including garbage that V8 has not collected yet.
  */
-test("under siege it takes at most twice the memory it takes when it does nothing", async () => {
+test("the router uses at most twice its idle memory under attack", async () => {
   const { port } = await world.sandbox("box", (asked, response) => {
     const more = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536)));
@@ -110,11 +109,11 @@ test("under siege it takes at most twice the memory it takes when it does nothin
         ),
     )
     .toBe(200);
-  // What it takes once it has done its work for a while, and has nothing to do.
+  // The idle memory after some work.
   await good(2000);
   const idle = await idleMemory(router.pid);
 
-  // From here on the kernel notes the most there ever was.
+  // Resets the kernel's record of the peak.
   writeFileSync(`/proc/${router.pid}/clear_refs`, "5");
   besiege(at, headers);
   const prey: Prey = {

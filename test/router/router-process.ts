@@ -6,10 +6,10 @@ interface Started {
   readonly probesAddress: { readonly port: number };
 }
 
-/** As the launcher has it for the router. */
+/** The same as in the launcher. */
 const memory = { NODE_OPTIONS: "--max-semi-space-size=8", MALLOC_ARENA_MAX: "1" };
 
-/** `agent-sandbox router` as a process of its own, on ports that were free unless the flags say others. */
+/** Starts `agent-sandbox router` as a process, on free ports unless the flags set others. */
 export class RouterProcess extends CliProcess {
   readonly started: Promise<Started>;
 
@@ -19,7 +19,7 @@ export class RouterProcess extends CliProcess {
       .map((name) => `--${name}-bind-address=127.0.0.1:0`);
     super(["router", ...flags, ...addresses, "--access-log=false"], { KUBECONFIG: "", ...memory });
     this.started = this.said("router started") as Promise<unknown> as Promise<Started>;
-    // Whoever waits for it hears of it.
+    // The error is reported to whoever awaits it.
     this.started.catch(() => undefined);
   }
 }

@@ -15,7 +15,7 @@ const pods: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespac
 const namespace = "default";
 const secret = "k".repeat(64);
 
-/** An API server, sandboxes whose Pods are servers of this process, and routers that are processes of their own. */
+/** An API server, sandboxes whose Pods are servers in this process, and routers as separate processes. */
 export class RouterWorld implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
   readonly #client: Client;
@@ -41,7 +41,7 @@ export class RouterWorld implements AsyncDisposable {
     return this.#stack.disposeAsync();
   }
 
-  /** A router that takes scoped tokens alone; `port` is where another was before it. */
+  /** A router that accepts only scoped tokens. `port` is that of an earlier router. */
   startRouter(port = 0): RouterProcess {
     const flags = [
       `--kubeconfig=${join(this.#folder, "kubeconfig")}`,
@@ -58,7 +58,7 @@ export class RouterWorld implements AsyncDisposable {
     return mintV1({ ns: namespace, name, exp: Math.floor(Date.now() / 1000) + 3600 }, key);
   }
 
-  /** A running sandbox; `port` is where it answers, in common with others if given. */
+  /** A running sandbox. `port` is that of its server, which sandboxes may share. */
   async sandbox(name: string, listener: RequestListener, port = 0): Promise<{ server: Server; port: number }> {
     this.#addresses += 1;
     const ip = `127.78.${process.pid % 250}.${this.#addresses}`;

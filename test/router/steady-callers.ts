@@ -3,10 +3,10 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface CallerOptions {
-  /** Routers' addresses; a caller goes to the next one when its own fails. */
+  /** Addresses of routers. A client uses the next one if its own fails. */
   readonly urls: readonly string[];
   readonly callers: number;
-  /** Of all callers together. */
+  /** Of all clients together. */
   readonly requestsPerSecond: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -20,8 +20,8 @@ export interface Outcome {
 }
 
 /**
- * Callers that ask one thing after the other at a steady pace, each over a connection it keeps, two of three by a method
- * that must not be repeated. None ever sends a request again. A good answer is the request's own id.
+ * Clients that send requests at a steady rate over persistent connections, two of three with a method that must not be
+ * repeated. They never retry. The expected response is the id of the request.
  */
 export async function callSteadily(options: CallerOptions): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];

@@ -44,7 +44,7 @@ const unauthenticated = [401, '{"detail":"unauthenticated"}'];
 const forbidden = [403, '{"detail":"forbidden"}'];
 
 describe("by default", () => {
-  test("lets nobody in without a credential, or with one that is nobody's", async () => {
+  test("refuses requests without a valid credential", async () => {
     const closed = await cluster.router({ auth: {} });
     expect(await told(ask(closed, "/", toSandbox("box-a", pod.port)))).toEqual(unauthenticated);
     expect(await told(as("nobody"))).toEqual(unauthenticated);
@@ -52,13 +52,13 @@ describe("by default", () => {
     expect(await told(as(""))).toEqual(unauthenticated);
   });
 
-  test("lets a user in to the sandboxes they may connect to, and to no other", async () => {
+  test("allows a user only the sandboxes they may connect to", async () => {
     expect(await told(as("alice-token"))).toEqual([200]);
     expect(await told(as("alice-token", "box-b"))).toEqual(forbidden);
     expect(await told(as("bob-token", "box-b", { Authorization: "bEaReR  bob-token " }))).toEqual([200]);
   });
 
-  test("tells nobody whether a sandbox exists that they may not reach", async () => {
+  test("does not reveal whether a sandbox exists to callers without access", async () => {
     expect(await told(as("bob-token", "ghost"))).toEqual(forbidden);
     expect((await as("alice-token", "ghost")).status).toBe(404);
   });
@@ -71,7 +71,7 @@ describe("by default", () => {
     expect(cluster.reviews.length - before).toBe(2);
   });
 
-  test("takes only tokens that are meant for it", async () => {
+  test("accepts only tokens with its audience", async () => {
     const picky = await cluster.router({ auth: { tokenReview: { audiences: ["sandbox-router"] } } });
     const answer = await ask(picky, "/", toSandbox("box-a", pod.port, { Authorization: "Bearer alice-token" }));
     expect([answer.status, JSON.stringify(cluster.reviews.at(-2)?.body)]).toEqual([
@@ -80,7 +80,7 @@ describe("by default", () => {
     ]);
   });
 
-  test("lets nobody in while it cannot ask, and keeps what went wrong to itself", async () => {
+  test("refuses requests while the API server is unreachable, without revealing details", async () => {
     const transport = cluster.transport();
     const { createClient } = await import("@agent-sandbox/kube");
     const deaf = await cluster.router({
@@ -99,7 +99,7 @@ describe("by default", () => {
     expect([status, text.includes("secret")]).toEqual([500, false]);
   });
 
-  test("never shows the credential to the sandbox", async () => {
+  test("does not forward the credential to the sandbox", async () => {
     expect((await as("alice-token")).text).not.toContain("alice-token");
   });
 });
@@ -162,7 +162,7 @@ describe("a credential that is the router's alone", () => {
 });
 
 describe("a scoped token", () => {
-  test("opens its sandbox", async () => {
+  test("gives access to its sandbox", async () => {
     expect(await told(as(known))).toEqual([200]);
   });
 
@@ -195,7 +195,7 @@ describe("a scoped token", () => {
   const minted = async (body: object = {}): Promise<string> =>
     (JSON.parse((await mint("alice-token", body)).text) as { token: string }).token;
 
-  test("is minted for who may connect, for the ports they ask for", async () => {
+  test("is issued to users who may connect, for the requested ports", async () => {
     const token = await minted({ ports: [pod.port], lifetimeSeconds: 60 });
     expect(await told(as(token))).toEqual([200]);
     const other = await ask(router, "/", toSandbox("box-a", 1, { Authorization: `Bearer ${token}` }));
@@ -217,7 +217,7 @@ describe("a scoped token", () => {
     expect((await mint("alice-token", body)).status).toBe(400);
   });
 
-  test("dies when the tokens of its sandbox are revoked; a new one lives", async () => {
+  test("is refused after a revocation, while a newer one is valid", async () => {
     const old = await minted();
     expect((await mint("alice-token", {}, "DELETE")).status).toBe(200);
     await expect.poll(async () => (await as(old)).status).toBe(403);
@@ -233,7 +233,7 @@ describe("a scoped token", () => {
   });
 });
 
-/** What a browser sends when somebody opens an address. */
+/** The headers of a browser for a top-level navigation. */
 const opened = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 
 describe("a browser", () => {
@@ -251,7 +251,7 @@ describe("a browser", () => {
     return new URL((JSON.parse(text) as { url: string }).url);
   };
 
-  test("logs in once with a link, and then goes by its cookie", async () => {
+  test("logs in once with a link and then uses its cookie", async () => {
     const url = await login();
     expect(url.host).toBe(host());
     const first = await browse(`${url.pathname}${url.search}&to=%2Fapp`);
@@ -264,20 +264,20 @@ describe("a browser", () => {
     expect([page.status, (JSON.parse(page.text) as { cookie: string }).cookie]).toEqual([200, "theme=dark"]);
     const second = await browse(`${url.pathname}${url.search}`);
     expect(second.status).toBe(401);
-    // Another port is another host, and the token says so too.
+    // Another port is another host name, and the session is restricted to its port too.
     const elsewhere = async (other: string): Promise<number> =>
       (await ask(router, "/", { headers: { ...opened, host: other, cookie: session } })).status;
     expect(await elsewhere("1-box-a.default.localhost")).toBe(401);
     expect(await elsewhere(`${pod.port}-box-b.default.localhost`)).toBe(401);
-    // Neither a header nor a path makes a cookie count.
+    // A cookie is not accepted for sandboxes named by header or path.
     expect((await ask(router, "/", toSandbox("box-a", pod.port, { ...opened, cookie: session }))).status).toBe(401);
     const path = `/sandboxes/default/box-a/${pod.port}/`;
     expect((await ask(router, path, { headers: { ...opened, cookie: session } })).status).toBe(401);
-    // The session is no bearer token.
+    // The session is not valid as a bearer token.
     expect((await as(session.split("=")[1])).status).toBe(401);
   });
 
-  test("does not go by its cookie when a neighbour's page asks", async () => {
+  test("cannot use its cookie for requests of another sandbox's page", async () => {
     const url = await login();
     const { headers } = await browse(`${url.pathname}${url.search}`);
     const cookie = headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
@@ -303,13 +303,13 @@ describe("a browser", () => {
     expect((await browse(`${url.pathname}${url.search}`)).status).toBe(303);
   });
 
-  test("is told why a session would not work without Sec-Fetch-Site", async () => {
+  test("gets an explanation if Sec-Fetch-Site is missing", async () => {
     const url = await login();
     const { status, text } = await ask(router, `${url.pathname}${url.search}`, { headers: { host: host() } });
     expect([status, text]).toEqual([400, expect.stringContaining("HTTPS")]);
   });
 
-  test("is led nowhere else by a link", async () => {
+  test("is not redirected to another host by a link", async () => {
     for (const to of ["//evil.example", "http://evil.example", "/\\evil.example", "javascript:alert(1)"]) {
       const url = await login();
       const { headers } = await browse(`${url.pathname}${url.search}&to=${encodeURIComponent(to)}`);
@@ -319,7 +319,7 @@ describe("a browser", () => {
 });
 
 describe("the injected runtime", () => {
-  test("gets its own token from the router, on its own ports, and from nobody else", async () => {
+  test("gets its token from the router on its own ports, and never from a client", async () => {
     const runtime = await cluster.serve((request, response) => response.end(JSON.stringify(request.headers)), {
       port: 8888,
     });
@@ -337,7 +337,7 @@ describe("the injected runtime", () => {
     expect([await sent(8888), await sent(other.port)]).toEqual(["runtime-token", undefined]);
   });
 
-  test("gets no token out of a Secret that is not its sandbox's", async () => {
+  test("gets no token from a Secret that its sandbox does not own", async () => {
     const runtime = await cluster.serve((request, response) => response.end(JSON.stringify(request.headers)), {
       port: 8888,
     });
@@ -353,7 +353,7 @@ describe("the injected runtime", () => {
   });
 });
 
-test("a caller has only so many requests under way at a time", async () => {
+test("limits concurrent requests of a caller", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const slow = await cluster.serve((_, response) => void promise.then(() => response.end()), { ip: pod.ip });
   const strict = await cluster.router({ limits: { perCaller: 2 } });

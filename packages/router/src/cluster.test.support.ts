@@ -15,13 +15,13 @@ import { pods, secrets } from "./cluster/resources.ts";
 import type { RouterOptions } from "./router-options.ts";
 import { type Router, startRouter } from "./start-router.ts";
 
-/** Who a token belongs to, and which Sandboxes (`namespace/name`) they may connect to. */
+/** The user of a token, and the Sandboxes (`namespace/name`) that the user may connect to. */
 export interface KnownUser {
   readonly username: string;
   readonly mayConnect: readonly string[];
 }
 
-/** An API server in memory that also answers reviews, with pods on loopback addresses of their own. */
+/** An in-memory API server with TokenReviews and SubjectAccessReviews, and pods on loopback addresses. */
 export class TestCluster implements AsyncDisposable {
   readonly api: MemoryApiServer = new MemoryApiServer({
     resources: [{ ...sandboxes, status: true }, { ...sandboxClaims, status: true }, { ...pods, status: true }, secrets],
@@ -36,7 +36,7 @@ export class TestCluster implements AsyncDisposable {
     this.client = createClient(this.transport());
   }
 
-  /** Also answers TokenReview and SubjectAccessReview, which the server in memory does not know. */
+  /** Adds TokenReview and SubjectAccessReview, which the in-memory API server does not have. */
   transport(): Transport {
     return {
       send: async (call) => this.#review(call) ?? this.api.send(call),
@@ -49,7 +49,7 @@ export class TestCluster implements AsyncDisposable {
     await this.#stack.disposeAsync();
   }
 
-  /** Open to everybody unless the options say otherwise. */
+  /** Without authentication unless the options say otherwise. */
   async router(options: Partial<RouterOptions> = {}): Promise<Router> {
     const router = this.#stack.use(
       await startRouter({
@@ -68,14 +68,14 @@ export class TestCluster implements AsyncDisposable {
     return this.#stack.use(thing);
   }
 
-  /** An address of the loopback network that nobody else in this process uses. */
+  /** An unused loopback address. */
   static nextIp(): string {
     TestCluster.#addresses += 1;
     const place = (process.pid % 200) * 250 + TestCluster.#addresses;
     return `127.${20 + Math.floor(place / 65_536)}.${Math.floor(place / 256) % 256}.${(place % 254) + 1}`;
   }
 
-  /** A server where a pod would be. */
+  /** A server at a pod's address. */
   async serve(
     listener: RequestListener,
     { ip = TestCluster.nextIp(), port = 0 }: { ip?: string; port?: number } = {},
@@ -126,7 +126,7 @@ export class TestCluster implements AsyncDisposable {
     await this.client.patch(pods, { namespace, name }, { type: "merge", body: { status } }, { subresource: "status" });
   }
 
-  /** The token of the runtime inside, as the controller gives it. */
+  /** The Secret with the runtime's token, as the controller creates it. */
   async runtimeToken(sandbox: Sandbox, token: string): Promise<void> {
     const { name = "", namespace = "default" } = sandbox.metadata;
     const metadata = { name: `${name}-runtime`, namespace, ownerReferences: [ownedBy(sandbox)] };
@@ -147,7 +147,7 @@ export class TestCluster implements AsyncDisposable {
     );
   }
 
-  /** Suspended by the controller, for want of activity. */
+  /** Suspended by the controller because it was idle. */
   suspendIdle(sandbox: Sandbox, at = "2026-01-01T00:00:00Z"): Promise<void> {
     const suspended = { type: "Suspended", status: "True", reason: "Idle", message: "", lastTransitionTime: at };
     return this.sandboxStatus(sandbox, { conditions: [suspended] });
@@ -202,7 +202,7 @@ export interface ResponseWriter {
   readonly text: string;
 }
 
-/** One request, as Node's own client makes it: nothing is normalised on the way. */
+/** Sends a request with Node's client, which does not normalise the target. */
 export function ask(
   router: Router,
   path: string,
@@ -233,7 +233,7 @@ export function toSandbox(
   return { headers: { "X-Sandbox-ID": name, "X-Sandbox-Port": String(port), ...more } };
 }
 
-/** An answer that goes on as long as somebody takes it. */
+/** An endless response. */
 export function endless(response: ServerResponse): ServerResponse {
   const more = (): void => {
     while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));

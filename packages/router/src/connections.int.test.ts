@@ -28,7 +28,7 @@ const socketTo = (path: string, headers: Record<string, string> = {}): WebSocket
     headers: { ...toSandbox("box", pod.port).headers, ...headers },
   });
 
-/** A bare connection to the router. */
+/** A TCP connection to the router. */
 const dial = (): Socket => connect(router.address?.port ?? 0, "127.0.0.1");
 
 async function textOf(socket: Socket): Promise<string> {
@@ -38,7 +38,7 @@ async function textOf(socket: Socket): Promise<string> {
 }
 
 describe("a WebSocket", () => {
-  test("reaches the sandbox, with what is its business", async () => {
+  test("reaches the sandbox with the right headers", async () => {
     const socket = socketTo("/socket", {
       "X-Tell": "1",
       "X-Sandbox-Token": "spoofed",
@@ -53,7 +53,7 @@ describe("a WebSocket", () => {
     socket.close();
   });
 
-  test("carries 16 MiB and a byte both ways, and its close code", async () => {
+  test("transfers 16 MiB and one byte in both directions and its close code", async () => {
     const socket = socketTo("/");
     await once(socket, "open");
     const sent = Buffer.alloc(16 * 2 ** 20 + 1, 7);
@@ -64,7 +64,7 @@ describe("a WebSocket", () => {
     expect(await once(socket, "close")).toEqual([4001, Buffer.from("done")]);
   });
 
-  test("outlives the time a plain request may stand still", async () => {
+  test("may be idle beyond the request timeout", async () => {
     const socket = socketTo("/");
     await once(socket, "open");
     await new Promise((resolve) => setTimeout(resolve, 600));
@@ -73,7 +73,7 @@ describe("a WebSocket", () => {
     socket.close();
   });
 
-  test("that is refused gets the refusal, and the connection goes no further", async () => {
+  test("that the sandbox refuses gets its response, and the connection is closed", async () => {
     const plain = await cluster.serve((_, response) => response.writeHead(404).end("no page"), { ip: pod.ip });
     const socket = dial();
     const handshake = [
@@ -91,7 +91,7 @@ describe("a WebSocket", () => {
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 404"]);
   });
 
-  test("gets an ordinary error when it names nothing", async () => {
+  test("gets an error response if it names no sandbox", async () => {
     const socket = new WebSocket(`ws://127.0.0.1:${router.address?.port}/`, {
       headers: toSandbox("no-such", 80).headers,
     });
@@ -99,7 +99,7 @@ describe("a WebSocket", () => {
     expect(error.message).toContain("404");
   });
 
-  test("is told that the router goes away, between two frames", async () => {
+  test("gets a close frame when the router stops, between two frames", async () => {
     const leaving = await cluster.router({ shutdownMs: 5000 });
     const socket = new WebSocket(`ws://127.0.0.1:${leaving.address?.port}/`, toSandbox("box", pod.port));
     await once(socket, "open");
@@ -110,7 +110,7 @@ describe("a WebSocket", () => {
     expect(await closed).toEqual([1001, Buffer.from("going away")]);
   });
 
-  test("counts against the caller's limit", async () => {
+  test("counts towards the caller's limit", async () => {
     const strict = await cluster.router({ limits: { connectionsPerCaller: 1 } });
     const open = () => new WebSocket(`ws://127.0.0.1:${strict.address?.port}/`, toSandbox("box", pod.port));
     const first = open();
@@ -138,7 +138,7 @@ describe("a tunnel", () => {
   let port: number;
 
   beforeAll(async () => {
-    // Answers only when the other side has finished: needs half-closed connections.
+    // Responds only after the other side has stopped sending, which needs half-closed connections.
     echo = createServer({ allowHalfOpen: true }, (socket) => {
       const chunks: Buffer[] = [];
       socket.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -160,7 +160,7 @@ describe("a tunnel", () => {
     expect(await textOf(socket)).toBe("HTTP/1.1 200 Connection established\r\n\r\ngot hello");
   });
 
-  test("goes on when the sandbox has stopped sending, and loses nothing on a slow caller who has too", async () => {
+  test("stays open when both ends have stopped sending until a slow client has read everything", async () => {
     const heard = Promise.withResolvers<string>();
     const all = Buffer.alloc(32 * 2 ** 20, 1);
     const server = createServer({ allowHalfOpen: true }, (sandbox) => {
@@ -177,13 +177,13 @@ describe("a tunnel", () => {
     socket.write(`CONNECT box.default.localhost:${at} HTTP/1.1\r\nHost: x\r\n\r\n`);
     await once(socket, "readable");
     socket.end("said meanwhile");
-    // The sandbox has heard all and said all, and its connection is closed before the caller reads on.
+    // The sandbox's connection is closed completely before the client continues to read.
     expect(await heard.promise).toBe("said meanwhile");
     expect((await textOf(socket)).length).toBe(all.length + "HTTP/1.1 200 Connection established\r\n\r\n".length);
     server.close();
   });
 
-  test("goes nowhere but to sandboxes", async () => {
+  test("reaches only sandboxes", async () => {
     const statuses = await Promise.all(
       ["example.com:80", "127.0.0.1:22", "169.254.169.254:80", "box.default.localhost:0", "[::1]:80"].map(
         async (authority) => {
@@ -196,7 +196,7 @@ describe("a tunnel", () => {
     expect(new Set(statuses)).toEqual(new Set(["HTTP/1.1 400"]));
   });
 
-  test("has a listener of its own on request", async () => {
+  test("can have a TCP listener of its own", async () => {
     await using listener = await router.listenTcp({ namespace: "default", name: "box", port }, { port: 0 });
     const socket = connect(listener.address.port, listener.address.host);
     socket.end("hello");
@@ -204,13 +204,13 @@ describe("a tunnel", () => {
   });
 });
 
-test("a plain request stands still no longer than it may", async () => {
+test("a request without progress times out", async () => {
   const silent = await cluster.serve(() => undefined, { ip: pod.ip });
   const { status, text } = await ask(router, "/", toSandbox("box", silent.port));
   expect([status, (JSON.parse(text) as { reason: string }).reason]).toEqual([504, "Timeout"]);
 });
 
-test("a stream that moves is never cut off", async () => {
+test("a stream with progress never times out", async () => {
   const ticking = await cluster.serve(
     (_, response) => {
       let left = 8;
@@ -224,7 +224,7 @@ test("a stream that moves is never cut off", async () => {
   expect((await ask(router, "/", toSandbox("box", ticking.port))).text).toBe(`${"tick ".repeat(7)}end`);
 });
 
-test("a body is asked for only when the sandbox can have it", async () => {
+test("100 Continue is sent only when the sandbox is ready for the body", async () => {
   const taker = await cluster.serve((asked, response) => void asked.resume().on("end", () => response.end("thanks")), {
     ip: pod.ip,
   });
@@ -252,8 +252,8 @@ test("a body is asked for only when the sandbox can have it", async () => {
   expect([taken.statusCode, refused.statusCode, wasAsked]).toEqual([200, 404, false]);
 });
 
-describe("callers that break off", () => {
-  test("in the midst of a download, by either protocol, harm nobody", async () => {
+describe("clients that disconnect", () => {
+  test("during a download do not affect others, in HTTP/1.1 and HTTP/2", async () => {
     const closed: Promise<unknown>[] = [];
     const source = await cluster.serve(
       (_, response) => {
@@ -283,7 +283,7 @@ describe("callers that break off", () => {
     expect([closed.length, (await ask(router, "/healthz")).status]).toEqual([10, 200]);
   });
 
-  test("in the midst of an upload are cut off from the sandbox too", async () => {
+  test("during an upload end the request in the sandbox", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const sink = await cluster.serve(
       (asked) => {
@@ -302,7 +302,7 @@ describe("callers that break off", () => {
   });
 });
 
-test("a connection on which nothing has come is over when either side leaves", async () => {
+test("a connection without a request ends when either side closes it", async () => {
   const patient = await cluster.router({ headMs: 600_000, shutdownMs: 600_000 });
   const silent = async (): Promise<Socket> => {
     const socket = connect({ host: "127.0.0.1", port: patient.address?.port ?? 0, allowHalfOpen: true });

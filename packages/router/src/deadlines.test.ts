@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Deadlines, type Timed } from "./deadlines.ts";
 
-/** Settles with how long it took until the deadline was told. */
+/** Resolves with the time until the deadline fired. */
 function until(deadlines: Deadlines, delayMs: number): Promise<number> {
   const started = performance.now();
   return new Promise((resolve) => {
@@ -16,7 +16,7 @@ function until(deadlines: Deadlines, delayMs: number): Promise<number> {
   });
 }
 
-test("tells of a deadline after it, never before", async () => {
+test("fires after a deadline, never before", async () => {
   using deadlines = new Deadlines(2);
   const [late, early] = [until(deadlines, 20), until(deadlines, 5)];
   expect(await early).toBeGreaterThanOrEqual(5);
@@ -24,7 +24,7 @@ test("tells of a deadline after it, never before", async () => {
   expect(await until(deadlines, 5)).toBeGreaterThanOrEqual(5);
 });
 
-test("tells nothing of what has moved its deadline or was forgotten", async () => {
+test("does not fire for deadlines that were moved or forgotten", async () => {
   using deadlines = new Deadlines(1);
   const told: string[] = [];
   const moved = { deadlineMs: deadlines.after(3), onDeadline: () => void told.push("moved") };

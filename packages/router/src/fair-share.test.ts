@@ -7,13 +7,13 @@ const takeAll = (share: FairShare, tenant: string): number => {
   return taken;
 };
 
-test("each greedy tenant leaves as much for the next as it has", () => {
+test("each tenant gets at most half of what is left", () => {
   const share = new FairShare(120);
   expect(["a", "b", "c", "d", "e", "f"].map((tenant) => takeAll(share, tenant))).toEqual([60, 30, 15, 8, 4, 2]);
   expect(share.take("next")).toBe(true);
 });
 
-test("what is given back can be taken by others, and who has nothing is forgotten", () => {
+test("a returned share can be used by others, and tenants without a share are forgotten", () => {
   const share = new FairShare(10);
   takeAll(share, "a");
   expect(share.take("b", 6)).toBe(false);
@@ -23,6 +23,6 @@ test("what is given back can be taken by others, and who has nothing is forgotte
   expect([share.taken, share.tenants]).toEqual([0, 0]);
 });
 
-test("without a limit everybody gets what they want", () => {
+test("0 means no limit", () => {
   expect(takeAll(new FairShare(0), "a")).toBe(1000);
 });

@@ -8,7 +8,7 @@ import { ask, type Served, TestCluster, toSandbox } from "./cluster.test.support
 import { attacks, type Prey } from "./hostile-mix.test.support.ts";
 import type { Router } from "./start-router.ts";
 
-/** Longer where someone wants to know more. */
+/** Can be set to a longer time. */
 const seconds = Number(process.env["HOSTILE_MIX_SECONDS"] ?? 15);
 const requestsPerSecond = 500;
 const tenants = ["one", "two", "three", "four"];
@@ -31,7 +31,7 @@ function keyOf(secret: string) {
 const tokenFor = (name: string, exp = nowSeconds + 3600): string => mintV1({ ns: "default", name, exp }, key);
 const authorised = (name: string) => toSandbox(name, port, { Authorization: `Bearer ${tokenFor(name)}` });
 
-/** A pod that says whose it is: whoever reads this and is another has got a wrong tenant's answer. */
+/** A pod whose responses name its tenant, so that a response for the wrong tenant is detected. */
 async function serveTenant(name: string, ip: string, at: number): Promise<Served> {
   const served = await cluster.serve(
     (request, response) => void request.resume().on("end", () => response.end(`this is ${name}`)),
@@ -64,7 +64,7 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-/** So many requests each second, whatever becomes of them. */
+/** Sends requests at a fixed rate, whatever their outcome. */
 async function goodTraffic(until: number): Promise<{ sent: number; good: number; wrong: string[] }> {
   const outcome = { sent: 0, good: 0, wrong: [] as string[] };
   const started = performance.now();
@@ -86,7 +86,7 @@ async function goodTraffic(until: number): Promise<{ sent: number; good: number;
   return outcome;
 }
 
-/** Every kind of attack, over and over. Gives back all answers that hold what was not the attacker's. */
+/** Repeats every kind of attack. Returns the responses that contain data of other tenants. */
 async function attack(until: number): Promise<{ turns: number; wrong: string[]; answered: Set<string> }> {
   const { host = "", port: at = 0 } = router.address ?? {};
   const otherKey = keyOf("x".repeat(32));
@@ -123,7 +123,7 @@ async function attack(until: number): Promise<{ turns: number; wrong: string[]; 
   return outcome;
 }
 
-/** One address, two tenants in turn, each gone and replaced within 10 ms; both ask all the time. */
+/** Two tenants whose pods get the same address in turn within 10 ms, while both send requests. */
 async function reuseAddress(until: number): Promise<{ moves: number; right: number; wrong: string[] }> {
   const outcome = { moves: 0, right: 0, wrong: [] as string[] };
   const asking = ["moving-a", "moving-b"].map(async (name) => {
@@ -153,7 +153,7 @@ async function sandboxNamed(name: string) {
   return cluster.client.get(sandboxes, { namespace: "default", name });
 }
 
-test("good callers are served beside every attack, and nobody gets another's answer", {
+test("regular clients are served during all attacks, and nobody gets another's response", {
   timeout: (seconds + 30) * 1000,
 }, async () => {
   const until = performance.now() + seconds * 1000;
@@ -161,7 +161,7 @@ test("good callers are served beside every attack, and nobody gets another's ans
   expect([good.wrong, attacking.wrong, reused.wrong]).toEqual([[], [], []]);
   expect(good.sent).toBeGreaterThanOrEqual(Math.floor(seconds * requestsPerSecond * 0.99));
   expect(good.good / good.sent).toBeGreaterThanOrEqual(0.999);
-  // All of it took place.
+  // Every part of the test ran.
   expect(attacking.turns).toBeGreaterThan(Object.keys(attacks).length * 2);
   const answered = ["smuggle", "spoof", "badToken", "path", "oversize", "socket", "http2"];
   expect(answered.filter((name) => !attacking.answered.has(name))).toEqual([]);

@@ -5,28 +5,28 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
 
-/** What an attacker knows: the router, a neighbour's sandbox, and tokens that are no good. */
+/** What the attacker knows: the router, another tenant's sandboxes, and invalid tokens. */
 export interface Prey {
   readonly host: string;
   readonly port: number;
-  /** Sandboxes the attacker has no right to, and where they listen. */
+  /** Sandboxes that the attacker may not connect to, and their ports. */
   readonly sandbox: string;
   readonly sandboxPort: number;
   readonly podIp: string;
   /** The attacker's own sandbox and the token for it. */
   readonly own: string;
   readonly ownToken: string;
-  /** Expired, forged, or another's. */
+  /** Expired, forged, or for another sandbox. */
   readonly badTokens: readonly string[];
 }
 
-/** One attack: all that the router answered to it. */
+/** An attack. Returns everything that the router sent. */
 type Attack = (prey: Prey, turn: number) => Promise<string>;
 
-/** So much may a busy machine take for an answer to begin, and then for another one that was smuggled in behind it. */
+/** How long a busy machine may take to begin a response, and then a second one to a smuggled request. */
 const [beginMs, moreMs] = [5000, 150];
 
-/** Sends bytes as they are and gathers what comes back until the connection ends or the time is over. */
+/** Sends bytes and returns the response until the connection ends or a timeout. */
 async function raw({ host, port }: Prey, bytes: string): Promise<string> {
   const socket = connect(port, host);
   const chunks: Buffer[] = [];
@@ -54,7 +54,7 @@ const ours = ({ own, sandboxPort, ownToken }: Prey): string[] => [
 ];
 const pick = <T>(list: readonly T[], turn: number): T => list[turn % list.length] as T;
 
-/** Each hides a request to the neighbour behind one to the attacker's own sandbox. */
+/** Each smuggles a request to another tenant's sandbox behind one to the attacker's own. */
 const smuggle: Attack = (prey, turn) => {
   const hidden = head("GET /hidden HTTP/1.1", ...naming(prey));
   const length = `Content-Length: ${hidden.length}`;
@@ -131,7 +131,7 @@ const oversize: Attack = (prey, turn) => {
   return raw(prey, head("GET / HTTP/1.1", ...naming(prey), ...headers, `X-Long: ${"x".repeat(100_000)}`));
 };
 
-/** Headers and a body that come byte by byte, and a connection that says nothing. */
+/** Headers and a body sent byte by byte, and a silent connection. */
 const slow: Attack = async (prey) => {
   const socket = connect(prey.port, prey.host);
   let text = "";
@@ -158,7 +158,7 @@ const socket: Attack = async ({ host, port, sandbox, sandboxPort, badTokens }, t
   });
 };
 
-/** By HTTP/2: spoofed names, WebSockets and tunnels with bad tokens, unknown protocols, and streams reset as soon as asked. */
+/** HTTP/2: spoofed names, WebSockets and tunnels with invalid tokens, unknown protocols, and streams that are reset at once. */
 const http2: Attack = async (prey, turn) => {
   const { host, port, sandbox, sandboxPort, badTokens, own, ownToken } = prey;
   const session = connectHttp2(`http://${host}:${port}`).on("error", () => undefined);
@@ -195,7 +195,7 @@ const http2: Attack = async (prey, turn) => {
   }
 };
 
-/** What comes on a stream in a while. */
+/** Reads from a stream for a while. */
 async function answerTo(stream: ClientHttp2Stream): Promise<string> {
   const chunks: Buffer[] = [];
   stream.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", () => undefined);
@@ -205,7 +205,7 @@ async function answerTo(stream: ClientHttp2Stream): Promise<string> {
   return Buffer.concat(chunks).toString("latin1");
 }
 
-/** An upload that is announced as huge and given up. */
+/** An aborted upload with a huge Content-Length. */
 const hangUp: Attack = (prey) =>
   new Promise((resolve) => {
     const headers = Object.fromEntries(ours(prey).map((line) => line.split(": ") as [string, string]));

@@ -8,7 +8,7 @@ import type { Router } from "./start-router.ts";
 const cluster = new TestCluster();
 let router: Router;
 let pod: Served;
-/** Method, target and body of what arrived. */
+/** Method, target and body of the requests that arrived. */
 const arrived: string[] = [];
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-/** Sends bytes as they are and reads until the router has said all it has to say. */
+/** Sends bytes and reads until the router closes the connection or sends nothing more. */
 async function raw(bytes: string | Buffer, { waitMs = 300 } = {}): Promise<string> {
   const socket = connect(router.address?.port ?? 0, "127.0.0.1");
   const chunks: Buffer[] = [];
@@ -43,7 +43,7 @@ const lines = (...parts: string[]): string => `${parts.join("\r\n")}\r\n\r\n`;
 const routed = (): string[] => ["Host: x", "X-Sandbox-ID: box", `X-Sandbox-Port: ${pod.port}`];
 
 describe("request smuggling", () => {
-  // Each tries to hide a second request behind the first.
+  // Each tries to smuggle a second request behind the first.
   const hidden = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
   test.for<[string, string[], string]>([
     ["a length and chunks", ["Content-Length: 6", "Transfer-Encoding: chunked"], `0\r\n\r\n${hidden}`],
@@ -74,16 +74,16 @@ describe("request smuggling", () => {
     expect(arrived.filter((line) => line.includes("hidden"))).toEqual([]);
   });
 
-  test("chunk extensions and trailers stay behind", async () => {
+  test("chunk extensions and trailers are not forwarded", async () => {
     arrived.length = 0;
     const head = lines("POST /chunks HTTP/1.1", ...routed(), "Transfer-Encoding: chunked", "Connection: close");
     const text = await raw(`${head}3;a="b\r\nabc\r\n0\r\nX-Sandbox-Token: spoofed\r\n\r\n`);
-    // Either is right: refused, or passed on as the three bytes it is.
+    // Both are correct: to refuse it, or to forward the three bytes of data.
     expect([["400"], ["200"]]).toContainEqual(statuses(text));
     expect(arrived.every((line) => line === "POST /chunks abc")).toBe(true);
   });
 
-  test("an upgrade with a body is no upgrade", async () => {
+  test("an upgrade request with a body is not upgraded", async () => {
     arrived.length = 0;
     const head = lines(
       "POST /up HTTP/1.1",
@@ -96,7 +96,7 @@ describe("request smuggling", () => {
     expect(arrived).toEqual(["POST /up abc"]);
   });
 
-  test("h2c is not spoken by way of an upgrade", async () => {
+  test("an upgrade to h2c is not forwarded", async () => {
     const head = lines(
       "GET /h2c HTTP/1.1",
       ...routed(),
@@ -108,7 +108,7 @@ describe("request smuggling", () => {
   });
 });
 
-describe("what cannot be read", () => {
+describe("invalid requests", () => {
   test.for<[string, string, string]>([
     ["garbage", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "400"],
     ["another protocol", "SSH-2.0-OpenSSH_9.2\r\n", "400"],
@@ -125,17 +125,17 @@ describe("what cannot be read", () => {
     expect(text).toContain('{"detail":');
   });
 
-  test("headers that are too long, or too many, are refused", async () => {
+  test("too long or too many headers are refused", async () => {
     const long = await raw(lines("GET / HTTP/1.1", ...routed(), `X-Long: ${"x".repeat(20_000)}`));
     const many = await raw(
       lines("GET / HTTP/1.1", ...routed(), ...Array.from({ length: 100_000 }, (_, index) => `x${index}: 1`)),
     );
     expect(statuses(long)).toEqual(["431"]);
-    // The router does not read a megabyte to say no: what it says may be lost with the connection.
+    // The router does not read the whole megabyte, so its response may be lost when the connection is reset.
     expect([["431"], []]).toContainEqual(statuses(many));
   });
 
-  test("many short headers all arrive, or none", async () => {
+  test("many short headers are forwarded completely or refused", async () => {
     const headers = Array.from({ length: 2100 }, () => "a: b");
     expect(statuses(await raw(lines("GET /many HTTP/1.1", ...headers, ...routed(), "Connection: close")))).toEqual([
       "200",
@@ -143,8 +143,8 @@ describe("what cannot be read", () => {
   });
 });
 
-describe("slow callers", () => {
-  test("who do not finish their headers are sent away", async () => {
+describe("slow clients", () => {
+  test("are disconnected if they do not finish their headers", async () => {
     const socket = connect(router.address?.port ?? 0, "127.0.0.1");
     socket.on("error", () => undefined);
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n");
@@ -156,7 +156,7 @@ describe("slow callers", () => {
     expect(Buffer.concat(chunks).toString()).toContain("did not arrive in time");
   });
 
-  test("who say nothing at all are sent away", async () => {
+  test("are disconnected if they send nothing", async () => {
     const socket = connect(router.address?.port ?? 0, "127.0.0.1");
     socket.on("error", () => undefined);
     socket.resume();
@@ -238,7 +238,7 @@ describe("sandboxes that misbehave", () => {
   });
 });
 
-test("good callers are served while the others try", async () => {
+test("other clients are served during the attacks", async () => {
   const outcomes: number[] = [];
   const stop = new AbortController();
   const attacks = Array.from({ length: 4 }, async () => {

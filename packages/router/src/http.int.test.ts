@@ -10,7 +10,7 @@ let router: Router;
 let pod: Served;
 let answer: (request: IncomingMessage, response: ServerResponse) => void = echo;
 
-/** Says what arrived. */
+/** Responds with the request that arrived. */
 function echo(request: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -48,7 +48,7 @@ const arrivedAt = async (path: string, options: Parameters<typeof ask>[2]): Prom
 };
 
 describe("naming the sandbox", () => {
-  test("answers what names none, and each wrong header, in the words of the wire", async () => {
+  test("reports a missing sandbox and each invalid header with the established messages", async () => {
     const bodies = await Promise.all(
       [
         {},
@@ -70,14 +70,14 @@ describe("naming the sandbox", () => {
     ]);
   });
 
-  test("reaches it by header, host and path", async () => {
+  test("routes by header, host and path", async () => {
     const byHost = await arrivedAt("/a?b=1", { headers: { host: `${pod.port}-box.default.localhost:8080` } });
     const byPath = await arrivedAt(`/sandboxes/default/box/${pod.port}/a?b=1`, {});
     const byHeader = await arrivedAt("/a?b=1", toSandbox("box", pod.port));
     expect([byHost.url, byPath.url, byHeader.url]).toEqual(["/a?b=1", "/a?b=1", "/a?b=1"]);
   });
 
-  test("says at once that there is no such sandbox", async () => {
+  test("reports an unknown sandbox without waiting", async () => {
     const { status, text } = await ask(router, "/", toSandbox("does-not-exist", 80));
     expect([status, JSON.parse(text)]).toEqual([
       404,
@@ -85,7 +85,7 @@ describe("naming the sandbox", () => {
     ]);
   });
 
-  test("ignores an address that is not the sandbox's, and takes one that is", async () => {
+  test("ignores X-Sandbox-Pod-IP unless it is an address of the sandbox", async () => {
     for (const ip of ["10.255.255.1", pod.ip.replace(/\d+$/, "253")]) {
       const { status } = await ask(
         router,
@@ -96,7 +96,7 @@ describe("naming the sandbox", () => {
     }
   });
 
-  test("takes the UID for what it is: the same Sandbox or none", async () => {
+  test("requires the Sandbox to have the UID in X-Sandbox-UID", async () => {
     const { metadata } =
       cluster.api.read((await import("@agent-sandbox/api")).sandboxes, { namespace: "default", name: "box" }) ?? {};
     const right = await ask(router, "/", toSandbox("box", pod.port, { "X-Sandbox-UID": metadata?.uid ?? "" }));
@@ -104,14 +104,14 @@ describe("naming the sandbox", () => {
     expect([right.status, wrong.status]).toEqual([200, 404]);
   });
 
-  test("answers its own health only when no sandbox is named", async () => {
+  test("serves its own /healthz only if no sandbox is named", async () => {
     const { status, text } = await ask(router, "/healthz");
     expect([status, text]).toEqual([200, '{"status":"ok"}']);
     expect((await arrivedAt("/healthz", toSandbox("box", pod.port))).url).toBe("/healthz");
   });
 });
 
-describe("the request on its way", () => {
+describe("forwarding the request", () => {
   test.for(["/a%2Fb/%2e%2e/c", "//double//slash", "/a/../b/./c", "/v1/files/%2Fworkspace%2Fa?x=%00", "/%ff?a=b&a=c#d"])(
     "keeps %s byte for byte",
     async (path) => {
@@ -125,11 +125,11 @@ describe("the request on its way", () => {
     expect(headers["x-method"]).toBe(method);
   });
 
-  test("reflects nothing", async () => {
+  test("refuses TRACE", async () => {
     expect((await ask(router, "/", { method: "TRACE", ...toSandbox("box", pod.port) })).status).toBe(405);
   });
 
-  test("sends only what is the sandbox's business, and what the router knows", async () => {
+  test("forwards the client's headers and adds the router's own", async () => {
     const arrived = headersOf(
       await arrivedAt("/", {
         headers: {
@@ -167,7 +167,7 @@ describe("the request on its way", () => {
     });
   });
 
-  test("passes Authorization on when the caller asks", async () => {
+  test("forwards Authorization if the client asks for it", async () => {
     const asked = { Authorization: "Basic app", "X-Sandbox-Forward-Authorization": "true" };
     const other = { Authorization: "Basic app", "X-Sandbox-Authorization": "Bearer router" };
     for (const headers of [asked, other]) {
@@ -176,7 +176,7 @@ describe("the request on its way", () => {
     }
   });
 
-  test("streams a body of any form", async () => {
+  test("streams bodies with a length and in chunks", async () => {
     const body = "x".repeat(3_000_000);
     const sized = await arrivedAt("/", {
       method: "POST",
@@ -213,7 +213,7 @@ describe("the request on its way", () => {
     for (const piece of ["one", "two", "six"]) {
       heard = Promise.withResolvers<void>();
       asked.write(piece);
-      // The next piece is not even said before the sandbox has this one.
+      // The next piece is sent only after the sandbox has received this one.
       await heard.promise;
     }
     asked.end();
@@ -221,7 +221,7 @@ describe("the request on its way", () => {
     expect(pieces).toEqual(["one", "two", "six"]);
   });
 
-  test("refuses a body that is too large, announced or not", async () => {
+  test("refuses a body that is too large, with and without Content-Length", async () => {
     answer = echo;
     const body = "x".repeat(5_000_001);
     const { headers } = toSandbox("box", pod.port);
@@ -239,8 +239,8 @@ describe("the request on its way", () => {
   });
 });
 
-describe("the answer on its way", () => {
-  test("comes as the sandbox wrote it", async () => {
+describe("relaying the response", () => {
+  test("relays the response unchanged", async () => {
     const body = gzipSync("hello");
     answer = (_, response) => {
       response.sendDate = false;
@@ -282,7 +282,7 @@ describe("the answer on its way", () => {
     ]);
   });
 
-  test("reaches the caller as it is written, before it is whole", async () => {
+  test("relays the response before it is complete", async () => {
     const { promise, resolve } = Promise.withResolvers<ServerResponse>();
     answer = (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -303,7 +303,7 @@ describe("the answer on its way", () => {
     await once(events, "end");
   });
 
-  test("is broken off when the sandbox breaks it off", async () => {
+  test("aborts the response if the sandbox aborts it", async () => {
     answer = (_, response) => {
       response.writeHead(200, { "content-length": 100 });
       response.write("half", () => response.destroy());
@@ -325,7 +325,7 @@ describe("the answer on its way", () => {
     expect(times).toBe(1);
   });
 
-  test("is a timeout, told as one, when the sandbox stands still for longer than asked", async () => {
+  test("sends 504 if the sandbox makes no progress for the requested time", async () => {
     answer = () => undefined;
     const { status, text } = await ask(router, "/", toSandbox("box", pod.port, { "X-Sandbox-Timeout": "0.05" }));
     expect([status, JSON.parse(text)]).toEqual([
@@ -334,7 +334,7 @@ describe("the answer on its way", () => {
     ]);
   });
 
-  test("ends the sandbox's work when the caller hangs up", async () => {
+  test("ends the request in the sandbox when the client disconnects", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { request } = await import("node:http");
     const { host, port } = router.address ?? {};
@@ -349,7 +349,7 @@ describe("the answer on its way", () => {
     await promise;
   });
 
-  test("distinguishes a closed port from a host that is not there", async () => {
+  test("distinguishes a closed port from an unreachable host", async () => {
     const quick = await cluster.router({ retries: { max: 1, firstDelayMs: 1 }, dialMs: 100 });
     const { status, text, headers } = await ask(quick, "/", toSandbox("box", 1));
     expect([status, JSON.parse(text), headers["x-sandbox-reason"]]).toEqual([

@@ -36,7 +36,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const head = (line: string, ...headers: string[]): string =>
   `${[line, "Host: x", "X-Sandbox-ID: box", `X-Sandbox-Port: ${pod.port}`, ...headers].join("\r\n")}\r\n\r\n`;
 
-/** A connection to the router, and what it has said. */
+/** A connection to the router and what it has received. */
 class Conversation {
   readonly socket: Socket = connect(router.address?.port ?? 0, "127.0.0.1");
   text = "";
@@ -59,8 +59,8 @@ class Conversation {
   }
 }
 
-describe("one connection", () => {
-  test("serves requests that come in one go, in their order", async () => {
+describe("an HTTP/1.1 connection", () => {
+  test("serves pipelined requests in order", async () => {
     const talk = new Conversation();
     const post = head("POST /b HTTP/1.1", "Content-Length: 3");
     talk.socket.write(`${head("GET /a HTTP/1.1")}${post}xyz${head("GET /c HTTP/1.1", "Connection: close")}`);
@@ -69,7 +69,7 @@ describe("one connection", () => {
     expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3);
   });
 
-  test("is used again on both sides", async () => {
+  test("is reused on both sides", async () => {
     const talk = new Conversation();
     talk.socket.write(head("GET /first HTTP/1.1"));
     await talk.until("/first");
@@ -82,7 +82,7 @@ describe("one connection", () => {
     expect(connections).toBe(before);
   });
 
-  test("goes on after an answer that did not wait for the request's end", async () => {
+  test("continues after a response that was sent before the end of the request", async () => {
     const talk = new Conversation();
     talk.socket.write(`${head("POST /early HTTP/1.1", "Content-Length: 6")}abc`);
     await talk.until("no");
@@ -91,14 +91,14 @@ describe("one connection", () => {
     talk.socket.destroy();
   });
 
-  test("goes on after a refusal whose request was there as a whole", async () => {
+  test("continues after an error response if the request was complete", async () => {
     const talk = new Conversation();
     talk.socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc${head("GET /next HTTP/1.1")}`);
     expect(await talk.until("/next")).toContain("HTTP/1.1 400");
     talk.socket.destroy();
   });
 
-  test("ends with the answer when the caller says so, by either version", async () => {
+  test("is closed after the response if the client asks for it, in HTTP/1.0 and HTTP/1.1", async () => {
     for (const line of ["GET /a HTTP/1.0", "GET /a HTTP/1.1"]) {
       const talk = new Conversation();
       talk.socket.write(head(line, "Connection: close"));
@@ -108,7 +108,7 @@ describe("one connection", () => {
 });
 
 describe("bodies", () => {
-  test("of unknown length are chunks for HTTP/1.1, and end with the connection for HTTP/1.0", async () => {
+  test("of unknown length are chunked in HTTP/1.1 and end with the connection in HTTP/1.0", async () => {
     const modern = new Conversation();
     modern.socket.write(head("GET /chunks HTTP/1.1"));
     expect(await modern.until("0\r\n\r\n")).toMatch(/Transfer-Encoding: chunked\r\n\r\n[^]*one [^]*two/);
@@ -118,7 +118,7 @@ describe("bodies", () => {
     expect(await old.closed()).toMatch(/\r\n\r\none two$/);
   });
 
-  test("that end with the sandbox's connection are whole", async () => {
+  test("that end with the sandbox's connection are complete", async () => {
     const server = createServer((socket) => {
       socket.on("error", () => undefined);
       socket.once("data", () => socket.end("HTTP/1.0 200 OK\r\n\r\nuntil the end"));
@@ -147,7 +147,7 @@ describe("bodies", () => {
   });
 });
 
-test("an answer that comes unasked is nobody's", async () => {
+test("a response without a request is not delivered to anyone", async () => {
   let served = 0;
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -167,7 +167,7 @@ test("an answer that comes unasked is nobody's", async () => {
   expect(texts).toEqual(["answer 1", "answer 2", "answer 3"]);
 });
 
-test("a body that is for the router itself has to come in time as well", async () => {
+test("the body of a request to the router's own endpoints has a timeout", async () => {
   const talk = new Conversation();
   const path = "/router/v1/namespaces/default/sandboxes/box/logins";
   talk.socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{`);

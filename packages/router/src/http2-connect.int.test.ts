@@ -24,7 +24,7 @@ let router: Router;
 let pod: Served;
 let sandbox: Sandbox;
 let session: ClientHttp2Session;
-/** The sandbox's ends of the WebSockets, in the order they came. */
+/** The sandbox's ends of the WebSockets, in order of arrival. */
 const arrivals: WebSocket[] = [];
 
 beforeAll(async () => {
@@ -75,14 +75,14 @@ const webSocket = (name = "box", more: Record<string, string> = {}): Record<stri
   ...more,
 });
 
-/** A refusal: its status, its reason, and that the stream is over. */
+/** Status and reason of an error response, and whether the stream has ended. */
 async function refusal({ stream, headers }: Opened): Promise<(number | string | undefined)[]> {
   const { reason } = JSON.parse(await text(stream)) as { reason?: string };
   if (!stream.closed) await once(stream, "close");
   return [headers[":status"], reason ?? String(headers["x-sandbox-reason"])];
 }
 
-/** What it comes to when it no longer changes. */
+/** The value when it no longer changes. */
 async function settled(read: () => number): Promise<number> {
   for (let before = -1; ; ) {
     const now = read();
@@ -93,7 +93,7 @@ async function settled(read: () => number): Promise<number> {
 }
 
 describe("a WebSocket over HTTP/2", () => {
-  test("reaches the sandbox as an upgrade, with what is its business", async () => {
+  test("reaches the sandbox as an HTTP/1.1 upgrade with the right headers", async () => {
     const { stream, headers } = await open(
       webSocket("box", {
         "x-tell": "1",
@@ -124,7 +124,7 @@ describe("a WebSocket over HTTP/2", () => {
     stream.close();
   });
 
-  test("carries 16 MiB and a byte both ways, its close code, and ends", async () => {
+  test("transfers 16 MiB and one byte in both directions and its close code", async () => {
     const { stream } = await open(webSocket());
     const end = new WebSocketEnd(stream);
     const sent = Buffer.alloc(16 * mebibyte + 1, 7);
@@ -138,14 +138,14 @@ describe("a WebSocket over HTTP/2", () => {
     expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
-  test("stands still for as long as it likes, beside others on its connection", async () => {
+  test("may be idle beyond the request timeout, beside other streams", async () => {
     const ends = await Promise.all([1, 2, 3].map(async () => new WebSocketEnd((await open(webSocket())).stream)));
     await sleep(600);
     for (const [index, end] of ends.entries()) end.send(`still here ${index}`);
     expect(await Promise.all(ends.map((end) => end.text()))).toEqual(["still here 0", "still here 1", "still here 2"]);
   });
 
-  test("wakes a sandbox that sleeps, and is held until it is up", async () => {
+  test("wakes a sleeping sandbox and waits until it is ready", async () => {
     const sleeper = await cluster.sandbox("sleeper", { spec: { idlePolicy: { suspendAfterSeconds: 600 } } });
     await cluster.suspendIdle(sleeper);
     const patient = await cluster.router({ retries: { firstDelayMs: 5, maxDelayMs: 20 } });
@@ -176,7 +176,7 @@ describe("a WebSocket over HTTP/2", () => {
     await expect.poll(() => patient.metrics()).toMatch(/sandbox_router_waiting_requests 0/);
   });
 
-  test("is told that the router goes away, between two frames", async () => {
+  test("gets a close frame when the router stops, between two frames", async () => {
     const leaving = await cluster.router({ shutdownMs: 5000 });
     const { stream } = await open(webSocket(), await sessionWith(leaving));
     const end = new WebSocketEnd(stream);
@@ -190,7 +190,7 @@ describe("a WebSocket over HTTP/2", () => {
     await gone;
   });
 
-  test("counts against the caller's limit", async () => {
+  test("counts towards the caller's limit", async () => {
     const strict = await sessionWith(await cluster.router({ limits: { connectionsPerCaller: 1 } }));
     const first = await open(webSocket(), strict);
     expect(await refusal(await open(webSocket(), strict))).toEqual([429, "CallerLimit"]);
@@ -198,7 +198,7 @@ describe("a WebSocket over HTTP/2", () => {
     await expect.poll(async () => (await open(webSocket(), strict)).headers[":status"]).toBe(200);
   });
 
-  test("needs a credential as everything does", async () => {
+  test("requires a credential", async () => {
     cluster.users.set("alices", { username: "alice", mayConnect: ["default/box"] });
     const guarded = await sessionWith(await cluster.router({ auth: {} }));
     const as = async (token: string | undefined) =>
@@ -236,7 +236,7 @@ describe("a WebSocket over HTTP/2", () => {
     expect(await refusal(await open(webSocket("box", { "X-Sandbox-Port": String(port) })))).toEqual(expected);
   });
 
-  test("gets a refusal of the sandbox as it is", async () => {
+  test("gets the sandbox's error response", async () => {
     const shut = await cluster.serve((_, response) => response.writeHead(403, { "x-why": "no" }).end("not you"), {
       ip: pod.ip,
     });
@@ -245,12 +245,12 @@ describe("a WebSocket over HTTP/2", () => {
   });
 });
 
-/** Settles when the stream is closed, however that came. */
+/** Resolves when the stream is closed, for whatever reason. */
 function over(stream: ClientHttp2Stream): Promise<void> {
   return new Promise((resolve) => void stream.resume().on("close", resolve));
 }
 
-/** What comes until the other side stops sending; the line stays open the other way. */
+/** Reads until the other side stops sending. The stream stays open in the other direction. */
 async function all(line: Duplex): Promise<string> {
   const chunks: Buffer[] = [];
   line.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -258,7 +258,7 @@ async function all(line: Duplex): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** A server in the sandbox that speaks no HTTP. */
+/** A server in the sandbox that does not use HTTP. */
 async function listen(onSocket: (socket: Socket) => void): Promise<number> {
   const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on("error", () => undefined);
@@ -294,7 +294,7 @@ describe("a tunnel over HTTP/2", () => {
     expect(await heard.promise).toBe("still talking");
   });
 
-  test("holds back a sandbox whose caller does not read, and loses nothing", async () => {
+  test("applies backpressure to the sandbox if the client does not read, without losing bytes", async () => {
     const total = 64 * mebibyte;
     let sent = 0;
     const port = await listen((socket) => {
@@ -315,7 +315,7 @@ describe("a tunnel over HTTP/2", () => {
     expect(received).toBe(total);
   });
 
-  test("holds back a caller whose sandbox does not read, and loses nothing", async () => {
+  test("applies backpressure to the client if the sandbox does not read, without losing bytes", async () => {
     const total = 64 * mebibyte;
     let [received, gone] = [0, 0];
     const ends = Promise.withResolvers<Socket>();
@@ -336,8 +336,8 @@ describe("a tunnel over HTTP/2", () => {
     stream.close();
   });
 
-  // Node's own client ends a stream before it resets it: only without its connection does it fall silent in the midst.
-  test("is reset at the sandbox when the caller is lost", async () => {
+  // Node's client ends a stream before it resets it. Only the loss of its connection leaves it without an end.
+  test("is reset at the sandbox when the client is lost", async () => {
     const [arrived, ended] = [Promise.withResolvers<unknown>(), Promise.withResolvers<string>()];
     const port = await listen((socket) => {
       socket.once("data", arrived.resolve);
@@ -353,7 +353,7 @@ describe("a tunnel over HTTP/2", () => {
     expect(await ended.promise).toBe("ECONNRESET");
   });
 
-  test("is reset for the caller when the sandbox resets it, or its pod goes", async () => {
+  test("is reset for the client when the sandbox resets it or its pod is gone", async () => {
     const port = await listen((socket) => socket.once("data", () => socket.resetAndDestroy()));
     const { stream } = await open(to(port));
     stream.write("x");
@@ -378,12 +378,12 @@ describe("a tunnel over HTTP/2", () => {
     expect(await refusal(await open({ ":authority": authority }))).toEqual([400, "InvalidRequest"]);
   });
 
-  test("tells that nothing listens", async () => {
+  test("reports that nothing listens on the port", async () => {
     expect(await refusal(await open(to(1)))).toEqual([502, "Refused"]);
   });
 });
 
-describe("CONNECT that is none", () => {
+describe("invalid CONNECT requests", () => {
   const [method, scheme, path, authority, protocol] = [
     [":method", "CONNECT"],
     [":scheme", "http"],

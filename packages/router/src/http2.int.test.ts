@@ -83,7 +83,7 @@ const grpcTo = (more: Record<string, string> = {}) => ({
   ...more,
 });
 
-test("carries gRPC with its trailers, and no header that is the router's", async () => {
+test("forwards gRPC with trailers and without the router's own headers", async () => {
   const { headers, trailers, text } = await call(
     "/process.v1.ProcessService/Start",
     grpcTo({ "x-sandbox-token": "spoofed" }),
@@ -98,7 +98,7 @@ test("carries gRPC with its trailers, and no header that is the router's", async
   expect([trailers["grpc-status"], trailers["grpc-message"]]).toEqual(["0", "fine"]);
 });
 
-test("carries a gRPC stream in both directions at once, for as long as it likes", async () => {
+test("forwards a bidirectional gRPC stream without a timeout", async () => {
   const stream = session.request({ ":method": "POST", ":path": "/stream", ...grpcTo() });
   await once(stream, "response");
   for (const text of ["one", "two", "three"]) {
@@ -110,7 +110,7 @@ test("carries a gRPC stream in both directions at once, for as long as it likes"
   await once(stream, "end");
 });
 
-test("ends a gRPC call in the sandbox when its caller breaks it off", async () => {
+test("cancels a gRPC call in the sandbox when the client cancels it", async () => {
   const arrived = once(grpc, "stream");
   const stream = session.request({ ":method": "POST", ":path": "/hold", ...grpcTo() });
   stream.end("asked");
@@ -122,7 +122,7 @@ test("ends a gRPC call in the sandbox when its caller breaks it off", async () =
   expect(held.rstCode).toBe(constants.NGHTTP2_CANCEL);
 });
 
-test("passes on an answer that is trailers alone", async () => {
+test("forwards a trailers-only response", async () => {
   expect((await call("/refuse", grpcTo())).headers["grpc-status"]).toBe("5");
 });
 
@@ -135,12 +135,12 @@ test.for([
   expect([received[":status"], received["grpc-status"], received["x-sandbox-reason"]]).toEqual([200, status, reason]);
 });
 
-test("does not pretend that a call which was cut off had ended", async () => {
+test("does not end a gRPC call normally if the sandbox aborted it", async () => {
   const { headers, trailers } = await call("/cut", grpcTo());
   expect([headers["grpc-status"], trailers["grpc-status"]]).toEqual(["14", undefined]);
 });
 
-test("reaches a sandbox that speaks HTTP/1.1", async () => {
+test("forwards HTTP/2 requests to a sandbox with HTTP/1.1", async () => {
   const { headers, text } = await call("/", { "x-sandbox-id": "box", "x-sandbox-port": String(pod.port) }, "body");
   expect([headers[":status"], text]).toEqual([404, "no page"]);
 });
@@ -188,7 +188,7 @@ test.for([
   ]);
 });
 
-test("does not pretend that an answer which was cut off had ended", async () => {
+test("does not end a response normally if the sandbox aborted it", async () => {
   const cut = createServer((socket) => {
     socket.on("error", () => undefined);
     const chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n";
@@ -201,6 +201,6 @@ test("does not pretend that an answer which was cut off had ended", async () => 
   cut.close();
 });
 
-test("shares the port with HTTP/1.1", async () => {
+test("serves HTTP/1.1 on the same port", async () => {
   expect((await ask(router, "/healthz")).status).toBe(200);
 });

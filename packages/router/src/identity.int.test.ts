@@ -7,7 +7,7 @@ import { ask, TestCluster, toSandbox } from "./cluster.test.support.ts";
 const cluster = new TestCluster();
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test("never answers for a tenant from an address that has gone to another, although the watch lags behind", async () => {
+test("never sends a request to another tenant's pod that got the address, although the watch lags", async () => {
   const ip = TestCluster.nextIp();
   const listen = (tenant: string, port: number) => cluster.serve((_, response) => response.end(tenant), { ip, port });
   let served = await listen("a", 0);
@@ -29,7 +29,7 @@ test("never answers for a tenant from an address that has gone to another, altho
   });
   for (let turn = 1; turn <= 20; turn += 1) {
     const [from, to, name] = turn % 2 === 1 ? (["a", b, "b"] as const) : (["b", a, "a"] as const);
-    // Gone and back within 10 ms, under another owner.
+    // Replaced by a pod of another owner within 10 ms.
     await cluster.removePod(`${from}-${turn - 1}`);
     await served.close();
     served = await listen(name, port);
@@ -61,7 +61,7 @@ test("sends nothing to a Pod of another namespace that names the Sandbox as its 
   const elsewhere = { ...sandbox, metadata: { ...sandbox.metadata, namespace: "attacker" } };
   const router = await cluster.router({ holdMs: 100 });
   const get = (): ReturnType<typeof ask> => ask(router, "/", toSandbox("named-by-others", 8888));
-  // The attacker's Pod is there first, and alone.
+  // The attacker's Pod exists first, and alone.
   await cluster.pod(elsewhere, attacker.ip);
   expect((await get()).headers["x-sandbox-reason"]).toBe("SandboxStarting");
   await cluster.pod(sandbox, victim.ip);
@@ -69,7 +69,7 @@ test("sends nothing to a Pod of another namespace that names the Sandbox as its 
   expect(new Set(received)).toEqual(new Set(["victim", "runtime-token"]));
 });
 
-test("ends the connections of a pod with the pod", async () => {
+test("closes the connections of a pod when it is gone", async () => {
   const served = await cluster.serve(() => undefined);
   const sandbox = await cluster.sandbox("short-lived");
   await cluster.pod(sandbox, served.ip);
@@ -79,11 +79,11 @@ test("ends the connections of a pod with the pod", async () => {
   await once(socket, "data");
   const broken = once(socket, "error") as Promise<[NodeJS.ErrnoException]>;
   await cluster.removePod("short-lived");
-  // Reset: what has come so far must not look like all there was.
+  // A reset, so that the partial response does not look complete.
   expect((await broken)[0].code).toBe("ECONNRESET");
 });
 
-test("sends nothing as long as nobody can say whose the address is", async () => {
+test("sends nothing while the address cannot be verified", async () => {
   let arrived = 0;
   const served = await cluster.serve((_, response) => {
     arrived += 1;

@@ -29,13 +29,13 @@ interface RuntimeOptions {
 }
 
 interface Runtime extends Served {
-  /** Methods of the requests that came, also of those it refused. */
+  /** Methods of all received requests, including refused ones. */
   readonly came: string[];
 }
 
 const refusal = '{"code":"MISDIRECTED","message":"this sandbox is another"}';
 
-/** Serves those who mean this sandbox and refuses all others, as the injected runtime does. */
+/** Like the injected runtime, refuses requests for other sandboxes. */
 async function runtime(own: string | undefined, options: RuntimeOptions = {}): Promise<Runtime> {
   const came: string[] = [];
   const serve = options.listener ?? ((_, response) => response.end("mine"));
@@ -58,7 +58,7 @@ async function runtime(own: string | undefined, options: RuntimeOptions = {}): P
   return { ...served, came };
 }
 
-/** A sandbox whose Pod is at another address when the first request reaches the old one; the watch tells later. */
+/** A sandbox whose Pod has moved when the first request reaches its old address. The watch reports that later. */
 async function moving(name: string): Promise<{ old: Runtime; now: Runtime }> {
   const sandbox = await injected(name);
   const now = await runtime(sandbox.metadata.uid);
@@ -72,7 +72,7 @@ async function moving(name: string): Promise<{ old: Runtime; now: Runtime }> {
   return { old, now };
 }
 
-test("tells the runtime which Sandbox is meant, and nobody else", async () => {
+test("sends the Sandbox's UID to the runtime only", async () => {
   const echo: RequestListener = (request, response) => response.end(JSON.stringify(request.headers));
   const sandbox = await injected("named");
   const { uid = "" } = sandbox.metadata;
@@ -87,13 +87,13 @@ test("tells the runtime which Sandbox is meant, and nobody else", async () => {
   expect([await seen(port), await seen(beside.port)]).toEqual([[`x-sandbox-uid=${uid}`], []]);
 });
 
-test("sends a request once more, to where the sandbox is now, when the runtime at its address is another's", async () => {
+test("sends a request once more if the runtime belongs to another sandbox", async () => {
   const { old, now } = await moving("moved");
   const { status, text } = await ask(router, "/", toSandbox("moved", port));
   expect([status, text, old.came, now.came]).toEqual([200, "mine", ["GET"], ["GET"]]);
 });
 
-test("sends no body a second time", async () => {
+test("does not repeat a request with a body", async () => {
   const { old, now } = await moving("moved-body");
   const { status, text } = await ask(router, "/", { ...toSandbox("moved-body", port), method: "POST", body: "run" });
   expect([status, reasonOf(text), old.came, now.came]).toEqual([502, "Unreachable", ["POST"], []]);
@@ -102,7 +102,7 @@ test("sends no body a second time", async () => {
   expect([again.status, now.came]).toEqual([200, ["POST"]]);
 });
 
-test("gives up after the second runtime that is another's, and does not say whose", async () => {
+test("fails after a second misdirected response without revealing the other sandbox", async () => {
   const sandbox = await injected("nowhere");
   const wrong = await runtime("another");
   await cluster.pod(sandbox, wrong.ip);
@@ -116,7 +116,7 @@ test("gives up after the second runtime that is another's, and does not say whos
   expect(text).not.toContain("another");
 });
 
-test("takes a refused token for no wrong address: it is the runtime's own answer, and the next request has a new one", async () => {
+test("relays a 401 of the runtime and reads the token again for the next request", async () => {
   const sandbox = await injected("rotated");
   const listener: RequestListener = (request, response) =>
     response.writeHead(request.headers["x-sandbox-token"] === "new" ? 200 : 401).end();
@@ -130,7 +130,7 @@ test("takes a refused token for no wrong address: it is the runtime's own answer
   expect([before, await status(), own.came.length]).toEqual([401, 200, 2]);
 });
 
-test("sends nothing twice to a runtime that took it", async () => {
+test("does not repeat a request that the runtime accepted", async () => {
   const sandbox = await injected("fragile");
   const own = await runtime(sandbox.metadata.uid, { listener: (request) => request.socket.destroy() });
   await cluster.pod(sandbox, own.ip);
@@ -138,7 +138,7 @@ test("sends nothing twice to a runtime that took it", async () => {
   expect([status, reasonOf(text), own.came]).toEqual([502, "BadUpstream", ["GET"]]);
 });
 
-test("passes on a 421 that is the sandbox's own business", async () => {
+test("relays a 421 of a sandbox without an injected runtime", async () => {
   let came = 0;
   const plain = await cluster.serve((_, response) => {
     came += 1;
@@ -149,7 +149,7 @@ test("passes on a 421 that is the sandbox's own business", async () => {
   expect([status, text, came]).toEqual([421, "not here", 1]);
 });
 
-test("finds the way for a WebSocket too, with what the caller said meanwhile", async () => {
+test("repeats a misdirected WebSocket upgrade with the bytes that the client has sent", async () => {
   const { old, now } = await moving("moved-socket");
   const { host, port: at } = router.address ?? { host: "", port: 0 };
   const caller = connect(at, host);
@@ -164,7 +164,7 @@ test("finds the way for a WebSocket too, with what the caller said meanwhile", a
   expect([old.came, now.came]).toEqual([["GET"], ["GET"]]);
 });
 
-test("tells a gRPC caller that the sandbox is unreachable, and not who answered", async () => {
+test("reports a misdirected gRPC call as unavailable without revealing the other sandbox", async () => {
   const sandbox = await injected("moved-grpc");
   const ip = TestCluster.nextIp();
   const wrong = createHttp2Server().on("stream", (stream: ServerHttp2Stream) => {

@@ -5,7 +5,7 @@ const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const [headersType, resetType, settingsType, goAwayType] = [1, 3, 4, 7];
 const [endHeaders, endStream, settingsAck] = [4, 1, 1];
 
-/** Opens a stream with these headers, as they are: no client library looks at them. Gives how it was ended. */
+/** Opens a stream with these headers, without a client library that validates them. Returns how it ended. */
 export async function openRawStream(
   { host, port }: { readonly host: string; readonly port: number },
   headers: readonly (readonly [string, string])[],
@@ -27,7 +27,7 @@ export async function openRawStream(
   }
 }
 
-/** A server that answers the first request on each connection with these header blocks, the last of them ending the stream. */
+/** A server that answers the first request of each connection with these header blocks. The last one ends the stream. */
 export function rawHttp2Server(blocks: readonly (readonly (readonly [string, string])[])[]): Server {
   return createServer((socket) => {
     socket.on("error", () => undefined);
@@ -46,7 +46,7 @@ export function rawHttp2Server(blocks: readonly (readonly (readonly [string, str
   });
 }
 
-/** RFC 7541, 6.2.2: without indexing, a new name, nothing compressed. */
+/** RFC 7541, 6.2.2: a literal without indexing and with a new name, not compressed. */
 function literal(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
 }

@@ -9,7 +9,7 @@ import { mintV1 } from "./auth/scoped-token.ts";
 import { ask, endless, type ResponseWriter, type Served, TestCluster, toSandbox } from "./cluster.test.support.ts";
 import type { Router } from "./start-router.ts";
 
-/** A session is worth no more than the credential it was made from, and ends with it. */
+/** A session gives no more access than its credential, and ends with it. */
 const cluster = new TestCluster();
 const key = signingKey("k".repeat(32)) as SigningKey;
 const domain = "default.localhost";
@@ -40,7 +40,7 @@ async function linkOf(bearer: string, options: Parameters<typeof offer>[1] = {})
   return `${pathname}${search}`;
 }
 
-/** The cookie of a session made with this credential. */
+/** The cookie of a session created with this credential. */
 async function logIn(bearer: string, options: Parameters<typeof offer>[1] = {}): Promise<string> {
   const { headers } = await browse(await linkOf(bearer, options), "", options.name, options.by);
   return headers["set-cookie"]?.[0] ?? "";
@@ -53,7 +53,7 @@ const statusOf = async (cookie: string, name = "box"): Promise<number> =>
 const alice = (token: string): void =>
   void cluster.users.set(token, { username: "alice", mayConnect: ["default/box", "default/again"] });
 
-test("a session made from a scoped token lives no longer than the token", async () => {
+test("a session created with a scoped token expires with the token", async () => {
   const exp = Math.floor(Date.now() / 1000) + 3;
   const token = mintV1({ ns: "default", name: "box", exp }, key);
   const cookie = await logIn(token);
@@ -63,14 +63,14 @@ test("a session made from a scoped token lives no longer than the token", async 
   expect(await statusOf(cookie)).toBe(401);
 });
 
-test("a link made from a scoped token is no longer good than the token", async () => {
+test("a login link created with a scoped token expires with the token", async () => {
   const exp = Math.floor(Date.now() / 1000) + 2;
   const link = await linkOf(mintV1({ ns: "default", name: "box", exp }, key));
   await sleep(exp * 1000 - Date.now());
   expect((await browse(link)).status).toBe(401);
 });
 
-test("a scoped token opens no session for a port or a sandbox it is not for", async () => {
+test("a scoped token cannot create a session for another port or sandbox", async () => {
   alice("alice-ports");
   await cluster.pod(await cluster.sandbox("other"), pod.ip);
   const headers = { Authorization: "Bearer alice-ports" };
@@ -81,7 +81,7 @@ test("a scoped token opens no session for a port or a sandbox it is not for", as
   expect((await offer(token, { ports: [1] })).status).toBe(201);
 });
 
-test("a session ends when the API server's token does", async () => {
+test("a session ends when its API server token becomes invalid", async () => {
   const exp = Math.floor(Date.now() / 1000) + 600;
   const jwt = `e30.${Buffer.from(JSON.stringify({ exp })).toString("base64url")}.sig`;
   alice(jwt);
@@ -91,7 +91,7 @@ test("a session ends when the API server's token does", async () => {
   await expect.poll(() => statusOf(cookie)).toBe(401);
 });
 
-test("a link is worth nothing once its credential is gone", async () => {
+test("a login link is refused after its credential became invalid", async () => {
   alice("short");
   const link = await linkOf("short");
   cluster.users.delete("short");
@@ -108,7 +108,7 @@ test("a session ends when its user may no longer connect", async () => {
   await expect.poll(() => statusOf(cookie)).toBe(401);
 });
 
-test("a session ends with its sandbox: another of the same name is not opened by it", async () => {
+test("a session ends with its sandbox and is not valid for a later one of the same name", async () => {
   alice("alice-again");
   await cluster.pod(await cluster.sandbox("again"), pod.ip);
   await expect.poll(async () => (await offer("alice-again", { name: "again" })).status).toBe(201);
@@ -123,7 +123,7 @@ test("a session ends with its sandbox: another of the same name is not opened by
   expect([await statusOf(cookie, "again"), (await browse(link, "", "again")).status]).toEqual([401, 403]);
 });
 
-test("several cookies of the name do not keep the good one from counting", async () => {
+test("a valid session cookie works among several invalid ones", async () => {
   alice("alice-many");
   const good = pairOf(await logIn("alice-many"));
   const expired = pairOf(
@@ -134,7 +134,7 @@ test("several cookies of the name do not keep the good one from counting", async
   expect((await browse("/", [...bad, good].join("; "))).status).toBe(200);
 });
 
-test("what is open ends soon after the credential, and goes on as long as that is good", async () => {
+test("open requests end soon after their credential becomes invalid, and not before", async () => {
   const stream = await cluster.serve((_, response) => void endless(response), { ip: pod.ip });
   stream.server.on("upgrade", (_, socket) => {
     socket.resume().on("error", () => undefined);
@@ -161,7 +161,7 @@ test("what is open ends soon after the credential, and goes on as long as that i
   for (const open of long) open.destroy();
 });
 
-test("a session ends when tokens are revoked, and when its key is taken out", async () => {
+test("a session ends when tokens are revoked and when its key is removed", async () => {
   let keys: Keyring = [key];
   const auth = {
     get keys() {
@@ -181,7 +181,7 @@ test("a session ends when tokens are revoked, and when its key is taken out", as
   await expect.poll(() => get(ring)).toBe(401);
 });
 
-test("a credential that does not fit into a cookie opens no session", async () => {
+test("a credential that is too long for a cookie is refused", async () => {
   const long = "x".repeat(4000);
   alice(long);
   expect((await offer(long)).status).toBe(400);

@@ -6,7 +6,7 @@ import { ask, endless, type Served, TestCluster, toSandbox } from "./cluster.tes
 
 const cluster = new TestCluster();
 let pod: Served;
-/** Endless answers that the router does not want any more. */
+/** Endless responses that the router has aborted. */
 let givenUp = 0;
 beforeAll(async () => {
   pod = await cluster.serve((request, response) => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test("callers that read nothing hold no more than there is for all of them, and others are served", async () => {
+test("clients that do not read are limited in total, and others are served", async () => {
   const router = await cluster.router({ maxQueuedBytes: 2 ** 20 });
   const { port = 0 } = router.address ?? {};
   const head = `GET /endless HTTP/1.1\r\nHost: x\r\nX-Sandbox-ID: box\r\nX-Sandbox-Port: ${pod.port}\r\n\r\n`;
@@ -28,14 +28,14 @@ test("callers that read nothing hold no more than there is for all of them, and 
     socket.write(head);
     return socket.pause();
   });
-  // A line counts from 64 KiB on: no more than sixteen of them fit.
+  // A stream counts from 64 KiB on, so at most sixteen fit.
   await expect.poll(() => givenUp, { timeout: 20_000 }).toBeGreaterThanOrEqual(8);
   const { status, text } = await ask(router, "/", toSandbox("box", pod.port));
   expect([status, text.length]).toEqual([200, 1_000_000]);
   for (const socket of stalled) socket.destroy();
 });
 
-test("a stream of HTTP/2 ends with its answer, also when the caller would go on sending", async () => {
+test("an HTTP/2 stream ends with its response even if the client continues to send", async () => {
   const router = await cluster.router();
   const session = connectHttp2(router.url);
   const call = session.request({ ":method": "POST", ":path": "/early", ...toSandbox("box", pod.port).headers });

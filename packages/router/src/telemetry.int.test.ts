@@ -56,7 +56,7 @@ const read = async (address: BoundAddress | undefined, path: string): Promise<[n
   return [answer.statusCode ?? 0, Buffer.concat(chunks).toString()];
 };
 
-test("tells the log about each request once, without its query", async () => {
+test("logs each request once, without its query", async () => {
   await ask(router, "/path?token=secret", {
     ...toSandbox("box", pod.port),
     headers: { ...toSandbox("box", pod.port).headers, "X-Request-ID": "r-7", "User-Agent": "test" },
@@ -77,7 +77,7 @@ test("tells the log about each request once, without its query", async () => {
   expect(JSON.stringify(logged)).not.toContain("secret");
 });
 
-test("counts under labels that callers cannot choose", async () => {
+test("uses metric labels that clients cannot choose", async () => {
   await ask(router, "/", { headers: { "X-Sandbox-ID": "x", "X-Sandbox-Namespace": "made-up" } });
   await ask(router, "/", { method: "PROPFIND", ...toSandbox("box", pod.port) });
   const [status, text] = await read(router.metricsAddress, "/metrics");
@@ -96,7 +96,7 @@ test("counts under labels that callers cannot choose", async () => {
   }
 });
 
-test("goes on with the caller's trace, and shows the sandbox its own part in it", async () => {
+test("continues the client's trace and forwards the context of its own span", async () => {
   const spans: { name: string; parent: string | undefined; attributes: Record<string, unknown>; isOver: boolean }[] =
     [];
   const tracer = {
@@ -152,7 +152,7 @@ test("goes on with the caller's trace, and shows the sandbox its own part in it"
   expect([line?.["trace_id"], line?.["span_id"]]).toEqual(["a".repeat(32), "c".repeat(16)]);
 });
 
-test("lets no more requests into a sandbox than it may have at a time", async () => {
+test("limits concurrent requests to a sandbox", async () => {
   const held: ServerResponse[] = [];
   const slow = await cluster.serve((_, response) => void held.push(response), { ip: pod.ip });
   const strict = await cluster.router({ limits: { perSandbox: 1 } });
@@ -164,7 +164,7 @@ test("lets no more requests into a sandbox than it may have at a time", async ()
   expect((await first).text).toBe("done");
 });
 
-test("has no more connections than it may: those without a request make room, those with one do not", async () => {
+test("closes idle connections at the limit, and refuses new ones if all are busy", async () => {
   const held: ServerResponse[] = [];
   const slow = await cluster.serve((_, response) => void held.push(response), { ip: pod.ip });
   const small = await cluster.router({ maxConnections: 2 });
@@ -185,7 +185,7 @@ test("has no more connections than it may: those without a request make room, th
   for (const agent of idle) agent.destroy();
 });
 
-test("counts how sandboxes are named", async () => {
+test("counts how requests name the sandbox", async () => {
   const own = await cluster.router();
   await ask(own, "/", toSandbox("box", pod.port));
   await ask(own, `/sandboxes/default/box/${pod.port}/`);
@@ -194,7 +194,7 @@ test("counts how sandboxes are named", async () => {
   for (const by of ["header", "path", "host"]) expect(text).toContain(`sandbox_router_routes_total{by="${by}"} 1`);
 });
 
-test("is ready once it knows the sandboxes, and says when it no longer takes requests", async () => {
+test("is ready when the caches are filled, and not ready while it stops", async () => {
   expect(await read(router.probesAddress, "/healthz")).toEqual([200, '{"status":"ok"}']);
   expect(await read(router.probesAddress, "/readyz")).toEqual([200, "ok"]);
   const { startRouter } = await import("./start-router.ts");
@@ -214,7 +214,7 @@ test("is ready once it knows the sandboxes, and says when it no longer takes req
   expect([status, (JSON.parse(text) as { reason: string }).reason]).toEqual([503, "NotSynced"]);
 });
 
-test("finishes what is under way when it stops, and takes nothing new", async () => {
+test("finishes requests in progress when it stops, and accepts no new ones", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const slow = await cluster.serve((_, response) => void promise.then(() => response.end("done")), { ip: pod.ip });
   const leaving = await cluster.router({ shutdownMs: 5000 });
@@ -232,7 +232,7 @@ test("finishes what is under way when it stops, and takes nothing new", async ()
   expect([error.code, answer.statusCode]).toEqual(["ECONNREFUSED", 200]);
 });
 
-test("writes activity down, and once", async () => {
+test("writes activity once", async () => {
   await Promise.all(Array.from({ length: 20 }, () => ask(router, "/", toSandbox("box", pod.port))));
   const written = () =>
     cluster.api.read(sandboxes, { namespace: "default", name: "box" })?.metadata.annotations?.[lastActivityAnnotation];
@@ -240,7 +240,7 @@ test("writes activity down, and once", async () => {
   expect(cluster.api.writes.get("patch sandboxes")).toBe(1);
 });
 
-test("asks the runtime of a sandbox that is about to count as idle, and keeps it awake while that is busy", async () => {
+test("asks the runtime before a sandbox becomes idle, and keeps it awake while it is busy", async () => {
   let asked = 0;
   const runtime = await cluster.serve(
     (seen, response) => {

@@ -63,7 +63,7 @@ beforeAll(async () => {
   selfSigned("ca");
   for (const name of ["first", "second"]) issue(name);
   issue("alice", { subject: "/O=team/CN=alice", altNames: "URI:spiffe://example/alice" });
-  // As a mounted Secret is: the files are links through a link that is swapped.
+  // Like a mounted Secret: the files are links through another link, which is replaced.
   for (const name of ["first", "second"]) {
     execFileSync("mkdir", [file(`data-${name}`)]);
     renameSync(file(`${name}.crt`), file(`data-${name}/tls.crt`));
@@ -119,13 +119,13 @@ function ask(client: object = {}): Promise<{ status: number; text: string; issue
 }
 
 describe("over TLS", () => {
-  test("a certificate says who the caller is", async () => {
+  test("a client certificate authenticates the caller", async () => {
     const { status, text } = await ask(pair("alice"));
     expect([status, (JSON.parse(text) as Record<string, string>)["x-forwarded-proto"]]).toEqual([200, "https"]);
     expect(JSON.stringify(cluster.reviews.at(-1)?.body)).toContain('"user":"spiffe://example/alice"');
   });
 
-  test("a certificate that a browser sends by itself does not count for another site's page", async () => {
+  test("a client certificate is not accepted for requests of another site's page", async () => {
     const { headers } = toSandbox("box", pod.port);
     const page = (more: Record<string, string>) => ask({ ...pair("alice"), headers: { ...headers, ...more } });
     expect((await page({ origin: "https://evil.example", "sec-fetch-site": "cross-site" })).status).toBe(401);
@@ -133,13 +133,13 @@ describe("over TLS", () => {
     expect((await page({})).status).toBe(200);
   });
 
-  test("a caller without a certificate needs another credential, and one with a false certificate is sent away", async () => {
+  test("a client without a certificate needs another credential, and one with an invalid certificate is disconnected", async () => {
     expect((await ask()).status).toBe(401);
     selfSigned("fake", "/O=team/CN=alice");
     await expect(ask(pair("fake"))).rejects.toThrow(/hang up|ECONNRESET|certificate|closed/i);
   });
 
-  test("HTTP/2 is agreed in the handshake", async () => {
+  test("HTTP/2 is negotiated with ALPN", async () => {
     const { host, port } = router.secureAddress ?? {};
     const session = connectHttp2(`https://${host}:${port}`, {
       ca: readFileSync(file("ca.crt")),
@@ -152,7 +152,7 @@ describe("over TLS", () => {
     expect(headers[":status"]).toBe(200);
   });
 
-  test("a WebSocket by HTTP/2 is the certificate's owner's too", async () => {
+  test("a certificate authenticates a WebSocket over HTTP/2 too", async () => {
     const { host, port } = router.secureAddress ?? {};
     const options = { ca: readFileSync(file("ca.crt")), servername: "localhost" };
     const statusWith = async (client: object): Promise<unknown> => {
@@ -169,7 +169,7 @@ describe("over TLS", () => {
     expect([await statusWith(pair("alice")), await statusWith({})]).toEqual([200, 401]);
   });
 
-  test("nothing older than TLS 1.2 is spoken", async () => {
+  test("TLS versions before 1.2 are refused", async () => {
     const { host, port } = router.secureAddress ?? {};
     const socket = connect({
       host,
@@ -185,8 +185,8 @@ describe("over TLS", () => {
   });
 });
 
-describe("where certificates are required", () => {
-  test("nobody comes in without one, and whose authority is taken away stays out", async () => {
+describe("with required client certificates", () => {
+  test("refuses clients without a certificate and those of a removed CA", async () => {
     const files = { certFile: file("tls.crt"), keyFile: file("tls.key"), clientCaFile: file("callers.crt") };
     writeFileSync(files.clientCaFile, readFileSync(file("ca.crt")));
     const strict = await cluster.router({ secure: { port: 0, ...files, mtls: "required" }, auth: {} });
@@ -204,7 +204,7 @@ describe("where certificates are required", () => {
   });
 });
 
-test("a new certificate is taken when the link is swapped, and a bad one is not", async () => {
+test("loads a new certificate when the symbolic link changes, and ignores an invalid one", async () => {
   expect((await ask(pair("alice"))).issuedTo).toBe("first");
   symlinkSync("data-second", file("..new"));
   renameSync(file("..new"), file("..data"));

@@ -8,7 +8,7 @@ import type { Router } from "./start-router.ts";
 
 const cluster = new TestCluster();
 let router: Router;
-/** What arrived, by path. */
+/** The requests that arrived, by path. */
 const arrived = new Map<string, number>();
 let pod: Served;
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-/** Does what the controller does: a pod as soon as the Sandbox is to run. */
+/** Like the controller, creates a pod as soon as the Sandbox should run. */
 function wakeOnWrite(name: string, act: (sandbox: Sandbox) => Promise<void>): { writes: Sandbox[] } {
   const seen: { writes: Sandbox[] } = { writes: [] };
   let isFirst = true;
@@ -67,7 +67,7 @@ function many(count: number, name: string): Promise<ResponseWriter[]> {
 }
 
 describe("a sleeping sandbox", () => {
-  test("is woken once by 200 requests, and answers each of them once", async () => {
+  test("is woken once by 200 requests, each of which gets one response", async () => {
     await asleep("sleeper");
     const seen = wakeOnWrite("sleeper", async (sandbox) => {
       await sleep(50);
@@ -84,12 +84,12 @@ describe("a sleeping sandbox", () => {
     expect(cluster.api.read(sandboxes, { namespace: "default", name: "sleeper" })?.spec.operatingMode).toBeUndefined();
   });
 
-  test("is tried until what runs in it listens, which can be after its pod is ready", async () => {
+  test("is retried until its program listens, which may be after its pod is ready", async () => {
     const ip = TestCluster.nextIp();
     await asleep("late-listener");
     wakeOnWrite("late-listener", async (sandbox) => {
       await cluster.pod(sandbox, ip);
-      // Longer than the attempts that a sandbox gets which has been up for long.
+      // Longer than the retries for a sandbox that has been ready for long.
       await sleep(500);
       await cluster.serve((request, response) => response.end(request.url), { ip, port: pod.port });
     });
@@ -97,11 +97,11 @@ describe("a sleeping sandbox", () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
   });
 
-  test("answers each once although its pod moves while they wait", async () => {
+  test("answers each request once although its pod is replaced while they wait", async () => {
     const dead = TestCluster.nextIp();
     await asleep("mover");
     wakeOnWrite("mover", async (sandbox) => {
-      // Ready at an address where nobody is, then at another.
+      // Ready at an address without a server, then at another one.
       await cluster.pod(sandbox, dead);
       await sleep(20);
       await cluster.removePod("mover");
@@ -112,7 +112,7 @@ describe("a sleeping sandbox", () => {
     expect([...arrived].filter(([path, count]) => path.startsWith("/mover/") && count === 1)).toHaveLength(100);
   });
 
-  test("answers each once although the router dies while they wait, and another takes its place", async () => {
+  test("answers each request once although the router is killed while they wait", async () => {
     await asleep("survivor");
     const first = await cluster.router({ shutdownMs: 0 });
     const port = first.address?.port ?? 0;
@@ -123,7 +123,7 @@ describe("a sleeping sandbox", () => {
       await cluster.router({ listen: { port } });
       await cluster.pod(sandbox, pod.ip);
     });
-    /** Tries again as long as nobody is there to answer. */
+    /** Retries until a router answers. */
     const insist = async (path: string): Promise<ResponseWriter> => {
       for (;;) {
         const answer = await ask(first, path, toSandbox("survivor", pod.port)).catch(() => undefined);
@@ -137,7 +137,7 @@ describe("a sleeping sandbox", () => {
     expect(pods).toBe(1);
   });
 
-  test("tells everybody why it does not come up", async () => {
+  test("reports to all waiting requests why it does not start", async () => {
     await asleep("broken");
     const seen = wakeOnWrite("broken", async (sandbox) => {
       await cluster.pod(sandbox, "", { ready: false });
@@ -166,7 +166,7 @@ describe("a sleeping sandbox", () => {
     expect([...arrived.keys()].filter((path) => path.startsWith("/broken/"))).toEqual([]);
   });
 
-  test("tells everybody when the API server lets nobody wake it", async () => {
+  test("reports to all waiting requests that the API server refused to wake it", async () => {
     await asleep("locked");
     let writes = 0;
     cluster.api.onRequest = ({ verb, resource }) => {
@@ -187,7 +187,7 @@ describe("a sleeping sandbox", () => {
     expect([writes, [...arrived.keys()].filter((path) => path.startsWith("/locked/"))]).toEqual([1, []]);
   });
 
-  test("is left alone when its owner said so", async () => {
+  test("is not woken with resumePolicy Manual", async () => {
     await asleep("manual", { resumePolicy: "Manual" });
     await cluster.sandbox("stopped", { spec: { operatingMode: "Suspended" } });
     for (const name of ["manual", "stopped"]) {
@@ -200,7 +200,7 @@ describe("a sleeping sandbox", () => {
     }
   });
 
-  test("is set to run when its spec leaves that to traffic", async () => {
+  test("is set to Running with resumePolicy OnTraffic", async () => {
     const sandbox = await cluster.sandbox("wakeable", {
       spec: { operatingMode: "Suspended", resumePolicy: "OnTraffic" },
     });
@@ -222,7 +222,7 @@ describe("a sleeping sandbox", () => {
   });
 });
 
-/** The watch may not have told of the Sandbox yet. */
+/** The router's watch may not have reported the Sandbox yet. */
 async function askAgain(name: string): Promise<ResponseWriter> {
   for (;;) {
     const answer = await ask(router, `/${name}`, toSandbox(name, pod.port));
@@ -230,8 +230,8 @@ async function askAgain(name: string): Promise<ResponseWriter> {
   }
 }
 
-describe("a sandbox that is coming up", () => {
-  test("is waited for, and given up in time", async () => {
+describe("a sandbox that is starting", () => {
+  test("is waited for until the timeout", async () => {
     const sandbox = await cluster.sandbox("slow");
     await cluster.pod(sandbox, pod.ip, { ready: false });
     const conditions = [
@@ -252,7 +252,7 @@ describe("a sandbox that is coming up", () => {
     ]);
   });
 
-  test("is waited for by no more than fit", async () => {
+  test("limits the number of waiting requests", async () => {
     const sandbox = await cluster.sandbox("crowded");
     await cluster.pod(sandbox, pod.ip, { ready: false });
     const small = await cluster.router({ holdMs: 1000, waiting: { perSandbox: 2 } });
@@ -261,7 +261,7 @@ describe("a sandbox that is coming up", () => {
     expect(reasons).toEqual(["SandboxStarting", "SandboxStarting", "WaitingRoomFull"]);
   });
 
-  test("is waited for by no more bytes than fit", async () => {
+  test("limits the bytes of waiting requests", async () => {
     await cluster.pod(await cluster.sandbox("heavy"), pod.ip, { ready: false });
     const small = await cluster.router({ holdMs: 1000, waiting: { bytesInAll: 100_000 } });
     const { headers } = toSandbox("heavy", pod.port);
@@ -283,7 +283,7 @@ describe("a sandbox that is coming up", () => {
     await expect.poll(() => patient.metrics()).toMatch(/sandbox_router_waiting_requests 0/);
   });
 
-  test("forgets a caller that hangs up", async () => {
+  test("ends the wait when the client disconnects", async () => {
     const sandbox = await cluster.sandbox("abandoned");
     await cluster.pod(sandbox, pod.ip, { ready: false });
     const signal = AbortSignal.timeout(100);
@@ -296,7 +296,7 @@ describe("a sandbox that is coming up", () => {
 });
 
 describe("a claim", () => {
-  test("stands for its Sandbox, as soon as it has one", async () => {
+  test("routes to its Sandbox as soon as it has one", async () => {
     const claim = await cluster.client.create(sandboxClaims, {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
       kind: "SandboxClaim",
@@ -323,7 +323,7 @@ describe("a claim", () => {
     expect((await waiting).status).toBe(200);
   });
 
-  test("does not lead to a Sandbox that it does not hold", async () => {
+  test("does not route to a Sandbox that it does not hold", async () => {
     const claim = await cluster.client.create(sandboxClaims, {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
       kind: "SandboxClaim",
@@ -341,7 +341,7 @@ describe("a claim", () => {
     expect([claim.metadata.name, status, arrived.get("/thief")]).toEqual(["thief", 503, undefined]);
   });
 
-  test("is what makes a pool's member reachable by name", async () => {
+  test("makes a pool member reachable by name", async () => {
     const sandbox = await cluster.sandbox("member", {
       metadata: { labels: { "agents.x-k8s.io/warm-pool-sandbox": "hash" } },
     });

@@ -8,7 +8,7 @@ export interface Message {
   readonly data: Buffer;
 }
 
-/** A client's end of a WebSocket over any line: frames as they are on the wire, each message one frame. */
+/** A WebSocket client over any stream, with one frame per message. */
 export class WebSocketEnd {
   readonly #line: Duplex;
   #unread: Buffer[] = [];
@@ -30,7 +30,7 @@ export class WebSocketEnd {
     this.#line.write(frame(payload, 8));
   }
 
-  /** The next message. Throws when the line ends before it is whole. */
+  /** The next message. Throws if the stream ends before it is complete. */
   async next(): Promise<Message> {
     for (;;) {
       const message = this.#take();
@@ -38,7 +38,7 @@ export class WebSocketEnd {
       const chunk = this.#line.read() as Buffer | null;
       if (chunk !== null) this.#unread.push(chunk);
       else if (this.#line.readableEnded || this.#line.destroyed) throw new Error("the line ended");
-      // Also told at its end.
+      // `readable` is also emitted at the end.
       else await once(this.#line, "readable");
     }
   }
@@ -64,7 +64,7 @@ export class WebSocketEnd {
   }
 }
 
-/** A whole message, masked as a client's must be. */
+/** A message in one masked frame. */
 function frame(data: Buffer, opcode: number): Buffer {
   const long = Buffer.alloc(8);
   long.writeBigUInt64BE(BigInt(data.length));

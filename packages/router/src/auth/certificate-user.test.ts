@@ -15,6 +15,6 @@ test.for<[string, Partial<PeerCertificate>, string | undefined]>([
   expect(certificateUser(given)?.username).toBe(expected);
 });
 
-test("organisations are groups", () => {
+test("the organisations of a certificate are groups", () => {
   expect(certificateUser(certificate({ CN: "cn", O: ["a", "b"] }))?.groups).toEqual(["a", "b", "system:authenticated"]);
 });

@@ -5,7 +5,7 @@ import { AccessReviewer } from "./access-reviewer.ts";
 import { tenantOf } from "./caller.ts";
 import { reviewedUser, TokenReviewer } from "./token-reviewer.ts";
 
-/** An API server that answers creates with what the test says, when the test says. */
+/** An API server whose responses to `create` are controlled by the test. */
 function answering(answer: (object: unknown) => Promise<unknown>): { client: Client; asked: unknown[] } {
   const asked: unknown[] = [];
   const create = (_: unknown, object: unknown): Promise<unknown> => {
@@ -26,7 +26,7 @@ describe("TokenReviewer", () => {
     });
   };
 
-  test("asks once for many, and again when the answer is old", async () => {
+  test("shares one review among concurrent requests and repeats it when the cache expires", async () => {
     const clock = { now: 0 };
     const { client, asked } = answering(users);
     const tokens = reviewer(client, clock);
@@ -39,7 +39,7 @@ describe("TokenReviewer", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("remembers a refusal, and made-up tokens push no user out", async () => {
+  test("caches refusals, and invented tokens do not evict those of users", async () => {
     const { client, asked } = answering(users);
     const tokens = reviewer(client, { now: 0 });
     await tokens.userOf("user-a", "10.0.0.1");
@@ -50,7 +50,7 @@ describe("TokenReviewer", () => {
     expect(asked).toHaveLength(11);
   });
 
-  test("remembers a failure for a second only", async () => {
+  test("caches a failure for one second", async () => {
     const clock = { now: 0 };
     const { client, asked } = answering(() => Promise.reject(new Error("down")));
     const tokens = reviewer(client, clock);
@@ -61,7 +61,7 @@ describe("TokenReviewer", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("asks no more than so many questions at a time", async () => {
+  test("limits concurrent reviews per tenant", async () => {
     const { client, asked } = answering(() => new Promise(() => undefined));
     const tokens = reviewer(client, { now: 0 });
     for (let index = 0; index < 256; index += 1) void tokens.userOf(`user-${index}`, "10.0.0.1");
@@ -69,7 +69,7 @@ describe("TokenReviewer", () => {
     expect(asked).toHaveLength(256);
   });
 
-  test("made-up tokens from one address keep nobody else from being asked about, and no token that was good before", async () => {
+  test("invented tokens of one address block neither other addresses nor known tokens", async () => {
     const clock = { now: 0 };
     let isHanging = false;
     const { client, asked } = answering((object) => (isHanging ? new Promise(() => undefined) : users(object)));
@@ -108,7 +108,7 @@ test.for<[string, TokenReview["status"], string[], string | undefined]>([
 });
 
 describe("AccessReviewer", () => {
-  test("asks about the very Sandbox, once for each user and Sandbox", async () => {
+  test("reviews access once for each user and Sandbox", async () => {
     const { client, asked } = answering((object) => {
       const { user, resourceAttributes } = (object as SubjectAccessReview).spec;
       return Promise.resolve({ status: { allowed: user === "a" && resourceAttributes.name === "box" } });
@@ -131,7 +131,7 @@ describe("AccessReviewer", () => {
     });
   });
 
-  test("asks no more than so many questions at a time", async () => {
+  test("limits concurrent reviews per tenant", async () => {
     const { client, asked } = answering(() => new Promise(() => undefined));
     const access = new AccessReviewer({ client, ttlMs: 1000, cacheSize: 10, now: () => 0 });
     for (let index = 0; index < 256; index += 1) void access.mayConnect({ username: "a" }, "n", `made-up-${index}`);
@@ -141,7 +141,7 @@ describe("AccessReviewer", () => {
     expect(asked).toHaveLength(257);
   });
 
-  test("remembers who may, however many names are made up", async () => {
+  test("invented names do not evict the access of users", async () => {
     const { client, asked } = answering((object) => {
       const { resourceAttributes } = (object as SubjectAccessReview).spec;
       return Promise.resolve({ status: { allowed: resourceAttributes.name === "box" } });
@@ -152,7 +152,7 @@ describe("AccessReviewer", () => {
     expect([await access.mayConnect({ username: "a" }, "n", "box"), asked.length]).toEqual([true, 21]);
   });
 
-  test("lets a denial win, and remembers no failure", async () => {
+  test("a denial overrides an allowance, and failures are not cached", async () => {
     let answers = [{ status: { allowed: true, denied: true } }];
     const { client } = answering(() =>
       answers.length > 0 ? Promise.resolve(answers.pop()) : Promise.reject(new Error("down")),

@@ -16,16 +16,16 @@ const claims = { ns: "default", name: "box-a", exp: 4_102_444_800 };
 const extended: TokenClaims = { ...claims, uid: "u1", id: "t1", iat: 1_700_000_000.5, use: "access", ports: [3000] };
 
 describe("version 1", () => {
-  test("is what others write", () => {
+  test("has the format of the reference implementation", () => {
     expect(mintV1(claims, keys[0])).toBe(known);
     expect(verifyToken(known, keys, 4_102_444_799)).toEqual({ version: 1, claims });
   });
 
-  test("expires with its second", () => {
+  test("is not valid from its expiry on", () => {
     expect(verifyToken(known, keys, 4_102_444_800)).toBeUndefined();
   });
 
-  test("takes a key with a line break behind it", () => {
+  test("accepts a key file with a trailing line break", () => {
     expect(verifyToken(known, [key(`${secret}\n`)], 0)).toEqual({ version: 1, claims });
   });
 
@@ -62,7 +62,7 @@ describe("version 1", () => {
     expect(verifyToken(`v1.${body}.${sealed}`, keys, 0)).toBeUndefined();
   });
 
-  test("says nothing beyond its three claims", () => {
+  test("ignores other claims than its three", () => {
     const body = Buffer.from(JSON.stringify({ ...claims, use: "session", ports: [1] })).toString("base64url");
     const sealed = createHmac("sha256", secret).update(`agent-sandbox/scoped-token/v1.${body}`).digest("base64url");
     expect(verifyToken(`v1.${body}.${sealed}`, keys, 0)).toEqual({ version: 1, claims });
@@ -70,23 +70,23 @@ describe("version 1", () => {
 });
 
 describe("version 2", () => {
-  test("comes back as it was made", () => {
+  test("has the claims it was minted with", () => {
     expect(verifyToken(mintV2(extended, keys[0]), keys, 1_700_000_001)).toEqual({ version: 2, claims: extended });
   });
 
-  test("lives as long as its key is in the ring", () => {
+  test("is valid while its key is in the keyring", () => {
     const token = mintV2(extended, keys[0]);
     const newer = key("n".repeat(32));
     expect(verifyToken(token, [newer, keys[0]], 0)).toBeDefined();
     expect(verifyToken(token, [newer], 0)).toBeUndefined();
   });
 
-  test("is not another version under the same signature", () => {
+  test("is not valid as another version with the same signature", () => {
     const [, , payload, signature] = mintV2(extended, keys[0]).split(".");
     expect(verifyToken(`v1.${payload}.${signature}`, keys, 0)).toBeUndefined();
   });
 
-  test("is refused without a UID or with ports that are none", () => {
+  test("is refused without a UID or with invalid ports", () => {
     const { uid: _, ...rest } = extended;
     expect(verifyToken(mintV2(rest, keys[0]), keys, 0)).toBeUndefined();
     expect(verifyToken(mintV2({ ...extended, ports: ["80"] as never }, keys[0]), keys, 0)).toBeUndefined();

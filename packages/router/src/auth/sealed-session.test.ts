@@ -12,7 +12,7 @@ const session: Session = { claims, grant: { bearer: "the-credential" } };
 const text = sealSession(session, "session", key);
 const open = (given: string, ring = keys, nowSeconds = 50) => openSession(given, "session", { keys: ring, nowSeconds });
 
-test("is opened by its key, until it expires, and shows nothing of what it holds", () => {
+test("a session can be decrypted with its key until it expires, and does not reveal its content", () => {
   expect(open(text)).toEqual(session);
   expect(open(text, [other, key])).toEqual(session);
   expect(open(text, keys, 100)).toBeUndefined();
@@ -37,7 +37,7 @@ test.for([
   expect(opened).toBeUndefined();
 });
 
-test("a login link is no session", () => {
+test("a login link is not valid as a session", () => {
   const link = sealSession({ ...session, claims: { ...claims, use: "login" } }, "login", key);
   expect([open(link), openSession(link, "login", { keys, nowSeconds: 50 })?.claims.use]).toEqual([undefined, "login"]);
 });

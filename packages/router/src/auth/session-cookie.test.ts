@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
 import { formatSessionCookie, resemblesSession, sessionCookieOf, trimCookie } from "./session-cookie.ts";
 
-test("is for this host alone, and for no script", () => {
+test("the session cookie is host-only and HttpOnly", () => {
   expect(formatSessionCookie({ token: "t", maxAgeSeconds: 60, secure: false })).toBe(
     "agent-sandbox-session=t; Path=/; Max-Age=60; HttpOnly; SameSite=Lax",
   );
 });
 
-test("has a name over TLS that browsers let no neighbour set", () => {
+test("the session cookie has the prefix __Host- over TLS", () => {
   expect(formatSessionCookie({ token: "t", maxAgeSeconds: 60, secure: true })).toBe(
     "__Host-agent-sandbox-session=t; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure",
   );
 });
 
-test("is read under its exact names, and kept from sandboxes in any case", () => {
+test("the session cookie is read by its exact name, and similar names are not forwarded", () => {
   const names = [
     "agent-sandbox-session",
     "__Host-agent-sandbox-session",
@@ -31,6 +31,6 @@ test("is read under its exact names, and kept from sandboxes in any case", () =>
   ]);
 });
 
-test("is trimmed as browsers do", () => {
+test("cookies are trimmed like browsers do", () => {
   expect([" \ta b\t ", "\u00a0a", ""].map(trimCookie)).toEqual(["a b", "\u00a0a", ""]);
 });

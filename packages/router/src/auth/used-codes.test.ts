@@ -10,7 +10,7 @@ const outcome = (codes: UsedCodes, ns: string, id: string, nowSeconds = 0): stri
   }
 };
 
-test("a link is used once", () => {
+test("a login link can be used once", () => {
   const codes = new UsedCodes();
   expect([outcome(codes, "a", "1"), outcome(codes, "a", "1"), outcome(codes, "a", "2")]).toEqual([
     "used",
@@ -19,7 +19,7 @@ test("a link is used once", () => {
   ]);
 });
 
-test("a used link is not forgotten because another namespace logs in often, which leaves room for others", () => {
+test("many logins of one namespace neither evict used links nor block other namespaces", () => {
   const codes = new UsedCodes(10);
   outcome(codes, "victim", "mine");
   const flood = Array.from({ length: 20 }, (_, index) => outcome(codes, "attacker", `x${index}`));
@@ -28,7 +28,7 @@ test("a used link is not forgotten because another namespace logs in often, whic
   expect(outcome(codes, "victim", "other")).toBe("used");
 });
 
-test("room is given back when links expire", () => {
+test("expired links free their share", () => {
   const codes = new UsedCodes(2);
   expect([outcome(codes, "a", "1"), outcome(codes, "a", "2"), outcome(codes, "a", "3", 60)]).toEqual([
     "used",

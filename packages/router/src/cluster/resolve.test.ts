@@ -58,7 +58,7 @@ function view(sandboxes: Sandbox[], pods: Pod[] = [], claims: SandboxClaim[] = [
   };
 }
 
-/** State and the one thing that matters about it. */
+/** The state and its most important detail. */
 function outcome(known: ClusterView, over: Partial<Route> = {}): string {
   const found = resolve({ ...route, ...over }, known);
   switch (found.state) {

@@ -26,8 +26,8 @@ const optionsOf = (...given: Parameters<typeof read>) => {
   return options;
 };
 
-describe("where a value comes from", () => {
-  test("command line, file, environment, default: in this order", () => {
+describe("precedence", () => {
+  test("command line overrides file, file overrides environment, environment overrides defaults", () => {
     const env = { CLUSTER_DOMAIN: "env", SANDBOX_ROUTER_CONFIG: "/c" };
     expect(valuesOf(["--cluster-domain=arg"], env, "cluster-domain: file")["cluster-domain"]).toBe("arg");
     expect(valuesOf([], env, "cluster-domain: file")["cluster-domain"]).toBe("file");
@@ -35,7 +35,7 @@ describe("where a value comes from", () => {
     expect(valuesOf([])["cluster-domain"]).toBe("cluster.local");
   });
 
-  test("flags may have their value behind them, and switches none", () => {
+  test("a flag may be followed by its value, and a switch needs none", () => {
     const values = valuesOf(["--proxy-timeout", "5s", "--allow-loopback-pod-ip", "-upstream-max-retries=0"]);
     expect([values["proxy-timeout"], values["allow-loopback-pod-ip"], values["upstream-max-retries"]]).toEqual([
       "5s",
@@ -44,7 +44,7 @@ describe("where a value comes from", () => {
     ]);
   });
 
-  test("the environment's own notions", () => {
+  test("reads PROXY_TIMEOUT_SECONDS and the OTLP variables from the environment", () => {
     expect(valuesOf([], { PROXY_TIMEOUT_SECONDS: "7.5" })["proxy-timeout"]).toBe("7.5s");
     for (const wrong of ["x", "0", "-1"])
       expect(valuesOf([], { PROXY_TIMEOUT_SECONDS: wrong })["proxy-timeout"]).toBe("180s");
@@ -54,7 +54,7 @@ describe("where a value comes from", () => {
     );
   });
 
-  test("a file with comments and quotes", () => {
+  test("reads a file with comments and quotes", () => {
     const file = [
       "# router",
       "",
@@ -72,7 +72,7 @@ describe("where a value comes from", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("refuses", () => {
   test.for<[string, string[], Record<string, string>, string | undefined]>([
     ["an unknown flag", ["--no-such=1"], {}, undefined],
     ["a stray word", ["serve"], {}, undefined],
@@ -103,7 +103,7 @@ describe("what is refused", () => {
   });
 });
 
-test("says what is wrong with each, and what it should be", () => {
+test("reports every invalid setting and what is expected", () => {
   expect(read(["--mtls-mode=on", "--proxy-timeout=1", "--max-header-bytes=0", "--whatever"], {})).toEqual({
     errors: [
       'Unknown setting: "whatever"',
@@ -124,8 +124,8 @@ test.for<[string[], string]>([
   expect(logLevelOf(valuesOf(args))).toBe(level);
 });
 
-describe("what it means", () => {
-  test("nobody gets in without a token unless somebody says so", () => {
+describe("options for the router", () => {
+  test("requires a token unless configured otherwise", () => {
     expect(optionsOf([]).auth).toMatchObject({
       requireToken: true,
       tokenReview: { accessReview: true, ttlMs: 30_000, cacheSize: 2048 },
@@ -135,7 +135,7 @@ describe("what it means", () => {
     expect(scoped).toEqual({ requireToken: true, tokenReview: false, keyFiles: ["/new", "/old"] });
   });
 
-  test("the defaults", () => {
+  test("defaults", () => {
     expect(optionsOf([])).toMatchObject({
       listen: { host: "::", port: 8080 },
       metrics: { host: "::", port: 9090 },

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChunkedDecoder, MalformedBody } from "./chunked-decoder.ts";
 
-/** What is in the chunks, and what stands behind the last of them. */
+/** The decoded data, and the bytes after the last chunk. */
 function decode(text: string, cuts: readonly number[] = []): { data: string; rest: string; isWhole: boolean } {
   const decoder = new ChunkedDecoder();
   const places = [...new Set([0, ...cuts.filter((cut) => cut < text.length), text.length])].sort((a, b) => a - b);
@@ -20,7 +20,7 @@ function decode(text: string, cuts: readonly number[] = []): { data: string; res
 const chunk = (data: string, extension = ""): string => `${data.length.toString(16)}${extension}\r\n${data}\r\n`;
 
 describe("ChunkedDecoder", () => {
-  test("gives back what was cut into chunks, however the bytes arrive", () => {
+  test("decodes chunks however the bytes are split", () => {
     const piece = fc.string({ unit: "binary-ascii", minLength: 1, maxLength: 40 });
     const extension = fc.constantFrom("", ";a", ';a="b c"', ";x=1;y");
     const trailer = fc.constantFrom("", "X: y\r\n", "A:\r\nB: c\r\n");
@@ -38,7 +38,7 @@ describe("ChunkedDecoder", () => {
     );
   });
 
-  test("reads sizes in either case, and long ones", () => {
+  test("reads sizes in upper and lower case, and long ones", () => {
     expect(decode(`A\r\n${"x".repeat(10)}\r\n0000000a\r\n${"y".repeat(10)}\r\n0\r\n\r\n`)).toMatchObject({
       data: "xxxxxxxxxxyyyyyyyyyy",
       isWhole: true,

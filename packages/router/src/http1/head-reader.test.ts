@@ -5,7 +5,7 @@ import { mayBecomeRequest } from "./parse-head.ts";
 
 const reader = (maxBytes = 1000): HeadReader => new HeadReader({ maxBytes, mayBecomeHead: mayBecomeRequest });
 
-/** Gives the pieces one after the other until the head is whole or refused; what is behind it in the last piece. */
+/** Feeds the pieces until the head is complete or refused. Returns the bytes after it in the last piece. */
 function feed(head: HeadReader, pieces: readonly string[]): { progress: HeadProgress; text: string; rest: string } {
   let progress: HeadProgress = "more";
   for (const piece of pieces) {
@@ -19,7 +19,7 @@ function feed(head: HeadReader, pieces: readonly string[]): { progress: HeadProg
 const text = "GET /a HTTP/1.1\r\nHost: x\r\nA: b\r\n";
 
 describe("HeadReader", () => {
-  test("finds the head however the bytes are cut", () => {
+  test("finds the head however the bytes are split", () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 60 }), { maxLength: 8 }), fc.boolean(), (cuts, hasEmptyLine) => {
         const all = `${hasEmptyLine ? "\r\n" : ""}${text}\r\nbody`;
@@ -32,7 +32,7 @@ describe("HeadReader", () => {
     );
   });
 
-  test("finds one head after the other", () => {
+  test("finds several heads in a row", () => {
     const head = reader();
     for (const pieces of [[`${text}\r\n`], [text, "\r", "\n"], [`${text}\r\n`]]) {
       expect(feed(head, pieces)).toEqual({ progress: "whole", text, rest: "" });

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { sendChunk } from "./send-chunk.ts";
 
-/** What arrived, and the memory the chunk has left when it has been sent. */
+/** The bytes that arrived, and the size of the chunk's memory after it was sent. */
 async function send(chunk: Buffer): Promise<{ arrived: number; left: number }> {
   let arrived = 0;
   const destination = new Writable({
@@ -18,7 +18,7 @@ async function send(chunk: Buffer): Promise<{ arrived: number; left: number }> {
   return { arrived, left: chunk.buffer.byteLength };
 }
 
-test("memory that is the chunk's alone is given back once it was sent", async () => {
+test("frees the memory of a chunk after it was sent", async () => {
   expect(await send(Buffer.from(new ArrayBuffer(65_536)).fill(7))).toEqual({ arrived: 65_536, left: 0 });
 });
 

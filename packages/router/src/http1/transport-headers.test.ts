@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readTransportHeaders } from "./transport-headers.ts";
 
 describe("readTransportHeaders()", () => {
-  test("reads what the message says about its way", () => {
+  test("reads the transport headers", () => {
     const raw = ["CONNECTION", "Upgrade, x-a", "connection", "Close", "Upgrade", "websocket", "Content-Length", "007"];
     expect(readTransportHeaders([...raw, "Expect", "100-continue", "Keep-Alive", "max=5, timeout=30"])).toEqual({
       length: 7,

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Backlog } from "./backlog.ts";
 
-/** A line to somebody who reads only when told to. */
+/** A stream to a receiver that reads only on request. */
 class Line extends Duplex {
   #taken: (() => void)[] = [];
 
@@ -29,21 +29,21 @@ function write(backlog: Backlog, line: Line, bytes: number): Line {
   return line;
 }
 
-test("breaks off the line that has stood still for longest when all together hold too much", () => {
+test("aborts the stream that has been stalled for longest if the total is too large", () => {
   const backlog = new Backlog(100);
   const lines = Array.from({ length: 10 }, () => write(backlog, new Line(), 30));
   expect(lines.map(({ destroyed }) => destroyed)).toEqual([...Array(7).fill(true), false, false, false]);
   expect(backlog.bytes).toBe(90);
 });
 
-test("counts what one line holds once, however often it is written to", () => {
+test("counts the queued bytes of a stream once, however often it is written to", () => {
   const backlog = new Backlog(100);
   const line = new Line();
   for (let turn = 0; turn < 4; turn += 1) write(backlog, line, 20);
   expect([backlog.bytes, line.destroyed]).toEqual([80, false]);
 });
 
-test("a line that was read is young again, and one that is gone holds nothing", async () => {
+test("a stream that was read counts as newly stalled, and a closed one does not count", async () => {
   const backlog = new Backlog(100);
   const [slow, still] = [write(backlog, new Line(), 40), write(backlog, new Line(), 40)];
   await slow.readAll();
@@ -56,13 +56,13 @@ test("a line that was read is young again, and one that is gone holds nothing", 
   expect(backlog.bytes).toBe(40);
 });
 
-test("what a line takes at once is nobody's burden", () => {
+test("bytes that are sent at once do not count", () => {
   const backlog = new Backlog(0);
   const line = write(backlog, new Line(), 5);
   expect([backlog.bytes, line.destroyed]).toEqual([0, false]);
 });
 
-test("breaks off the lines of the namespace that holds most, although another's line is older", () => {
+test("aborts streams of the namespace with the most queued bytes, even if others are stalled for longer", () => {
   const backlog = new Backlog(100);
   const of = (namespace: string): Line => {
     const line = new Line();

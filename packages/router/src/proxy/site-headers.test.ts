@@ -84,12 +84,12 @@ test.for<[name: string, value: string, expected: readonly (readonly string[])[]]
   expect(answers).toEqual(expected);
 });
 
-test("the answer that switches protocols is judged as well", () => {
+test("filters the headers of a 101 response too", () => {
   const raw = ["Connection", "Upgrade", "Upgrade", "websocket", "Set-Cookie", "a=b; Domain=localhost"];
   expect(responseHead(raw, { route: route("host"), isUpgrade: true })).toEqual([...raw.slice(0, 5), "a=b"]);
 });
 
-test("a header may have the name of something that every object has", () => {
+test("forwards headers with the names of object members", () => {
   const flat = ["constructor", "x", "toString", "y", "__proto__", "z", "__proto__", "z"];
   expect(Object.entries(forHttp2(flat))).toEqual([
     ["constructor", "x"],

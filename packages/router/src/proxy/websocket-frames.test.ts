@@ -13,7 +13,7 @@ function frame(length: number, masked: boolean): Buffer {
   return Buffer.concat([Buffer.from(head), Buffer.alloc((masked ? 4 : 0) + length, 0x81)]);
 }
 
-test("finds the ends of frames however the bytes are cut", () => {
+test("finds the ends of frames however the bytes are split", () => {
   const lengths = fc.array(fc.tuple(fc.constantFrom(0, 1, 125, 126, 127, 65_535, 65_536), fc.boolean()), {
     maxLength: 5,
   });
@@ -34,7 +34,7 @@ test("finds the ends of frames however the bytes are cut", () => {
   );
 });
 
-test("says goodbye in one whole frame", () => {
+test("formats a close frame", () => {
   const reader = new WebSocketFrames();
   reader.take(goingAwayFrame());
   expect(reader.isBetween).toBe(true);

@@ -8,7 +8,7 @@ const read = (...raw: string[]): RequestHead => {
 };
 
 describe("readHead()", () => {
-  test("keeps what is meant for the sandbox, as it was written", () => {
+  test("forwards headers for the sandbox unchanged", () => {
     const raw = ["Accept", "*/*", "X-Request-ID", "r1", "Cookie", "a=b; c=d", "X-Custom", "1", "X-Custom", "2"];
     expect(read("Host", "h", ...raw).pass).toEqual(raw);
   });
@@ -40,12 +40,12 @@ describe("readHead()", () => {
     expect(read("Host", "h", name, "value").pass).toEqual([]);
   });
 
-  test("drops what Connection names, in any case and in any of several", () => {
+  test("drops the headers that Connection lists, in any case and in repeated headers", () => {
     const head = read("Connection", "close, X-One", "X-ONE", "1", "Connection", "x-two", "X-Two", "2", "X-Three", "3");
     expect(head.pass).toEqual(["X-Three", "3"]);
   });
 
-  test("keeps the session to itself and passes the other cookies on", () => {
+  test("removes session cookies and forwards the others", () => {
     const head = read("Cookie", "a=1; agent-sandbox-session=s=1; b=2", "Cookie", "agent-sandbox-session=s2");
     expect(head.sessions).toEqual([
       { isHostOnly: false, value: "s=1" },
@@ -74,7 +74,7 @@ describe("readHead()", () => {
     expect(read(...raw).hasBody).toBe(expected);
   });
 
-  test("reads a hundred thousand headers in one pass", () => {
+  test("reads a hundred thousand headers in linear time", () => {
     const raw = Array.from({ length: 200_000 }, (_, index) => (index % 2 === 0 ? `x-${index}` : "1"));
     expect(readHead(raw)).toHaveProperty("pass.length", 200_000);
   });

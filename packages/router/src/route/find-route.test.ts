@@ -50,7 +50,7 @@ describe("by headers", () => {
     expect(ask(headers)).toEqual(expected);
   });
 
-  test("takes a label of 63 characters", () => {
+  test("accepts a label of 63 characters", () => {
     expect(ask({ id: "a".repeat(63) })).toEqual(routed("header", { name: "a".repeat(63) }));
   });
 
@@ -95,7 +95,7 @@ describe("by host", () => {
     expect(ask({}, { host })).toHaveProperty("error");
   });
 
-  test("lets no page reach another sandbox by adding headers", () => {
+  test("a host name that names a sandbox cannot be overridden by headers", () => {
     const host = "3000-box.team.localhost";
     for (const headers of [{ id: "other" }, { id: "box", namespace: "other" }, { port: "8888" }]) {
       expect(ask(headers, { host })).toHaveProperty("error");
@@ -130,20 +130,20 @@ describe("by path", () => {
     expect(ask({}, { target })).toEqual({ error });
   });
 
-  test("does not take another path for one", () => {
+  test("ignores other paths", () => {
     for (const target of ["/", "/sandboxes", "/Sandboxes/team/box/3000/", "//sandboxes/team/box/3000/"]) {
       expect(ask({}, { target })).toEqual({ none: true });
     }
     expect(ask({}, { target: "/sandboxes/team/box" })).toHaveProperty("error");
   });
 
-  test("is outranked by the headers", () => {
+  test("is overridden by headers", () => {
     const target = "/sandboxes/team/box/3000/";
     expect(ask({ id: "other" }, { target })).toEqual(routed("header", { name: "other", target }));
   });
 });
 
-test("answers only under its own names when it has some", () => {
+test("refuses unknown host names if names are configured", () => {
   const hosts = ["router.example"];
   const error = { error: "Unknown host name." };
   expect(ask({ id: "box" }, { host: "evil.example" }, { hosts })).toEqual(error);

@@ -46,12 +46,12 @@ test.for([
   expect(parsePodIp(text, { allowLoopback: false })).toBe(expected);
 });
 
-test("admits loopback alone when told to", () => {
+test("accepts loopback only if configured", () => {
   const admitted = refused.filter((text) => parsePodIp(text, { allowLoopback: true }) !== undefined);
   expect(admitted).toEqual(["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1", "::127.0.0.1"]);
 });
 
-test("writes one address one way", () => {
+test("normalises addresses", () => {
   expect(normaliseIp("::1")).toBe("::1");
   expect(normaliseIp("2001:DB8:0:0::1")).toBe("2001:db8::1");
 });

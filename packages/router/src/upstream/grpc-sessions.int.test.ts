@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-test("the calls of a pod end with it, also those on a session that takes no more", async () => {
+test("all gRPC calls to a pod end when it is gone, including those on a session that accepts no new calls", async () => {
   const { port } = server.address() as AddressInfo;
   const place = { podUid: "pod", podName: "p", namespace: "n", ip: "127.0.0.1", port };
   const target: Target = { ...place, sandbox: {} as Sandbox };

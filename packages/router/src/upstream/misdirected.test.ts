@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isMisdirectedCall } from "./misdirected.ts";
 
-test("tells the runtime of another sandbox from a call that failed in its own", () => {
+test("distinguishes a refusal by another sandbox's runtime from a failed call", () => {
   const calls: readonly [string, string | undefined, boolean][] = [
     ["9", "Cannot serve X-Sandbox-UID: this is another sandbox", true],
     ["9", 'Cannot serve X-Sandbox-ID "a": this sandbox is "b"', true],
