@@ -1,6 +1,7 @@
 import type { Target } from "../cluster/target.ts";
 import type { UpstreamConnection } from "../http1/upstream-connection.ts";
 import type { Exchange, Forwarder, Upstream } from "../request/exchange.ts";
+import type { RequestBody } from "../request/request-body.ts";
 import { Misdirected } from "../upstream/misdirected.ts";
 import type { RuntimeTokens } from "../upstream/runtime-tokens.ts";
 import type { UpstreamHeaders } from "../upstream/upstream-headers.ts";
@@ -37,8 +38,12 @@ export class HttpForwarder implements Forwarder<UpstreamConnection> {
     return client.body === undefined;
   }
 
-  forward(exchange: Exchange, upstream: Upstream<UpstreamConnection>, onDone: (error?: unknown) => void): void {
-    new ForwardedRequest(this.#options, exchange, { ...upstream, onDone }).start();
+  forward(
+    exchange: Exchange,
+    { target, connection }: Upstream<UpstreamConnection>,
+    onDone: (error?: unknown) => void,
+  ): void {
+    new ForwardedRequest(this.#options, exchange, { target, connection, onDone }).start();
   }
 }
 
@@ -89,16 +94,19 @@ class ForwardedRequest implements ResponseRelayObserver {
   }
 
   #send(headers: string[]): void {
-    const exchange = this.#exchange;
-    const { client, request, route } = exchange;
+    const { client, request, route } = this.#exchange;
     const { method, response, cancellation, body } = client;
-    const limits = { maxBytes: this.#options.maxBodyBytes, onProgress: () => exchange.extendTimeout() };
     new ResponseRelay(this.#upstream.connection, { response, cancellation, route }, this).run({
       method,
       path: route.target,
       headers,
-      body: body && new LimitedBody(body, limits),
+      body: body && this.#limited(body),
       isEmpty: request.head.contentLength !== undefined,
     });
+  }
+
+  #limited(body: RequestBody): LimitedBody {
+    const onProgress = (): void => this.#exchange.extendTimeout();
+    return new LimitedBody(body, { maxBytes: this.#options.maxBodyBytes, onProgress });
   }
 }
