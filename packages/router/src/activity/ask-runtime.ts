@@ -4,7 +4,7 @@ import { isBusy } from "./runtime-report.ts";
 const answerMs = 2000;
 const mostBytes = 64 * 1024;
 
-/** Whether the runtime says that it is busy. Throws when it says nothing that can be read. */
+/** Asks the runtime whether it is busy. Throws if the response is not valid. */
 export async function askRuntime(connection: UpstreamConnection, path: string, headers: string[]): Promise<boolean> {
   const tooLate = new Error(`Cannot read the activity report: no answer in ${answerMs} ms`);
   const timer = setTimeout(() => connection.destroy(tooLate), answerMs);
@@ -27,7 +27,7 @@ function textOf(connection: UpstreamConnection, path: string, headers: string[])
     onData: (chunk) => {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes > mostBytes) connection.destroy(new Error("Cannot read the activity report: it is too long"));
+      if (bytes > mostBytes) connection.destroy(new Error("Cannot read the activity report: the report is too long"));
     },
     onBatchEnd: () => undefined,
     onEnd: () => {

@@ -28,27 +28,27 @@ export interface RuntimeWatchOptions {
   readonly log: Logger;
 }
 
-/** The shortest idle window is ten seconds; its last quarter must not be slept through. */
+/** The last quarter of the shortest idle window, which is ten seconds, has several sweeps. */
 const sweepMs = 1000;
-/** Shared by the namespaces: runtimes that never answer must not keep those of others from being asked. */
+/** Concurrent requests, shared by the namespaces, so that runtimes that never answer do not block those of others. */
 const mostAtATime = 64;
-/** After a runtime gave no answer. The last quarter of the shortest idle window is longer. */
+/** The delay after a runtime did not answer. It is shorter than the last quarter of the shortest idle window. */
 const afterFailureMs = 2000;
 const runtimePort = 8080;
 
-/** Sandboxes that go idle and can be asked whether they really are. */
+/** Sandboxes with an idle policy and an injected runtime. */
 const askable = ({ spec }: Sandbox): readonly string[] =>
   spec.idlePolicy !== undefined && spec.operatingMode !== "Suspended" && blueprintChoices(spec).runtime === "Injected"
     ? ["askable"]
     : [];
 
-/** Asks the runtime of a sandbox that is about to count as idle whether commands run in it or leases are held. */
+/** Asks the runtime of a sandbox that is about to become idle whether commands run in it or leases are held. */
 export class RuntimeWatch implements Disposable {
   readonly #options: RuntimeWatchOptions;
   readonly #askable: Index<Sandbox>;
   readonly #asking = new Set<string>();
   readonly #share = new FairShare(mostAtATime);
-  /** When a runtime that gave no answer may be asked again, by UID. */
+  /** When a runtime that did not answer may be asked again, by UID. */
   readonly #retryAtMs = new Map<string, number>();
   #timer: Disposable;
 

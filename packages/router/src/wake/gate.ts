@@ -24,13 +24,13 @@ export interface HoldOptions {
   readonly signal: () => AbortSignal;
 }
 
-/** Callers choose the names that are remembered. */
+/** Limits the cache, because clients choose the names. */
 const mostReady = 10_000;
 
-/** Lets requests through to sandboxes that are ready, and holds those for sandboxes that are on their way. */
+/** Finds the target of a request if its sandbox is ready. Otherwise wakes the sandbox and holds the request until it is. */
 export class Gate {
   readonly #options: GateOptions;
-  /** What was found to be ready, by route; true as long as nothing new is known. */
+  /** Ready targets by route, valid for one version of the directory. */
   readonly #ready = new Map<string, Target>();
   #readyAt = -1;
 
@@ -42,7 +42,7 @@ export class Gate {
     return resolve(route, this.#options.directory);
   }
 
-  /** Where to send the request, if that is known without waiting. */
+  /** The target of the request. Undefined if the request must wait. */
   ready(route: Route): Target | undefined {
     const { version } = this.#options.directory;
     if (this.#readyAt !== version || this.#ready.size >= mostReady) this.#ready.clear();
@@ -103,7 +103,7 @@ function tooLate(route: Route, now: Resolution): RouterError {
   return new RouterError("SandboxStarting", `Sandbox is not ready in time: ${route.name}: ${what}`, retry);
 }
 
-/** Only what may be different in a while. */
+/** Only for reasons that may go away with time. */
 function retryLater({ reason }: { readonly reason: string }): { retryAfterSeconds?: number } {
   return ["ImageUnavailable", "SandboxCrashing"].includes(reason) ? { retryAfterSeconds: 10 } : {};
 }

@@ -3,8 +3,8 @@ import { FairShare } from "../fair-share.ts";
 import { RouterError } from "../router-error.ts";
 
 /**
- * How much may wait for sandboxes to come up. What a held request sends stays with its sender. Namespaces share what there
- * is in all.
+ * Limits on requests that wait for their sandbox to become ready. The bodies of waiting requests are not read. Namespaces
+ * share the totals fairly.
  */
 export interface WaitingRoomLimits {
   readonly perSandbox: number;
@@ -12,10 +12,10 @@ export interface WaitingRoomLimits {
   readonly bytesInAll: number;
 }
 
-/** What an unread body costs while it is held: the parser reads ahead until its buffer is full, then stops the socket. */
+/** Memory for the body of a waiting request: the parser reads ahead until its buffer is full, then pauses the socket. */
 export const readAheadBytes: number = 64 * 1024;
 
-/** The requests that are held, counted. */
+/** Counts the waiting requests and enforces the limits. */
 export class WaitingRoom {
   readonly #limits: WaitingRoomLimits;
   readonly #bySandbox = new Map<string, number>();
@@ -32,7 +32,7 @@ export class WaitingRoom {
     return this.#requests.taken;
   }
 
-  /** Throws when there is no room. The place is free again when disposed. */
+  /** Counts a waiting request until the result is disposed. Throws `WaitingRoomFull` if a limit is reached. */
   enter(sandbox: { readonly namespace: string; readonly name: string }, bytes: number): Disposable {
     const { namespace } = sandbox;
     const key = keyOf(sandbox);
@@ -47,7 +47,7 @@ export class WaitingRoom {
     return { [Symbol.dispose]: () => this.#leave(namespace, key, bytes) };
   }
 
-  /** Why one more may not wait; undefined when it may. */
+  /** The limit that one more request would exceed. Undefined if it may wait. */
   #refusal(namespace: string, ofSandbox: number, bytes: number): string | undefined {
     const { perSandbox } = this.#limits;
     if (ofSandbox >= perSandbox) return `${perSandbox} requests wait for this sandbox already`;

@@ -6,9 +6,9 @@ export interface WakerOptions {
   readonly client: Client;
   readonly scheduler: Scheduler;
   readonly log: Logger;
-  /** Has those who wait for the Sandbox look again. */
+  /** Notifies the requests that wait for the Sandbox. */
   readonly poke: (key: string) => void;
-  /** Told of each write that resumed a Sandbox. */
+  /** Called after each write that wakes a Sandbox. */
   readonly onWoken: (sandbox: Sandbox) => void;
 }
 
@@ -17,14 +17,14 @@ interface Attempt {
   timer: Disposable | undefined;
 }
 
-/** If a Sandbox still sleeps this long after it was woken, the write is repeated: the other side may have missed it. */
+/** If a Sandbox is still asleep this long after the write, the write is repeated. */
 const wakeAgainMs = 10_000;
-/** The cache has the newer object within milliseconds. */
+/** By then the cache has the newer object. */
 const afterConflictMs = 50;
 const afterFailureMs = 1000;
 const callLimitMs = 5000;
 
-/** Resumes Sandboxes: one write however many ask, until it has had its effect. */
+/** Wakes Sandboxes, with one write for any number of waiting requests. */
 export class Waker implements Disposable {
   readonly #options: WakerOptions;
   readonly #attempts = new Map<string, Attempt>();
@@ -33,7 +33,7 @@ export class Waker implements Disposable {
     this.#options = options;
   }
 
-  /** Asks for the Sandbox to be resumed. Throws when that was refused for good. */
+  /** Wakes the Sandbox unless that is already in progress. Throws if the API server refused the write permanently. */
   wake(sandbox: Sandbox, by: WakeBy): void {
     const uid = sandbox.metadata.uid ?? "";
     const attempt = this.#attempts.get(uid);
@@ -44,7 +44,7 @@ export class Waker implements Disposable {
     void this.#write(started, sandbox, by);
   }
 
-  /** The Sandbox is awake, or nobody waits for it any more: the next one to ask starts anew. */
+  /** Call this when the Sandbox is awake. The next `wake` then writes again. */
   settled(uid: string): void {
     this.#attempts.get(uid)?.timer?.[Symbol.dispose]();
     this.#attempts.delete(uid);
@@ -69,7 +69,7 @@ export class Waker implements Disposable {
     }
   }
 
-  /** Refused for good, or to be tried again with what the cache says then. */
+  /** Records a permanent refusal, or schedules a retry with the object that the cache has by then. */
   #failed(uid: string, attempt: Attempt, sandbox: Sandbox, error: unknown): void {
     if (isReason(error, "Forbidden", "Invalid", "BadRequest", "Unauthorized")) {
       const message = `Sandbox could not be resumed: ${sandbox.metadata.name}: the API server refused`;
