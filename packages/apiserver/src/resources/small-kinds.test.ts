@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]());
 
 const taint = { key: "a", value: "b", effect: "NoSchedule" };
-const told = { eventTime: "2026-01-01T00:00:00.000000Z", involvedObject: { namespace: "default" } };
+const timed = { eventTime: "2026-01-01T00:00:00.000000Z", involvedObject: { namespace: "default" } };
 
 describe("a new object", () => {
   test.for<[string, object, string[]]>([
@@ -37,7 +37,7 @@ describe("a new object", () => {
     [events, { involvedObject: { namespace: "elsewhere" } }, ["involvedObject.namespace"]],
     [
       events,
-      told,
+      timed,
       ["reportingComponent", "reportingComponent", "reportingComponent", "reportingInstance", "action", "reason"],
     ],
     [

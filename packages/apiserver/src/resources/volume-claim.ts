@@ -127,8 +127,8 @@ export const persistentVolumeStrategy: Strategy = {
   prepareStatus: (volume, old, { nowMs }) => {
     const [status, before] = [volume["status"], old["status"]].map((each) => (isJsonObject(each) ? each : {}));
     const stays = status?.["phase"] === before?.["phase"];
-    const told = status?.["lastPhaseTransitionTime"];
-    if (stays || (told !== undefined && told !== before?.["lastPhaseTransitionTime"])) return volume;
+    const time = status?.["lastPhaseTransitionTime"];
+    if (stays || (time !== undefined && time !== before?.["lastPhaseTransitionTime"])) return volume;
     return { ...volume, status: { ...status, lastPhaseTransitionTime: timestamp(nowMs) } };
   },
   validate: (volume, old) => {

@@ -194,13 +194,13 @@ describe("LogStore", () => {
       if (view.get("things", "a") === undefined) throw new Error("not found");
       return { result: undefined };
     });
-    let told = false;
+    let refused = false;
     again.catch(() => {
-      told = true;
+      refused = true;
     });
     await Promise.resolve();
     await Promise.resolve();
-    expect({ told, saved: journal.batches.length }).toEqual({ told: false, saved: 1 });
+    expect({ refused, saved: journal.batches.length }).toEqual({ refused: false, saved: 1 });
     await expect(again).rejects.toThrow("not found");
     expect(journal.batches.length).toBe(2);
     await removed;

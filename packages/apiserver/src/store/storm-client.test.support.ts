@@ -9,7 +9,7 @@ export interface ServerAddress {
   readonly token: string;
 }
 
-/** What the client knows of one object: absent when it does not exist. */
+/** The state of one object as the client knows it; absent if the object does not exist. */
 export interface Known {
   readonly value: string;
   readonly resourceVersion: number;
@@ -35,7 +35,7 @@ export async function send(
   return { status: response.statusCode ?? 0, body: JSON.parse(await text(response)) };
 }
 
-/** Twice, with much in between: an object that is half there has two that differ. */
+/** The value twice, with filler in between, so that a torn object has two different values. */
 const dataOf = (value: string): object => ({
   first: value,
   middle: "x".repeat((value.length * 997) % 6000),
@@ -45,8 +45,8 @@ const dataOf = (value: string): object => ({
 const names = 4;
 
 /**
- * One client that is alone in writing to its objects, so that it knows what must be there: for each name what the server
- * last acknowledged, and for at most one of them also what it was asked for and has not answered.
+ * A client whose objects nobody else writes, so that it knows their state: for each name the last acknowledged write, and for
+ * at most one of them a write without an answer.
  */
 export class StormClient {
   readonly acknowledged: Map<string, Known | undefined> = new Map();
@@ -59,7 +59,7 @@ export class StormClient {
     for (let at = 0; at < names; at += 1) this.acknowledged.set(`c${id}-${at}`, undefined);
   }
 
-  /** Writes until the server goes away; tells of each acknowledgement. */
+  /** Writes until the server is killed. Calls `onAcknowledged` for each acknowledged write. */
   async write(server: ServerAddress, agent: Agent, onAcknowledged: (resourceVersion: number) => void): Promise<void> {
     for (;;) {
       this.#at += 1;
@@ -77,7 +77,7 @@ export class StormClient {
     }
   }
 
-  /** Takes over what a restarted server has; returns what contradicts what was acknowledged. */
+  /** Adopts the state of a restarted server. Returns what contradicts the acknowledged writes. */
   settle(found: ReadonlyMap<string, Known>): string[] {
     const problems: string[] = [];
     for (const [name, known] of this.acknowledged) {
@@ -105,7 +105,7 @@ function requestFor(
   return { method: "PATCH", path: `${configMaps}/${name}`, body: { data }, type: "application/merge-patch+json" };
 }
 
-/** What a server has of the clients' objects. Throws for one that is half there. */
+/** The clients' objects on a server. Throws if one is torn. */
 export function foundIn(
   items: readonly { metadata: { name: string; resourceVersion: string }; data: unknown }[],
 ): Map<string, Known> {
@@ -113,7 +113,7 @@ export function foundIn(
     items.map(({ metadata, data }) => {
       const { first, middle, last } = data as Record<string, string>;
       if (first === undefined || JSON.stringify(data) !== JSON.stringify(dataOf(first))) {
-        throw new Error(`${metadata.name} is half there: ${first} ${middle?.length} ${last}`);
+        throw new Error(`${metadata.name} is torn: ${first} ${middle?.length} ${last}`);
       }
       return [metadata.name, { value: first, resourceVersion: Number(metadata.resourceVersion) }];
     }),

@@ -1,6 +1,16 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { configMap, configMaps, pod, pods, TestApi, type TestObject } from "../testing/test-api.test.support.ts";
+import type { ServedEvent } from "../request/api-request.ts";
+import {
+  configMap,
+  configMaps,
+  pod,
+  pods,
+  sandbox,
+  sandboxes,
+  TestApi,
+  type TestObject,
+} from "../testing/test-api.test.support.ts";
 
 let api: TestApi;
 beforeAll(async () => {
@@ -23,6 +33,23 @@ describe("watch", () => {
     expect(gone.status).toBe("Success");
     watching.stop();
     expect(await watching.ended()).toBe(true);
+  });
+
+  test.for([
+    ["v1beta1", true],
+    ["v1alpha1", false],
+  ] as const)("sends objects in %s as the stored text: %s", async ([version, isStored]) => {
+    const name = `text-${version}`;
+    const path = sandboxes.replace("v1beta1", version);
+    await api.create(sandboxes, sandbox(name));
+    const { metadata } = await api.get(`${sandboxes}/${name}`);
+    await api.merge(`${sandboxes}/${name}`, { metadata: { labels: { a: "1" } } });
+    const from = `fieldSelector=metadata.name%3D${name}&resourceVersion=${metadata.resourceVersion}`;
+    const watching = await api.watch(`${path}?watch=true&${from}`);
+    const { object, json } = (await watching.next()) as ServedEvent;
+    watching.stop();
+    expect(object).toMatchObject({ apiVersion: `agents.x-k8s.io/${version}`, metadata: { labels: { a: "1" } } });
+    expect(json).toBe(isStored ? JSON.stringify(object) : undefined);
   });
 
   test("sends the same changes to a later watch from the same revision", async () => {
