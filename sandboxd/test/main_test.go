@@ -74,21 +74,22 @@ type boxOptions struct {
 	dir string
 }
 
+// lockedBuffer does not embed the buffer: io.Copy would call its ReadFrom, which does not take the lock.
 type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
+	mu     sync.Mutex
+	buffer bytes.Buffer
 }
 
 func (b *lockedBuffer) Write(data []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.Buffer.Write(data)
+	return b.buffer.Write(data)
 }
 
 func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.Buffer.String()
+	return b.buffer.String()
 }
 
 func freePorts(t testing.TB, n int) []string {
