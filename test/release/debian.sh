@@ -41,7 +41,14 @@ agent-sandbox doctor
 agent-sandbox up
 agent-sandbox apply -f examples/first-sandbox.yaml
 agent-sandbox wait sandbox/my-sandbox --for=condition=Ready --timeout=60s
-agent-sandbox exec my-sandbox -- uname -a
-agent-sandbox down --purge' | tee "$scratch/output"
+agent-sandbox exec my-sandbox -- uname -a' | tee "$scratch/output"
 grep -E '^Linux my-sandbox .*gvisor' "$scratch/output" >/dev/null || fail "the sandbox does not run under gVisor"
-say "installed and ran"
+
+say "upgrade and uninstall"
+inside 'ln --symbolic --force --no-dereference /opt/agent-sandbox-*/agent-sandbox /usr/local/bin/agent-sandbox
+agent-sandbox down
+agent-sandbox up
+agent-sandbox exec my-sandbox -- true
+agent-sandbox down --purge
+rm -rf /usr/local/bin/agent-sandbox /opt/agent-sandbox-*
+! command -v agent-sandbox'
