@@ -50,9 +50,9 @@ import { PodIdentity } from "./upstream/pod-identity.ts";
 import { RuntimeTokens } from "./upstream/runtime-tokens.ts";
 import { UpstreamHeaders } from "./upstream/upstream-headers.ts";
 import { UpstreamPool } from "./upstream/upstream-pool.ts";
-import { Gate } from "./wake/gate.ts";
 import { SandboxSessions } from "./wake/pod-sessions.ts";
-import { WaitingRoom } from "./wake/waiting-room.ts";
+import { SandboxWaiter } from "./wake/sandbox-waiter.ts";
+import { WaitQueue } from "./wake/wait-queue.ts";
 import { Waker } from "./wake/waker.ts";
 
 export interface Parts {
@@ -76,10 +76,10 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
   const telemetry = new RequestTelemetry({ metrics, log, accessLog, tracer });
   const cluster = assembleCluster(options, metrics, stack);
   const upstream = assembleUpstream(options, cluster, stack);
-  const { directory, gate, activity, connector } = cluster;
+  const { directory, waiter, activity, connector } = cluster;
   const { dial, splices, runtimeTokens, backlog } = upstream;
   const auth = assembleAuth(options, directory, stack);
-  const resolver = new SandboxResolver({ directory, gate });
+  const resolver = new SandboxResolver({ directory, waiter });
   const reauthorizer = stack.use(new Reauthorizer(options.recheckMs));
   const authorizer = new RequestAuthorizer({ authorizer: auth.authorizer, resolver, reauthorizer, metrics });
   const connections = new ConnectionLimit(options.maxConnections ?? defaultMaxConnections);
@@ -135,20 +135,24 @@ function assembleCluster(options: RouterOptions, metrics: Metrics, stack: AsyncD
     activity.recorded(sandbox);
     metrics.woke(sandbox.metadata.namespace ?? "-");
   };
-  const poke = (key: string): void => directory.notify(key);
-  const waker = stack.use(new Waker({ client, scheduler, log, poke, onWoken }));
-  const room = new WaitingRoom({ ...defaultWaiting, ...options.waiting });
+  const notify = (key: string): void => directory.notify(key);
+  const waker = stack.use(new Waker({ client, scheduler, log, notify, onWoken }));
+  const queue = new WaitQueue({ ...defaultWaiting, ...options.waiting });
   const { holdMs = 60_000 } = options;
-  const gate = new Gate({ directory, room, waker, scheduler, holdMs });
+  const waiter = new SandboxWaiter({ directory, queue, waker, scheduler, holdMs });
   const retries = { ...defaultRetries, ...options.retries };
-  metrics.waitingFrom(() => room.count);
-  const sessions = new SandboxSessions({ directory, activity, room, waker, scheduler, holdMs });
-  const connector = new UpstreamConnector({ gate, metrics, scheduler, retries });
-  return { directory, activity, gate, sessions, connector };
+  metrics.waitingFrom(() => queue.count);
+  const sessions = new SandboxSessions({ directory, activity, queue, waker, scheduler, holdMs });
+  const connector = new UpstreamConnector({ waiter, metrics, scheduler, retries });
+  return { directory, activity, waiter, sessions, connector };
 }
 
 /** The connections to pods. */
-function assembleUpstream(options: RouterOptions, { directory, activity, gate }: Cluster, stack: AsyncDisposableStack) {
+function assembleUpstream(
+  options: RouterOptions,
+  { directory, activity, waiter }: Cluster,
+  stack: AsyncDisposableStack,
+) {
   const { client, scheduler = systemScheduler, log = silentLogger, dialMs: timeoutMs = 5000 } = options;
   const backlog = new Backlog(options.maxQueuedBytes ?? defaultMaxQueuedBytes);
   const identity = new PodIdentity(client);
@@ -171,7 +175,7 @@ function assembleUpstream(options: RouterOptions, { directory, activity, gate }:
     }),
   );
   const runtimeTokens = new RuntimeTokens({ client, now: () => scheduler.now() });
-  stack.use(new RuntimeWatch({ directory, activity, gate, pool, runtimeTokens, scheduler, log }));
+  stack.use(new RuntimeWatch({ directory, activity, waiter, pool, runtimeTokens, scheduler, log }));
   return { pool, sessions, splices, dial, runtimeTokens, backlog };
 }
 

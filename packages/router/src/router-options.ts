@@ -5,7 +5,7 @@ import type { Keyring } from "./auth/keyring.ts";
 import type { Limits } from "./request/concurrency-limits.ts";
 import type { TlsFiles } from "./tls/certificates.ts";
 import type { RetryOptions } from "./upstream/connector.ts";
-import type { WaitingRoomLimits } from "./wake/waiting-room.ts";
+import type { WaitLimits } from "./wake/wait-queue.ts";
 
 export type { ListenAddress } from "@agent-sandbox/api";
 
@@ -74,7 +74,7 @@ export interface RouterOptions {
   /** Concurrent client connections. Beyond it, idle ones are closed. Default 20,000. */
   readonly maxConnections?: number;
   readonly limits?: Partial<Limits>;
-  readonly waiting?: Partial<WaitingRoomLimits>;
+  readonly waiting?: Partial<WaitLimits>;
   readonly retries?: Partial<RetryOptions>;
   readonly accessLog?: boolean;
   readonly tracer?: Tracer;
@@ -100,6 +100,6 @@ export const defaultLimits: Limits = { perSandbox: 2000, perCaller: 1000, connec
  * A thousand waiting uploads, of which 64 KiB each are read ahead, need 64 MiB. A single namespace may use half of the total,
  * hence 128 MiB.
  */
-export const defaultWaiting: WaitingRoomLimits = { perSandbox: 1000, inAll: 10_000, bytesInAll: 128 * 2 ** 20 };
+export const defaultWaiting: WaitLimits = { perSandbox: 1000, total: 10_000, totalBytes: 128 * 2 ** 20 };
 
 export const defaultRetries: RetryOptions = { max: 3, firstDelayMs: 200, maxDelayMs: 800, startingMs: 15_000 };

@@ -263,7 +263,7 @@ describe("a sandbox that is starting", () => {
 
   test("limits the bytes of waiting requests", async () => {
     await cluster.pod(await cluster.sandbox("heavy"), pod.ip, { ready: false });
-    const small = await cluster.router({ holdMs: 1000, waiting: { bytesInAll: 100_000 } });
+    const small = await cluster.router({ holdMs: 1000, waiting: { totalBytes: 100_000 } });
     const { headers } = toSandbox("heavy", pod.port);
     const answers = await Promise.all([1, 2, 3].map(() => ask(small, "/", { method: "POST", headers, body: "x" })));
     const reasons = answers.map(({ text }) => (JSON.parse(text) as { reason: string }).reason).sort();

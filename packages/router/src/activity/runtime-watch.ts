@@ -14,14 +14,14 @@ import { FairShare } from "../fair-share.ts";
 import type { Route } from "../route/route.ts";
 import type { RuntimeTokens } from "../upstream/runtime-tokens.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
-import type { Gate } from "../wake/gate.ts";
+import type { SandboxWaiter } from "../wake/sandbox-waiter.ts";
 import type { ActivityTracker } from "./activity-tracker.ts";
 import { askRuntime } from "./ask-runtime.ts";
 
 export interface RuntimeWatchOptions {
   readonly directory: Directory;
   readonly activity: ActivityTracker;
-  readonly gate: Gate;
+  readonly waiter: SandboxWaiter;
   readonly pool: UpstreamPool;
   readonly runtimeTokens: RuntimeTokens;
   readonly scheduler: Scheduler;
@@ -90,11 +90,11 @@ export class RuntimeWatch implements Disposable {
   }
 
   async #ask(sandbox: Sandbox): Promise<void> {
-    const { gate, pool, runtimeTokens, activity, log } = this.#options;
+    const { waiter, pool, runtimeTokens, activity, log } = this.#options;
     const { name = "", namespace = "", uid = "" } = sandbox.metadata;
     const by = { by: "path", podIp: undefined, target: "/v1/activity" } as const;
     const route: Route = { ...by, namespace, name, port: runtimePort, uid };
-    const target = gate.ready(route);
+    const target = waiter.ready(route);
     if (target === undefined) return;
     this.#asking.add(uid);
     this.#share.take(namespace);

@@ -6,7 +6,7 @@ import { abortStream } from "../proxy/stream-end.ts";
 import type { Route } from "../route/route.ts";
 import type { RequestTelemetry } from "../telemetry/request-telemetry.ts";
 import type { UpstreamConnector } from "../upstream/connector.ts";
-import { readAheadBytes } from "../wake/waiting-room.ts";
+import { readAheadBytes } from "../wake/wait-queue.ts";
 import { Cancellation, ClientDisconnected } from "./cancellation.ts";
 import { EarlyBytes } from "./early-bytes.ts";
 

@@ -4,11 +4,11 @@ import { findSandbox } from "../cluster/resolve.ts";
 import type { Route } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
 import type { AccessRecord } from "../telemetry/access-record.ts";
-import type { Gate } from "../wake/gate.ts";
+import type { SandboxWaiter } from "../wake/sandbox-waiter.ts";
 
 export interface SandboxResolverOptions {
   readonly directory: Directory;
-  readonly gate: Gate;
+  readonly waiter: SandboxWaiter;
 }
 
 /** Looks up the Sandbox that a route names, in whatever state it is. */
@@ -32,9 +32,9 @@ export class SandboxResolver {
   }
 
   find(route: Route): Sandbox | undefined {
-    const { directory, gate } = this.#options;
+    const { directory, waiter } = this.#options;
     // The lookup of a ready target is cached.
-    const ready = gate.ready(route);
+    const ready = waiter.ready(route);
     const found = ready === undefined ? findSandbox(route, directory) : ready.sandbox;
     return found === "pending" ? undefined : found;
   }

@@ -6,8 +6,8 @@ import type { Exchange, Forwarder, Upstream } from "../request/exchange.ts";
 import type { Route } from "../route/route.ts";
 import type { AccessRecord } from "../telemetry/access-record.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { Gate } from "../wake/gate.ts";
-import { readAheadBytes } from "../wake/waiting-room.ts";
+import type { SandboxWaiter } from "../wake/sandbox-waiter.ts";
+import { readAheadBytes } from "../wake/wait-queue.ts";
 import { DialError } from "./dialer.ts";
 
 /** Failed connection attempts are repeated. A request that was sent never is. */
@@ -23,7 +23,7 @@ export interface RetryOptions {
 }
 
 export interface UpstreamConnectorOptions {
-  readonly gate: Gate;
+  readonly waiter: SandboxWaiter;
   readonly metrics: Metrics;
   readonly scheduler: Scheduler;
   readonly retries: RetryOptions;
@@ -56,7 +56,7 @@ export class UpstreamConnector {
   /** A free connection to a sandbox that is ready. Undefined if the request must wait for either. */
   take<C>({ route, sandboxUid, isRepeated }: Exchange, forwarder: Forwarder<C>): Upstream<C> | undefined {
     if (isRepeated) return undefined;
-    const target = this.#options.gate.ready(route);
+    const target = this.#options.waiter.ready(route);
     if (target === undefined || target.sandbox.metadata.uid !== sandboxUid) return undefined;
     const connection = forwarder.take(target);
     return connection === undefined ? undefined : { target, connection };
@@ -84,8 +84,8 @@ export class UpstreamConnector {
     const { cancellation, heldBytes: bytes, open, check } = options;
     const hold = { bytes, signal: () => cancellation.signal };
     for (let attempt = 0; ; attempt += 1) {
-      const known = this.#options.gate.ready(route);
-      const target = known ?? (await this.#options.gate.pass(route, hold));
+      const known = this.#options.waiter.ready(route);
+      const target = known ?? (await this.#options.waiter.waitUntilReady(route, hold));
       if (known === undefined) this.#markStarting(target);
       await check?.(target.sandbox);
       cancellation.throwIfCancelled();

@@ -13,7 +13,7 @@ import { ActivityTracker } from "../activity/activity-tracker.ts";
 import { Directory } from "../cluster/directory.ts";
 import { pods } from "../cluster/resources.ts";
 import { SandboxSessions } from "./pod-sessions.ts";
-import { WaitingRoom } from "./waiting-room.ts";
+import { WaitQueue } from "./wait-queue.ts";
 import { Waker } from "./waker.ts";
 
 const namespace = "default";
@@ -43,12 +43,12 @@ class World implements Disposable {
     const directory = this.#stack.use(new Directory({ informers, isShared: false, claims: true }));
     const sandboxByUid = (uid: string) => directory.sandboxByUid(uid);
     this.activity = this.#stack.use(new ActivityTracker({ client, scheduler, log, sandboxByUid }));
-    const poke = (changed: string): void => directory.notify(changed);
+    const notify = (changed: string): void => directory.notify(changed);
     const onWoken = (sandbox: Sandbox): void => this.activity.recorded(sandbox);
-    const waker = this.#stack.use(new Waker({ client, scheduler, log, poke, onWoken }));
-    const room = new WaitingRoom({ perSandbox, inAll: 100, bytesInAll: 2 ** 30 });
+    const waker = this.#stack.use(new Waker({ client, scheduler, log, notify, onWoken }));
+    const queue = new WaitQueue({ perSandbox, total: 100, totalBytes: 2 ** 30 });
     const { activity } = this;
-    this.sessions = new SandboxSessions({ directory, activity, room, waker, scheduler, holdMs: minute });
+    this.sessions = new SandboxSessions({ directory, activity, queue, waker, scheduler, holdMs: minute });
   }
 
   [Symbol.dispose](): void {

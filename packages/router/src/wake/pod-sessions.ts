@@ -25,13 +25,13 @@ import { podProblem } from "../cluster/pod-problem.ts";
 import { isAlive } from "../cluster/target.ts";
 import { RouterError } from "../router-error.ts";
 import { type Check, hold } from "./hold.ts";
-import { readAheadBytes, type WaitingRoom } from "./waiting-room.ts";
+import { readAheadBytes, type WaitQueue } from "./wait-queue.ts";
 import type { Waker } from "./waker.ts";
 
 export interface SandboxSessionsOptions {
   readonly directory: Directory;
   readonly activity: ActivityTracker;
-  readonly room: WaitingRoom;
+  readonly queue: WaitQueue;
   readonly waker: Waker;
   readonly scheduler: Scheduler;
   /** How long a session waits for its sandbox to become ready. */
@@ -86,10 +86,10 @@ export class SandboxSessions implements PodSessions {
 
   /** The Sandbox once its Pod can be used; undefined when waiting does not help, and the API server's own answer says why. */
   async #wait(sandbox: Sandbox, target: SessionTarget, signal: AbortSignal): Promise<Sandbox | undefined> {
-    const { room, holdMs } = this.#options;
+    const { queue, holdMs } = this.#options;
     const { name = "", namespace = "" } = sandbox.metadata;
     try {
-      using _place = room.enter({ namespace, name }, readAheadBytes);
+      using _place = queue.add({ namespace, name }, readAheadBytes);
       return await hold(this.#options, {
         key: objectKey(sandbox),
         signal,

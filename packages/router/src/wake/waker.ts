@@ -7,7 +7,7 @@ export interface WakerOptions {
   readonly scheduler: Scheduler;
   readonly log: Logger;
   /** Notifies the requests that wait for the Sandbox. */
-  readonly poke: (key: string) => void;
+  readonly notify: (key: string) => void;
   /** Called after each write that wakes a Sandbox. */
   readonly onWoken: (sandbox: Sandbox) => void;
 }
@@ -74,7 +74,7 @@ export class Waker implements Disposable {
     if (isReason(error, "Forbidden", "Invalid", "BadRequest", "Unauthorized")) {
       const message = `Sandbox could not be resumed: ${sandbox.metadata.name}: the API server refused`;
       attempt.failure = new RouterError("WakeFailed", message, { cause: error, retryAfterSeconds: 5 });
-      this.#options.poke(objectKey(sandbox));
+      this.#options.notify(objectKey(sandbox));
     }
     this.#lookAgain(uid, attempt, sandbox, isReason(error, "Conflict") ? afterConflictMs : afterFailureMs);
   }
@@ -83,7 +83,7 @@ export class Waker implements Disposable {
     if (this.#attempts.get(uid) !== attempt) return;
     attempt.timer = this.#options.scheduler.schedule(delayMs, () => {
       this.#attempts.delete(uid);
-      this.#options.poke(objectKey(sandbox));
+      this.#options.notify(objectKey(sandbox));
     });
   }
 }

@@ -6,26 +6,26 @@ import { RouterError } from "../router-error.ts";
  * Limits on requests that wait for their sandbox to become ready. The bodies of waiting requests are not read. Namespaces
  * share the totals fairly.
  */
-export interface WaitingRoomLimits {
+export interface WaitLimits {
   readonly perSandbox: number;
-  readonly inAll: number;
-  readonly bytesInAll: number;
+  readonly total: number;
+  readonly totalBytes: number;
 }
 
 /** Memory for the body of a waiting request: the parser reads ahead until its buffer is full, then pauses the socket. */
 export const readAheadBytes: number = 64 * 1024;
 
 /** Counts the waiting requests and enforces the limits. */
-export class WaitingRoom {
-  readonly #limits: WaitingRoomLimits;
+export class WaitQueue {
+  readonly #limits: WaitLimits;
   readonly #bySandbox = new Map<string, number>();
   readonly #requests: FairShare;
   readonly #bytes: FairShare;
 
-  constructor(limits: WaitingRoomLimits) {
+  constructor(limits: WaitLimits) {
     this.#limits = limits;
-    this.#requests = new FairShare(limits.inAll);
-    this.#bytes = new FairShare(limits.bytesInAll);
+    this.#requests = new FairShare(limits.total);
+    this.#bytes = new FairShare(limits.totalBytes);
   }
 
   get count(): number {
@@ -33,7 +33,7 @@ export class WaitingRoom {
   }
 
   /** Counts a waiting request until the result is disposed. Throws `WaitingRoomFull` if a limit is reached. */
-  enter(sandbox: { readonly namespace: string; readonly name: string }, bytes: number): Disposable {
+  add(sandbox: { readonly namespace: string; readonly name: string }, bytes: number): Disposable {
     const { namespace } = sandbox;
     const key = keyOf(sandbox);
     const ofSandbox = this.#bySandbox.get(key) ?? 0;
@@ -44,19 +44,19 @@ export class WaitingRoom {
     this.#requests.take(namespace);
     this.#bytes.take(namespace, bytes);
     this.#bySandbox.set(key, ofSandbox + 1);
-    return { [Symbol.dispose]: () => this.#leave(namespace, key, bytes) };
+    return { [Symbol.dispose]: () => this.#remove(namespace, key, bytes) };
   }
 
   /** The limit that one more request would exceed. Undefined if it may wait. */
   #refusal(namespace: string, ofSandbox: number, bytes: number): string | undefined {
     const { perSandbox } = this.#limits;
-    if (ofSandbox >= perSandbox) return `${perSandbox} requests wait for this sandbox already`;
-    if (!this.#requests.has(namespace)) return "the namespace has its share of the requests that may wait";
-    if (!this.#bytes.has(namespace, bytes)) return "the requests of the namespace that wait hold too many bytes";
+    if (ofSandbox >= perSandbox) return `${perSandbox} requests wait for this sandbox`;
+    if (!this.#requests.has(namespace)) return "the namespace has reached its share of waiting requests";
+    if (!this.#bytes.has(namespace, bytes)) return "the waiting requests of the namespace have too many bytes";
     return undefined;
   }
 
-  #leave(namespace: string, key: string, bytes: number): void {
+  #remove(namespace: string, key: string, bytes: number): void {
     this.#requests.giveBack(namespace);
     this.#bytes.giveBack(namespace, bytes);
     const left = (this.#bySandbox.get(key) ?? 0) - 1;

@@ -5,64 +5,67 @@ import type { Target } from "../cluster/target.ts";
 import type { Route } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
 import { hold } from "./hold.ts";
-import type { WaitingRoom } from "./waiting-room.ts";
+import type { WaitQueue } from "./wait-queue.ts";
 import type { Waker } from "./waker.ts";
 
-export interface GateOptions {
+export interface SandboxWaiterOptions {
   readonly directory: Directory;
-  readonly room: WaitingRoom;
+  readonly queue: WaitQueue;
   readonly waker: Waker;
   readonly scheduler: Scheduler;
-  /** How long a request is held for its sandbox to come up. */
+  /** How long a request waits for its sandbox to become ready. */
   readonly holdMs: number;
 }
 
 export interface HoldOptions {
-  /** What the held request costs while it waits. */
+  /** Memory that the request occupies while it waits. */
   readonly bytes: number;
-  /** Aborted when the caller hangs up, or its own time is over. */
+  /** Aborted when the client disconnects or the request times out. */
   readonly signal: () => AbortSignal;
 }
 
 /** Limits the cache, because clients choose the names. */
-const mostReady = 10_000;
+const maxReady = 10_000;
 
 /** Finds the target of a request if its sandbox is ready. Otherwise wakes the sandbox and holds the request until it is. */
-export class Gate {
-  readonly #options: GateOptions;
+export class SandboxWaiter {
+  readonly #options: SandboxWaiterOptions;
   /** Ready targets by route, valid for one version of the directory. */
   readonly #ready = new Map<string, Target>();
   #readyAt = -1;
 
-  constructor(options: GateOptions) {
+  constructor(options: SandboxWaiterOptions) {
     this.#options = options;
   }
 
-  look(route: Route): Resolution {
+  #resolve(route: Route): Resolution {
     return resolve(route, this.#options.directory);
   }
 
   /** The target of the request. Undefined if the request must wait. */
   ready(route: Route): Target | undefined {
     const { version } = this.#options.directory;
-    if (this.#readyAt !== version || this.#ready.size >= mostReady) this.#ready.clear();
+    if (this.#readyAt !== version || this.#ready.size >= maxReady) this.#ready.clear();
     this.#readyAt = version;
     const { namespace, name, port, uid = "", podIp = "" } = route;
     const key = `${namespace}/${name}:${port} ${uid} ${podIp}`;
     const known = this.#ready.get(key);
     if (known !== undefined) return known;
-    const now = this.look(route);
+    const now = this.#resolve(route);
     if (now.state !== "ready") return undefined;
     this.#ready.set(key, now.target);
     return now.target;
   }
 
-  /** Where to send the request, as soon as its sandbox is ready. Throws the answer when it cannot be sent; the signal's reason when that aborts. */
-  async pass(route: Route, hold: HoldOptions): Promise<Target> {
-    const now = this.look(route);
+  /**
+   * Wakes the sandbox if it sleeps and returns the target when it is ready. Throws a `RouterError` if it cannot become ready
+   * or does not in time, and the signal's reason if that aborts.
+   */
+  async waitUntilReady(route: Route, hold: HoldOptions): Promise<Target> {
+    const now = this.#resolve(route);
     if (now.state === "ready") return now.target;
     if (now.state === "closed") throw new RouterError(now.reason, now.message, retryLater(now));
-    using _place = this.#options.room.enter(route, hold.bytes);
+    using _place = this.#options.queue.add(route, hold.bytes);
     return await this.#hold(route, hold.signal());
   }
 
@@ -71,18 +74,18 @@ export class Gate {
       key: keyOf(route),
       signal,
       check: () => {
-        const now = this.look(route);
-        const target = this.#step(now);
+        const now = this.#resolve(route);
+        const target = this.#targetOrWake(now);
         if (target !== undefined) return { result: target };
         // A claim is bound to a Sandbox of another name, whose changes matter too.
         return { alsoWatch: "sandbox" in now && now.sandbox !== undefined ? objectKey(now.sandbox) : undefined };
       },
-      timedOut: () => tooLate(route, this.look(route)),
+      timedOut: () => timedOut(route, this.#resolve(route)),
     });
   }
 
-  /** The target when it is ready; wakes what sleeps. */
-  #step(now: Resolution): Target | undefined {
+  /** The target if it is ready. Wakes a sandbox that sleeps. */
+  #targetOrWake(now: Resolution): Target | undefined {
     if (now.state === "ready") {
       this.#options.waker.settled(now.sandbox.metadata.uid ?? "");
       return now.target;
@@ -93,13 +96,13 @@ export class Gate {
   }
 }
 
-function tooLate(route: Route, now: Resolution): RouterError {
+function timedOut(route: Route, now: Resolution): RouterError {
   const retry = { retryAfterSeconds: 5 };
   const problem = now.state === "starting" ? now.problem : undefined;
   if (problem !== undefined) {
     return new RouterError(problem.reason, `Sandbox is not ready in time: ${route.name}: ${problem.message}`, retry);
   }
-  const what = now.state === "asleep" ? "it was woken and has not come up" : "it is still starting";
+  const what = now.state === "asleep" ? "it was woken and did not become ready" : "it is still starting";
   return new RouterError("SandboxStarting", `Sandbox is not ready in time: ${route.name}: ${what}`, retry);
 }
 
