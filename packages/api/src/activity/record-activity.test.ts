@@ -106,7 +106,7 @@ describe("decideRecord()", () => {
     expect(decideRecord(object, observed, now)).toEqual(expected);
   });
 
-  test("records activity within a quarter of the window, and not twice in it, whatever the annotation says", () => {
+  test("records activity within a quarter of the window, and not twice in it, whatever the annotation says (SLEEP-22)", () => {
     const inputs = fc.tuple(anySandbox, fc.integer({ min: start - year, max: start + year }));
     fc.assert(
       fc.property(inputs, ([object, now]) => {
@@ -151,7 +151,7 @@ describe("wakeChange()", () => {
     expect(body.metadata.annotations).toEqual({ "agents.x-k8s.io/last-activity": "2026-01-01T00:00:00.001Z" });
   });
 
-  test("wakes every Sandbox that traffic may wake", () => {
+  test("wakes every Sandbox that traffic may wake (SLEEP-21)", () => {
     const inputs = fc.tuple(anySandbox, fc.integer({ min: start - year, max: start + year }));
     fc.assert(
       fc.property(inputs, ([object, now]) => {

@@ -84,7 +84,7 @@ test.for<[string, Case, ReturnType<typeof sleepReason>, ReturnType<typeof wakeBy
   expect([sleepReason(object), wakeBy(object)]).toEqual([reason, by]);
 });
 
-test("text that is not a time never changes whether a Sandbox is asleep", () => {
+test("text that is not a time never changes whether a Sandbox is asleep (SLEEP-20)", () => {
   const garbage = fc.string().filter((text) => Number.isNaN(Date.parse(text)));
   fc.assert(
     fc.property(anySandbox, garbage, (object, text) => {
@@ -95,7 +95,7 @@ test("text that is not a time never changes whether a Sandbox is asleep", () => 
   );
 });
 
-test("traffic may wake only a Sandbox that is asleep", () => {
+test("traffic may wake only a Sandbox that is asleep (SLEEP-21)", () => {
   fc.assert(
     fc.property(anySandbox, (object) => {
       const isAsleep = sleepReason(object) !== undefined;

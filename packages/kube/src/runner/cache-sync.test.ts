@@ -10,7 +10,7 @@ import { Controller, watching } from "./controller.ts";
 const lamps: Resource = { apiVersion: "example.com/v1", kind: "Lamp", plural: "lamps", namespaced: true };
 const wires: Resource = { apiVersion: "v1", kind: "Wire", plural: "wires", namespaced: true };
 
-test("a cache that never syncs is named in the log every two minutes, and the controller starts once it does", async () => {
+test("a cache that never syncs is named in the log every two minutes, and the controller starts once it does (MANAGER-18)", async () => {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ resources: [lamps, wires], scheduler: clock });
   const client = createClient(server, { clock, random: () => 0 });
