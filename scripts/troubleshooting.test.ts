@@ -10,9 +10,12 @@ const sources = execFileSync("git", ["ls-files", "packages/*/src/*.ts", "scripts
   .filter((file) => file !== "" && !file.includes(".test."))
   .map((file) => readFileSync(`${root}/${file}`, "utf8"));
 
-/** The messages in the headings, and the reasons in the table. `…` stands for text that varies. */
+/** The messages in the headings, except those of kubectl, and the reasons in the table. `…` stands for text that varies. */
 const messages = [
-  ...[...page.matchAll(/^### (.*)$/gm)].flatMap(([, heading = ""]) => [...heading.matchAll(/`([^`]+)`/g)]),
+  ...[...page.matchAll(/^### (.*)$/gm)]
+    .map(([, heading = ""]) => heading)
+    .filter((heading) => !heading.includes("from `kubectl"))
+    .flatMap((heading) => [...heading.matchAll(/`([^`]+)`/g)]),
   ...page.matchAll(/^\| \d{3} \| `(\w+)`/gm),
 ].map(([, message = ""]) => message);
 

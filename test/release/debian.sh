@@ -51,4 +51,4 @@ agent-sandbox up
 agent-sandbox exec my-sandbox -- true
 agent-sandbox down --purge
 rm -rf /usr/local/bin/agent-sandbox /opt/agent-sandbox-*
-! command -v agent-sandbox'
+[ ! -e /usr/local/bin/agent-sandbox ]'
