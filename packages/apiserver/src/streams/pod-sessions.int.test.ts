@@ -91,7 +91,9 @@ async function refusal(socket: WebSocket): Promise<{ code: number; message: stri
   return JSON.parse(await text(response)) as { code: number; message: string };
 }
 
-const allEnded = () => expect.poll(() => podSessions.open).toEqual([]);
+async function allEnded(): Promise<void> {
+  await expect.poll(() => podSessions.open).toEqual([]);
+}
 
 describe("a session with a Pod", () => {
   test.for([
