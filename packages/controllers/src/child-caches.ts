@@ -8,13 +8,12 @@ import {
   type Scope,
 } from "@agent-sandbox/kube";
 
-/** The kinds of Kubernetes' own that Sandboxes are made of. */
 export const pods: Resource<Pod> = core("Pod", "pods");
 export const services: Resource<Service> = core("Service", "services");
 export const volumeClaims: Resource<PersistentVolumeClaim> = core("PersistentVolumeClaim", "persistentvolumeclaims");
 export const secrets: Resource<Secret> = core("Secret", "secrets");
 
-/** One cache of Pods for every controller: an informer is shared only when all ask for the same trimming. */
+/** One cache of Pods for all controllers: an informer is shared only if all use the same trim function. */
 export function podCache(informers: Informers, scope: Scope = {}): Informer<Pod> {
   return informers.get(pods, { ...scope, trim: trimPod });
 }
@@ -27,7 +26,7 @@ export function serviceCache(informers: Informers, scope: Scope = {}): Informer<
   return informers.get(services, { ...scope });
 }
 
-/** What decisions read of a Pod. Its spec is most of it, and is never compared with anything. */
+/** Keeps what decisions read of a Pod. The spec is the largest part and is never compared. */
 export function trimPod(pod: Pod): Pod {
   const { nodeName, restartPolicy } = pod.spec ?? {};
   return {
@@ -61,7 +60,7 @@ function trimStatus({
   };
 }
 
-/** Finalizers are others' business: no patch of ours may bring one back. */
+/** Drops finalizers, which belong to others: no patch of the controllers may restore one. */
 function keepMetadata<T extends KubeObject>(object: T): T {
   const { apiVersion, kind, metadata = {} } = dropManagedFields(object);
   const { finalizers: _, ...kept } = metadata;

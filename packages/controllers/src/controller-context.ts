@@ -1,12 +1,12 @@
 import type { Fence, Informers, Logger, RightOfWay, Scheduler } from "@agent-sandbox/kube";
 
-/** What every controller of a process shares. */
+/** Shared by all controllers of a process. */
 export interface ControllerContext {
   readonly informers: Informers;
   readonly fence: Fence;
   readonly log?: Logger;
-  /** Default: the system's. */
+  /** Default: the system clock. */
   readonly scheduler?: Scheduler;
-  /** Claims go first while there are members for them; Sandboxes and pools give way. Default: nobody does. */
+  /** Gives claims priority over Sandboxes and pools while there are members for them. Default: no priority. */
   readonly rightOfWay?: RightOfWay;
 }

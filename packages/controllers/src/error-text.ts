@@ -1,4 +1,3 @@
-/** What was thrown, for people. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : JSON.stringify(error);
 }

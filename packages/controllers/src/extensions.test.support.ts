@@ -15,7 +15,6 @@ import {
 import { blueprintOf } from "./template/blueprint.ts";
 import { memberOf } from "./warm-pool/prototype.ts";
 
-/** Objects as the API server would hand them out. */
 export const epoch: number = Date.parse("2026-03-01T10:00:00Z");
 export const created = "2026-03-01T10:00:00Z";
 
@@ -92,7 +91,7 @@ interface MemberParts {
   readonly metadata?: Sandbox["metadata"];
 }
 
-/** A member of the pool as the pool would have made it from the template. */
+/** A member as the pool creates it from the template. */
 export function memberNamed(name: string, parts: MemberParts = {}): Sandbox {
   const { template = templateOf(), pool = poolOf(), status = readyStatus, metadata = {} } = parts;
   const member = memberOf(pool, blueprintOf(template), { markEvictable: true });
@@ -109,7 +108,7 @@ interface BoundParts {
   readonly annotations?: Record<string, string>;
 }
 
-/** A Sandbox that the claim owns, as a cold start would have made it. */
+/** A Sandbox that the claim controls, as a cold start creates it. */
 export function boundTo(claim: SandboxClaim, parts: BoundParts = {}): Sandbox {
   const { name = claim.metadata.name ?? "", status = readyStatus, labels = {}, podMetadata = {} } = parts;
   const { annotations = { "agents.x-k8s.io/sandbox-template-ref": "test-template" } } = parts;

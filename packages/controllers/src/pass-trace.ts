@@ -13,13 +13,13 @@ import {
   trace,
 } from "@opentelemetry/api";
 
-/** Where spans go, and how a trace is carried from one process to another. */
+/** Where spans are sent, and how a trace context is propagated between processes. */
 export interface Tracing {
   readonly tracer: Tracer;
   readonly propagator: TextMapPropagator;
 }
 
-/** One pass over one object as a span of the trace that the object belongs to, with a child for each part of the pass. */
+/** The span of one pass over one object, in the trace that the object belongs to, with a child span for each part. */
 export class PassTrace {
   readonly #tracing: Tracing;
   readonly #context: Context;
@@ -32,7 +32,7 @@ export class PassTrace {
     this.#span = span;
   }
 
-  /** Undefined when nobody traces. `onMalformed` is told of an annotation that cannot be read; it is then ignored. */
+  /** Undefined without tracing. An annotation that cannot be parsed is reported to `onMalformed` and ignored. */
   static begin(
     tracing: Tracing | undefined,
     subject: { readonly object: KubeObject; readonly name: string; readonly attributes: Attributes },
@@ -45,14 +45,14 @@ export class PassTrace {
     return new PassTrace(tracing, trace.setSpan(parent, span), span);
   }
 
-  /** What an object that belongs to no trace yet should carry to belong to this one; undefined when there is none. */
+  /** The annotation that makes an object part of this trace; undefined when the span is not recorded. */
   get annotation(): string | undefined {
     const headers: Record<string, string> = {};
     this.#tracing.propagator.inject(this.#context, headers, defaultTextMapSetter);
     return Object.keys(headers).length > 0 ? JSON.stringify(headers) : undefined;
   }
 
-  /** The span of a part, begun when it is first asked for and ended with the pass. */
+  /** The child span of a part. It starts with the first call and ends with the pass. */
   part(name: string): Span {
     const part = this.#parts.get(name) ?? this.#tracing.tracer.startSpan(name, {}, this.#context);
     this.#parts.set(name, part);

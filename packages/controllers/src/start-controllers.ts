@@ -19,28 +19,28 @@ import type { RouterPlace } from "./template/desired-policy.ts";
 import { startWarmPoolController } from "./warm-pool/controller.ts";
 import type { PoolSettings } from "./warm-pool/settings.ts";
 
-/** The controllers of a process, by the names that logs, metrics and events know them by. */
+/** The names of the controllers in logs, metrics and events. */
 export type ControllerName = "sandbox" | "sandboxclaim" | "sandboxwarmpool" | "sandboxtemplate";
 
 export interface ControllersOptions {
   readonly client: Client;
   readonly log: Logger;
-  /** Which process this is, for events. */
+  /** Identifies this process in events. */
   readonly instance: string;
   readonly settings?: Partial<Settings>;
-  /** Only what is in this namespace. Default: everything. */
+  /** Only objects of this namespace. Default: all namespaces. */
   readonly namespace?: string;
-  /** Whether claims, pools and templates are served, or Sandboxes alone. Default true. */
+  /** Whether claims, pools and templates are reconciled besides Sandboxes. Default true. */
   readonly extensions?: boolean;
-  /** Objects worked on at the same time. Default: each controller's own. */
+  /** Objects reconciled at the same time. Default: the default of each controller. */
   readonly workers?: Partial<Record<ControllerName, number>>;
   readonly pools?: Partial<PoolSettings>;
   readonly claims?: Pick<ClaimControllerOptions, "labelDomains" | "stampClaims">;
-  /** Whether claims are told by events what happens to them. Default true. */
+  /** Whether events are recorded for claims. Default true. */
   readonly claimEvents?: boolean;
-  /** Caches only Pods and Services that carry a Sandbox's hash. Adoption then needs that label. Default false. */
+  /** Caches only Pods and Services that have the label with a Sandbox's hash. Adoption then needs that label. Default false. */
   readonly onlyLabelledChildren?: boolean;
-  /** Who reaches Sandboxes by default. Default: the template controller's own. */
+  /** Which Pods may connect to Sandboxes by default. Default: the template controller's default. */
   readonly router?: RouterPlace;
   readonly metrics?: ControllersMetrics;
   readonly tracing?: Tracing;
@@ -51,7 +51,7 @@ export type ControllersMetrics = Readonly<Partial<Record<ControllerName, RunnerM
 };
 
 export interface RunningControllers extends AsyncDisposable {
-  /** Settles when all of them have seen what there is. */
+  /** Settles when the caches of all controllers have synced. */
   readonly ready: Promise<void>;
   readonly sandboxes: Informer<Sandbox>;
 }
@@ -112,7 +112,7 @@ export function startControllers(options: ControllersOptions): RunningController
   return { ready, sandboxes: informers.get(sandboxes, scope), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Whoever follows waits for the slowest, not for the sum. */
+/** In parallel: the stop takes as long as the slowest, not the sum. */
 async function stopTogether(parts: readonly AsyncDisposable[]): Promise<void> {
   await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()));
 }

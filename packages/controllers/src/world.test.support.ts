@@ -15,11 +15,11 @@ interface Process {
   readonly cleanup: AsyncDisposableStack;
 }
 
-/** An API server in memory with every kind that the controllers touch, time that moves when told, and shared caches. */
+/** An in-memory API server with every kind that the controllers use, a virtual clock, and shared caches. */
 export class World implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly server: MemoryApiServer;
-  /** Whoever uses the API: its requests suffer no faults. */
+  /** A client without injected faults. */
   readonly user: Client;
   #process: Process;
 
@@ -36,7 +36,6 @@ export class World implements AsyncDisposable {
     this.#process = this.#open();
   }
 
-  /** What the controllers of one process share. */
   get context(): Context {
     return this.#process.context;
   }
@@ -46,13 +45,13 @@ export class World implements AsyncDisposable {
     return this.#process.cleanup.use(controller);
   }
 
-  /** Ends the controllers and forgets what they knew; the next are started on empty caches. */
+  /** Stops the controllers. The next ones start with empty caches. */
   async endProcess(): Promise<void> {
     await this.#process.cleanup.disposeAsync();
     this.#process = this.#open();
   }
 
-  /** Pods become Ready by themselves, each with an address of its own, in one write. */
+  /** Makes every Pod Ready, with an address of its own, in one write. */
   runPods({ afterMs = (): number => 0 }: { afterMs?: (pod: Pod) => number } = {}): void {
     let next = 1;
     this.server.onChange(({ resource, object, gone, previous }) => {
@@ -71,7 +70,7 @@ export class World implements AsyncDisposable {
     await this.#process.cleanup.disposeAsync();
   }
 
-  /** Caches and a fence of their own, as another process would have. */
+  /** New caches and a new fence, as in another process. */
   openContext(cleanup: AsyncDisposableStack): Context {
     const { clock } = this;
     const client = createClient(this.server, { clock, random: () => 0 });
@@ -89,7 +88,7 @@ export class World implements AsyncDisposable {
     const conditions = ["PodScheduled", "Ready"].map((type) => ({ type, status: "True" }));
     const body = { status: { phase: "Running", podIPs: [{ ip }], conditions } };
     const patch = { type: "merge", body, preconditions: { uid: pod.metadata?.uid ?? "" } } as const;
-    // A Pod that went meanwhile runs no more.
+    // The Pod may have been deleted meanwhile.
     await this.user.patch(pods, { name, namespace }, patch, { subresource: "status" }).catch(() => undefined);
   }
 }

@@ -35,7 +35,6 @@ export {
   watchingOwned,
 } from "./runner/controller.ts";
 export { deferStatus } from "./runner/defer-status.ts";
-export { OwnWrites } from "./runner/own-writes.ts";
 export { controllerKey, controllerOf, isControlledBy } from "./runner/owner.ts";
 export {
   type ActionFailure,

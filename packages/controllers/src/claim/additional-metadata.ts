@@ -1,17 +1,17 @@
 import { type PodMetadata, safeToEvictAnnotation } from "@agent-sandbox/api";
 
-/** Where the labels of claims live unless configured otherwise. */
+/** The default domains of labels that claims may add. */
 export const defaultLabelDomains: readonly string[] = ["sandbox.users.io"];
 
-/** Nobody but the system and Kubernetes may speak for these. */
+/** Reserved for this system and Kubernetes. */
 const closedAnnotationDomains = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
 
 const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const namePart = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 
 /**
- * Why a claim may not add this metadata to its Pod; undefined when it may. Labels decide about networks and routes, so they
- * are only taken from the domains that are open to users.
+ * Why a claim may not add this metadata to its Pod, or undefined. Labels select Pods for NetworkPolicies and Services, so only
+ * labels of the domains that are open to users are allowed.
  */
 export function refuseMetadata(
   metadata: PodMetadata | undefined,
@@ -40,7 +40,7 @@ function refuseLabel(key: string, value: unknown, open: readonly string[]): stri
 }
 
 function refuseAnnotation(key: string): string | undefined {
-  // Kubernetes itself takes annotation keys in any case.
+  // Kubernetes accepts annotation keys in upper and lower case.
   if (!isQualified(key.toLowerCase())) return "its key is no qualified name";
   if (key === safeToEvictAnnotation) return undefined;
   const domain = domainOf(key);

@@ -1,5 +1,4 @@
 import { applyMergePatch, type Sandbox, type SandboxClaim } from "@agent-sandbox/api";
-import { objectKey } from "@agent-sandbox/kube";
 import { describe, expect, test } from "vitest";
 import {
   boundTo,
@@ -13,10 +12,9 @@ import {
   startingStatus,
   templateOf,
 } from "../extensions.test.support.ts";
-import { Candidates } from "./candidates.ts";
-import { cachesOf, deeds, judge, look, readyOf, type Scene } from "./claim.test.support.ts";
+import { deeds, freshMemory, judge, look, placeOf, readyOf, reserve, type Scene } from "./claim.test.support.ts";
 import { decide } from "./decide.ts";
-import { observe } from "./observe.ts";
+import { Reservations } from "./reservations.ts";
 import { changesClaimed } from "./triggers.ts";
 
 const claim = claimOf();
@@ -71,7 +69,7 @@ describe("claims and pool members", () => {
   test("reports a missing pool or template, creates nothing and sets no timer (CLAIM-2)", () => {
     const scenes = [judge({ pools: [] }), judge({ templates: [] })];
     expect(scenes.map(readyOf)).toEqual([missingPool, missingTemplate]);
-    expect(scenes.map(({ actions, wakeAt }) => [actions, wakeAt])).toEqual(scenes.map(() => [[], undefined]));
+    expect(scenes.map(({ actions, requeueAt }) => [actions, requeueAt])).toEqual(scenes.map(() => [[], undefined]));
   });
 
   test("reports a Sandbox with the claim's name that it does not control, and takes no member (CLAIM-3)", () => {
@@ -120,25 +118,24 @@ describe("claims and pool members", () => {
   });
 
   test("takes the oldest of three Ready members and leaves two (CLAIM-6)", () => {
-    const candidates = new Candidates(() => undefined);
+    const reservations = new Reservations(() => undefined);
     const sandboxes = ["a", "b", "c"].map((name) => memberNamed(name));
-    const caches = cachesOf({ sandboxes }, candidates);
-    const seen = observe(claim, caches, { now: epoch, waitedMs: 0 });
-    expect([deeds(decide(seen, epoch)), candidates.count("default/pool-uid")]).toEqual([["adopt a"], 2]);
+    const place = placeOf({ sandboxes }, reservations);
+    expect([deeds(judge({}, place)), reservations.count("default/pool-uid")]).toEqual([["adopt a"], 2]);
   });
 
   test("counts the members that can be claimed at once (COST-13)", () => {
-    const candidates = new Candidates(() => undefined);
+    const reservations = new Reservations(() => undefined);
     const members = [memberNamed("a"), memberNamed("b"), addressed("c"), pending("d")];
-    const counts = [candidates.stock];
+    const counts = [reservations.stock];
     const tell = (name: string, old: Sandbox, now: Sandbox | undefined): void => {
-      candidates.follow({ deltas: [{ key: `default/${name}`, old, new: now }], initial: false, wentBack: false });
-      counts.push(candidates.stock);
+      reservations.follow({ deltas: [{ key: `default/${name}`, old, new: now }], initial: false, wentBack: false });
+      counts.push(reservations.stock);
     };
-    const caches = cachesOf({ sandboxes: members }, candidates);
-    counts.push(candidates.stock);
-    observe(claim, caches, { now: epoch, waitedMs: 0 });
-    counts.push(candidates.stock);
+    const place = placeOf({ sandboxes: members }, reservations);
+    counts.push(reservations.stock);
+    look({}, place);
+    counts.push(reservations.stock);
     tell("a", memberNamed("a"), boundTo(claim));
     tell("c", addressed("c"), memberNamed("c"));
     for (const name of ["b", "c"]) tell(name, memberNamed(name), undefined);
@@ -159,33 +156,33 @@ describe("claims and pool members", () => {
 
   test("waits two seconds for members without an address and writes no status (CLAIM-9)", () => {
     const decision = judge({ sandboxes: [pending("a", { nodeName: "node-7" })] });
-    expect(decision).toEqual({ actions: [], notes: [], wakeAt: epoch + 2_000 });
+    expect(decision).toEqual({ actions: [], events: [], requeueAt: epoch + 2_000 });
   });
 
   test("lets no more claims wait than members are starting (CLAIM-10)", () => {
-    const caches = cachesOf({ sandboxes: [pending("a")] });
+    const place = placeOf({ sandboxes: [pending("a")] });
     const [first, second] = ["one", "two"].map((name) => {
       const each = claimOf({}, { name, uid: name });
-      return deeds(decide(observe(each, caches, { now: epoch, waitedMs: 0 }), epoch));
+      return deeds(judge({ claim: each }, place));
     });
     expect([first, second]).toEqual([[], ["create two"]]);
   });
 
   test("takes a member as soon as it gets an address, and else creates a Sandbox (CLAIM-11)", () => {
     const woken: string[] = [];
-    const candidates = new Candidates((key) => woken.push(key));
-    const caches = cachesOf({ sandboxes: [pending("a")] }, candidates);
-    observe(claim, caches, { now: epoch, waitedMs: 0 });
+    const reservations = new Reservations((key) => woken.push(key));
+    const place = placeOf({ sandboxes: [pending("a")] }, reservations);
+    look({}, place);
     const delta = { key: "default/a", old: pending("a"), new: addressed("a") };
-    candidates.follow({ deltas: [delta], initial: false, wentBack: false });
+    reservations.follow({ deltas: [delta], initial: false, wentBack: false });
     expect(woken).toEqual(["default/my-claim"]);
-    expect(deeds(decide(observe(claim, caches, { now: epoch + 100, waitedMs: 100 }), epoch))).toEqual(["adopt a"]);
+    expect(deeds(judge({ now: epoch + 100 }, place))).toEqual(["adopt a"]);
     expect(deeds(judge({ sandboxes: [pending("a")], now: epoch + 2_000 }))).toEqual(["create my-claim"]);
   });
 
   test("creates a Sandbox at once when the pool has no member (CLAIM-12)", () => {
     const decision = judge();
-    expect([deeds(decision), decision.wakeAt]).toEqual([["create my-claim"], undefined]);
+    expect([deeds(decision), decision.requeueAt]).toEqual([["create my-claim"], undefined]);
   });
 
   test.for([
@@ -212,11 +209,11 @@ describe("claims and pool members", () => {
   });
 
   test("never takes a Sandbox of another namespace (CLAIM-15)", () => {
-    const candidates = new Candidates(() => undefined);
+    const reservations = new Reservations(() => undefined);
     const elsewhere = memberNamed("a", { metadata: { namespace: "elsewhere" } });
-    const caches = cachesOf({ sandboxes: [elsewhere] }, candidates);
-    expect(deeds(decide(observe(claim, caches, { now: epoch, waitedMs: 0 }), epoch))).toEqual(["create my-claim"]);
-    expect(candidates.count("elsewhere/pool-uid")).toBe(1);
+    const place = placeOf({ sandboxes: [elsewhere] }, reservations);
+    expect(deeds(judge({}, place))).toEqual(["create my-claim"]);
+    expect(reservations.count("elsewhere/pool-uid")).toBe(1);
   });
 
   const noted = (name: string, over: Partial<SandboxClaim["metadata"]> = {}) =>
@@ -269,10 +266,10 @@ describe("claims and pool members", () => {
   });
 
   test("serves two of three claims from two members and creates a Sandbox for the third (CLAIM-20)", () => {
-    const caches = cachesOf({ sandboxes: [memberNamed("a"), memberNamed("b")] });
+    const place = placeOf({ sandboxes: [memberNamed("a"), memberNamed("b")] });
     const all = ["one", "two", "three"].flatMap((name) => {
       const each = claimOf({}, { name, uid: name });
-      return deeds(decide(observe(each, caches, { now: epoch, waitedMs: 0 }), epoch));
+      return deeds(judge({ claim: each }, place));
     });
     expect(all).toEqual(["adopt a", "adopt b", "create three"]);
   });
@@ -397,28 +394,24 @@ describe("claims and pool members", () => {
   });
 
   test("removes a deleted member from the queue and keeps each member once, with its current node (CLAIM-27)", () => {
-    const candidates = new Candidates(() => undefined);
-    cachesOf({ sandboxes: [onNode("a", "node-1"), memberNamed("b")] }, candidates);
+    const reservations = new Reservations(() => undefined);
+    placeOf({ sandboxes: [onNode("a", "node-1"), memberNamed("b")] }, reservations);
     const update = (key: string, sandbox: Sandbox | undefined) =>
-      candidates.follow({ deltas: [{ key, old: undefined, new: sandbox }], initial: false, wentBack: false });
+      reservations.follow({ deltas: [{ key, old: undefined, new: sandbox }], initial: false, wentBack: false });
     update("default/a", onNode("a", "node-2"));
-    expect(candidates.count("default/pool-uid")).toBe(2);
+    expect(reservations.count("default/pool-uid")).toBe(2);
     update("default/b", undefined);
-    expect(candidates.count("default/pool-uid")).toBe(1);
-    expect(candidates.take("default/pool-uid", "default/c")?.status?.nodeName).toBe("node-2");
+    expect(reservations.count("default/pool-uid")).toBe(1);
+    expect(reserve(reservations, "default/c")?.status?.nodeName).toBe("node-2");
   });
 
   test("does not give a referenced member to a claim while it is reserved for another (CLAIM-31)", () => {
-    const candidates = new Candidates(() => undefined);
-    cachesOf({ sandboxes: [memberNamed("a")] }, candidates);
-    const take = (claim: string) => candidates.takeNamed("default/a", "default/pool-uid", claim)?.metadata.name;
-    candidates.take("default/pool-uid", "default/one");
-    expect([take("default/two"), take("default/one"), candidates.promised("default/one")?.key]).toEqual([
-      undefined,
-      "a",
-      "default/a",
-    ]);
-    candidates.release("default/one");
+    const reservations = new Reservations(() => undefined);
+    placeOf({ sandboxes: [memberNamed("a")] }, reservations);
+    const take = (claim: string) => reserve(reservations, claim, "default/a")?.metadata.name;
+    reserve(reservations, "default/one");
+    expect([take("default/two"), take("default/one"), take("default/two")]).toEqual([undefined, "a", undefined]);
+    reservations.endPass("default/one", "nothing");
     expect(take("default/two")).toBe("a");
   });
 
@@ -472,7 +465,7 @@ describe("claims and pool members", () => {
   test("keeps the Sandbox in the status while an error lasts (CLAIM-42)", () => {
     const bound = claimOf({}, {}, { sandbox: { name: "pool-abc", podIPs: ["10.0.0.2"] } });
     const failure = { reason: "ReconcilerError", message: "Error seen: try again" } as const;
-    const { status } = decide({ ...look({ claim: bound, pools: [] }), failure }, epoch);
+    const { status } = decide({ ...look({ claim: bound, pools: [] }), failure }, freshMemory, epoch);
     expect(status).toMatchObject({
       sandbox: { name: "pool-abc", podIPs: ["10.0.0.2"] },
       conditions: [{ type: "Ready", status: "False", ...failure }],
@@ -500,20 +493,22 @@ describe("claims and pool members", () => {
   });
 
   test("offers a reserved member to no other claim until it is released (CLAIM-31)", () => {
-    const candidates = new Candidates(() => undefined);
-    cachesOf({ sandboxes: [memberNamed("a")] }, candidates);
-    const take = (by: string) => candidates.take("default/pool-uid", by)?.metadata.name;
+    const reservations = new Reservations(() => undefined);
+    placeOf({ sandboxes: [memberNamed("a")] }, reservations);
+    const take = (by: string) => reserve(reservations, by)?.metadata.name;
     expect([take("one"), take("two"), take("one")]).toEqual(["a", undefined, "a"]);
-    candidates.release("one");
+    reservations.endPass("one", "member");
+    expect(take("two")).toBeUndefined();
+    reservations.endPass("one", "nothing");
     expect(take("two")).toBe("a");
   });
 
   test("drops reservations when the API server was restored from a backup (CLAIM-56)", () => {
-    const candidates = new Candidates(() => undefined);
-    cachesOf({ sandboxes: [memberNamed("a")] }, candidates);
-    const take = (by: string) => candidates.take("default/pool-uid", by)?.metadata.name;
+    const reservations = new Reservations(() => undefined);
+    placeOf({ sandboxes: [memberNamed("a")] }, reservations);
+    const take = (by: string) => reserve(reservations, by)?.metadata.name;
     expect([take("one"), take("two")]).toEqual(["a", undefined]);
-    candidates.follow({ deltas: [], initial: false, wentBack: true });
+    reservations.follow({ deltas: [], initial: false, wentBack: true });
     expect(take("two")).toBe("a");
   });
 
@@ -524,7 +519,10 @@ describe("claims and pool members", () => {
   });
 
   test("observes the offered member", () => {
-    expect(objectKey(look({ sandboxes: [memberNamed("a")] }).candidate?.sandbox ?? {})).toBe("default/a");
+    expect(look({ sandboxes: [memberNamed("a")] }).reservation).toMatchObject({
+      type: "member",
+      member: { sandbox: { metadata: { namespace: "default", name: "a" } } },
+    });
   });
 });
 

@@ -41,7 +41,7 @@ describe("what a claim may add to its Pod", () => {
     const claim = adding({ labels: { plain: "x" } });
     const decision = judge({ claim, sandboxes: [boundTo(claim)] });
     expect([decision.actions, readyOf(decision)?.status]).toEqual([[], "True"]);
-    expect(decision.notes).toMatchObject([{ type: "Warning", reason: "InvalidMetadata" }]);
+    expect(decision.events).toMatchObject([{ type: "Warning", reason: "InvalidMetadata" }]);
   });
 
   test("accepts labels of allowed domains and annotations without a domain (CUSTOM-3)", () => {

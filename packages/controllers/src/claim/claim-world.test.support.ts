@@ -17,7 +17,7 @@ import { startWarmPoolController } from "../warm-pool/controller.ts";
 import { World } from "../world.test.support.ts";
 import { type ClaimControllerOptions, startClaimController } from "./controller.ts";
 
-/** A world in which claims live: a template, pools, and Pods that run by themselves. */
+/** A world with a template, pools, and Pods that become Ready. */
 export class ClaimWorld extends World {
   readonly namespace = "default";
 
@@ -33,7 +33,7 @@ export class ClaimWorld extends World {
     return this.start(startClaimController({ ...this.context, ...options }));
   }
 
-  /** Another process that believes it leads, with caches of its own. */
+  /** A second process that also believes to be the leader, with its own caches. */
   secondProcess(cleanup: AsyncDisposableStack): void {
     const context = this.openContext(cleanup);
     cleanup.use(startWarmPoolController(context));
@@ -74,14 +74,14 @@ export class ClaimWorld extends World {
     return this.server.readAll(sandboxes).filter((sandbox) => claim && isControlledBy(sandbox, claim));
   }
 
-  /** Made by the pool, and nobody's yet. */
+  /** Unclaimed pool members. */
   members(): Sandbox[] {
     return this.server
       .readAll(sandboxes)
       .filter(({ metadata }) => metadata.ownerReferences?.some(({ kind }) => kind === "SandboxWarmPool"));
   }
 
-  /** Writes since, by kind, without those that are not above zero. */
+  /** The writes since `before`, by kind. */
   since(before: Readonly<Record<string, number>>): Record<string, number> {
     const entries = Object.entries(this.writes()).map(([what, count]) => [what, count - (before[what] ?? 0)] as const);
     return Object.fromEntries(entries.filter(([, count]) => count > 0));

@@ -2,10 +2,12 @@ import type { NetworkPolicy, Sandbox, SandboxClaim, SandboxTemplate, SandboxWarm
 import { type IndexFunction, type Informer, type KubeObject, objectKey } from "@agent-sandbox/kube";
 import { claimOf, epoch, poolOf, templateOf } from "../extensions.test.support.ts";
 import { defaultLabelDomains } from "./additional-metadata.ts";
-import { Candidates } from "./candidates.ts";
-import { type Action, type Decision, decide } from "./decide.ts";
-import { type ClaimCaches, indexOwned, observe } from "./observe.ts";
-import type { Observed } from "./observed.ts";
+import { decide } from "./decide.ts";
+import type { Action, Decision } from "./decision.ts";
+import type { ClaimMemory } from "./memory.ts";
+import { type ClaimCaches, indexOwned, type Observed, observe } from "./observe.ts";
+import { withReservation } from "./perform.ts";
+import { Reservations } from "./reservations.ts";
 
 /** A cache that holds just these objects. */
 function cacheOf<T extends KubeObject>(objects: readonly T[]): Informer<T> {
@@ -27,35 +29,60 @@ export interface Scene {
   readonly now?: number;
 }
 
-/** Everything a claim can see, from plain lists. Passing `candidates` on lets several claims compete. */
-export function cachesOf(scene: Scene, candidates: Candidates = new Candidates(() => undefined)): ClaimCaches {
+/** The caches and the book of reservations of one controller. */
+export interface Place {
+  readonly caches: ClaimCaches;
+  readonly reservations: Reservations;
+}
+
+/** Everything a claim can see, from plain lists. Passing one book to several claims lets them compete. */
+export function placeOf(scene: Scene, reservations: Reservations = new Reservations(() => undefined)): Place {
   const { sandboxes = [], pools = [poolOf()], templates = [templateOf()], policies = [] } = scene;
   const deltas = sandboxes.map((sandbox) => ({ key: objectKey(sandbox), old: undefined, new: sandbox }));
-  candidates.follow({ deltas, initial: true, wentBack: false });
+  reservations.follow({ deltas, initial: true, wentBack: false });
   const cache = cacheOf(sandboxes);
-  return {
+  const caches = {
     sandboxes: cache,
     ownedSandboxes: indexOwned(cache),
     pools: cacheOf(pools),
     templates: cacheOf(templates),
     policies: cacheOf(policies),
-    candidates,
-    labelDomains: scene.labelDomains ?? defaultLabelDomains,
-    patienceMs: 2_000,
   };
+  return { caches, reservations };
 }
 
-export function look(scene: Scene = {}): Observed {
-  const { claim = claimOf(), now = epoch } = scene;
-  return observe(claim, cachesOf(scene), { now, waitedMs: now - epoch });
+export const freshMemory: ClaimMemory = {
+  firstObservedAt: epoch,
+  firstObservedUptimeMs: 0,
+  isMeasurable: true,
+  conflicts: 0,
+};
+
+/** What is observed of a claim, with its reservation if it needs one. */
+export function look(scene: Scene = {}, place: Place = placeOf(scene)): Observed {
+  const { claim = claimOf(), now = epoch, labelDomains = defaultLabelDomains } = scene;
+  const settings = { labelDomains, patienceMs: 2_000, stampClaims: false };
+  const observed = observe(claim, place.caches, { settings, uptimeMs: now - epoch, clockAheadMs: 0 });
+  const request = decide(observed, freshMemory, now).actions.find((action) => action.do === "reserve");
+  return request === undefined ? observed : withReservation(request, observed, place);
 }
 
-export function judge(scene: Scene = {}): Decision {
-  return decide(look(scene), scene.now ?? epoch);
+/** What is decided about a claim once it has asked for a pool member. */
+export function judge(scene: Scene = {}, place: Place = placeOf(scene)): Omit<Decision, "memory"> {
+  const { memory: _, ...decision } = decide(look(scene, place), freshMemory, scene.now ?? epoch);
+  return decision;
+}
+
+/** Reserves any member of the pool for a claim, or the named one. */
+export function reserve(reservations: Reservations, claim: string, named?: string): Sandbox | undefined {
+  const others = named === undefined ? "any" : "none";
+  const request = { claim, poolId: "default/pool-uid", named, others, mayQueue: false } as const;
+  const given = reservations.reserve(request, () => true);
+  return given.type === "member" ? given.sandbox : undefined;
 }
 
 /** The actions in short, such as `adopt a`. */
-export function deeds({ actions }: Decision): string[] {
+export function deeds({ actions }: Pick<Decision, "actions">): string[] {
   return actions.map((action) => `${action.do} ${targetOf(action)}`.trim());
 }
 
@@ -72,7 +99,9 @@ function targetOf(action: Action): string {
   }
 }
 
-export function readyOf({ status }: Decision): { status: string; reason: string; message: string } | undefined {
+export function readyOf({
+  status,
+}: Pick<Decision, "status">): { status: string; reason: string; message: string } | undefined {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return ready && { status: ready.status, reason: ready.reason, message: ready.message };
 }

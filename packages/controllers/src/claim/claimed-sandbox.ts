@@ -23,7 +23,7 @@ import type { Outcome } from "./problem.ts";
 import { referenceOf } from "./reference.ts";
 import { mergeVolumeClaims } from "./volume-claims.ts";
 
-/** The Sandbox that a claim gets when no pool member can serve it. */
+/** The Sandbox to create for a claim that no pool member can serve. */
 export function coldSandbox(claim: SandboxClaim, blueprint: Blueprint): Outcome<Sandbox> {
   const { name = "", namespace = "" } = claim.metadata;
   const { template, spec } = blueprint;
@@ -57,7 +57,7 @@ export function coldSandbox(claim: SandboxClaim, blueprint: Blueprint): Outcome<
   };
 }
 
-/** A pool member after its transfer to the claim. `blueprint` is of the template it was made from, if that still exists. */
+/** A pool member after its adoption by the claim. `blueprint` is that of the template it was created from, if it still exists. */
 export function transferred(
   claim: SandboxClaim,
   member: Sandbox,
@@ -78,7 +78,7 @@ export function transferred(
           ...identityOf(claim, nameHash(templateName)),
           [launchTypeLabel]: "warm",
         },
-        // There before the Sandbox can be seen as the claim's: clients look for the Pod under it.
+        // Set in the same write as the owner: clients read the name of the Pod from it.
         annotations: { ...annotations, [podNameAnnotation]: member.metadata.name ?? "", ...traceOf(claim) },
         ownerReferences: [controllerReference(sandboxClaims, claim)],
       },
@@ -87,7 +87,7 @@ export function transferred(
   };
 }
 
-/** A Sandbox that the claim has, with what drifted put right. Without a blueprint its Pod's metadata is left as it is. */
+/** The claim's Sandbox with its metadata corrected. Without a blueprint the Pod's metadata stays as it is. */
 export function upToDate(
   claim: SandboxClaim,
   sandbox: Sandbox,
@@ -111,7 +111,7 @@ export function upToDate(
   };
 }
 
-/** Only a cold start names a Sandbox after its claim, and only a warm one was noted on the claim by earlier controllers. */
+/** Only a cold start names a Sandbox after its claim, and earlier versions noted only adopted members on the claim. */
 function launchTypeOf(claim: SandboxClaim, sandbox: Sandbox): LaunchType {
   const { name } = sandbox.metadata;
   return name === claim.metadata.name && name !== referenceOf(claim)?.name ? "cold" : "warm";
@@ -137,7 +137,7 @@ function poolLabelsRemoved(labels: Readonly<Record<string, string>> | undefined)
   return kept;
 }
 
-/** What pools of other controllers wrote into the pod template, taken back. An author's own `"false"` stays. */
+/** Removes what pools of other implementations wrote into the pod template. An explicit `"false"` of the author stays. */
 function withoutPool({ labels, annotations }: PodMetadata = {}): PodMetadata {
   const { [safeToEvictAnnotation]: evict, ...rest } = annotations ?? {};
   return {

@@ -22,8 +22,11 @@ import {
   startingStatus,
   templateOf,
 } from "../extensions.test.support.ts";
-import { judge, look } from "./claim.test.support.ts";
-import { type Action, type Decision, decide } from "./decide.ts";
+import { freshMemory, judge, look } from "./claim.test.support.ts";
+import { decide } from "./decide.ts";
+import type { Action, Decision as EngineDecision } from "./decision.ts";
+
+type Decision = Omit<EngineDecision, "memory">;
 
 interface State {
   readonly claim: SandboxClaim;
@@ -154,7 +157,7 @@ describe("decide() for any claim", () => {
     fc.assert(
       fc.property(state, (given) => {
         const seen = look(given);
-        expect(decide(seen, given.now)).toEqual(decide(seen, given.now));
+        expect(decide(seen, freshMemory, given.now)).toEqual(decide(seen, freshMemory, given.now));
         expect(judge(given)).toEqual(judge(given));
       }),
       { numRuns: 500 },

@@ -1,198 +1,100 @@
-import {
-  mergePatch,
-  type NetworkPolicy,
-  type Sandbox,
-  type SandboxClaim,
-  type SandboxClaimStatus,
-  semanticEqual,
-} from "@agent-sandbox/api";
+import type { SandboxClaim } from "@agent-sandbox/api";
 import type { Note } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
-import { refuseMetadata } from "./additional-metadata.ts";
-import { coldSandbox, transferred, upToDate } from "./claimed-sandbox.ts";
+import { bind } from "./bind.ts";
+import { type Action, type Decision, nothingToDo, type Verdict } from "./decision.ts";
 import { expiryOf, isMarkedExpired } from "./lifecycle.ts";
-import type { Observed, Stamped } from "./observed.ts";
-import { errorSeen, type Outcome, type Problem } from "./problem.ts";
-import { referenceChange, referenceOf } from "./reference.ts";
-import { activeStatus, type Binding, expiredStatus } from "./status.ts";
+import { type ClaimMemory, isClaimReady } from "./memory.ts";
+import type { Observed } from "./observe.ts";
+import { errorSeen } from "./problem.ts";
+import { activeStatus, type Binding, expiredStatus, statusDueAt, warningOf } from "./status.ts";
 
-/** Each is held to the very objects it names, at the version they were seen. */
-export type Action =
-  | { readonly do: "delete-policy"; readonly policy: NetworkPolicy }
-  | { readonly do: "change-claim"; readonly metadata: object }
-  | { readonly do: "adopt"; readonly member: Sandbox; readonly change: object }
-  | { readonly do: "create"; readonly sandbox: Sandbox }
-  | { readonly do: "change-sandbox"; readonly sandbox: Sandbox; readonly change: object }
-  | { readonly do: "delete-sandbox"; readonly sandbox: Sandbox }
-  | { readonly do: "delete-claim"; readonly foreground: boolean };
-
-export interface Decision {
-  readonly actions: readonly Action[];
-  /** Undefined: leave the status as it is. */
-  readonly status?: SandboxClaimStatus;
-  readonly notes: readonly Note[];
-  /** When to look again even if nothing changes. */
-  readonly wakeAt?: number;
-}
-
-/** What to do about one claim now. Pure: the same observation at the same time gives the same answer. */
-export function decide(seen: Observed, now: number): Decision {
-  const { claim, legacyPolicy } = seen;
+export function decide(observed: Observed, before: ClaimMemory, now: number): Decision {
+  const { claim, legacyPolicy, owned } = observed;
+  const memory = remember(observed, before);
+  const served = before.isUnserved === true && owned[0] !== undefined ? { served: owned[0].sandbox } : {};
   const cleanUp: Action[] = legacyPolicy === undefined ? [] : [{ do: "delete-policy", policy: legacyPolicy }];
-  // The Sandbox goes with the claim by garbage collection.
-  if (claim.metadata.deletionTimestamp !== undefined) return { actions: cleanUp, notes: [] };
-  const decision = understoodDecision(seen, now);
-  return { ...decision, actions: [...cleanUp, ...decision.actions] };
+  // Garbage collection deletes the Sandbox with the claim.
+  if (claim.metadata.deletionTimestamp !== undefined) return { actions: cleanUp, events: [], memory, ...served };
+  const verdict = totalVerdict(observed, memory, now);
+  return {
+    ...withReport(observed, verdict, { memory, now }),
+    actions: [...cleanUp, ...verdict.actions],
+    ...served,
+  };
 }
 
-/** Total: a spec that no schema would let through is told to whoever wrote it, like any other mistake. */
-function understoodDecision(seen: Observed, now: number): Decision {
-  const { claim } = seen;
+function remember({ owned, conflict }: Observed, memory: ClaimMemory): ClaimMemory {
+  const isUnserved = owned.length === 0;
+  if (!isUnserved) return { ...memory, isUnserved, conflicts: 0 };
+  return { ...memory, isUnserved, conflicts: memory.conflicts + (conflict === undefined ? 0 : 1) };
+}
+
+/** Adds when the status is written, and when the claim is reconciled to stamp it. */
+function withReport(
+  { claim, settings }: Observed,
+  verdict: Verdict,
+  { memory: { unreportedSince, ...memory }, now }: { memory: ClaimMemory; now: number },
+): Decision {
+  const { status } = verdict;
+  if (status === undefined) return { ...verdict, memory };
+  const dueAt = statusDueAt(claim.status, status, { unreportedSince, now });
+  if (dueAt !== undefined && dueAt > now) {
+    return { ...verdict, memory: { ...memory, unreportedSince: unreportedSince ?? now }, statusDueAt: dueAt };
+  }
+  const isStampedNext = settings.stampClaims && isClaimReady({ status }) && !isClaimReady(claim);
+  return { ...verdict, memory, ...(isStampedNext && { requeueAt: now }) };
+}
+
+/** A stored spec may not satisfy today's schema: its author learns what is wrong from the status. */
+function totalVerdict(observed: Observed, memory: ClaimMemory, now: number): Verdict {
+  const { claim } = observed;
   try {
     const expiry = expiryOf(claim.spec.lifecycle, claim.status?.conditions);
-    return expiry !== undefined && expiry <= now ? end(seen, now) : live(seen, now);
+    return expiry !== undefined && expiry <= now ? expire(observed, now) : live(observed, memory, now);
   } catch (error) {
-    const [bound] = seen.owned;
+    const [bound] = observed.owned;
     const problem = errorSeen(`Cannot understand the spec: ${errorText(error)}`);
     const binding: Binding = bound === undefined ? { problem, unsure: true } : { to: bound.sandbox };
     const status = activeStatus(claim, binding, now);
-    return { ...nothing, status, notes: bound === undefined ? [] : [warningOf(problem)] };
+    return { ...nothingToDo, status, events: bound === undefined ? [] : [warningOf(problem)] };
   }
 }
 
-/** Tells that the claim is over; the next pass, which sees that told, tears it down. */
-function end(seen: Observed, now: number): Decision {
-  const { claim, owned } = seen;
-  const bound = owned[0]?.sandbox;
-  const status = expiredStatus(claim, bound, now);
+/** First the status says that the claim has expired; the next pass deletes what it has. */
+function expire(observed: Observed, now: number): Verdict {
+  const { claim, owned } = observed;
+  const status = expiredStatus(claim, owned[0]?.sandbox, now);
   if (!isMarkedExpired(claim.status?.conditions)) {
-    return { actions: [], status, notes: [expired("Claim Expired", "The claim has expired")], wakeAt: now };
+    return { actions: [], status, events: [expiredEvent("Claim Expired", "The claim has expired")], requeueAt: now };
   }
   const policy = claim.spec.lifecycle?.shutdownPolicy ?? "Retain";
   if (policy !== "Retain") {
-    const notes = [expired("Deleting", "The claim has expired and is deleted")];
-    return { actions: [{ do: "delete-claim", foreground: policy === "DeleteForeground" }], notes };
+    const events = [expiredEvent("Deleting", "The claim has expired and is deleted")];
+    return { actions: [{ do: "delete-claim", foreground: policy === "DeleteForeground" }], events };
   }
-  const doomed = owned.filter(({ sandbox }) => sandbox.metadata.deletionTimestamp === undefined);
-  return { actions: doomed.map(({ sandbox }) => ({ do: "delete-sandbox", sandbox })), status, notes: [] };
+  const remaining = owned.filter(({ sandbox }) => sandbox.metadata.deletionTimestamp === undefined);
+  return { actions: remaining.map(({ sandbox }) => ({ do: "delete-sandbox", sandbox })), status, events: [] };
 }
 
-function expired(action: string, text: string): Note {
+function expiredEvent(action: string, text: string): Note {
   return { type: "Normal", reason: "ClaimExpired", action, text };
 }
 
-function live(seen: Observed, now: number): Decision {
-  const { claim } = seen;
-  const { binding, ...decision } = bind(seen);
-  if (binding === undefined) return decision;
+function live(observed: Observed, memory: ClaimMemory, now: number): Verdict {
+  const { claim } = observed;
+  const { binding, ...verdict } = bind(observed, memory, now);
+  if (binding === undefined) return verdict;
   const status = activeStatus(claim, binding, now);
   const expiry = expiryOf(claim.spec.lifecycle, status.conditions);
-  if (expiry === undefined) return { ...decision, status };
-  if (expiry > now) return { ...decision, status, wakeAt: expiry };
-  // A Sandbox that has just been seen to have finished may end the claim in the same moment.
-  const bound = "to" in binding ? binding.to : undefined;
-  const last = expiredStatus({ ...claim, status }, bound, now);
+  if (expiry === undefined) return { ...verdict, status };
+  if (expiry > now) return { ...verdict, status, requeueAt: expiry };
+  // The Sandbox has just finished, and the claim expires with it.
+  const bound: SandboxClaim = { ...claim, status };
   return {
-    ...decision,
-    status: last,
-    notes: [...decision.notes, expired("Claim Expired", "The claim has expired")],
-    wakeAt: now,
+    ...verdict,
+    status: expiredStatus(bound, "to" in binding ? binding.to : undefined, now),
+    events: [...verdict.events, expiredEvent("Claim Expired", "The claim has expired")],
+    requeueAt: now,
   };
-}
-
-/** Undefined as binding: it is too early to say anything. */
-interface Bound extends Decision {
-  readonly binding: Binding | undefined;
-}
-
-function bind(seen: Observed): Bound {
-  const { claim, owned, namesake, pool, blueprint, candidate, waitUntil, failure } = seen;
-  const refusal = refuseMetadata(claim.spec.additionalPodMetadata, seen.labelDomains);
-  const [bound] = owned;
-  if (bound !== undefined) return keep(seen, bound, refusal);
-  if (failure !== undefined) return { ...nothing, binding: { problem: failure, unsure: true } };
-  if (refusal !== undefined) return stopped({ reason: "InvalidMetadata", message: refusal });
-  if (namesake !== undefined && candidate === undefined) return stopped(namesakeProblem(claim));
-  if (pool === undefined) return stopped(missing("WarmPoolNotFound", "SandboxWarmPool", claim.spec.warmPoolRef.name));
-  if (candidate !== undefined) return adopt(claim, candidate);
-  if (waitUntil !== undefined) return { ...nothing, binding: undefined, wakeAt: waitUntil };
-  if (blueprint === undefined) {
-    return stopped(missing("TemplateNotFound", "SandboxTemplate", pool.spec?.sandboxTemplateRef?.name ?? ""));
-  }
-  const made = coldSandbox(claim, blueprint);
-  if ("problem" in made) return stopped(made.problem);
-  return {
-    ...nothing,
-    actions: [...dropReference(claim, undefined), { do: "create", sandbox: made.value }],
-    binding: { to: undefined },
-  };
-}
-
-const nothing: Decision = { actions: [], notes: [] };
-
-function stopped(problem: Problem): Bound {
-  return { ...nothing, binding: { problem } };
-}
-
-function missing(reason: "WarmPoolNotFound" | "TemplateNotFound", kind: string, name: string): Problem {
-  return { reason, message: `${kind} "${name}" not found` };
-}
-
-function namesakeProblem({ metadata }: SandboxClaim): Problem {
-  return errorSeen(
-    `Cannot make Sandbox "${metadata.name}": one of that name is not controlled by this claim; delete it or give the claim another name`,
-  );
-}
-
-/**
- * A claim that has its Sandbox stays as ready as that is, whatever else is wrong. What it may not have is told as an event;
- * a second Sandbox, which only two controllers at once can have given it, is returned.
- */
-function keep({ claim, owned, stamp }: Observed, bound: Stamped, refusal: string | undefined): Bound {
-  const { sandbox } = bound;
-  const wanted: Outcome<Sandbox> =
-    refusal === undefined
-      ? upToDate(claim, sandbox, bound)
-      : { problem: { reason: "InvalidMetadata", message: refusal } };
-  const surplus = owned.slice(1).filter((extra) => extra.sandbox.metadata.deletionTimestamp === undefined);
-  const actions: Action[] = [
-    ...migrateReference(claim, sandbox),
-    ...(stamp === undefined ? [] : [{ do: "change-claim", metadata: { annotations: stamp } } as const]),
-    ...("value" in wanted ? changeTo(sandbox, wanted.value) : []),
-    ...surplus.map((extra) => ({ do: "delete-sandbox", sandbox: extra.sandbox }) as const),
-  ];
-  return { actions, notes: "problem" in wanted ? [warningOf(wanted.problem)] : [], binding: { to: sandbox } };
-}
-
-function warningOf({ reason, message }: Problem): Note {
-  return { type: "Warning", reason, action: "Reconciling", text: message };
-}
-
-function changeTo(sandbox: Sandbox, wanted: Sandbox): Action[] {
-  if (sandbox.metadata.deletionTimestamp !== undefined || semanticEqual(sandbox, wanted)) return [];
-  const change = mergePatch(sandbox, wanted);
-  return change === undefined ? [] : [{ do: "change-sandbox", sandbox, change }];
-}
-
-/** Earlier controllers noted the Sandbox in a label; readers of today look for the annotation. */
-function migrateReference(claim: SandboxClaim, { metadata }: Sandbox): Action[] {
-  const reference = referenceOf(claim);
-  if (reference?.isLegacy !== true || reference.name !== metadata.name) return [];
-  return [{ do: "change-claim", metadata: referenceChange(claim, reference.name) }];
-}
-
-/** A reference to anything else than what the claim gets is taken back first. */
-function dropReference(claim: SandboxClaim, sandbox: Sandbox | undefined): Action[] {
-  const reference = referenceOf(claim);
-  if (reference === undefined || reference.name === sandbox?.metadata.name) return [];
-  return [{ do: "change-claim", metadata: referenceChange(claim, undefined) }];
-}
-
-/** Nothing is written before it is known that the claim's metadata goes with the template's. */
-function adopt(claim: SandboxClaim, { sandbox, blueprint, templateName = "" }: Stamped): Bound {
-  const wanted = transferred(claim, sandbox, { blueprint, templateName });
-  if ("problem" in wanted) return stopped(wanted.problem);
-  const change = mergePatch(sandbox, wanted.value) ?? {};
-  const actions = [...dropReference(claim, sandbox), { do: "adopt", member: sandbox, change } as const];
-  return { actions, notes: [], binding: { to: undefined } };
 }

@@ -1,7 +1,7 @@
 import type { Container, EnvVar, EnvVarsInjectionPolicy, PodSpec } from "@agent-sandbox/api";
 import { errorSeen, type Outcome, type Problem } from "./problem.ts";
 
-/** The Pod spec with a claim's variables added, as far as the template's policy lets it. */
+/** The Pod spec with a claim's environment variables, if the template's policy allows them. */
 export function injectEnv(
   spec: PodSpec,
   env: readonly EnvVar[],
@@ -30,7 +30,7 @@ function rejected(message: string): { problem: Problem } {
   return { problem: { reason: "EnvVarsInjectionRejected", message } };
 }
 
-/** Variables that name no container go to the first one, after those that name it. */
+/** Variables without a container name are set in the first container, after those that name it. */
 function assign(spec: PodSpec, env: readonly EnvVar[]): Outcome<ReadonlyMap<string, readonly EnvVar[]>> {
   const known = new Set([...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name));
   const first = spec.containers[0]?.name ?? "";
@@ -66,7 +66,7 @@ function injectOne(
   policy: "Allowed" | "Overrides",
 ): Outcome<Container> {
   if (variables.length === 0) return { value: container };
-  // Nobody can tell here which names `envFrom` brings, and so what would be overridden.
+  // The names that `envFrom` sets are unknown here, and so is what would be overridden.
   if (policy === "Allowed" && container.envFrom?.length) {
     return rejected(`container "${container.name}" takes variables from elsewhere: the template must say Overrides`);
   }

@@ -10,13 +10,10 @@ import {
 import { objectKey } from "@agent-sandbox/kube";
 import { isReady } from "../warm-pool/members.ts";
 
-/**
- * How near a free member is to serving a claim: Ready, running with an address, or neither yet. Only the first two can be
- * handed out.
- */
+/** How near a free member is to serving a claim: Ready, with an address, or neither. Claims adopt only the first two. */
 export type Nearness = "ready" | "addressed" | "pending";
 
-/** A member that no claim has. */
+/** An unclaimed pool member. */
 export interface FreeMember {
   readonly key: string;
   readonly sandbox: Sandbox;
@@ -25,18 +22,18 @@ export interface FreeMember {
   readonly node: string;
 }
 
-/** Pools are told apart by UID within their namespace: a name can be used again. */
+/** Pools are identified by UID, because a name can be used again. */
 export function poolIdOf(namespace: string | undefined, uid: string | undefined): string {
   return `${namespace}/${uid}`;
 }
 
-/** The Sandbox as a free member, or undefined when it may not be handed out. A label proves nothing; the owner does. */
+/** The Sandbox as a free member; undefined when claims may not adopt it. Ownership decides, not a label that users can set. */
 export function asFreeMember(sandbox: Sandbox): FreeMember | undefined {
   const { labels = {}, deletionTimestamp, namespace } = sandbox.metadata;
   const controller = controllerOf(sandbox);
   if (deletionTimestamp !== undefined || controller === undefined) return undefined;
   if (!refersToKind(controller, { group: extensionsGroup, kind: "SandboxWarmPool" })) return undefined;
-  // What has run to its end, well or not, serves nobody any more.
+  // A Sandbox that has finished cannot serve a claim.
   if (isConditionTrue(sandbox.status?.conditions, "Finished")) return undefined;
   if (!labels[warmPoolSandboxLabel] || !labels[sandboxTemplateRefHashLabel]) return undefined;
   const hasAddress = (sandbox.status?.podIPs?.length ?? 0) > 0;

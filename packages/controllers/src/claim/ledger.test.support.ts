@@ -7,14 +7,14 @@ interface Change {
   readonly gone: boolean;
 }
 
-/** Reads every change as it happens, and knows what must never be. */
+/** Follows every change and records violated invariants. */
 export class Ledger {
-  /** How often each claim turned Ready, and on which Sandbox last. */
+  /** How often each claim became Ready, and with which Sandbox last. */
   readonly readyTimes: Map<string, number> = new Map();
   readonly boundTo: Map<string, string> = new Map();
   /** The most Sandboxes that pools had at any moment. */
   mostMembers = 0;
-  /** Rules that were broken, in words. */
+  /** Violated invariants. */
   readonly broken: string[] = [];
   readonly #ready = new Set<string>();
   readonly #members = new Set<string>();

@@ -21,8 +21,8 @@ describe("the end of a claim", () => {
     const claim = living(lifecycle);
     const sandboxes = [boundTo(claim, { name: "pool-abc" })];
     const first = judge({ claim, sandboxes });
-    expect([deeds(first), readyOf(first)?.reason, first.wakeAt]).toEqual([[], "ClaimExpired", epoch]);
-    expect(first.notes).toMatchObject([{ type: "Normal", reason: "ClaimExpired", action: "Claim Expired" }]);
+    expect([deeds(first), readyOf(first)?.reason, first.requeueAt]).toEqual([[], "ClaimExpired", epoch]);
+    expect(first.events).toMatchObject([{ type: "Normal", reason: "ClaimExpired", action: "Claim Expired" }]);
     const second = judge({ claim: living(lifecycle, told("pool-abc")), sandboxes });
     expect(deeds(second)).toEqual(["delete-sandbox pool-abc"]);
     expect(second.status?.sandbox?.name).toBe("pool-abc");
@@ -57,14 +57,14 @@ describe("the end of a claim", () => {
     const decision = judge({ claim: living(lifecycle, told()) });
     expect(decision.actions).toEqual([{ do: "delete-claim", foreground }]);
     expect(decision.status).toBeUndefined();
-    expect(decision.notes).toMatchObject([{ reason: "ClaimExpired", action: "Deleting" }]);
+    expect(decision.events).toMatchObject([{ reason: "ClaimExpired", action: "Deleting" }]);
   });
 
   const wakeOf = (lifecycle: Lifecycle, finished = "2026-03-01T09:59:30Z") => {
     const claim = living(lifecycle);
     const status = { ...readyStatus, conditions: [finishedAt(finished)] };
     const decision = judge({ claim, sandboxes: [boundTo(claim, { status })] });
-    return [decision.wakeAt === undefined ? undefined : decision.wakeAt - epoch, readyOf(decision)?.reason];
+    return [decision.requeueAt === undefined ? undefined : decision.requeueAt - epoch, readyOf(decision)?.reason];
   };
   test.for([
     ["120 s after it finished 30 s ago", { ttlSecondsAfterFinished: 120 }, [90 * second, "SandboxNotReady"]],
@@ -153,6 +153,6 @@ describe("the end of a claim", () => {
 
   test("does nothing for a claim that is being deleted (EXPIRE-21)", () => {
     const claim = claimOf({}, { deletionTimestamp: created });
-    expect(judge({ claim, sandboxes: [boundTo(claim)] })).toEqual({ actions: [], notes: [] });
+    expect(judge({ claim, sandboxes: [boundTo(claim)] })).toEqual({ actions: [], events: [] });
   });
 });

@@ -1,6 +1,6 @@
 import { type Condition, findCondition, type Lifecycle, parseTime, type SandboxClaim } from "@agent-sandbox/api";
 
-/** When a claim ends: at its shutdown time, or so long after its Sandbox finished, whichever is earlier. */
+/** When a claim expires: at its shutdown time, or when its TTL after the Sandbox finished is over, whichever is earlier. */
 export function expiryOf(
   lifecycle: Lifecycle | undefined,
   conditions: readonly Condition[] | undefined,
@@ -16,19 +16,19 @@ export function expiryOf(
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** Whether it is the hour written on the claim that ends it now, and nobody has told yet. */
-export function seemsOver({ metadata, spec, status }: SandboxClaim, now: number): boolean {
+/** Whether the shutdown time has passed by this machine's clock, and the status does not say so yet. */
+export function seemsExpired({ metadata, spec, status }: SandboxClaim, now: number): boolean {
   if (metadata.deletionTimestamp !== undefined || isMarkedExpired(status?.conditions)) return false;
   const end = timeOf(spec?.lifecycle?.shutdownTime);
   return end !== undefined && end <= now;
 }
 
-/** Whether the end of the claim has been told: only then is anything torn down. */
+/** Whether the status says that the claim has expired. Nothing is deleted before that. */
 export function isMarkedExpired(conditions: readonly Condition[] | undefined): boolean {
   return findCondition(conditions, "Ready")?.reason === "ClaimExpired";
 }
 
-/** What is no time counts as none. */
+/** An invalid time counts as absent. */
 function timeOf(text: unknown): number | undefined {
   const time = parseTime(typeof text === "string" ? text : "");
   return "error" in time ? undefined : time.epochMs;

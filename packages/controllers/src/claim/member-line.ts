@@ -1,8 +1,8 @@
 import type { FreeMember } from "./free-members.ts";
 
 /**
- * Free members of one pool at one nearness, in the order they came. The next one is the oldest on the node that has most of
- * them, so that claims empty the fullest node first; members without a node come after all others.
+ * Free members of one pool at one nearness, in order of arrival. The next one is the oldest on the node with the most members, so
+ * that claims use the fullest node first. Members without a node come last.
  */
 export class MemberLine {
   readonly #byNode = new Map<string, Map<string, Entry>>();
@@ -29,7 +29,7 @@ export class MemberLine {
     if (onNode.size === 0) this.#byNode.delete(node);
   }
 
-  /** The first in line that is acceptable. Looks at no member twice, and past the first only when that is refused. */
+  /** The next member that is acceptable. Each member is checked at most once, and later ones only if earlier ones are refused. */
   first(accepts: (member: FreeMember) => boolean): FreeMember | undefined {
     const heads = new Set(Array.from(this.#byNode, headOf));
     for (let best = foremost(heads); best !== undefined; best = foremost(heads)) {
@@ -47,7 +47,7 @@ interface Entry {
   readonly order: number;
 }
 
-/** Who is next on a node, and who after. */
+/** The next member of a node, and the iterator over the following ones. */
 interface Head {
   readonly count: number;
   readonly rest: Iterator<Entry, undefined>;
@@ -56,7 +56,7 @@ interface Head {
 
 function headOf([node, members]: [string, ReadonlyMap<string, Entry>]): Head {
   const rest = members.values();
-  // A node without members is not kept.
+  // Never empty: `remove` deletes the entry of a node without members.
   return { count: node === "" ? 0 : members.size, rest, entry: rest.next().value as Entry };
 }
 

@@ -1,62 +1,29 @@
 import { findCondition, isConditionTrue, type SandboxClaim } from "@agent-sandbox/api";
-import { type CacheUpdate, objectKey, type Scheduler } from "@agent-sandbox/kube";
+import type { Scheduler } from "@agent-sandbox/kube";
 
-/** What is remembered of a claim while it exists. Lost with the process: then its start is not measured. */
+/** What is remembered of a claim between passes. When it is lost with the process, the claim's start is not measured. */
 export interface ClaimMemory {
-  readonly uid: string;
-  /** When this process first saw the claim: by the date, for people, and by the clock that never jumps. */
-  readonly firstSeenAt: number;
-  readonly knownSince: number;
-  /** Whether the time until it is first Ready can still be told. */
-  isMeasurable: boolean;
-  /** Attempts in a row to take a member that another write came before. */
-  conflicts: number;
-  /** Whether this process last saw it without a Sandbox: whoever gave it one, the answer may have been lost. */
-  isUnserved?: boolean;
-  /** When this process saw it become Ready. */
-  firstReadyAt?: number;
-  /** Since when its status is out of date, in words only. */
-  unreportedSince?: number | undefined;
+  /** When this process first observed the claim: as a date, and by a clock that never jumps. */
+  readonly firstObservedAt: number;
+  readonly firstObservedUptimeMs: number;
+  /** Whether the time until the claim is first Ready can still be measured. */
+  readonly isMeasurable: boolean;
+  /** How often in a row the reserved member changed before it could be adopted. */
+  readonly conflicts: number;
+  /** Whether the last decision found no Sandbox. A Sandbox that appears later counts as served, also when an answer was lost. */
+  readonly isUnserved?: boolean;
+  /** When this process saw the claim become Ready. */
+  readonly firstReadyAt?: number;
+  /** Since when only the message of the Ready condition is out of date. */
+  readonly unreportedSince?: number;
 }
 
-/** One memory for each claim in the cache. */
-export class ClaimMemories {
-  readonly #byKey = new Map<string, ClaimMemory>();
-  readonly #clock: Pick<Scheduler, "now" | "date">;
-
-  constructor(clock: Pick<Scheduler, "now" | "date">) {
-    this.#clock = clock;
-  }
-
-  follow({ deltas }: CacheUpdate<SandboxClaim>): void {
-    for (const { key, old, new: claim } of deltas) {
-      if (claim !== undefined) this.of(claim);
-      else if (old !== undefined && this.#byKey.get(key)?.uid === old.metadata.uid) this.#byKey.delete(key);
-    }
-  }
-
-  /** A claim that somebody has judged before we saw it may have been Ready already. */
-  of(claim: SandboxClaim): ClaimMemory {
-    const key = objectKey(claim);
-    const { uid = "" } = claim.metadata;
-    const known = this.#byKey.get(key);
-    if (known?.uid === uid) return known;
-    const isMeasurable = findCondition(claim.status?.conditions, "Ready") === undefined;
-    const times = { firstSeenAt: this.#clock.date(), knownSince: this.#clock.now() };
-    const memory = { uid, ...times, isMeasurable, conflicts: 0 };
-    this.#byKey.set(key, memory);
-    return memory;
-  }
-
-  forget(key: string): void {
-    this.#byKey.delete(key);
-  }
-
-  get size(): number {
-    return this.#byKey.size;
-  }
+/** A claim that already has a Ready condition may have been Ready before: its start cannot be measured. */
+export function initialMemory(claim: SandboxClaim | undefined, clock: Pick<Scheduler, "now" | "date">): ClaimMemory {
+  const isMeasurable = findCondition(claim?.status?.conditions, "Ready") === undefined;
+  return { firstObservedAt: clock.date(), firstObservedUptimeMs: clock.now(), isMeasurable, conflicts: 0 };
 }
 
-export function isClaimReady({ status }: SandboxClaim): boolean {
+export function isClaimReady({ status }: Pick<SandboxClaim, "status">): boolean {
   return isConditionTrue(status?.conditions, "Ready");
 }

@@ -15,8 +15,9 @@ import {
 } from "@agent-sandbox/api";
 import type { RunnerMetrics } from "@agent-sandbox/kube";
 import { isReady } from "../warm-pool/members.ts";
+import { type ClaimMemory, isClaimReady } from "./memory.ts";
 
-/** A claim got its Sandbox: `agent_sandbox_claim_creation_total`. */
+/** A claim got its Sandbox: counted by `agent_sandbox_claim_creation_total`. */
 export interface ClaimServed {
   readonly namespace: string;
   readonly sandboxTemplate: string;
@@ -26,7 +27,7 @@ export interface ClaimServed {
   readonly createdBy: string;
 }
 
-/** A claim was Ready for the first time. Each duration goes to the histogram it is named after; an absent one to none. */
+/** A claim was Ready for the first time. Each duration is observed by the histogram in its comment; absent ones are not. */
 export interface ClaimStarted {
   readonly namespace: string;
   readonly launchType: LaunchType;
@@ -37,7 +38,7 @@ export interface ClaimStarted {
   readonly sinceObservedMs: number;
   /** `agent_sandbox_client_claim_startup_latency_ms` */
   readonly sinceRequestMs?: number;
-  /** `agent_sandbox_creation_latency_ms`: how long the Sandbox took, in its pool if it came from one. */
+  /** `agent_sandbox_creation_latency_ms`: how long the Sandbox took to become Ready, in its pool if it came from one. */
   readonly sandboxCreationMs?: number;
 }
 
@@ -58,11 +59,30 @@ export function servedBy(claim: SandboxClaim, sandbox: Sandbox, warmPoolName: st
   };
 }
 
-/** Undefined when another controller has measured the claim already. Times are the wall clock's. */
-export function startOf(
+interface Transition {
+  readonly before: SandboxClaim;
+  readonly after: SandboxClaim;
+  readonly sandbox: Sandbox | undefined;
+}
+
+/** Measures a claim's start when it becomes Ready: once, and not when another process may have measured it. */
+export function measureStart(
+  { before, after, sandbox }: Transition,
+  memory: ClaimMemory,
+  { metrics, now }: { readonly metrics: ClaimMetrics | undefined; readonly now: number },
+): ClaimMemory {
+  const becameReady = isClaimReady(after) && !isClaimReady(before);
+  if (!becameReady || sandbox === undefined || !memory.isMeasurable) return memory;
+  const started = startOf(before, sandbox, { firstObservedAt: memory.firstObservedAt, now });
+  if (started !== undefined) metrics?.started?.(started);
+  return { ...memory, isMeasurable: false, firstReadyAt: now };
+}
+
+/** Undefined when another controller has already measured the claim. Times are dates. */
+function startOf(
   claim: SandboxClaim,
   sandbox: Sandbox,
-  { firstSeenAt, now }: { firstSeenAt: number; now: number },
+  { firstObservedAt, now }: { firstObservedAt: number; now: number },
 ): ClaimStarted | undefined {
   const { annotations = {}, namespace = "" } = claim.metadata;
   if (annotations[claimFirstReadyAtAnnotation] !== undefined) return undefined;
@@ -72,8 +92,8 @@ export function startOf(
   };
   const sinceWebhookMs = since(annotations[webhookFirstObservedAtAnnotation]);
   const sinceRequestMs = since(annotations[clientFirstRequestedAtAnnotation]);
-  // Who led before may have noted when it saw the claim.
-  const sinceObservedMs = since(annotations[controllerFirstObservedAtAnnotation]) ?? Math.max(0, now - firstSeenAt);
+  // An earlier leader may have annotated the claim when it observed it.
+  const sinceObservedMs = since(annotations[controllerFirstObservedAtAnnotation]) ?? Math.max(0, now - firstObservedAt);
   const sandboxCreationMs = creationTime(sandbox);
   return {
     namespace,

@@ -1,9 +1,7 @@
 import { sandboxClaims, sandboxWarmPools } from "@agent-sandbox/api";
 import type { Note } from "@agent-sandbox/kube";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { claimOf } from "../extensions.test.support.ts";
 import { ClaimWorld } from "./claim-world.test.support.ts";
-import { ClaimMemories } from "./memory.ts";
 import type { ClaimServed, ClaimStarted } from "./metrics.ts";
 
 const firstReady = "agents.x-k8s.io/claim-first-ready-at";
@@ -178,21 +176,6 @@ describe("metrics and events of claims", () => {
     await start();
     await claim("one", { [firstReady]: "2026-01-01T00:00:00Z" });
     expect([world.ready("one")?.status, started]).toEqual(["True", []]);
-  });
-
-  test("keeps the memory of a claim by UID and drops it with the claim (OBSERVE-7)", () => {
-    let now = 1;
-    const memories = new ClaimMemories({ date: () => now++, now: () => 0 });
-    const [first, again] = [claimOf({}, { uid: "a" }), claimOf({}, { uid: "b" })];
-    const follow = (old: typeof first | undefined, next: typeof first | undefined) =>
-      memories.follow({ deltas: [{ key: "default/my-claim", old, new: next }], initial: false, wentBack: false });
-    follow(undefined, first);
-    expect(memories.of(first).firstSeenAt).toBe(1);
-    expect(memories.of(again).firstSeenAt).toBe(2);
-    follow(first, undefined);
-    expect(memories.of(again).firstSeenAt).toBe(2);
-    memories.forget("default/my-claim");
-    expect(memories.size).toBe(0);
   });
 
   test("records the latency of a new claim with the name of a deleted one (OBSERVE-7)", async () => {

@@ -10,8 +10,8 @@ import {
 import { errorSeen, type Outcome } from "./problem.ts";
 
 /**
- * The pod template's metadata of a claimed Sandbox: the template's, who claimed it, and what the claim adds. A claim may
- * repeat what the template says but not contradict it.
+ * The pod template's metadata of a claimed Sandbox: the template's, the claim's identity, and what the claim adds. A claim may repeat
+ * the template's values but not change them.
  */
 export function claimedPodMetadata(
   claim: SandboxClaim,
@@ -33,7 +33,7 @@ export function claimedPodMetadata(
   };
 }
 
-/** The labels that say whose a Sandbox is. */
+/** The labels that identify the claim and the template of a Sandbox. */
 export function identityOf(claim: SandboxClaim, templateRefHash: string): Record<string, string> {
   const createdBy = claim.metadata.labels?.[createdByLabel];
   return {
@@ -46,9 +46,9 @@ export function identityOf(claim: SandboxClaim, templateRefHash: string): Record
 const identityKeys = new Set<string>([claimUidLabel, sandboxTemplateRefHashLabel, createdByLabel]);
 
 /**
- * The spec with that metadata on its pod template; the very spec when all it lacks is who claimed it. That never reaches a
- * Pod and stands on the Sandbox itself: to write it into the spec as well would make a new generation, and cost one more
- * write to say that it was observed.
+ * The spec with this metadata in its pod template, or the unchanged spec when only identity labels are missing. Those are not copied
+ * to Pods and are also on the Sandbox itself: writing them into the spec would create a new generation, and cost another
+ * write for observedGeneration.
  */
 export function withPodMetadata(spec: Sandbox["spec"], wanted: PodMetadata): Sandbox["spec"] {
   const { labels: found = {}, annotations = {} } = spec.podTemplate.metadata ?? {};

@@ -1,4 +1,4 @@
-/** What keeps a claim from getting its Sandbox, until a person changes something. Told as its Ready condition. */
+/** What keeps a claim from getting its Sandbox until a person changes something. Reported by the Ready condition. */
 export interface Problem {
   readonly reason:
     | "TemplateNotFound"
@@ -13,18 +13,7 @@ export interface Problem {
 
 export type Outcome<T> = { readonly value: T } | { readonly problem: Problem };
 
-/** A mistake that has no reason of its own. */
+/** A problem without a reason of its own. */
 export function errorSeen(message: string): Problem {
   return { reason: "ReconcilerError", message: `Error seen: ${message}` };
-}
-
-/** Fails a pass, and says how to tell of it on the claim. */
-export class ProblemError extends Error {
-  override readonly name = "ProblemError";
-  readonly problem: Problem;
-
-  constructor(problem: Problem, cause: unknown) {
-    super(problem.message, { cause });
-    this.problem = problem;
-  }
 }

@@ -1,14 +1,14 @@
 import { legacySandboxNameLabel, type SandboxClaim, sandboxNameAnnotation } from "@agent-sandbox/api";
 
-/** The pool member that another controller noted on a claim before taking it: an annotation, once a label. */
+/** The pool member that another controller chose for a claim: noted in an annotation, formerly in a label. */
 export interface Reference {
   readonly name: string;
   readonly isLegacy: boolean;
 }
 
 /**
- * Never written by us: the transfer of the Sandbox says all. What others left is honoured, so that a claim they were in the
- * middle of is finished with the same Sandbox.
+ * This controller never writes a reference, because the adoption is one write. It honours references of other controllers, so that
+ * a claim which they did not finish gets the same Sandbox.
  */
 export function referenceOf({ metadata }: SandboxClaim): Reference | undefined {
   const annotation = metadata.annotations?.[sandboxNameAnnotation];
@@ -17,7 +17,7 @@ export function referenceOf({ metadata }: SandboxClaim): Reference | undefined {
   return label ? { name: label, isLegacy: true } : undefined;
 }
 
-/** The change of a claim's metadata that leaves this as its only reference. */
+/** The patch of the claim's metadata after which this is its only reference. */
 export function referenceChange(claim: SandboxClaim, name: string | undefined): object {
   const { labels, annotations } = claim.metadata;
   return {

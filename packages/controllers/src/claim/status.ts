@@ -10,18 +10,17 @@ import {
   semanticEqual,
   setCondition,
 } from "@agent-sandbox/api";
+import type { Note } from "@agent-sandbox/kube";
 import type { Problem } from "./problem.ts";
 
-/** What became of a claim in this pass. */
+/** The Sandbox that the claim is bound to, or why it has none. */
 export type Binding =
   | { readonly to: Sandbox }
-  | {
-      readonly problem: Problem /** Nobody knows whether the Sandbox named before is still there. */;
-      readonly unsure?: boolean;
-    }
+  /** With `unsure` it is unknown whether the Sandbox in the status still exists. */
+  | { readonly problem: Problem; readonly unsure?: boolean }
   | { readonly to: undefined };
 
-/** The status of a claim that has not expired: its Sandbox's, as far as it has one. */
+/** The status of a claim that has not expired repeats that of its Sandbox. */
 export function activeStatus(claim: SandboxClaim, binding: Binding, now: number): SandboxClaimStatus {
   const before = claim.status ?? {};
   const sandbox = "to" in binding ? binding.to : undefined;
@@ -35,7 +34,7 @@ export function activeStatus(claim: SandboxClaim, binding: Binding, now: number)
   );
 }
 
-/** The status of a claim whose time is over. `sandbox` is named until it is gone, and that it finished is kept. */
+/** The status of an expired claim. It names the Sandbox until that is gone, and keeps its Finished condition. */
 export function expiredStatus(claim: SandboxClaim, sandbox: Sandbox | undefined, now: number): SandboxClaimStatus {
   const verdict = notReady("ClaimExpired", "Claim has expired");
   const conditions = withFinished(claim.status?.conditions ?? [], sandbox, "kept");
@@ -56,7 +55,7 @@ function claimedOf({ metadata, status }: Sandbox): NonNullable<SandboxClaimStatu
   return { name: metadata.name ?? "", ...(status?.podIPs?.length && { podIPs: status.podIPs }) };
 }
 
-/** Finished is the Sandbox's, word for word. */
+/** The Finished condition is copied from the Sandbox. */
 function withFinished(conditions: readonly Condition[], sandbox: Sandbox | undefined, otherwise?: "kept"): Condition[] {
   const finished = findCondition(sandbox?.status?.conditions, "Finished");
   if (finished === undefined && otherwise === "kept") return [...conditions];
@@ -64,7 +63,7 @@ function withFinished(conditions: readonly Condition[], sandbox: Sandbox | undef
   return finished === undefined ? others : [...others, finished];
 }
 
-/** When the claim's readiness changed is its own affair: a pool member was Ready long before it was claimed. */
+/** The transition time is not copied: a pool member was Ready long before it was claimed. */
 function ready(binding: Binding): ReportedCondition {
   if ("problem" in binding) return notReady(binding.problem.reason, binding.problem.message);
   if (binding.to === undefined) return notReady("SandboxMissing", "Sandbox does not exist");
@@ -83,10 +82,21 @@ function observed({ metadata }: SandboxClaim, condition: ReportedCondition): Rep
 }
 
 /**
- * Whether a claim is as it was in all but words: its Sandbox is not Ready for another reason than before. While a Sandbox
- * starts that changes from moment to moment, and nobody waits for it.
+ * When the status must be written; undefined when it must be written now or has not changed. A status that only gives
+ * another reason for not being Ready can wait: while a Sandbox starts the reason changes often, and nobody waits for it.
  */
-export function differsInWords(before: SandboxClaimStatus | undefined, after: SandboxClaimStatus): boolean {
+export function statusDueAt(
+  before: SandboxClaimStatus | undefined,
+  after: SandboxClaimStatus,
+  { unreportedSince, now }: { unreportedSince: number | undefined; now: number },
+): number | undefined {
+  if (!differsInReason(before, after) || semanticEqual(before, after, ["status"])) return undefined;
+  // The minimum: the wait must not get longer when the clock is set back.
+  return Math.min(unreportedSince ?? now, now) + reasonWaitMs(before, after);
+}
+
+/** Whether nothing but the reason and message of a False Ready condition may differ. */
+function differsInReason(before: SandboxClaimStatus | undefined, after: SandboxClaimStatus): boolean {
   const [was, is] = [before, after].map((status) => findCondition(status?.conditions, "Ready"));
   if (was?.status !== "False" || is?.status !== "False" || was.observedGeneration !== is.observedGeneration)
     return false;
@@ -100,11 +110,13 @@ export function differsInWords(before: SandboxClaimStatus | undefined, after: Sa
 
 const starting = ["SandboxNotReady", "DependenciesNotReady"];
 
-/**
- * How long words may wait for something better to say. Of a Sandbox that is starting it is known that it is not ready, and
- * most are by then; why one cannot start is of use.
- */
-export function wordsWaitMs(before: SandboxClaimStatus | undefined, after: SandboxClaimStatus): number {
+/** How long another reason may wait. Most Sandboxes that are starting are Ready by then; why one cannot start is useful sooner. */
+function reasonWaitMs(before: SandboxClaimStatus | undefined, after: SandboxClaimStatus): number {
   const reasons = [before, after].map((status) => findCondition(status?.conditions, "Ready")?.reason ?? "");
   return reasons.every((reason) => starting.includes(reason)) ? 10_000 : 1_000;
+}
+
+/** Reports a problem of a claim that has its Sandbox, and whose status therefore says nothing about it. */
+export function warningOf({ reason, message }: Problem): Note {
+  return { type: "Warning", reason, action: "Reconciling", text: message };
 }

@@ -1,36 +1,27 @@
 import { createdByLabel, normaliseCreatedBy, type SandboxClaim, traceContextAnnotation } from "@agent-sandbox/api";
-import { type Logger, objectKey } from "@agent-sandbox/kube";
+import type { Logger, Traced } from "@agent-sandbox/kube";
 import { PassTrace, type Tracing } from "../pass-trace.ts";
-import type { Observed } from "./observed.ts";
+import type { Action } from "./decision.ts";
+import type { Observed } from "./observe.ts";
 
 /**
- * Runs a pass within the claim's trace. A claim that belongs to none gets one for its Sandbox to carry, and is found in it
- * again through that: nothing is written on the claim.
+ * Begins the span of a pass in the claim's trace. A claim without a trace gets one that its Sandbox carries in an annotation; later
+ * passes find the trace there, and nothing is written on the claim.
  */
-export async function traceClaim<T>(
+export function traceClaim(
+  observed: Observed,
   { tracing, log }: { readonly tracing: Tracing | undefined; readonly log: Logger },
-  seen: Observed,
-  pass: (seen: Observed) => Promise<T>,
-): Promise<T> {
-  const { claim, owned } = seen;
+): Traced<Observed, Action> {
+  const { claim, owned } = observed;
   const isTraced = claim.metadata.annotations?.[traceContextAnnotation] !== undefined;
   const object = isTraced ? claim : (owned[0]?.sandbox ?? claim);
   const subject = { object, name: "ReconcileSandboxClaim", attributes: attributesOf(claim) };
-  const trace = PassTrace.begin(tracing, subject, (error) =>
-    log.warn({ claim: objectKey(claim), err: error }, "trace context not understood"),
-  );
-  try {
-    const context = isTraced ? undefined : trace?.annotation;
-    const result = await pass(context === undefined ? seen : { ...seen, claim: joined(claim, context) });
-    trace?.end();
-    return result;
-  } catch (error) {
-    trace?.end(error);
-    throw error;
-  }
+  const span = PassTrace.begin(tracing, subject, (error) => log.warn({ err: error }, "trace context not understood"));
+  const context = isTraced ? undefined : span?.annotation;
+  return { observed: context === undefined ? observed : { ...observed, claim: withContext(claim, context) }, span };
 }
 
-function joined(claim: SandboxClaim, context: string): SandboxClaim {
+function withContext(claim: SandboxClaim, context: string): SandboxClaim {
   const annotations = { ...claim.metadata.annotations, [traceContextAnnotation]: context };
   return { ...claim, metadata: { ...claim.metadata, annotations } };
 }

@@ -8,7 +8,6 @@ import {
   type SandboxWarmPool,
   sandboxClaims,
 } from "@agent-sandbox/api";
-import type { OwnWrites } from "@agent-sandbox/kube";
 import {
   type Delta,
   type Informer,
@@ -23,8 +22,8 @@ import { changesSpec } from "../changes-spec.ts";
 import { indexByTemplate } from "../warm-pool/pools-by-template.ts";
 import type { ClaimCaches } from "./observe.ts";
 
-/** What else than the claim itself wakes a claim. */
-export function claimTriggers(claims: Informer<SandboxClaim>, caches: ClaimCaches, ownWrites: OwnWrites): Trigger[] {
+/** What enqueues a claim, besides changes of the claim itself. */
+export function claimTriggers(claims: Informer<SandboxClaim>, caches: ClaimCaches): Trigger[] {
   const { sandboxes, pools, templates, policies } = caches;
   const byPool = claims.index("pool", poolFacetsOf);
   const poolsByTemplate = indexByTemplate(pools);
@@ -33,17 +32,15 @@ export function claimTriggers(claims: Informer<SandboxClaim>, caches: ClaimCache
   const throughPools = (template: SandboxTemplate, which: "all" | "unbound"): string[] =>
     poolsByTemplate.get(objectKey(template)).flatMap((pool) => claimsOf(pool, which));
   return [
-    watchingOwned(sandboxes, sandboxClaims, {
-      when: (delta) => changesClaimed(delta) && !ownWrites.takes(delta.new),
-    }),
-    // A stranger's Sandbox that had the claim's name is gone.
+    watchingOwned(sandboxes, sandboxClaims, { skipOwnWrites: true, when: changesClaimed }),
+    // A Sandbox of another owner that had the claim's name is gone.
     watching(sandboxes, (sandbox) => [objectKey(sandbox)], {
       when: ({ key, new: now }) => now === undefined && claims.get(key) !== undefined,
     }),
     watching(pools, (pool) => claimsOf(pool, "unbound"), { when: changesSpec }),
-    // A template that comes back brings its metadata back to Sandboxes that run.
+    // A template that is created again restores the metadata of running Sandboxes.
     watching(templates, (template) => throughPools(template, "all"), { when: ({ old }) => old === undefined }),
-    // One that is mended may now allow what it refused.
+    // A changed template may allow what it refused before.
     watching(templates, (template) => throughPools(template, "unbound"), {
       when: (delta) => delta.old !== undefined && delta.new !== undefined && changesSpec(delta),
     }),
@@ -57,7 +54,7 @@ function poolFacetsOf({ metadata, spec, status }: SandboxClaim): string[] {
   return [`${pool} all`, ...(status?.sandbox?.name ? [] : [`${pool} unbound`])];
 }
 
-/** Whether a claim's status, or its Sandbox, would come out otherwise. */
+/** Whether the change can affect the claim's status or what the claim does to its Sandbox. */
 export function changesClaimed({ old, new: now }: Delta<Sandbox>): boolean {
   if (old === undefined || now === undefined) return true;
   return (
@@ -69,7 +66,7 @@ export function changesClaimed({ old, new: now }: Delta<Sandbox>): boolean {
   );
 }
 
-/** Which generation of the Sandbox was looked at does not reach the claim. */
+/** Without observedGeneration, which the claim does not repeat. */
 function readyOf({ status }: Sandbox): object | undefined {
   const ready = findCondition(status?.conditions, "Ready");
   return ready && { ...ready, observedGeneration: undefined };

@@ -3,7 +3,7 @@ import { errorSeen, type Outcome, type Problem } from "./problem.ts";
 
 type Templates = PersistentVolumeClaimTemplate[];
 
-/** The volume claims of a Sandbox made for a claim: those of the template, and what its policy lets the claim bring. */
+/** The volume claim templates of a Sandbox created for a claim: the template's, and the claim's if the policy allows them. */
 export function mergeVolumeClaims(
   given: Templates | undefined,
   added: readonly PersistentVolumeClaimTemplate[],

@@ -3,14 +3,14 @@ import type { PersistentVolumeClaim, Pod, Service } from "@agent-sandbox/api";
 /** The kinds of objects that belong to a Sandbox and are watched. */
 export type Child = "volumeClaim" | "pod" | "service";
 
-/** That very object, and at that very version when there is one: what took its name since, or changed, is left alone. */
+/** The object of a write, and its version if the write must not hit a newer one. An object that took its name is left alone. */
 export interface Target {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion?: string;
 }
 
-/** Each action can be carried out on its own, and repeated without harm. */
+/** Each action can be performed on its own and is safe to repeat. */
 export type Action =
   | { readonly do: "create"; readonly child: "volumeClaim"; readonly object: PersistentVolumeClaim }
   | { readonly do: "create"; readonly child: "pod"; readonly object: Pod }
@@ -18,13 +18,13 @@ export type Action =
   /** A merge patch. */
   | { readonly do: "patch"; readonly child: Child; readonly target: Target; readonly body: object }
   | { readonly do: "delete"; readonly child: Child; readonly target: Target }
-  /** Has the Secret with the token of this Sandbox's daemon. */
+  /** Creates the Secret with the token of the Sandbox's daemon, unless it exists. */
   | { readonly do: "ensure-token" }
-  /** Notes on the Sandbox which Pod is its own; null takes the note away. */
+  /** Annotates the Sandbox with the name of its Pod; null removes the annotation. */
   | { readonly do: "track-pod"; readonly podName: string | null }
   | { readonly do: "delete-sandbox" };
 
-/** Actions that depend on one another: when one fails, the rest of its step is left for the next pass. */
+/** A group of actions that depend on one another: when one fails, the rest of its step is left for the next pass. */
 export type Step = Child | "sandbox";
 
 export function stepOf(action: Action): Step {
@@ -39,11 +39,23 @@ export function stepOf(action: Action): Step {
   }
 }
 
-/** What is known of an object, as the target of a write. */
 export function targetOf(
   { metadata = {} }: { readonly metadata?: { name?: string; uid?: string; resourceVersion?: string } },
   options: { readonly locked: boolean },
 ): Target {
   const { name = "", uid = "", resourceVersion } = metadata;
   return { name, uid, ...(options.locked && resourceVersion !== undefined && { resourceVersion }) };
+}
+
+/** For log lines. */
+export function describeAction(action: Action): object {
+  switch (action.do) {
+    case "create":
+      return { do: `create ${action.child}`, name: action.object.metadata?.name };
+    case "patch":
+    case "delete":
+      return { do: `${action.do} ${action.child}`, name: action.target.name };
+    default:
+      return { do: action.do };
+  }
 }

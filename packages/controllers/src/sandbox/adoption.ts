@@ -15,10 +15,10 @@ import { owns } from "./observed.ts";
 
 type Candidate = Pick<Pod | Service | PersistentVolumeClaim, "metadata">;
 
-/** What a Sandbox may do with an object that has the name of one of its children. */
+/** How an object with the name of one of the Sandbox's children relates to the Sandbox. */
 export type Standing = "owned" | "foreign" | "adoptable" | "unauthorised";
 
-/** An object that nobody controls may be adopted when it says so itself, or carries this Sandbox's hash. */
+/** An object without controller may be adopted if it has the adoptable label or this Sandbox's hash label. */
 export function standingOf(sandbox: Sandbox, candidate: Candidate): Standing {
   if (owns(sandbox, candidate)) return "owned";
   if (controllerOf(candidate) !== undefined) return "foreign";
@@ -31,14 +31,14 @@ export function isUsable(standing: Standing): standing is "owned" | "adoptable" 
   return standing === "owned" || standing === "adoptable";
 }
 
-/** The owner references of an adopted object: a list is replaced whole, so the patch must be locked. */
+/** The owner references of an adopted object. A merge patch replaces the whole list, so it needs a resourceVersion. */
 export function adoptedReferences(sandbox: Sandbox, candidate: Candidate): { ownerReferences: object[] } {
   const references = withController(candidate.metadata?.ownerReferences, controllerReference(sandboxes, sandbox));
   if ("error" in references) throw new Error(references.error);
   return references;
 }
 
-/** Why an object cannot be used, for people. */
+/** Why an object of another owner cannot be used. */
 export function strangerProblem(kind: string, candidate: Candidate): string {
   const name = candidate.metadata?.name ?? "";
   const controller = controllerOf(candidate);

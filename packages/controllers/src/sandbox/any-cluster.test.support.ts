@@ -23,7 +23,7 @@ export interface AnyPod {
   readonly isTerminating: boolean;
 }
 
-/** What may be in a namespace when the controller first looks at a Sandbox. */
+/** What a namespace may contain when the controller first observes a Sandbox. */
 export interface AnyCluster {
   readonly spec: Partial<SandboxSpec>;
   readonly podNameNote: string | undefined;
@@ -106,12 +106,12 @@ const failures = fc.array(
   { maxLength: 2 },
 );
 
-/** Metadata of a child that stands so to the Sandbox of that UID. */
+/** Metadata of a child with this standing towards the Sandbox with this UID. */
 export function metadataOf(which: Standing, child: ObjectMeta, uid: string): ObjectMeta {
   const mine = ownedBy({ metadata: { name, uid } });
   const byStanding: Record<Standing, ObjectMeta> = {
     owned: { ownerReferences: [mine] },
-    // A second, living owner keeps garbage collection away.
+    // A second, existing owner prevents garbage collection.
     foreign: { ownerReferences: [deployment, { ...mine, controller: false }] },
     adoptable: { labels: { "agents.x-k8s.io/adoptable": "true" } },
     hashed: { labels: { [hashLabel]: hash } },
@@ -131,7 +131,7 @@ export const observedUid = "00000000-0000-4000-8000-000000000001";
 /** The version of every child in an observation. */
 export const childVersion = "5";
 
-/** What an earlier pass may have left on the Sandbox for the next: its time is up, it fell asleep, it goes. */
+/** What earlier passes may have left on the Sandbox: it has expired, is idle, or is being deleted. */
 const history = fc.record(
   { expired: fc.constant(true), idle: fc.constant(true), deleting: fc.constant(true) },
   some,

@@ -12,7 +12,7 @@ import {
 import { type Failure, type FoundPod, isTerminating } from "./observed.ts";
 import { describeFailure, recoveryOf } from "./recovery.ts";
 
-/** A condition before it is merged into the status: the time is added there. */
+/** A condition without its transition time, which is added when it is merged into the status. */
 export type Verdict = Omit<Condition, "lastTransitionTime">;
 
 export interface Findings {
@@ -20,7 +20,7 @@ export interface Findings {
   readonly sleep: SleepReason | undefined;
   readonly found: FoundPod;
   readonly service: { readonly isRequired: boolean; readonly exists: boolean };
-  /** What keeps the Pod, and what keeps anything else, from being as it should, for people. */
+  /** Problems with the Pod and with other children, as messages for the user. */
   readonly podProblem: string | undefined;
   readonly otherProblems: readonly string[];
   readonly failures: readonly Failure[];
@@ -43,7 +43,7 @@ function suspended(findings: Findings): Verdict {
   const say = (status: ConditionStatus, reason: string, message: string) =>
     verdict("Suspended", status, reason, message);
   if (sleep === undefined) return say("False", "NotSuspended", "Sandbox is not suspended");
-  // The reason is also the mark of an idle Sandbox: it must survive whatever becomes of its Pod.
+  // The reason marks the Sandbox as idle, so it must stay whatever happens to the Pod.
   const reasons = (reason: string): string => (sleep === "idle" ? "Idle" : reason);
   if (isPodUnknown(findings)) return say("Unknown", reasons("PodStateUnknown"), "Pod state is unknown");
   if (found.type === "owned" || found.type === "several") {
@@ -55,7 +55,7 @@ function suspended(findings: Findings): Verdict {
   return say("True", reasons("PodTerminated"), "Pod has been terminated. Sandbox is suspended");
 }
 
-/** Nobody knows whether there is a Pod: the attempt to have or to find it failed. */
+/** Whether it is unknown if there is a Pod, because the attempt to create or find it failed. */
 function isPodUnknown({ found, podProblem, failures, sleep }: Findings): boolean {
   if (found.type === "owned" || (sleep !== undefined && found.type !== "none")) return false;
   return podProblem !== undefined || found.type === "several" || failures.some(({ step }) => step === "pod");
@@ -66,7 +66,7 @@ const terminal: Readonly<Record<string, readonly [reason: string, message: strin
   Failed: ["PodFailed", "Pod failed"],
 };
 
-/** How the Sandbox's own Pod ended; a Pod that is going to be replaced has not finished the Sandbox. */
+/** How the Sandbox's Pod ended. It is not final when the Pod will be replaced. */
 function end({
   found,
 }: Findings): { verdict: readonly [reason: string, message: string]; isFinal: boolean } | undefined {
@@ -103,11 +103,13 @@ function ready(findings: Findings): Verdict {
       `multiple Pods (${found.pods.length}) are controlled by this Sandbox: delete all but one`,
     );
   }
-  const quietly = readyWithoutErrors(findings);
-  // What passes by itself takes nothing from a Sandbox that serves.
-  const reported = failures.filter(({ isPassing }) => !(isPassing && quietly.status === "True"));
+  const withoutErrors = readyWithoutErrors(findings);
+  // A transient failure does not make a working Sandbox not Ready.
+  const reported = failures.filter(({ isPassing }) => !(isPassing && withoutErrors.status === "True"));
   const errors = [...otherProblems, ...(podProblem ? [podProblem] : []), ...reported.map(({ message }) => message)];
-  return errors.length > 0 ? notReady("ReconcilerError", adaptMessage(`Error seen: ${errors.join("; ")}`)) : quietly;
+  return errors.length > 0
+    ? notReady("ReconcilerError", adaptMessage(`Error seen: ${errors.join("; ")}`))
+    : withoutErrors;
 }
 
 function readyWithoutErrors(findings: Findings): Verdict {
@@ -128,7 +130,7 @@ function readyWithoutErrors(findings: Findings): Verdict {
 
 function podReadiness(pod: Pod | undefined): { ok: boolean; message: string } {
   if (pod === undefined) return { ok: false, message: "Pod does not exist" };
-  // It may answer for a while yet, but what is sent to it now is lost.
+  // It may still answer for a while, but requests sent to it now are lost.
   if (isTerminating(pod)) return { ok: false, message: "Pod is terminating" };
   const { phase, conditions, podIPs } = pod.status ?? {};
   if (phase !== "Running") return { ok: false, message: `Pod exists with phase: ${phase ?? ""}` };

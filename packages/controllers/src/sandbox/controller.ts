@@ -1,12 +1,13 @@
-import { sandboxes, sandboxNameHashLabel } from "@agent-sandbox/api";
+import { type Sandbox, type SandboxStatus, sandboxes, sandboxNameHashLabel } from "@agent-sandbox/api";
 import {
   Controller,
   controllerKey,
   type EventRecorder,
   type KubeObject,
-  OwnWrites,
   objectKey,
+  type Pass,
   type RunnerMetrics,
+  reconciler,
   type Scope,
   silentLogger,
   systemScheduler,
@@ -17,42 +18,51 @@ import { changesSpec } from "../changes-spec.ts";
 import type { ControllerContext } from "../controller-context.ts";
 
 import type { Tracing } from "../pass-trace.ts";
-import { type Ports, reconcileSandbox } from "./apply.ts";
-import { type Caches, observe, observeWritten, openCaches, twinsOf } from "./observe.ts";
+import { clockAheadMs, decideByServerClock } from "../server-clock.ts";
+import { writeStatus } from "../write-status.ts";
+import { type Action, describeAction, stepOf } from "./action.ts";
+import { decide } from "./decide.ts";
+import { seemsExpired } from "./expiry.ts";
+import { type Caches, observe, openCaches, twinsOf } from "./observe.ts";
+import type { Snapshot } from "./observed.ts";
+import { failed, perform } from "./perform.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 import { tracePass } from "./trace-pass.ts";
-import { StateWatch } from "./watched.ts";
+import type { Since } from "./watched.ts";
 
 export interface SandboxControllerOptions extends ControllerContext, Partial<Settings> {
-  /** Told what people should know. Default: nobody is told. */
+  /** Default: no events are recorded. */
   readonly events?: EventRecorder;
   readonly metrics?: RunnerMetrics;
   /** Default: nothing is traced. */
   readonly tracing?: Tracing;
-  /** Sandboxes worked on at the same time. Default 8. */
+  /** Sandboxes reconciled at the same time. Default 8. */
   readonly workers?: number;
   /** Only the Sandboxes of this namespace. Default: all. */
   readonly namespace?: string;
-  /** Caches only Pods and Services that carry a Sandbox's hash. Adoption then needs that label. Default false. */
+  /** Caches only Pods and Services that have the label with a Sandbox's hash. Adoption then needs that label. Default false. */
   readonly onlyLabelledChildren?: boolean;
   /**
-   * Milliseconds since the epoch. Default: the machine's clock. It says when to look whether a Sandbox has expired; whether
-   * it has is held against the API server's clock.
+   * Milliseconds since the epoch. Default: the scheduler's date. It says when to check whether a Sandbox has expired; the check
+   * itself uses the API server's clock.
    */
   readonly now?: () => number;
 }
 
-/** Keeps each Sandbox's Pod, volumes, Service and status as its spec says. */
+/** Keeps the Pod, volume claims, Service and status of each Sandbox in line with its spec. */
 export function startSandboxController(options: SandboxControllerOptions): Controller {
   const { informers, fence, events, log = silentLogger, scheduler = systemScheduler } = options;
   const { workers = 8, now = () => scheduler.date() } = options;
   const settings = settingsOf(options);
   const caches = openCaches(informers, ...scopesOf(options));
-  const watch = new StateWatch(() => scheduler.now());
-  const ownWrites = new OwnWrites();
-  const remember: Ports["remember"] = (answer) => ownWrites.remember(answer);
-  const onWritten: Ports["onWritten"] = (after) => observeWritten(after, { settings, watch });
-  const tell: Ports["tell"] = (sandbox, note) => events?.record(sandboxes, sandbox, note);
+
+  const observeSandbox = async (key: string, { client, log }: Pass): Promise<Snapshot | undefined> => {
+    const sandbox = caches.sandboxes.get(key);
+    if (sandbox === undefined) return undefined;
+    const aheadMs = seemsExpired(sandbox, now()) ? await clockAheadMs({ client, log, now }, sandbox) : 0;
+    return observe(sandbox, caches, { settings, uptimeMs: scheduler.now(), clockAheadMs: aheadMs });
+  };
+
   return Controller.start({
     name: "sandbox",
     client: informers.client,
@@ -60,18 +70,29 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
     workers,
     ...(options.rightOfWay && { givesWay: options.rightOfWay }),
     primary: caches.sandboxes,
-    when: ({ new: sandbox }) => !ownWrites.takes(sandbox),
-    triggers: triggersOf(caches, ownWrites),
+    triggers: triggersOf(caches),
     log,
     scheduler,
     ...(options.metrics && { metrics: options.metrics }),
-    reconcile: async (key, { client }) => {
-      const seen = observe(caches, key, { settings, watch });
-      if (seen === undefined) return undefined;
-      return tracePass({ tracing: options.tracing, client, log }, seen, (joined, trace) =>
-        reconcileSandbox({ client, remember, settings, now, log, tell, trace, onWritten }, joined),
-      );
-    },
+    reconcile: reconciler<Sandbox, Snapshot, Action, SandboxStatus, Since>({
+      primary: caches.sandboxes,
+      initialMemory: () => ({}),
+      observe: observeSandbox,
+      decide: decideByServerClock(decide),
+      perform: async (action, observed, pass) => ({
+        ...(await perform(action, observed, pass)),
+        // States that begin with this write are counted from now on.
+        uptimeMs: scheduler.now(),
+      }),
+      failed,
+      groupOf: stepOf,
+      writeStatus: (status, { sandbox }, pass) => writeStatus(sandboxes, sandbox, status, pass),
+      recordEvent: ({ sandbox }, event) => events?.record(sandboxes, sandbox, event),
+      trace: (observed, pass) => tracePass(observed, pass, options.tracing),
+      describe: describeAction,
+      scheduler,
+      now,
+    }),
   });
 }
 
@@ -87,11 +108,11 @@ function scopesOf(options: SandboxControllerOptions): [all: Pick<Scope, "namespa
 }
 
 /**
- * A child wakes the Sandbox that controls it, and one that wants its name: a stranger in the way may give way. What a pass
- * wrote and took into account itself wakes nobody.
+ * A child enqueues the Sandbox that controls it, and a Sandbox that wants its name: an object of another owner with that name
+ * may be gone now.
  */
-function triggersOf(caches: Caches, ownWrites: OwnWrites): Trigger[] {
-  const when = ({ new: object }: { readonly new: KubeObject | undefined }): boolean => !ownWrites.takes(object);
+function triggersOf(caches: Caches): Trigger[] {
+  const skipOwnWrites = { skipOwnWrites: true };
   const keysOf = (found: readonly KubeObject[], child: KubeObject): string[] => {
     const owner = controllerKey(child, sandboxes);
     return [...found.map(objectKey), ...(owner === undefined ? [] : [owner])];
@@ -101,12 +122,14 @@ function triggersOf(caches: Caches, ownWrites: OwnWrites): Trigger[] {
     return sandbox === undefined ? [] : [sandbox];
   };
   return [
-    // Whoever shares the hash of its name may do now what it might not, or may not what it might.
+    // What a Sandbox may create depends on the others whose names have the same hash.
     watching(caches.sandboxes, (sandbox) => twinsOf(caches, sandbox).map(objectKey), { when: changesSpec }),
-    watching(caches.pods, (pod) => keysOf(caches.sandboxesByPod.get(objectKey(pod)), pod), { when }),
-    watching(caches.services, (service) => keysOf(namesake(objectKey(service)), service), { when }),
-    watching(caches.volumeClaims, (claim) => keysOf(caches.sandboxesByVolumeClaim.get(objectKey(claim)), claim), {
-      when,
-    }),
+    watching(caches.pods, (pod) => keysOf(caches.sandboxesByPod.get(objectKey(pod)), pod), skipOwnWrites),
+    watching(caches.services, (service) => keysOf(namesake(objectKey(service)), service), skipOwnWrites),
+    watching(
+      caches.volumeClaims,
+      (claim) => keysOf(caches.sandboxesByVolumeClaim.get(objectKey(claim)), claim),
+      skipOwnWrites,
+    ),
   ];
 }

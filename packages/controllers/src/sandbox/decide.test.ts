@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "./action.ts";
 import { anyObserved, anySettings, childVersion, observedUid } from "./any-cluster.test.support.ts";
-import { decide } from "./decide.ts";
+import { decideNow } from "./decide.ts";
 
 const any = { requiredKeys: [] };
 const now = Date.parse("2026-03-01T10:00:00Z");
@@ -26,7 +26,7 @@ describe("decide()", () => {
   test("returns the same decision for the same observation and does not modify it", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const before = structuredClone(seen);
-      expect(decide(seen, now, settings)).toEqual(decide(structuredClone(seen), now, settings));
+      expect(decideNow(seen, now, settings)).toEqual(decideNow(structuredClone(seen), now, settings));
       expect(seen).toEqual(before);
     });
     fc.assert(property);
@@ -34,7 +34,7 @@ describe("decide()", () => {
 
   test("never creates a second Pod and never deletes an object the Sandbox does not own (POD-13, ABUSE-13)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
-      const { actions } = decide(seen, now, settings);
+      const { actions } = decideNow(seen, now, settings);
       const deleted = actions.flatMap((action) => (action.do === "delete" ? [action.target.uid] : []));
       const created = actions.filter((action) => action.do === "create" && action.child === "pod").length;
       const left = seen.pods.filter(({ metadata }) => !deleted.includes(metadata?.uid ?? "")).length;
@@ -51,7 +51,7 @@ describe("decide()", () => {
   test("neither changes nor replaces a terminating Pod (POD-11)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const going = seen.pods.filter(({ metadata }) => metadata?.deletionTimestamp !== undefined);
-      const { actions } = decide(seen, now, settings);
+      const { actions } = decideNow(seen, now, settings);
       const touched = actions.flatMap((action) =>
         action.do === "patch" || action.do === "delete" ? [action.target.uid] : [],
       );
@@ -64,7 +64,7 @@ describe("decide()", () => {
 
   test("creates no Pod for a Sandbox that is suspended or expired, and does nothing for one being deleted (POD-14)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
-      const { actions } = decide(seen, now, settings);
+      const { actions } = decideNow(seen, now, settings);
       const { metadata, spec } = seen.sandbox;
       const isOver = typeof spec.shutdownTime === "string" && Date.parse(spec.shutdownTime) <= now;
       const isToRun = spec.operatingMode !== "Suspended" && !isOver;
@@ -77,7 +77,7 @@ describe("decide()", () => {
 
   test("never gives an object a second controller (ABUSE-13)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
-      for (const action of decide(seen, now, settings).actions) {
+      for (const action of decideNow(seen, now, settings).actions) {
         const written = action.do === "patch" ? action.body : action.do === "create" ? action.object : {};
         const { ownerReferences } = (written as { metadata?: ObjectMeta }).metadata ?? {};
         const controllers = (ownerReferences ?? []).filter(({ controller }) => controller === true);
@@ -90,7 +90,7 @@ describe("decide()", () => {
 
   test("guards every patch and delete with the UID, and the version where needed (ABUSE-12)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
-      const { actions } = decide(seen, now, settings);
+      const { actions } = decideNow(seen, now, settings);
       expect(actions.filter((action) => !isGuarded(action))).toEqual([]);
     });
     fc.assert(property);
@@ -98,7 +98,7 @@ describe("decide()", () => {
 
   test("always reports a valid Ready condition, unless the Sandbox is being deleted (STATUS-14)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
-      const { status, actions } = decide(seen, now, settings);
+      const { status, actions } = decideNow(seen, now, settings);
       const isGoing = actions.some((action) => action.do === "delete-sandbox");
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
       const isGone = seen.sandbox.metadata.deletionTimestamp !== undefined;
@@ -121,7 +121,7 @@ describe("decide()", () => {
     const spec = fc.oneof(json, fc.record({ podTemplate, ...fields, ...more }, any));
     const property = fc.property(anyObserved, spec, anySettings, (seen, given, settings) => {
       const sandbox = { ...seen.sandbox, spec: given as unknown as Sandbox["spec"] };
-      const { status, actions } = decide({ ...seen, sandbox }, now, settings);
+      const { status, actions } = decideNow({ ...seen, sandbox }, now, settings);
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
       const isGone = sandbox.metadata.deletionTimestamp !== undefined;
       expect(isGone || isReportable(ready) || actions.length > 0 || seen.failures.length > 0).toBe(true);

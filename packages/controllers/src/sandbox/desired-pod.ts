@@ -12,7 +12,7 @@ import { injectRuntime } from "./runtime-injection.ts";
 import type { Settings } from "./settings.ts";
 import { claimTemplates } from "./volume-claims.ts";
 
-/** The Pod of a Sandbox that has none. Its name, and so its hostname, is the Sandbox's. */
+/** The Pod to create for a Sandbox. Its name, and so its hostname, is the Sandbox's. */
 export function desiredPod(sandbox: Sandbox, settings: Settings, restartCount = 0): Pod {
   const { name = "", namespace = "" } = sandbox.metadata;
   const { labels, annotations } = podMetadata(sandbox, settings);
@@ -36,7 +36,7 @@ function podSpec(sandbox: Sandbox, { runtime }: Settings): PodSpec {
   return isInjected ? injectRuntime(spec, runtime, sandbox) : spec;
 }
 
-/** A claimed volume takes the place of a volume of the same name in the template. */
+/** The volume of a volume claim replaces a volume of the same name in the template. */
 function withClaimedVolumes(sandbox: Sandbox): PodSpec {
   const { spec } = sandbox.spec.podTemplate;
   const claimed = claimTemplates(sandbox).map(({ entry, claimName }) => ({

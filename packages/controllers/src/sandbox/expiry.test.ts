@@ -1,7 +1,7 @@
 import { sandboxes } from "@agent-sandbox/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { pods, services } from "../child-caches.ts";
-import { decide } from "./decide.ts";
+import { decideNow } from "./decide.ts";
 import {
   deployment,
   name,
@@ -32,7 +32,7 @@ describe("expiry", () => {
     ["half a second ahead", 500, 2_000],
     ["now", 0, 1],
     ["never", undefined, undefined],
-  ] as const)("requeues a Sandbox that expires %s for its shutdown time (EXPIRE-1)", ([, aheadMs, wakeAfterMs]) => {
+  ] as const)("requeues a Sandbox that expires %s for its shutdown time (EXPIRE-1)", ([, aheadMs, requeueAfterMs]) => {
     const now = Date.parse("2026-03-01T10:00:00.000Z");
     const spec = aheadMs === undefined ? {} : { shutdownTime: new Date(now + aheadMs).toISOString() };
     const seen = {
@@ -44,8 +44,8 @@ describe("expiry", () => {
       watched: {},
       failures: [],
     };
-    const decision = decide(seen, now, defaultSettings);
-    expect(decision.wakeAfterMs).toBe(wakeAfterMs);
+    const decision = decideNow(seen, now, defaultSettings);
+    expect(decision.requeueAt).toBe(requeueAfterMs === undefined ? undefined : now + requeueAfterMs);
     const ready = decision.status?.conditions?.find(({ type }) => type === "Ready");
     expect(ready?.reason).toBe(aheadMs === 0 ? "SandboxExpired" : "DependenciesNotReady");
   });

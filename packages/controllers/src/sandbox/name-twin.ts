@@ -1,26 +1,26 @@
 import { nameHash, type Sandbox } from "@agent-sandbox/api";
 import type { Observed } from "./observed.ts";
 
-/** Where Sandboxes are whose names come to the same hash. */
+/** The index value shared by Sandboxes whose names have the same hash. */
 export function hashKeyOf({ metadata }: Sandbox): string {
   return `${metadata.namespace}/${nameHash(metadata.name ?? "")}`;
 }
 
-type Seen = Pick<Observed, "sandbox" | "twins">;
+type Subject = Pick<Observed, "sandbox" | "twins">;
 
 /**
- * A Service finds its Pod by the hash of the Sandbox's name, and names of the same hash are easily made. A Pod that an earlier
- * Sandbox's Service would reach is not made; for people, or undefined when there is none such.
+ * Why the Sandbox's Pod must not be created, or undefined. A Service selects its Pod by the hash of the Sandbox's name, and
+ * names with the same hash are easy to find: the Service of an older Sandbox would select this Pod.
  */
-export function podTwinProblem({ sandbox, twins = [] }: Seen): string | undefined {
+export function podTwinProblem({ sandbox, twins = [] }: Subject): string | undefined {
   const earlier = twins.find((twin) => hasService(twin) && isEarlier(twin, sandbox));
   return (
     earlier && `Cannot make Pod "${sandbox.metadata.name}": ${sharedWith(earlier, "whose Service would reach it")}`
   );
 }
 
-/** The same for a Service that would reach another's Pod. */
-export function serviceTwinProblem({ sandbox, twins = [] }: Seen): string | undefined {
+/** Why the Sandbox's Service must not be created: it would select the Pod of another Sandbox. */
+export function serviceTwinProblem({ sandbox, twins = [] }: Subject): string | undefined {
   const [twin] = twins;
   return twin && `Cannot make Service "${sandbox.metadata.name}": ${sharedWith(twin, "whose Pod it would reach")}`;
 }

@@ -7,38 +7,49 @@ import {
   type Service,
 } from "@agent-sandbox/api";
 import type { Step } from "./action.ts";
+import type { Settings } from "./settings.ts";
 import type { Watched } from "./watched.ts";
 
-/** What went wrong when a decided action was carried out. */
+/** An action that failed. */
 export interface Failure {
   readonly step: Step;
   readonly message: string;
-  /** The same call may well succeed a moment later. */
+  /** Whether the same request may succeed a moment later. */
   readonly isPassing: boolean;
 }
 
-/** What the controller knows when it looks at one Sandbox: plain data, no clients, no clock. */
+/** What a decision is based on: plain data from caches. */
 export interface Observed {
   readonly sandbox: Sandbox;
   /** All Pods that this Sandbox controls. */
   readonly pods: readonly Pod[];
-  /** The Pod under the tracked name, whoever owns it. */
+  /** The Pod with the tracked name, whoever owns it. */
   readonly trackedPod: Pod | undefined;
-  /** The claims of the volume claim templates, by name, whoever owns them. */
+  /** The volume claims of the templates, by name, whoever owns them. */
   readonly volumeClaims: ReadonlyMap<string, PersistentVolumeClaim>;
-  /** The Service of the Sandbox's name, whoever owns it. */
+  /** The Service with the Sandbox's name, whoever owns it. */
   readonly service: Service | undefined;
-  /** Other Sandboxes of the namespace whose names come to the same hash. */
+  /** Other Sandboxes of the namespace whose names have the same hash. */
   readonly twins?: readonly Sandbox[];
   readonly watched: Watched;
+  /** Actions of this pass that failed. */
   readonly failures: readonly Failure[];
 }
 
-/** Which Pod is the Sandbox's. Ownership beats the note of a name: a stale note must not cause a second adoption. */
+/** What `observe` returns: how long states have held is added by the decision, from its memory. */
+export interface Snapshot extends Omit<Observed, "watched"> {
+  readonly settings: Settings;
+  /** When this was observed, by a clock that never jumps. */
+  readonly uptimeMs: number;
+  /** How far this machine's clock is ahead of the API server's. */
+  readonly clockAheadMs: number;
+}
+
+/** Which Pod is the Sandbox's. Ownership takes precedence over the tracked name, which may be out of date. */
 export type FoundPod =
   | { readonly type: "none" }
   | { readonly type: "owned"; readonly pod: Pod }
-  /** Someone else's, or nobody's, under the tracked name. */
+  /** A Pod with the tracked name that the Sandbox does not control. */
   | { readonly type: "other"; readonly pod: Pod }
   | { readonly type: "several"; readonly pods: readonly Pod[] };
 

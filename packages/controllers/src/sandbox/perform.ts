@@ -7,66 +7,65 @@ import {
   sandboxes,
 } from "@agent-sandbox/api";
 import {
+  type ActionFailure,
   type Client,
   isReason,
   KubeError,
   type KubeObject,
+  type KubeReason,
+  type Pass,
   type Preconditions,
   type Resource,
 } from "@agent-sandbox/kube";
 import { pods, services, volumeClaims } from "../child-caches.ts";
 import { guardOf, ignoreNotFound, placeOf } from "../guard.ts";
-import type { Action, Child, Target } from "./action.ts";
+import { type Action, type Child, stepOf, type Target } from "./action.ts";
 import { isUsable, standingOf, strangerProblem } from "./adoption.ts";
-import { type Observed, owns } from "./observed.ts";
+import { owns, type Snapshot } from "./observed.ts";
 import { ensureToken } from "./runtime-token.ts";
 import { headlessProblem } from "./service.ts";
 
 const resources: Readonly<Record<Child, Resource>> = { pod: pods, service: services, volumeClaim: volumeClaims };
 
-export interface Writer {
-  readonly client: Client;
-  /** Told of answers that the pass takes into account whole: their events are no news. */
-  readonly remember: <T extends KubeObject>(answer: T) => T;
-}
+type Writer = Pick<Pass, "client" | "ownWrite">;
 
-/** Carries out one action, and returns what is known after its answer. */
-export async function perform(writer: Writer, seen: Observed, action: Action): Promise<Observed> {
+/** Returns what is observed after the action. */
+export async function perform(action: Action, observed: Snapshot, writer: Writer): Promise<Snapshot> {
   const { client } = writer;
   switch (action.do) {
     case "create":
-      return withChild(seen, action.child, await createOrFind(writer, seen, action));
+      return withChild(observed, action.child, await createOrFind(writer, observed, action));
     case "patch":
-      return patchChild(writer, seen, action);
+      return patchChild(writer, observed, action);
     case "delete":
-      return deleteChild(client, seen, action);
+      return deleteChild(client, observed, action);
     case "ensure-token":
-      await ensureToken(client, seen.sandbox);
-      return seen;
+      await ensureToken(client, observed.sandbox);
+      return observed;
     case "track-pod":
-      return { ...seen, sandbox: await trackPod(writer, seen.sandbox, action.podName) };
+      return { ...observed, sandbox: await trackPod(writer, observed.sandbox, action.podName) };
     case "delete-sandbox":
-      return { ...seen, sandbox: await deleteSandbox(client, seen.sandbox) };
+      return { ...observed, sandbox: await deleteSandbox(client, observed.sandbox) };
     default:
       return action satisfies never;
   }
 }
 
-/** What stands in the way is looked at, not assumed: it may be ours, or ours to adopt. */
+/** An object that already exists may be the Sandbox's own, or one that it may adopt. */
 async function createOrFind(
-  { client, remember }: Writer,
-  { sandbox }: Observed,
+  { client, ownWrite }: Writer,
+  { sandbox }: Snapshot,
   { child, object }: Action & { do: "create" },
 ): Promise<KubeObject> {
   const resource: Resource = resources[child];
   try {
-    return remember(await client.create(resource, object, { fieldManager: "sandbox-controller" }));
+    return ownWrite(await client.create(resource, object, { fieldManager: "sandbox-controller" }));
   } catch (error) {
     if (!isReason(error, "AlreadyExists")) throw error;
     const found = await client.get(resource, placeOf(object));
     const problem = whyUnusable(sandbox, child, found);
     if (problem === undefined) return found;
-    // A cache may never show what is in the way; tried again less and less often, it is found gone some day.
+    // The cache may be filtered and never show this object. The retries with backoff notice when it is gone.
     throw new KubeError("AlreadyExists", problem, { cause: error });
   }
 }
@@ -78,50 +77,54 @@ function whyUnusable(sandbox: Sandbox, child: Child, found: KubeObject): string 
 }
 
 async function patchChild(
-  { client, remember }: Writer,
-  seen: Observed,
+  { client, ownWrite }: Writer,
+  observed: Snapshot,
   { child, target, body }: Action & { do: "patch" },
-): Promise<Observed> {
+): Promise<Snapshot> {
   const patch = { type: "merge", body, preconditions: preconditions(target) } as const;
-  // Who made it is who changes it: a field that moves to another manager costs the server more than the change.
+  // The same manager as for the create: moving a field to another manager costs the server more than the change itself.
   const options = { fieldManager: "sandbox-controller" };
   try {
-    return withChild(seen, child, remember(await client.patch(resources[child], keyIn(seen, target), patch, options)));
+    return withChild(
+      observed,
+      child,
+      ownWrite(await client.patch(resources[child], keyIn(observed, target), patch, options)),
+    );
   } catch (error) {
     if (!isReason(error, "NotFound")) throw error;
-    return withoutChild(seen, child, target);
+    return withoutChild(observed, child, target);
   }
 }
 
 async function deleteChild(
   client: Client,
-  seen: Observed,
+  observed: Snapshot,
   { child, target }: Action & { do: "delete" },
-): Promise<Observed> {
+): Promise<Snapshot> {
   const options = { preconditions: preconditions(target) };
   try {
-    const held = await client.delete(resources[child], keyIn(seen, target), options);
-    if (held !== undefined && isHeld(held)) return withChild(seen, child, held);
+    const held = await client.delete(resources[child], keyIn(observed, target), options);
+    if (held !== undefined && isHeld(held)) return withChild(observed, child, held);
   } catch (error) {
     if (!isReason(error, "NotFound")) throw error;
   }
-  return withoutChild(seen, child, target);
+  return withoutChild(observed, child, target);
 }
 
-/** Whether a deleted object is still there: the answer to a deletion may also be what the object was last. */
+/** Whether a deleted object still exists: the answer to a deletion may also be the last state of an object that is gone. */
 function isHeld({ metadata }: KubeObject): boolean {
   return (metadata?.finalizers?.length ?? 0) > 0 || (metadata?.deletionGracePeriodSeconds ?? 0) > 0;
 }
 
-async function trackPod({ client, remember }: Writer, sandbox: Sandbox, podName: string | null): Promise<Sandbox> {
+async function trackPod({ client, ownWrite }: Writer, sandbox: Sandbox, podName: string | null): Promise<Sandbox> {
   const body = { metadata: { annotations: { [podNameAnnotation]: podName } } };
   const patch = { type: "merge", body, preconditions: guardOf(sandbox) } as const;
   const answer = await client.patch(sandboxes, placeOf(sandbox), patch);
-  // Without the note another name counts, and nobody has looked what is there.
-  return podName === null ? answer : remember(answer);
+  // Without the annotation another name is tracked, and the pass has not observed the Pod with that name.
+  return podName === null ? answer : ownWrite(answer);
 }
 
-/** Only as it was looked at: whoever used or changed it since has saved it. */
+/** Only at the version that was observed: a Sandbox that was used or changed since stays. */
 async function deleteSandbox(client: Client, sandbox: Sandbox): Promise<Sandbox> {
   await client.delete(sandboxes, placeOf(sandbox), { preconditions: guardOf(sandbox) }).catch(ignoreNotFound);
   return { ...sandbox, metadata: { ...sandbox.metadata, deletionTimestamp: "now" } };
@@ -131,39 +134,56 @@ function preconditions({ uid, resourceVersion }: Target): Preconditions {
   return { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
 }
 
-function keyIn({ sandbox }: Observed, { name }: Target): { namespace: string; name: string } {
+function keyIn({ sandbox }: Snapshot, { name }: Target): { namespace: string; name: string } {
   return { namespace: sandbox.metadata.namespace ?? "", name };
 }
 
-function withChild(seen: Observed, child: Child, object: KubeObject): Observed {
+function withChild(observed: Snapshot, child: Child, object: KubeObject): Snapshot {
   switch (child) {
     case "service":
-      return { ...seen, service: object as Service };
+      return { ...observed, service: object as Service };
     case "volumeClaim": {
       const claim = object as PersistentVolumeClaim;
-      return { ...seen, volumeClaims: new Map(seen.volumeClaims).set(claim.metadata?.name ?? "", claim) };
+      return { ...observed, volumeClaims: new Map(observed.volumeClaims).set(claim.metadata?.name ?? "", claim) };
     }
     default: {
-      const others = seen.pods.filter(({ metadata }) => metadata?.uid !== object.metadata?.uid);
+      const others = observed.pods.filter(({ metadata }) => metadata?.uid !== object.metadata?.uid);
       const pod = object as Pod;
-      return { ...seen, trackedPod: pod, pods: owns(seen.sandbox, pod) ? [...others, pod] : others };
+      return { ...observed, trackedPod: pod, pods: owns(observed.sandbox, pod) ? [...others, pod] : others };
     }
   }
 }
 
-function withoutChild(seen: Observed, child: Child, target: Target): Observed {
+function withoutChild(observed: Snapshot, child: Child, target: Target): Snapshot {
   switch (child) {
     case "service":
-      return { ...seen, service: undefined };
+      return { ...observed, service: undefined };
     case "volumeClaim": {
-      const volumeClaims = new Map(seen.volumeClaims);
+      const volumeClaims = new Map(observed.volumeClaims);
       volumeClaims.delete(target.name);
-      return { ...seen, volumeClaims };
+      return { ...observed, volumeClaims };
     }
     default: {
       const isOther = ({ metadata }: Pod): boolean => metadata?.uid !== target.uid;
-      const trackedPod = seen.trackedPod && isOther(seen.trackedPod) ? seen.trackedPod : undefined;
-      return { ...seen, trackedPod, pods: seen.pods.filter(isOther) };
+      const trackedPod = observed.trackedPod && isOther(observed.trackedPod) ? observed.trackedPod : undefined;
+      return { ...observed, trackedPod, pods: observed.pods.filter(isOther) };
     }
   }
 }
+
+/** Explains a failed action to the engine. Errors that do not come from the API server end the pass. */
+export function failed(error: unknown, action: Action, observed: Snapshot): ActionFailure<Snapshot> {
+  if (!(error instanceof KubeError)) throw error;
+  const { reason, message } = error;
+  // The object is not the one that the decision was made on, so nothing can be reported about it.
+  if (reason === "Conflict") return { observed: undefined, retry: true };
+  const retry = !refusedAgain.has(reason);
+  const isPassing = retry && !lasting.has(reason);
+  const failures = [...observed.failures, { step: stepOf(action), message, isPassing }];
+  return { observed: { ...observed, failures }, retry };
+}
+
+/** The same request would be refused again. Only a change of the Sandbox helps, and that enqueues it. */
+const refusedAgain: ReadonlySet<KubeReason> = new Set(["Invalid", "BadRequest", "RequestEntityTooLarge"]);
+/** Retried, but not likely to succeed soon. */
+const lasting: ReadonlySet<KubeReason> = new Set(["Forbidden", "NotFound", "AlreadyExists"]);

@@ -20,7 +20,7 @@ import {
 } from "@agent-sandbox/api";
 import type { Settings } from "./settings.ts";
 
-/** Asks the node to keep the Pod's writable layer, and to give it to the next Pod with the same value. */
+/** Tells the node to keep the Pod's writable layer for the next Pod with the same value. */
 export const keepRootfsAnnotation = "agents.x-k8s.io/keep-rootfs";
 
 type Entries = Readonly<Record<string, string>>;
@@ -31,8 +31,8 @@ export interface PodMetadata {
 }
 
 /**
- * The labels and annotations that a Pod is to have, given those it has: the template's, less what is reserved for us; less
- * what the template had before and has no more; and our own, which win. What others put on the Pod stays.
+ * The desired labels and annotations of a Pod, given its present ones. Keys of the template are copied, except reserved ones; keys
+ * that the template had before and has no more are removed; the controller's own keys take precedence. Other keys stay.
  */
 export function podMetadata(sandbox: Sandbox, settings: Settings, present: Pod["metadata"] = {}): PodMetadata {
   const template = sandbox.spec.podTemplate.metadata ?? {};
@@ -55,7 +55,7 @@ export function podMetadata(sandbox: Sandbox, settings: Settings, present: Pod["
   return { labels: Object.fromEntries(labels.entries), annotations: Object.fromEntries(annotations.entries) };
 }
 
-/** The change that brings an existing Pod's metadata up to date; undefined when there is none. */
+/** The patch that updates the metadata of an existing Pod; undefined when nothing differs. */
 export function podMetadataPatch(sandbox: Sandbox, settings: Settings, pod: Pod): object | undefined {
   const { labels = {}, annotations = {} } = pod.metadata ?? {};
   return mergePatch({ labels, annotations }, podMetadata(sandbox, settings, pod.metadata));
@@ -77,17 +77,17 @@ function follow(
   for (const key of tracked?.split(",") ?? []) if (!copied.has(key)) entries.delete(key);
   for (const [key, value] of copied) entries.set(key, value);
   const keys = [...copied.keys()].sort().join(",");
-  // A list once written stays, even empty: it says that nothing was copied, where its absence says nothing.
+  // Once written, the list stays even when it is empty: it says that nothing was copied.
   return { entries, tracked: keys === "" && tracked === undefined ? undefined : keys };
 }
 
-/** What a pool notes on a member for the autoscaler, while it waits there. A template that says something itself wins. */
+/** The autoscaler annotation of an unclaimed pool member. An annotation in the template takes precedence. */
 function poolAnnotations(sandbox: Sandbox): Entries {
   const isEvictable = sandbox.metadata.annotations?.[safeToEvictAnnotation];
   return isEvictable !== undefined && isPoolMember(sandbox) ? { [safeToEvictAnnotation]: isEvictable } : {};
 }
 
-/** Our own labels; undefined where the Pod is not to have one. */
+/** The controller's own labels; undefined for labels that the Pod must not have. */
 function systemLabels(sandbox: Sandbox): [key: string, value: string | undefined][] {
   const { name = "", labels = {} } = sandbox.metadata;
   const isExtension = groupOf(controllerOf(sandbox)?.apiVersion ?? "") === extensionsGroup;
@@ -100,7 +100,7 @@ function systemLabels(sandbox: Sandbox): [key: string, value: string | undefined
 }
 
 function setOrDelete(entries: Map<string, string>, key: string, value: string | undefined): void {
-  // The tracking annotations may be empty; a label of ours never is.
+  // The tracking annotations may be empty; the controller's own labels never are.
   if (value === undefined || (value === "" && !isTracking(key))) entries.delete(key);
   else entries.set(key, value);
 }

@@ -19,12 +19,13 @@ import type { Settings } from "./settings.ts";
 export interface PodFinding {
   readonly actions: readonly Action[];
   readonly problem?: string;
-  readonly wakeAfterMs?: number;
+  /** How long until there is something to do. */
+  readonly waitMs?: number;
 }
 
 const nothing: PodFinding = { actions: [] };
 
-/** A Sandbox that is not to run has no Pod. What it does not own is left alone. */
+/** A suspended Sandbox has no Pod. A Pod that it does not control is left alone. */
 export function stopPod({ sandbox }: Observed, found: FoundPod): PodFinding {
   switch (found.type) {
     case "owned":
@@ -34,28 +35,28 @@ export function stopPod({ sandbox }: Observed, found: FoundPod): PodFinding {
     case "other":
       return { actions: track(sandbox, null) };
     default:
-      // A note of the Sandbox's own name says what its absence says too: to clear it and write it again is two writes.
+      // An annotation with the Sandbox's own name means the same as none. Removing it and adding it later would be two writes.
       return { actions: trackedPodName(sandbox) === sandbox.metadata.name ? [] : track(sandbox, null) };
   }
 }
 
-/** A Sandbox that is to run has exactly one Pod. */
-export function runPod(seen: Observed, found: FoundPod, settings: Settings): PodFinding {
+/** A running Sandbox has exactly one Pod. */
+export function runPod(observed: Observed, found: FoundPod, settings: Settings): PodFinding {
   switch (found.type) {
     case "several":
       return nothing;
     case "none": {
-      const problem = podTwinProblem(seen);
-      return problem === undefined ? creation(seen.sandbox, settings) : { actions: [], problem };
+      const problem = podTwinProblem(observed);
+      return problem === undefined ? creation(observed.sandbox, settings) : { actions: [], problem };
     }
     case "other":
-      return adoption(seen.sandbox, found.pod, settings);
+      return adoption(observed.sandbox, found.pod, settings);
     default:
-      return upkeep(seen, found.pod, settings);
+      return upkeep(observed, found.pod, settings);
   }
 }
 
-/** Deletes each Pod once: one that is going already needs no second push. */
+/** Deletes the Pods that are not terminating yet. */
 export function removal(pods: readonly Pod[]): Action[] {
   return pods
     .filter((pod) => !isTerminating(pod))
@@ -75,41 +76,41 @@ function adoption(sandbox: Sandbox, pod: Pod, settings: Settings): PodFinding {
     const metadata = { ...podMetadataPatch(sandbox, settings, pod), ...adoptedReferences(sandbox, pod) };
     return { actions: [{ do: "patch", child: "pod", target: targetOf(pod, { locked: true }), body: { metadata } }] };
   }
-  // A note that leads to a stranger would be an error for ever; without it the Sandbox has a Pod of its own name.
+  // Without the annotation that names another owner's Pod, the Sandbox creates a Pod with its own name.
   const isMisled = standing === "foreign" || pod.metadata?.name !== sandbox.metadata.name;
   return { actions: isMisled ? track(sandbox, null) : [], problem: strangerProblem("Pod", pod) };
 }
 
-function upkeep(seen: Observed, pod: Pod, settings: Settings): PodFinding {
-  const { sandbox } = seen;
+function upkeep(observed: Observed, pod: Pod, settings: Settings): PodFinding {
+  const { sandbox } = observed;
   if (isTerminating(pod)) return nothing;
   const recovery = recoveryOf(pod);
   if (recovery !== undefined) {
-    const wakeAfterMs = Math.max(0, recovery.delayMs - (seen.watched.failed ?? 0));
-    return wakeAfterMs > 0 ? { actions: [], wakeAfterMs } : replacement(sandbox, pod, settings);
+    const waitMs = Math.max(0, recovery.delayMs - (observed.watched.failed ?? 0));
+    return waitMs > 0 ? { actions: [], waitMs } : replacement(sandbox, pod, settings);
   }
   const name = pod.metadata?.name ?? "";
   const isTracked = sandbox.metadata.annotations?.[podNameAnnotation] === name;
-  // A pool's member is noted when it is claimed.
+  // The claim annotates a pool member when it adopts it.
   const isObvious = isPoolMember(sandbox) && trackedPodName(sandbox) === name;
   const tracked = isTracked || isObvious ? [] : track(sandbox, name);
-  const { actions, ...rest } = metadataUpkeep(seen, pod, settings);
+  const { actions, ...rest } = metadataUpkeep(observed, pod, settings);
   return { actions: [...actions, ...tracked], ...rest };
 }
 
-/** In one step, so that the new Pod knows how many failed before it. */
+/** Deletes and creates in one step, so that the new Pod carries the number of failures before it. */
 function replacement(sandbox: Sandbox, pod: Pod, settings: Settings): PodFinding {
   const { actions, problem } = creation(sandbox, settings, recoveryOf(pod)?.restartCount);
   if (problem !== undefined) return { actions: [], problem };
   return { actions: [{ do: "delete", child: "pod", target: targetOf(pod, { locked: true }) }, ...actions] };
 }
 
-/** Several changes in a row may share one write: the first is put off, for a second at most and never again. */
+/** Several changes in a row share one write: the first one waits, for a second at most. */
 function metadataUpkeep({ sandbox, watched }: Observed, pod: Pod, settings: Settings): PodFinding {
   const metadata = podMetadataPatch(sandbox, settings, pod);
   if (metadata === undefined) return nothing;
   const leftMs = Math.min(settings.writeBehindMs, 1_000) - (watched.drift ?? 0);
-  if (leftMs > 0) return { actions: [], wakeAfterMs: leftMs };
+  if (leftMs > 0) return { actions: [], waitMs: leftMs };
   return { actions: [{ do: "patch", child: "pod", target: targetOf(pod, { locked: false }), body: { metadata } }] };
 }
 

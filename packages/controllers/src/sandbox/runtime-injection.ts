@@ -6,12 +6,12 @@ const tokenVolume = "agent-sandbox-token";
 const runtimePath = "/opt/agent-sandbox";
 const tokenPath = "/run/agent-sandbox";
 
-/** Nobody's: everybody may write to an emptyDir, and it is mounted read-only where it is used. */
+/** Any user may write to an emptyDir, so the installer needs no privileges. The containers mount the volume read-only. */
 const installerUser = 65532;
 
 /** The key of the token in its Secret. */
 export const tokenKey = "token";
-/** 253, the longest name of a Secret, less `-runtime`. */
+/** 253, the limit for the name of a Secret, minus the length of `-runtime`. */
 const longestName = 245;
 
 export function tokenSecretName({ metadata }: Sandbox): string {
@@ -37,13 +37,13 @@ export function injectionProblem(sandbox: Sandbox, runtime: InjectedRuntime | un
   return undefined;
 }
 
-/** The Pod's spec with the daemon as the first process of the first container, and the user's command as its child. */
+/** Makes the daemon the first process of the first container, with the user's command as its child. */
 export function injectRuntime(spec: PodSpec, runtime: InjectedRuntime, sandbox: Sandbox): PodSpec {
   const [first, ...others] = spec.containers;
   if (first === undefined) return spec;
   const kept = (spec.volumes ?? []).filter(({ name }) => name !== runtimeVolume && name !== tokenVolume);
   const isInit = runtime.delivery === "InitContainer";
-  // Newer than the types: a volume that is an image.
+  // Image volumes are newer than the types.
   const image = { image: { reference: runtime.image, pullPolicy: "IfNotPresent" } };
   return {
     ...spec,
@@ -58,8 +58,8 @@ export function injectRuntime(spec: PodSpec, runtime: InjectedRuntime, sandbox: 
 }
 
 /**
- * Files of a Secret are root's. A daemon that is said to run as somebody else could not read its token, unless the Pod has
- * an `fsGroup`: the node then lets that group read.
+ * The files of a Secret belong to root. A daemon that runs as another user can read its token only if the Pod has an `fsGroup`, or
+ * if everybody can.
  */
 function tokenMode({ securityContext: shared }: PodSpec, { securityContext: own }: Container): number {
   const user = own?.runAsUser ?? shared?.runAsUser;
@@ -67,10 +67,7 @@ function tokenMode({ securityContext: shared }: PodSpec, { securityContext: own 
   return isRoot || shared?.fsGroup !== undefined ? 0o400 : 0o444;
 }
 
-/**
- * What the daemon is told. It is the Sandbox's own name and UID, which stay when a claim takes the Sandbox out of a pool:
- * a Pod that was made before is right after it.
- */
+/** The name and UID of the Sandbox do not change when a claim adopts it from a pool, so the Pod of a pool member stays valid. */
 function environmentOf({ metadata: { name = "", namespace = "", uid = "" } }: Sandbox): EnvVar[] {
   return [
     { name: "SANDBOXD_TOKEN_FILE", value: `${tokenPath}/${tokenKey}` },
@@ -87,12 +84,12 @@ function supervised(container: Container, sandbox: Sandbox): Container {
     ({ name, mountPath }) =>
       name !== runtimeVolume && name !== tokenVolume && mountPath !== runtimePath && mountPath !== tokenPath,
   );
-  const told = environmentOf(sandbox);
-  const isTold = (name: string): boolean => told.some((variable) => variable.name === name);
+  const ours = environmentOf(sandbox);
+  const isOurs = (name: string): boolean => ours.some((variable) => variable.name === name);
   return {
     ...rest,
     command: [`${runtimePath}/sandboxd`, "run", ...(child.length > 0 ? ["--", ...child] : [])],
-    env: [...(container.env ?? []).filter(({ name }) => !isTold(name)), ...told],
+    env: [...(container.env ?? []).filter(({ name }) => !isOurs(name)), ...ours],
     volumeMounts: [
       ...mounts,
       { name: runtimeVolume, mountPath: runtimePath, readOnly: true },
@@ -101,14 +98,14 @@ function supervised(container: Container, sandbox: Sandbox): Container {
   };
 }
 
-/** Before the user's own: they may want what it installs. */
+/** Runs before the user's init containers, which may use the daemon. */
 function installer({ image }: InjectedRuntime): Container {
   return {
     name: runtimeVolume,
     image,
     command: ["/sandboxd", "install", runtimePath],
     volumeMounts: [{ name: runtimeVolume, mountPath: runtimePath }],
-    // As strict as any namespace may ask for: a Pod is not to be refused for what was added to it.
+    // Satisfies the strictest Pod security standard, so that no namespace refuses the Pod because of this container.
     securityContext: {
       runAsUser: installerUser,
       runAsNonRoot: true,

@@ -5,8 +5,8 @@ import { secrets } from "../child-caches.ts";
 import { tokenKey, tokenSecretName } from "./runtime-injection.ts";
 
 /**
- * Has the Secret that holds the token of a Sandbox's daemon. Read live, and only when a Pod is about to be made: a cache of
- * Secrets would hold those of everybody.
+ * Creates the Secret with the token of a Sandbox's daemon, unless it exists. It is read from the API server, and only before a Pod
+ * is created: a cache would hold everybody's Secrets.
  */
 export async function ensureToken(client: Client, sandbox: Sandbox): Promise<void> {
   const { namespace = "" } = sandbox.metadata;
@@ -20,7 +20,7 @@ export async function ensureToken(client: Client, sandbox: Sandbox): Promise<voi
   }
 }
 
-/** A Secret that somebody else put there holds a token that somebody else knows. */
+/** A Secret that another user created contains a token that this user knows, so it is refused. */
 async function findOwned(client: Client, sandbox: Sandbox, key: ObjectKey): Promise<Secret | undefined> {
   try {
     const found = await client.get(secrets, key);

@@ -59,17 +59,17 @@ interface Process {
   isDead: boolean;
 }
 
-/** One API server in memory, one running controller, and a user who does things. */
+/** An in-memory API server, a running controller, and a user's client. */
 export class SandboxWorld implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly server: MemoryApiServer;
   readonly user: Client;
   readonly warnings: unknown[] = [];
-  /** What the controller asked to have written, by kind of write, whatever came of it. */
+  /** The controller's write requests, by kind, whether they succeeded or not. */
   readonly attempts: Map<string, number> = new Map();
-  /** What befalls the controller's requests, and nobody else's. */
+  /** Faults of the controller's requests only. */
   controllerFaults: ((call: ApiCall) => Fault | undefined) | undefined;
-  /** Added to the date that the controller reads, and to nothing else. */
+  /** Added to the date that the controller reads. */
   clockErrorMs = 0;
   readonly #options: WorldOptions;
   #process: Process | undefined;
@@ -108,13 +108,13 @@ export class SandboxWorld implements AsyncDisposable {
     this.#process = process;
   }
 
-  /** Ends the controller and starts another, which knows only what the server tells. */
+  /** Stops the controller and starts another with empty caches. */
   async restart(): Promise<void> {
     await this.#process?.all.disposeAsync();
     this.start();
   }
 
-  /** The same, as `kill -9` does it: in the middle of whatever it did, and without a last word. */
+  /** The same without a clean stop, as `kill -9` does: requests in flight fail. */
   kill(): void {
     if (this.#process === undefined) return;
     this.#process.isDead = true;
@@ -140,7 +140,7 @@ export class SandboxWorld implements AsyncDisposable {
     return { debug: nothing, info: nothing, warn, error: warn };
   }
 
-  /** Long enough for everything that does not wait for hours. */
+  /** Advances the clock far enough for everything that does not wait for hours. */
   settle(ms = 1_000): Promise<void> {
     return this.clock.advance(ms);
   }
@@ -149,7 +149,7 @@ export class SandboxWorld implements AsyncDisposable {
     return this.user.create(sandboxes, newSandbox(parts));
   }
 
-  /** A Sandbox whose Pod runs. */
+  /** Creates a Sandbox whose Pod is running. */
   async createRunning(parts: SandboxParts = {}): Promise<void> {
     await this.create(parts);
     await this.settle();
@@ -174,7 +174,7 @@ export class SandboxWorld implements AsyncDisposable {
     await this.user.patch(pods, { namespace, name: podName }, { type: "merge", body });
   }
 
-  /** The node is done with a terminating Pod. */
+  /** Removes a terminating Pod, as the node does when its containers have ended. */
   async finishPod(podName: string = name): Promise<void> {
     await this.user.delete(pods, { namespace, name: podName }, { gracePeriodSeconds: 0 });
   }
@@ -211,17 +211,17 @@ export class SandboxWorld implements AsyncDisposable {
     return this.sandbox()?.metadata.annotations?.["agents.x-k8s.io/pod-name"];
   }
 
-  /** What was written while `work` ran, by kind of write. */
+  /** The writes while `work` runs, by kind. */
   writesDuring(work: () => Promise<void>): Promise<Record<string, number>> {
     return growth(this.server.writes, work);
   }
 
-  /** The same, of the controller's own requests alone. */
+  /** The controller's write requests while `work` runs, by kind. */
   attemptsDuring(work: () => Promise<void>): Promise<Record<string, number>> {
     return growth(this.attempts, work);
   }
 
-  /** Makes every request that matches fail, until told otherwise. */
+  /** Makes matching requests fail from now on. */
   refuse(verb: string, resource: Resource, reason: "InternalError" | "Conflict" = "InternalError"): void {
     this.server.onRequest = (call) =>
       call.verb === verb && call.resource.plural === resource.plural ? { refuse: { reason } } : undefined;
@@ -244,7 +244,7 @@ export function newSandbox({ name: own = name, spec = {}, metadata, labels, anno
   };
 }
 
-/** The reference that makes a stored Sandbox the controller of something. */
+/** An owner reference to the Sandbox as controller. */
 export function ownedBy(sandbox: KubeObject | undefined): NonNullable<ObjectMeta["ownerReferences"]>[number] {
   const { name: own = "", uid = "" } = sandbox?.metadata ?? {};
   const kind = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox" };

@@ -7,8 +7,8 @@ interface Pair {
 }
 
 /**
- * The ports of a Sandbox's Service: one for each port and protocol of its containers and sidecars. A pair keeps the first
- * name a container gives it, unless another pair has it; the others are named after themselves.
+ * The ports of a Sandbox's Service: one for each pair of port and protocol of its containers and sidecars. A pair has the first
+ * name that a container gives it, unless another pair has that name; otherwise its name is generated from port and protocol.
  */
 export function servicePorts(spec: PodSpec): ServicePort[] {
   const pairs = namedPairs(spec);
@@ -38,7 +38,7 @@ function namedPairs(spec: PodSpec): Pair[] {
   return [...pairs.values()];
 }
 
-/** An init container that is always restarted goes on beside the others. */
+/** An init container with restartPolicy Always is a sidecar: it runs beside the others. */
 function listening({ containers, initContainers = [] }: PodSpec): Container[] {
   return [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === "Always")];
 }
@@ -55,7 +55,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Whether the fields that are ours agree, in order: others may have added to a port. */
+/** Whether the fields that the controller sets are equal, in order. Other fields of a port may differ. */
 export function samePorts(found: readonly ServicePort[], wanted: readonly ServicePort[]): boolean {
   const ours = ({ name, protocol = "TCP", port, targetPort }: ServicePort): string =>
     JSON.stringify([name, protocol, port, targetPort]);

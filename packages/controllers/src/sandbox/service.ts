@@ -17,25 +17,25 @@ import { samePorts, servicePorts } from "./service-ports.ts";
 export interface ServiceFinding {
   readonly actions: readonly Action[];
   readonly problem?: string;
-  /** Whether the Sandbox is ready only with it. */
+  /** Whether the Sandbox needs the Service to be Ready. */
   readonly isRequired: boolean;
   readonly exists: boolean;
 }
 
-/** The headless Service by which a Sandbox is found: true has one, false has none, absent keeps one that is there. */
-export function serviceStep(seen: Observed): ServiceFinding {
-  const { sandbox, service } = seen;
+/** The headless Service of a Sandbox: true creates it, false deletes it, absent keeps an existing one. */
+export function serviceStep(observed: Observed): ServiceFinding {
+  const { sandbox, service } = observed;
   const { service: wish } = sandbox.spec;
   const isRequired = wish === true;
   if (service === undefined) {
-    return isRequired ? { ...create(seen), isRequired, exists: false } : { actions: [], isRequired, exists: false };
+    return isRequired ? { ...create(observed), isRequired, exists: false } : { actions: [], isRequired, exists: false };
   }
   const standing = standingOf(sandbox, service);
   if (wish === false) return { actions: removal(service, standing), isRequired, exists: false };
   if (standing === "owned") return { actions: repair(sandbox, service), isRequired: true, exists: true };
   if (standing === "foreign") return refused(service, isRequired);
   if (!isRequired) return { actions: [], isRequired, exists: false };
-  return standing === "adoptable" ? { ...adopt(seen, service), isRequired, exists: false } : refused(service, true);
+  return standing === "adoptable" ? { ...adopt(observed, service), isRequired, exists: false } : refused(service, true);
 }
 
 function refused(service: Service, isRequired: boolean): ServiceFinding {
@@ -45,10 +45,10 @@ function refused(service: Service, isRequired: boolean): ServiceFinding {
 // A DNS-1035 label, as the names of Services are.
 const serviceName = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-function create(seen: Observed): Pick<ServiceFinding, "actions" | "problem"> {
-  const { sandbox } = seen;
+function create(observed: Observed): Pick<ServiceFinding, "actions" | "problem"> {
+  const { sandbox } = observed;
   const { name = "", namespace = "" } = sandbox.metadata;
-  const shared = serviceTwinProblem(seen);
+  const shared = serviceTwinProblem(observed);
   if (shared !== undefined) return { actions: [], problem: shared };
   if (!serviceName.test(name)) {
     const rule = "at most 63 of a-z, 0-9 and -, beginning with a letter";
@@ -73,9 +73,9 @@ function repair(sandbox: Sandbox, service: Service): Action[] {
   return change(sandbox, service, { followPorts: sandbox.spec.service === true });
 }
 
-function adopt(seen: Observed, service: Service): Pick<ServiceFinding, "actions" | "problem"> {
-  const { sandbox } = seen;
-  const problem = headlessProblem(service) ?? serviceTwinProblem(seen);
+function adopt(observed: Observed, service: Service): Pick<ServiceFinding, "actions" | "problem"> {
+  const { sandbox } = observed;
+  const problem = headlessProblem(service) ?? serviceTwinProblem(observed);
   if (problem !== undefined) return { actions: [], problem };
   return { actions: change(sandbox, service, { followPorts: true, metadata: adoptedReferences(sandbox, service) }) };
 }
@@ -87,7 +87,7 @@ export function headlessProblem({ metadata, spec }: Service): string | undefined
   return `Cannot adopt Service "${metadata?.name}": its clusterIP is ${clusterIP}, not None, and that field is immutable`;
 }
 
-/** The label and selector, and the ports unless they are the user's: what of them is not as it should be. */
+/** Patches the label and selector, and the ports if `followPorts` is set, where they differ. */
 function change(
   sandbox: Sandbox,
   service: Service,

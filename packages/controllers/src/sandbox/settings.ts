@@ -1,18 +1,18 @@
-/** How the platform's daemon gets into a container that asks for `runtime: Injected`. */
+/** How the daemon is delivered to containers of Sandboxes with `runtime: Injected`. */
 export interface InjectedRuntime {
-  /** Holds one file, `/sandboxd`. */
+  /** An image that contains one file, `/sandboxd`. */
   readonly image: string;
   /** `ImageVolume` mounts the image itself, where nodes can; `InitContainer` copies the file into an emptyDir. */
   readonly delivery: "ImageVolume" | "InitContainer";
 }
 
-/** What the installation, rather than a Sandbox, decides. */
+/** Settings of the installation. */
 export interface Settings {
   readonly clusterDomain: string;
-  /** Asks the node to keep a Pod's writable layer for the Sandbox's next Pod. */
+  /** Whether the node keeps a Pod's writable layer for the Sandbox's next Pod. */
   readonly keepRootFilesystem: boolean;
   readonly runtime: InjectedRuntime | undefined;
-  /** How long the metadata of a Pod may stay behind its template; 0: not at all. At most a second is used. */
+  /** How long an update of a Pod's metadata may wait for further changes of the template. 0: not at all. At most a second is used. */
   readonly writeBehindMs: number;
 }
 

@@ -2,8 +2,8 @@ import { parseTime, type Sandbox } from "@agent-sandbox/api";
 import { claimTemplates } from "./volume-claims.ts";
 
 /**
- * What in the spec cannot be understood, for people; undefined when all can. Schemas let some of it through: formats of
- * values that are no strings, names that are only needed once a Pod is made.
+ * Why the spec cannot be understood, or undefined. Schemas do not catch everything: formats of values that are not strings, or
+ * names that are needed only when a Pod is created.
  */
 export function specProblem({ metadata, spec }: Sandbox): string | undefined {
   if (!isObject(spec)) return "spec is missing";
@@ -24,7 +24,7 @@ function timeProblem(shutdownTime: unknown): string | undefined {
 function volumeProblem(sandbox: Sandbox): string | undefined {
   const templates: unknown = sandbox.spec.volumeClaimTemplates ?? [];
   if (!Array.isArray(templates) || !templates.every(isObject))
-    return "spec.volumeClaimTemplates is no list of templates";
+    return "spec.volumeClaimTemplates is not a list of templates";
   const names = claimTemplates(sandbox).map(({ entry }) => entry);
   const index = names.findIndex((name, at) => name === "" || names.indexOf(name) !== at);
   if (index < 0) return undefined;

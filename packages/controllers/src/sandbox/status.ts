@@ -15,8 +15,8 @@ import { type Findings, verdicts } from "./conditions.ts";
 import { isUnreportedMember } from "./observed.ts";
 import type { Watched } from "./watched.ts";
 
-/** How long news that a Pod has a node may wait for better news. Most Pods are ready by then. */
-export const scheduledNewsWaitsMs = 10_000;
+/** How long the status may wait after the Pod got a node. Most Pods are ready by then. */
+export const scheduledStatusWaitsMs = 10_000;
 
 /** The whole status of a Sandbox that has not expired. */
 export function statusOf(findings: Findings, now: number, clusterDomain: string): SandboxStatus {
@@ -32,12 +32,12 @@ export function statusOf(findings: Findings, now: number, clusterDomain: string)
   const pod = found.type === "owned" ? found.pod : undefined;
   const addresses = pod?.status?.podIPs?.flatMap(({ ip }) => ip ?? []) ?? [];
   const activity = lastActivity(sandbox);
-  // While several Pods claim to be the Sandbox, nobody has looked at its Service.
-  const unseenService = { ...(name && { service: name }), ...(serviceFQDN && { serviceFQDN }) };
+  // While several Pods are controlled by the Sandbox, its Service is not reconciled.
+  const unchangedService = { ...(name && { service: name }), ...(serviceFQDN && { serviceFQDN }) };
   return {
     ...kept,
     ...(found.type === "several" && findings.sleep === undefined
-      ? unseenService
+      ? unchangedService
       : service.exists && serviceFields(sandbox, clusterDomain)),
     ...(found.type !== "none" && { selector: `${sandboxNameHashLabel}=${nameHash(sandbox.metadata.name ?? "")}` }),
     ...(addresses.length > 0 && { podIPs: addresses }),
@@ -48,10 +48,10 @@ export function statusOf(findings: Findings, now: number, clusterDomain: string)
 }
 
 function conditionsOf(findings: Findings, before: readonly Condition[] | undefined, now: number): Condition[] {
-  const seen = verdicts(findings);
-  const absent = ["Finished", "PodScheduled"].filter((type) => !seen.some((verdict) => verdict.type === type));
+  const reported = verdicts(findings);
+  const absent = ["Finished", "PodScheduled"].filter((type) => !reported.some((verdict) => verdict.type === type));
   const remaining = absent.reduce<Condition[]>(removeCondition, [...(before ?? [])]);
-  return seen.reduce((list, verdict) => setCondition(list, verdict, now), remaining);
+  return reported.reduce((list, verdict) => setCondition(list, verdict, now), remaining);
 }
 
 function serviceFields({ metadata }: Sandbox, clusterDomain: string): Pick<SandboxStatus, "service" | "serviceFQDN"> {
@@ -60,35 +60,35 @@ function serviceFields({ metadata }: Sandbox, clusterDomain: string): Pick<Sandb
 }
 
 /**
- * How long the first word on a pool's member may wait. Nobody waits for one that is starting; where Pods start within this, its
- * first word is that it is ready.
+ * How long the first status of a pool member may wait. Nobody waits for a member that is starting; where Pods start within this
+ * time, the first status says that the member is ready.
  */
-export const memberNewsWaitsMs = 1_000;
+const memberStatusWaitsMs = 1_000;
 
-/** Zero unless it is a pool's new member whose Pod starts as it should. */
-export function firstNewsCanWaitMs(sandbox: Sandbox, after: SandboxStatus, watched: Watched): number {
+/** How long the first status may still wait. Zero unless it is a new pool member whose Pod is starting normally. */
+export function firstStatusWaitMs(sandbox: Sandbox, after: SandboxStatus, watched: Watched): number {
   if (!isUnreportedMember(sandbox)) return 0;
   const ready = findCondition(after.conditions, "Ready");
   const isStarting = ready?.status === "False" && ready.reason === "DependenciesNotReady";
   const isUnschedulable = findCondition(after.conditions, "PodScheduled")?.status === "False";
-  return isStarting && !isUnschedulable ? Math.max(0, memberNewsWaitsMs - (watched.unreported ?? 0)) : 0;
+  return isStarting && !isUnschedulable ? Math.max(0, memberStatusWaitsMs - (watched.unreported ?? 0)) : 0;
 }
 
 /**
- * Whether the only news is that the Pod of a Sandbox that is not ready has got a node: it rides on the next change, which
- * is most often that the Pod is ready. Zero: it has waited long enough, or is no such news.
+ * How long the status may still wait when its only change is that the Pod of a Sandbox that is not ready has got a node. It is
+ * then written with the next change, which is most often that the Pod is ready. Zero for any other change.
  */
-export function newsCanWaitMs(before: SandboxStatus | undefined, after: SandboxStatus, watched: Watched): number {
+export function statusWaitMs(before: SandboxStatus | undefined, after: SandboxStatus, watched: Watched): number {
   const scheduled = after.conditions?.find(({ type }) => type === "PodScheduled");
   if (before === undefined || scheduled?.status === "False" || isConditionTrue(after.conditions, "Ready")) return 0;
   if (semanticEqual(before, after, ["status"])) return 0;
   if (!semanticEqual(withoutScheduling(before), withoutScheduling(after), ["status"])) return 0;
-  return Math.max(0, scheduledNewsWaitsMs - (watched.scheduled ?? 0));
+  return Math.max(0, scheduledStatusWaitsMs - (watched.scheduled ?? 0));
 }
 
 function withoutScheduling(status: SandboxStatus): SandboxStatus {
   const { nodeName: _, conditions, ...rest } = status;
   const isKnown = conditions?.some(({ type }) => type === "PodScheduled");
-  // That there is a Pod at all is news.
+  // That there is a Pod at all is a change that cannot wait.
   return { ...rest, conditions: removeCondition(conditions, "PodScheduled"), ...(isKnown && { nodeName: "some" }) };
 }

@@ -1,7 +1,7 @@
 import type { Condition, Pod } from "@agent-sandbox/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { pods, services } from "../child-caches.ts";
-import { decide } from "./decide.ts";
+import { decideNow } from "./decide.ts";
 import type { Observed } from "./observed.ts";
 import {
   deployment,
@@ -294,7 +294,7 @@ describe("decide() after a failed lookup", () => {
   });
   const lost = { step: "pod", message: "Cannot get Pod: the answer was lost", isPassing: true } as const;
   const decided = (spec: object, over: Partial<Observed>): (Condition | undefined)[] => {
-    const { status } = decide(seen(spec, over), 0, defaultSettings);
+    const { status } = decideNow(seen(spec, over), 0, defaultSettings);
     return ["Suspended", "PodScheduled", "Ready"].map((type) => status?.conditions?.find((one) => one.type === type));
   };
 

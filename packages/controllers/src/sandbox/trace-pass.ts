@@ -5,62 +5,56 @@ import {
   sandboxes,
   traceContextAnnotation,
 } from "@agent-sandbox/api";
-import { type Client, type Logger, objectKey } from "@agent-sandbox/kube";
+import type { Client, Pass, Traced } from "@agent-sandbox/kube";
 import { guardOf, placeOf } from "../guard.ts";
 import { PassTrace, type Tracing } from "../pass-trace.ts";
-import type { Step } from "./action.ts";
-import { findPod, type Observed } from "./observed.ts";
+import { type Action, type Step, stepOf } from "./action.ts";
+import { findPod, type Snapshot } from "./observed.ts";
 
-export interface TraceOptions {
-  readonly tracing: Tracing | undefined;
-  readonly client: Client;
-  readonly log: Logger;
-}
-
-/** Runs a pass within the Sandbox's trace. A Sandbox that belongs to none is first made to belong to this one. */
-export async function tracePass<T>(
-  { tracing, client, log }: TraceOptions,
-  seen: Observed,
-  pass: (seen: Observed, trace: PassTrace | undefined) => Promise<T>,
-): Promise<T> {
-  const { sandbox } = seen;
+/** Begins the span of a pass in the Sandbox's trace. A Sandbox without a trace is annotated with this one first. */
+export async function tracePass(
+  observed: Snapshot,
+  { client, log }: Pick<Pass, "client" | "log">,
+  tracing: Tracing | undefined,
+): Promise<Traced<Snapshot, Action>> {
+  const { sandbox } = observed;
   const subject = { object: sandbox, name: "ReconcileSandbox", attributes: attributesOf(sandbox) };
-  const trace = PassTrace.begin(tracing, subject, (error) =>
-    log.warn({ sandbox: objectKey(sandbox), err: error }, "trace context not understood"),
-  );
+  const trace = PassTrace.begin(tracing, subject, (error) => log.warn({ err: error }, "trace context not understood"));
+  if (trace === undefined) return { observed, span: undefined };
   try {
-    const joined = { ...seen, sandbox: await join(client, sandbox, trace) };
-    const result = await pass(joined, trace);
-    trace?.end();
-    return result;
+    const span = {
+      performing: (action: Action): void => traceStep(trace, stepOf(action)),
+      performed: (before: Snapshot, after: Snapshot): void => tracePod(trace, before, after),
+      end: (error?: unknown): void => trace.end(error),
+    };
+    return { observed: { ...observed, sandbox: await join(client, sandbox, trace) }, span };
   } catch (error) {
-    trace?.end(error);
+    trace.end(error);
     throw error;
   }
 }
 
 const partOf: Readonly<Partial<Record<Step, string>>> = { volumeClaim: "reconcilePVCs", pod: "reconcilePod" };
 
-/** Has the span of that step, where it has one of its own. */
-export function traceStep(trace: PassTrace | undefined, step: Step): void {
+function traceStep(trace: PassTrace, step: Step): void {
   const name = partOf[step];
-  if (name !== undefined) trace?.part(name);
+  if (name !== undefined) trace.part(name);
 }
 
-/** Notes which Pod the pass ended with. */
-export function tracePod(trace: PassTrace | undefined, before: Observed, after: Observed): void {
+/** Adds an event with the Pod that the pass ended with. */
+function tracePod(trace: PassTrace, before: Snapshot, after: Snapshot): void {
   const found = findPod(after);
-  if (trace === undefined || found.type !== "owned") return;
+  if (found.type !== "owned") return;
   const { metadata, status } = found.pod;
   const isNew = !before.pods.some((pod) => pod.metadata?.uid === metadata?.uid);
   const attributes = { "pod.Name": metadata?.name ?? "", "pod.Phase": status?.phase ?? "" };
   trace.part("reconcilePod").addEvent(isNew ? "NewPodStatusObserved" : "ExistingPodStatusObserved", attributes);
 }
 
-async function join(client: Client, sandbox: Sandbox, trace: PassTrace | undefined): Promise<Sandbox> {
+async function join(client: Client, sandbox: Sandbox, trace: PassTrace): Promise<Sandbox> {
   const { annotations = {}, deletionTimestamp } = sandbox.metadata;
   if (deletionTimestamp !== undefined || annotations[traceContextAnnotation] !== undefined) return sandbox;
-  const annotation = trace?.annotation;
+  const annotation = trace.annotation;
   if (annotation === undefined) return sandbox;
   const body = { metadata: { annotations: { [traceContextAnnotation]: annotation } } };
   return client.patch(sandboxes, placeOf(sandbox), { type: "merge", body, preconditions: guardOf(sandbox) });

@@ -27,7 +27,7 @@ export function claimTemplates({ metadata, spec }: Sandbox): ClaimTemplate[] {
   });
 }
 
-/** Has each volume claim, in order, up to the first that cannot be had. Claims are never deleted and never changed. */
+/** Creates or adopts the volume claims in order, up to the first problem. Claims are never deleted, and their spec is never changed. */
 export function volumeClaimStep({ sandbox, volumeClaims }: Observed): { actions: Action[]; problem?: string } {
   const actions: Action[] = [];
   for (const wanted of claimTemplates(sandbox)) {
@@ -45,7 +45,7 @@ export function volumeClaimStep({ sandbox, volumeClaims }: Observed): { actions:
   return { actions };
 }
 
-/** A claim that must outlive its Sandbox cannot be owned by it: garbage collection would take it. */
+/** A claim that must outlive its Sandbox has no owner reference to it: garbage collection would delete it. */
 function ownership(
   sandbox: Sandbox,
   claim: PersistentVolumeClaim,
@@ -54,7 +54,7 @@ function ownership(
   if (!isRetained(sandbox)) return standing === "owned" ? undefined : adoptedReferences(sandbox, claim);
   if (standing === "adoptable") return undefined;
   const others = (claim.metadata?.ownerReferences ?? []).filter(({ uid }) => uid !== sandbox.metadata.uid);
-  // The label keeps the claim ours to use.
+  // With this label the Sandbox may use the claim without controlling it.
   const labels = { [sandboxNameHashLabel]: nameHash(sandbox.metadata.name ?? "") };
   return { labels, ownerReferences: others.length > 0 ? others : null };
 }

@@ -1,19 +1,14 @@
 import { expect, test } from "vitest";
-import { StateWatch } from "./watched.ts";
+import { watchStates } from "./watched.ts";
 
 test("counts how long each state lasts, restarts when it changes, and drops states that ended", () => {
-  let now = 1_000;
-  const watch = new StateWatch(() => now);
-  expect(watch.look("k", { quiet: "a", failed: "x" })).toEqual({ quiet: 0, failed: 0 });
-  now += 500;
-  expect(watch.look("k", { quiet: "a", failed: "y" })).toEqual({ quiet: 500, failed: 0 });
-  now += 500;
-  expect(watch.look("k", { quiet: "a" })).toEqual({ quiet: 1_000 });
-  now += 500;
-  expect(watch.look("k", { quiet: "a", failed: "y" })).toEqual({ quiet: 1_500, failed: 0 });
-  expect(watch.look("other", { quiet: "a" })).toEqual({ quiet: 0 });
-  expect(watch.size).toBe(2);
-  watch.forget("k");
-  expect(watch.look("other", {})).toEqual({});
-  expect(watch.size).toBe(0);
+  const first = watchStates({}, { quiet: "a", failed: "x" }, 1_000);
+  expect(first.watched).toEqual({ quiet: 0, failed: 0 });
+  const second = watchStates(first.since, { quiet: "a", failed: "y" }, 1_500);
+  expect(second.watched).toEqual({ quiet: 500, failed: 0 });
+  const third = watchStates(second.since, { quiet: "a" }, 2_000);
+  expect(third.watched).toEqual({ quiet: 1_000 });
+  const fourth = watchStates(third.since, { quiet: "a", failed: "y" }, 2_500);
+  expect(fourth.watched).toEqual({ quiet: 1_500, failed: 0 });
+  expect(watchStates(fourth.since, {}, 3_000)).toEqual({ watched: {}, since: {} });
 });

@@ -7,7 +7,7 @@ import { facetsOf, membersOf } from "./members.ts";
 import type { Observed } from "./observe.ts";
 import { defaultPoolSettings, type PoolSettings } from "./settings.ts";
 
-/** The index that a cache holding just these Sandboxes would have. */
+/** The index of a cache that contains these Sandboxes. */
 export function indexOf(sandboxes: readonly Sandbox[]): Index<Sandbox> {
   const get = (value: string): readonly Sandbox[] => sandboxes.filter((sandbox) => facetsOf(sandbox).includes(value));
   return { get, count: (value) => get(value).length };

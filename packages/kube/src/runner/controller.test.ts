@@ -41,7 +41,7 @@ afterEach(async () => {
   for (const { informers } of rigs.splice(0)) await informers[Symbol.asyncDispose]();
 });
 
-/** Makes as many children as the parent asks for, named by the server: a second look at a stale list makes too many. */
+/** Creates as many children as the parent asks for, with generated names: deciding on a stale cache would create too many. */
 function makeChildren({ informers }: Rig): Reconcile {
   const parentCache = informers.get(parents);
   const byOwner = informers.get(children).index("owner", (child) => [controllerOf(child)?.uid ?? ""]);
@@ -68,7 +68,7 @@ function start({ client, clock, fence, informers }: Rig, choices: Choices): Cont
 }
 
 describe("Controller", () => {
-  test("brings the world to what the objects ask for, with no write too many", async () => {
+  test("creates what the objects ask for, without superfluous writes", async () => {
     const rig = openRig();
     const { clock, server, client, informers } = rig;
     await client.create(parents, { metadata: { name: "early", namespace: "a" }, spec: { children: 2 } });
@@ -89,7 +89,7 @@ describe("Controller", () => {
     });
   });
 
-  test("makes no child twice when the watch of the children is late", async () => {
+  test("creates no child twice when the watch of the children is late", async () => {
     const rig = openRig();
     const { clock, server, client, informers } = rig;
     server.watchDelayMs = ({ plural }) => (plural === "children" ? 400 : 0);
@@ -110,7 +110,7 @@ describe("Controller", () => {
     expect(server.read(parents, parent)?.status).toEqual({ children: 3 });
   });
 
-  test("makes again what was deleted before any cache had shown it", async () => {
+  test("creates again what was deleted before any cache had shown it", async () => {
     const rig = openRig();
     const { clock, server, client, informers } = rig;
     const cache = informers.get(children);
@@ -133,7 +133,7 @@ describe("Controller", () => {
     expect(server.writes.get("create children")).toBe(2);
   });
 
-  test("takes what someone just changed before what the first list found", async () => {
+  test("reconciles objects that just changed before those of the first list", async () => {
     const rig = openRig();
     const { clock, client } = rig;
     for (const name of ["a", "b", "c"]) await client.create(parents, { metadata: { name, namespace: "a" } });
@@ -151,7 +151,7 @@ describe("Controller", () => {
     expect(seen).toEqual(["a/a", "a/c", "a/b"]);
   });
 
-  test("looks at everything again from time to time, and at one key when asked", async () => {
+  test("reconciles every object periodically, and one key on request", async () => {
     const rig = openRig();
     const { clock, client } = rig;
     for (const name of ["a", "b"]) await client.create(parents, { metadata: { name, namespace: "a" } });
@@ -169,7 +169,7 @@ describe("Controller", () => {
     expect(seen).toEqual(["a/a at 0", "a/b at 0", "a/b at 1000", "a/a at 60000", "a/b at 60000"]);
   });
 
-  test("leaves out changes that concern nobody, and wakes the old owner as well as the new", async () => {
+  test("ignores filtered changes, and enqueues the old owner as well as the new one", async () => {
     const rig = openRig();
     const { clock, client, informers } = rig;
     const seen: string[] = [];
@@ -193,7 +193,7 @@ describe("Controller", () => {
     expect(seen).toEqual(["a/loud", "one", "two", "one", "two", "three"]);
   });
 
-  test("stops with its signal, and never begins when a cache is stopped first", async () => {
+  test("stops with its signal, and never starts when a cache is stopped first", async () => {
     const rig = openRig();
     const { clock, server, informers } = rig;
     server.onRequest = () => ({ delayMs: 1_000 });
@@ -215,7 +215,7 @@ describe("Controller", () => {
     expect([seen, clock.pending]).toEqual([[], 0]);
   });
 
-  test("looks once at a key that a change names twice", async () => {
+  test("reconciles a key once when a change names it twice", async () => {
     const rig = openRig();
     const { clock, client, informers } = rig;
     const seen: string[] = [];

@@ -34,7 +34,7 @@ describe("controllerKey()", () => {
     expect(controllerKey(object, owner)).toBe(expected);
   });
 
-  test("a namesake of the controller is not the controller", () => {
+  test("an object with the name of the controller and another UID is not the controller", () => {
     const pod = owned("agents.x-k8s.io/v1beta1", "Sandbox", true);
     expect(isControlledBy(pod, { metadata: { name: "box", uid: "2" } })).toBe(true);
     expect(isControlledBy(pod, { metadata: { name: "box", uid: "3" } })).toBe(false);

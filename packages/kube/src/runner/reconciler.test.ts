@@ -132,6 +132,19 @@ describe("reconciler()", () => {
     expect(world.calls).toEqual(["raise", 'status {"level":0}']);
   });
 
+  test("requeues instead of repeating the same actions, when their effect is still to come", async () => {
+    const world = start((world) => ({
+      repeatAfterMs: 1_000,
+      perform: ({ do: name }, observed) => {
+        world.calls.push(`${name} at ${world.clock.now()}`);
+        return Promise.resolve({ ...observed });
+      },
+    }));
+    await createLamp(world, 1);
+    await world.clock.advance(1_500);
+    expect(world.calls).toEqual(["raise at 0", "raise at 1000"]);
+  });
+
   test("ends the pass without a status when the server contradicts the caches, and still records events", async () => {
     const world = start((world) => ({
       decide: (_, memory) => decision({ actions: [{ do: "raise" }], memory, status: {}, events: [event("gone")] }),

@@ -54,14 +54,15 @@ export interface ReconcilerOptions<
   Action extends { readonly do: string },
   Status,
   Memory,
+  D extends Decision<Action, Status, Memory> = Decision<Action, Status, Memory>,
 > {
-  readonly primary: Informer<T>;
+  readonly primary: Pick<Informer<T>, "get">;
   /** Called when the object is first observed. Undefined: the key has no object. */
   readonly initialMemory: (object: T | undefined) => Memory;
   /** Gathers plain data from caches. It changes and reserves nothing. Undefined: there is nothing to reconcile. */
   readonly observe: (key: string, pass: Pass) => Observed | undefined | Promise<Observed | undefined>;
   /** Pure and total: the same arguments give the same decision, whatever is in the object. `now` is a date. */
-  readonly decide: (observed: Observed, memory: Memory, now: number) => Decision<Action, Status, Memory>;
+  readonly decide: (observed: Observed, memory: Memory, now: number) => D;
   /**
    * Performs one action, which must be safe to repeat, and returns what is observed after it. Returning the same object means that
    * only the caches can show the effect. Undefined: the server contradicts the caches, and the pass ends without a status.
@@ -74,7 +75,7 @@ export interface ReconcilerOptions<
   /** When an action fails, the remaining actions of the same group are skipped. Default: all actions are one group. */
   readonly groupOf?: (action: Action) => string;
   /** Called for every decision, such as to count what it found. */
-  readonly onDecision?: (decision: Decision<Action, Status, Memory>, observed: Observed) => void;
+  readonly onDecision?: (decision: D, observed: Observed) => void;
   /** Called with the answer to the status write; returns what is remembered from then on. */
   readonly onWritten?: (answer: T, observed: Observed, memory: Memory) => Memory;
   /** Called once at the end of every pass, failed or not, with the actions that were attempted. */
@@ -87,6 +88,11 @@ export interface ReconcilerOptions<
   readonly describe?: (action: Action) => object;
   /** How often a pass may decide and act before it must have settled. Default 4. */
   readonly maxRounds?: number;
+  /**
+   * When a round decides the same actions as the one before, their effect is still to come: the pass ends, and the key is requeued
+   * after this time. Default: the actions are performed again.
+   */
+  readonly repeatAfterMs?: number;
   readonly scheduler?: Scheduler;
   /** Milliseconds since the epoch. Default: the scheduler's date. */
   readonly now?: () => number;
@@ -104,9 +110,14 @@ export interface PassEnd<Observed, Action> {
  * The engine owns what every controller needs besides: memory between passes, rounds, deferred status writes,
  * requeueing, events, tracing and logging (ADR 23).
  */
-export function reconciler<T extends KubeObject, Observed, Action extends { readonly do: string }, Status, Memory>(
-  options: ReconcilerOptions<T, Observed, Action, Status, Memory>,
-): Reconciler<T> {
+export function reconciler<
+  T extends KubeObject,
+  Observed,
+  Action extends { readonly do: string },
+  Status,
+  Memory,
+  D extends Decision<Action, Status, Memory> = Decision<Action, Status, Memory>,
+>(options: ReconcilerOptions<T, Observed, Action, Status, Memory, D>): Reconciler<T> {
   const { primary, scheduler = systemScheduler, now = () => scheduler.date() } = options;
   const memories = new Memories<T, Memory>(options.initialMemory);
   return {

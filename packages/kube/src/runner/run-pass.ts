@@ -9,7 +9,14 @@ const defaultMaxRounds = 4;
 
 type Named = { readonly do: string };
 
-type Engine<T extends KubeObject, O, A extends Named, S, M> = ReconcilerOptions<T, O, A, S, M> & {
+type Engine<T extends KubeObject, O, A extends Named, S, M, D extends Decision<A, S, M>> = ReconcilerOptions<
+  T,
+  O,
+  A,
+  S,
+  M,
+  D
+> & {
   readonly scheduler: Scheduler;
   readonly now: () => number;
 };
@@ -28,8 +35,8 @@ interface Decided<A, S, M> {
 }
 
 /** Runs one pass over one key. */
-export async function runPass<T extends KubeObject, O, A extends Named, S, M>(
-  engine: Engine<T, O, A, S, M>,
+export async function runPass<T extends KubeObject, O, A extends Named, S, M, D extends Decision<A, S, M>>(
+  engine: Engine<T, O, A, S, M, D>,
   subject: Subject<M>,
 ): Promise<Result | undefined> {
   const run = new PassRun(engine, subject);
@@ -43,10 +50,10 @@ export async function runPass<T extends KubeObject, O, A extends Named, S, M>(
   }
 }
 
-class PassRun<T extends KubeObject, O, A extends Named, S, M> {
+class PassRun<T extends KubeObject, O, A extends Named, S, M, D extends Decision<A, S, M>> {
   readonly attempted: A[] = [];
   observed: O | undefined;
-  readonly #engine: Engine<T, O, A, S, M>;
+  readonly #engine: Engine<T, O, A, S, M, D>;
   readonly #subject: Subject<M>;
   readonly #recorded = new Set<string>();
   /** Errors that fail the pass, in the order they occurred. */
@@ -55,7 +62,7 @@ class PassRun<T extends KubeObject, O, A extends Named, S, M> {
   /** Whether the status must not be written, because nothing certain is known. */
   #isSilent = false;
 
-  constructor(engine: Engine<T, O, A, S, M>, subject: Subject<M>) {
+  constructor(engine: Engine<T, O, A, S, M, D>, subject: Subject<M>) {
     this.#engine = engine;
     this.#subject = subject;
   }
@@ -94,11 +101,19 @@ class PassRun<T extends KubeObject, O, A extends Named, S, M> {
 
   /** Decides and performs until nothing is left to do. Undefined: the server contradicts the caches. */
   async #act(before: O, span: PassSpan<O, A> | undefined): Promise<Decided<A, S, M> | undefined> {
-    const { maxRounds = defaultMaxRounds } = this.#engine;
+    const { maxRounds = defaultMaxRounds, repeatAfterMs } = this.#engine;
     let observed = before;
+    let last = "";
     for (let round = 1; ; round++) {
       const decided = this.#decide(observed);
-      const { actions } = decided.decision;
+      const { actions, memory } = decided.decision;
+      if (repeatAfterMs !== undefined && actions.length > 0) {
+        const wanted = JSON.stringify(actions);
+        if (wanted === last) {
+          return { ...decided, decision: { actions: [], memory, requeueAt: decided.date + repeatAfterMs } };
+        }
+        last = wanted;
+      }
       // After a failure the pass only reports: its retry observes first.
       if (actions.length === 0 || this.#hasFailed || round > maxRounds) return decided;
       const after = await this.#performAll(actions, observed, span);

@@ -58,7 +58,7 @@ afterEach(async () => {
 const nothing: Reconcile = () => Promise.resolve();
 
 describe("Runner", () => {
-  test("works on nothing before it is started", async () => {
+  test("reconciles nothing before it is started", async () => {
     const { clock, passes, runner } = openRig(() => nothing);
     runner.add("a/1");
     await clock.advance(100);
@@ -68,7 +68,7 @@ describe("Runner", () => {
     expect(passes).toEqual(["a/1 at 100"]);
   });
 
-  test("works on as many keys at once as it has workers, and never twice on one", async () => {
+  test("reconciles as many keys in parallel as it has workers, and never one key twice", async () => {
     let most = 0;
     const running = new Set<string>();
     const { clock, passes, runner } = openRig(
@@ -92,7 +92,7 @@ describe("Runner", () => {
     expect(passes.filter((pass) => pass.startsWith("a/1"))).toEqual(["a/1 at 0", "a/1 at 10"]);
   });
 
-  test("looks again when a pass asks for it", async () => {
+  test("reconciles again after requeueAfterMs", async () => {
     const { clock, passes, runner } = openRig(() => () => Promise.resolve({ requeueAfterMs: 250 }));
     runner.start();
     runner.add("a/1");
@@ -100,7 +100,7 @@ describe("Runner", () => {
     expect(passes).toEqual(["a/1 at 0", "a/1 at 250", "a/1 at 500"]);
   });
 
-  test("tries again slower each time after a failure, and says so", async () => {
+  test("retries a failed pass with backoff and logs it", async () => {
     const { clock, passes, logged, runner } = openRig(() => () => Promise.reject(new Error("no")));
     runner.start();
     runner.add("a/1");
@@ -109,7 +109,7 @@ describe("Runner", () => {
     expect(logged.slice(0, 1)).toEqual(["warn: reconcile failed"]);
   });
 
-  test("a reconcile that throws before it awaits is a failure like any other", async () => {
+  test("handles a reconcile that throws synchronously like any other failure", async () => {
     const { clock, passes, runner } = openRig(() => () => {
       throw new Error("at once");
     });
@@ -119,7 +119,7 @@ describe("Runner", () => {
     expect(passes).toHaveLength(2);
   });
 
-  test("waits as long as the server asked, whatever happens meanwhile", async () => {
+  test("waits as long as Retry-After says, even if the key is added meanwhile", async () => {
     const busy = new KubeError("TooManyRequests", "busy", { retryAfterMs: 2_000 });
     const { clock, passes, runner } = openRig(() => () => Promise.reject(busy));
     runner.start();
@@ -130,7 +130,7 @@ describe("Runner", () => {
     expect(passes).toEqual(["a/1 at 0", "a/1 at 2000"]);
   });
 
-  test("leaves a key alone after a TerminalError until something changes", async () => {
+  test("does not retry after a TerminalError until something changes", async () => {
     const { clock, passes, logged, runner } = openRig(() => () => Promise.reject(new TerminalError("never")));
     runner.start();
     runner.add("a/1");
@@ -141,7 +141,7 @@ describe("Runner", () => {
     expect(logged).toEqual(["error: reconcile gave up", "error: reconcile gave up"]);
   });
 
-  test("a key that waits for the watch to show its writes holds no worker", async () => {
+  test("a key that waits for the watch to show its writes occupies no worker", async () => {
     const reconcile: Reconcile = async (key, { client }) => {
       if (key === "a/slow") await client.create(pods, { metadata: { generateName: "p-", namespace: "a" } });
     };
@@ -158,7 +158,7 @@ describe("Runner", () => {
     expect(passes).toEqual(["a/slow at 0", "a/other at 1", "a/slow at 200"]);
   });
 
-  test("repeats a pass that swallowed a lost answer, with the truth in the cache", async () => {
+  test("repeats a pass that ignored a lost answer, after a live read", async () => {
     const { clock, server, informers, passes, runner } = openRig(({ informers }) => async (_, { client }) => {
       if (informers.get(pods).size > 0) return;
       await client.create(pods, { metadata: { generateName: "p-", namespace: "a" } }).catch(() => undefined);
@@ -174,7 +174,7 @@ describe("Runner", () => {
     expect(server.readAll(pods)).toHaveLength(1);
   });
 
-  test("a live read that fails is a failure of the pass, tried again later", async () => {
+  test("retries with backoff when the live read fails", async () => {
     const { clock, server, informers, passes, logged, runner } = openRig(() => async (_, { client }) => {
       await client.create(pods, { metadata: { name: "x", namespace: "a" } }).catch(() => undefined);
     });
@@ -190,7 +190,7 @@ describe("Runner", () => {
     expect(server.readAll(pods)).toHaveLength(1);
   });
 
-  test("tells results and durations to the metrics", async () => {
+  test("reports results and durations to the metrics", async () => {
     const told: unknown[] = [];
     const results: Record<string, Reconcile> = {
       "a/good": () => Promise.resolve(),
@@ -228,7 +228,7 @@ describe("Runner.stop()", () => {
       passes.push(`${key} end ${clock.now()}`);
     };
 
-  test("lets running passes end, and begins no other", async () => {
+  test("waits for running passes and starts no other", async () => {
     const { clock, passes, runner } = openRig(slow(true), { stopWithinMs: 60_000 });
     runner.start();
     runner.add("a/1");
@@ -241,7 +241,7 @@ describe("Runner.stop()", () => {
     expect(passes).toEqual(["a/1 at 0", "a/1 end 30000"]);
   });
 
-  test("aborts what does not end within the bound", async () => {
+  test("aborts passes that do not end within the bound", async () => {
     const { clock, passes, runner } = openRig(slow(true));
     runner.start();
     runner.add("a/1");
@@ -252,7 +252,7 @@ describe("Runner.stop()", () => {
     expect(passes).toEqual(["a/1 at 0", "a/1 end 11000"]);
   });
 
-  test("does not hang on a pass that ignores being aborted, and says so", async () => {
+  test("logs a pass that ignores the abort signal and does not wait for it", async () => {
     const { clock, logged, runner } = openRig(slow(false));
     runner.start();
     runner.add("a/1");
@@ -280,7 +280,7 @@ describe("Runner.stop()", () => {
     expect(passes).toEqual(["a/1 at 0"]);
   });
 
-  test("gives way to one that goes first, slowly rather than not at all, and takes its workers back", async () => {
+  test("uses fewer workers, but not none, while a controller with priority is busy", async () => {
     const way = new RightOfWay();
     const ends = Promise.withResolvers<void>();
     const { clock, runner, passes } = openRig(
@@ -307,7 +307,7 @@ describe("Runner.stop()", () => {
     ]);
   });
 
-  test("a namespace whose passes take long leaves workers for another", async () => {
+  test("slow passes of one namespace leave workers for another", async () => {
     const ends = Promise.withResolvers<void>();
     const slow = (): Reconcile => (key) => (key.startsWith("slow/") ? ends.promise : Promise.resolve());
     const { clock, runner, passes } = openRig(slow, { workers: 4, workersPerNamespace: 3 });
