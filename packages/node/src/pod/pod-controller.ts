@@ -12,6 +12,7 @@ import {
   type Pass,
   type Priority,
   parseKey,
+  type Reconcile,
   type Result,
   Runner,
   systemScheduler,
@@ -34,7 +35,7 @@ import { observeRuns } from "./observe-runs.ts";
 import type { NodeRules } from "./observed.ts";
 import { perform } from "./perform.ts";
 import { runtimesSoFar } from "./pod-runtime.ts";
-import { reconcile } from "./reconcile.ts";
+import { podReconciler } from "./reconcile.ts";
 import type { PodRecord } from "./record.ts";
 import { sourcesVersion } from "./sandbox.ts";
 import { Tasks } from "./tasks.ts";
@@ -76,6 +77,7 @@ export class PodController implements AsyncDisposable {
   readonly #byNamespace: Index<Pod>;
   readonly #namespaces: Informer;
   readonly #runner: Runner;
+  readonly #reconcilePod: Reconcile;
   readonly #events: EventRecorder;
   readonly #tasks: Tasks;
   readonly #probes: Probes;
@@ -99,10 +101,17 @@ export class PodController implements AsyncDisposable {
     this.#events = this.#cleanup.use(
       new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log, normalAfterMs }),
     );
+    this.#reconcilePod = podReconciler({
+      observe: (uid) => this.#observe(uid),
+      perform: (action, observed, pass) => this.#perform(action, observed, pass),
+      report: (pod, status, pass) => this.#report(pod, status, pass.client),
+      recordEvent: (pod, event) => this.#events.record(pods, pod, event),
+      now: options.machine.now,
+    });
     this.#runner = this.#cleanup.use(
       new Runner({
         name: "node",
-        reconcile: (key, pass) => this.#reconcile(parseKey(key).name, pass),
+        reconcile: (key, pass) => this.#reconcile(key, pass),
         client,
         fence,
         workers,
@@ -193,20 +202,11 @@ export class PodController implements AsyncDisposable {
     this.#enqueueRecorded().catch((error: unknown) => this.#options.log.warn({ error }, "records not read"));
   }
 
-  async #reconcile(uid: string, pass: Pass): Promise<Result> {
-    const { machine } = this.#options;
+  async #reconcile(key: string, pass: Pass): Promise<Result> {
     try {
-      const requeueAt = await reconcile(uid, {
-        observe: () => this.#observe(uid),
-        perform: (action, observed) => this.#perform(action, observed, pass.client),
-        report: (pod, status) => this.#report(pod, status, pass.client),
-        warn: (pod, { reason, message }) =>
-          this.#recordEvent(pod, { type: "Warning", reason: eventReasons[reason] ?? "Failed", text: message }),
-        now: machine.now,
-      });
-      await machine.records.sync(uid);
-      const afterMs = requeueAt === undefined ? undefined : Math.max(0, requeueAt - machine.now());
-      return { requeueAfterMs: afterMs === undefined ? undefined : Math.min(longestWaitMs, afterMs) };
+      const { requeueAfterMs } = (await this.#reconcilePod(key, pass)) ?? {};
+      await this.#options.machine.records.sync(parseKey(key).name);
+      return requeueAfterMs === undefined ? {} : { requeueAfterMs: Math.min(longestWaitMs, requeueAfterMs) };
     } catch (error) {
       // The Pod was changed in the meantime. The next pass starts when the cache has the new version.
       if (isReason(error, "Conflict", "NotFound")) return { requeueAfterMs: 0 };
@@ -260,8 +260,7 @@ export class PodController implements AsyncDisposable {
     this.#events.record(pods, pod, { type, reason, action, text, ...fieldPath });
   }
 
-  async #perform(action: Action, observed: Observed, client: Client): Promise<void> {
-    const { log } = this.#options;
+  async #perform(action: Action, observed: Observed, { client, log }: Pass): Promise<void> {
     const {
       namespace = observed.record?.namespace ?? "",
       name = observed.record?.name ?? "",
@@ -295,13 +294,6 @@ function summary(action: Action): object {
     ? { do: action.do, container: action.container, ended: action.record.ended }
     : action;
 }
-
-/** The event reasons for errors that are not a waiting reason of the kubelet. */
-const eventReasons: Readonly<Record<string, string>> = {
-  FailedMount: "FailedMount",
-  SandboxError: "FailedCreatePodSandBox",
-  NodeSetup: "FailedCreatePodSandBox",
-};
 
 function sourcesOf(pod: Pod): string[] {
   return referencesOf(pod).map(({ kind, name }) => `${kind}/${pod.metadata?.namespace}/${name}`);

@@ -1,12 +1,13 @@
 import type { Pod, PodStatus } from "@agent-sandbox/api";
+import { type Note, type Pass, type Result, silentLogger } from "@agent-sandbox/kube";
+import { VirtualClock } from "@agent-sandbox/kube/testing";
 import { describe, expect, test } from "vitest";
 import { NodeError } from "../errors.ts";
 import { kubeletBackoff } from "./backoff.ts";
 import type { Action, Observed } from "./decide.ts";
 import type { NodeRules, RunState, TaskState } from "./observed.ts";
-import { type Ports, reconcile } from "./reconcile.ts";
+import { type Ports, podReconciler } from "./reconcile.ts";
 import type { ContainerRecord, PodRecord } from "./record.ts";
-import type { Problem } from "./status.ts";
 
 const uid = "u-1";
 const pod: Pod = {
@@ -39,7 +40,7 @@ const fresh: PodRecord = {
 class FakePorts implements Ports {
   readonly done: string[] = [];
   readonly reported: PodStatus[] = [];
-  readonly warned: Problem[] = [];
+  readonly warned: string[] = [];
   pod: Pod | undefined = pod;
   record: PodRecord | undefined;
   state: RunState = { alive: true };
@@ -85,8 +86,8 @@ class FakePorts implements Ports {
     return Promise.resolve();
   }
 
-  warn(_pod: Pod, problem: Problem): void {
-    this.warned.push(problem);
+  recordEvent(_pod: Pod, { reason, text }: Note): void {
+    this.warned.push(`${reason}: ${text}`);
   }
 
   now(): number {
@@ -94,10 +95,14 @@ class FakePorts implements Ports {
   }
 }
 
-describe("reconcile()", () => {
+function reconcile(ports: Ports): Promise<Result | void> {
+  return podReconciler(ports, new VirtualClock())(`n/${uid}`, { log: silentLogger } as Pass);
+}
+
+describe("podReconciler()", () => {
   test("starts a new Pod and writes its status once", async () => {
     const ports = new FakePorts();
-    expect(await reconcile(uid, ports)).toBeUndefined();
+    expect(await reconcile(ports)).toBeUndefined();
     expect(ports.done).toEqual(["set-up", "pull-image", "start-container"]);
     expect(ports.reported.map(({ phase }) => phase)).toEqual(["Running"]);
   });
@@ -106,7 +111,7 @@ describe("reconcile()", () => {
     const ports = new FakePorts();
     ports.pod = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "x", deletionGracePeriodSeconds: 0 } };
     ports.record = { ...fresh, containers: { main: { attempt: 0, runtime: "runc", run } } };
-    expect(await reconcile(uid, ports)).toBe(6000);
+    expect(await reconcile(ports)).toEqual({ requeueAfterMs: 1000 });
     expect([ports.done, ports.reported]).toEqual([["stop-container", "signal"], []]);
   });
 
@@ -114,15 +119,15 @@ describe("reconcile()", () => {
     const ports = new FakePorts();
     ports.pod = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "x" } };
     ports.record = fresh;
-    expect(await reconcile(uid, ports)).toBeUndefined();
+    expect(await reconcile(ports)).toBeUndefined();
     expect([ports.done, ports.reported]).toEqual([["tear-down", "delete-from-api"], []]);
   });
 
   test("reports a failed setup in the status and an event, and throws", async () => {
     const ports = new FakePorts();
     ports.fails = new NodeError("FailedMount", "no such object");
-    await expect(reconcile(uid, ports)).rejects.toBe(ports.fails);
-    expect(ports.warned).toEqual([{ reason: "FailedMount", message: "no such object" }]);
+    await expect(reconcile(ports)).rejects.toBe(ports.fails);
+    expect(ports.warned).toEqual(["FailedMount: no such object"]);
     expect(ports.reported).toMatchObject([
       {
         phase: "Pending",
@@ -135,7 +140,7 @@ describe("reconcile()", () => {
     const ports = new FakePorts();
     ports.record = fresh;
     ports.fails = new NodeError("CreateContainerError", "no such program");
-    expect(await reconcile(uid, ports)).toBe(6000);
+    expect(await reconcile(ports)).toEqual({ requeueAfterMs: 1000 });
     expect(ports.done).toEqual(["pull-image", "start-container", "record-failure"]);
     expect(ports.reported).toMatchObject([
       {
@@ -155,6 +160,6 @@ describe("reconcile()", () => {
       ports.record = { ...fresh, containers: { main: { attempt, runtime: "runc" } } };
       return Promise.resolve();
     };
-    await expect(reconcile(uid, ports)).rejects.toThrow("actions are left after 300 rounds");
+    await expect(reconcile(ports)).rejects.toThrow("after 300 rounds it still needs");
   });
 });

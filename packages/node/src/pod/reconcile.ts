@@ -1,80 +1,125 @@
 import type { Pod, PodStatus } from "@agent-sandbox/api";
+import {
+  type Decision as EngineDecision,
+  type Note,
+  type Pass,
+  parseKey,
+  type Reconcile,
+  reconciler,
+  type Scheduler,
+  systemScheduler,
+} from "@agent-sandbox/kube";
 import { messageOf, NodeError } from "../errors.ts";
-import { type Action, type Decision, decide, type Observed } from "./decide.ts";
+import { type Action, decide, type Observed } from "./decide.ts";
 import { type Problem, podStatus } from "./status.ts";
 
 /** The side effects of a pass over one Pod. */
 export interface Ports {
   observe(uid: string): Promise<Observed>;
-  perform(action: Action, observed: Observed): Promise<void>;
+  perform(action: Action, observed: Observed, pass: Pass): Promise<void>;
   /** Writes the status if it differs from the Pod's. */
-  report(pod: Pod, status: PodStatus): Promise<void>;
-  /** Records an event that says why the Pod cannot run. */
-  warn(pod: Pod, problem: Problem): void;
+  report(pod: Pod, status: PodStatus, pass: Pass): Promise<void>;
+  recordEvent(pod: Pod, event: Note): void;
   now(): number;
 }
 
+/** What is observed of a Pod, with the failure of an action that all its containers wait for. */
+interface State extends Observed {
+  readonly failure?: { readonly problem: Problem; readonly error: unknown };
+}
+
+type Decision = EngineDecision<Action, PodStatus, undefined>;
+
 /** A Pod needs a few rounds per container. More rounds mean that decisions undo each other. */
-const mostRounds = 300;
+const maxRounds = 300;
 const repeatAfterMs = 1000;
 
 /**
- * Observes, decides and acts until no actions are left, then writes the status once. Returns when to reconcile again, in
- * wall-clock milliseconds. A container that cannot start is recorded and retried later without holding up the others. Any
- * other failure is reported in the status and thrown, so that the queue retries the Pod.
+ * Reconciles Pods. Keys end with the UID of the Pod. A container that cannot start is recorded and retried later without holding up
+ * the others. Any other failure is reported in the status and fails the pass, so that the queue retries the Pod.
  */
-export async function reconcile(uid: string, ports: Ports): Promise<number | undefined> {
-  let before = "";
-  for (let round = 0; round < mostRounds; round++) {
-    const observed = await ports.observe(uid);
-    const decision = decide(observed, ports.now());
-    const wanted = JSON.stringify(decision.actions);
-    // The action was performed and its effect, such as the exit of a process, is still to come: wait for its event.
-    if (decision.actions.length > 0 && wanted === before) return ports.now() + repeatAfterMs;
-    before = wanted;
-    if (decision.actions.length === 0) return finish(observed, decision, ports);
-    await performAll(decision.actions, observed, ports);
+export function podReconciler(ports: Ports, scheduler: Scheduler = systemScheduler): Reconcile {
+  const { reconcile } = reconciler<Pod, State, Action, PodStatus, undefined>({
+    // Nothing is remembered between passes: the records on disk are the memory.
+    primary: { get: () => undefined },
+    initialMemory: () => undefined,
+    observe: (key) => ports.observe(parseKey(key).name),
+    decide: (state, _memory, now) => decideState(state, now),
+    perform: (action, state, pass) => performAndObserve(action, state, { ports, pass }),
+    writeStatus: async (status, { pod }, pass) => {
+      if (pod !== undefined) await ports.report(pod, status, pass);
+      return undefined;
+    },
+    recordEvent: ({ pod }, event) => {
+      if (pod !== undefined) ports.recordEvent(pod, event);
+    },
+    maxRounds,
+    repeatAfterMs,
+    scheduler,
+    now: () => ports.now(),
+  });
+  return reconcile;
+}
+
+function decideState(state: State, now: number): Decision {
+  const { pod, failure } = state;
+  if (pod === undefined || failure === undefined) {
+    const { problem, ...decision } = decide(state, now);
+    return { ...decision, memory: undefined, events: problem === undefined ? [] : [warningOf(problem)] };
   }
-  throw new NodeError(
-    "SandboxError",
-    `Cannot finish the pass over Pod "${uid}": actions are left after ${mostRounds} rounds: ${before}`,
-  );
+  // All containers wait. The message says for what.
+  const waiting = { reason: "ContainerCreating", message: failure.problem.message };
+  return {
+    actions: [],
+    memory: undefined,
+    status: podStatus({ ...state, pod, problem: waiting }, now),
+    events: [warningOf(failure.problem)],
+    error: failure.error,
+  };
 }
 
-async function finish(observed: Observed, decision: Decision, ports: Ports): Promise<number | undefined> {
-  if (observed.pod !== undefined && decision.problem !== undefined) ports.warn(observed.pod, decision.problem);
-  if (observed.pod !== undefined && decision.status !== undefined) await ports.report(observed.pod, decision.status);
-  return decision.requeueAt;
+interface Context {
+  readonly ports: Ports;
+  readonly pass: Pass;
 }
 
-/** Observes again before each action, because the earlier ones have changed the record. */
-async function performAll(actions: readonly Action[], observed: Observed, ports: Ports): Promise<void> {
-  let current = observed;
-  for (const [index, action] of actions.entries()) {
-    if (index > 0) current = await ports.observe(current.pod?.metadata?.uid ?? current.record?.uid ?? "");
-    try {
-      await ports.perform(action, current);
-    } catch (error) {
-      await handleFailure(action, current, error, ports);
-    }
+/** Observes after each action, because it has changed the record. */
+async function performAndObserve(action: Action, state: State, { ports, pass }: Context): Promise<State> {
+  try {
+    await ports.perform(action, state, pass);
+  } catch (error) {
+    return observeFailure(error, action, state, { ports, pass });
   }
+  return ports.observe(uidOf(state));
 }
 
-async function handleFailure(action: Action, observed: Observed, error: unknown, ports: Ports): Promise<void> {
-  const { pod } = observed;
-  if (pod === undefined) throw error;
+async function observeFailure(error: unknown, action: Action, state: State, context: Context): Promise<State> {
+  const { ports, pass } = context;
+  if (state.pod === undefined) throw error;
   const reason = error instanceof NodeError ? error.reason : "CreateContainerError";
   const problem = { reason, message: messageOf(error) };
-  const now = await ports.observe(pod.metadata?.uid ?? "");
-  if (action.do === "start-container" && now.record !== undefined) {
-    return ports.perform({ do: "record-failure", container: action.container, problem }, now);
+  const observed = await ports.observe(uidOf(state));
+  if (action.do === "start-container" && observed.record !== undefined) {
+    await ports.perform({ do: "record-failure", container: action.container, problem }, observed, pass);
+    return ports.observe(uidOf(state));
   }
-  const isStart = action.do === "set-up" || action.do === "start-holder" || action.do === "sync-volumes";
-  if (isStart) {
-    ports.warn(pod, problem);
-    // All containers wait. The message says for what.
-    const waiting = { reason: "ContainerCreating", message: problem.message };
-    await ports.report(pod, podStatus({ ...now, pod, problem: waiting }, ports.now()));
-  }
-  throw error;
+  const concernsAll = action.do === "set-up" || action.do === "start-holder" || action.do === "sync-volumes";
+  if (!concernsAll) throw error;
+  return { ...observed, failure: { problem, error } };
+}
+
+function uidOf({ pod, record }: Observed): string {
+  return pod?.metadata?.uid ?? record?.uid ?? "";
+}
+
+/** The event reasons for errors that are not a waiting reason of the kubelet. */
+const eventReasons: Readonly<Record<string, string>> = {
+  FailedMount: "FailedMount",
+  SandboxError: "FailedCreatePodSandBox",
+  NodeSetup: "FailedCreatePodSandBox",
+};
+
+function warningOf({ reason: error, message: text }: Problem): Note {
+  const reason = eventReasons[error] ?? "Failed";
+  return { type: "Warning", reason, action: reason, text };
 }
