@@ -21,7 +21,7 @@ interface Entry {
 
 const callLimitMs = 5000;
 const afterFailureMs = 1000;
-const keptAfterWakeMs = 10_000;
+const keptAfterRecordMs = 10_000;
 
 /**
  * Tracks which Sandboxes are in use and records it in their `last-activity` annotation before they count as idle. An open
@@ -72,7 +72,7 @@ export class ActivityTracker implements Disposable {
     const entry = this.#entryOf(sandbox);
     entry.recordedMs = this.#options.scheduler.date();
     // Keep the entry until the waiting requests have been proxied: the cache may show the write only after that.
-    if (entry.timer === undefined) this.#checkAfter(entry, keptAfterWakeMs);
+    if (entry.timer === undefined) this.#checkAfter(entry, keptAfterRecordMs);
   }
 
   /** When this process last observed activity of the Sandbox; undefined: never. */
@@ -115,8 +115,15 @@ export class ActivityTracker implements Disposable {
     } else if (isOpen || entry.lastMs > (entry.recordedMs ?? 0)) {
       this.#checkAfter(entry, decision.checkAtMs - now);
     } else {
-      this.#entries.delete(entry.uid);
+      this.#forgetLater(entry, now);
     }
+  }
+
+  /** Keeps an entry until the cache can be expected to show what was recorded: `lastMs` is the only newer information. */
+  #forgetLater(entry: Entry, now: number): void {
+    const keptUntilMs = (entry.recordedMs ?? 0) + keptAfterRecordMs;
+    if (keptUntilMs > now) this.#checkAfter(entry, keptUntilMs - now);
+    else this.#entries.delete(entry.uid);
   }
 
   #checkAfter(entry: Entry, delayMs: number): void {
