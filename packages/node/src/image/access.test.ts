@@ -14,11 +14,11 @@ describe("loginsFor()", () => {
     ["evil.example", false],
     ["evil.example/registry.example", false],
     ["registry.example.evil", false],
-  ] as const)("a login for %s is shown: %s", ([name, isShown]) => {
+  ] as const)("a login for %s is sent to the registry: %s", ([name, isShown]) => {
     expect(Object.keys(loginsFor(reference, { [name]: login }))).toEqual(isShown ? [name] : []);
   });
 
-  test("docker's registry has several names, and a mirror may have its own login", () => {
+  test("finds logins for docker.io by all its names, and logins for mirrors", () => {
     const docker = { registry: "docker.io", repository: "library/debian" };
     const all = { "https://index.docker.io/v1/": login, "mirror:5000": login, other: login };
     expect(Object.keys(loginsFor(docker, all))).toEqual(["https://index.docker.io/v1/"]);
@@ -31,11 +31,11 @@ describe("mayUse()", () => {
   const image = (more: Partial<StoredImage>): StoredImage => ({ digests: ["r@sha256:x"], ...more }) as StoredImage;
   const own = accessKey({ "registry.example": login });
 
-  test("without a login an image is public", () => {
+  test("an image that was pulled without a login is public", () => {
     expect(accessKey({})).toBe(anyone);
   });
 
-  test("the same login has the same key, in whatever order it is written, and another has another", () => {
+  test("the access key depends on the login and not on the order of its fields", () => {
     const one = { a: { username: "u", password: "p" }, b: login };
     const same = { b: login, a: { password: "p", username: "u" } };
     expect(accessKey(one)).toBe(accessKey(same));

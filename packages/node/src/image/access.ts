@@ -5,14 +5,14 @@ import type { Reference } from "./reference.ts";
 import type { RegistrySettings } from "./registries.ts";
 
 /**
- * Who may use an image: `anyone`, or whoever presents the same login again, by a digest of it. Each has shown the registry
- * that it may read the image.
+ * Who may use an image: `anyone`, or Pods that present the login with this digest. The registry has let each of them read
+ * the image.
  */
 export type AccessKey = string;
 
 export const anyone: AccessKey = "anyone";
 
-/** The logins that are for a registry or one of its mirrors. No others are shown to it. */
+/** The logins for a registry or one of its mirrors. Only these are sent to it. */
 export function loginsFor(
   { registry, repository }: Reference,
   logins: RegistryLogins,
@@ -24,7 +24,7 @@ export function loginsFor(
   return Object.fromEntries(Object.entries(logins).filter(([key]) => hosts.has(hostOf(key))));
 }
 
-/** With no login, what the registry shows is public. */
+/** An image that was pulled without a login is public. */
 export function accessKey(logins: RegistryLogins): AccessKey {
   const entries = Object.entries(logins).toSorted(byName);
   if (entries.length === 0) return anyone;
@@ -36,12 +36,12 @@ const byName = ([one]: readonly [string, unknown], [other]: readonly [string, un
   one < other ? -1 : 1;
 
 export function mayUse({ access, digests }: StoredImage, key: AccessKey): boolean {
-  // Written before access was recorded: what came from an archive was loaded by the operator.
+  // Records of older versions have no `access`. An image without digests was loaded from an archive by the operator.
   const known = access ?? (digests.length === 0 ? [anyone] : []);
   return known.includes(anyone) || known.includes(key);
 }
 
-/** Docker writes its own registry in several ways, and others with a scheme and a path. */
+/** Docker's configuration files name docker.io in several ways, and other registries with a scheme and a path. */
 function hostOf(name: string): string {
   const host = name.replace(/^https?:\/\//, "").replace(/\/.*$/, "");
   return host === "index.docker.io" || host === "registry-1.docker.io" ? "docker.io" : host;

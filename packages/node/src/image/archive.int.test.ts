@@ -35,7 +35,7 @@ describe("images from archives", () => {
   };
   const rootOf = async (): Promise<string> => (await images.resolve(name)).layers[0] ?? "";
 
-  test("files, modes, owners, links and times are as the archive has them", async () => {
+  test("files, modes, owners, links and times are those of the archive", async () => {
     const mtime = new Date(1_000_000_000_000);
     await load({
       layers: [
@@ -65,7 +65,7 @@ describe("images from archives", () => {
     expect(await readFile(join(root, "bin/twice"), "utf8")).toBe("second");
   });
 
-  test("what an upper layer hides is gone from the mounted image", async () => {
+  test("files that an upper layer hides do not exist in the mounted image", async () => {
     await load({
       layers: [
         [
@@ -104,12 +104,12 @@ describe("images from archives", () => {
   });
 
   const hostile: readonly (readonly [string, readonly TestEntry[], RegExp])[] = [
-    ["an absolute path", [file("/etc/evil", "x")], /out of the image/],
-    ["a path that climbs", [file("a/../../../evil", "x")], /out of the image/],
+    ["an absolute path", [file("/etc/evil", "x")], /outside the image/],
+    ["a path that climbs", [file("a/../../../evil", "x")], /outside the image/],
     [
       "a file through a link out of the root",
       [{ name: "way", type: "symlink", linkname: "/tmp" }, file("way/evil", "x")],
-      /"way" is no folder/,
+      /"way" is not a directory/,
     ],
     [
       "a folder through a link",
@@ -117,7 +117,7 @@ describe("images from archives", () => {
         { name: "way", type: "symlink", linkname: "../../.." },
         { name: "way/evil/", type: "directory" },
       ],
-      /"way" is no folder/,
+      /"way" is not a directory/,
     ],
     [
       "a hard link to outside",
@@ -130,16 +130,16 @@ describe("images from archives", () => {
         { name: "way", type: "symlink", linkname: "/etc" },
         { name: "shadow", type: "link", linkname: "way/shadow" },
       ],
-      /"way" is no folder/,
+      /"way" is not a directory/,
     ],
     [
       "a whiteout through a link",
       [{ name: "way", type: "symlink", linkname: "/tmp" }, file("way/.wh.evil")],
-      /no folder/,
+      /not a directory/,
     ],
     ["a device", [{ name: "dev/mem", type: "character-device", devmajor: 1, devminor: 1 }], /character-device/],
     ["a pipe", [{ name: "pipe", type: "fifo" }], /fifo/],
-    ["an owner that is none", [file("a", "x", { pax: { uid: String(2 ** 31) } })], /no owner/],
+    ["an owner id that is too large", [file("a", "x", { pax: { uid: String(2 ** 31) } })], /invalid owner id/],
   ];
   test.for(hostile)("refuses %s, and keeps nothing of it", async ([, entries, expected]) => {
     await expect(load({ layers: [[file("first", "1"), ...entries]] })).rejects.toThrow(expected);
@@ -158,21 +158,21 @@ describe("images from archives", () => {
     expect(await images.list()).toEqual([]);
   });
 
-  test("refuses what is no image, made for another machine, or not what it says", async () => {
+  test("refuses a file that is not an image, an image for another architecture, and one with a wrong digest", async () => {
     const text = join(folder, "text.tar");
     await writeFile(text, "not an archive".repeat(100));
     await expect(images.load(text)).rejects.toThrow(`Cannot read archive "${text}"`);
-    await expect(images.load(join(folder, "missing"))).rejects.toThrow("there is no such file");
+    await expect(images.load(join(folder, "missing"))).rejects.toThrow("no such file");
     const empty = join(folder, "empty.tar");
     await runCommand("tar", ["-cf", empty, "-T", "/dev/null"]);
-    await expect(images.load(empty)).rejects.toThrow("holds no image");
-    await expect(load({ layers: [[file("a", "b")]], architecture: "s390x" })).rejects.toThrow(/made for s390x/);
+    await expect(images.load(empty)).rejects.toThrow("contains no image");
+    await expect(load({ layers: [[file("a", "b")]], architecture: "s390x" })).rejects.toThrow(/architecture is s390x/);
     const encode = (archive: Buffer): Buffer => gzipSync(Buffer.concat([archive, Buffer.alloc(1024)]));
     await expect(load({ layers: [[file("a", "b")]], encode })).rejects.toMatchObject({ reason: "ErrImagePull" });
     expect(await images.list()).toEqual([]);
   });
 
-  test("an archive of docker's form keeps all its names", async () => {
+  test("an image from a docker archive keeps all its names", async () => {
     const own = await mkdtemp(join(folder, "docker-"));
     const oci = await writeTestArchive(own, { layers: [[file("hello", "docker")]] }, "thing:v1");
     const docker = join(own, "docker.tar");
@@ -183,7 +183,7 @@ describe("images from archives", () => {
     expect(await readFile(join(await rootOf(), "hello"), "utf8")).toBe("docker");
   });
 
-  test("images go by name, by id and when nobody needs them, with the layers that are theirs alone", async () => {
+  test("an image is removed by name, by id or when it is unused, with the layers that no other image has", async () => {
     const shared = [file("shared", "s")];
     await load({ layers: [shared, [file("one", "1")]] });
     await load({ layers: [shared, [file("two", "2")]] });
@@ -194,7 +194,7 @@ describe("images from archives", () => {
     expect((await readdir(join(dataDir, "node/images/layers"))).filter((one) => !one.endsWith(".json"))).toHaveLength(
       2,
     );
-    await expect(images.remove("nothing")).rejects.toThrow("there is none");
+    await expect(images.remove("nothing")).rejects.toThrow("not found");
     const [left] = await images.list();
     expect(await images.remove("thing:v1")).toEqual({ untagged: [name], removed: left?.id });
     expect(await readdir(join(dataDir, "node/images/layers"))).toEqual([]);
@@ -202,13 +202,13 @@ describe("images from archives", () => {
     expect(blobs).toBe("");
   });
 
-  test("an image that a Pod is made of stays", async () => {
+  test("an image that a Pod uses is not removed", async () => {
     await load({ layers: [[file("one", "1")]] });
     const { id } = await images.resolve(name);
     const pod = join(layoutOf(dataDir).podsDir, "some-uid");
     await mkdir(pod, { recursive: true });
     await writeFile(join(pod, "pod.json"), JSON.stringify({ containers: { main: { image: id } } }));
-    await expect(images.remove(name)).rejects.toThrow("a Pod is made of it");
+    await expect(images.remove(name)).rejects.toThrow("a Pod uses it");
     expect(await images.prune("unused")).toEqual([]);
     await withOptions({ limits: { storeBytes: 0, leastAgeMs: 0 } });
     expect(await images.collect()).toEqual([]);

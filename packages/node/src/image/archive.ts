@@ -6,7 +6,7 @@ import { extract } from "tar-stream";
 import { hasCode, messageOf, NodeError } from "../errors.ts";
 import type { TarEntry } from "./layer-entry.ts";
 
-/** One image of an archive: how skopeo is asked for it, and the names it brings. */
+/** One image of an archive: its source in skopeo's syntax, and its names. */
 export interface ArchivedImage {
   readonly source: (path: string) => string;
   readonly names: readonly string[];
@@ -17,19 +17,19 @@ const mostImages = 100;
 const dockerList = "manifest.json";
 const ociList = "index.json";
 
-/** What an archive holds: of `docker save`'s form, or OCI's. */
+/** Lists the images of an archive in the format of `docker save` or OCI. */
 export async function readArchive(path: string): Promise<readonly ArchivedImage[]> {
   const lists = await readLists(path).catch((error: unknown) => {
-    const why = hasCode(error, "ENOENT") ? "there is no such file" : messageOf(error);
+    const why = hasCode(error, "ENOENT") ? "no such file" : messageOf(error);
     throw new NodeError("ErrImagePull", `Cannot read archive "${path}": ${why}`, { cause: error });
   });
   const found = imagesIn(lists);
   if (found.length > 0 && found.length <= mostImages) return found;
-  const why = found.length === 0 ? "it holds no image" : `it holds more than ${mostImages} images`;
+  const why = found.length === 0 ? "it contains no image" : `it contains more than ${mostImages} images`;
   throw new NodeError("ErrImagePull", `Cannot read archive "${path}": ${why}`);
 }
 
-/** The two lists there may be. A newer `docker save` writes both; its own is the one that has all names. */
+/** Newer versions of `docker save` write both lists. Only docker's own list has all names, so it is preferred. */
 export function imagesIn(lists: Readonly<Record<string, unknown>>): ArchivedImage[] {
   const docker = lists[dockerList];
   if (Array.isArray(docker)) {

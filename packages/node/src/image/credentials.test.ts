@@ -4,7 +4,7 @@ import { loginsFrom } from "./credentials.ts";
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
 const login = (auth: string): { auth: string } => ({ auth });
 
-test("logins of both kinds of Secrets, the first for a registry", () => {
+test("reads logins from both types of Secrets, and the first one for a registry wins", () => {
   expect(
     loginsFrom([
       {
@@ -18,10 +18,10 @@ test("logins of both kinds of Secrets, the first for a registry", () => {
 
 test.for([
   ["another type", { type: "Opaque", data: { ".dockerconfigjson": encoded({ auths: { one: login("a") } }) } }],
-  ["a type that is a word of the language", { type: "constructor", data: {} }],
+  ["a type that is a property of every object", { type: "constructor", data: {} }],
   ["no data", { type: "kubernetes.io/dockerconfigjson" }],
-  ["no JSON", { type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": "e30x" } }],
-  ["logins that are none", { type: "kubernetes.io/dockercfg", data: { ".dockercfg": encoded({ one: 1, two: null }) } }],
-] as const)("%s gives none", ([, secret]) => {
+  ["invalid JSON", { type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": "e30x" } }],
+  ["logins that are not objects", { type: "kubernetes.io/dockercfg", data: { ".dockercfg": encoded({ one: 1, two: null }) } }],
+] as const)("a Secret with %s has no logins", ([, secret]) => {
   expect(loginsFrom([secret])).toEqual({});
 });

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import type { Secret } from "@agent-sandbox/api";
 
-/** Logins by registry, in the form docker keeps them. */
+/** Logins by registry, as in the `auths` of docker's `config.json`. */
 export type RegistryLogins = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 const keyByType: Readonly<Record<string, string>> = {
@@ -9,7 +9,7 @@ const keyByType: Readonly<Record<string, string>> = {
   "kubernetes.io/dockercfg": ".dockercfg",
 };
 
-/** The logins in Secrets that `imagePullSecrets` name; the first that knows a registry wins. What is malformed is none. */
+/** The logins in the Secrets of `imagePullSecrets`. The first one for a registry wins. Malformed Secrets are ignored. */
 export function loginsFrom(secrets: readonly Secret[]): RegistryLogins {
   const found = secrets.flatMap((secret) => Object.entries(loginsIn(secret)));
   return Object.fromEntries(found.toReversed());
@@ -29,7 +29,7 @@ function loginsIn({ type = "", data = {} }: Secret): RegistryLogins {
   }
 }
 
-/** For nobody else to read. */
+/** Writes the logins to a new file that only its owner can read. */
 export async function writeLogins(path: string, logins: RegistryLogins): Promise<void> {
   await writeFile(path, JSON.stringify({ auths: logins }), { mode: 0o600, flag: "wx" });
 }

@@ -13,9 +13,9 @@ test.for([
   expect(shortage(space, reserve)).toBe(expected);
 });
 
-test("a disk down to its reserve takes no images, and says why", async () => {
+test("no image is stored on a disk with only its reserve left, and the error says why", async () => {
   const all = { diskFreeBytes: Number.MAX_SAFE_INTEGER, inodesFree: 0 };
-  await expect(checkRoom(tmpdir(), all)).rejects.toThrow(/keeps \d+ bytes of its disk free/);
-  await expect(withinRoom(tmpdir(), all, () => Promise.reject(new Error("not begun")))).rejects.toThrow(/disk free/);
+  await expect(checkRoom(tmpdir(), all)).rejects.toThrow(/keeps \d+ bytes free/);
+  await expect(withinRoom(tmpdir(), all, () => Promise.reject(new Error("not begun")))).rejects.toThrow(/disk is full/);
   expect(await withinRoom(tmpdir(), { diskFreeBytes: 0, inodesFree: 0 }, () => Promise.resolve(7))).toBe(7);
 });

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { NodeError } from "../errors.ts";
 
-/** What has to stay free on the disk of the images. */
+/** The space and inodes that must stay free on the disk of the image store. */
 export interface DiskReserve {
   readonly diskFreeBytes: number;
   readonly inodesFree: number;
@@ -9,7 +9,7 @@ export interface DiskReserve {
 
 export interface DiskSpace {
   readonly freeBytes: number;
-  /** Infinite on a filesystem that makes inodes as it needs them. */
+  /** Infinite on a filesystem that allocates inodes dynamically. */
   readonly freeInodes: number;
 }
 
@@ -24,20 +24,20 @@ export function shortage({ freeBytes, freeInodes }: DiskSpace, reserve: DiskRese
   return freeInodes < reserve.inodesFree ? "inodes" : undefined;
 }
 
-/** Fails when the disk is down to its reserve: what is fetched or unpacked now would take it from everybody. */
+/** Throws when the disk has no more free space than its reserve, which is shared by all tenants. */
 export async function checkRoom(folder: string, reserve: DiskReserve): Promise<void> {
   const short = shortage(await diskSpace(folder), reserve);
   if (short === undefined) return;
   const kept = short === "bytes" ? `${reserve.diskFreeBytes} bytes` : `${reserve.inodesFree} inodes`;
   throw new NodeError(
     "ErrImagePull",
-    `Cannot store the image: this node keeps ${kept} of its disk free, and has no more`,
+    `Cannot store the image: the disk is full, this node keeps ${kept} free`,
   );
 }
 
 const checkEveryMs = 1000;
 
-/** Does work that fills the disk, and ends it when the disk is down to its reserve. */
+/** Runs work that fills the disk, and aborts it when only the reserve is left. */
 export async function withinRoom<T>(
   folder: string,
   reserve: DiskReserve,

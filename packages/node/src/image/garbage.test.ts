@@ -17,25 +17,25 @@ const disk = (used: number): { totalBytes: number; freeBytes: number } => ({
 
 describe("chooseGarbage()", () => {
   test.for([
-    ["nothing while there is room", [image("a")], disk(850), limits, []],
-    ["down to the lower mark once above the higher", [image("a"), image("b")], disk(851), limits, ["a", "b"]],
+    ["nothing while disk usage is at most highPercent", [image("a")], disk(850), limits, []],
+    ["images until lowPercent is reached, above highPercent", [image("a"), image("b")], disk(851), limits, ["a", "b"]],
     [
-      "the longest unused first",
+      "the least recently used image first",
       [image("new", { lastUsedAt: 500, sizeBytes: 60 }), image("old", { lastUsedAt: 100, sizeBytes: 60 })],
       disk(851),
       limits,
       ["old"],
     ],
-    ["never what is in use", [image("a", { inUse: true })], disk(1000), limits, []],
-    ["not what was used a moment ago", [image("a", { lastUsedAt: now - 999 })], disk(1000), limits, []],
+    ["no image in use", [image("a", { inUse: true })], disk(1000), limits, []],
+    ["no image that was used a moment ago", [image("a", { lastUsedAt: now - 999 })], disk(1000), limits, []],
     [
-      "what exceeds the store's own bound, on an empty disk",
+      "images above storeBytes, on an empty disk",
       [image("a", { lastUsedAt: 1 }), image("b", { lastUsedAt: 2 }), image("c", { lastUsedAt: 3 })],
       disk(0),
       { ...limits, storeBytes: 15 },
       ["a", "b"],
     ],
-  ] as const)("%s", ([, images, use, bounds, expected]) => {
+  ] as const)("chooses %s", ([, images, use, bounds, expected]) => {
     expect(chooseGarbage(images, use, bounds, now)).toEqual(expected);
   });
 });

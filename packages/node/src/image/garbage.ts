@@ -1,19 +1,19 @@
-/** An image as far as it matters for whether it may stay. */
+/** The facts about an image that decide whether it is removed. */
 export interface GarbageCandidate {
   readonly id: string;
   readonly sizeBytes: number;
   readonly lastUsedAt: number;
-  /** A Pod, or a root filesystem kept for one, is made of it. */
+  /** A Pod, or a root filesystem kept for a Sandbox, uses it. */
   readonly inUse: boolean;
 }
 
 export interface GarbageLimits {
-  /** Of all images together. */
+  /** The limit for all images together. */
   readonly storeBytes: number;
-  /** Of the disk, in per cent: above the first, images go until the second is reached. */
+  /** Disk usage in per cent: above `highPercent`, images are removed until `lowPercent` is reached. */
   readonly highPercent: number;
   readonly lowPercent: number;
-  /** What was used more recently stays. */
+  /** Images that were used more recently are not removed. */
   readonly leastAgeMs: number;
 }
 
@@ -22,7 +22,7 @@ export interface DiskUse {
   readonly freeBytes: number;
 }
 
-/** The kubelet's own numbers, and a bound of our own for a machine whose disk is mostly for something else. */
+/** The kubelet's defaults, and a limit on the store for a machine whose disk is mostly used for something else. */
 export const garbageLimits: GarbageLimits = {
   storeBytes: 100 * 2 ** 30,
   highPercent: 85,
@@ -30,7 +30,10 @@ export const garbageLimits: GarbageLimits = {
   leastAgeMs: 120_000,
 };
 
-/** Which images to remove, the one unused for longest first. Images that share layers free less than they weigh. */
+/**
+ * Chooses the images to remove, least recently used first. Layers that images share are counted once for each image, so
+ * removing an image may free less than its size.
+ */
 export function chooseGarbage(
   images: readonly GarbageCandidate[],
   disk: DiskUse,

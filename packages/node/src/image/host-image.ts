@@ -8,7 +8,7 @@ import type { Image } from "./image-store.ts";
 import { imagesInUse } from "./in-use.ts";
 import { planSkeleton, writeSkeleton } from "./skeleton.ts";
 
-/** Ends at once when asked to, and otherwise stays: something to exec into. */
+/** Runs until it is signalled, so that users can exec into the container, and exits at once on SIGTERM. */
 const defaultCommand: readonly string[] = [
   "/bin/sh",
   "-c",
@@ -20,19 +20,16 @@ const environment: ReadonlyMap<string, string> = new Map([
   ["LANG", "C.UTF-8"],
 ]);
 
-/**
- * Configuration of the machine's administrator that lies under /usr by custom: package managers keep registry
- * addresses and tokens there.
- */
+/** The administrator's configuration under /usr. Package managers keep registry addresses and tokens there. */
 const administration: readonly string[] = ["/usr/etc", "/usr/local/etc"];
 
-/** How long a search for private files holds where the kernel does not keep them private. */
+/** How long the result of a search for private files is used where the kernel cannot enforce their permissions. */
 const searchHoldsMs = 10_000;
 
 /**
- * The built-in image: the machine's own programs, read-only, under a root folder of ours. A sandbox sees what any user
- * of the machine without rights may see, except the administrator's configuration. Where the kernel cannot enforce
- * that for root, which a sandbox under runc may have, private files are searched for and hidden, again for later Pods.
+ * The built-in image `host`: the machine's own programs, read-only, under a root folder that the node writes. A sandbox
+ * sees what an unprivileged user of the machine sees, except the administrator's configuration. Where the kernel cannot
+ * enforce that for root in a runc container, the node searches for private files and hides them, again for later Pods.
  */
 export function hostImage(layout: Layout, now: () => number): () => Promise<Image> {
   let opened: { readonly result: Promise<Opened>; readonly at: number } | undefined;
@@ -49,11 +46,11 @@ export function hostImage(layout: Layout, now: () => number): () => Promise<Imag
 
 interface Opened {
   readonly image: Image;
-  /** Private files were searched for; those that come later can be read until the next search. */
+  /** Private files were hidden by a search, so files that become private later can be read until the next search. */
   readonly isSearched: boolean;
 }
 
-/** Earlier forms of the image that no Pod uses are removed. */
+/** Builds the image and removes earlier versions of it that no Pod uses. */
 async function openHostImage(layout: Layout): Promise<Opened> {
   const [layer, views] = await Promise.all([
     planSkeleton().then((entries) => writeSkeleton(layout.imagesDir, entries)),
@@ -86,7 +83,7 @@ async function removeOthers(imagesDir: string, inUse: ReadonlySet<string>): Prom
   await Promise.all(others.map((name) => rm(join(imagesDir, name), { recursive: true, force: true })));
 }
 
-/** Where /bin and its like are no links into /usr, they are folders of programs of their own. */
+/** The folders that contain programs: /usr, and /bin and so on where they are not symbolic links into /usr. */
 async function programFolders(): Promise<string[]> {
   const folders = ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"];
   const found = await Promise.all(folders.map((path) => lstat(path).catch(() => undefined)));

@@ -5,7 +5,7 @@ import { cannotRun, testedRuntimes } from "../testing/runtimes.ts";
 import { isReady } from "../testing/test-api.ts";
 import { openTestBox, type TestBox } from "../testing/test-box.ts";
 
-/** A folder that the image "host" shows; everything in it is the test's own. */
+/** A folder of the test that the image "host" shows. */
 const shown = "/usr/local/share";
 
 describe.skipIf(cannotRun).for(testedRuntimes)("root of a sandbox under %s", (runtimeClassName) => {
@@ -19,7 +19,7 @@ describe.skipIf(cannotRun).for(testedRuntimes)("root of a sandbox under %s", (ru
     await writeFile(join(folder, "becomes-private"), "secret");
     await box.create("root", { spec: { runtimeClassName } });
     await box.api.until("root", isReady);
-    // It may know the file while it is public, but must not have it open: whoever has an open file keeps it.
+    // The sandbox reads the file while it is public and closes it: an open file would stay readable.
     await box.shell("root", `ls -l ${folder}`);
     await writeFile(join(folder, "token"), "secret", { mode: 0o600 });
     await mkdir(join(folder, "closed"), { mode: 0o700 });
@@ -34,7 +34,7 @@ describe.skipIf(cannotRun).for(testedRuntimes)("root of a sandbox under %s", (ru
   });
 
   test.for(["token", "closed/key", "no-entry/key"])(
-    "cannot read what was made private after it started: %s",
+    "cannot read a file that was made private after it started: %s",
     async (file) => {
       expect(await box.shell("root", `cat ${folder}/${file} 2>&1 | sed 's/.*: //'`)).toBe("Permission denied");
     },
@@ -44,7 +44,7 @@ describe.skipIf(cannotRun).for(testedRuntimes)("root of a sandbox under %s", (ru
     expect(await box.shell("root", `ls ${folder}/closed 2>&1 | sed 's/.*: //'`)).toBe("Permission denied");
   });
 
-  test("cannot read what has become private, and a later sandbox cannot either", async () => {
+  test("cannot read a file that has become private, and a later sandbox cannot either", async () => {
     await box.create("later", { spec: { runtimeClassName } });
     await box.api.until("later", isReady);
     for (const pod of ["root", "later"]) {
@@ -55,7 +55,7 @@ describe.skipIf(cannotRun).for(testedRuntimes)("root of a sandbox under %s", (ru
     await box.remove("later");
   });
 
-  test("cannot change the permissions, nor reach the files through a link of its own", async () => {
+  test("cannot change the permissions or reach the files through its own links", async () => {
     const said = await box.shell(
       "root",
       `chmod 644 ${folder}/token 2>/dev/null; ln -s ${folder} /tmp/l; cat /tmp/l/token`,

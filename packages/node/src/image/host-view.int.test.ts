@@ -37,7 +37,7 @@ const filesIn = async (view: string): Promise<string[]> => {
 };
 
 describe.for([{ withoutOwners: true }, { withoutOwners: false }])("with %o", ({ withoutOwners }) => {
-  test("what is hidden cannot be seen, the rest is as it was and cannot be changed", async () => {
+  test("hidden paths do not exist, and everything else is read-only and unchanged", async () => {
     const hidden = ["local/etc", "share/private", "share/shadow", "share/not-there"].map((one) => join(path, one));
     const view = await mountHostView(layout, { path, hidden: [...hidden, "/etc/passwd"], withoutOwners });
     expect((await filesIn(view)).toSorted()).toEqual(["bin/tool", "share/public"]);
@@ -47,7 +47,7 @@ describe.for([{ withoutOwners: true }, { withoutOwners: false }])("with %o", ({ 
     expect(await readFile(join(path, "share/shadow"), "utf8")).toBe("share/shadow");
   });
 
-  test("what is to be hidden and is made later stays hidden, with the folders on the way to it", async () => {
+  test("a hidden path that is created later stays hidden, with its parent folders", async () => {
     const hidden = ["etc", "share/later/deep/token"].map((one) => join(path, one));
     const view = await mountHostView(layout, { path, hidden, withoutOwners });
     for (const one of ["etc", "share/later/deep"]) await mkdir(join(path, one), { recursive: true });
@@ -58,7 +58,7 @@ describe.for([{ withoutOwners: true }, { withoutOwners: false }])("with %o", ({ 
     expect(await readFile(join(view, "share/public"), "utf8")).toBe("share/public");
   });
 
-  test("the same view is mounted once, and another takes its place", async () => {
+  test("the same view is mounted once, and a different view replaces it", async () => {
     const first = await mountHostView(layout, { path, hidden: [], withoutOwners });
     expect(await mountHostView(layout, { path, hidden: [], withoutOwners })).toBe(first);
     const second = await mountHostView(layout, { path, hidden: [join(path, "bin/tool")], withoutOwners });
@@ -67,11 +67,11 @@ describe.for([{ withoutOwners: true }, { withoutOwners: false }])("with %o", ({ 
   });
 });
 
-/** As root: the owner of the files on the machine, and a sandbox's root under runc. */
-test("without owners, what is or becomes private cannot be read, and what is public can", async () => {
+/** Runs as root, like the owner of the files and root in a runc container. */
+test("without owners, files that are or become private cannot be read, and public files can", async () => {
   await writeFile(join(path, "bin/before"), "secret", { mode: 0o600 });
   const view = await mountHostView(layout, { path, hidden: [], withoutOwners: true });
-  // Known to the kernel as public files of the view before they become private.
+  // Read while they are public, so that the kernel has them in its caches before they become private.
   await filesIn(view);
   expect(await readFile(join(view, "share/public"), "utf8")).toBe("share/public");
   await writeFile(join(path, "share/later"), "secret", { mode: 0o600 });
@@ -85,7 +85,7 @@ test("without owners, what is or becomes private cannot be read, and what is pub
   expect(await readFile(join(view, "bin/tool"), "utf8")).toBe("bin/tool");
 });
 
-test("a search finds files that others may not read, and folders they may not list or enter", async () => {
+test("a search finds files that others may not read, and folders that others may not list or enter", async () => {
   await writeFile(join(path, "bin/before"), "secret", { mode: 0o600 });
   await chmod(join(path, "share/private"), 0o744);
   await chmod(join(path, "local/etc"), 0o711);

@@ -8,21 +8,21 @@ import { mountReadOnlyLayers, mountsUnder, unmount } from "../system/mounts.ts";
 import { noOwners, openUserNamespace } from "../system/user-namespace.ts";
 import { hide, hideContent } from "./overlay-marks.ts";
 
-/** A folder of the machine, and what of it nobody in a sandbox may see: paths below it, which need not exist yet. */
+/** A folder of the machine, and the paths below it that no sandbox may see. These need not exist yet. */
 export interface HostFolder {
   readonly path: string;
   readonly hidden: readonly string[];
   /**
-   * Shows all files as nobody's, so that only the permissions of others count, for root too: what is private, or is made
-   * private later, cannot be read. Throws where the kernel or the filesystem cannot do it.
+   * Maps no owners into the mount, so that the kernel applies the permissions of "others" to everybody, root included. Files
+   * that are private, or become private later, cannot be read. Throws where the kernel or the filesystem does not support it.
    */
   readonly withoutOwners: boolean;
 }
 
 /**
- * Shows a folder of the machine without its private parts, and returns where. They are covered on the way, by an overlay
- * over the folder, and not in each sandbox: runtimes with a kernel of their own do not cover paths. The view does not
- * outlive a reboot; sandboxes keep theirs when another takes its place.
+ * Mounts a view of a folder of the machine without its hidden paths, and returns the mount point. An overlay over the
+ * folder hides the paths, not a mask in each sandbox, because gVisor does not support masked paths. The view does not
+ * survive a reboot. Sandboxes keep the view they started with when a new one replaces it.
  */
 export async function mountHostView(layout: Layout, folder: HostFolder): Promise<string> {
   const digest = createHash("sha256").update(JSON.stringify(folder)).digest("hex").slice(0, 16);
@@ -40,7 +40,7 @@ export async function mountHostView(layout: Layout, folder: HostFolder): Promise
   return target;
 }
 
-/** The overlay keeps the translated mount; its place in the tree is only needed to name it. */
+/** The overlay holds a reference to the idmapped mount, so the mount point is only needed while the overlay is mounted. */
 async function mountWithoutOwners(
   target: string,
   marks: string,
@@ -60,7 +60,7 @@ function viewsFolder(layout: Layout): string {
   return join(layout.runDir, "host");
 }
 
-/** A file is gone, a folder is empty, and what does not exist stays away when it is made later. */
+/** Hides a file, shows a folder as empty, and keeps a path that does not exist yet hidden when it is created later. */
 async function cover(root: string, marks: string, hidden: string): Promise<void> {
   if (!hidden.startsWith(`${root}/`)) return;
   const first = await firstMissing(root, hidden);
@@ -73,7 +73,7 @@ async function cover(root: string, marks: string, hidden: string): Promise<void>
   } else if ((await lstat(path).catch(() => undefined)) === undefined) hide(path);
 }
 
-/** The uppermost folder on the way to a path, or the path itself, that does not exist. */
+/** The topmost ancestor of a path, or the path itself, that does not exist. */
 async function firstMissing(root: string, path: string): Promise<string | undefined> {
   if (path === root) return undefined;
   const above = await firstMissing(root, dirname(path));
@@ -81,7 +81,7 @@ async function firstMissing(root: string, path: string): Promise<string | undefi
   return (await lstat(path).catch(() => undefined)) === undefined ? path : undefined;
 }
 
-/** The folders on the way show through, with the attributes of the upper one. */
+/** overlayfs merges the parent folders and takes their attributes from the upper layer, so they are copied there. */
 async function makeParents(root: string, marks: string, folder: string): Promise<void> {
   if (folder === root) return;
   await makeParents(root, marks, dirname(folder));

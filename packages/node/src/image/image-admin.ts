@@ -21,7 +21,7 @@ export async function listImages(parts: StoreParts): Promise<ListedImage[]> {
   );
 }
 
-/** By one of its names, or by its id or the first digits of it. */
+/** Finds an image by one of its names, its id or at least the first 12 digits of the id. */
 export function findImage(images: readonly StoredImage[], nameOrId: string): StoredImage | undefined {
   const parsed = parseReference(nameOrId);
   const name = "reference" in parsed ? canonicalName(parsed.reference) : undefined;
@@ -32,11 +32,11 @@ export function findImage(images: readonly StoredImage[], nameOrId: string): Sto
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** Takes a name away; with the last one, or by its id, the image goes. What a Pod is made of stays. */
+/** Removes a tag. The image is deleted with its last tag, or by its id. Throws for an image in use. */
 export function removeImage(parts: StoreParts, nameOrId: string): Promise<Removed> {
   return parts.index.change<Removed>(async (images) => {
     const image = findImage(images, nameOrId);
-    if (image === undefined) throw new NodeError("NodeSetup", `Cannot remove image "${nameOrId}": there is none`);
+    if (image === undefined) throw new NodeError("NodeSetup", `Cannot remove image "${nameOrId}": not found`);
     const parsed = parseReference(nameOrId);
     const name = "reference" in parsed ? canonicalName(parsed.reference) : "";
     const left = image.names.filter((one) => one !== name);
@@ -45,7 +45,7 @@ export function removeImage(parts: StoreParts, nameOrId: string): Promise<Remove
       return { images: renamed, result: { untagged: [name] } };
     }
     if ((await imagesInUse(parts.layout)).has(image.id)) {
-      throw new NodeError("NodeSetup", `Cannot remove image "${nameOrId}": a Pod is made of it`);
+      throw new NodeError("NodeSetup", `Cannot remove image "${nameOrId}": a Pod uses it`);
     }
     const rest = images.filter(({ id }) => id !== image.id);
     await clean(parts, rest);
@@ -53,7 +53,7 @@ export function removeImage(parts: StoreParts, nameOrId: string): Promise<Remove
   });
 }
 
-/** Removes images that nothing is made of: those without a name, or all. */
+/** Removes unused images: those without a name, or all. */
 export function pruneImages(parts: StoreParts, which: "unnamed" | "unused"): Promise<StoredImage[]> {
   return drop(parts, async (images) => {
     const used = await imagesInUse(parts.layout);
@@ -61,7 +61,7 @@ export function pruneImages(parts: StoreParts, which: "unnamed" | "unused"): Pro
   });
 }
 
-/** Removes images as far as the limits demand. */
+/** Removes unused images until the limits are met. */
 export function collectGarbage(parts: StoreParts, limits: GarbageLimits): Promise<StoredImage[]> {
   return drop(parts, async (images) => {
     const disk = await statfs(parts.layout.imagesDir);
@@ -83,7 +83,7 @@ function drop(
   });
 }
 
-/** What was fetched for an interrupted pull may still be asked for; after a day nobody comes back for it. */
+/** Blobs of an interrupted pull are kept for a day, so that a later pull need not fetch them again. */
 const blobAgeMs = 24 * 3_600_000;
 
 /** Removes layers and blobs of images that are no longer listed. */
@@ -104,6 +104,6 @@ async function cleanBlobs(parts: StoreParts, blobs: string, needed: ReadonlySet<
     if (found === undefined || needed.has(name)) continue;
     if (isPlaceholder || parts.now() - found.mtimeMs > blobAgeMs) await rm(path, { force: true });
   }
-  // Only when it is empty.
+  // rmdir fails if a folder is not empty.
   for (const one of [folder, blobs]) await rmdir(one).catch(() => undefined);
 }

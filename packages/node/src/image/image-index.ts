@@ -7,28 +7,27 @@ import { readJson, writeJson } from "../system/json-file.ts";
 import type { AccessKey } from "./access.ts";
 import type { ImageDescription } from "./manifest.ts";
 
-/** An image in the store. */
 export interface StoredImage {
-  /** `sha256:` and the digest of its configuration. */
+  /** `sha256:` followed by the digest of its configuration. */
   readonly id: string;
-  /** With tags, complete: `docker.io/library/debian:12`. A name belongs to one image at a time. */
+  /** Canonical names with tags: `docker.io/library/debian:12`. A name belongs to one image at a time. */
   readonly names: readonly string[];
-  /** As its registries know it: `docker.io/library/debian@sha256:…`. */
+  /** Canonical names with digests: `docker.io/library/debian@sha256:…`. */
   readonly digests: readonly string[];
-  /** Who may use it; absent in what older versions have written. */
+  /** Who may use it. Absent in records of older versions. */
   readonly access?: readonly AccessKey[];
   readonly description: ImageDescription;
-  /** Unpacked, its layers together. */
+  /** The unpacked size of all its layers. */
   readonly sizeBytes: number;
   readonly createdAt: number;
 }
 
-/** Writing takes a moment; unpacking is done before. */
-const patienceMs = 60_000;
+/** The lock is only held while the index is written, never while an image is unpacked. */
+const lockTimeoutMs = 60_000;
 
 /**
- * Which images there are. The box and commands of people work on it at the same time: it is read as a whole and replaced
- * as a whole, by one process at a time.
+ * The list of images in the store. The box and CLI commands use it at the same time, so the file is read and replaced as a
+ * whole, and a lock allows one writer at a time.
  */
 export class ImageIndex {
   readonly #path: string;
@@ -44,17 +43,17 @@ export class ImageIndex {
     const mark = `${found.ino} ${found.mtimeNs}`;
     if (this.#read?.mark === mark) return this.#read.images;
     const value = (await readJson(this.#path)) as { version?: number; images?: readonly StoredImage[] } | undefined;
-    if (value?.version !== 1) throw new NodeError("NodeSetup", `Cannot read "${this.#path}": it is of another version`);
+    if (value?.version !== 1) throw new NodeError("NodeSetup", `Cannot read "${this.#path}": unsupported version`);
     const images = value.images ?? [];
     this.#read = { mark, images };
     return images;
   }
 
-  /** Nobody else changes the store, or removes anything from it, until the change is made. */
+  /** Holds the lock during the change: no other process changes the index or removes anything from the store. */
   async change<T>(decide: (images: readonly StoredImage[]) => Promise<IndexChange<T>>): Promise<T> {
-    await using lock = await takeLock(`${this.#path}.lock`, patienceMs);
+    await using lock = await takeLock(`${this.#path}.lock`, lockTimeoutMs);
     if (lock === undefined) {
-      throw new NodeError("NodeSetup", `Cannot change "${this.#path}": another process has held it for a minute`);
+      throw new NodeError("NodeSetup", `Cannot change "${this.#path}": another process has held the lock for a minute`);
     }
     const { images, result } = await decide(await this.list());
     if (images !== undefined) await writeJson(this.#path, { version: 1, images }, { durable: true });
@@ -63,15 +62,15 @@ export class ImageIndex {
 }
 
 export interface IndexChange<T> {
-  /** What to write; nothing when absent. */
+  /** The new list. When absent, nothing is written. */
   readonly images?: readonly StoredImage[];
   readonly result: T;
 }
 
-/** Whoever is forgotten has to ask the registry again. */
+/** Pods whose login is dropped from the list have to ask the registry again. */
 const mostAccess = 200;
 
-/** Adds an image, or its names to the same one. A name it takes is another's no more. */
+/** Adds an image, or merges its names into the entry with the same id. Its names are removed from all other images. */
 export function withImage(images: readonly StoredImage[], image: StoredImage): StoredImage[] {
   const others = images
     .filter(({ id }) => id !== image.id)

@@ -3,7 +3,7 @@ import type { RegistryLogins } from "./credentials.ts";
 import type { StoredImage } from "./image-index.ts";
 
 export interface Image {
-  /** What `status.containerStatuses[].imageID` shows. */
+  /** The value of `status.containerStatuses[].imageID`. */
   readonly id: string;
   /** Folders for overlayfs, uppermost first. */
   readonly layers: readonly string[];
@@ -13,35 +13,35 @@ export interface Image {
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
 export interface ResolveOptions {
-  /** Default "IfNotPresent". Built-in images are always here. */
+  /** Default "IfNotPresent". Built-in images are always present. */
   readonly policy?: PullPolicy | undefined;
-  /** For the registry. Default: none. */
+  /** Default: none. */
   readonly logins?: RegistryLogins | undefined;
-  /** Whose turn it is when many wait. */
+  /** Pulls are limited for each namespace. */
   readonly namespace?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ImageStore {
   /**
-   * The image of a name, pulled if the policy wants it. Fails with the reason the kubelet would give: `ErrImagePull`,
+   * Finds the image with a name, and pulls it if the policy requires it. Fails with the kubelet's reasons: `ErrImagePull`,
    * `ErrImageNeverPull`, `InvalidImageName`.
    */
   resolve(name: string, options?: ResolveOptions): Promise<Image>;
-  /** One that is here, whatever its names stand for by now. Only for who was given that id by `resolve`: nothing is checked. */
+  /** Finds a stored image by id. Does not check access, so the id must be one that `resolve` returned for the same Pod. */
   byId(id: string): Promise<Image | undefined>;
 }
 
-/** What people do with images by commands. */
+/** The operations of the `image` commands. */
 export interface ImageAdmin {
   list(): Promise<readonly ListedImage[]>;
-  /** Brings the name up to what the registry has. */
+  /** Fetches the image that the registry has for the name now. */
   pull(name: string, options?: Pick<ResolveOptions, "logins" | "signal">): Promise<StoredImage>;
-  /** Every image of an archive of docker's or OCI's form. `name` is for an archive that names none. */
+  /** Loads every image of a docker or OCI archive. `name` is for an archive with one image. */
   load(file: string, name?: string): Promise<readonly StoredImage[]>;
-  /** By name or id. The image goes with its last name, unless it is in use. */
+  /** Removes a tag, or an image by id. The image is deleted with its last tag. Throws if it is in use. */
   remove(nameOrId: string): Promise<Removed>;
-  /** Removes what no Pod uses: images without a name, or all. */
+  /** Removes images that no Pod uses: those without a name, or all. */
   prune(which: "unnamed" | "unused"): Promise<readonly StoredImage[]>;
 }
 
@@ -57,5 +57,5 @@ export interface Removed {
 
 export const hostImageName = "host";
 export const sandboxdImageName = "sandboxd";
-/** They are made of what is on the machine, and have no registry. */
+/** Built from the machine's own files, not pulled from a registry. */
 export const builtInImages: readonly string[] = [hostImageName, sandboxdImageName];

@@ -16,7 +16,7 @@ import type { RegistrySettings } from "./registries.ts";
 import { type Confinement, skopeo } from "./skopeo.ts";
 import { UnpackBudget, type UnpackLimits } from "./unpack-layer.ts";
 
-/** The parts of a store. */
+/** What the functions of the image store share. */
 export interface StoreParts {
   readonly layout: Layout;
   readonly index: ImageIndex;
@@ -25,7 +25,7 @@ export interface StoreParts {
   readonly registriesFile?: string | undefined;
   readonly registries: readonly RegistrySettings[];
   readonly network: PullNetwork | undefined;
-  /** Folders of control groups that programs are counted for. */
+  /** Paths of the control groups that skopeo runs in. */
   readonly cgroups: readonly string[];
   readonly reserve: DiskReserve;
   readonly pace: Pick<SessionLimits, "spanMs" | "leastBytes">;
@@ -34,12 +34,15 @@ export interface StoreParts {
 }
 
 export interface ImportRequest {
-  /** Where from, in skopeo's words. */
+  /** The source image in skopeo's syntax, such as `docker://…`. */
   readonly source: string;
   readonly sourceArgs: readonly string[];
   readonly names: readonly string[];
   readonly digests: readonly string[];
-  /** Who may use it. What others have fetched is not used for them: they have to be given every layer themselves. */
+  /**
+   * Who may use the image. Blobs that were fetched with another access key are not reused: the source has to deliver every
+   * layer again, which proves that it may be read.
+   */
   readonly access: AccessKey;
   readonly namespace?: string | undefined;
   readonly confinement?: Confinement | undefined;
@@ -50,7 +53,7 @@ export interface ImportRequest {
 const documentLimit = 4 * 1024 * 1024;
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
-/** A folder for the time of one import, which the next start removes if this process cannot. */
+/** Creates a temporary folder for one import. `removeLeftovers` removes those of processes that crashed. */
 export async function openStaging({ layout }: Pick<StoreParts, "layout">): Promise<AsyncDisposable & { path: string }> {
   const path = join(layout.imagesDir, "staging", `${process.pid}-${randomBytes(4).toString("hex")}`);
   await mkdir(path, { recursive: true, mode: 0o700 });
@@ -58,8 +61,8 @@ export async function openStaging({ layout }: Pick<StoreParts, "layout">): Promi
 }
 
 /**
- * Copies an image into the store: blobs first, which stay when the rest is interrupted and are not fetched again, then
- * its layers unpacked, then its entry in the index. Nothing is listed that is not complete and verified.
+ * Copies an image into the store. It fetches the blobs, which are kept if the import is interrupted, unpacks the layers,
+ * and then adds the entry to the index. The index contains only images that are complete and verified.
  */
 export async function importImage(parts: StoreParts, request: ImportRequest): Promise<StoredImage> {
   await using staging = await openStaging(parts);
@@ -94,7 +97,7 @@ export async function importImage(parts: StoreParts, request: ImportRequest): Pr
   return record(parts, image);
 }
 
-/** Blobs are kept apart by who has shown that they may read them. */
+/** Each access key has its own folder of blobs, so that nobody gets a blob that the registry would not give them. */
 export function blobsFolder({ layout }: Pick<StoreParts, "layout">, access: AccessKey): string {
   return join(layout.imagesDir, "blobs", access);
 }
@@ -110,7 +113,7 @@ async function readManifest(parts: StoreParts, blobs: string, layoutFolder: stri
   return parseManifest(await readDocument(blobs, hexOf(listed.manifests?.[0]?.digest ?? "")), parts.limits);
 }
 
-/** What has the wrong digest is thrown away, so that it is fetched again. */
+/** Reads and verifies a blob. Removes it if the digest is wrong, so that it is fetched again. */
 async function readDocument(blobs: string, hex: string): Promise<string> {
   const path = blobPath(blobs, hex);
   const { size } = await stat(path);
@@ -119,7 +122,7 @@ async function readDocument(blobs: string, hex: string): Promise<string> {
     await rm(path, { force: true });
     throw new NodeError(
       "ErrImagePull",
-      `Cannot use blob sha256:${hex}: its content has another digest, or is too long`,
+      `Cannot use blob sha256:${hex}: its digest does not match, or it is larger than ${documentLimit} bytes`,
     );
   }
   return content.toString("utf8");
@@ -130,7 +133,7 @@ function checkArchitecture({ architecture }: ImageDescription): void {
   if (architecture !== "" && architecture !== own) {
     throw new NodeError(
       "ErrImagePull",
-      `Cannot use the image: it is made for ${architecture}, and this machine is ${own}`,
+      `Cannot use the image: its architecture is ${architecture}, and this machine is ${own}`,
     );
   }
 }
@@ -142,7 +145,7 @@ async function unpackAll(
   { diffIds }: ImageDescription,
 ): Promise<number> {
   if (diffIds.length !== manifest.layers.length) {
-    const message = `Cannot use the image: its manifest has ${manifest.layers.length} layers, its configuration ${diffIds.length}`;
+    const message = `Cannot use the image: its manifest has ${manifest.layers.length} layers and its configuration ${diffIds.length}`;
     throw new NodeError("ErrImagePull", message);
   }
   const budget = new UnpackBudget(parts.limits, () => checkRoom(parts.layout.imagesDir, parts.reserve));
@@ -155,7 +158,7 @@ async function unpackAll(
       await rm(path, { force: true });
       throw error;
     }
-    // skopeo only looks whether it is there; what it held is unpacked now, and would take its room twice.
+    // An empty file is enough for skopeo not to fetch the blob again, and the unpacked layer is already on the disk.
     await truncate(path).catch(() => undefined);
   }
   return total;
@@ -165,7 +168,7 @@ async function record(parts: StoreParts, image: StoredImage): Promise<StoredImag
   return parts.index.change(async (images) => {
     const missing = await Promise.all(image.description.diffIds.map(async (id) => !(await parts.layers.exists(id))));
     if (missing.includes(true)) {
-      throw new NodeError("ErrImagePull", "Cannot use the image: one of its layers was removed while it was added");
+      throw new NodeError("ErrImagePull", "Cannot use the image: one of its layers was removed during the import");
     }
     const next = withImage(images, image);
     return { images: next, result: next.find(({ id }) => id === image.id) ?? image };

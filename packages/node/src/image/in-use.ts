@@ -5,8 +5,8 @@ import { readJson } from "../system/json-file.ts";
 import { keptFile, keptFolder } from "./kept-rootfs.ts";
 
 /**
- * The ids of images that Pods, or root filesystems kept for them, are made of. Read from the disk, where a Pod's record
- * is before anything else of it: a command of another process sees the same.
+ * The ids of images that Pods, or root filesystems kept for Sandboxes, use. Read from the disk, so that CLI commands see
+ * the same. A Pod's record is written before anything else of the Pod.
  */
 export async function imagesInUse(layout: Layout): Promise<ReadonlySet<string>> {
   const pods = (await namesIn(layout.podsDir)).map((uid) => podPaths(layout, uid).record);
@@ -23,7 +23,7 @@ export async function imagesInUse(layout: Layout): Promise<ReadonlySet<string>> 
   return new Set(records.flatMap(namedImages));
 }
 
-/** Wherever a record names an image: for a container, for a volume, for the whole Pod. */
+/** All values of keys named `image` in a record: those of containers, of volumes and of the Pod. */
 export function namedImages(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) =>

@@ -30,7 +30,7 @@ const take = async (value: string, holder: string, reference = "debian"): Promis
 };
 
 describe("a kept layer", () => {
-  test("goes from one Pod to the next, and keeps its image", async () => {
+  test("passes from one Pod to the next, and keeps its image", async () => {
     expect(await take("sandbox", "first")).toEqual([]);
     expect(await take("sandbox", "second")).toEqual(["first"]);
     expect(await take("sandbox", "second")).toEqual(["first", "second"]);
@@ -42,14 +42,14 @@ describe("a kept layer", () => {
     expect(await take("sandbox", "second", "ubuntu")).toEqual([]);
   });
 
-  test("is not given to two Pods", async () => {
+  test("is never used by two Pods at once", async () => {
     await take("sandbox", "first");
     await addPod("first");
-    await expect(take("sandbox", "second")).rejects.toThrow("Pod first still has it");
+    await expect(take("sandbox", "second")).rejects.toThrow("Pod first still uses it");
     expect(await take("sandbox", "first")).toEqual(["first"]);
   });
 
-  test("goes with its Sandbox, but not while a Pod has it, nor when the API cannot say", async () => {
+  test("is removed with its Sandbox, but not while a Pod uses it or while the API server cannot be asked", async () => {
     for (const value of ["exists", "gone", "held"]) await take(value, `pod-${value}`);
     await addPod("pod-held");
     expect(await sweepKept({ layout, sandboxes: async () => undefined })).toEqual([]);

@@ -8,18 +8,18 @@ import { removeTree } from "../system/remove-tree.ts";
 import type { Discard } from "../system/trash.ts";
 
 /**
- * On a Pod: its writable layer is kept when it goes, for the next Pod of the Sandbox with this UID. It is only honoured on
- * a Pod which that Sandbox controls: see `keptForOf`.
+ * Annotation on a Pod with the UID of its Sandbox. The Pod's writable layer is kept for the next Pod of that Sandbox. Ignored
+ * unless that Sandbox controls the Pod: see `keptForOf`.
  */
 export const keepRootfsAnnotation = "agents.x-k8s.io/keep-rootfs";
 
-/** What is written beside a kept layer. */
+/** The record beside a kept layer. */
 export interface KeptLayer {
-  /** The name the Pod gave. */
+  /** The image name in the Pod's spec. */
   readonly reference: string;
-  /** The id of the image it stood for. */
+  /** The id that the name resolved to. */
   readonly image: string;
-  /** The UID of the Pod that has it now, or had it last. */
+  /** The UID of the Pod that uses the layer, or used it last. */
   readonly holder: string;
 }
 
@@ -45,8 +45,8 @@ export async function readKept(paths: KeptPaths): Promise<KeptLayer | undefined>
 }
 
 /**
- * Takes the kept layer for a Pod. One that was written over an image of another name is dropped: the owner has asked for
- * something else. Two Pods cannot write to one layer, so while another that holds it still exists, this fails and is tried again.
+ * Takes the kept layer for a Pod. If the Pod's spec names another image than the layer was written over, the layer is
+ * discarded. Throws while another Pod that uses the layer exists, because two Pods cannot write to it; the caller retries.
  */
 export async function takeKept(
   layout: Layout,
@@ -57,7 +57,7 @@ export async function takeKept(
   const before = await readKept(paths);
   if (before !== undefined && before.holder !== wanted.holder) {
     if (await exists(layout, before.holder)) {
-      throw new NodeError("SandboxError", `Cannot take the kept root filesystem: Pod ${before.holder} still has it`);
+      throw new NodeError("SandboxError", `Cannot take the kept root filesystem: Pod ${before.holder} still uses it`);
     }
     if (before.reference !== wanted.reference) await discard(paths.dir);
   }
@@ -67,15 +67,15 @@ export async function takeKept(
 
 export interface KeptSweep {
   readonly layout: Layout;
-  /** The UIDs of all Sandboxes there are, or undefined when that cannot be told. */
+  /** The UIDs of all existing Sandboxes, or undefined if the API server cannot be asked. */
   readonly sandboxes: () => Promise<ReadonlySet<string> | undefined>;
-  /** Default: at once. */
+  /** Default: remove at once. */
   readonly discard?: Discard;
 }
 
-/** Removes what was kept for Sandboxes that are gone, once the Pods that have it are gone as well. */
+/** Removes the layers of Sandboxes that no longer exist, unless a Pod still uses them. */
 export async function sweepKept({ layout, sandboxes, discard = removeTree }: KeptSweep): Promise<string[]> {
-  // Before the API is asked: what is kept for a Sandbox that is new by then is not in question.
+  // Listed before the Sandboxes, so that a layer kept for a Sandbox created in between is not removed.
   const kept = await namesIn(keptFolder(layout));
   const existing = kept.length === 0 ? undefined : await sandboxes();
   if (existing === undefined) return [];

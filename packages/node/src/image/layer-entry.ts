@@ -1,17 +1,17 @@
 import type { ExtractEvents, Header } from "tar-stream";
 
-/** One entry of an archive as it is read: what it says of itself, and its content. */
+/** One entry of an archive: its header and a stream of its content. */
 export type TarEntry = ExtractEvents["entry"][1];
 
-/** What one entry of a layer's archive asks for, once its name has been found harmless. */
+/** One validated entry of a layer's archive. */
 export type LayerEntry =
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "symlink"; readonly path: string; readonly target: string }
   | { readonly kind: "hardlink"; readonly path: string; readonly target: string }
-  /** The name is gone from the layers below. */
+  /** Hides the path in the layers below. */
   | { readonly kind: "whiteout"; readonly path: string }
-  /** Nothing of this folder in the layers below is to be seen. */
+  /** Hides the content of the folder in the layers below. */
   | { readonly kind: "opaque"; readonly path: string };
 
 const whiteoutPrefix = ".wh.";
@@ -19,10 +19,10 @@ const opaqueName = ".wh..wh..opq";
 const longestPath = 4096;
 const longestName = 255;
 
-/** The entry, or why the archive that has it is refused. Paths are relative to the layer; its root is "". */
+/** Returns the entry, or why the archive is refused. Paths are relative to the layer's root, which is "". */
 export function readEntry(header: Header): { entry: LayerEntry } | { error: string } {
   const path = insidePath(header.name);
-  if (path === undefined) return refuse(header, "its path leads out of the image");
+  if (path === undefined) return refuse(header, "its path leads outside the image");
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (name.startsWith(whiteoutPrefix)) return readWhiteout(header, path, name);
   switch (header.type) {
@@ -30,11 +30,11 @@ export function readEntry(header: Header): { entry: LayerEntry } | { error: stri
       return { entry: { kind: "folder", path } };
     case "file":
     case "contiguous-file":
-      return path === "" ? refuse(header, "the root is no file") : { entry: { kind: "file", path } };
+      return path === "" ? refuse(header, "the root must be a directory") : { entry: { kind: "file", path } };
     case "symlink":
       return isTarget(header.linkname)
         ? { entry: { kind: "symlink", path, target: header.linkname } }
-        : refuse(header, "it links to nothing");
+        : refuse(header, "its link target is invalid");
     case "link": {
       const target = insidePath(header.linkname ?? "");
       return target === undefined || target === ""
@@ -42,7 +42,7 @@ export function readEntry(header: Header): { entry: LayerEntry } | { error: stri
         : { entry: { kind: "hardlink", path, target } };
     }
     default:
-      return refuse(header, `it is a ${header.type ?? "thing without a type"}, which images may not bring`);
+      return refuse(header, `images may not contain entries of type "${header.type ?? ""}"`);
   }
 }
 
@@ -51,23 +51,23 @@ function readWhiteout(header: Header, path: string, name: string): { entry: Laye
   if (name === opaqueName) return { entry: { kind: "opaque", path: folder } };
   const hidden = name.slice(whiteoutPrefix.length);
   if (hidden === "" || hidden === "." || hidden === ".." || hidden.startsWith(whiteoutPrefix)) {
-    return refuse(header, "it hides nothing that can be named");
+    return refuse(header, "the whiteout has an invalid name");
   }
   return { entry: { kind: "whiteout", path: folder === "" ? hidden : `${folder}/${hidden}` } };
 }
 
-/** Without "./" in front and "/" behind; undefined for what is absolute, climbs, or is too long to be a path. */
+/** The path without a leading "./" and a trailing "/". Undefined if it is absolute, contains "..", or is too long. */
 function insidePath(path: string): string | undefined {
   if (path.startsWith("/") || path.includes("\0") || path.length > longestPath) return undefined;
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   return parts.some((part) => part === ".." || Buffer.byteLength(part) > longestName) ? undefined : parts.join("/");
 }
 
-/** A link is followed inside the container, whose root it cannot leave: where it points to is its own affair. */
+/** Symbolic links are followed inside the container only and cannot leave its root, so any target is allowed. */
 function isTarget(target: string | null | undefined): target is string {
   return typeof target === "string" && target !== "" && target.length < longestPath && !target.includes("\0");
 }
 
 function refuse({ name }: Header, why: string): { error: string } {
-  return { error: `the archive has "${name.slice(0, 200)}": ${why}` };
+  return { error: `invalid entry "${name.slice(0, 200)}": ${why}` };
 }

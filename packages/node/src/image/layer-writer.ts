@@ -24,19 +24,19 @@ import { hasCode, NodeError } from "../errors.ts";
 import { readEntry, type TarEntry } from "./layer-entry.ts";
 import { hide, hideContent } from "./overlay-marks.ts";
 
-/** Some ten milliseconds of work. */
+/** Entries between two yields to the event loop: about ten milliseconds of work. */
 const pauseEvery = 200;
 const permissionBits = 0o7777;
 const newFile = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
 
 /**
- * Writes the entries of one layer into a folder that nobody else writes to, so what was looked at stays as it was. No
- * entry is written through a link. The calls are synchronous: a layer has ten thousands of small files, and a call that
- * returns at once costs a tenth of one that is waited for.
+ * Writes the entries of one layer into a folder. Nobody else writes to that folder, so a path that was checked stays as it
+ * was. No entry is written through a symbolic link. The calls are synchronous, because a layer has tens of thousands of
+ * small files and a synchronous call costs a tenth of an asynchronous one.
  */
 export class LayerWriter {
   readonly #root: string;
-  /** Paths known to be real folders. */
+  /** Paths known to be folders, not symbolic links. */
   readonly #folders = new Set<string>([""]);
   readonly #whiteouts = new Set<string>();
   readonly #opaque = new Set<string>();
@@ -82,7 +82,7 @@ export class LayerWriter {
     }
   }
 
-  /** What the layer hides of those below it, but not what it brings itself. */
+  /** Writes the whiteouts last, so that they hide the layers below and not entries of this layer. */
   async end(): Promise<void> {
     for (const path of this.#opaque) {
       await this.#pause();
@@ -99,7 +99,7 @@ export class LayerWriter {
     }
   }
 
-  /** Lets others have their turn now and then: there may be a million. */
+  /** Yields to the event loop now and then, because a layer may have a million entries. */
   async #pause(): Promise<void> {
     this.#written += 1;
     if (this.#written % pauseEvery === 0) await setImmediate();
@@ -113,7 +113,7 @@ export class LayerWriter {
     if (found === undefined) {
       mkdirSync(join(this.#root, folder), { mode: 0o755 });
       chmodSync(join(this.#root, folder), 0o755);
-    } else if (!found.isDirectory()) throw refused(`the archive has "${path}", but "${folder}" is no folder in it`);
+    } else if (!found.isDirectory()) throw refused(`invalid entry "${path}": "${folder}" is not a directory`);
     this.#folders.add(folder);
   }
 
@@ -128,8 +128,8 @@ export class LayerWriter {
   }
 
   /**
-   * A later entry takes the place of an earlier one of its name. Not that of a folder with something in it: no image needs
-   * that, and removing a million files here would hold up everything else.
+   * Makes room for an entry that replaces an earlier one with the same path. A folder that is not empty cannot be replaced:
+   * no real image needs it, and removing a million files synchronously would block the event loop.
    */
   #clear(path: string): void {
     const found = look(join(this.#root, path));
@@ -139,7 +139,7 @@ export class LayerWriter {
       rmdirSync(join(this.#root, path));
     } catch (error) {
       if (!hasCode(error, "ENOTEMPTY", "EEXIST")) throw error;
-      throw refused(`the archive has "${path}" in the place of a folder that is not empty`);
+      throw refused(`invalid entry "${path}": it replaces a directory that is not empty`);
     }
     this.#folders.delete(path);
   }
@@ -148,7 +148,7 @@ export class LayerWriter {
     this.#makeParents(target);
     const found = look(join(this.#root, target));
     if (found === undefined || found.isDirectory()) {
-      throw refused(`the archive has "${path}": it links to "${target}", which is no file of its layer`);
+      throw refused(`invalid entry "${path}": its link target "${target}" is not a file of the layer`);
     }
     linkSync(join(this.#root, target), join(this.#root, path));
   }
@@ -160,7 +160,7 @@ async function writeFile(path: string, stream: TarEntry): Promise<void> {
   try {
     for await (const chunk of stream) writeAll(file, chunk as Buffer);
     const { uid, gid } = ownerOf(header);
-    // The owner first: changing it takes away the bits that lend the owner's rights.
+    // The owner before the mode, because chown clears the setuid and setgid bits.
     fchownSync(file, uid, gid);
     fchmodSync(file, (header.mode ?? 0o644) & permissionBits);
     futimesSync(file, timeOf(header), timeOf(header));
@@ -187,11 +187,11 @@ function finishLink(path: string, header: Header): void {
 const mostId = 2 ** 31 - 1;
 
 function ownerOf({ name, uid, gid, pax }: Header): { uid: number; gid: number } {
-  // Ids that are too large for the header itself.
+  // Ids that are too large for the tar header are in the pax header.
   const extended = (pax ?? {}) as Readonly<Record<string, string>>;
   const owner = { uid: Number(extended["uid"] ?? uid ?? 0), gid: Number(extended["gid"] ?? gid ?? 0) };
   for (const id of Object.values(owner)) {
-    if (!Number.isInteger(id) || id < 0 || id > mostId) throw refused(`the archive has "${name}": ${id} is no owner`);
+    if (!Number.isInteger(id) || id < 0 || id > mostId) throw refused(`invalid entry "${name}": invalid owner id ${id}`);
   }
   return owner;
 }

@@ -8,22 +8,22 @@ import { readJson, writeJson } from "../system/json-file.ts";
 import { hashLayer, type UnpackBudget, unpackLayer } from "./unpack-layer.ts";
 
 interface LayerRecord {
-  /** The digests of the compressed forms it was unpacked from. */
+  /** The digests of the blobs that are known to unpack to this layer. */
   readonly blobs: readonly string[];
   readonly sizeBytes: number;
 }
 
 const mostBlobs = 16;
 
-/** A layer as it was fetched: the file, and the digest it was verified by. */
+/** A layer as it was fetched: the file and its verified digest. */
 export interface LayerBlob {
   readonly path: string;
   readonly digest: string;
 }
 
 /**
- * Unpacked layers, each once, in folders named after the digest of what they were unpacked from. A folder appears
- * complete and verified, and never changes.
+ * Unpacked layers, each stored once, in folders named after the digest of the uncompressed archive. A folder is complete
+ * and verified when it appears, and never changes.
  */
 export class Layers {
   readonly #folder: string;
@@ -38,7 +38,7 @@ export class Layers {
     return (await this.#read(diffId))?.sizeBytes;
   }
 
-  /** Unpacks a blob unless its layer is there. Fails, and leaves nothing, when it is not what the image says. */
+  /** Unpacks a blob unless its layer exists. Throws, and leaves no files, if it does not match the digest in the image. */
   async add(diffId: string, blob: LayerBlob, budget: UnpackBudget): Promise<number> {
     const there = await this.#read(diffId);
     if (there !== undefined) {
@@ -53,7 +53,7 @@ export class Layers {
       const unpacked = await unpackLayer(blob.path, temporary, budget);
       if (unpacked.diffId !== diffId) throw otherLayer(blob, unpacked.diffId, diffId);
       await rename(temporary, this.#pathOf(diffId)).catch(async (error: unknown) => {
-        // Without a record it is the rest of an interrupted removal, else somebody was quicker with the same.
+        // With a record, another process has added the same layer. Without one, a removal was interrupted.
         if (!hasCode(error, "ENOTEMPTY", "EEXIST")) throw error;
         if ((await this.sizeOf(diffId)) !== undefined) return;
         await rm(this.#pathOf(diffId), { recursive: true, force: true });
@@ -67,11 +67,11 @@ export class Layers {
     }
   }
 
-  /** Removes layers that no image needs. Only while nobody adds images. */
+  /** Removes layers that no image needs. The caller holds the lock of the index, so that no image is added meanwhile. */
   async removeAllBut(needed: ReadonlySet<string>): Promise<void> {
     for (const diffId of await this.#all()) {
       if (needed.has(diffId)) continue;
-      // The record first: a folder without one does not count as a layer.
+      // The record first: a folder without a record is not a layer.
       await rm(this.#recordOf(diffId), { force: true });
       await rm(this.#pathOf(diffId), { recursive: true, force: true });
     }
@@ -83,7 +83,7 @@ export class Layers {
     return records.flatMap((record) => record?.blobs ?? []);
   }
 
-  /** What processes that are gone left half unpacked. */
+  /** Removes folders that crashed processes left half unpacked. */
   async removeUnfinished(): Promise<void> {
     for (const name of await namesIn(this.#folder)) {
       const pid = /^\.new-(\d+)-/.exec(name)?.[1];
@@ -92,7 +92,7 @@ export class Layers {
     }
   }
 
-  /** Paths for overlayfs, short because all of them must fit into one page. They do not outlive a reboot. */
+  /** A short path for overlayfs, whose mount options must fit into one page. It does not survive a reboot. */
   async shortPathOf(diffId: string): Promise<string> {
     await mkdir(this.#shortNames, { recursive: true, mode: 0o700 });
     const target = this.#pathOf(diffId);
@@ -112,7 +112,7 @@ export class Layers {
     return (await lstat(this.#recordOf(diffId)).catch(() => undefined)) !== undefined;
   }
 
-  /** So that what is not used for long can go first. */
+  /** Records the last use, for garbage collection. */
   async touch(diffId: string, now: number): Promise<void> {
     await utimes(this.#recordOf(diffId), now / 1000, now / 1000);
   }
@@ -130,8 +130,8 @@ export class Layers {
   }
 
   /**
-   * The same layer may be compressed in several ways. A blob that only claims to be the layer would give whoever knows its
-   * digest what others have fetched.
+   * Checks that another blob unpacks to the same layer. Without this check, a tenant who knows the digest of another tenant's
+   * layer could use the layer by naming it in the configuration of its own image.
    */
   async #compare(
     diffId: string,
@@ -155,6 +155,6 @@ export class Layers {
 }
 
 function otherLayer({ digest }: LayerBlob, found: string, wanted: string): NodeError {
-  const message = `Cannot use layer sha256:${digest}: it unpacks to ${found}, and the image names ${wanted}`;
+  const message = `Cannot use layer sha256:${digest}: its content has digest ${found}, and the image requires ${wanted}`;
   return new NodeError("ErrImagePull", message);
 }

@@ -7,14 +7,14 @@ import type { StoredImage } from "./image-index.ts";
 import { importImage, openStaging, type StoreParts } from "./import-image.ts";
 import { canonicalName, parseReference } from "./reference.ts";
 
-/** Adds every image of an archive to the store. The name given is for an archive of one image that names none. */
+/** Adds every image of an archive to the store. `name` replaces the names in an archive with one image. */
 export async function loadArchive(parts: StoreParts, file: string, name?: string): Promise<StoredImage[]> {
   const archived = await readArchive(file);
   if (name !== undefined && archived.length > 1) {
-    throw new NodeError("ErrImagePull", `Cannot name the images of "${file}" "${name}": there are ${archived.length}`);
+    throw new NodeError("ErrImagePull", `Cannot load "${file}" as "${name}": it contains ${archived.length} images`);
   }
   await using staging = await openStaging(parts);
-  // Whatever the file is called: skopeo takes a colon in a path for the end of it.
+  // A link, because skopeo cannot read paths that contain a colon.
   const link = join(staging.path, "archive");
   await symlink(resolve(file), link);
   const loaded: StoredImage[] = [];

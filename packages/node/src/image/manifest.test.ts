@@ -6,7 +6,7 @@ const blob = { digest: `sha256:${hex}`, size: 10 };
 const limits = { imageBytes: 1000 };
 
 describe("parseManifest()", () => {
-  test("gives the configuration and the layers", () => {
+  test("returns the configuration and the layers", () => {
     expect(parseManifest(JSON.stringify({ config: blob, layers: [blob, blob] }), limits)).toEqual({
       config: { digest: hex, sizeBytes: 10 },
       layers: [
@@ -17,8 +17,8 @@ describe("parseManifest()", () => {
   });
 
   test.for([
-    ["no JSON", "{", "no JSON"],
-    ["a list", "[]", "no object"],
+    ["text that is not JSON", "{", "not valid JSON"],
+    ["a list", "[]", "not a JSON object"],
     ["no layers", JSON.stringify({ config: blob, layers: [] }), "no layers"],
     [
       "a path for a digest",
@@ -29,9 +29,9 @@ describe("parseManifest()", () => {
     ["a negative size", JSON.stringify({ config: blob, layers: [{ ...blob, size: -1 }] }), "size"],
     ["more bytes than allowed", JSON.stringify({ config: blob, layers: [{ ...blob, size: 1001 }] }), "limit of 1000"],
     [
-      "more layers than can be mounted",
+      "more layers than the limit",
       JSON.stringify({ config: blob, layers: Array.from({ length: mostLayers + 1 }, () => blob) }),
-      "at most",
+      "limit",
     ],
   ] as const)("refuses %s", ([, text, expected]) => {
     expect(() => parseManifest(text, limits)).toThrow(expected);
@@ -39,7 +39,7 @@ describe("parseManifest()", () => {
 });
 
 describe("parseImageDescription()", () => {
-  test("an image that says nothing", () => {
+  test("a configuration without optional fields", () => {
     expect(parseImageDescription(JSON.stringify({ rootfs: { diff_ids: [blob.digest] } }))).toEqual({
       architecture: "",
       diffIds: [hex],
@@ -52,7 +52,7 @@ describe("parseImageDescription()", () => {
     });
   });
 
-  test("an image that says everything", () => {
+  test("a configuration with all fields", () => {
     const config = {
       Entrypoint: ["/run"],
       Cmd: ["-v"],
@@ -76,8 +76,8 @@ describe("parseImageDescription()", () => {
   });
 
   test.for([
-    ["a command that is no list", { Cmd: "sh" }],
-    ["a word that is no text", { Cmd: [1] }],
+    ["a command that is not a list", { Cmd: "sh" }],
+    ["an argument that is not a string", { Cmd: [1] }],
     ["a text with NUL", { User: "a\0b" }],
   ] as const)("refuses %s", ([, config]) => {
     expect(() => parseImageDescription(JSON.stringify({ rootfs: { diff_ids: [blob.digest] }, config }))).toThrow(

@@ -8,8 +8,8 @@ import type { OpenUsers } from "../users/pod-users.ts";
 import type { WritableLayer } from "./rootfs.ts";
 
 /**
- * Joins layers for a Pod with users of its own: on the disk files belong to the ids they have inside the Pod, and they are
- * shown as the machine's ids that stand for them. What is kept of a Pod therefore fits any other.
+ * Mounts layers for a Pod with a user namespace. On the disk, files are owned by the ids they have inside the Pod, and
+ * idmapped mounts translate these to the Pod's range of host ids. Kept layers can therefore be used by any later Pod.
  */
 export async function mountMappedLayers(
   target: string,

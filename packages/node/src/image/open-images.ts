@@ -24,35 +24,35 @@ import type { UnpackLimits } from "./unpack-layer.ts";
 
 export interface ImageOptions {
   readonly layout: Layout;
-  /** The images that need no registry, by name. */
+  /** Built-in images by name. */
   readonly builtIn?: Readonly<Record<string, () => Promise<Image>>>;
   readonly registries?: readonly RegistrySettings[] | undefined;
   readonly limits?: Partial<UnpackLimits & GarbageLimits> | undefined;
-  /** Keeps pulls for Pods apart from the machine's network. Without it they use that, as commands of the operator do. */
+  /** Isolates pulls for Pods from the machine's network. Without it, as in CLI commands, pulls use the machine's network. */
   readonly network?: PullNetwork | undefined;
-  /** Folders of control groups that programs are counted for. */
+  /** Paths of the control groups that skopeo runs in. */
   readonly cgroups?: readonly string[] | undefined;
-  /** What has to stay free on the disk. Default: nothing. */
+  /** What must stay free on the disk. Default: nothing. */
   readonly reserve?: DiskReserve | undefined;
-  /** How slow a registry may be. Default: 1 MiB a minute. */
+  /** The minimum rate of a registry. Default: 1 MiB a minute. */
   readonly pace?: Pick<SessionLimits, "spanMs" | "leastBytes"> | undefined;
   readonly now?: () => number;
 }
 
-/** 32 GiB and two million files: several times what the largest images in use have. */
+/** 32 GiB and two million files, several times the size of the largest common images. */
 const unpackLimits: UnpackLimits = { imageBytes: 32 * 2 ** 30, imageEntries: 2_000_000 };
 
-/** Images unpacked at the same time, of all namespaces and of one. */
+/** Images unpacked at the same time, for all namespaces together and for one. */
 const unpacking = { total: 2, perKey: 1 };
-/** 1 MiB a minute: a line a hundred times slower than usual. */
+/** 1 MiB a minute, about a hundredth of a usual rate. */
 const pace = { spanMs: 60_000, leastBytes: 2 ** 20 };
 
 export interface Images extends ImageStore, ImageAdmin {
-  /** Removes images as far as the limits demand, and what interrupted work has left. */
+  /** Removes unused images until the limits are met, and files that crashed processes left. */
   collect(): Promise<readonly StoredImage[]>;
 }
 
-/** The images of a data folder. Several processes may work on them at the same time. */
+/** Opens the image store of a data folder. Several processes may use it at the same time. */
 export async function openImages(options: ImageOptions): Promise<Images> {
   const { layout, builtIn = {}, now = Date.now } = options;
   const limits = { ...unpackLimits, ...garbageLimits, ...options.limits };
@@ -83,7 +83,7 @@ export async function openImages(options: ImageOptions): Promise<Images> {
       return found && toImage(parts, found);
     },
     list: () => listImages(parts),
-    // What the operator fetches is for everybody.
+    // Images that the operator pulls are available to every tenant.
     pull: (name, request = {}) => pulls.pull(referenceOf(name), { ...request, access: anyone }),
     load: (file, name) => loadArchive(parts, file, name),
     remove: (nameOrId) => removeImage(parts, nameOrId),
@@ -106,18 +106,18 @@ async function findOrPull(
   const here = findImage(await index.list(), name);
   const isUsable = here !== undefined && mayUse(here, accessKey(own));
   if (isUsable && policy !== "Always") return here;
-  // Pulled by somebody with other logins: the registry decides about these, and fetches nothing when the image is the same.
+  // If the image was pulled with another login, the registry decides about this one. Blobs are not fetched if the digest is the same.
   if (policy !== "Never") return pulls.pull(reference, { logins: own, namespace, signal });
   const why =
-    here === undefined ? "it is not here" : "it is here, but was pulled with a login that this Pod does not have";
-  throw new NodeError("ErrImageNeverPull", `Cannot use image "${name}": ${why}, and its policy is Never`);
+    here === undefined ? "it is not present" : "it was pulled with credentials that this Pod does not have";
+  throw new NodeError("ErrImageNeverPull", `Cannot use image "${name}": ${why}, and its pull policy is Never`);
 }
 
 async function toImage({ layers, now }: StoreParts, { id, description }: StoredImage): Promise<Image> {
   const { diffIds } = description;
   const top = diffIds.at(-1);
   if (top !== undefined) await layers.touch(top, now());
-  // An image lists its layers from the lowest, overlayfs wants the uppermost first.
+  // An image lists its lowest layer first, and overlayfs its uppermost.
   const paths = await Promise.all(diffIds.toReversed().map((diffId) => layers.shortPathOf(diffId)));
   return { id, layers: paths, config: configOf(description) };
 }
@@ -128,7 +128,7 @@ function referenceOf(name: string): Reference {
   return parsed.reference;
 }
 
-/** What processes that are gone left half done. */
+/** Removes temporary folders of processes that crashed. */
 async function removeLeftovers({ layout, layers }: StoreParts): Promise<void> {
   await layers.removeUnfinished();
   const staging = join(layout.imagesDir, "staging");

@@ -1,11 +1,11 @@
 import { libc } from "../system/libc.ts";
 
-/** Tells overlayfs that a name is gone from the layers below. */
+/** Creates an overlayfs whiteout: hides a path in the layers below. */
 export function hide(path: string): void {
   libc().makeNullDevice(path);
 }
 
-/** Tells overlayfs that nothing of a folder in the layers below is to be seen. */
+/** Marks a folder as opaque for overlayfs: hides its content in the layers below. */
 export function hideContent(folder: string): void {
   libc().setAttribute(folder, "trusted.overlay.opaque", "y");
 }

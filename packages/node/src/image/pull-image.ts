@@ -10,27 +10,27 @@ import { registryMessage } from "./registry-message.ts";
 import { type Confinement, skopeo } from "./skopeo.ts";
 
 export interface PullRequest {
-  /** For this registry alone: see `loginsFor`. */
+  /** The logins for this registry only: see `loginsFor`. */
   readonly logins?: RegistryLogins | undefined;
   readonly namespace?: string | undefined;
-  /** Who may use the image afterwards. Default: whoever has these logins. */
+  /** Who may use the image afterwards. Default: Pods with these logins. */
   readonly access?: AccessKey | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The second try fetches again what the first has found to be damaged on this machine's own disk. */
+/** The first try removes damaged blobs from the disk, and the second fetches them again. */
 const mostTries = 2;
-/** Beside the layers: manifests, configurations, answers of servers that give tokens, and what TLS adds. */
-const besidesLayers = 64 * 2 ** 20;
+/** Allowance for manifests, configurations, responses of token servers and TLS overhead. */
+const overheadBytes = 64 * 2 ** 20;
 
 /**
- * Makes the store's image of that name the one the registry has now. An image that is here already is not fetched, and
- * of one that was fetched in part only the rest is.
+ * Updates the image with this name to the one the registry has now. An image that is in the store already is not fetched,
+ * and of a partly fetched image only the missing blobs are.
  */
 export async function pullImage(parts: StoreParts, reference: Reference, request: PullRequest): Promise<StoredImage> {
   const name = canonicalName(reference);
   const { logins = {}, namespace, access = accessKey(logins) } = request;
-  const bytes = parts.limits.imageBytes + parts.limits.imageBytes / 16 + besidesLayers;
+  const bytes = parts.limits.imageBytes + parts.limits.imageBytes / 16 + overheadBytes;
   using session = await parts.network?.open({ ...parts.pace, bytes });
   const signals = [request.signal, session?.signal].filter((one) => one !== undefined);
   const signal = AbortSignal.any(signals);
@@ -43,7 +43,7 @@ export async function pullImage(parts: StoreParts, reference: Reference, request
     const digest = `${repositoryOf(reference)}@${await currentDigest(parts, name, fetch)}`;
     const names = reference.digest === undefined ? [name] : [];
     const here = (await parts.index.list()).find(({ digests }) => digests.includes(digest));
-    // The registry has just shown its manifest to these logins.
+    // The registry has just returned the manifest for these logins, so they may use the image.
     if (here !== undefined) return await rename(parts, { ...here, names, access: [access] });
     return await fetchImage(parts, { digest, names, access, namespace, ...fetch });
   } catch (error) {
@@ -69,7 +69,7 @@ interface Wanted extends Fetch {
   readonly namespace: string | undefined;
 }
 
-/** The digest of what the name stands for: a manifest, or the list of those for each architecture. */
+/** The digest of the manifest, or of the image index with a manifest for each architecture. */
 async function currentDigest(parts: StoreParts, name: string, fetch: Fetch): Promise<string> {
   const { loginFile, ...rest } = fetch;
   const text = await skopeo(["inspect", "--raw", `--authfile=${loginFile}`, `docker://${name}`], {
@@ -80,7 +80,7 @@ async function currentDigest(parts: StoreParts, name: string, fetch: Fetch): Pro
   const digest = `sha256:${createHash("sha256").update(text).digest("hex")}`;
   const wanted = name.split("@")[1];
   if (wanted !== undefined && wanted !== digest)
-    throw new NodeError("ErrImagePull", `the registry has ${digest} in its place`);
+    throw new NodeError("ErrImagePull", `the registry has sent ${digest} instead`);
   return digest;
 }
 

@@ -11,9 +11,9 @@ import { operatorHosts, pullTargets } from "./pull-targets.ts";
 import type { RegistrySettings } from "./registries.ts";
 import { upstreamProxy } from "./upstream-proxy.ts";
 
-/** A pull under way, and how its program is run. */
+/** How to run the program of one pull. */
 export interface OpenPull extends Disposable {
-  /** Goes before the program and its arguments. */
+  /** Command prefix that enters the network namespace. */
   readonly enter: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** Aborted when the registry sends too much or too slowly. */
@@ -29,9 +29,9 @@ export function pullNetns({ id }: Pick<Layout, "id">): string {
 }
 
 /**
- * Programs that pull images run in a network namespace with nothing but a loopback interface. All they reach there is our
- * proxy, and for a registry that the operator runs on the machine's own loopback a door to its port. So whatever a
- * registry refers them to, by a redirect, a realm or the address of a layer, is judged like the registry itself.
+ * Runs the programs that pull images in a network namespace with only a loopback interface. The proxy listens there, and a
+ * forwarder for each registry that the operator runs on the machine's loopback. Hosts that a registry refers to, by a
+ * redirect, a token realm or the URL of a layer, are therefore checked like the registry itself.
  */
 export class IsolatedPulls implements PullNetwork {
   readonly #netns: string;
@@ -72,14 +72,14 @@ export class IsolatedPulls implements PullNetwork {
     const path = `/run/netns/${this.#netns}`;
     if (!existsSync(path)) await runIp([`netns add ${this.#netns}`]);
     await runIp(["link set lo up"], this.#netns);
-    for (const door of loopbackDoors(this.#registries)) {
+    for (const { address, port } of loopbackRegistries(this.#registries)) {
       const server = createServer((socket) => {
-        const remote = connect({ host: door.address, port: door.port });
+        const remote = connect({ host: address, port });
         remote.on("error", () => socket.destroy());
         socket.on("error", () => remote.destroy());
         socket.pipe(remote).pipe(socket);
       });
-      await this.#listen(server, listenInNetns(path, door.address, door.port));
+      await this.#listen(server, listenInNetns(path, address, port));
     }
     const upstream = upstreamProxy(process.env);
     const proxy = pullProxy({
@@ -103,8 +103,8 @@ export async function removePullNetns(layout: Pick<Layout, "id">): Promise<void>
   await tryCommand("ip", ["netns", "del", pullNetns(layout)]);
 }
 
-/** Programs written in Go reach loopback addresses without a proxy. */
-export function loopbackDoors(registries: readonly RegistrySettings[]): { address: string; port: number }[] {
+/** The operator's registries on loopback. They need a forwarder, because Go programs do not use a proxy for loopback addresses. */
+export function loopbackRegistries(registries: readonly RegistrySettings[]): { address: string; port: number }[] {
   const found = operatorHosts(registries).flatMap((text) => {
     const colon = text.lastIndexOf(":");
     const host = text.slice(0, colon) === "localhost" ? "127.0.0.1" : text.slice(0, colon);

@@ -11,8 +11,8 @@ export interface PullProxyOptions {
 }
 
 /**
- * The proxy through which pulls reach registries, and whatever registries refer them to: every host is judged before it
- * is connected to. A host that may not be reached and one that does not answer get the same answer.
+ * The HTTP proxy between pulls and registries. It checks every host before it connects. A forbidden host and one that does
+ * not answer get the same response.
  */
 export function pullProxy(options: PullProxyOptions): Server {
   const server = createServer((asked, answer) => void passOn(options, asked, answer));
@@ -25,7 +25,7 @@ export function pullProxy(options: PullProxyOptions): Server {
 
 const unreachable = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/** A tunnel, which is what HTTPS uses. */
+/** Handles CONNECT, which clients use for HTTPS. */
 async function open(options: PullProxyOptions, asked: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
   socket.on("error", () => socket.destroy());
   try {
@@ -44,7 +44,7 @@ async function open(options: PullProxyOptions, asked: IncomingMessage, socket: D
   }
 }
 
-/** A request without TLS, which only registries that the operator calls insecure are asked with. */
+/** Forwards a request without TLS. Only registries that the operator marked as insecure get these. */
 async function passOn(options: PullProxyOptions, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
   try {
     const session = sessionOf(options, asked);
@@ -68,7 +68,7 @@ async function passOn(options: PullProxyOptions, asked: IncomingMessage, answer:
 function sessionOf({ sessionOf: find }: PullProxyOptions, { headers }: IncomingMessage): PullSession {
   const login = Buffer.from((headers["proxy-authorization"] ?? "").replace(/^Basic /, ""), "base64").toString("utf8");
   const session = find(login.slice(0, login.indexOf(":")));
-  if (session === undefined) throw new Error("no pull is under way with this name");
+  if (session === undefined) throw new Error("unknown pull session");
   return session;
 }
 
@@ -80,7 +80,7 @@ function targetOf(text: string, defaultPort: number): Target {
 async function reach({ find, upstream }: PullProxyOptions, wanted: Target): ReturnType<typeof connectTo> {
   const proxy = upstream !== undefined && usesProxy(upstream, wanted.host) ? upstream : undefined;
   const target = await find(wanted);
-  if (target === undefined) throw new Error("this host may not be reached");
-  // The proxy may judge by names, and gets the one that was asked for.
+  if (target === undefined) throw new Error("forbidden host");
+  // The upstream proxy may have rules by name, so it gets the requested name instead of the address.
   return connectTo(proxy === undefined ? target : wanted, proxy);
 }

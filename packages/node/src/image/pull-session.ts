@@ -2,16 +2,16 @@ import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 
 export interface SessionLimits {
-  /** All that the pull may receive. */
+  /** The number of bytes the pull may receive. */
   readonly bytes: number;
-  /** The pull is ended when it receives less than `leastBytes` in a span of this length. */
+  /** The pull is aborted if it receives less than `leastBytes` in an interval of this length. */
   readonly spanMs: number;
   readonly leastBytes: number;
 }
 
-/** The connections of one pull: what they carry is counted, and they end together. */
+/** The connections of one pull. Counts the bytes they receive, and closes all of them together. */
 export class PullSession implements Disposable {
-  /** Names the session to the proxy. */
+  /** The user name in the proxy credentials of the pull. */
   readonly id: string = randomBytes(16).toString("hex");
   readonly #limits: SessionLimits;
   readonly #stop = new AbortController();
@@ -27,12 +27,12 @@ export class PullSession implements Disposable {
     this.#timer = setInterval(() => this.#judge(), limits.spanMs).unref();
   }
 
-  /** Aborted, with the reason, when the pull has broken a limit. */
+  /** Aborted, with the reason, when the pull exceeds a limit. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Counts what comes from a registry, and ends the connection with the session. */
+  /** Counts the bytes from a connection, and closes it at the end of the session. */
   follow(stream: Duplex): void {
     if (this.signal.aborted) return void stream.destroy();
     this.#streams.add(stream);
@@ -57,7 +57,7 @@ export class PullSession implements Disposable {
     const { spanMs, leastBytes } = this.#limits;
     if (received >= leastBytes) return;
     this.#end(
-      `the registry is too slow: it sent ${received} bytes in ${spanMs / 1000} seconds, at least ${leastBytes} are needed`,
+      `the registry is too slow: it sent ${received} bytes in ${spanMs / 1000} seconds, less than the minimum of ${leastBytes}`,
     );
   }
 

@@ -16,27 +16,27 @@ const find = pullTargets(registries, { resolve });
 describe("where pulls may connect", () => {
   test.for([
     ["a public registry, at the address that was checked", "registry.example", 443, "203.0.113.9"],
-    ["a name that stands for loopback", "rebind.example", 22, undefined],
+    ["a name that resolves to loopback", "rebind.example", 22, undefined],
     ["a name with one forbidden address among others", "both.example", 443, undefined],
     ["a name that cannot be resolved", "missing.example", 443, undefined],
     ["loopback", "127.0.0.1", 22, undefined],
-    ["localhost at a port that the operator has not named", "localhost", 22, undefined],
+    ["localhost at a port that the operator has not configured", "localhost", 22, undefined],
     ["link-local", "169.254.169.254", 80, undefined],
-    ["a registry of the operator's on loopback", "localhost", 5000, "localhost"],
-    ["a mirror of the operator's", "10.96.0.9", 5001, "10.96.0.9"],
-    ["another port beside the mirror", "10.96.0.9", 5002, undefined],
+    ["a registry on loopback that the operator configured", "localhost", 5000, "localhost"],
+    ["a mirror that the operator configured", "10.96.0.9", 5001, "10.96.0.9"],
+    ["another port of the mirror's host", "10.96.0.9", 5002, undefined],
   ] as const)("%s", async ([, host, port, expected]) => {
     expect((await find({ host, port }))?.host).toBe(expected);
   });
 
-  test("with a proxy of the machine, names are left to it that cannot be resolved here, and no others", async () => {
+  test("only names that cannot be resolved here are left to the machine's proxy", async () => {
     const proxied = pullTargets(registries, { resolve, unresolved: "pass" });
     expect(await proxied({ host: "missing.example", port: 443 })).toEqual({ host: "missing.example", port: 443 });
     expect(await proxied({ host: "rebind.example", port: 443 })).toBeUndefined();
     expect(await proxied({ host: "127.0.0.1", port: 443 })).toBeUndefined();
   });
 
-  test("hosts that the operator has named", () => {
+  test("the hosts of the operator's registries and mirrors", () => {
     expect(
       operatorHosts([
         { name: "docker.io/library", mirrors: ["mirror.example"] },

@@ -8,21 +8,21 @@ export interface Target {
   readonly port: number;
 }
 
-/** Finds the address at which a pull may reach a host, or undefined. */
+/** Returns the address at which a pull may connect to a host, or undefined if it may not. */
 export type FindTarget = (target: Target) => Promise<Target | undefined>;
 
 export interface TargetOptions {
   readonly resolve?: ResolveName;
-  /** A name that cannot be resolved here may be left to a proxy that resolves it. Default "refuse". */
+  /** "pass" leaves names that cannot be resolved here to an upstream proxy. Default "refuse". */
   readonly unresolved?: "refuse" | "pass";
 }
 
 const resolveTimeoutMs = 5000;
 
 /**
- * Where pulls may connect. A registry, or mirror, that the operator has named is reached by its name, wherever that is. Any
- * other host is resolved here, and reached only at an address that a Pod could reach as well: what is checked is what is
- * connected to, so a name cannot stand for one address now and another a moment later.
+ * Decides where pulls may connect. Registries and mirrors that the operator configured are allowed at any address. Any other
+ * host is resolved here and allowed only at addresses that a Pod could reach. The pull connects to the address that was
+ * checked, so a DNS server cannot return another one later.
  */
 export function pullTargets(
   settings: readonly RegistrySettings[],
@@ -35,12 +35,12 @@ export function pullTargets(
     if (found.length === 0 && unresolved === "pass") return { host, port };
     const own = ownNetworks();
     const address = found.find((one) => isReachable(one, own));
-    // A name with one forbidden address is not used at all: somebody tries to be clever.
+    // One forbidden address forbids the name: it is probably an attack.
     return address !== undefined && found.every((one) => isReachable(one, own)) ? { host: address, port } : undefined;
   };
 }
 
-/** Every host with its port that the operator has named, as a registry or as a mirror. */
+/** The host and port of every registry and mirror that the operator configured. */
 export function operatorHosts(settings: readonly RegistrySettings[]): string[] {
   return settings
     .flatMap(({ name, mirrors = [], insecure = false }) => [name, ...mirrors].map((one) => ({ one, insecure })))
@@ -52,14 +52,14 @@ export function operatorHosts(settings: readonly RegistrySettings[]): string[] {
     });
 }
 
-/** Docker's registry is not at the host that its images are named by. */
+/** The registry of docker.io runs on another host. */
 const dockerHosts: Readonly<Record<string, string>> = { "docker.io": "registry-1.docker.io" };
 
 const withoutBrackets = (host: string): string => host.replace(/^\[([^\]]*)\]/, "$1");
 
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
-/** By DNS alone, as a Pod resolves: the machine's own file of hosts is not for Pods. */
+/** Uses DNS only, as a Pod does, and not the machine's /etc/hosts. */
 async function resolveName(name: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: resolveTimeoutMs, tries: 1 });
   const found = await resolver.resolve4(name).catch(() => []);

@@ -34,10 +34,10 @@ test.for([
   ["127.1", false],
   ["localhost", false],
   ["", false],
-] as const)("%s may be a registry's address: %s", ([address, expected]) => {
+] as const)("pulls may connect to %s: %s", ([address, expected]) => {
   expect(isReachable(address, own)).toBe(expected);
 });
 
-test("the machine's own addresses are those of its interfaces", () => {
+test("the machine's own addresses include those of its interfaces", () => {
   expect(ownNetworks().addresses).toContain("127.0.0.1");
 });

@@ -1,23 +1,23 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
-/** The machine's own addresses, and networks of its own. */
+/** The machine's addresses, and the networks of Pods on it. */
 export interface OwnNetworks {
   readonly addresses: readonly string[];
   /** `10.1.0.0/16`. */
   readonly networks: readonly string[];
 }
 
-/** Loopback, link-local (where clouds keep a machine's credentials), multicast, and what is reserved. */
+/** Loopback, link-local (where clouds serve a machine's credentials), multicast and reserved ranges. */
 const neverIpv4 = ["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4"];
 /** Kubernetes' default range of Service addresses. */
 const services = "10.96.0.0/12";
-/** Addresses that contain an IPv4 address: Teredo and 6to4. */
+/** Teredo and 6to4, whose addresses contain an IPv4 address. */
 const embedding = ["2001::/32", "2002::/16"];
 
 /**
- * Whether a registry that no operator has named may be at an address: whatever a Pod could reach as well. Never this
- * machine, its loopback, link-local addresses, Pods or Services. Of IPv6, global unicast addresses only.
+ * Whether pulls may connect to an address that the operator has not configured. Only addresses that a Pod could reach are
+ * allowed: never this machine, loopback, link-local addresses, Pods or Services, and of IPv6 only global unicast addresses.
  */
 export function isReachable(address: string, own: OwnNetworks): boolean {
   const blocked = new BlockList();
@@ -40,10 +40,10 @@ function add(list: BlockList, network: string, family: "ipv4" | "ipv6"): void {
   list.addSubnet(address, Number(prefix), family);
 }
 
-/** The bridge of this node or of another one on this machine. */
+/** The bridge of this node or of another node on this machine. */
 const anyBridge = /^asb[0-9a-f]{8}$/;
 
-/** As they are now: interfaces come and go. */
+/** Read each time, because interfaces change. */
 export function ownNetworks(): OwnNetworks {
   const all = Object.entries(networkInterfaces()).flatMap(([name, found = []]) =>
     found.map(({ address, cidr }) => ({ name, address: address.replace(/%.*$/, ""), cidr })),

@@ -43,6 +43,6 @@ describe("parseReference()", () => {
     "--help",
     "a".repeat(300),
   ])('refuses "%s"', (text) => {
-    expect(parseReference(text)).toEqual({ error: expect.stringContaining("is no image's name") });
+    expect(parseReference(text)).toEqual({ error: expect.stringContaining("Invalid image reference") });
   });
 });

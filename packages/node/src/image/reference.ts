@@ -1,4 +1,4 @@
-/** An image's name, complete: where docker's rules let people leave out a part, it is filled in. */
+/** An image reference, with docker's defaults for the parts that were omitted. */
 export interface Reference {
   /** `docker.io`, `localhost:5000`. */
   readonly registry: string;
@@ -19,20 +19,20 @@ const registryName =
 const tagName = /^\w[\w.-]{0,127}$/;
 const digestName = /^sha256:[0-9a-f]{64}$/;
 
-/** Reads a name as docker does: `debian` is `docker.io/library/debian:latest`. Says what is wrong with any other. */
+/** Parses an image reference by docker's rules: `debian` is `docker.io/library/debian:latest`. */
 export function parseReference(text: string): { reference: Reference } | { error: string } {
   const [name = "", digest, ...more] = text.split("@");
-  const fail = (why: string): { error: string } => ({ error: `"${text}" is no image's name: ${why}` });
+  const fail = (why: string): { error: string } => ({ error: `Invalid image reference "${text}": ${why}` });
   if (more.length > 0 || (digest !== undefined && !digestName.test(digest))) {
-    return fail("after @ comes sha256: and 64 hexadecimal digits");
+    return fail('the digest must be "sha256:" followed by 64 hexadecimal digits');
   }
   const colon = name.indexOf(":", name.lastIndexOf("/") + 1);
   const [path, tag] = colon < 0 ? [name, undefined] : [name.slice(0, colon), name.slice(colon + 1)];
-  if (tag !== undefined && !tagName.test(tag)) return fail(`"${tag}" is no tag`);
+  if (tag !== undefined && !tagName.test(tag)) return fail(`invalid tag "${tag}"`);
   const { registry, repository } = splitRegistry(path);
-  if (!registryName.test(registry)) return fail(`"${registry}" is no registry`);
+  if (!registryName.test(registry)) return fail(`invalid registry "${registry}"`);
   if (!repository.split("/").every((one) => part.test(one))) {
-    return fail("the parts of a repository's name are lower-case letters and digits, joined by one of . _ -");
+    return fail('the parts of a repository name must be lower-case letters and digits, separated by ".", "_" or "-"');
   }
   if (registry.length + repository.length + 1 > longestName) return fail(`it has more than ${longestName} characters`);
   const named = tag ?? (digest === undefined ? "latest" : undefined);
@@ -46,7 +46,7 @@ export function parseReference(text: string): { reference: Reference } | { error
   };
 }
 
-/** The first part is a registry when it looks like a host: with a dot, a port, or as `localhost`. */
+/** The first part is a registry if it looks like a host: it contains a dot or a port, or is `localhost`. */
 function splitRegistry(path: string): { registry: string; repository: string } {
   const slash = path.indexOf("/");
   const first = slash < 0 ? "" : path.slice(0, slash);
@@ -66,7 +66,7 @@ export function repositoryOf({ registry, repository }: Reference): string {
   return `${registry}/${repository}`;
 }
 
-/** One name for what may be written in many ways. A digest says more than a tag, and is all that counts. */
+/** The canonical form of a reference. A tag is dropped if there is a digest. */
 export function canonicalName(reference: Reference): string {
   const { tag, digest } = reference;
   return `${repositoryOf(reference)}${digest === undefined ? `:${tag}` : `@${digest}`}`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { registriesText } from "./registries.ts";
 
-test("mirrors are asked before the registry, and are as insecure as it is", () => {
+test("mirrors are listed with their registry and inherit its `insecure` setting", () => {
   const settings = [
     { name: "docker.io", mirrors: ["mirror.example.com:5000/hub"] },
     { name: "127.0.0.1:5000", insecure: true },

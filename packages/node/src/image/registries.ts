@@ -2,19 +2,19 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 
-/** How a registry is reached, where that is not the usual way. */
+/** The operator's settings for one registry. */
 export interface RegistrySettings {
-  /** `docker.io`, `registry.example.com:5000`, with or without the first parts of a repository's name. */
+  /** `docker.io` or `registry.example.com:5000`, optionally followed by a prefix of the repository name. */
   readonly name: string;
-  /** Asked first, in this order. */
+  /** Tried before the registry, in this order. */
   readonly mirrors?: readonly string[];
-  /** Plain HTTP and certificates of unknown origin are accepted, from its mirrors too. Default false. */
+  /** Allows plain HTTP and unverified certificates, also for its mirrors. Default false. */
   readonly insecure?: boolean;
 }
 
 const location = /^(?:[A-Za-z0-9.-]+|\[[A-Fa-f0-9:]+\])(?::\d{1,5})?(?:\/[A-Za-z0-9._-]+)*$/;
 
-/** Writes the settings as skopeo reads them. Without any it goes by the machine's own file. */
+/** Writes the settings to a file for skopeo. Without settings, skopeo uses the machine's own registries.conf. */
 export async function writeRegistries(
   folder: string,
   settings: readonly RegistrySettings[],
@@ -42,5 +42,5 @@ export function registriesText(settings: readonly RegistrySettings[]): string {
 
 function quoted(text: string): string {
   if (location.test(text)) return `"${text}"`;
-  throw new NodeError("NodeSetup", `Cannot use registry "${text}": write host[:port][/path]`);
+  throw new NodeError("NodeSetup", `Cannot use registry "${text}": it must have the form host[:port][/path]`);
 }

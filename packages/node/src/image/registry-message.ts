@@ -1,7 +1,7 @@
 import type { Reference } from "./reference.ts";
 import type { RegistrySettings } from "./registries.ts";
 
-/** What a registry itself says, and what we say about what it has sent. */
+/** Messages that come from a registry, or are about its content. They reveal nothing about other hosts. */
 const answers = [
   /\bunauthorized\b|authentication required|access to the resource is denied|\bdenied\b|invalid username\/password/i,
   /manifest unknown|name unknown|repository name not known|blob unknown|manifest invalid/i,
@@ -12,8 +12,8 @@ const answers = [
 ];
 
 /**
- * What a tenant is told of a pull that failed. A host that is not a registry, does not answer, refuses or may not be reached
- * gets one and the same message: the name of an image must not be a way to find out which ports are open where.
+ * The message that a tenant sees for a failed pull. It is the same for a host that is not a registry, does not answer, refuses
+ * the connection or is forbidden, so that image names cannot be used to scan for open ports.
  */
 export function registryMessage(
   said: string,
@@ -24,7 +24,7 @@ export function registryMessage(
   const isNamed = named.some((one) => name === one.name || name.startsWith(`${one.name}/`));
   if (isNamed || answers.some((answer) => answer.test(said))) return said;
   return (
-    `there is no registry at "${registry}" that this node may use; a registry on this machine, or one without TLS, ` +
-    `has to be named by the operator in "node.images.registries"`
+    `no registry that this node may use at "${registry}"; the operator must add a registry on this machine or without TLS ` +
+    `to "node.images.registries"`
   );
 }

@@ -54,7 +54,7 @@ describe("images from a registry", () => {
   const filesUnder = async (path: string): Promise<string[]> =>
     readdir(join(dataDir, "node/images", path)).catch(() => []);
 
-  test("by tag: its layers, its configuration, and no second time", async () => {
+  test("an image is pulled by tag with its layers and configuration, and not pulled again", async () => {
     const name = `${proxy.address}/some/thing:v1`;
     const first = await images.resolve(name);
     expect(first.config).toMatchObject({
@@ -74,7 +74,7 @@ describe("images from a registry", () => {
     expect(proxy.asked).toHaveLength(asked);
   });
 
-  test("the policy Always asks the registry, and fetches only what is new", async () => {
+  test("the policy Always asks the registry and fetches only new blobs", async () => {
     const name = `${proxy.address}/moving:latest`;
     await registry.push(image("before"), "moving:latest");
     await images.resolve(name, { policy: "Always" });
@@ -85,12 +85,12 @@ describe("images from a registry", () => {
     await registry.push(image("after"), "moving:latest");
     await images.resolve(name, { policy: "Always" });
     expect(await textOf(name)).toBe("after");
-    // The configuration and the upper layer; the lower one is here.
+    // The configuration and the upper layer. The lower one is in the store.
     expect(new Set(fetched()).size).toBe(2);
     expect(await images.list()).toMatchObject([{ names: [] }, { names: [name] }]);
   });
 
-  test("by digest; another digest is refused", async () => {
+  test("an image is pulled by digest, and content with another digest is refused", async () => {
     const manifest = await fetch(`http://${registry.address}/v2/some/thing/manifests/v1`, {
       headers: { accept: "application/vnd.oci.image.manifest.v1+json" },
     });
@@ -128,7 +128,7 @@ describe("images from a registry", () => {
     }
   });
 
-  test("an interrupted pull is taken up again: what was fetched is not fetched twice", async () => {
+  test("a pull after an interrupted one does not fetch the same blobs again", async () => {
     const name = `${proxy.address}/some/thing:v1`;
     const manifest = (await (
       await fetch(`http://${registry.address}/v2/some/thing/manifests/v1`, {
@@ -147,13 +147,13 @@ describe("images from a registry", () => {
     expect(fetched().some((path) => path.endsWith(lower))).toBe(false);
   });
 
-  test("two who want the same image share one pull", async () => {
+  test("two requests for the same image share one pull", async () => {
     const name = `${proxy.address}/some/thing:v1`;
     await Promise.all([images.resolve(name), images.resolve(name)]);
     expect(fetched()).toHaveLength(3);
   });
 
-  test("a mirror is asked first", async () => {
+  test("a mirror is used before the registry", async () => {
     const mirrored = await openImages({
       layout: layoutOf(dataDir),
       registries: [{ name: "registry.invalid", mirrors: [proxy.address], insecure: true }],
@@ -162,7 +162,7 @@ describe("images from a registry", () => {
     expect(await mirrored.list()).toMatchObject([{ names: ["registry.invalid/some/thing:v1"] }]);
   });
 
-  test("with a login and without", async () => {
+  test("a private image is pulled only with the right login", async () => {
     const own = await mkdtemp(join(folder, "auth-"));
     await using locked = await startRegistry(own, { auth: true });
     await locked.push(image("secret"), "thing:v1");
@@ -176,7 +176,7 @@ describe("images from a registry", () => {
     expect(await closed.list()).toMatchObject([{ names: [name] }]);
   });
 
-  test("what there is not, and names that are none, say so", async () => {
+  test("a missing image and an invalid reference fail with the kubelet's reasons", async () => {
     await expect(images.resolve(`${proxy.address}/nothing:v1`)).rejects.toMatchObject({ reason: "ErrImagePull" });
     await expect(images.resolve("Not A Name")).rejects.toMatchObject({ reason: "InvalidImageName" });
     await expect(images.resolve("debian", { policy: "Never" })).rejects.toMatchObject({ reason: "ErrImageNeverPull" });

@@ -10,7 +10,7 @@ import { file, type TestImage, writeTestArchive } from "../testing/test-image.ts
 
 const tools = ["sh", "cat", "id", "sleep", "ls", "rm", "echo", "touch"];
 
-/** Debian's busybox is one static file: enough for an image of its own. */
+/** Debian's busybox is one static file, which is enough for an image. */
 async function busybox(): Promise<TestImage> {
   const program = await readFile("/bin/busybox");
   return {
@@ -33,14 +33,14 @@ async function busybox(): Promise<TestImage> {
   };
 }
 
-describe("Pods of images that were loaded", () => {
+describe("Pods with images from archives", () => {
   let box: TestBox;
   let folder: string;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "rootfs-int-"));
     box = await openTestBox();
-    // As a command beside the running node does it.
+    // A second store on the same folder, as a CLI command opens it.
     const images = await openNodeImages({ dataDir: box.dataDir });
     await images.load(await writeTestArchive(folder, await busybox(), "busybox:test"));
   });
@@ -49,7 +49,7 @@ describe("Pods of images that were loaded", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test.for(["runc", "gvisor"])("an image's own command, variables, user and folder under %s", async (runtime) => {
+  test.for(["runc", "gvisor"])("a container uses the command, variables, user and working directory of its image under %s", async (runtime) => {
     const container = { name: "main", image: "busybox:test", imagePullPolicy: "Never" };
     const spec = { runtimeClassName: runtime, restartPolicy: "Never" as const };
     await box.create(`own-${runtime}`, { spec: { ...spec, containers: [container] } });
@@ -66,7 +66,7 @@ describe("Pods of images that were loaded", () => {
     await Promise.all([box.remove(`own-${runtime}`), box.remove(`args-${runtime}`)]);
   });
 
-  test("an image that is not here, may not be pulled, or has no name that is one, says so", async () => {
+  test("an image that may not be pulled and an invalid image name are reported in the status", async () => {
     const cases = {
       never: { image: "nothing:test", imagePullPolicy: "Never" },
       name: { image: "No Name", imagePullPolicy: "Never" },
@@ -107,7 +107,7 @@ describe("Pods of images that were loaded", () => {
         "ls: /mine: No such file or directory\nfrom below",
       );
       await Promise.all([box.remove("kept", 0), box.remove("other", 0)]);
-      // The same words on a Pod that the Sandbox does not run.
+      // The same annotation on a Pod that the Sandbox does not control.
       await box.create("thief", { metadata, spec });
       await box.api.until("thief", isReady);
       expect(await box.shell("thief", "ls /mine 2>&1")).toBe("ls: /mine: No such file or directory");

@@ -9,7 +9,7 @@ import { builtInImages, type Image, type ImageStore } from "./image-store.ts";
 import { keptPaths, readKept, takeKept } from "./kept-rootfs.ts";
 import { mountMappedLayers } from "./mapped-layers.ts";
 
-/** Where a container's writes go. */
+/** The overlayfs folders that receive a container's writes. */
 export interface WritableLayer {
   readonly upper: string;
   readonly work: string;
@@ -19,11 +19,11 @@ export interface RootfsPlace {
   readonly layout: Layout;
   readonly rootfs: string;
   readonly layer: WritableLayer;
-  /** Whose files they are, for a Pod with users of its own. */
+  /** The user namespace that owns the files, for a Pod that has one. */
   readonly users?: OpenUsers | undefined;
 }
 
-/** Joins an image's layers with the container's own, where that has not been done before. */
+/** Mounts a container's root filesystem unless it is mounted already. */
 export async function mountRootfs(image: Image, place: RootfsPlace): Promise<void> {
   if (!(await mountsUnder(place.rootfs)).includes(place.rootfs)) await mountNewRootfs(image, place);
 }
@@ -36,9 +36,9 @@ export async function mountNewRootfs(image: Image, { layout, rootfs, layer, user
 }
 
 /**
- * The image a container is made of: the one that was found for this Pod, by its id, because what its name stands for may
- * change, and may be another for somebody with other logins. A Pod that takes up a kept root filesystem gets the image below
- * it, as long as it is of the same name.
+ * The image of a container. It is the one that was resolved for this Pod, by id, because the name may refer to another image
+ * later or for other logins. A Pod with a kept root filesystem gets the image that it was written over, if the name in the
+ * spec is the same.
  */
 export async function imageFor(
   { images, layout }: { readonly images: ImageStore; readonly layout: Layout },
@@ -54,7 +54,7 @@ export async function imageFor(
   throw new NodeError("ErrImagePull", `Cannot use image "${reference}": it was removed after it was pulled`);
 }
 
-/** Where a container writes: within its Pod's folder, or where it is kept for the next Pod of the same Sandbox. */
+/** The writable layer of a container: in the Pod's folder, or in the folder kept for the next Pod of the same Sandbox. */
 export async function writableLayer(
   { layout, trash }: { readonly layout: Layout; readonly trash: Pick<Trash, "discard"> },
   { keptFor, holder }: { readonly keptFor: string; readonly holder: string },

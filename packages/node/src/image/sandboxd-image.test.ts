@@ -19,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const layerOf = ({ layers }: { readonly layers: readonly string[] }): string => layers[0] ?? "";
 
-test("Pods that come together get one copy, which stays where it is", async () => {
+test("Pods that start together share one copy, which stays in its folder", async () => {
   const open = sandboxdImage(layout, program);
   const seen = await Promise.all(
     Array.from({ length: 20 }, async () => {
@@ -31,7 +31,7 @@ test("Pods that come together get one copy, which stays where it is", async () =
   expect(new Set(seen.map(String))).toEqual(new Set([`${ino},the program`]));
 });
 
-test("a program that was missing is used once it is there, and a newer one beside the one before", async () => {
+test("a missing program is used once it exists, and a newer one does not replace the earlier copy", async () => {
   const open = sandboxdImage(layout, program);
   rmSync(program);
   await expect(open()).rejects.toThrow('run "make build"');

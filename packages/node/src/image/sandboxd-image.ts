@@ -8,15 +8,15 @@ import { type Image, sandboxdImageName } from "./image-store.ts";
 import { imagesInUse } from "./in-use.ts";
 
 /**
- * The built-in image with the daemon that runs inside sandboxes: one file. It is named after the file's content, so that
- * a newer one takes nothing away from the Pods that have the one before. It may be built anew while the node runs.
+ * The built-in image with one file, the daemon that runs inside sandboxes. The image is named after the file's digest, so
+ * that a new build, which may appear while the node runs, does not affect Pods that use an earlier one.
  */
 export function sandboxdImage(layout: Layout, program: string): () => Promise<Image> {
-  // Pods that come together wait for one copy: two at once would take away each other's.
+  // Pods that start together share one copy: each of two copies would remove the other as unused.
   let opened: { readonly mark: string; readonly image: Promise<Image> } | undefined;
   return async () => {
     const { ino, size, mtimeMs } = await stat(program).catch((error: unknown) => {
-      const hint = hasCode(error, "ENOENT") ? `there is no "${program}"; run "make build"` : messageOf(error);
+      const hint = hasCode(error, "ENOENT") ? `"${program}" does not exist; run "make build"` : messageOf(error);
       throw new NodeError("ErrImagePull", `Cannot use the image "${sandboxdImageName}": ${hint}`, { cause: error });
     });
     const mark = `${ino} ${size} ${mtimeMs}`;
@@ -29,7 +29,7 @@ export function sandboxdImage(layout: Layout, program: string): () => Promise<Im
   };
 }
 
-/** One after the other; one that failed is tried again by whoever asks next. */
+/** Waits for the previous copy, so that only one runs at a time. */
 async function openAfter(before: Promise<Image> | undefined, layout: Layout, program: string): Promise<Image> {
   await before?.catch(() => undefined);
   return await openImage(layout, program);

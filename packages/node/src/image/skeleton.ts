@@ -4,14 +4,14 @@ import { chmod, copyFile, lstat, mkdir, readdir, readlink, rename, rm, symlink, 
 import { dirname, join } from "node:path";
 import { hasCode, NodeError } from "../errors.ts";
 
-/** One thing in the root folder of the built-in image. */
+/** One file, folder or link in the root folder of the `host` image. */
 export type Entry =
   | { readonly kind: "folder"; readonly path: string; readonly mode: number }
   | { readonly kind: "file"; readonly path: string; readonly content: string }
   | { readonly kind: "link"; readonly path: string; readonly target: string }
   | { readonly kind: "copy"; readonly path: string; readonly source: string; readonly stamp: string };
 
-/** Public configuration that programs under /usr expect to find. Anything not named here does not exist in a sandbox. */
+/** Public configuration in /etc that programs under /usr need. No other file of /etc exists in a sandbox. */
 const publicConfiguration: readonly string[] = [
   "alternatives",
   "bash.bashrc",
@@ -72,10 +72,10 @@ const folders: Readonly<Record<string, number>> = {
   "/var/tmp": 0o1777,
 };
 
-/** More than this is no configuration; the machine's folder must be something else than we take it for. */
+/** A limit, in case one of the folders contains something other than configuration. */
 const entryLimit = 20_000;
 
-/** Everything the image's root folder holds, from what the machine has at this moment. */
+/** Lists the entries of the image's root folder, from the machine's current files. */
 export async function planSkeleton(): Promise<Entry[]> {
   const entries: Entry[] = [
     ...Object.entries(folders).map(([path, mode]): Entry => ({ kind: "folder", path, mode })),
@@ -95,7 +95,7 @@ export async function planSkeleton(): Promise<Entry[]> {
   return entries;
 }
 
-/** Only what every user of the machine may read is public. */
+/** Adds a path and everything below it that every user of the machine may read. */
 async function collect(path: string, into: Entry[]): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return;
@@ -111,8 +111,8 @@ async function collect(path: string, into: Entry[]): Promise<void> {
 }
 
 /**
- * Writes the entries to a folder named after them and returns its path. A layer in use must never change, so a machine
- * whose configuration has changed gets another folder.
+ * Writes the entries to a folder named after their digest and returns its path. A layer in use must never change, so
+ * changed configuration gets another folder.
  */
 export async function writeSkeleton(imagesDir: string, entries: readonly Entry[]): Promise<string> {
   const digest = createHash("sha256").update(JSON.stringify(entries)).digest("hex").slice(0, 16);

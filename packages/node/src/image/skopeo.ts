@@ -4,21 +4,21 @@ import { sandboxOomScore } from "../oci/oom-score.ts";
 import { runtimeMessage } from "../runtime/runtime-message.ts";
 import { cannotRun } from "../system/run-command.ts";
 
-/** How a program is run that works for a tenant. */
+/** How to confine a program that runs on behalf of a tenant. */
 export interface Confinement {
-  /** Goes before the program: enters a network namespace. */
+  /** Command prefix that enters a network namespace. */
   readonly enter?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Folders of control groups that it is counted for. */
+  /** Paths of the control groups that it runs in. */
   readonly cgroups?: readonly string[] | undefined;
 }
 
 export interface SkopeoOptions {
-  /** No file it writes gets longer: a registry that never stops sending must not fill the disk. */
+  /** The largest file it may write, so that a registry that never stops sending cannot fill the disk. */
   readonly fileBytes: number;
-  /** Where it puts what it needs for a moment. */
+  /** Folder for temporary files. */
   readonly temporary: string;
-  /** Mirrors and registries without TLS. */
+  /** registries.conf with mirrors and registries without TLS. */
   readonly registriesFile?: string | undefined;
   readonly confinement?: Confinement | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -27,7 +27,7 @@ export interface SkopeoOptions {
 const outputLimit = 8 * 1024 * 1024;
 const timeout = "30m";
 
-/** Runs skopeo to its end and gives what it printed; its complaint otherwise. */
+/** Runs skopeo and returns its output. Throws with its error message if it fails. */
 export async function skopeo(args: readonly string[], options: SkopeoOptions): Promise<Buffer> {
   const words = [
     "prlimit",
@@ -43,7 +43,7 @@ export async function skopeo(args: readonly string[], options: SkopeoOptions): P
   if (code === 0) return stdout;
   const missing = /(skopeo|prlimit|nsenter).*(?:No such file|not found)/.exec(stderr)?.[1];
   if (missing !== undefined) throw cannotRun(missing, Object.assign(new Error(), { code: "ENOENT" }));
-  throw new NodeError("ErrImagePull", reasonOf(stderr) || `skopeo ended with ${code}`);
+  throw new NodeError("ErrImagePull", reasonOf(stderr) || `skopeo exited with status ${code}`);
 }
 
 interface Ended {
@@ -52,7 +52,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Its arguments are the control groups, an empty word, and the program. */
+/** The arguments are the control groups, an empty argument and the command. */
 const confine = `
 while [ -n "$1" ]; do echo $$ >"$1/cgroup.procs"; shift; done
 shift
@@ -60,7 +60,7 @@ echo ${sandboxOomScore} >/proc/self/oom_score_adj
 exec "$@"
 `;
 
-/** What skopeo needs of our environment: where certificates are, and the machine's proxy when it has none of ours. */
+/** Environment variables that skopeo inherits: PATH, certificates and, unless it uses our proxy, the machine's proxy settings. */
 const passedOn = ["PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 const proxies = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
 
@@ -70,7 +70,7 @@ function run(words: readonly string[], confinement: Confinement, signal: AbortSi
   const env = {
     ...Object.fromEntries(names.map((name) => [name, process.env[name]])),
     ...own,
-    // A home of nobody's: the machine's own logins are not for Pods.
+    // Pods must not use the machine's own registry logins.
     HOME: "/nonexistent",
     XDG_RUNTIME_DIR: "/nonexistent",
   };
@@ -100,7 +100,7 @@ function run(words: readonly string[], confinement: Confinement, signal: AbortSi
   return promise;
 }
 
-/** Its last line says it, after what it was doing at each level. */
+/** The last line of the output contains the error, after the context of each level, so keep the end. */
 function reasonOf(stderr: string): string {
   return runtimeMessage(stderr).slice(-2000);
 }

@@ -13,7 +13,7 @@ const silent: ImageDescription = {
   stopSignal: "",
 };
 
-test("an image that says nothing has a PATH and the root for a folder", () => {
+test("an image without configuration has a default PATH and the working directory /", () => {
   expect(configOf(silent)).toEqual({
     entrypoint: [],
     command: [],
@@ -23,7 +23,7 @@ test("an image that says nothing has a PATH and the root for a folder", () => {
   });
 });
 
-test("an image that says everything", () => {
+test("an image with all fields of the configuration", () => {
   const description: ImageDescription = {
     ...silent,
     entrypoint: ["/run"],

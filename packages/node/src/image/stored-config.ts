@@ -3,7 +3,7 @@ import type { ImageDescription } from "./manifest.ts";
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** What an image's own configuration means for its containers. */
+/** Converts an image's configuration to the defaults of its containers. */
 export function configOf(description: ImageDescription): ImageConfig {
   const { entrypoint, command, environment, user, workingDir, stopSignal } = description;
   const variables = environment.map((text): [string, string] => {

@@ -8,11 +8,11 @@ import { extract } from "tar-stream";
 import { messageOf, NodeError } from "../errors.ts";
 import { LayerWriter } from "./layer-writer.ts";
 
-/** A file costs an inode and a block besides its content. */
+/** The cost of a file besides its content: an inode and a block. */
 const entryCost = 16 * 1024;
 const checkEveryBytes = 32 * 1024 * 1024;
 
-/** How much one image may unpack to. Shared by its layers, each of which takes from it. */
+/** The bytes and files that one image may unpack to. All its layers share one budget. */
 export class UnpackBudget {
   #bytes: number;
   #entries: number;
@@ -20,7 +20,7 @@ export class UnpackBudget {
   readonly #checkRoom: () => Promise<void>;
   #untilCheck = 0;
 
-  /** `checkRoom` is asked now and then while the image is unpacked, and fails when the disk is too full. */
+  /** `checkRoom` is called every 32 MiB while the image is unpacked, and throws when the disk is too full. */
   constructor(limits: UnpackLimits, checkRoom: () => Promise<void> = () => Promise.resolve()) {
     this.#limits = limits;
     this.#checkRoom = checkRoom;
@@ -49,7 +49,7 @@ export class UnpackBudget {
 }
 
 export interface UnpackLimits {
-  /** Of an image's layers together, unpacked as well as in the registry. */
+  /** The size of all layers of an image, both compressed and unpacked. */
   readonly imageBytes: number;
   readonly imageEntries: number;
 }
@@ -61,14 +61,14 @@ export interface Unpacked {
 }
 
 /**
- * Unpacks a layer's archive, compressed or not, into an empty folder, with the marks overlayfs reads. On failure the
- * folder holds a part of it. The caller compares the digest before anybody sees the folder.
+ * Unpacks a layer's archive, compressed or not, into an empty folder, with overlayfs whiteouts. On failure the folder
+ * contains a part of the layer. The caller must compare the digest before the folder is used.
  */
 export async function unpackLayer(blob: string, folder: string, budget: UnpackBudget): Promise<Unpacked> {
   const { streams, result, begin } = await openLayer(blob, budget);
   const entries = extract();
   const feeding = pipeline([...streams, entries]);
-  // Told by the loop below, which reads what is fed.
+  // The loop below reports the error.
   feeding.catch(() => undefined);
   try {
     const writer = new LayerWriter(folder);
@@ -87,7 +87,7 @@ export async function unpackLayer(blob: string, folder: string, budget: UnpackBu
   return result();
 }
 
-/** What a layer unpacks to, without writing anything. */
+/** Computes the digest and size of an unpacked layer without writing it. */
 export async function hashLayer(blob: string, budget: UnpackBudget): Promise<Unpacked> {
   const { streams, result, begin } = await openLayer(blob, budget);
   begin(Number.POSITIVE_INFINITY);
@@ -102,17 +102,14 @@ export async function hashLayer(blob: string, budget: UnpackBudget): Promise<Unp
 type Meter = (chunks: AsyncIterable<Buffer>) => AsyncGenerator<Buffer>;
 
 interface OpenLayer {
-  /** The blob, its decoder, and one that counts and hashes what comes out. */
+  /** The blob, its decoder, and a generator that counts and hashes the decoded bytes. */
   readonly streams: readonly [Readable, ...Transform[], Meter];
   readonly result: () => Unpacked;
-  /** To be told of each entry as it begins, with the size of its content. */
+  /** Must be called at the start of each entry, with the size of its content. */
   readonly begin: (sizeBytes: number) => void;
 }
 
-/**
- * What may lie between the content of an entry and the next entry: headers with long names and attributes, which the reader
- * of archives holds in memory as a whole.
- */
+/** The limit for headers with long names and attributes between two entries, which tar-stream holds in memory. */
 const longestHeaders = 8 * 2 ** 20;
 
 async function openLayer(blob: string, budget: UnpackBudget): Promise<OpenLayer> {
@@ -143,7 +140,7 @@ function cannotUnpack(error: unknown): NodeError {
   return new NodeError("ErrImagePull", `Cannot unpack a layer: ${messageOf(error)}`, { cause: error });
 }
 
-/** By its first bytes: what a manifest calls a layer is not always what it is. */
+/** Chooses the decoder by the first bytes, because the media type in a manifest is not always right. */
 async function decoderOf(blob: string): Promise<Transform[]> {
   const file = await open(blob);
   try {
@@ -156,5 +153,5 @@ async function decoderOf(blob: string): Promise<Transform[]> {
 }
 
 function tooMuch(what: string): NodeError {
-  return new NodeError("ErrImagePull", `Cannot unpack the image: it has ${what}, the limit of this node`);
+  return new NodeError("ErrImagePull", `Cannot unpack the image: it has ${what}, which is the limit of this node`);
 }

@@ -4,10 +4,10 @@ import type { Socket } from "node:net";
 import { connectTcp } from "../system/connect-tcp.ts";
 import type { Target } from "./pull-targets.ts";
 
-/** The HTTP proxy that this machine uses to reach others, from the usual variables. */
+/** The machine's HTTP proxy, from `HTTPS_PROXY` and `NO_PROXY`. */
 export interface UpstreamProxy {
   readonly url: URL;
-  /** Hosts, or ends of their names, that are reached without it. */
+  /** Hosts and domain suffixes that do not use the proxy. */
   readonly except: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export function usesProxy({ except }: UpstreamProxy, host: string): boolean {
 
 const connectTimeoutMs = 10_000;
 
-/** A connection to a port, through the proxy if there is one. */
+/** Connects to a host, through the proxy if there is one. */
 export async function connectTo({ host, port }: Target, proxy: UpstreamProxy | undefined): Promise<Socket> {
   const signal = AbortSignal.timeout(connectTimeoutMs);
   if (proxy !== undefined) return tunnel(proxy.url, `${host.includes(":") ? `[${host}]` : host}:${port}`, signal);
