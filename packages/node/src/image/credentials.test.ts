@@ -21,7 +21,10 @@ test.for([
   ["a type that is a property of every object", { type: "constructor", data: {} }],
   ["no data", { type: "kubernetes.io/dockerconfigjson" }],
   ["invalid JSON", { type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": "e30x" } }],
-  ["logins that are not objects", { type: "kubernetes.io/dockercfg", data: { ".dockercfg": encoded({ one: 1, two: null }) } }],
+  [
+    "logins that are not objects",
+    { type: "kubernetes.io/dockercfg", data: { ".dockercfg": encoded({ one: 1, two: null }) } },
+  ],
 ] as const)("a Secret with %s has no logins", ([, secret]) => {
   expect(loginsFrom([secret])).toEqual({});
 });

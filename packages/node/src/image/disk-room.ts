@@ -29,10 +29,7 @@ export async function checkRoom(folder: string, reserve: DiskReserve): Promise<v
   const short = shortage(await diskSpace(folder), reserve);
   if (short === undefined) return;
   const kept = short === "bytes" ? `${reserve.diskFreeBytes} bytes` : `${reserve.inodesFree} inodes`;
-  throw new NodeError(
-    "ErrImagePull",
-    `Cannot store the image: the disk is full, this node keeps ${kept} free`,
-  );
+  throw new NodeError("ErrImagePull", `Cannot store the image: the disk is full, this node keeps ${kept} free`);
 }
 
 const checkEveryMs = 1000;

@@ -191,7 +191,8 @@ function ownerOf({ name, uid, gid, pax }: Header): { uid: number; gid: number } 
   const extended = (pax ?? {}) as Readonly<Record<string, string>>;
   const owner = { uid: Number(extended["uid"] ?? uid ?? 0), gid: Number(extended["gid"] ?? gid ?? 0) };
   for (const id of Object.values(owner)) {
-    if (!Number.isInteger(id) || id < 0 || id > mostId) throw refused(`invalid entry "${name}": invalid owner id ${id}`);
+    if (!Number.isInteger(id) || id < 0 || id > mostId)
+      throw refused(`invalid entry "${name}": invalid owner id ${id}`);
   }
   return owner;
 }

@@ -67,7 +67,8 @@ function parse(text: string, what: string): unknown {
 }
 
 function asRecord(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw malformed(what, "it is not a JSON object");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw malformed(what, "it is not a JSON object");
   return value as Record<string, unknown>;
 }
 

@@ -108,8 +108,7 @@ async function findOrPull(
   if (isUsable && policy !== "Always") return here;
   // If the image was pulled with another login, the registry decides about this one. Blobs are not fetched if the digest is the same.
   if (policy !== "Never") return pulls.pull(reference, { logins: own, namespace, signal });
-  const why =
-    here === undefined ? "it is not present" : "it was pulled with credentials that this Pod does not have";
+  const why = here === undefined ? "it is not present" : "it was pulled with credentials that this Pod does not have";
   throw new NodeError("ErrImageNeverPull", `Cannot use image "${name}": ${why}, and its pull policy is Never`);
 }
 

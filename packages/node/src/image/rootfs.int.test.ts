@@ -49,22 +49,25 @@ describe("Pods with images from archives", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test.for(["runc", "gvisor"])("a container uses the command, variables, user and working directory of its image under %s", async (runtime) => {
-    const container = { name: "main", image: "busybox:test", imagePullPolicy: "Never" };
-    const spec = { runtimeClassName: runtime, restartPolicy: "Never" as const };
-    await box.create(`own-${runtime}`, { spec: { ...spec, containers: [container] } });
-    await box.create(`args-${runtime}`, {
-      spec: { ...spec, containers: [{ ...container, args: ["cat /lower; ls -A /etc /srv"] }] },
-    });
-    const pod = await box.api.until(`own-${runtime}`, isOver);
-    expect(await box.log(`own-${runtime}`)).toBe("hello from /srv as 1234:1235\n");
-    expect(statusOf(pod)?.imageID).toMatch(/^sha256:[0-9a-f]{64}$/);
-    await box.api.until(`args-${runtime}`, isOver);
-    expect(await box.log(`args-${runtime}`)).toMatch(
-      /^from below\/etc:\n(?:[a-z.]+\n)*passwd\n(?:[a-z.]+\n)*\n\/srv:\nhere\n$/,
-    );
-    await Promise.all([box.remove(`own-${runtime}`), box.remove(`args-${runtime}`)]);
-  });
+  test.for(["runc", "gvisor"])(
+    "a container uses the command, variables, user and working directory of its image under %s",
+    async (runtime) => {
+      const container = { name: "main", image: "busybox:test", imagePullPolicy: "Never" };
+      const spec = { runtimeClassName: runtime, restartPolicy: "Never" as const };
+      await box.create(`own-${runtime}`, { spec: { ...spec, containers: [container] } });
+      await box.create(`args-${runtime}`, {
+        spec: { ...spec, containers: [{ ...container, args: ["cat /lower; ls -A /etc /srv"] }] },
+      });
+      const pod = await box.api.until(`own-${runtime}`, isOver);
+      expect(await box.log(`own-${runtime}`)).toBe("hello from /srv as 1234:1235\n");
+      expect(statusOf(pod)?.imageID).toMatch(/^sha256:[0-9a-f]{64}$/);
+      await box.api.until(`args-${runtime}`, isOver);
+      expect(await box.log(`args-${runtime}`)).toMatch(
+        /^from below\/etc:\n(?:[a-z.]+\n)*passwd\n(?:[a-z.]+\n)*\n\/srv:\nhere\n$/,
+      );
+      await Promise.all([box.remove(`own-${runtime}`), box.remove(`args-${runtime}`)]);
+    },
+  );
 
   test("an image that may not be pulled and an invalid image name are reported in the status", async () => {
     const cases = {
