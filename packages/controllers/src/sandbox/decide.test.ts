@@ -1,4 +1,4 @@
-import { type Condition, controllerOf, type ObjectMeta, type Sandbox } from "@agent-sandbox/api";
+import { type Condition, controllerOf, type ObjectMeta, type Sandbox, sleepReason } from "@agent-sandbox/api";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "./action.ts";
@@ -44,6 +44,15 @@ describe("decide()", () => {
         .map(({ metadata }) => metadata?.uid);
       expect(created === 0 || left + created === 1).toBe(true);
       expect(own).toEqual(expect.arrayContaining(deleted));
+    });
+    fc.assert(property);
+  });
+
+  test("creates no Pod for a Sandbox that the router considers asleep", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      const { actions } = decideNow(seen, now, settings);
+      const createsPod = actions.some((action) => action.do === "create" && action.child === "pod");
+      expect(createsPod && sleepReason(seen.sandbox) !== undefined).toBe(false);
     });
     fc.assert(property);
   });
