@@ -78,7 +78,7 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
       { code: 0 },
     ]);
 
-    for (const tty of [false, true]) {
+    for (const tty of [false, true, false, true, false, true]) {
       const left = await exec(["sh", "-c", "echo up; sleep 4242; echo done"], tty);
       await once(left.stdout, "data");
       left.kill();

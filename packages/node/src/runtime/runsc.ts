@@ -94,9 +94,13 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
     endExec: async (id, folder) => {
       const pid = await readFile(join(folder, innerPid), "utf8").catch(() => "");
       if (!/^\d+$/.test(pid)) return;
+      const signal = (one: string, name: string): Promise<void> =>
+        callRuntime(command, ["kill", "--pid", one, id, name], isGone);
+      // A stopped process cannot start another one after the listing.
+      await signal(pid, "SIGSTOP");
       const { stdout } = await tryCommand(program, [...globalArgs, "ps", id]);
       for (const one of [pid, ...descendantsOf(Number(pid), parseProcesses(stdout)).map(String)]) {
-        await callRuntime(command, ["kill", "--pid", one, id, "SIGKILL"], isGone);
+        await signal(one, "SIGKILL");
       }
     },
     dial: (id, port) => dialSandbox(command, { id, port, folder: root }),
