@@ -5,14 +5,14 @@ import { AddressPool } from "./address-pool.ts";
 const open = (): AddressPool => new AddressPool({ base: 0x0a000000, prefix: 29 });
 
 describe("AddressPool", () => {
-  test("gives every address once, and says so when there are no more", () => {
+  test("gives every address once, and fails when all are in use", () => {
     const pool = open();
     const given = Array.from({ length: 5 }, () => pool.take());
     expect({ gateway: pool.gateway, given }).toEqual({
       gateway: "10.0.0.1",
       given: ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6"],
     });
-    expect(() => pool.take()).toThrow('Cannot give the Pod an address: all 5 of "10.0.0.0/29" are taken');
+    expect(() => pool.take()).toThrow('Cannot give the Pod an address: all 5 addresses of "10.0.0.0/29" are in use');
   });
 
   test("a namespace never has more addresses than are left for the others", () => {
@@ -21,7 +21,7 @@ describe("AddressPool", () => {
     pool.take({ namespace: "mallory" });
     pool.take({ namespace: "mallory" });
     expect(() => pool.take({ namespace: "mallory" })).toThrow(
-      'namespace "mallory" has 3 of "10.0.0.0/29", and those that are left are for others',
+      'namespace "mallory" uses 3 addresses of "10.0.0.0/29", and the rest is reserved for other namespaces',
     );
     expect(pool.take({ namespace: "alice" })).toBe("10.0.0.4");
     pool.release("10.0.0.6");
@@ -29,7 +29,7 @@ describe("AddressPool", () => {
     expect(pool.take({ namespace: "mallory" })).toBe("10.0.0.5");
   });
 
-  test("gives an address back as late as possible", () => {
+  test("reuses a released address as late as possible", () => {
     const pool = open();
     pool.take();
     pool.release("10.0.0.2");
@@ -42,14 +42,14 @@ describe("AddressPool", () => {
     ]);
   });
 
-  test("does not give what a Pod had before the restart", () => {
+  test("does not give the address of a Pod that existed before the restart", () => {
     const pool = open();
     expect(pool.claim("10.0.0.3")).toBe(true);
     expect(Array.from({ length: 4 }, () => pool.take())).toEqual(["10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.2"]);
   });
 
   test.for(["10.0.0.1", "10.0.0.0", "10.0.0.7", "10.0.1.2", "192.168.0.1", "nonsense", "10.0.0.300"])(
-    "does not take %s for a Pod's",
+    "does not accept %s as the address of a Pod",
     (address) => {
       expect(open().claim(address)).toBe(false);
     },
@@ -67,7 +67,7 @@ describe("AddressPool", () => {
     ]).toEqual(["0005", "fffe"]);
   });
 
-  test("an owner gets its address again, and others get it last", () => {
+  test("an owner gets its reserved address again, and others get it last", () => {
     const pool = open();
     expect(pool.take({ owner: "a" })).toBe("10.0.0.2");
     pool.release("10.0.0.2");
@@ -80,13 +80,13 @@ describe("AddressPool", () => {
     expect(pool.take({ owner: "a" })).toBe("10.0.0.2");
     pool.release("10.0.0.2");
     expect(pool.take()).toBe("10.0.0.2");
-    expect(pool.homes).toEqual({ b: "10.0.0.4" });
+    expect(pool.reservations).toEqual({ b: "10.0.0.4" });
   });
 
-  test("homes are remembered over a restart, and forgotten with their owners", () => {
+  test("reservations survive a restart, and are dropped with their owners", () => {
     const pool = open();
     pool.remember({ a: "10.0.0.5", b: "10.0.0.6", c: "10.9.9.9", d: 7, e: "10.0.0.1" });
-    expect(pool.homes).toEqual({ a: "10.0.0.5", b: "10.0.0.6" });
+    expect(pool.reservations).toEqual({ a: "10.0.0.5", b: "10.0.0.6" });
     pool.forgetAllBut(new Set(["a"]));
     expect([pool.take({ owner: "a" }), pool.take({ owner: "b" })]).toEqual(["10.0.0.5", "10.0.0.2"]);
     expect(pool.take({ owner: "a" })).toBe("10.0.0.3");

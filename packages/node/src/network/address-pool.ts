@@ -2,17 +2,17 @@ import { NodeError } from "../errors.ts";
 import { formatAddress, formatSubnet, parseAddress, type Subnet, sizeOf } from "./subnet.ts";
 
 /**
- * Which addresses of the Pods' network are taken. It keeps nothing on disk: each Pod's record holds the Pod's address,
- * and the pool is told about them at start. An address given back comes round again as late as possible, so that what
- * still talks to a dead sandbox does not reach another.
+ * Allocates the addresses of the Pod network. The addresses in use are not stored here: they are in the Pods' records,
+ * and are claimed again when the node starts. A released address is reused as late as possible, so that a client of a deleted
+ * sandbox does not reach another one.
  */
 export class AddressPool {
   readonly gateway: string;
   readonly #subnet: Subnet;
-  /** The namespace of the Pod that has an address; empty when it is not known. */
+  /** The namespace of the Pod that has an address. Empty if it is not known. */
   readonly #taken = new Map<number, string>();
-  /** The address that belongs to an owner, such as a Sandbox, while it has no Pod too. */
-  readonly #homes = new Map<string, number>();
+  /** The address reserved for an owner, such as a Sandbox, also while it has no Pod. */
+  readonly #reservations = new Map<string, number>();
   #next: number;
 
   constructor(subnet: Subnet) {
@@ -21,7 +21,7 @@ export class AddressPool {
     this.#next = subnet.base + 2;
   }
 
-  /** Marks the address of a Pod that is already there. False when it is foreign to the network or already taken. */
+  /** Marks the address of an existing Pod as in use. False if it is not in the network or already in use. */
   claim(address: string, namespace = ""): boolean {
     const value = parseAddress(address);
     if (value === undefined || value < this.#subnet.base + 2 || value > this.#last || this.#taken.has(value))
@@ -32,42 +32,43 @@ export class AddressPool {
   }
 
   /**
-   * The owner's address, if it has had one and nobody else has it now; else one that belongs to nobody, if there is one. A
-   * namespace never has more than are left for the others.
+   * Returns the address reserved for the owner if it is free. Otherwise it prefers an address that is not reserved, and
+   * reserves it for the owner. A namespace never gets more addresses than are left for the others.
    */
   take({ owner, namespace = "" }: { readonly owner?: string | undefined; readonly namespace?: string } = {}): string {
     this.#checkShare(namespace);
-    const home = owner === undefined ? undefined : this.#homes.get(owner);
-    if (home !== undefined && !this.#taken.has(home)) {
-      this.#taken.set(home, namespace);
-      return formatAddress(home);
+    const reserved = owner === undefined ? undefined : this.#reservations.get(owner);
+    if (reserved !== undefined && !this.#taken.has(reserved)) {
+      this.#taken.set(reserved, namespace);
+      return formatAddress(reserved);
     }
-    const kept = new Set(this.#homes.values());
+    const kept = new Set(this.#reservations.values());
     const value = this.#free((each) => !kept.has(each)) ?? this.#free(() => true);
     if (value === undefined) throw this.#full();
     this.#taken.set(value, namespace);
     this.#next = value + 1;
-    for (const [other, address] of this.#homes) if (address === value) this.#homes.delete(other);
-    if (owner !== undefined) this.#homes.set(owner, value);
+    for (const [other, address] of this.#reservations) if (address === value) this.#reservations.delete(other);
+    if (owner !== undefined) this.#reservations.set(owner, value);
     return formatAddress(value);
   }
 
-  /** Whose address is which. */
-  get homes(): Readonly<Record<string, string>> {
-    return Object.fromEntries([...this.#homes].map(([owner, value]) => [owner, formatAddress(value)]));
+  /** The reserved address of each owner. */
+  get reservations(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.#reservations].map(([owner, value]) => [owner, formatAddress(value)]));
   }
 
-  /** Takes up what was known before a restart; what is no address of this network is left out. */
-  remember(homes: Readonly<Record<string, unknown>>): void {
-    for (const [owner, address] of Object.entries(homes)) {
+  /** Restores reservations after a restart. Ignores values that are not addresses of this network. */
+  remember(reservations: Readonly<Record<string, unknown>>): void {
+    for (const [owner, address] of Object.entries(reservations)) {
       const value = typeof address === "string" ? parseAddress(address) : undefined;
-      if (value !== undefined && value >= this.#subnet.base + 2 && value <= this.#last) this.#homes.set(owner, value);
+      if (value !== undefined && value >= this.#subnet.base + 2 && value <= this.#last)
+        this.#reservations.set(owner, value);
     }
   }
 
-  /** Frees the addresses of owners that are no more. */
+  /** Drops the reservations of owners that no longer exist. */
   forgetAllBut(owners: ReadonlySet<string>): void {
-    for (const owner of this.#homes.keys()) if (!owners.has(owner)) this.#homes.delete(owner);
+    for (const owner of this.#reservations.keys()) if (!owners.has(owner)) this.#reservations.delete(owner);
   }
 
   #free(fits: (value: number) => boolean): number | undefined {
@@ -86,7 +87,7 @@ export class AddressPool {
     if (own < this.#room - this.#taken.size || own === 0) return;
     throw new NodeError(
       "SandboxError",
-      `Cannot give the Pod an address: namespace "${namespace}" has ${own} of "${formatSubnet(this.#subnet)}", and those that are left are for others`,
+      `Cannot give the Pod an address: namespace "${namespace}" uses ${own} addresses of "${formatSubnet(this.#subnet)}", and the rest is reserved for other namespaces`,
     );
   }
 
@@ -97,7 +98,7 @@ export class AddressPool {
   #full(): NodeError {
     return new NodeError(
       "SandboxError",
-      `Cannot give the Pod an address: all ${this.#room} of "${formatSubnet(this.#subnet)}" are taken`,
+      `Cannot give the Pod an address: all ${this.#room} addresses of "${formatSubnet(this.#subnet)}" are in use`,
     );
   }
 
@@ -106,12 +107,12 @@ export class AddressPool {
     if (value !== undefined) this.#taken.delete(value);
   }
 
-  /** Four hex digits that no other Pod has: the rest of its interface's name. */
+  /** Four hex digits that are unique to the address. They become the suffix of the interface name. */
   suffix(address: string): string {
     return ((parseAddress(address) ?? 0) - this.#subnet.base).toString(16).padStart(4, "0");
   }
 
-  /** The last but the broadcast address. */
+  /** The last address before the broadcast address. */
   get #last(): number {
     return this.#subnet.base + sizeOf(this.#subnet.prefix) - 2;
   }

@@ -4,14 +4,14 @@ import { readFile } from "node:fs/promises";
 import { type Answer, decode, encode, type Packet, type Question } from "dns-packet";
 
 const upstreamMs = 3000;
-/** Of the flags of a question, those that are passed on: recursion desired, authenticated data, checking disabled. */
+/** The flags of a query that are forwarded: recursion desired, authenticated data, checking disabled. */
 const passedFlags = 0x0100 | 0x0020 | 0x0010;
 const largestAnswer = 4096;
 
 /**
- * Asks another name server over UDP, with a message of our own: nothing else of what a Pod sent leaves the machine. The socket is
- * connected, so the kernel takes packets of that server only; the answer must have our number and be about our question. An
- * answer that is cut off says so, and the Pod asks again over TCP, which is answered the same way.
+ * Sends a query to another DNS server over UDP. The message is built from the question, so nothing else that a Pod sent leaves
+ * the machine. The socket is connected, so the kernel accepts only packets from that server, and the response must have the ID
+ * and the question of the query. A truncated response is returned as it is.
  */
 export function askUpstream(server: string, query: Packet, question: Question): Promise<Buffer> {
   const id = randomInt(65_536);
@@ -45,7 +45,7 @@ export function askUpstream(server: string, query: Packet, question: Question): 
   });
 }
 
-/** The size of answers that the Pod can take, and whether it wants signatures. */
+/** The EDNS options that are forwarded: the response size that the Pod accepts, and whether it wants DNSSEC records. */
 function optionsOf({ additionals = [] }: Packet): Answer[] {
   const options = additionals.find((each) => each.type === "OPT");
   if (options?.type !== "OPT") return [];
@@ -75,7 +75,7 @@ function isAnswer(message: Buffer, id: number, { name, type }: Question): boolea
   }
 }
 
-/** The name servers of the machine. */
+/** The DNS servers in the machine's resolv.conf. */
 export async function machineServers(): Promise<string[]> {
   const text = await readFile("/etc/resolv.conf", "utf8").catch(() => "");
   return [...text.matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)/gm)].map(([, server]) => server as string);

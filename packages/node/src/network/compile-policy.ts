@@ -5,17 +5,17 @@ import { compilePorts, type PolicyPort, portsFor } from "./policy-ports.ts";
 import { type Range, rangeOf, union, without } from "./ranges.ts";
 import { parseAddress, parseSubnet } from "./subnet.ts";
 
-/** What of a policy could not be enforced as it is written, for its author. */
+/** A part of a policy that cannot be enforced as written. It is reported to the author as an event. */
 export interface PolicyProblem {
   readonly policy: NetworkPolicy;
   readonly text: string;
 }
 
-/** A policy with everything looked up that does not depend on the Pod it is for. */
+/** A policy with everything resolved that does not depend on the selected Pod. */
 export interface CompiledPolicy {
   readonly selects: (pod: NetworkedPod) => boolean;
   readonly hasNamedPorts: boolean;
-  /** `undefined` when the policy is not about that direction. */
+  /** `undefined` if the policy does not apply to that direction. */
   readonly ingress: ((pod: NetworkedPod) => readonly Allowance[]) | undefined;
   readonly egress: readonly Allowance[] | undefined;
   readonly problems: readonly PolicyProblem[];
@@ -26,21 +26,21 @@ type Peer = NonNullable<NetworkPolicyIngressRule["from"]>[number];
 const directions = ["Ingress", "Egress"];
 
 /**
- * Reads a policy. What is not understood allows nothing, and a policy that does not say for whom it is counts for all Pods
- * of its namespace: what somebody meant to close stays closed.
+ * Compiles a policy. It fails closed: an invalid rule allows nothing, and a policy with an invalid `podSelector` selects all
+ * Pods of its namespace.
  */
 export function compilePolicy(policy: NetworkPolicy, cluster: Cluster): CompiledPolicy {
   const texts: string[] = [];
-  const note = (text: string): void => void texts.push(text);
+  const report = (text: string): void => void texts.push(text);
   const { metadata, spec } = policy;
   const selector = spec?.podSelector ?? {};
   const namespace = metadata?.namespace ?? "";
   const clear = isUnderstood(selector);
-  if (!clear) note("podSelector: not understood, the policy allows nothing and is for all Pods of the namespace");
+  if (!clear) report("podSelector: not understood, the policy selects all Pods of the namespace and allows nothing");
   const about = directionsOf(policy);
   const compiled = (rule: { peers?: readonly Peer[]; ports?: readonly PolicyPort[] }, path: string): CompiledRule => ({
-    ports: compilePorts(rule.ports, path, note),
-    peers: peersOf(rule.peers, { namespace, path, cluster, note }),
+    ports: compilePorts(rule.ports, path, report),
+    peers: peersOf(rule.peers, { namespace, path, cluster, report }),
   });
   const ingress = (clear ? (spec?.ingress ?? []) : []).map(({ from, ports }, at) =>
     compiled({ ...(from && { peers: from }), ...(ports && { ports }) }, `ingress[${at}]`),
@@ -57,7 +57,7 @@ export function compilePolicy(policy: NetworkPolicy, cluster: Cluster): Compiled
   };
 }
 
-/** How much there is to read in a policy: selectors with their values, peers, exceptions and ports. */
+/** The number of terms in a policy: selectors with their values, peers, exceptions and ports. */
 export function termsOf({ spec }: NetworkPolicy): number {
   const rules = [...(spec?.ingress ?? []), ...(spec?.egress ?? [])];
   return rules.reduce((sum, rule) => sum + ruleTerms(rule), 1 + selectorTerms(spec?.podSelector));
@@ -78,7 +78,7 @@ function selectorTerms(selector: LabelSelector | undefined): number {
   return Object.keys(selector?.matchLabels ?? {}).length + values;
 }
 
-/** A policy that does not say is about what comes in, and about what goes out if it has rules for that. */
+/** Without `policyTypes`, a policy applies to ingress, and to egress if it has egress rules. An unknown type means both. */
 function directionsOf({ spec }: NetworkPolicy): readonly string[] {
   const types = spec?.policyTypes ?? ["Ingress", ...(spec?.egress === undefined ? [] : ["Egress"])];
   return types.every((type) => directions.includes(type)) ? types : directions;
@@ -91,7 +91,7 @@ interface Peers {
 
 interface CompiledRule {
   readonly ports: ReturnType<typeof compilePorts>;
-  /** `undefined` for everybody: a rule without peers. */
+  /** `undefined` for a rule without peers, which matches everybody. */
   readonly peers: Peers | undefined;
 }
 
@@ -100,7 +100,7 @@ function receiving({ ports, peers }: CompiledRule, pod: NetworkedPod): Allowance
   return allowed?.length === 0 ? [] : [{ addresses: peers?.addresses, ports: allowed }];
 }
 
-/** A named port is another number on each receiver: such rules become one for each. */
+/** A port name may be another number in each receiving Pod, so such a rule becomes one rule for each receiver. */
 function sending({ ports, peers }: CompiledRule, cluster: Cluster): Allowance[] {
   if (!ports?.some(({ name }) => name !== undefined)) {
     const allowed = portsFor(ports, new Map());
@@ -116,18 +116,18 @@ interface PeerPlace {
   readonly namespace: string;
   readonly path: string;
   readonly cluster: Cluster;
-  readonly note: (text: string) => void;
+  readonly report: (text: string) => void;
 }
 
 function peersOf(peers: readonly Peer[] | undefined, place: PeerPlace): Peers | undefined {
   if (peers === undefined || peers.length === 0) return undefined;
-  const { cluster, path, note } = place;
+  const { cluster, path, report } = place;
   for (const [at, { namespaceSelector, podSelector }] of peers.entries()) {
     if ([namespaceSelector, podSelector].every((one) => one === undefined || isUnderstood(one))) continue;
-    note(`${path}: the selector of peer ${at} is not understood, the peer is nobody`);
+    report(`${path}: the selector of peer ${at} is not understood, the peer matches nothing`);
   }
   const pods = cluster.pods.filter((pod) => peers.some((peer) => isPeer(peer, pod, place)));
-  const blocks = peers.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : blockRanges(ipBlock, path, note)));
+  const blocks = peers.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : blockRanges(ipBlock, path, report)));
   return { pods, addresses: union([...pods.map(addressOf), ...blocks]) };
 }
 
@@ -141,16 +141,16 @@ function isPeer(peer: Peer, pod: NetworkedPod, { namespace, cluster }: PeerPlace
   return inNamespace && selects(podSelector ?? {}, pod.labels);
 }
 
-/** Blocks of IPv6 are for networks that Pods here are not on. A block with an unclear exception is no block. */
+/** IPv6 blocks match nothing, because Pods have IPv4 only. A block with an invalid exception is empty. */
 function blockRanges(
   { cidr, except = [] }: NonNullable<Peer["ipBlock"]>,
   path: string,
-  note: (text: string) => void,
+  report: (text: string) => void,
 ): Range[] {
   if (cidr.includes(":")) return [];
   const subnets = [cidr, ...except].map(parseSubnet);
   if (subnets.includes(undefined)) {
-    note(`${path}: ipBlock "${cidr.slice(0, 64)}" or one of its exceptions is not understood, the block is empty`);
+    report(`${path}: ipBlock "${cidr.slice(0, 64)}" or one of its exceptions is not understood, the block is empty`);
     return [];
   }
   const [whole, ...holes] = subnets.flatMap((subnet) => (subnet === undefined ? [] : [rangeOf(subnet)]));

@@ -4,14 +4,14 @@ import type { FirewallPlace } from "./firewall.ts";
 import type { PodPolicy } from "./policy.ts";
 
 export interface ConnectionBounds {
-  /** Connections that one Pod may have open at a time, and all Pods of one namespace together. */
+  /** The number of open connections of one Pod, and of all Pods of one namespace together. */
   readonly pod: number;
   readonly namespace: number;
 }
 
 /**
- * The kernel follows every connection in one table for the whole machine, and when that is full nobody can connect. A Pod
- * gets at most 1/64 of it and a namespace 1/8. The kernel counts by walking a list, so the numbers also have an upper end.
+ * The kernel tracks all connections of the machine in one table, and when it is full nobody can connect. A Pod gets at most
+ * 1/64 of it and a namespace 1/8. The kernel counts by walking a list, so the limits also have a maximum.
  */
 export function connectionBounds(tableSize: number): ConnectionBounds {
   return {
@@ -20,7 +20,7 @@ export function connectionBounds(tableSize: number): ConnectionBounds {
   };
 }
 
-/** How many connections the kernel can follow. */
+/** The size of the kernel's connection table. */
 export async function tableSize(): Promise<number> {
   return Number(await readFile("/proc/sys/net/netfilter/nf_conntrack_max", "utf8").catch(() => "0"));
 }
@@ -28,8 +28,8 @@ export async function tableSize(): Promise<number> {
 export const limitsTable = (table: string): string => `${table}_limits`;
 
 /**
- * A table of its own, because it counts: `firewall` replaces its table on every change. Connections above the bounds are
- * dropped before the kernel keeps them.
+ * The rules that limit connections. They are in a separate table, because `firewall` replaces its table on every change, which
+ * would reset the counts. Connections above the limits are dropped before they enter the kernel's table.
  */
 export function connectionLimits(
   { table, bridge }: Pick<FirewallPlace, "table" | "bridge">,
@@ -55,17 +55,17 @@ table inet ${name} {
 `;
 }
 
-/** Which Pod is in which namespace, as a part of the transaction that changes the firewall. */
+/** Maps each Pod's address to a mark of its namespace, in the same transaction that changes the firewall. */
 export function namespaceMarks({ table }: FirewallPlace, policies: readonly PodPolicy[]): string {
   const name = limitsTable(table);
   const elements = policies.map(({ address, namespace }) => `${address} : ${markOf(namespace)}`);
   const added = elements.length === 0 ? "" : `add element inet ${name} namespace_of { ${elements.join(", ")} }\n`;
-  // Somebody may have removed the table: it must not keep the firewall from being renewed.
+  // The table is added first, so that the transaction does not fail if somebody has removed it.
   const there = `add table inet ${name}\nadd map inet ${name} namespace_of { type ipv4_addr : mark; }\n`;
   return `${there}flush map inet ${name} namespace_of\n${added}`;
 }
 
-/** A number that stays the same while the namespace has this name; never zero, which marks nothing. */
+/** A number derived from the namespace's name. Never zero, which means "no mark". */
 function markOf(namespace: string): string {
   const digest = createHash("sha256").update(namespace).digest("hex").slice(0, 7);
   return `0x1${digest}`;

@@ -25,7 +25,7 @@ const inEndpoints = ({ server }: TestApi): string[] =>
     .readAll(endpoints)
     .flatMap(({ subsets }) => subsets.flatMap(({ addresses = [] }) => addresses.map(({ ip }) => ip)));
 
-test("says who is behind a Service as Pods come and go", async () => {
+test("keeps the endpoints of a Service up to date as Pods are created and deleted", async () => {
   const api = openTestApi();
   await makeWeb(api);
   await makePod(api, "a", "10.0.0.2");
@@ -41,7 +41,7 @@ test("says who is behind a Service as Pods come and go", async () => {
   expect(inSlices(api)).toEqual(["10.0.0.3"]);
 });
 
-test("mends what somebody else has changed, and leaves Services alone that select nobody", async () => {
+test("reverts changes by others, and ignores Services without a selector", async () => {
   const api = openTestApi();
   await makeWeb(api);
   await makePod(api, "a", "10.0.0.2");

@@ -44,7 +44,7 @@ interface Caches {
   readonly slicesOf: Index<EndpointSlice>;
 }
 
-/** Writes who is behind each Service into the API, for those who read it there. Traffic does not wait for it. */
+/** Writes the Endpoints and EndpointSlices of each Service for API clients. The firewall does not use them. */
 export class EndpointWriter implements AsyncDisposable {
   readonly ready: Promise<void>;
   readonly #caches: Caches;
@@ -70,7 +70,7 @@ export class EndpointWriter implements AsyncDisposable {
       }),
     );
     this.ready = controller.ready;
-    // Nobody has to wait for it.
+    // Callers may ignore `ready`, so its rejection must not be unhandled.
     this.ready.catch(() => undefined);
   }
 
@@ -83,7 +83,7 @@ export class EndpointWriter implements AsyncDisposable {
     return near.filter((service) => isSelecting(service) && isBehind(service, pod)).map(objectKey);
   }
 
-  /** What belongs to a Service that is gone, the API server removes. */
+  /** The garbage collector removes the objects of a deleted Service. */
   async #reconcile(key: string, client: Client): Promise<void> {
     const { services: all, podsIn, endpoints: older, slicesOf: bySlice } = this.#caches;
     const service = all.get(key);
@@ -123,7 +123,7 @@ function open(informers: Informers, nodeName: string): Caches {
   };
 }
 
-/** Creates what is missing and changes what differs; what is as it should be costs nothing. */
+/** Creates the object, or patches it if it differs. */
 async function put<T extends KubeObject>(
   client: Client,
   resource: Resource<T>,

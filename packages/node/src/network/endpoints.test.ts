@@ -48,21 +48,21 @@ describe("endpointGroups()", () => {
     expect(conditionsOf(one)).toEqual(expected);
   });
 
-  test("a Service that does not care whether Pods are ready", () => {
+  test("a Service with publishNotReadyAddresses", () => {
     const careless = { ...service, spec: { ...service.spec, publishNotReadyAddresses: true } };
     expect(conditionsOf(pod("a", unready), careless)).toMatchObject({ ready: true });
   });
 
   test.for([
     ["has no address yet", pod("a", { status: { podIP: "" } })],
-    ["is over", pod("a", { status: { phase: "Succeeded" } })],
-    ["is of another namespace", pod("a", { metadata: { namespace: "other" } })],
+    ["has finished", pod("a", { status: { phase: "Succeeded" } })],
+    ["is in another namespace", pod("a", { metadata: { namespace: "other" } })],
     ["has other labels", pod("a", { metadata: { labels: { app: "other" } } })],
   ] as const)("not a Pod that %s", ([, one]) => {
     expect(endpointGroups(service, [one])).toEqual([]);
   });
 
-  test("a name of a port that stands for another number makes another group, an unknown one none", () => {
+  test("Pods with another number for a port name are in another group, and unknown port names are left out", () => {
     const groups = endpointGroups(service, [
       pod("b", {}, 9090),
       pod("a"),
@@ -76,20 +76,20 @@ describe("endpointGroups()", () => {
     ]);
   });
 
-  test("a host name counts under the Service that is its domain", () => {
+  test("the hostname of a Pod is used for the Service that its subdomain names", () => {
     const named = (subdomain: string): unknown =>
       endpointGroups(service, [pod("a", { spec: { containers: [], hostname: "first", subdomain } })])[0]?.endpoints[0]
         ?.hostname;
     expect([named("web"), named("other")]).toEqual(["first", undefined]);
   });
 
-  test("no more than a thousand", () => {
+  test("contains at most a thousand endpoints", () => {
     const many = Array.from({ length: 1001 }, (_, index) => pod(`pod-${index}`));
     expect(endpointGroups(service, many)[0]?.endpoints).toHaveLength(1000);
   });
 });
 
-test("slices bear the Service's name and go with it; with nobody behind it there is an empty one", () => {
+test("slices are named after their Service and owned by it, and a Service without Pods has an empty one", () => {
   const groups = endpointGroups(service, [pod("a"), pod("b", {}, 9090)]);
   expect(slicesOf(service, groups).map(({ metadata }) => metadata?.name)).toEqual(["web-12345678", "web-12345678-1"]);
   expect(slicesOf(service, [])).toMatchObject([
@@ -104,7 +104,7 @@ test("slices bear the Service's name and go with it; with nobody behind it there
   ]);
 });
 
-test("the older words tell those that are ready from the others", () => {
+test("Endpoints list ready and other addresses separately", () => {
   const groups = endpointGroups(service, [pod("a"), pod("b", { status: { ...unready.status, podIP: "10.0.0.3" } })]);
   expect(endpointsOf(service, groups).subsets).toMatchObject([
     { addresses: [{ ip: "10.0.0.2" }], notReadyAddresses: [{ ip: "10.0.0.3" }], ports: [{ port: 8080 }] },

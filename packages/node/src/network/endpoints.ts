@@ -45,16 +45,16 @@ export interface Endpoints extends KubeObject {
   }[];
 }
 
-/** Pods behind a Service that serve it on the same ports. */
+/** Pods of a Service that serve it on the same ports. */
 export interface EndpointGroup {
   readonly ports: readonly EndpointPort[];
   readonly endpoints: readonly Endpoint[];
 }
 
-/** The most that a slice, and what came before slices, may hold. */
+/** The limit of the API for an EndpointSlice, used for Endpoints too. */
 const mostEndpoints = 1000;
 
-/** Whether the node says who is behind a Service; for one that selects nobody, others do. */
+/** Whether the node writes the endpoints of a Service. For a Service without a selector, users write them. */
 export function isSelecting({ spec }: Service): boolean {
   return spec?.type !== "ExternalName" && Object.keys(spec?.selector ?? {}).length > 0;
 }
@@ -67,8 +67,8 @@ export function isBehind({ metadata, spec }: Service, pod: Pod): boolean {
 }
 
 /**
- * Who is behind a Service: its Pods that have an address and are not over, by the ports they serve. Names of ports may
- * stand for another number in each Pod; one that a Pod does not have is left out for it.
+ * The Pods of a Service that have an address and have not finished, grouped by the ports they serve. A port name may be
+ * another number in each Pod, and is left out for a Pod that does not have it.
  */
 export function endpointGroups(service: Service, pods: readonly Pod[]): EndpointGroup[] {
   const groups = new Map<string, { ports: readonly EndpointPort[]; endpoints: Endpoint[] }>();
@@ -123,7 +123,7 @@ function endpointOf({ metadata: of, spec: wanted }: Service, { metadata = {}, sp
   };
 }
 
-/** Whose name the slices of a Service bear; the API server removes them with it. */
+/** The owner reference to the Service, with which the garbage collector removes the objects. */
 const ownerOf = ({ metadata }: Service) => ({
   apiVersion: "v1",
   kind: "Service",
@@ -137,10 +137,10 @@ export const sliceManager = "agent-sandbox-node";
 export const serviceLabel = "kubernetes.io/service-name";
 export const managerLabel = "endpointslice.kubernetes.io/managed-by";
 
-/** The slices of a Service. Their names hold part of its UID: a Service made anew has others. */
+/** The slices of a Service. Their names contain a part of its UID, so that a recreated Service gets new ones. */
 export function slicesOf(service: Service, groups: readonly EndpointGroup[]): EndpointSlice[] {
   const { namespace = "", name = "", uid = "" } = service.metadata ?? {};
-  // A Service with nobody behind it has a slice that says so.
+  // A Service without Pods has one empty slice.
   const all = groups.length > 0 ? groups : [{ ports: [], endpoints: [] }];
   return all.map(({ ports, endpoints }, index) => ({
     apiVersion: "discovery.k8s.io/v1",
@@ -157,7 +157,7 @@ export function slicesOf(service: Service, groups: readonly EndpointGroup[]): En
   }));
 }
 
-/** The same in the older words, which many clients still read. */
+/** The same in the older Endpoints API, which many clients still read. */
 export function endpointsOf(service: Service, groups: readonly EndpointGroup[]): Endpoints {
   const { namespace = "", name = "" } = service.metadata ?? {};
   return {

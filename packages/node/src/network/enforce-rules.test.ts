@@ -9,16 +9,22 @@ const content: FirewallContent = {
     ingress: undefined,
     egress: undefined,
   })),
-  doors: ["a", "c"].map((namespace) => ({ namespace, address: "10.96.0.7", protocol: "tcp", port: 80, targets: [] })),
+  serviceAddresses: ["a", "c"].map((namespace) => ({
+    namespace,
+    address: "10.96.0.7",
+    protocol: "tcp",
+    port: 80,
+    targets: [],
+  })),
   routed: [],
 };
 
-/** Refuses rules in which one of the namespaces has its own. */
+/** Refuses rules that contain rules of one of the namespaces. */
 function refusing(...namespaces: string[]): Enforcer & { readonly enforced: FirewallContent[] } {
   const enforced: FirewallContent[] = [];
-  const fine = ({ policies, doors }: FirewallContent): boolean =>
+  const fine = ({ policies, serviceAddresses }: FirewallContent): boolean =>
     !policies.some(({ namespace, egress }) => namespaces.includes(namespace) && egress === undefined) &&
-    !doors.some(({ namespace }) => namespaces.includes(namespace));
+    !serviceAddresses.some(({ namespace }) => namespaces.includes(namespace));
   return {
     enforced,
     enforce: async (each) => {
@@ -29,21 +35,21 @@ function refusing(...namespaces: string[]): Enforcer & { readonly enforced: Fire
   };
 }
 
-test("what nft takes is put in place as it is", async () => {
+test("rules that nft accepts are applied unchanged", async () => {
   const enforcer = refusing();
   expect(await enforceRules(content, enforcer)).toEqual([]);
   expect(enforcer.enforced).toEqual([content]);
 });
 
-test("the namespaces whose rules nft refuses are closed, and all others have theirs", async () => {
+test("namespaces whose rules nft refuses are closed, and all others get their rules", async () => {
   const enforcer = refusing("c", "e");
   expect(await enforceRules(content, enforcer)).toEqual(["c", "e"]);
   const [enforced] = enforcer.enforced;
   expect(enforced?.policies.map(({ egress }) => egress)).toEqual([undefined, undefined, [], undefined, []]);
-  expect(enforced?.doors.map(({ namespace }) => namespace)).toEqual(["a"]);
+  expect(enforced?.serviceAddresses.map(({ namespace }) => namespace)).toEqual(["a"]);
 });
 
-test("a failure that is nobody's leaves the rules that there are", async () => {
+test("a failure that no namespace causes leaves the current rules", async () => {
   const broken: Enforcer = { enforce: () => Promise.reject(new Error("no nft")), accepts: async () => false };
   await expect(enforceRules(content, broken)).rejects.toThrow("no nft");
 });

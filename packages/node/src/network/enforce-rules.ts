@@ -1,15 +1,15 @@
 import type { FirewallContent } from "./firewall.ts";
 
 export interface Enforcer {
-  /** Puts rules in place; fails when `nft` refuses them, and then nothing has changed. */
+  /** Replaces the rules. Throws if `nft` refuses them; then nothing has changed. */
   enforce(content: FirewallContent): Promise<void>;
-  /** Whether `nft` would take them. */
+  /** Whether `nft` would accept the rules. */
   accepts(content: FirewallContent): Promise<boolean>;
 }
 
 /**
- * Puts the rules of everybody in place. Should `nft` refuse them, the namespaces whose part it refuses are found, their Pods
- * neither send nor receive and their Services have no address, and everybody else gets their rules. Returns those namespaces.
+ * Applies the rules of all namespaces. If `nft` refuses them, it finds the namespaces whose rules are refused, closes their
+ * Pods in both directions, drops their Services, and applies the rules of all others. Returns the refused namespaces.
  */
 export async function enforceRules(content: FirewallContent, enforcer: Enforcer): Promise<readonly string[]> {
   try {
@@ -23,7 +23,7 @@ export async function enforceRules(content: FirewallContent, enforcer: Enforcer)
   }
 }
 
-/** By halves: a few refused namespaces among many are found in a few attempts. */
+/** Binary search: finds a few refused namespaces among many in a few attempts. */
 async function refusedOf(
   namespaces: readonly string[],
   accepts: (some: ReadonlySet<string>) => Promise<boolean>,
@@ -37,8 +37,8 @@ async function refusedOf(
   ];
 }
 
-function namespacesOf({ policies, doors }: FirewallContent): string[] {
-  return [...new Set([...policies, ...doors].map(({ namespace }) => namespace))];
+function namespacesOf({ policies, serviceAddresses }: FirewallContent): string[] {
+  return [...new Set([...policies, ...serviceAddresses].map(({ namespace }) => namespace))];
 }
 
 /** The rules without those of some namespaces, whose Pods are closed in both directions. */
@@ -55,6 +55,6 @@ function onlyOf(content: FirewallContent, some: ReadonlySet<string>): FirewallCo
     policies: content.policies.map((policy) =>
       some.has(policy.namespace) ? policy : { ...policy, ingress: nothing, egress: nothing },
     ),
-    doors: content.doors.filter(({ namespace }) => some.has(namespace)),
+    serviceAddresses: content.serviceAddresses.filter(({ namespace }) => some.has(namespace)),
   };
 }

@@ -5,11 +5,11 @@ type Direction = "ingress" | "egress";
 
 export interface ChainTexts {
   readonly chains: readonly string[];
-  /** Elements of a map from the address of each Pod to what is done about its packets. */
+  /** Elements of an nft map from each Pod's address to a verdict. */
   readonly verdicts: readonly string[];
 }
 
-/** The chains of one direction: Pods with the same rules share one. `otherwise` is for Pods that no policy is about. */
+/** The chains of one direction. Pods with the same rules share a chain. `otherwise` is the verdict for Pods without a policy. */
 export function chainTexts(
   direction: Direction,
   policies: readonly PodPolicy[],
@@ -26,7 +26,7 @@ export function chainTexts(
   return { verdicts, chains: [...names].map(([allowances, name]) => chainText(name, direction, allowances)) };
 }
 
-/** Comes back for what is allowed, and drops the rest. */
+/** A chain that returns for allowed packets and drops the rest. */
 function chainText(name: string, direction: Direction, allowances: readonly Allowance[]): string {
   const rules = allowances.flatMap((one) => rulesOf(direction, one)).map((rule) => `    ${rule}return\n`);
   return `  chain ${name} {\n${rules.join("")}    drop\n  }`;

@@ -2,15 +2,15 @@ import { serviceRange } from "@agent-sandbox/api";
 import { chainTexts } from "./firewall-chains.ts";
 import type { PodPolicy } from "./policy.ts";
 import { formatAddresses, type Range } from "./ranges.ts";
-import type { ServiceDoor } from "./services.ts";
+import type { ServiceAddress } from "./services.ts";
 
 export interface FirewallPlace {
   readonly table: string;
   readonly bridge: string;
-  /** The Pods' network, such as `10.1.0.0/16`. */
+  /** The Pod network, such as `10.1.0.0/16`. */
   readonly subnet: string;
   readonly gateway: string;
-  /** How the machine's ends of the Pods' links are called; the rest of a name says whose it is. */
+  /** The prefix of the host interface names of the Pods' veth pairs. */
   readonly linkPrefix: string;
   readonly linkOf: (address: string) => string;
   readonly hardwareOf: (address: string) => string;
@@ -18,42 +18,42 @@ export interface FirewallPlace {
 
 export interface FirewallContent {
   readonly policies: readonly PodPolicy[];
-  readonly doors: readonly ServiceDoor[];
-  /** Networks within `serviceRange` that the machine has routes to: its own packets there are not redirected. */
+  readonly serviceAddresses: readonly ServiceAddress[];
+  /** Networks within `serviceRange` that the machine has routes to. Its own packets to them are not redirected. */
   readonly routed: readonly Range[];
 }
 
-/** Reached from a machine in a cloud, it gives away the machine's own credentials. */
+/** Clouds serve a machine's credentials on this network. */
 const metadataNetwork = "169.254.0.0/16";
 
-/** On packets to Services, and no others of ours. */
+/** Mark of packets that were redirected to a Pod of a Service. */
 const translatedMark = "0x0a5b0000";
 
 /**
- * The whole firewall as one transaction of `nft`: our own table is made anew, those of others are neither read nor
- * changed. Pods that are not in the list, because they are new or gone, neither send nor receive. The machine's root
- * reaches every Pod, as a node does, and its other users reach none; a Pod reaches nothing of the machine but its name
- * service. Only numbers, and names of our own, become text: nothing that a tenant wrote.
+ * The whole firewall as one `nft` transaction. It replaces our own tables and neither reads nor changes others. Pods that
+ * are not in the list, because they are new or deleted, can neither send nor receive. Root on the machine reaches every Pod,
+ * as on a Kubernetes node, and other users reach none. A Pod reaches only the DNS server of the machine. The text contains
+ * only numbers and our own names, never text that a tenant wrote.
  */
 export function firewall(place: FirewallPlace, content: FirewallContent): string {
   const { table } = place;
-  return `${anew("inet", table)}
+  return `${replaced("inet", table)}
 table inet ${table} {
 ${podSets(content.policies)}
 ${filterChains(place)}
 ${translationChains(place, content)}
 }
-${anew("bridge", table)}
+${replaced("bridge", table)}
 table bridge ${table} {
 ${linkChains(place, content.policies)}
 }
 `;
 }
 
-/** Deleting what is not there would fail, so it is made first. */
-const anew = (family: string, table: string): string => `table ${family} ${table}\ndelete table ${family} ${table}`;
+/** Deleting a missing table would fail, so it is created first. */
+const replaced = (family: string, table: string): string => `table ${family} ${table}\ndelete table ${family} ${table}`;
 
-/** Who is on the network, and where to look up what each may do. */
+/** The set of Pods, the chains with their rules, and the maps from each Pod to its chains. */
 function podSets(policies: readonly PodPolicy[]): string {
   const tenants = [...Map.groupBy(policies, ({ namespace }) => namespace)];
   const indexes = new Map(tenants.map(([namespace], at) => [namespace, at]));
@@ -98,21 +98,21 @@ const filterChains = ({ bridge, gateway }: FirewallPlace): string => `  chain in
 
 const translationChains = (
   { bridge, subnet }: FirewallPlace,
-  { doors, routed }: FirewallContent,
-): string => `${doors.map(doorChain).join("\n")}
-  map doors { type ipv4_addr . inet_proto . inet_service : verdict; ${elements(doors.map(doorElement))} }
+  { serviceAddresses, routed }: FirewallContent,
+): string => `${serviceAddresses.map(redirectChain).join("\n")}
+  map services { type ipv4_addr . inet_proto . inet_service : verdict; ${elements(serviceAddresses.map(redirectElement))} }
   chain marks {
     type filter hook prerouting priority -150; policy accept;
     iifname "${bridge}" ct mark ${translatedMark} meta mark set ct mark
   }
   chain prerouting {
     type nat hook prerouting priority -100; policy accept;
-    iifname "${bridge}" ip daddr . meta l4proto . th dport vmap @doors
+    iifname "${bridge}" ip daddr . meta l4proto . th dport vmap @services
   }
   chain output {
     type nat hook output priority -100; policy accept;
 ${routed.length === 0 ? "" : `    ip daddr { ${routed.map(formatAddresses).join(", ")} } accept\n`}    meta skuid != 0 accept
-    ip daddr . meta l4proto . th dport vmap @doors
+    ip daddr . meta l4proto . th dport vmap @services
   }
   chain postrouting {
     type nat hook postrouting priority 100; policy accept;
@@ -120,9 +120,9 @@ ${routed.length === 0 ? "" : `    ip daddr { ${routed.map(formatAddresses).join(
   }`;
 
 /**
- * A Pod speaks for its own address only, both of IP and of the link, and to the machine only. But where the machine lets
- * bridges call the rules for IP, as it does for Docker and Kubernetes, what a Pod sends to a Service goes straight to the
- * Pod behind it: such packets carry a mark, and have been through the same rules.
+ * A Pod may send only with its own IP and hardware address, and only to the machine, not to other ports of the bridge. With
+ * `bridge-nf-call-iptables`, which Docker and Kubernetes enable, packets to a Service are forwarded by the bridge directly to
+ * the Pod of the Service. Such packets carry the mark, and have passed the same IP rules.
  */
 function linkChains({ linkPrefix, linkOf, hardwareOf }: FirewallPlace, policies: readonly PodPolicy[]): string {
   const owners = policies.map(({ address }) => `"${linkOf(address)}" . ${hardwareOf(address)} . ${address}`);
@@ -140,26 +140,26 @@ function linkChains({ linkPrefix, linkOf, hardwareOf }: FirewallPlace, policies:
   }`;
 }
 
-const doorElement = ({ address, protocol, port }: ServiceDoor, at: number): string =>
-  `${address} . ${protocol} . ${port} : jump door_${at}`;
+const redirectElement = ({ address, protocol, port }: ServiceAddress, at: number): string =>
+  `${address} . ${protocol} . ${port} : jump service_${at}`;
 
 /**
- * Each new connection goes to one of the Pods behind the door, by chance: the first of them takes one in as many as there
- * are, the next one in those that are left, and so on. Without any it is dropped.
+ * Redirects each new connection to a random Pod of the Service: the first of n Pods gets 1/n of them, the next 1/(n-1) of
+ * the rest, and so on. Without Pods, the connection is dropped.
  */
-function doorChain({ protocol, targets }: ServiceDoor, at: number): string {
+function redirectChain({ protocol, targets }: ServiceAddress, at: number): string {
   const rules = targets.map((target, index) => {
     const left = targets.length - index;
     const chance = left === 1 ? "" : `numgen random mod ${left} 0 `;
     return `meta l4proto ${protocol} ${chance}meta mark set ${translatedMark} ct mark set ${translatedMark} dnat ip to ${target.address}:${target.port}`;
   });
   const all = rules.length === 0 ? ["drop"] : rules;
-  return `  chain door_${at} {\n${all.map((rule) => `    ${rule}`).join("\n")}\n  }`;
+  return `  chain service_${at} {\n${all.map((rule) => `    ${rule}`).join("\n")}\n  }`;
 }
 
 const elements = (all: readonly string[]): string => (all.length === 0 ? "" : `elements = { ${all.join(", ")} };`);
 
-/** What comes from the Pods of the same namespace may pass. */
+/** The default for ingress: allow packets from Pods of the same namespace. */
 function tenantRules(index: number, members: readonly PodPolicy[]): string {
   return `  set members_${index} { type ipv4_addr; ${elements(members.map(({ address }) => address))} }
   chain tenant_${index} {

@@ -9,7 +9,7 @@ export interface LabelSelector {
   }[];
 }
 
-/** Whether labels fit a selector. An empty one fits all, none at all fits nothing. */
+/** Whether a selector matches labels. An empty selector matches everything, `undefined` matches nothing. */
 export function selects(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
   const value = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
@@ -34,7 +34,7 @@ export function selects(selector: LabelSelector | undefined, labels: Labels): bo
 
 const operators = ["In", "NotIn", "Exists", "DoesNotExist"];
 
-/** Whether `selects` knows everything a selector asks for. */
+/** Whether all operators of a selector are known. */
 export function isUnderstood({ matchExpressions = [] }: LabelSelector): boolean {
   return matchExpressions.every(({ operator }) => operators.includes(operator));
 }

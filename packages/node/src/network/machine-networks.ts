@@ -5,8 +5,9 @@ import { type Range, rangeOf, union } from "./ranges.ts";
 import { overlap, parseSubnet, type Subnet } from "./subnet.ts";
 
 /**
- * The networks within `serviceRange` that the machine has addresses in or routes to. Somebody may use the same range in their
- * own network; what the machine itself sends there must not go to a Pod. What lies behind the default route is not known.
+ * The networks within `serviceRange` that the machine has addresses in or routes to. The operator may use the same range for
+ * another network, and the machine's own packets to it must not be redirected to Pods. Networks behind the default route are
+ * not known.
  */
 export function routedServiceAddresses(ownBridge: string): Range[] {
   const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ cidr }) => cidr ?? ""));
@@ -29,7 +30,7 @@ function readRoutes(): string {
   }
 }
 
-/** Reads the kernel's table, where numbers are hexadecimal and in the order of the machine; the default route is left out. */
+/** Parses /proc/net/route, whose numbers are hexadecimal in host byte order. Leaves out the default route. */
 export function routesIn(table: string, ownBridge: string): Subnet[] {
   return table
     .split("\n")

@@ -66,13 +66,13 @@ const nowhere = { addresses: [] };
 
 describe("a name of another namespace", () => {
   test.for([
-    ["does not exist while that is closed to others", [], web, nowhere],
-    ["does not exist: a Service's", [], "front.b.svc.cluster.local", nowhere],
-    ["does not exist: a headless Service's", [], "headless.b.svc.cluster.local", nowhere],
-    ["does not exist where a policy lets nobody in", [nothingIn], web, nowhere],
-    ["is known to whom a policy lets in", [guestsIn], web, { addresses: ["10.200.0.4"] }],
-    ["is known: a Service's", [guestsIn], "front.b.svc.cluster.local", { addresses: ["10.96.0.7"] }],
-    ["is known: a headless Service's", [guestsIn], "headless.b.svc.cluster.local", { addresses: ["10.200.0.4"] }],
+    ["does not exist without a policy that allows ingress from others", [], web, nowhere],
+    ["does not exist: a Service", [], "front.b.svc.cluster.local", nowhere],
+    ["does not exist: a headless Service", [], "headless.b.svc.cluster.local", nowhere],
+    ["does not exist if a policy denies all ingress", [nothingIn], web, nowhere],
+    ["resolves if a policy allows ingress from the Pod", [guestsIn], web, { addresses: ["10.200.0.4"] }],
+    ["resolves: a Service", [guestsIn], "front.b.svc.cluster.local", { addresses: ["10.96.0.7"] }],
+    ["resolves: a headless Service", [guestsIn], "headless.b.svc.cluster.local", { addresses: ["10.200.0.4"] }],
     ["does not exist for a Pod that may not send there", [guestsIn, nothingOut], web, nowhere],
     [
       "does not exist for a Pod that may only send elsewhere",
@@ -80,50 +80,50 @@ describe("a name of another namespace", () => {
       web,
       nowhere,
     ],
-    ["is the same as one that nobody has", [guestsIn], "nobody.b.svc.cluster.local", nowhere],
-    ["is not what an external name says", [guestsIn], "alias.b.svc.cluster.local", nowhere],
-    ["is never an address that no Service can have", [guestsIn], "foreign.b.svc.cluster.local", nowhere],
+    ["looks the same as a name that does not exist", [guestsIn], "nobody.b.svc.cluster.local", nowhere],
+    ["does not resolve to an external name", [guestsIn], "alias.b.svc.cluster.local", nowhere],
+    ["does not resolve to an address outside the Service range", [guestsIn], "foreign.b.svc.cluster.local", nowhere],
   ] as const)("%s", ([, policies, name, expected]) => {
     expect(ask(name, ...policies)).toEqual(expected);
   });
 });
 
-test("a name of the own namespace is known, whatever the policies say", () => {
+test("a name in the Pod's own namespace resolves under any policy", () => {
   const closed = [nothingOut, policy("a", { podSelector: {} })];
   expect(ask("peer.a.svc.cluster.local", ...closed)).toEqual({ addresses: ["10.200.0.3"] });
 });
 
 describe("a name outside the cluster", () => {
   test.for([
-    ["is asked for where no policy says anything", [], "ask-others"],
-    ["is asked for with a policy about what comes in", [policy("a", { podSelector: {} })], "ask-others"],
-    ["is refused where nothing goes out", [nothingOut], "refused"],
-    ["is refused where only Pods are reached", [out({ cidr: "10.200.0.0/20" })], "refused"],
+    ["is forwarded without a policy", [], "ask-others"],
+    ["is forwarded with a policy for ingress only", [policy("a", { podSelector: {} })], "ask-others"],
+    ["is refused if no egress is allowed", [nothingOut], "refused"],
+    ["is refused if egress is allowed only to Pods", [out({ cidr: "10.200.0.0/20" })], "refused"],
     [
-      "is refused where only Services are reached",
+      "is refused if egress is allowed only to Services",
       [out({ cidr: "10.96.0.0/16" }, { cidr: "169.254.169.254/32" })],
       "refused",
     ],
     [
-      "is asked for where public addresses are reached",
+      "is forwarded if egress to public addresses is allowed",
       [out({ cidr: "0.0.0.0/0", except: ["10.0.0.0/8"] })],
       "ask-others",
     ],
-    ["is asked for where one address outside is reached", [out({ cidr: "198.51.100.7/32" })], "ask-others"],
+    ["is forwarded if egress to one outside address is allowed", [out({ cidr: "198.51.100.7/32" })], "ask-others"],
   ] as const)("%s", ([, policies, expected]) => {
     expect(ask("example.com", ...policies)).toBe(expected);
     expect(ask("secrets-in-labels.example.com", ...policies)).toBe(expected);
   });
 });
 
-test("addresses of Pods and Services are not asked for outside", () => {
+test("reverse lookups of Pod and Service addresses are not forwarded", () => {
   expect(ask("4.0.200.10.in-addr.arpa")).toEqual(nowhere);
   expect(ask("7.0.96.10.IN-ADDR.ARPA.")).toEqual(nowhere);
   expect(ask("7.100.51.198.in-addr.arpa")).toBe("ask-others");
   expect(ask("7.100.51.198.in-addr.arpa", nothingOut)).toBe("refused");
 });
 
-test("somebody who is no Pod is refused", () => {
+test("a query from an address that is not a Pod's is refused", () => {
   for (const from of ["10.200.0.1", "10.200.0.99", "127.0.0.1", ""]) {
     expect(answerFor(from, web, access(guestsIn))).toBe("refused");
     expect(answerFor(from, "example.com", access())).toBe("refused");

@@ -5,26 +5,26 @@ import { includes, type Range, rangeOf, without } from "./ranges.ts";
 import type { ServingPod } from "./services.ts";
 import { overlap, parseAddress, parseSubnet } from "./subnet.ts";
 
-/** What is known when a Pod asks for a name. */
+/** The state that decides which names a Pod can resolve. */
 export interface NameAccess extends NameView {
-  /** The policies in force, by the Pods' addresses. */
+  /** The enforced policies, by Pod address. */
   readonly policies: ReadonlyMap<string, PodPolicy>;
-  /** The Pods on the network, by their addresses. */
+  /** The Pods on the network, by address. */
   readonly podsAt: ReadonlyMap<string, ServingPod>;
-  /** The Pods' network. */
+  /** The Pod network. */
   readonly subnet: string;
 }
 
 export type NameAnswer =
-  /** The cluster's name: empty when there is none that this Pod may know. */
+  /** A name of the cluster. Empty if it does not exist or this Pod may not resolve it. */
   | { readonly addresses: readonly string[] }
-  /** Not the cluster's name, and this Pod may ask other name servers. */
+  /** Not a name of the cluster, and this Pod may query other DNS servers. */
   | "ask-others"
   | "refused";
 
 /**
- * What a Pod learns about a name. Names of its own namespace are its own; of a name in another namespace it learns the Pods that it
- * could reach, and without any the name does not exist for it. Names outside the cluster are for Pods that may send there.
+ * Resolves a name for a Pod. Names in its own namespace always resolve. A name in another namespace resolves to the Pods that
+ * this Pod can reach, and does not exist if there are none. Names outside the cluster resolve for Pods with egress to the outside.
  */
 export function answerFor(from: string, name: string, access: NameAccess): NameAnswer {
   const asker = access.podsAt.get(from);
@@ -42,7 +42,7 @@ function outside(policy: PodPolicy, { subnet }: NameAccess): NameAnswer {
   return mayLeave(policy.egress, subnet) ? "ask-others" : "refused";
 }
 
-/** Whether a Pod may send anything to the outside; `undefined` stands for no rules at all. */
+/** Whether egress rules allow any address outside the cluster. `undefined` means that there are no rules. */
 export function mayLeave(egress: readonly Allowance[] | undefined, subnet: string): boolean {
   if (egress === undefined) return true;
   const within = [subnet, serviceRange, "169.254.0.0/16", "127.0.0.0/8"].flatMap((text) => {
@@ -53,7 +53,7 @@ export function mayLeave(egress: readonly Allowance[] | undefined, subnet: strin
   return egress.some(({ addresses }) => addresses === undefined || addresses.some(leads));
 }
 
-/** Whether some port of a Pod is open to another by the policies of both. */
+/** Whether the policies of both Pods allow a connection to some port. */
 function reaches(from: ServingPod, to: ServingPod, { policies }: NameAccess): boolean {
   const sender = policies.get(from.address);
   const receiver = policies.get(to.address);
@@ -72,7 +72,7 @@ function allows(allowances: readonly Allowance[], address: string): boolean {
   );
 }
 
-/** Names of our own addresses, which nobody else knows about: other servers are not asked. */
+/** Whether the name is a reverse lookup of a Pod or Service address, which no other server knows. */
 function isOwnReverse(name: string, { subnet }: NameAccess): boolean {
   const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.in-addr\.arpa\.?$/i.exec(name)?.slice(1).toReversed();
   const address = parseSubnet(parts?.join(".") ?? "");

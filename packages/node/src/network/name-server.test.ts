@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { NameServer } from "./name-server.ts";
 
 const server = "127.0.0.5";
-/** Pods, by their addresses: two of one tenant and one of another. */
+/** Pods by address: two in one namespace and one in another. */
 const namespaces = new Map([
   ["127.0.1.1", "a"],
   ["127.0.1.2", "a"],
@@ -15,7 +15,7 @@ const namespaces = new Map([
 ]);
 const stack = new AsyncDisposableStack();
 const upstreamGot: Packet[] = [];
-/** What the upstream server answers with; without it, nothing. */
+/** The responses of the upstream server. Without it, the server does not respond. */
 let respond: ((query: Packet) => Buffer[]) | undefined;
 let port: number;
 
@@ -76,7 +76,7 @@ async function ask(from: string, name: string, given: object = {}): Promise<Pack
 }
 
 describe("the name server", () => {
-  test("answers for the cluster's names, and says when there is none", async () => {
+  test("answers names of the cluster, and NXDOMAIN for those that do not exist", async () => {
     const found = await ask("127.0.1.1", "web.a.svc.cluster.local");
     expect([code(found), found.answers?.map((each) => "data" in each && each.data)]).toEqual([0, ["10.200.0.4"]]);
     expect(code(await ask("127.0.1.1", "none.a.svc.cluster.local"))).toBe(3);
@@ -86,14 +86,14 @@ describe("the name server", () => {
     expect([code(any), any.answers]).toEqual([0, []]);
   });
 
-  test("refuses who is no Pod, and names that are not for the Pod, and asks nobody about them", async () => {
+  test("refuses clients that are not Pods and names that the Pod may not resolve, and forwards nothing", async () => {
     expect(code(await ask("127.0.3.3", "web.a.svc.cluster.local"))).toBe(5);
     expect(code(await ask("127.0.3.3", "example.com"))).toBe(5);
     expect(code(await ask("127.0.1.1", "denied.example.com"))).toBe(5);
     expect(upstreamGot).toEqual([]);
   });
 
-  test("passes on the question and nothing else of the message", async () => {
+  test("forwards the question and nothing else of the message", async () => {
     respond = (query) => [answering(query, address("192.0.2.1"))];
     const answer = await ask("127.0.1.1", "example.com", {
       additionals: [{ type: "TXT", name: "secret.example.com", data: "smuggled" }],
@@ -105,9 +105,9 @@ describe("the name server", () => {
   });
 
   test.for([
-    ["an update of a zone", { flags: 5 << 11 }, 4],
-    ["a notice of a change", { flags: 4 << 11 }, 4],
-    ["a copy of a zone", { questions: [{ type: "AXFR", name: "example.com" }] }, 5],
+    ["a zone update", { flags: 5 << 11 }, 4],
+    ["a zone change notification", { flags: 4 << 11 }, 4],
+    ["a zone transfer", { questions: [{ type: "AXFR", name: "example.com" }] }, 5],
     ["another class", { questions: [{ type: "TXT", name: "version.bind", class: "CH" }] }, 5],
     [
       "two questions at once",
@@ -119,12 +119,12 @@ describe("the name server", () => {
       },
       1,
     ],
-  ] as const)("does not pass on %s", async ([, given, expected]) => {
+  ] as const)("does not forward %s", async ([, given, expected]) => {
     expect(code(await ask("127.0.1.1", "example.com", given))).toBe(expected);
     expect(upstreamGot).toEqual([]);
   });
 
-  test("takes no answer with another number or about another name", async () => {
+  test("ignores a response with another ID or another name", async () => {
     respond = (query) => [
       encode({
         type: "response",
@@ -140,8 +140,8 @@ describe("the name server", () => {
     expect(answer.answers?.map((each) => "data" in each && each.data)).toEqual(["192.0.2.1"]);
   });
 
-  test("keeps some of the questions that wait for an answer for each tenant", async () => {
-    // Nobody answers: they wait until they time out, and beyond its share a Pod hears so at once.
+  test("limits the pending queries of a Pod, and forwards those of other namespaces", async () => {
+    // The upstream server does not respond, so queries wait until they time out. Queries above the limit fail at once.
     const socket = await open("127.0.1.1");
     let failed = 0;
     socket.on("message", () => (failed += 1));
@@ -170,7 +170,7 @@ describe("the name server over TCP", () => {
     });
   }
 
-  test("has connections left for everybody when one tenant takes all it can get", async () => {
+  test("has connections left for other namespaces when one opens as many as it can", async () => {
     const mine = await Promise.all(Array.from({ length: 40 }, () => connected("127.0.1.1")));
     expect(mine.filter((socket) => socket !== undefined)).toHaveLength(4);
     const other = await connected("127.0.2.1");
@@ -181,7 +181,7 @@ describe("the name server over TCP", () => {
     for (const socket of [...mine, other, second]) socket?.destroy();
   });
 
-  test("ends a connection that announces more than a question can have", async () => {
+  test("closes a connection that announces a message above the size limit", async () => {
     const socket = connect({ host: server, port, localAddress: "127.0.2.1" });
     socket.write(Buffer.from([0xff, 0xff, 0]));
     await once(socket, "close");

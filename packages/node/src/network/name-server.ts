@@ -19,30 +19,30 @@ export interface NameServerOptions {
   readonly address: string;
   readonly port?: number;
   readonly names: {
-    /** The namespace of the Pod at an address; `undefined` when there is no such Pod. */
+    /** The namespace of the Pod with an address, or `undefined` if there is no such Pod. */
     namespaceOf(address: string): string | undefined;
     /** See `answerFor`. */
     lookUp(from: string, name: string): NameAnswer;
   };
-  /** Who is asked about all other names: IPv4 addresses, with a port other than 53 where needed. Default: those of the machine. */
+  /** DNS servers for all other names: IPv4 addresses, optionally with a port. Default: those of the machine. */
   readonly upstreams?: readonly string[];
   readonly log: Logger;
 }
 
 const ttlSeconds = 5;
-/** Questions passed on at a time, and connections: one namespace has a quarter of them at most. */
+/** Concurrent forwarded queries and connections. One namespace gets at most a quarter of them. */
 const upstreamShares = { total: 256, namespace: 64, pod: 16 };
 const connectionShares = { total: 256, namespace: 32, pod: 4 };
-/** Questions of one namespace that are answered; the rest is dropped, as a network would. */
+/** Queries of one namespace that are answered. The rest is dropped, as a network drops packets. */
 const questionsPerSecond = 500;
 const maxMessage = 4096;
-/** Answers that a connection has not read yet. */
+/** Bytes of responses that a client has not read yet. */
 const maxUnread = 65_536;
 const codes = { formatError: 1, serverFailure: 2, noSuchName: 3, notImplemented: 4, refused: 5 } as const;
 
 /**
- * The name service of the Pods: answers for the cluster's names itself and passes others on, as far as the Pod that asks may
- * know. Pods are known by their address, which the firewall holds them to; all others are refused.
+ * The DNS server of the Pods. It answers names of the cluster itself and forwards others, as far as the asking Pod may resolve
+ * them. A Pod is identified by its source address, which the firewall enforces. All other clients are refused.
  */
 export class NameServer implements AsyncDisposable {
   readonly #options: NameServerOptions;
@@ -52,7 +52,7 @@ export class NameServer implements AsyncDisposable {
   readonly #connected = new PodSlots(connectionShares);
   readonly #rate = new Rate(questionsPerSecond);
   #upstreams: readonly string[] = [];
-  /** An answer from upstream may come after the socket was closed, and sending it would throw. */
+  /** A response from upstream may arrive after the socket was closed, and sending it would throw. */
   #isClosed = false;
 
   private constructor(options: NameServerOptions) {
@@ -74,7 +74,7 @@ export class NameServer implements AsyncDisposable {
         .then((answer) => answer && !server.#isClosed && server.#udp.send(answer, back, from));
     });
     for (const each of [server.#udp, server.#tcp]) {
-      each.on("error", (error) => options.log.warn({ err: error }, "name service failed"));
+      each.on("error", (error) => options.log.warn({ err: error }, "DNS server failed"));
     }
     return server;
   }
@@ -89,14 +89,14 @@ export class NameServer implements AsyncDisposable {
     await new Promise<void>((resolve) => this.#udp.close(resolve));
   }
 
-  /** Nothing for what is no question: whoever sent it gets no packet to reflect. */
+  /** Sends no response to a message that is not a query, so that the server cannot be used for reflection. */
   async #answer(message: Buffer, from: string): Promise<Buffer | undefined> {
     const namespace = this.#options.names.namespaceOf(from);
     if (message.length > maxMessage || (namespace !== undefined && !this.#rate.allows(namespace))) return undefined;
     const query = parsed(message);
     if (query?.type !== "query") return undefined;
     const [question, ...more] = query.questions ?? [];
-    // Opcodes other than QUERY are for the servers of a zone, such as an update of it.
+    // Other opcodes than QUERY, such as UPDATE, are for authoritative servers.
     if (((query.flags ?? 0) >> 11) & 15) return reply(query, { code: codes.notImplemented });
     if (question === undefined || more.length > 0) return reply(query, { code: codes.formatError });
     const found = namespace === undefined ? "refused" : this.#options.names.lookUp(from, question.name);
@@ -140,7 +140,7 @@ export class NameServer implements AsyncDisposable {
     }
   }
 
-  /** The same over TCP: each message follows its length. One question at a time, so that a flood waits in the Pod. */
+  /** DNS over TCP: a length precedes each message. Handles one query at a time, so that a flood waits in the Pod. */
   #serve(socket: Socket, from: string): void {
     let rest = Buffer.alloc(0);
     let isBusy = false;
@@ -173,7 +173,7 @@ function parsed(message: Buffer): Packet | undefined {
   }
 }
 
-/** Copies of whole zones are not for Pods. */
+/** Pods may not request zone transfers. */
 const isTransfer = ({ type }: Question): boolean => type === "AXFR" || type === "IXFR";
 
 function framed(message: Buffer): Buffer {
@@ -186,7 +186,7 @@ function reply(query: Packet, { code, answers = [] }: { code: number; answers?: 
   return encode({
     type: "response",
     ...(query.id !== undefined && { id: query.id }),
-    // The lowest four bits tell what came of it.
+    // The lowest four bits are the response code.
     flags: AUTHORITATIVE_ANSWER | RECURSION_AVAILABLE | ((query.flags ?? 0) & 0x0100) | code,
     questions: query.questions ?? [],
     answers,

@@ -7,20 +7,20 @@ export interface NameView {
   readonly services: ReadonlyMap<string, Service>;
 }
 
-/** What stands behind a name of the cluster. */
+/** The result of looking up a name of the cluster. */
 export interface Named {
   readonly namespace: string;
   readonly pods: readonly ServingPod[];
-  /** The address to answer with, where it is not those of the Pods. */
+  /** The cluster IP of a Service, which is the answer instead of the Pods' addresses. */
   readonly address?: string;
 }
 
 const cluster = "cluster.local";
 
 /**
- * A name inside the cluster: of a Service, of a Pod behind a headless one, or of the Pod of a Sandbox, which has the
- * Sandbox's name. Without Pods and address when there is no such name; `undefined` for names that are not the cluster's.
- * A Service of type ExternalName has no addresses: its author does not decide what others find under a name.
+ * Looks up a name of the cluster: of a Service, of a Pod of a headless Service, or of the Pod of a Sandbox, which has the
+ * Sandbox's name. Returns no Pods and no address if the name does not exist, and `undefined` for names outside the cluster.
+ * A Service of type ExternalName has no addresses, so that a tenant cannot redirect a name to an arbitrary host.
  */
 export function podsNamed(name: string, view: NameView): Named | undefined {
   const labels = name.toLowerCase().replace(/\.$/, "").split(".");
@@ -30,7 +30,7 @@ export function podsNamed(name: string, view: NameView): Named | undefined {
   const [namespace = "", first = "", host, ...more] = labels.slice(0, -3).toReversed();
   if (first === "" || more.length > 0) return nobody;
   const near = view.pods.filter((pod) => pod.namespace === namespace);
-  // A Pod that says it is a host of that Service's.
+  // `<hostname>.<subdomain>` of a Pod.
   if (host !== undefined) {
     return { namespace, pods: near.filter((pod) => pod.subdomain === first && pod.hostname === host) };
   }

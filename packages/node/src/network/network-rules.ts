@@ -18,7 +18,7 @@ import { answerFor, type NameAccess, type NameAnswer } from "./name-access.ts";
 import type { PodNetwork } from "./pod-network.ts";
 import { type PodPolicy, policiesOf } from "./policy.ts";
 import { type Problem, ProblemReport } from "./problem-report.ts";
-import { doorsOf, type ServingPod } from "./services.ts";
+import { type ServingPod, serviceAddressesOf } from "./services.ts";
 import { servingPods } from "./serving-pods.ts";
 
 export interface NetworkRulesOptions {
@@ -27,15 +27,15 @@ export interface NetworkRulesOptions {
   readonly layout: Layout;
   readonly nodeName: string;
   readonly log: Logger;
-  /** Hears of policies and Services that cannot be enforced as they are written. */
+  /** Records events for policies and Services that cannot be enforced as written. */
   readonly events: Pick<EventRecorder, "record">;
   readonly scheduler?: Scheduler;
 }
 
 const retryMs = 1000;
-/** How soon a new route of the machine is noticed. */
+/** The interval at which the machine's routes are read. */
 const routesMs = 30_000;
-/** Passes that take longer are followed by a pause as long as they took: at least half of the time is for others. */
+/** A pass that takes longer is followed by a pause of the same length, so that rules take at most half of the time. */
 const longPassMs = 100;
 
 interface Caches {
@@ -50,23 +50,23 @@ interface Wanted {
   readonly problems: readonly Problem[];
 }
 
-/** Keeps the firewall as the Pods, Services and NetworkPolicies of the API say, and knows their names. */
+/** Keeps the firewall in line with the Pods, Services and NetworkPolicies of the API, and resolves their names. */
 export class NetworkRules implements AsyncDisposable {
   readonly #options: NetworkRulesOptions;
   readonly #caches: Caches;
   readonly #owned = new AsyncDisposableStack();
   readonly #report: ProblemReport;
   #enforced = "";
-  /** The policies in force, by the Pods' addresses. */
+  /** The enforced policies, by Pod address. */
   #policies: ReadonlyMap<string, PodPolicy> = new Map();
   #names: NameAccess | undefined;
-  /** Namespaces whose rules `nft` refused, with those rules: they are not tried again unchanged. */
+  /** Namespaces whose rules `nft` refused, with those rules. Unchanged rules are not tried again. */
   #refused = new Map<string, string>();
   #working: Promise<void> | undefined;
   #isStale = false;
   #timer: Disposable | undefined;
   #routesTimer: Disposable | undefined;
-  /** Settles when the rules have been those of the API for the first time. */
+  /** Resolves when the rules have been applied for the first time. */
   readonly ready: Promise<void>;
 
   constructor(options: NetworkRulesOptions) {
@@ -84,7 +84,7 @@ export class NetworkRules implements AsyncDisposable {
     for (const cache of all) this.#owned.use(cache.subscribe(() => void this.#renew()));
     network.onAttached = () => void this.#renew();
     this.ready = Promise.all(all.map(({ synced }) => synced)).then(() => this.#renew());
-    // Who waits for it is told; nobody has to.
+    // Callers may ignore `ready`, so its rejection must not be unhandled.
     this.ready.catch(() => undefined);
     this.#watchRoutes();
   }
@@ -107,7 +107,7 @@ export class NetworkRules implements AsyncDisposable {
     return this.#access().podsAt.get(address)?.namespace;
   }
 
-  /** Looked through once for all questions until something changes. */
+  /** Computed once and used for all queries until something changes. */
   #access(): NameAccess {
     if (this.#names !== undefined) return this.#names;
     const all = this.#pods();
@@ -129,7 +129,7 @@ export class NetworkRules implements AsyncDisposable {
     });
   }
 
-  /** One at a time; what changes meanwhile is done right after, all of it together. */
+  /** Runs one pass at a time. Changes during a pass are handled together in the next one. */
   #renew(): Promise<void> {
     this.#isStale = true;
     this.#names = undefined;
@@ -147,7 +147,7 @@ export class NetworkRules implements AsyncDisposable {
       try {
         await this.#pass();
       } catch (error) {
-        log.warn({ err: error }, "network rules could not be renewed");
+        log.warn({ err: error }, "cannot apply network rules");
         this.#renewAfter(retryMs);
         return;
       }
@@ -192,9 +192,13 @@ export class NetworkRules implements AsyncDisposable {
     const networked = this.#pods();
     const labels = new Map(spaces.list().map(({ metadata }) => [metadata?.name ?? "", metadata?.labels ?? {}]));
     const judged = policiesOf({ pods: networked, policies: policies.list(), namespaces: labels });
-    const served = doorsOf(all.list(), networked, place.subnet);
+    const served = serviceAddressesOf(all.list(), networked, place.subnet);
     return {
-      content: { policies: judged.policies, doors: served.doors, routed: routedServiceAddresses(place.bridge) },
+      content: {
+        policies: judged.policies,
+        serviceAddresses: served.serviceAddresses,
+        routed: routedServiceAddresses(place.bridge),
+      },
       problems: [
         ...judged.problems.map(({ policy, text }) => ({ resource: networkPolicies, object: policy, text })),
         ...served.problems.map(({ service, text }) => ({ resource: services, object: service, text })),
@@ -203,7 +207,7 @@ export class NetworkRules implements AsyncDisposable {
   }
 
   #refusals(): Problem[] {
-    const text = "The firewall refused the rules of the namespace: its Pods neither send nor receive";
+    const text = "The firewall refused the rules of the namespace: its Pods can neither send nor receive";
     return this.#caches.policies
       .list()
       .filter(({ metadata }) => this.#refused.has(metadata?.namespace ?? ""))
@@ -216,11 +220,11 @@ export class NetworkRules implements AsyncDisposable {
   }
 }
 
-/** The part of the rules that comes from one namespace. */
-function ownOf({ policies, doors }: FirewallContent, name: string): FirewallContent {
+/** The rules of one namespace. */
+function ownOf({ policies, serviceAddresses }: FirewallContent, name: string): FirewallContent {
   return {
     policies: policies.filter(({ namespace }) => namespace === name),
-    doors: doors.filter(({ namespace }) => namespace === name),
+    serviceAddresses: serviceAddresses.filter(({ namespace }) => namespace === name),
     routed: [],
   };
 }

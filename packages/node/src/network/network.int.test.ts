@@ -18,14 +18,14 @@ const serve =
 let box: TestBox;
 let server: ChildProcess | undefined;
 
-/** A machine beyond this one, that knows no way back to the Pods' network. */
+/** A remote host that has no route to the Pod network. */
 async function makeOutside(): Promise<void> {
   const host = `asbt${process.pid}`;
   const lines = [
     `netns add ${outsideName}`,
     `link add ${host} type veth peer name eth0 netns ${outsideName}`,
     `addr add 198.18.77.1/30 dev ${host}`,
-    // Part of the range of Services is somebody's own network.
+    // A part of the Service range is a network of the machine.
     `addr add 10.96.77.1/30 dev ${host}`,
     `link set ${host} up`,
   ];
@@ -76,7 +76,7 @@ async function start(name: string, runtime: string, app: string): Promise<string
   return (await box.api.until(name, isReady)).status?.podIP ?? "";
 }
 
-/** From whom the other side sees the connection come, or that there was none. */
+/** The source address that the other side sees, or that the connection failed. */
 const reach = (from: string, host: string, port = 8000): Promise<string> =>
   box.shell(
     from,
@@ -86,13 +86,13 @@ try: print(socket.create_connection(('${host}',${port}),1).recv(99).decode())
 except OSError as error: print('no')"`,
   );
 
-/** What somebody says to the machine itself. */
+/** The same for a connection from the machine itself. */
 async function answer(host: string, port: number): Promise<string> {
   const socket = connect({ host, port });
   return text(socket).catch(() => "no");
 }
 
-/** Rules follow the API, a moment later. */
+/** Retries, because rules follow the API with a delay. */
 const patience = { timeout: 20_000, interval: 100 };
 
 const policy = (name: string, given: NonNullable<NetworkPolicy["spec"]>): Promise<unknown> =>
@@ -116,7 +116,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the network of Pods with %s", (
     await Promise.all([box.remove(a, 0), box.remove(b, 0)]);
   });
 
-  test("Pods of a namespace reach each other, by address and by name, as who they are", async () => {
+  test("Pods of a namespace reach each other by address and by name, with their own source address", async () => {
     await expect.poll(() => reach(a, addressOfB), patience).toBe(addressOfA);
     expect(await reach(a, b)).toBe(addressOfA);
     expect(await reach(b, `${a}.${namespace}`)).toBe(addressOfB);
@@ -124,11 +124,11 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the network of Pods with %s", (
     expect(await reach(a, "nobody")).toBe("no");
   });
 
-  test("what is outside is reached in the machine's name", async () => {
+  test("Pods reach the outside with the machine's address", async () => {
     await expect.poll(() => reach(a, outside), patience).toBe("198.18.77.1");
   });
 
-  test("a Service is reached by its address and its name", async () => {
+  test("a Service can be reached by its address and its name", async () => {
     const clusterIP = "10.96.7.7";
     await box.api.client.create(services, {
       metadata: { namespace, name: "front" },
@@ -139,7 +139,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the network of Pods with %s", (
     await box.api.client.delete(services, { namespace, name: "front" });
   });
 
-  test("a Service with an address of somebody else redirects nothing", async () => {
+  test("a Service with an address that is not its own redirects nothing", async () => {
     const local = createServer((socket) => socket.end("machine")).listen(0, "127.0.0.1");
     await once(local, "listening");
     const { port } = local.address() as AddressInfo;
@@ -161,7 +161,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the network of Pods with %s", (
     local.close();
   });
 
-  test("the machine reaches its own network in the range of Services, and Pods reach the Service", async () => {
+  test("the machine reaches its own network in the Service range, and Pods reach the Service", async () => {
     const clusterIP = "10.96.77.2";
     await box.api.client.create(services, {
       metadata: { namespace, name: "shadow" },
@@ -173,7 +173,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the network of Pods with %s", (
     await expect.poll(() => reach(a, clusterIP), patience).toBe("no");
   });
 
-  test("a policy keeps out whom it does not name, but not the machine", async () => {
+  test("an ingress policy denies everybody it does not select, except the machine", async () => {
     await policy("closed", { podSelector: { matchLabels: { app: "b" } } });
     await expect.poll(() => reach(a, b), patience).toBe("no");
     expect(await reach(b, a)).toBe(addressOfB);
@@ -184,7 +184,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the network of Pods with %s", (
     await expect.poll(() => reach(a, b), patience).toBe(addressOfA);
   });
 
-  test("a policy keeps in what it does not let out", async () => {
+  test("an egress policy denies everything it does not allow", async () => {
     await policy("inside", {
       podSelector: { matchLabels: { app: "a" } },
       policyTypes: ["Egress"],
@@ -196,7 +196,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the network of Pods with %s", (
     await expect.poll(() => reach(a, outside), patience).toBe("198.18.77.1");
   });
 
-  test("another namespace is another tenant, until a policy lets it in", async () => {
+  test("Pods of another namespace are denied until a policy allows them", async () => {
     const metadata = { namespace: "elsewhere", name: `c-${runtime}`, labels: { app: "c" } };
     await box.api.client.create(pods, {
       metadata,

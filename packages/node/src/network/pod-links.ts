@@ -10,7 +10,7 @@ export interface PodLinksOptions {
   readonly onAttached: () => void;
 }
 
-/** The Pods' network namespaces, each with the pair of interfaces that joins it to the bridge. */
+/** The Pods' network namespaces, each with the veth pair that connects it to the bridge. */
 export class PodLinks {
   readonly #options: PodLinksOptions;
   readonly #attached = new Map<string, string>();
@@ -34,7 +34,7 @@ export class PodLinks {
     return existsSync(pathOf(netns)) && existsSync(`/sys/class/net/${this.#options.interfaceOf(address)}`);
   }
 
-  /** What a crash left half done is made anew. Who asks while it is being made waits for the same. */
+  /** Creates the namespace and its links, replacing what a crash left behind. Concurrent calls share one operation. */
   attach(netns: string, address: string, make?: () => Promise<void>): Promise<void> {
     const under = this.#attaching.get(netns) ?? this.#attach(netns, address, make);
     this.#attaching.set(netns, under);
@@ -92,6 +92,6 @@ export class PodLinks {
 
 const pathOf = (netns: string): string => `/run/netns/${netns}`;
 
-/** The same for the same address: the machine would look for a Sandbox's next Pod where its last one was. */
+/** Derived from the IP address, so that the machine's ARP cache is right for the next Pod with the same address. */
 export const hardwareOf = (address: string): string =>
   ["02", "a5", ...address.split(".").map((part) => Number(part).toString(16).padStart(2, "0"))].join(":");

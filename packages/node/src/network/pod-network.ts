@@ -17,30 +17,30 @@ import { formatSubnet, parseSubnet, type Subnet } from "./subnet.ts";
 export interface PodNetwork {
   readonly subnet: string;
   readonly pool: AddressPool;
-  /** Where the rules for traffic go: see `firewall.ts`. */
+  /** The names and addresses that the firewall rules use: see `firewall.ts`. */
   readonly place: FirewallPlace;
-  /** The address of the Pod in each network namespace that was attached. */
+  /** The address of the Pod in each attached network namespace. */
   readonly attached: ReadonlyMap<string, string>;
-  /** Takes a Pod that an earlier process attached for attached. */
+  /** Records a Pod that an earlier process attached. */
   adopt(netns: string, pod: { readonly address: string; readonly namespace: string }): void;
-  /** Is told when a Pod was attached. */
+  /** Called after a Pod was attached. */
   onAttached: () => void;
-  /** The rules as `nft` reads them. */
+  /** The rules in the syntax of `nft`. */
   rulesText(content: FirewallContent): string;
-  /** Puts rules in the place of those there are, all at once; fails when `nft` refuses them, and changes nothing then. */
+  /** Replaces the rules in one transaction. Throws if `nft` refuses them; then nothing has changed. */
   enforce(content: FirewallContent): Promise<void>;
-  /** Whether `nft` would take these rules. */
+  /** Whether `nft` would accept these rules. */
   accepts(content: FirewallContent): Promise<boolean>;
-  /** Why the number of Pods' connections is not limited, if the kernel cannot. */
+  /** Why the number of connections is not limited, if the kernel does not support it. */
   readonly unlimited: string | undefined;
   /**
-   * Makes the network namespace and joins it to the bridge. What a crash left half done is made anew; who asks while it is
-   * being made waits for the same. `make` makes the namespace where it is not to be the machine's own.
+   * Creates the network namespace and connects it to the bridge, replacing what a crash left behind. Concurrent calls share one
+   * operation. `make` creates the namespace for a Pod with a user namespace, which must own it.
    */
   attach(netns: string, address: string, make?: () => Promise<void>): Promise<void>;
   isAttached(netns: string, address: string): boolean;
   detach(netns: string, address: string | undefined): Promise<void>;
-  /** Names of everything on the machine that carries this node's mark. */
+  /** The network namespaces and interfaces on the machine whose names have this node's prefix. */
   found(): Promise<{ readonly namespaces: readonly string[]; readonly interfaces: readonly string[] }>;
   interfaceOf(address: string): string;
   removeInterface(name: string): Promise<void>;
@@ -54,14 +54,14 @@ export interface NetworkOptions {
 }
 
 /**
- * One bridge, one network namespace and one pair of interfaces per Pod. Pods have no neighbours: what they send goes to
- * the machine, which passes it on, to the outside or to another Pod, as far as our own firewall tables allow; new Pods are
- * cut off until those know them. Rules of other programs are neither read nor changed.
+ * Opens the Pod network: one bridge, and one network namespace and veth pair for each Pod. Pods cannot reach each other on
+ * the bridge. The machine routes their packets to the outside or to other Pods, as far as our own firewall tables allow. A new
+ * Pod is isolated until the rules contain it. Rules of other programs are neither read nor changed.
  */
 export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions): Promise<PodNetwork> {
   const subnet = await settleSubnet(layout, wanted);
   const pool = new AddressPool(subnet);
-  const homes = await openHomes(layout, pool);
+  const reservations = await openReservations(layout, pool);
   await makeBridge(layout, pool.gateway, subnet.prefix);
   const interfaceOf = (address: string): string => `${layout.vethPrefix}${pool.suffix(address)}`;
   const place: FirewallPlace = {
@@ -81,8 +81,8 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     bridge: layout.bridge,
     gateway: pool.gateway,
     interfaceOf,
-    // Before anybody can reach it by its address.
-    onAttaching: () => homes.save(),
+    // Saved before the Pod can be reached at its address.
+    onAttaching: () => reservations.save(),
     onAttached: () => network.onAttached(),
   });
 
@@ -120,17 +120,17 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
   return network;
 }
 
-/** The addresses that belong to somebody, on the disk. */
-async function openHomes({ dataDir }: Layout, pool: AddressPool): Promise<{ save(): Promise<void> }> {
+/** Loads the reserved addresses from the disk, and saves them. */
+async function openReservations({ dataDir }: Layout, pool: AddressPool): Promise<{ save(): Promise<void> }> {
   const file = join(dataDir, "addresses.json");
   pool.remember(((await readJson(file)) ?? {}) as Record<string, unknown>);
-  let saved = JSON.stringify(pool.homes);
+  let saved = JSON.stringify(pool.reservations);
   let saving = Promise.resolve();
   const write = async (): Promise<void> => {
-    const { homes } = pool;
-    if (JSON.stringify(homes) === saved) return;
-    await writeJson(file, homes);
-    saved = JSON.stringify(homes);
+    const { reservations } = pool;
+    if (JSON.stringify(reservations) === saved) return;
+    await writeJson(file, reservations);
+    saved = JSON.stringify(reservations);
   };
   return {
     save: () => {
@@ -140,18 +140,18 @@ async function openHomes({ dataDir }: Layout, pool: AddressPool): Promise<{ save
   };
 }
 
-/** Rules that are there are for Pods that run: they hold until new ones are made. */
+/** Existing rules are for running Pods and stay until the first pass. Otherwise rules that isolate all Pods are applied. */
 async function guard({ table }: FirewallPlace, text: (content: FirewallContent) => string): Promise<void> {
   const tables = await runCommand("nft", ["list", "tables"]);
   const isThere = tables.split("\n").includes(`table bridge ${table}`);
-  if (!isThere) await enforce(text({ policies: [], doors: [], routed: [] }));
+  if (!isThere) await enforce(text({ policies: [], serviceAddresses: [], routed: [] }));
 }
 
-/** Counting starts at zero with each start of the node. Returns why connections cannot be counted, if they cannot. */
+/** Applies the connection limits. The counts start at zero. Returns the error if the kernel does not support them. */
 async function limitConnections(place: FirewallPlace): Promise<string | undefined> {
   const input = connectionLimits(place, connectionBounds(await tableSize()));
   const { code, stderr } = await tryCommand("nft", ["-f", "-"], { input });
-  return code === 0 ? undefined : stderr.trim() || `nft ended with exit code ${code}`;
+  return code === 0 ? undefined : stderr.trim() || `nft exited with status ${code}`;
 }
 
 async function accepts(rules: string): Promise<boolean> {
@@ -162,7 +162,7 @@ async function enforce(rules: string): Promise<void> {
   await runCommand("nft", ["-f", "-"], { input: rules });
 }
 
-/** Once chosen, a network stays: running Pods have their addresses in it. */
+/** Keeps the network that was chosen before, because running Pods have addresses in it. */
 async function settleSubnet(layout: Layout, wanted: string | undefined): Promise<Subnet> {
   const saved = (await readJson(layout.networkFile)) as { subnet?: string } | undefined;
   const kept = saved?.subnet === undefined ? undefined : parseSubnet(saved.subnet);
@@ -191,7 +191,7 @@ async function networksInUse(ownBridge: string): Promise<Subnet[]> {
 async function makeBridge(layout: Layout, gateway: string, prefix: number): Promise<void> {
   const { bridge, id } = layout;
   const exists = existsSync(`/sys/class/net/${bridge}`);
-  // A hardware address of its own: else it changes with every port that comes and goes, and Pods lose their neighbour.
+  // A fixed hardware address. Otherwise it would change with the bridge's ports, and the Pods' ARP entries would be wrong.
   const hardware = `02:a5:${id.match(/../g)?.join(":")}`;
   await runIp([
     ...(exists ? [] : [`link add ${bridge} address ${hardware} type bridge forward_delay 0`]),
@@ -199,12 +199,12 @@ async function makeBridge(layout: Layout, gateway: string, prefix: number): Prom
     `link set ${bridge} up`,
   ]);
   await startForwarding(layout);
-  // A Pod reaches others by way of the machine alone: nobody tells it of a shorter way that it cannot go.
+  // Pods reach each other only through the machine, so it must not send ICMP redirects for a direct path.
   await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/send_redirects`, "0");
   await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/accept_redirects`, "0");
-  // Pods ask for the gateway only: whether the machine has some other address is not theirs to know.
+  // Answer ARP only for the gateway's address, so that Pods cannot find other addresses of the machine.
   await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/arp_ignore`, "1");
-  // Pods have IPv4 only; without this the machine would answer them on its link-local IPv6 address as well.
+  // Pods have IPv4 only. Without this the machine would also be reachable at its link-local IPv6 address.
   await writeFile(`/proc/sys/net/ipv6/conf/${bridge}/disable_ipv6`, "1").catch((error: unknown) => {
     if (!hasCode(error, "ENOENT")) throw error;
   });
@@ -212,7 +212,7 @@ async function makeBridge(layout: Layout, gateway: string, prefix: number): Prom
 
 const forwarding = "/proc/sys/net/ipv4/ip_forward";
 
-/** Lets the machine pass on what Pods send. It is noted who began with it, so that it can end with the last of us. */
+/** Enables IP forwarding. Records that this node did so, so that it can be disabled when the last node is removed. */
 async function startForwarding(layout: Layout): Promise<void> {
   if ((await readFile(forwarding, "utf8")).trim() === "1") return;
   const saved = (await readJson(layout.networkFile)) as object | undefined;

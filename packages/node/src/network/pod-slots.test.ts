@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { PodSlots, Rate } from "./pod-slots.ts";
 
-test("a Pod and a namespace have no more than their part", () => {
+test("a Pod and a namespace get no more slots than their limit", () => {
   const slots = new PodSlots({ total: 10, namespace: 4, pod: 2 });
   const taken = ["p1", "p1", "p1", "p2", "p2", "p3"].map((pod) => slots.take("a", pod) !== undefined);
   expect(taken).toEqual([true, true, false, true, true, false]);
 });
 
-test("a namespace that has nothing gets a place when all are taken", () => {
+test("a namespace without a slot gets one when all are in use", () => {
   const slots = new PodSlots({ total: 2, namespace: 2, pod: 2 });
   const first = slots.take("a", "p");
   slots.take("a", "p");
@@ -17,7 +17,7 @@ test("a namespace that has nothing gets a place when all are taken", () => {
   expect(slots.take("b", "q")).toBeUndefined();
 });
 
-test("a namespace asks so many times a second, and others are not affected", () => {
+test("the rate limit of a namespace does not affect others", () => {
   let now = 0;
   const rate = new Rate(10, () => now);
   const asked = (namespace: string, times: number): number =>

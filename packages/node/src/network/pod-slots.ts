@@ -5,8 +5,8 @@ export interface SlotBounds {
 }
 
 /**
- * Places of something that all Pods share. A Pod and a namespace have at most their part; a namespace that has none always gets
- * one, even when all places are taken, so that nobody can keep others out.
+ * Slots of a shared resource. A Pod and a namespace have limits. A namespace without a slot always gets one, even when all are
+ * in use, so that nobody can lock others out.
  */
 export class PodSlots {
   readonly #bounds: SlotBounds;
@@ -17,7 +17,7 @@ export class PodSlots {
     this.#bounds = bounds;
   }
 
-  /** Takes a place and returns how to give it back; `undefined` when there is none for this Pod. */
+  /** Takes a slot and returns a function that releases it, or `undefined` if this Pod cannot have one. */
   take(namespace: string, pod: string): (() => void) | undefined {
     const [ofNamespace, ofPod] = [`namespace ${namespace}`, `pod ${pod}`];
     const own = this.#taken.get(ofNamespace) ?? 0;
@@ -43,7 +43,7 @@ export class PodSlots {
   }
 }
 
-/** So many questions a second for each namespace, and a burst of twice as many. */
+/** A rate limit for each namespace, with a burst of two seconds. */
 export class Rate {
   readonly #perSecond: number;
   readonly #now: () => number;
@@ -65,5 +65,5 @@ export class Rate {
   }
 }
 
-/** Far more namespaces than have Pods at a time. */
+/** Far more than the number of namespaces with Pods. */
 const mostBuckets = 10_000;

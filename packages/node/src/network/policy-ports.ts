@@ -4,7 +4,7 @@ import { type Range, union } from "./ranges.ts";
 
 export type PolicyPort = NonNullable<NetworkPolicyIngressRule["ports"]>[number];
 
-/** A port of a rule: a range, a name that each receiver has its own number for, or, without either, all ports. */
+/** A port of a rule: a range, a name that each receiving Pod resolves, or, without either, all ports. */
 interface CompiledPort {
   readonly protocol: PortRanges["protocol"];
   readonly range?: Range;
@@ -20,16 +20,16 @@ export const protocols: ReadonlyMap<string, PortRanges["protocol"]> = new Map([
 export const isPort = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value > 0 && value < 65_536;
 
-/** `undefined` for all ports of all protocols. What is not understood is left out, and allows nothing. */
+/** Returns `undefined` for all ports of all protocols. Invalid ports are left out and allow nothing. */
 export function compilePorts(
   ports: readonly PolicyPort[] | undefined,
   path: string,
-  note: (text: string) => void,
+  report: (text: string) => void,
 ): readonly CompiledPort[] | undefined {
   if (ports === undefined || ports.length === 0) return undefined;
   return ports.flatMap((port, at) => {
     const compiled = compilePort(port);
-    if (compiled === undefined) note(`${path}.ports[${at}]: not understood, it allows nothing`);
+    if (compiled === undefined) report(`${path}.ports[${at}]: not understood, it allows nothing`);
     return compiled === undefined ? [] : [compiled];
   });
 }
@@ -43,7 +43,7 @@ function compilePort({ protocol: name = "TCP", port, endPort }: PolicyPort): Com
   return isPort(port) && isPort(to) && to >= port ? { protocol, range: { from: port, to } } : undefined;
 }
 
-/** The ports of a rule for a receiver, one entry for each protocol; empty when it has none of the named ports. */
+/** The ports of a rule for a receiving Pod, one entry for each protocol. Empty if it has none of the named ports. */
 export function portsFor(
   ports: readonly CompiledPort[] | undefined,
   named: ReadonlyMap<string, number>,

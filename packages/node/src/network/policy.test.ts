@@ -21,7 +21,7 @@ const policy = (spec: NonNullable<NetworkPolicy["spec"]>, namespace = "a"): Netw
   spec,
 });
 
-/** What the policies mean for the first Pod. */
+/** The rules of the first Pod. */
 function first(...policies: NetworkPolicy[]): unknown {
   const cluster: Cluster = { pods, policies, namespaces };
   const { ingress, egress } = policiesOf(cluster).policies[0] ?? {};
@@ -38,10 +38,14 @@ describe("policiesOf()", () => {
     ["no policy", [], { ingress: undefined, egress: undefined }],
     ["a policy of another namespace", [policy({ podSelector: {} }, "b")], { ingress: undefined, egress: undefined }],
     ["a policy for other Pods", [policy({ podSelector: { matchLabels: { app: "db" } } })], {}],
-    ["nothing in", [policy({ podSelector: {} })], { ingress: [], egress: undefined }],
-    ["nothing out", [policy({ podSelector: web, policyTypes: ["Egress"] })], { ingress: undefined, egress: [] }],
+    ["a policy without ingress rules", [policy({ podSelector: {} })], { ingress: [], egress: undefined }],
     [
-      "rules for what goes out make it a policy about that",
+      "a policy without egress rules",
+      [policy({ podSelector: web, policyTypes: ["Egress"] })],
+      { ingress: undefined, egress: [] },
+    ],
+    [
+      "egress rules make it a policy for egress",
       [policy({ podSelector: web, egress: [{}] })],
       { ingress: [], egress: [all] },
     ],
@@ -56,12 +60,12 @@ describe("policiesOf()", () => {
       { ingress: [{ addresses: ["10.0.0.4"], ports: undefined }] },
     ],
     [
-      "both selectors in one peer must fit",
+      "both selectors of a peer must match",
       [policy({ podSelector: web, ingress: [{ from: [{ namespaceSelector: {}, podSelector: web }] }] })],
       { ingress: [{ addresses: ["10.0.0.2", "10.0.0.4"], ports: undefined }] },
     ],
     [
-      "address blocks with holes, and ports",
+      "address blocks with exceptions, and ports",
       [
         policy({
           podSelector: web,
@@ -89,7 +93,7 @@ describe("policiesOf()", () => {
       { ingress: [{ addresses: undefined, ports: [tcp(8080)] }] },
     ],
     [
-      "and another on each receiver",
+      "a named port is another number on each receiver",
       [
         policy({
           podSelector: web,
@@ -105,7 +109,7 @@ describe("policiesOf()", () => {
       },
     ],
     [
-      "a port that nobody has a name for allows nothing",
+      "a port name that no Pod has allows nothing",
       [policy({ podSelector: web, ingress: [{ ports: [{ port: "none" }] }] })],
       { ingress: [] },
     ],
@@ -121,7 +125,7 @@ describe("policiesOf()", () => {
 
 type Rule = NonNullable<NonNullable<NetworkPolicy["spec"]>["egress"]>[number];
 
-/** What an egress rule allows the first Pod, and what its author hears about it. */
+/** What an egress rule allows for the first Pod, and the problems that are reported. */
 function sending(...rules: unknown[]): unknown {
   const spec = { podSelector: {}, policyTypes: ["Egress"], egress: rules as Rule[] };
   const { policies, problems } = policiesOf({ pods, policies: [policy(spec)], namespaces });
@@ -139,7 +143,7 @@ describe("a rule that the API server should have refused", () => {
       "egress[0].ports[0]: not understood",
     ],
     ["a range of a named port", { ports: [{ port: "web", endPort: 10 }] }, [], "egress[0].ports[0]: not understood"],
-    ["a port that is no port", { ports: [{ port: 70_000 }] }, [], "egress[0].ports[0]: not understood"],
+    ["a port out of range", { ports: [{ port: 70_000 }] }, [], "egress[0].ports[0]: not understood"],
     ["a port that is a fraction", { ports: [{ port: 1.5 }] }, [], "egress[0].ports[0]: not understood"],
     [
       "a protocol that is a rule",
@@ -147,19 +151,14 @@ describe("a rule that the API server should have refused", () => {
       [],
       "egress[0].ports[0]: not understood",
     ],
-    ["a block that is no block", to("everywhere"), [{ addresses: [], ports: undefined }], 'ipBlock "everywhere"'],
+    ["a block that is not a CIDR", to("everywhere"), [{ addresses: [], ports: undefined }], 'ipBlock "everywhere"'],
     [
       "a block with a rule in it",
       to("10.0.0.0/8 } accept"),
       [{ addresses: [], ports: undefined }],
       "the block is empty",
     ],
-    [
-      "an exception that is none",
-      to("0.0.0.0/0", "nowhere"),
-      [{ addresses: [], ports: undefined }],
-      "the block is empty",
-    ],
+    ["an invalid exception", to("0.0.0.0/0", "nowhere"), [{ addresses: [], ports: undefined }], "the block is empty"],
     ["an exception of IPv6", to("0.0.0.0/0", "fd00::/8"), [{ addresses: [], ports: undefined }], "the block is empty"],
     [
       "a selector with an unknown operator",
@@ -172,8 +171,8 @@ describe("a rule that the API server should have refused", () => {
   });
 
   test.for([
-    ["a block of IPv6 is for a network that Pods are not on", to("::/0"), []],
-    ["host bits of a block mean nothing", to("10.1.2.3/16"), ["10.1.0.0-10.1.255.255"]],
+    ["an IPv6 block matches nothing", to("::/0"), []],
+    ["host bits of a block are ignored", to("10.1.2.3/16"), ["10.1.0.0-10.1.255.255"]],
     ["leading zeros are not octal", to("010.0.0.0/8"), ["10.0.0.0-10.255.255.255"]],
     ["exceptions may overlap", to("10.0.0.0/8", "10.0.0.0/9", "10.64.0.0/10"), ["10.128.0.0-10.255.255.255"]],
     ["an exception may be everything", to("10.0.0.0/8", "0.0.0.0/0"), []],
@@ -181,18 +180,18 @@ describe("a rule that the API server should have refused", () => {
     expect(sending(rule)).toEqual([[{ addresses, ports: undefined }], []]);
   });
 
-  test("is for all Pods of the namespace when it does not say for whom it is", () => {
+  test("selects all Pods of the namespace if its podSelector is invalid", () => {
     const podSelector = { matchExpressions: [{ key: "app", operator: "Near" }] };
     const { policies } = policiesOf({ pods, policies: [policy({ podSelector, ingress: [{}] })], namespaces });
     expect(policies.map(({ ingress }) => ingress)).toEqual([[], [], undefined]);
   });
 
-  test("is about both directions when it names an unknown one", () => {
+  test("applies to both directions if it names an unknown one", () => {
     expect(first(policy({ podSelector: {}, policyTypes: ["Sideways"] }))).toEqual({ ingress: [], egress: [] });
   });
 });
 
-describe("policies that are larger than the bounds", () => {
+describe("policies above the limits", () => {
   const open = [{ ingress: undefined, egress: undefined }];
   const judge = (...policies: NetworkPolicy[]): unknown => {
     const view = policiesOf({ pods, policies, namespaces });

@@ -3,12 +3,12 @@ import { type CompiledPolicy, compilePolicy, type PolicyProblem, termsOf } from 
 import type { Labels } from "./label-selector.ts";
 import type { Range } from "./ranges.ts";
 
-/** A Pod on the network, as policies see it. */
+/** What policies use of a Pod on the network. */
 export interface NetworkedPod {
   readonly namespace: string;
   readonly labels: Labels;
   readonly address: string;
-  /** Numbers of the ports that have names. */
+  /** Port numbers by port name. */
   readonly ports: ReadonlyMap<string, number>;
 }
 
@@ -25,15 +25,15 @@ export interface PortRanges {
   readonly ports: readonly Range[] | undefined;
 }
 
-/** What may pass: from or to these addresses, at these ports; `undefined` stands for all of them. */
+/** Allowed traffic from or to these addresses at these ports. `undefined` means all. */
 export interface Allowance {
   readonly addresses: readonly Range[] | undefined;
   readonly ports: readonly PortRanges[] | undefined;
 }
 
 /**
- * What a Pod may receive from other Pods, and send. Where no policy says anything, `undefined`, it receives from its own
- * namespace, which is one tenant's, and sends to every Pod that receives it. Pods with the same rules share one array.
+ * The ingress and egress rules of a Pod. Without a policy a direction is `undefined`: ingress is then allowed from the Pod's own
+ * namespace, and egress to everywhere. Pods with the same rules share one array.
  */
 export interface PodPolicy {
   readonly address: string;
@@ -48,8 +48,8 @@ export interface PolicyView {
 }
 
 /**
- * What the policies of one namespace may cost, so that one tenant's do not slow down the rules of all: selectors, peers,
- * ports and exceptions that are read, and ranges of addresses and ports in the firewall (4,096 take nft about 70 ms).
+ * Limits for the policies of one namespace, so that one tenant does not slow down the rules of all: the number of selectors,
+ * peers, ports and exceptions, and of address and port ranges in the firewall (4,096 take nft about 70 ms).
  */
 const mostTerms = 5000;
 const mostElements = 4096;
@@ -59,8 +59,8 @@ const nothing: readonly Allowance[] = [];
 type Rules = Pick<PodPolicy, "ingress" | "egress">;
 
 /**
- * What the policies together mean for each Pod: what one of them allows is allowed. A rule that is not understood allows
- * nothing. The Pods of a namespace whose policies are larger than the bounds neither send nor receive.
+ * Combines the policies for each Pod: traffic is allowed if one of them allows it. An invalid rule allows nothing. The Pods of
+ * a namespace whose policies exceed the limits can neither send nor receive.
  */
 export function policiesOf(cluster: Cluster): PolicyView {
   const byNamespace = Map.groupBy(cluster.policies, ({ metadata }) => metadata?.namespace ?? "");
@@ -81,7 +81,7 @@ export function policiesOf(cluster: Cluster): PolicyView {
 }
 
 interface Judged {
-  /** Of each Pod; where it is missing, the Pod neither sends nor receives. */
+  /** The rules of each Pod. A Pod without an entry can neither send nor receive. */
   readonly rules: readonly Rules[];
   readonly problems: readonly PolicyProblem[];
 }
@@ -125,6 +125,6 @@ function elementsOf({ ingress = nothing, egress = nothing }: Rules): number {
 
 function tooLarge(policies: readonly NetworkPolicy[], what: string, most: number): Judged {
   const policy = policies.toSorted((a, b) => termsOf(b) - termsOf(a))[0];
-  const text = `The NetworkPolicies of the namespace ${what}, more than ${most}: its Pods neither send nor receive`;
+  const text = `The NetworkPolicies of the namespace ${what}, more than ${most}: its Pods can neither send nor receive`;
   return { rules: [], problems: policy === undefined ? [] : [{ policy, text }] };
 }

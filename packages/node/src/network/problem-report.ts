@@ -1,16 +1,16 @@
 import type { EventRecorder, KubeObject, Resource } from "@agent-sandbox/kube";
 
-/** Something about an object that its author must know. */
+/** A problem of an object that is reported to its author. */
 export interface Problem {
   readonly resource: Resource;
   readonly object: KubeObject;
   readonly text: string;
 }
 
-/** The most problems of one pass that are reported; the rest would be more than anybody reads. */
+/** The number of problems that one pass reports. Nobody reads more. */
 const mostProblems = 100;
 
-/** Reports each problem once, as an event of its object, and again after it was gone for a while. */
+/** Records an event for each new problem, and again if a problem returns after it was solved. */
 export class ProblemReport {
   readonly #events: Pick<EventRecorder, "record">;
   #known: ReadonlySet<string> = new Set();
@@ -19,7 +19,7 @@ export class ProblemReport {
     this.#events = events;
   }
 
-  /** `problems`: all that there are now. */
+  /** `problems` are all current problems. */
   report(problems: readonly Problem[]): void {
     const now = new Map(problems.slice(0, mostProblems).map((problem) => [keyOf(problem), problem]));
     for (const [key, { resource, object, text }] of now) {

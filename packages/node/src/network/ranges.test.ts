@@ -7,7 +7,7 @@ const numbers = Array.from({ length: 60 }, (_, at) => at);
 const inAny = (ranges: readonly Range[], value: number): boolean =>
   ranges.some(({ from, to }) => value >= from && value <= to);
 
-test("a union has the same numbers, in order and with gaps between its ranges", () => {
+test("a union has the same numbers, sorted and with gaps between its ranges", () => {
   fc.assert(
     fc.property(fc.array(range), (ranges) => {
       const merged = union(ranges);
@@ -18,7 +18,7 @@ test("a union has the same numbers, in order and with gaps between its ranges", 
   );
 });
 
-test("a range without holes has the numbers that are in no hole", () => {
+test("without() leaves the numbers that are in no hole", () => {
   fc.assert(
     fc.property(range, fc.array(range), (whole, holes) => {
       const left = without(whole, holes);

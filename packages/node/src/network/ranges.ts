@@ -1,6 +1,6 @@
 import { formatAddress, type Subnet, sizeOf } from "./subnet.ts";
 
-/** Numbers from one to another, both included: addresses or ports. */
+/** An inclusive range of addresses or ports. */
 export interface Range {
   readonly from: number;
   readonly to: number;
@@ -10,7 +10,7 @@ export const lastAddress: number = 2 ** 32 - 1;
 
 export const rangeOf = ({ base, prefix }: Subnet): Range => ({ from: base, to: base + sizeOf(prefix) - 1 });
 
-/** The same numbers as ranges in order that neither overlap nor touch. */
+/** The same numbers as sorted ranges that neither overlap nor touch. */
 export function union(ranges: readonly Range[]): Range[] {
   const merged: Range[] = [];
   for (const range of ranges.toSorted((a, b) => a.from - b.from)) {
@@ -21,7 +21,7 @@ export function union(ranges: readonly Range[]): Range[] {
   return merged;
 }
 
-/** What is left of a range without the holes. */
+/** The parts of a range outside the holes. */
 export function without(range: Range, holes: readonly Range[]): Range[] {
   const left: Range[] = [];
   let next = range.from;

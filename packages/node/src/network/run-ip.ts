@@ -1,8 +1,8 @@
 import { type CommandResult, runCommand, tryCommand } from "../system/run-command.ts";
 
 /**
- * Runs commands of `ip` one after the other, in one process; the first that fails is the last. In a network namespace by
- * `nsenter`: `ip` itself would copy all mounts of the machine first, and hold up whoever mounts something.
+ * Runs `ip` commands in one process and stops at the first that fails. Enters a network namespace with `nsenter`, because
+ * `ip netns exec` would copy all mounts of the machine first, which blocks other mounts.
  */
 export async function runIp(lines: readonly string[], netns?: string): Promise<void> {
   const within = netns === undefined ? [] : ["nsenter", `--net=/run/netns/${netns}`];
@@ -10,7 +10,7 @@ export async function runIp(lines: readonly string[], netns?: string): Promise<v
   await runCommand(program, args, { input: batch(lines) });
 }
 
-/** Runs all of them, whatever becomes of those before. */
+/** Runs all commands, even if some fail. */
 export async function tryIp(lines: readonly string[]): Promise<CommandResult> {
   return await tryCommand("ip", ["-force", "-batch", "-"], { input: batch(lines) });
 }

@@ -1,6 +1,6 @@
 import type { Service } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
-import { doorsOf, type ServingPod } from "./services.ts";
+import { type ServingPod, serviceAddressesOf } from "./services.ts";
 
 const pod: ServingPod = {
   namespace: "a",
@@ -18,12 +18,12 @@ const service = (clusterIP: string, given: object = {}, metadata: object = {}): 
   spec: { clusterIP, selector: { app: "web" }, ports: [{ port: 80, targetPort: "http" }], ...given },
 });
 
-const doors = (...services: Service[]): unknown => {
-  const view = doorsOf(services, [pod], "10.200.0.0/20");
-  return [view.doors, view.problems.map(({ text }) => text)];
+const serviceAddresses = (...services: Service[]): unknown => {
+  const view = serviceAddressesOf(services, [pod], "10.200.0.0/20");
+  return [view.serviceAddresses, view.problems.map(({ text }) => text)];
 };
 
-const door = (address: string, given: object = {}): object => ({
+const serviceAddress = (address: string, given: object = {}): object => ({
   namespace: "a",
   address,
   protocol: "tcp",
@@ -32,9 +32,9 @@ const door = (address: string, given: object = {}): object => ({
   ...given,
 });
 
-describe("doorsOf()", () => {
-  test("makes a door for each port of a Service with an address of the range", () => {
-    expect(doors(service("10.96.0.7"))).toEqual([[door("10.96.0.7")], []]);
+describe("serviceAddressesOf()", () => {
+  test("returns an address for each port of a Service with a cluster IP in the Service range", () => {
+    expect(serviceAddresses(service("10.96.0.7"))).toEqual([[serviceAddress("10.96.0.7")], []]);
   });
 
   test.for([
@@ -49,57 +49,61 @@ describe("doorsOf()", () => {
     "10.96.0.0/16",
     "fd00::1",
     "10.97.0.1",
-  ])("makes none for %s, which is not in the range of Services", (address) => {
-    expect(doors(service(address))).toEqual([
+  ])("returns nothing for %s, which is not in the Service range", (address) => {
+    expect(serviceAddresses(service(address))).toEqual([
       [],
       [`The cluster IP "${address}" is not in 10.96.0.0/16: nothing is redirected`],
     ]);
   });
 
-  test("makes none for an address of the Pods' network, even if that is in the range of Services", () => {
-    const view = doorsOf([service("10.96.0.7")], [pod], "10.96.0.0/20");
-    expect(view.doors).toEqual([]);
-    expect(view.problems[0]?.text).toBe(`The cluster IP "10.96.0.7" is in the Pods' network: nothing is redirected`);
+  test("returns nothing for an address of the Pod network, even if it is in the Service range", () => {
+    const view = serviceAddressesOf([service("10.96.0.7")], [pod], "10.96.0.0/20");
+    expect(view.serviceAddresses).toEqual([]);
+    expect(view.problems[0]?.text).toBe(`The cluster IP "10.96.0.7" is in the Pod network: nothing is redirected`);
   });
 
-  test("gives an address to the oldest of the Services that claim it", () => {
+  test("gives an address to the oldest of the Services that have it", () => {
     const old = service("10.96.0.7", {}, { namespace: "z", creationTimestamp: "2026-01-01T00:00:00Z" });
     const young = service("10.96.0.7", {}, { namespace: "a", creationTimestamp: "2026-01-02T00:00:00Z" });
     for (const order of [
       [old, young],
       [young, old],
     ]) {
-      const view = doorsOf(order, [{ ...pod, namespace: "z" }, pod], "10.200.0.0/20");
-      expect(view.doors.map(({ namespace }) => namespace)).toEqual(["z"]);
+      const view = serviceAddressesOf(order, [{ ...pod, namespace: "z" }, pod], "10.200.0.0/20");
+      expect(view.serviceAddresses.map(({ namespace }) => namespace)).toEqual(["z"]);
       expect(view.problems.map(({ service: { metadata } }) => metadata?.namespace)).toEqual(["a"]);
     }
   });
 
   test.for([
-    ["externalIPs", { externalIPs: ["198.51.100.7"] }, [door("10.96.0.7")]],
-    ["loadBalancerIP", { type: "LoadBalancer", loadBalancerIP: "198.51.100.7" }, [door("10.96.0.7")]],
+    ["externalIPs", { externalIPs: ["198.51.100.7"] }, [serviceAddress("10.96.0.7")]],
+    ["loadBalancerIP", { type: "LoadBalancer", loadBalancerIP: "198.51.100.7" }, [serviceAddress("10.96.0.7")]],
     [
       "node ports",
       { type: "NodePort", ports: [{ port: 80, nodePort: 30_001, targetPort: "http" }] },
-      [door("10.96.0.7")],
+      [serviceAddress("10.96.0.7")],
     ],
     ["an external name", { type: "ExternalName", externalName: "db.other.svc.cluster.local" }, []],
-    ["a protocol that is none", { ports: [{ protocol: "ICMP", port: 80 }] }, []],
-    ["a port that is none", { ports: [{ port: 0 }] }, []],
-    ["a target that is no port", { ports: [{ port: 80, targetPort: 70_000 }] }, [door("10.96.0.7", { targets: [] })]],
-    ["no selector", { selector: {} }, [door("10.96.0.7", { targets: [] })]],
-  ] as const)("makes nothing more of %s", ([, given, expected]) => {
-    expect(doors(service("10.96.0.7", given))).toEqual([expected, []]);
+    ["an unknown protocol", { ports: [{ protocol: "ICMP", port: 80 }] }, []],
+    ["port 0", { ports: [{ port: 0 }] }, []],
+    [
+      "a target port out of range",
+      { ports: [{ port: 80, targetPort: 70_000 }] },
+      [serviceAddress("10.96.0.7", { targets: [] })],
+    ],
+    ["no selector", { selector: {} }, [serviceAddress("10.96.0.7", { targets: [] })]],
+  ] as const)("adds no address for %s", ([, given, expected]) => {
+    expect(serviceAddresses(service("10.96.0.7", given))).toEqual([expected, []]);
   });
 
-  test("bounds the rules that the Services of one namespace need", () => {
+  test("limits the firewall rules of one namespace", () => {
     const ports = Array.from({ length: 1500 }, (_, at) => ({ port: at + 1, targetPort: 8080 }));
     const many = [1, 2, 3].map((at) =>
       service(`10.96.0.${at}`, { ports }, { name: `s${at}`, creationTimestamp: `2026-01-0${at}T00:00:00Z` }),
     );
     const other = service("10.96.1.1", {}, { namespace: "b", creationTimestamp: "2026-01-09T00:00:00Z" });
-    const view = doorsOf([...many, other], [pod], "10.200.0.0/20");
-    expect(view.doors).toHaveLength(1501);
+    const view = serviceAddressesOf([...many, other], [pod], "10.200.0.0/20");
+    expect(view.serviceAddresses).toHaveLength(1501);
     expect(view.problems.map(({ service: { metadata } }) => metadata?.name)).toEqual(["s2", "s3"]);
   });
 });

@@ -4,8 +4,8 @@ import type { NetworkedPod, PortRanges } from "./policy.ts";
 import { isPort, protocols } from "./policy-ports.ts";
 import { overlap, parseAddress, parseSubnet, type Subnet } from "./subnet.ts";
 
-/** An address and port of a Service, and the Pods behind it. */
-export interface ServiceDoor {
+/** An address and port of a Service, and the Pods that connections to it are redirected to. */
+export interface ServiceAddress {
   readonly namespace: string;
   readonly address: string;
   readonly protocol: PortRanges["protocol"];
@@ -13,7 +13,7 @@ export interface ServiceDoor {
   readonly targets: readonly { readonly address: string; readonly port: number }[];
 }
 
-/** A Pod behind which Services may stand. */
+/** A Pod that Services may select. */
 export interface ServingPod extends NetworkedPod {
   readonly name: string;
   readonly ready: boolean;
@@ -21,37 +21,40 @@ export interface ServingPod extends NetworkedPod {
   readonly subdomain: string;
 }
 
-/** Why a Service has no address on this machine, for its author. */
+/** Why connections to a Service are not redirected. It is reported to the author as an event. */
 export interface ServiceProblem {
   readonly service: Service;
   readonly text: string;
 }
 
-export interface DoorView {
-  readonly doors: readonly ServiceDoor[];
+export interface ServiceAddressView {
+  readonly serviceAddresses: readonly ServiceAddress[];
   readonly problems: readonly ServiceProblem[];
 }
 
-/** What the Services of one namespace may cost: ports and the Pods behind each of them, one rule of the firewall each. */
+/** The limit of firewall rules for the Services of one namespace: one for each port, and one for each Pod of a port. */
 const mostRules = 4096;
 
 const services = parseSubnet(serviceRange) as Subnet;
 
 /**
- * The doors of all Services that have an address of their own. The address decides whose traffic is redirected, so the API
- * server is not taken at its word: a door is only made for addresses of `serviceRange` outside the Pods' network, and an
- * address that several Services claim belongs to the oldest.
+ * The addresses of all Services with a cluster IP. The address decides whose traffic is redirected, so the node checks it
+ * again: it must be in `serviceRange` and outside the Pod network, and if several Services have it, the oldest one wins.
  */
-export function doorsOf(all: readonly Service[], pods: readonly ServingPod[], podNetwork: string): DoorView {
+export function serviceAddressesOf(
+  all: readonly Service[],
+  pods: readonly ServingPod[],
+  podNetwork: string,
+): ServiceAddressView {
   const podSubnet = parseSubnet(podNetwork);
   const owners = new Map<string, Service>();
   const rules = new Map<string, number>();
-  const doors: ServiceDoor[] = [];
+  const serviceAddresses: ServiceAddress[] = [];
   const problems: ServiceProblem[] = [];
   for (const service of all.toSorted(olderFirst)) {
     const address = clusterIpOf(service);
     if (address === undefined) continue;
-    const own = doorsTo(service, address, pods);
+    const own = addressesOf(service, address, pods);
     const { namespace = "" } = service.metadata ?? {};
     const cost = own.reduce((sum, { targets }) => sum + 1 + targets.length, rules.get(namespace) ?? 0);
     const text = problemOf(address, { podSubnet, owner: owners.get(address), cost });
@@ -59,19 +62,19 @@ export function doorsOf(all: readonly Service[], pods: readonly ServingPod[], po
     else {
       owners.set(address, service);
       rules.set(namespace, cost);
-      doors.push(...own);
+      serviceAddresses.push(...own);
     }
   }
-  return { doors, problems };
+  return { serviceAddresses, problems };
 }
 
-/** The address that a Service has in the API, if it is meant to have one. */
+/** The cluster IP of a Service, or `undefined` for a headless or external one. */
 export function clusterIpOf({ spec }: Service): string | undefined {
   const address = spec?.clusterIP ?? "";
   return address === "" || address === "None" || spec?.type === "ExternalName" ? undefined : address;
 }
 
-/** Whether an address can be a Service's. */
+/** Whether an address is in the Service range. */
 export function isServiceAddress(address: string): boolean {
   const value = parseAddress(address);
   return value !== undefined && overlap(services, { base: value, prefix: 32 });
@@ -89,7 +92,7 @@ function problemOf(address: string, { podSubnet, owner, cost }: Claim): string |
     return `The cluster IP "${address.slice(0, 64)}" is not in ${serviceRange}: nothing is redirected`;
   }
   if (podSubnet === undefined || overlap(podSubnet, { base: value, prefix: 32 })) {
-    return `The cluster IP "${address}" is in the Pods' network: nothing is redirected`;
+    return `The cluster IP "${address}" is in the Pod network: nothing is redirected`;
   }
   if (owner !== undefined) return `The cluster IP "${address}" belongs to an older Service: nothing is redirected`;
   if (cost > mostRules) {
@@ -104,7 +107,7 @@ function olderFirst({ metadata: a }: Service, { metadata: b }: Service): number 
   return key(a) < key(b) ? -1 : 1;
 }
 
-function doorsTo(service: Service, address: string, pods: readonly ServingPod[]): ServiceDoor[] {
+function addressesOf(service: Service, address: string, pods: readonly ServingPod[]): ServiceAddress[] {
   const behind = podsBehind(service, pods);
   const { namespace = "" } = service.metadata ?? {};
   return (service.spec?.ports ?? []).flatMap(({ protocol: name = "TCP", port, targetPort = port }) => {
@@ -118,7 +121,7 @@ function doorsTo(service: Service, address: string, pods: readonly ServingPod[])
   });
 }
 
-/** The Pods that a Service selects and that are ready, or whose readiness it does not care about. */
+/** The Pods that a Service selects and that are ready, or all selected Pods with `publishNotReadyAddresses`. */
 export function podsBehind({ metadata, spec }: Service, pods: readonly ServingPod[]): ServingPod[] {
   const matchLabels = spec?.selector ?? {};
   if (Object.keys(matchLabels).length === 0 || spec?.type === "ExternalName") return [];

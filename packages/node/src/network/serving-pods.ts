@@ -3,7 +3,7 @@ import { hostnameOf } from "../oci/environment.ts";
 import { isPort } from "./policy-ports.ts";
 import type { ServingPod } from "./services.ts";
 
-/** The Pods that are on the network, as its rules and its name service see them. */
+/** Converts the Pods that are on the network to the form that the firewall and the DNS server use. */
 export function servingPods(pods: Iterable<Pod>, addressOf: (uid: string) => string | undefined): ServingPod[] {
   const found: ServingPod[] = [];
   for (const pod of pods) {

@@ -1,4 +1,4 @@
-/** An IPv4 network, as numbers: pure arithmetic for the address pool and the search for a free range. */
+/** An IPv4 network: its first address as a number, and the length of its prefix. */
 export interface Subnet {
   readonly base: number;
   readonly prefix: number;
