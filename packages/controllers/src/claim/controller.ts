@@ -10,9 +10,11 @@ import {
   Controller,
   type EventRecorder,
   following,
+  type Informers,
   type Note,
   type Pass,
   reconciler,
+  type Scope,
   systemScheduler,
 } from "@agent-sandbox/kube";
 import type { ControllerContext } from "../controller-context.ts";
@@ -50,19 +52,23 @@ export interface ClaimControllerOptions extends ControllerContext {
   readonly tracing?: Tracing;
 }
 
-/** Gives each claim its Sandbox: a free member of its pool, or one created for it. */
-export function startClaimController(options: ClaimControllerOptions): Controller {
-  const { informers, fence, log, metrics, events, workers = 50, scheduler = systemScheduler, rightOfWay } = options;
-  const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
-  const claims = informers.get(sandboxClaims, scope);
+function openCaches(informers: Informers, scope: Scope): ClaimCaches {
   const sandboxCache = informers.get(sandboxes, scope);
-  const caches: ClaimCaches = {
+  return {
     sandboxes: sandboxCache,
     ownedSandboxes: indexOwned(sandboxCache),
     pools: informers.get(sandboxWarmPools, scope),
     templates: informers.get(sandboxTemplates, scope),
     policies: informers.get(networkPolicies, scope),
   };
+}
+
+/** Gives each claim its Sandbox: a free member of its pool, or one created for it. */
+export function startClaimController(options: ClaimControllerOptions): Controller {
+  const { informers, fence, log, metrics, events, workers = 50, scheduler = systemScheduler, rightOfWay } = options;
+  const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
+  const claims = informers.get(sandboxClaims, scope);
+  const caches = openCaches(informers, scope);
   const settings: ClaimSettings = {
     labelDomains: options.labelDomains ?? defaultLabelDomains,
     patienceMs: options.patienceMs ?? 2_000,
@@ -89,7 +95,7 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
     primary: claims,
     triggers: [
       // First: the passes that the other triggers cause must find the free members up to date.
-      following(sandboxCache, (update) => reservations.follow(update)),
+      following(caches.sandboxes, (update) => reservations.follow(update)),
       ...claimTriggers(claims, caches),
     ],
     ...(log && { log }),

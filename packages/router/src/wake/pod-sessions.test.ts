@@ -208,12 +208,12 @@ describe("a session with the Pod of a Sandbox that is asleep", () => {
   test("is refused after the time that sessions wait", async () => {
     await world.sandbox();
     await world.suspend();
-    const session = expect(world.begin()).rejects.toMatchObject({
+    const session = world.begin().catch((error: unknown) => error);
+    await world.clock.advance(minute);
+    expect(await session).toMatchObject({
       reason: "ServiceUnavailable",
       message: 'sandbox "box" is not running after 60 s',
     });
-    await world.clock.advance(minute);
-    await session;
   });
 
   test("is refused when too many wait", async () => {
@@ -231,9 +231,9 @@ describe("a session with the Pod of a Sandbox that is asleep", () => {
     await crowded.sandbox();
     await crowded.suspend();
     const gone = new AbortController();
-    const first = expect(crowded.begin({}, gone.signal)).rejects.toThrow("client");
+    const first = crowded.begin({}, gone.signal).catch((error: unknown) => error);
     gone.abort(new Error("the client is gone"));
-    await first;
+    expect(await first).toMatchObject({ message: expect.stringContaining("client") });
     const second = crowded.begin();
     await crowded.clock.advance(1);
     await crowded.pod(crowded.server.read(sandboxes, key) as Sandbox);
