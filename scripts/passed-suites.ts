@@ -73,6 +73,7 @@ const testedPages: ReadonlySet<string> = new Set([
   "CHANGELOG.md",
   "docs/architecture.md",
   "docs/behaviour.md",
+  "docs/glossary.md",
   "docs/security.md",
   "docs/troubleshooting.md",
 ]);
