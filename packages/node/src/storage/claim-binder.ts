@@ -37,11 +37,11 @@ export interface ClaimBinderOptions {
   readonly events?: Pick<EventRecorder, "record">;
 }
 
-/** Gives each claim of the class `local` a folder of this machine at once, and takes it back when the claim goes. */
+/** Provisions a folder of this machine for each claim of the class `local`, and removes it when the claim is deleted. */
 export class ClaimBinder implements AsyncDisposable {
   readonly #options: ClaimBinderOptions;
   readonly #owned = new AsyncDisposableStack();
-  /** Settles when claims are looked after. */
+  /** Resolves when the controller is running and the storage class exists. */
   readonly ready: Promise<void>;
 
   constructor(options: ClaimBinderOptions) {
@@ -67,23 +67,23 @@ export class ClaimBinder implements AsyncDisposable {
           const state = { claim: claims.get(key), volumes: byClaim.get(key) };
           let isHeld = false;
           for (const action of decideClaim(state)) {
-            // The Pod's end is an event that wakes this key.
-            if (action.do === "let-go" && users.get(key).length > 0) continue;
+            // The deletion of the Pod triggers another pass.
+            if (action.do === "unprotect" && users.get(key).length > 0) continue;
             isHeld = (await this.#perform(pass.client, key, state.claim, action)) === "held" || isHeld;
           }
           return isHeld ? { requeueAfterMs: heldMs } : undefined;
         },
       }),
     );
-    this.ready = Promise.all([controller.ready, this.#offerClass()]).then(() => undefined);
-    this.ready.catch((error: unknown) => log.warn({ err: error }, "local volumes are not offered"));
+    this.ready = Promise.all([controller.ready, this.#createStorageClass()]).then(() => undefined);
+    this.ready.catch((error: unknown) => log.warn({ err: error }, "cannot start the provisioner of local volumes"));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#owned.disposeAsync();
   }
 
-  async #offerClass(): Promise<void> {
+  async #createStorageClass(): Promise<void> {
     const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
     const settings = {
       provisioner,
@@ -106,7 +106,7 @@ export class ClaimBinder implements AsyncDisposable {
   ): Promise<"held" | undefined> {
     if (action.do === "reclaim") return this.#reclaim(client, key, action.volume);
     if (claim === undefined) return undefined;
-    if (action.do === "let-go") return this.#letGo(client, key, claim);
+    if (action.do === "unprotect") return this.#unprotect(client, key, claim);
     if (action.do === "protect") return protect(client, claim, "add");
     if (action.do === "provision") return this.#provision(client, claim);
     if (action.do === "bind") return this.#bind(client, claim);
@@ -114,7 +114,7 @@ export class ClaimBinder implements AsyncDisposable {
       type: "Warning",
       reason: "ProvisioningFailed",
       action: "Provisioning",
-      text: `Cannot make a volume: ${action.why}`,
+      text: `Cannot provision a volume: ${action.why}`,
     });
     return undefined;
   }
@@ -122,7 +122,7 @@ export class ClaimBinder implements AsyncDisposable {
   async #provision(client: Client, claim: PersistentVolumeClaim): Promise<undefined> {
     const { layout } = this.#options.machine;
     const folder = claimFolder(layout, claim.metadata?.uid ?? "");
-    // Any user of a sandbox may write to it, as to an empty folder of its own.
+    // Any user of a sandbox may write to it, as to an emptyDir.
     await mkdir(folder, { recursive: true, mode: 0o777 });
     const enforced = limitFolder(folder, amountOf(requested(claim)) ?? 0);
     await client.create(persistentVolumes, volumeFor(claim, layout, enforced)).catch((error: unknown) => {
@@ -133,30 +133,30 @@ export class ClaimBinder implements AsyncDisposable {
       type: "Normal",
       reason: "SizeNotEnforced",
       action: "Provisioning",
-      text: `The filesystem of "${layout.dataDir}" has no project quotas: the volume can grow beyond ${requested(claim)}, which is told`,
+      text: `The filesystem of "${layout.dataDir}" has no project quotas: the volume can grow beyond ${requested(claim)}, and an event reports it`,
     });
   }
 
-  /** A claim that has grown may hold more from then on. */
+  /** Binds the claim, and applies its new size if it was expanded. */
   async #bind(client: Client, claim: PersistentVolumeClaim): Promise<undefined> {
     const folder = claimFolder(this.#options.machine.layout, claim.metadata?.uid ?? "");
     if (existsSync(folder)) limitFolder(folder, amountOf(requested(claim)) ?? 0);
     await bind(client, claim);
   }
 
-  /** The claim is kept while a Pod that exists uses it, or one that is deleted and still runs. */
-  async #letGo(client: Client, key: string, claim: PersistentVolumeClaim): Promise<"held" | undefined> {
+  /** Removes the finalizer unless a Pod uses the claim, or a deleted Pod that uses it still runs. */
+  async #unprotect(client: Client, key: string, claim: PersistentVolumeClaim): Promise<"held" | undefined> {
     const { namespace = "", uid = "" } = claim.metadata ?? {};
     const folder = claimFolder(this.#options.machine.layout, uid);
     if ((await runningUserOf(this.#options.machine.records, { folder, namespace })) !== undefined) return "held";
-    // Live: the cache may not have seen a new Pod yet.
+    // A live list, because the cache may not have a new Pod yet.
     const { items } = await client.list(pods, { namespace });
     return items.some((pod) => claimsOf(pod).includes(key)) ? "held" : protect(client, claim, "remove");
   }
 
   /**
-   * Not while a Pod runs with it: users may remove the claim's finalizer themselves. A Pod that begins later finds no
-   * claim, and waits.
+   * Removes a volume and its files, unless a Pod that uses it still runs: users may remove the claim's finalizer themselves.
+   * A Pod that starts later finds no claim, and waits.
    */
   async #reclaim(client: Client, key: string, volume: PersistentVolume): Promise<"held" | undefined> {
     const { layout, records, trash } = this.#options.machine;
@@ -176,7 +176,7 @@ export class ClaimBinder implements AsyncDisposable {
   }
 }
 
-/** How soon to look again for the end of a Pod that is gone from the API: no event tells it. */
+/** The interval of checks for a running Pod that is deleted from the API: its end triggers no event. */
 const heldMs = 1000;
 
 async function protect(client: Client, claim: PersistentVolumeClaim, change: "add" | "remove"): Promise<undefined> {
@@ -199,7 +199,7 @@ async function bind(client: Client, claim: PersistentVolumeClaim): Promise<void>
   await client.patch(volumeClaims, key, merge({ metadata: { uid }, status }), { subresource: "status" });
 }
 
-/** Of volumes made here: their names come from their claims' UIDs, and so do their folders. */
+/** The claim of a volume that this node created. Its name, like its folder, must be that of the claim's UID. */
 function claimKeysOf({ spec, metadata }: PersistentVolume): string[] {
   const { namespace, name, uid = "" } = spec?.claimRef ?? {};
   const isProvisioned = metadata?.annotations?.["pv.kubernetes.io/provisioned-by"] === provisioner;

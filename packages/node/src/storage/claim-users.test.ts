@@ -21,8 +21,8 @@ test.for([
   ["a Pod with the folder", [record({ volumes })], "n/pod"],
   ["a Pod of another namespace with the folder", [record({ volumes, namespace: "other" })], "other/pod"],
   ["a Pod with other folders", [record({ volumes: { v: { path: `${folder}2` } } })], undefined],
-  ["a Pod that is over", [record({ volumes, released: true })], undefined],
-  ["a Pod whose volumes are being made", [record({ prepared: false })], "n/pod"],
+  ["a Pod that has finished", [record({ volumes, released: true })], undefined],
+  ["a Pod whose volumes are being created", [record({ prepared: false })], "n/pod"],
   ["such a Pod of another namespace", [record({ prepared: false, namespace: "other" })], undefined],
   ["a record that cannot be read", [undefined], "0"],
 ] as const)("who runs with a folder: %s", async ([, records, expected]) => {

@@ -1,7 +1,7 @@
 import type { Pod } from "@agent-sandbox/api";
 import type { PodRecords } from "../pod/record.ts";
 
-/** The claims that a Pod names, as `namespace/name`. A Pod that is over no longer uses them. */
+/** The claims that a Pod uses, as `namespace/name`. A finished Pod uses none. */
 export function claimsOf({ metadata, spec, status }: Pod): string[] {
   if (status?.phase === "Succeeded" || status?.phase === "Failed") return [];
   return (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) =>
@@ -10,9 +10,9 @@ export function claimsOf({ metadata, spec, status }: Pod): string[] {
 }
 
 /**
- * A Pod of this node's own records that may have a folder mounted. The API's list is not enough: a Pod deleted with
- * grace period 0 is gone from it while its processes still run. A Pod whose volumes are being made, and one whose record cannot be
- * read, may have any folder.
+ * A Pod in this node's records that may have a folder mounted. The Pods in the API are not enough: a Pod deleted with grace
+ * period 0 is removed from the API while its processes still run. A Pod whose volumes are being created, or whose record
+ * cannot be read, may have any folder mounted.
  */
 export async function runningUserOf(
   records: Pick<PodRecords, "list">,

@@ -42,7 +42,7 @@ const claimed = (name: string): PersistentVolumeClaim => ({
   spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
 });
 
-test.skipIf(cannotRun)("what a Pod writes to a claim is there for the next, until the claim goes", async () => {
+test.skipIf(cannotRun)("files in a claim are kept for the next Pod, and removed with the claim", async () => {
   const { client, server } = box.api;
   const { metadata } = await client.create(volumeClaims, claimed("data"));
   const folder = claimFolder(layoutOf(box.dataDir), metadata?.uid ?? "");
@@ -62,7 +62,7 @@ test.skipIf(cannotRun)("what a Pod writes to a claim is there for the next, unti
   expect(existsSync(folder)).toBe(false);
 });
 
-test.skipIf(cannotRun)("a claim that is deleted stays while a Pod uses it, and goes with the Pod", async () => {
+test.skipIf(cannotRun)("a deleted claim stays while a Pod uses it, and is removed after the Pod", async () => {
   const { client, server } = box.api;
   const { metadata } = await client.create(volumeClaims, claimed("busy"));
   const folder = claimFolder(layoutOf(box.dataDir), metadata?.uid ?? "");
@@ -74,7 +74,7 @@ test.skipIf(cannotRun)("a claim that is deleted stays while a Pod uses it, and g
     deletionTimestamp: expect.any(String),
     finalizers: ["kubernetes.io/pvc-protection"],
   });
-  // The file is there a moment before the node knows that the container runs.
+  // The file exists a moment before the node knows that the container runs.
   await box.api.until("user", isReady);
   expect(await box.shell("user", "cat /v/file")).toBe("mine");
   await box.remove("user", 0);
@@ -93,10 +93,10 @@ test.skipIf(cannotRun)("a claim whose finalizer the tenant removes keeps its fil
   const key = { namespace, name: "forced" };
   await client.patch(volumeClaims, key, { type: "merge", body: { metadata: { finalizers: [] } } });
   await expect.poll(() => server.read(volumeClaims, key), soon).toBeUndefined();
-  // A claim of the same name is another one.
+  // A new claim with the same name is another claim.
   await client.create(volumeClaims, claimed("forced"));
   await expect.poll(() => server.read(volumeClaims, key)?.status?.phase, soon).toBe("Bound");
-  // The file is there a moment before the node knows that the container runs.
+  // The file exists a moment before the node knows that the container runs.
   await box.api.until("holder", isReady);
   expect(await box.shell("holder", "cat /v/file")).toBe("mine");
   await box.remove("holder", 0);
@@ -104,7 +104,7 @@ test.skipIf(cannotRun)("a claim whose finalizer the tenant removes keeps its fil
   expect(existsSync(folder)).toBe(false);
 });
 
-test.skipIf(cannotRun)("a claim that names another claim's volume gets nothing of it", async () => {
+test.skipIf(cannotRun)("a claim that names another claim's volume does not get its files", async () => {
   const { client, server } = box.api;
   const { metadata } = await client.create(volumeClaims, claimed("victim"));
   const volumeName = `pvc-${metadata?.uid}`;
@@ -124,40 +124,37 @@ test.skipIf(cannotRun)("a Pod waits for its claim", async () => {
   expect(await box.log("waiting")).toBe("here\n");
 });
 
-test.skipIf(cannotRun)(
-  "a claim that holds more than it asked for is told of, where the filesystem does not keep it from that",
-  async () => {
-    const { client, server } = box.api;
-    const small = {
-      ...claimed("small"),
-      spec: { ...claimed("small").spec, resources: { requests: { storage: "1Mi" } } },
-    };
-    const { metadata } = await client.create(volumeClaims, small);
-    await box.create("filler", script("head -c 3000000 /dev/zero > /v/file && echo full; sleep infinity", "small"));
-    const volume = await expect
-      .poll(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` }), soon)
-      .toBeDefined()
-      .then(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` }));
-    const isEnforced = volume?.metadata?.annotations?.[sizeAnnotation] === "true";
-    const outcome = (): string =>
-      box.events("filler").find((text) => text.startsWith("VolumeOverfull")) ?? "nothing told";
-    await expect
-      .poll(async () => (isEnforced ? await box.log("filler") : outcome()), soon)
-      .toMatch(
-        isEnforced
-          ? /No space left|quota exceeded/
-          : // It may be looked at before all of it is written.
-            /^VolumeOverfull: Claim "small" holds [1-3]\d{6} bytes, more than the 1048576/,
-      );
-    const figures = await text(await box.node.podStreams.metrics("/metrics"));
-    expect(figures).toContain(
-      'kubelet_volume_stats_capacity_bytes{namespace="default",persistentvolumeclaim="small"} 1048576',
+test.skipIf(cannotRun)("an event reports a claim above its size if the filesystem does not enforce it", async () => {
+  const { client, server } = box.api;
+  const small = {
+    ...claimed("small"),
+    spec: { ...claimed("small").spec, resources: { requests: { storage: "1Mi" } } },
+  };
+  const { metadata } = await client.create(volumeClaims, small);
+  await box.create("filler", script("head -c 3000000 /dev/zero > /v/file && echo full; sleep infinity", "small"));
+  const volume = await expect
+    .poll(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` }), soon)
+    .toBeDefined()
+    .then(() => server.read(persistentVolumes, { name: `pvc-${metadata?.uid}` }));
+  const isEnforced = volume?.metadata?.annotations?.[sizeAnnotation] === "true";
+  const outcome = (): string =>
+    box.events("filler").find((text) => text.startsWith("VolumeOverfull")) ?? "nothing told";
+  await expect
+    .poll(async () => (isEnforced ? await box.log("filler") : outcome()), soon)
+    .toMatch(
+      isEnforced
+        ? /No space left|quota exceeded/
+        : // It may be looked at before all of it is written.
+          /^VolumeOverfull: Claim "small" holds [1-3]\d{6} bytes, more than the 1048576/,
     );
-    await box.remove("filler");
-  },
-);
+  const figures = await text(await box.node.podStreams.metrics("/metrics"));
+  expect(figures).toContain(
+    'kubelet_volume_stats_capacity_bytes{namespace="default",persistentvolumeclaim="small"} 1048576',
+  );
+  await box.remove("filler");
+});
 
-test.skipIf(cannotRun)("the class is the one for claims that name none", async () => {
+test.skipIf(cannotRun)("the class local is the default class", async () => {
   expect(box.api.server.read(storageClasses, { name: "local" })?.metadata?.annotations).toEqual({
     "storageclass.kubernetes.io/is-default-class": "true",
   });

@@ -38,40 +38,63 @@ const what = (actions: readonly ClaimAction[]): string[] => actions.map((action)
 describe("decideClaim()", () => {
   test.each([
     ["a new claim gets a volume", claim("a"), [], ["provision", "bind"]],
-    ["one that names our class too", claim("a", { storageClassName: "local" }), [], ["provision", "bind"]],
-    ["a claim of another class is none of ours", claim("a", { storageClassName: "fast" }), [], []],
-    ["a claim that wants no class waits for somebody else", claim("a", { storageClassName: "" }), [], []],
-    ["a claim of a certain volume waits for that", claim("a", { volumeName: "mine" }), [], []],
-    ["after a crash the binding goes on", claim("a"), [volume("a")], ["bind"]],
-    ["a half-told binding is told to the end", bound("a"), [volume("a", { status: {} })], ["bind"]],
-    ["a bound claim is left alone", bound("a"), [volume("a")], []],
+    [
+      "a claim that names our class gets a volume",
+      claim("a", { storageClassName: "local" }),
+      [],
+      ["provision", "bind"],
+    ],
+    ["a claim of another class is ignored", claim("a", { storageClassName: "fast" }), [], []],
+    ["a claim with an empty class is ignored", claim("a", { storageClassName: "" }), [], []],
+    ["a claim that names a volume is ignored", claim("a", { volumeName: "mine" }), [], []],
+    ["the binding continues after a crash", claim("a"), [volume("a")], ["bind"]],
+    ["a half-written binding is completed", bound("a"), [volume("a", { status: {} })], ["bind"]],
+    ["a bound claim is not changed", bound("a"), [volume("a")], []],
     [
       "a claim that grew is told its size",
       bound("a", { resources: { requests: { storage: "2Gi" } } }),
       [volume("a")],
       ["bind"],
     ],
-    ["a volume goes with its claim", undefined, [volume("a")], ["reclaim"]],
-    ["a claim of the same name does not inherit", claim("b"), [volume("a")], ["reclaim", "provision", "bind"]],
+    ["a volume is deleted with its claim", undefined, [volume("a")], ["reclaim"]],
+    [
+      "a new claim with the same name does not get the old volume",
+      claim("b"),
+      [volume("a")],
+      ["reclaim", "provision", "bind"],
+    ],
     ["a claim whose finalizer was removed gets it back", without(bound("a")), [volume("a")], ["protect"]],
-    ["so does one of another class", without(claim("a", { storageClassName: "fast" })), [], ["protect"]],
-    ["a claim that is deleted keeps its volume until it is gone", going(bound("a")), [volume("a")], ["let-go"]],
-    ["a claim that is deleted gets no volume", going(claim("a")), [], ["let-go"]],
-    ["a claim that others keep waits for them", going(without(bound("a"))), [volume("a")], []],
+    [
+      "a claim of another class gets its finalizer back too",
+      without(claim("a", { storageClassName: "fast" })),
+      [],
+      ["protect"],
+    ],
+    ["a claim that is deleted keeps its volume until it is gone", going(bound("a")), [volume("a")], ["unprotect"]],
+    ["a claim that is deleted gets no volume", going(claim("a")), [], ["unprotect"]],
+    ["a claim with other finalizers only is not changed", going(without(bound("a"))), [volume("a")], []],
     ["another tenant's volume by name", claim("a", { volumeName: "pvc-victim" }), [], []],
-    ["a device is refused", claim("a", { volumeMode: "Block" }), [], ["refuse"]],
-    ["a copy is refused", claim("a", { dataSource: { kind: "PersistentVolumeClaim", name: "x" } }), [], ["refuse"]],
+    ["a block volume is refused", claim("a", { volumeMode: "Block" }), [], ["refuse"]],
+    [
+      "a data source is refused",
+      claim("a", { dataSource: { kind: "PersistentVolumeClaim", name: "x" } }),
+      [],
+      ["refuse"],
+    ],
   ] as const)("%s", (_name, given, volumes, expected) => {
     expect(what(decideClaim({ claim: given, volumes }))).toEqual(expected);
   });
 
-  test("a volume that is to be kept is kept", () => {
+  test("a volume with the reclaim policy Retain is kept", () => {
     const kept = volume("a");
     const spec = { ...kept.spec, persistentVolumeReclaimPolicy: "Retain" };
     expect(decideClaim({ claim: undefined, volumes: [{ ...kept, spec }] })).toEqual([]);
   });
 });
 
-test.each(["", "..", "a/b", "../../etc", "a\0b"])("the folder of a claim never leaves the node's: %j", (uid) => {
-  expect(() => claimFolder(layout, uid)).toThrow("no UID");
-});
+test.each(["", "..", "a/b", "../../etc", "a\0b"])(
+  "the folder of a claim is never outside the data folder: %j",
+  (uid) => {
+    expect(() => claimFolder(layout, uid)).toThrow("not a valid UID");
+  },
+);

@@ -4,27 +4,27 @@ import { localClass, type PersistentVolume, type Quantities, requested, volumeNa
 import { claimProtection, protectionOf } from "./protection.ts";
 
 export interface ClaimState {
-  /** The claim of the key; `undefined` when there is none, or none any more. */
+  /** The claim with the key, or `undefined` if it does not exist. */
   readonly claim: PersistentVolumeClaim | undefined;
-  /** Volumes made here for claims of that key, this one or earlier ones. */
+  /** Volumes that this node created for claims with that key, this one or earlier ones. */
   readonly volumes: readonly PersistentVolume[];
 }
 
 export type ClaimAction =
-  /** Make the folder and its volume. */
+  /** Create the folder and its volume. */
   | { readonly do: "provision" }
-  /** Say in both objects that they belong together, and how large the claim is now. */
+  /** Write the binding and the size to both objects. */
   | { readonly do: "bind"; readonly volume: PersistentVolume | undefined }
-  /** Drop a volume whose claim is gone, and what is in it. */
+  /** Delete a volume whose claim no longer exists, with its files. */
   | { readonly do: "reclaim"; readonly volume: PersistentVolume }
-  /** Put the finalizer back that keeps a claim while a Pod uses it. */
+  /** Add the finalizer that keeps a claim while a Pod uses it. */
   | { readonly do: "protect" }
-  /** Let a claim go that is being deleted, once no Pod uses it. */
-  | { readonly do: "let-go" }
-  /** Tell why nothing comes of the claim. */
+  /** Remove the finalizer of a claim that is being deleted, once no Pod uses it. */
+  | { readonly do: "unprotect" }
+  /** Record an event that says why the claim gets no volume. */
   | { readonly do: "refuse"; readonly why: string };
 
-/** What is to be done about a claim, and about what earlier claims of its name have left. */
+/** Decides the actions for a claim, and for the volumes of earlier claims with the same name. */
 export function decideClaim({ claim, volumes }: ClaimState): ClaimAction[] {
   const uid = claim?.metadata?.uid;
   const left = volumes.filter(
@@ -33,7 +33,7 @@ export function decideClaim({ claim, volumes }: ClaimState): ClaimAction[] {
   const reclaims = left.map((volume): ClaimAction => ({ do: "reclaim", volume }));
   if (claim === undefined || uid === undefined) return reclaims;
   const protection = protectionOf(claim, claimProtection);
-  if (protection === "remove") return [...reclaims, { do: "let-go" }];
+  if (protection === "remove") return [...reclaims, { do: "unprotect" }];
   if (claim.metadata?.deletionTimestamp !== undefined) return reclaims;
   if (protection === "add") reclaims.push({ do: "protect" });
   if (!isOurs(claim)) return reclaims;
@@ -44,7 +44,7 @@ export function decideClaim({ claim, volumes }: ClaimState): ClaimAction[] {
   return isSettled(claim, own) ? reclaims : [...reclaims, { do: "bind", volume: own }];
 }
 
-/** Claims that name no class get ours; an empty name asks for a volume that somebody else makes. */
+/** Claims without a class get ours. An empty class name requests a volume that an administrator creates. */
 function isOurs({ spec, metadata }: PersistentVolumeClaim): boolean {
   if ((spec?.storageClassName ?? localClass) !== localClass) return false;
   const volume = spec?.volumeName ?? "";
@@ -52,9 +52,9 @@ function isOurs({ spec, metadata }: PersistentVolumeClaim): boolean {
 }
 
 function refusal({ spec }: PersistentVolumeClaim): string | undefined {
-  if ((spec?.volumeMode ?? "Filesystem") !== "Filesystem") return "volumeMode: local volumes are folders, not devices";
+  if ((spec?.volumeMode ?? "Filesystem") !== "Filesystem") return "volumeMode: local volumes support Filesystem only";
   const source = spec?.dataSourceRef ?? spec?.dataSource;
-  return source === undefined ? undefined : "dataSource: local volumes begin empty";
+  return source === undefined ? undefined : "dataSource: local volumes cannot be created from a source";
 }
 
 function isSettled(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {

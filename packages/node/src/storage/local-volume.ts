@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim } from "@agent-sandbox/api";
 import type { KubeObject } from "@agent-sandbox/kube";
 import { isSafeUid, type Layout } from "../layout.ts";
 
-/** The class of volumes that are folders of this machine, and the one for claims that name none. */
+/** The storage class of volumes that are folders of this machine. It is the default class. */
 export const localClass = "local";
 export const provisioner = "agents.x-k8s.io/local";
 
@@ -30,18 +30,18 @@ export interface PersistentVolume extends KubeObject {
   readonly status?: { readonly phase?: string };
 }
 
-/** Where what is stored in a claim is; it outlives the claim's Pods and goes with the claim. */
+/** The folder of a claim's files. It is removed with the claim, not with its Pods. */
 export function claimFolder({ dataDir }: Layout, uid: string): string {
-  if (!isSafeUid(uid)) throw new Error(`"${uid}" is no UID of a claim`);
+  if (!isSafeUid(uid)) throw new Error(`"${uid}" is not a valid UID of a claim`);
   return join(dataDir, "volumes", uid);
 }
 
 export const volumeNameOf = (uid: string): string => `pvc-${uid}`;
 
-/** On a volume: whether the filesystem keeps it below its size, or the node only tells when it is above. */
+/** Annotation on a volume: whether the filesystem enforces its size. If not, the node reports when it is exceeded. */
 export const sizeAnnotation = "agents.x-k8s.io/size-enforced";
 
-/** The volume that a claim of our class gets. */
+/** The PersistentVolume for a claim of our class. */
 export function volumeFor(claim: PersistentVolumeClaim, layout: Layout, enforced: boolean): PersistentVolume {
   const { metadata = {}, spec = {} } = claim;
   const { namespace = "", name = "", uid = "" } = metadata;

@@ -10,12 +10,12 @@ test.for([
   ["a protected one", volume({ finalizers: [volumeProtection] }), "none"],
   ["one deleted while it is bound", volume({ finalizers: [volumeProtection], deletionTimestamp: at }), "none"],
   ["one deleted and free", volume({ finalizers: [volumeProtection], deletionTimestamp: at }, "Released"), "remove"],
-  ["one that others keep", volume({ finalizers: ["a/b"], deletionTimestamp: at }, "Released"), "none"],
+  ["one with another finalizer", volume({ finalizers: ["a/b"], deletionTimestamp: at }, "Released"), "none"],
 ] as const)("a volume's protection: %s", ([, given, expected]) => {
   expect(volumeChange(given)).toBe(expected);
 });
 
-test("a protection is changed on the version that was seen, beside others", () => {
+test("a finalizer is changed on the observed version, and other finalizers stay", () => {
   const seen = { metadata: { uid: "u", resourceVersion: "7", finalizers: ["a/b", "c/d"] } };
   const preconditions = { uid: "u", resourceVersion: "7" };
   expect(protectionOf(seen, "c/d")).toBe("none");

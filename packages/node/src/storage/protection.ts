@@ -1,10 +1,10 @@
 import type { KubeObject } from "@agent-sandbox/kube";
 
-/** Kubernetes' own names: what a claim or a volume keeps while it is in use. The API server adds them on creation. */
+/** Kubernetes' finalizers that keep a claim or a volume while it is in use. The API server adds them on creation. */
 export const claimProtection = "kubernetes.io/pvc-protection";
 export const volumeProtection = "kubernetes.io/pv-protection";
 
-/** What is to be done about a protection: the finalizer is missing, or the deletion may go on. */
+/** The change to a finalizer: it is missing, or the object is being deleted. */
 export type Protection = "add" | "remove" | "none";
 
 export function protectionOf({ metadata }: KubeObject, finalizer: string): Protection {
@@ -13,7 +13,7 @@ export function protectionOf({ metadata }: KubeObject, finalizer: string): Prote
   return has ? "none" : "add";
 }
 
-/** The patch that adds or removes a finalizer on the version that was looked at. */
+/** The patch that adds or removes a finalizer, with the observed version as a precondition. */
 export function protectionPatch(
   { metadata }: KubeObject,
   finalizer: string,

@@ -3,7 +3,7 @@ import { persistentVolumes } from "../resources.ts";
 import type { PersistentVolume } from "./local-volume.ts";
 import { type Protection, protectionOf, protectionPatch, volumeProtection } from "./protection.ts";
 
-/** Keeps PersistentVolumes that are deleted while they are bound, as the controller of that name in Kubernetes does. */
+/** Keeps deleted PersistentVolumes while they are bound, like Kubernetes' pv-protection controller. */
 export class VolumeProtection implements AsyncDisposable {
   readonly #owned = new AsyncDisposableStack();
 

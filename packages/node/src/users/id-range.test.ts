@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { freeRange, idsNamed, idsPerPod, machineId, mappingOf, ranges } from "./id-range.ts";
 
-test("no two Pods have a range in common, and when all are taken there is none", () => {
+test("no two Pods share a range, and there is none when all are in use", () => {
   const taken = new Set<number>();
   for (let count = 0; count < ranges; count++) {
     const first = freeRange(taken, () => (count * 0.37) % 1);
@@ -15,7 +15,7 @@ test("no two Pods have a range in common, and when all are taken there is none",
   expect(freeRange(taken, Math.random)).toBeUndefined();
 });
 
-test("ids above the common ones are mapped when the Pod names them, each once", () => {
+test("ids above the common ones are mapped once if the Pod names them", () => {
   const pod = {
     spec: {
       securityContext: { runAsUser: 1_000_650_000, fsGroup: 1_000_650_000, supplementalGroups: [100, 70_000] },
@@ -27,7 +27,7 @@ test("ids above the common ones are mapped when the Pod names them, each once", 
   expect(idsNamed({})).toEqual([]);
 });
 
-test("the machine's own ids are never among those a Pod's ids stand for", () => {
+test("a Pod's ids are never mapped to ids that the machine uses", () => {
   const first = freeRange(new Set(), () => 0) ?? 0;
   const more = Array.from({ length: 256 }, (_, index) => 100_000 + index);
   const mapping = mappingOf({ first, more });

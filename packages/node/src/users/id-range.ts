@@ -1,29 +1,29 @@
 import type { Pod } from "@agent-sandbox/api";
 import type { IdRange } from "../system/user-namespace.ts";
 
-/** The ids of the machine that stand for the users of one Pod. */
+/** The host ids of one Pod's users. */
 export interface PodIds {
-  /** The machine's id of the Pod's root. The ids after it are the Pod's as well. */
+  /** The host id of the Pod's root. The `idsPerPod` ids from here on belong to the Pod. */
   readonly first: number;
-  /** Ids of the Pod above those every Pod has, because it names them. */
+  /** Ids above the common ones that the Pod's spec names. */
   readonly more: readonly number[];
-  /** The runtime that the Pod's containers stay with: what they wrote is mounted with these ids. */
+  /** The runtime of the Pod's containers. It cannot change, because their files are mounted with these ids. */
   readonly runtime: string;
 }
 
-/** What images and programs use: 0 to 65535, as in Kubernetes. */
+/** Every Pod has the ids 0 to 65535, as in Kubernetes. */
 export const commonIds = 0x1_0000;
-/** Room for the common ids, and for as many that the Pod names. */
+/** Room for the common ids, and for as many others. */
 export const idsPerPod = 0x2_0000;
-/** Above what Debian gives out as subordinate ids (600,100,000), below what the kernel takes for negative. */
+/** Above Debian's subordinate ids (600,100,000), and below 2^31, where ids become negative. */
 const lowest = 0x2800_0000;
 const highest = 0x7000_0000;
 export const ranges: number = (highest - lowest) / idsPerPod;
 
-/** The kernel takes 340 lines; one is for the common ids. */
+/** The kernel allows 340 lines in a mapping. One is for the common ids. */
 const mostMore = 256;
 
-/** A range that nobody has; chosen by chance, so that two nodes of one machine rarely choose the same. */
+/** A free range. The search starts at random, so that two nodes on one machine rarely choose the same range. */
 export function freeRange(taken: ReadonlySet<number>, random: () => number): number | undefined {
   const start = Math.floor(random() * ranges);
   for (let step = 0; step < ranges; step++) {
@@ -33,7 +33,7 @@ export function freeRange(taken: ReadonlySet<number>, random: () => number): num
   return undefined;
 }
 
-/** Ids that the Pod names and that are not among the common ones. */
+/** The ids in the Pod's spec that are not among the common ones. */
 export function idsNamed({ spec }: Pod): number[] {
   const { containers = [], initContainers = [], securityContext } = spec ?? {};
   const contexts = [securityContext, ...[...containers, ...initContainers].map((one) => one.securityContext)];
@@ -43,7 +43,7 @@ export function idsNamed({ spec }: Pod): number[] {
   return [...new Set(high)].slice(0, mostMore);
 }
 
-/** The machine's id that stands for one of the Pod's; its root's for one it does not have. */
+/** The host id of an id inside the Pod. For an unmapped id, that of the Pod's root. */
 export function machineId(ids: PodIds, inside: number): number {
   const range = mappingOf(ids).find((one) => inside >= one.inside && inside < one.inside + one.count);
   return range === undefined ? ids.first : range.outside + (inside - range.inside);

@@ -11,30 +11,30 @@ import { type NamespaceFiles, withNetworkNamespace, withUserNamespace } from "..
 import { freeRange, idsNamed, mappingOf, type PodIds } from "./id-range.ts";
 import { makeSpare, type SpareNamespaces } from "./spare-namespaces.ts";
 
-/** For the files of /etc and the last words of 50 containers, of which Kubernetes reads 4 KiB. */
+/** Room for the files of /etc and the termination messages of 50 containers, of which Kubernetes reads 4 KiB each. */
 const filesBytes = 2 ** 20;
 
-/** A Pod that has just begun needs the processor more. */
+/** Delayed, because a Pod that has just started needs the processor. */
 const refillAfterMs = 500;
 
-/** A user namespace of the machine, for mounts and for whoever wants to know the Pod's root. */
+/** An open user namespace of a Pod, and the host id of its root. */
 export interface OpenUsers extends AsyncDisposable {
   readonly descriptor: number;
   readonly root: number;
 }
 
 /**
- * The users of Pods that share the machine's kernel. Each Pod has a range of the machine's ids and a user namespace that
- * was made by the first of them, so that root in the Pod has no rights over anything of the machine, and what the
- * kernel counts for each user (inotify instances, pending signals, keys) is the Pod's own.
+ * The user namespaces of Pods that share the machine's kernel. Each Pod has a range of host ids, and a user namespace that the
+ * first of these ids created. Root in the Pod therefore has no privileges on the machine, and the kernel's per-user limits
+ * (inotify instances, pending signals, keys) count for the Pod alone.
  */
 export class PodUsers implements AsyncDisposable {
   readonly #layout: Layout;
   readonly #taken = new Set<number>();
   readonly #making = new Map<string, Promise<void>>();
-  /** Namespaces for the next Pod: to make them takes as long as a tenth of its start. */
+  /** Namespaces for the next Pod, prepared because creating them takes a tenth of a Pod's start. */
   #spare: SpareNamespaces | undefined;
-  /** Those that belong to a Pod and are not mounted yet, by their first id. */
+  /** Namespaces that are assigned to a Pod and not mounted yet, by their first id. */
   readonly #given = new Map<number, SpareNamespaces>();
   #keepsSpare = false;
   #refill: NodeJS.Timeout | undefined;
@@ -44,7 +44,7 @@ export class PodUsers implements AsyncDisposable {
     this.#layout = layout;
   }
 
-  /** From now on, namespaces are made before a Pod needs them. */
+  /** Starts to create namespaces before a Pod needs them. */
   keepSpare(): void {
     this.#keepsSpare = true;
     this.#scheduleSpare();
@@ -69,7 +69,7 @@ export class PodUsers implements AsyncDisposable {
     this.#given.clear();
   }
 
-  /** Takes ids of a Pod that an earlier process gave them to for given. */
+  /** Marks the ids of a Pod that an earlier process started as in use. */
   adopt({ first }: PodIds): void {
     this.#taken.add(first);
   }
@@ -88,19 +88,20 @@ export class PodUsers implements AsyncDisposable {
 
   #takeRange(): number {
     const first = freeRange(this.#taken, Math.random);
-    if (first === undefined) throw new NodeError("SandboxError", "Cannot give the Pod users: all ids are taken");
+    if (first === undefined)
+      throw new NodeError("SandboxError", "Cannot give the Pod a range of user ids: all are in use");
     this.#taken.add(first);
     return first;
   }
 
-  /** Without one, a Pod's namespaces are made when it starts, and what is wrong is told then. */
+  /** If this fails, the next Pod creates its namespaces when it starts, and reports the error. */
   async #makeSpare(): Promise<void> {
     const first = this.#takeRange();
     this.#spare = await makeSpare(first).catch(() => undefined);
     if (this.#spare === undefined) this.#taken.delete(first);
   }
 
-  /** Makes the Pod's user namespace, and a network namespace that belongs to it, where they do not exist. */
+  /** Creates the Pod's user namespace, and a network namespace that it owns, unless they exist. */
   prepare(uid: string, ids: PodIds): Promise<void> {
     const under = this.#making.get(uid) ?? this.#prepare(uid, ids).finally(() => this.#making.delete(uid));
     this.#making.set(uid, under);
@@ -112,13 +113,13 @@ export class PodUsers implements AsyncDisposable {
     return openUsers(podPaths(this.#layout, uid).users, ids.first);
   }
 
-  /** The network namespace goes with the network. */
+  /** Removes the user namespace. `PodNetwork.detach` removes the network namespace. */
   async remove(uid: string): Promise<void> {
     await this.#making.get(uid)?.catch(() => undefined);
     await removeRunFolder(podPaths(this.#layout, uid).run);
   }
 
-  /** Another Pod may have them. */
+  /** Makes the ids available to other Pods. */
   release({ first }: PodIds): void {
     this.#given.get(first)?.[Symbol.dispose]();
     this.#given.delete(first);
@@ -158,7 +159,7 @@ export async function openUsers(namespace: string, root: number): Promise<OpenUs
   return { descriptor: file.fd, root, [Symbol.asyncDispose]: () => file.close() };
 }
 
-/** What a process that was killed made for this Pod with other ids than its record has: nothing runs in it. */
+/** Removes namespaces that a killed process created for this Pod with other ids than those in its record. Nothing runs in them. */
 async function removeOthers(
   { run, netnsPath }: Pick<PodPaths, "run" | "netnsPath">,
   { first }: Pick<PodIds, "first">,
@@ -171,13 +172,13 @@ async function removeOthers(
   await rm(netnsPath, { force: true });
 }
 
-/** In memory, so that it takes microseconds: a Pod's start does not wait for Node's threads a dozen times. */
+/** Synchronous calls: the folder is in memory, so they take microseconds, less than a switch to Node's thread pool. */
 function makeRunFolder(
   { run, files, netnsPath }: Pick<PodPaths, "run" | "files" | "netnsPath">,
   { first }: Pick<PodIds, "first">,
 ): void {
   mkdirSync(run, { recursive: true });
-  // The first process of a container passes them by its own rights, and nobody else but root may.
+  // The first process of a container must pass these folders with the Pod's ids. Nobody else but root may.
   for (const folder of [dirname(dirname(run)), dirname(run)]) chmodSync(folder, 0o711);
   chmodSync(run, 0o710);
   chownSync(run, 0, first);
@@ -186,19 +187,19 @@ function makeRunFolder(
   mkdirSync(dirname(netnsPath), { recursive: true });
 }
 
-/** A namespace exists for as long as it is mounted somewhere. */
+/** Bind-mounts a namespace, which keeps it alive. */
 function pin(namespace: string, path: string): void {
   writeFileSync(path, "", { mode: 0o600 });
   libc().mount(namespace, path, { flags: mountFlags.bind });
 }
 
-/** What a start of the machine leaves of a mount is an empty file of the folder's own filesystem. */
+/** After a reboot the path may be an empty file without a mount, which is on the same filesystem as its folder. */
 function isMounted(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   return found !== undefined && found.dev !== statSync(dirname(path)).dev;
 }
 
-/** Only empty folders and files: should something still be mounted, nothing in it is touched. */
+/** Removes only empty folders and the mount point file, so that the content of a remaining mount is not deleted. */
 async function removeRunFolder(run: string): Promise<void> {
   if (!existsSync(run)) return;
   await unmount(await mountsUnder(run));

@@ -2,15 +2,15 @@ import { closeSync, openSync } from "node:fs";
 import { withUserNamespace } from "../system/user-namespace.ts";
 import { mappingOf } from "./id-range.ts";
 
-/** A user namespace with its network namespace that no Pod has yet, by descriptors. */
+/** File descriptors of a user namespace and its network namespace that no Pod uses yet. */
 export interface SpareNamespaces extends Disposable {
-  /** The machine's id of its root. */
+  /** The host id of its root. */
   readonly first: number;
   readonly user: number;
   readonly net: number;
 }
 
-/** They are gone when they are disposed of, or when this process ends, unless somebody has mounted them. */
+/** Creates namespaces that exist until they are disposed of or this process ends, unless they are mounted. */
 export async function makeSpare(first: number): Promise<SpareNamespaces> {
   const ids = mappingOf({ first, more: [] });
   return withUserNamespace({ ids, creator: first, network: true }, async (files) => {

@@ -15,7 +15,7 @@ import { type NamespaceFiles, withUserNamespace } from "../system/user-namespace
 import { commonIds, freeRange } from "./id-range.ts";
 import { openUsers } from "./pod-users.ts";
 
-/** Of those with runc's command line, these put a container into a user namespace that exists already. */
+/** Whether a runtime can start a container in an existing user namespace. */
 export function canHaveUsers({ kind, startsAtOnce }: OciRuntime): boolean {
   return kind === "runc" && startsAtOnce;
 }
@@ -23,8 +23,8 @@ export function canHaveUsers({ kind, startsAtOnce }: OciRuntime): boolean {
 const trialTimeoutMs = 20_000;
 
 /**
- * Runs a container that does next to nothing as a Pod with users of its own has it: in a user namespace, over layers in
- * the data folder, with files in memory beside it. Returns why that does not work here, or undefined when it does.
+ * Runs a minimal container with the setup of a Pod with a user namespace: layers in the data folder and files in memory.
+ * Returns why that does not work on this machine, or undefined if it works.
  */
 export async function tryUsers(runtime: OciRuntime, layout: Layout): Promise<string | undefined> {
   const id = `${trialPrefix}users-${runtime.name}-${process.pid}`;
@@ -41,7 +41,7 @@ export async function tryUsers(runtime: OciRuntime, layout: Layout): Promise<str
       const { program, args } = runtime.runCommand;
       const result = await tryCommand(program, [...args, "run", "--bundle", run, id], { timeoutMs: trialTimeoutMs });
       if (result.code === fineCode) return undefined;
-      return runtimeMessage(result.stderr) || `a container that should end with 42 ended with ${result.code}`;
+      return runtimeMessage(result.stderr) || `the test container exited with status ${result.code} instead of 42`;
     });
   } catch (error) {
     return messageOf(error);

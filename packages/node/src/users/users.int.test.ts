@@ -6,7 +6,7 @@ import { cannotRun } from "../testing/runtimes.ts";
 import { isReady } from "../testing/test-api.ts";
 import { openTestBox, statusOf, type TestBox } from "../testing/test-box.ts";
 
-/** Opens inotify instances until the kernel refuses, tells how many there were, and keeps them. */
+/** Opens inotify instances until the kernel refuses, prints their number, and keeps them. */
 const hoard = `
 import ctypes, time
 libc = ctypes.CDLL(None)
@@ -39,35 +39,35 @@ describe.skipIf(cannotRun)("a Pod that shares the machine's kernel", () => {
     return readFile(`/proc/${record.containers.main.run.process.pid}/status`, "utf8");
   };
 
-  test("has users of its own: its root is not the machine's, nor another Pod's", async () => {
+  test("has its own users: its root is neither the machine's root nor that of another Pod", async () => {
     const [one, two] = [await firstOf("one"), await firstOf("two")];
     expect(Math.abs(one - two)).toBeGreaterThanOrEqual(65_536);
     expect(await processOf("one")).toMatch(new RegExp(`^Uid:\t${one}\t${one}\t${one}\t${one}$`, "m"));
     expect(await processOf("one")).toMatch(new RegExp(`^Gid:\t${one}\t`, "m"));
   });
 
-  test("has its own share of what the kernel counts for each user", async () => {
+  test("has its own per-user limits of the kernel", async () => {
     const most = Number(await readFile("/proc/sys/fs/inotify/max_user_instances", "utf8"));
     await box.create("hoarder", {
       spec: { runtimeClassName, containers: [{ name: "main", image: "host", command: ["python3", "-c", hoard] }] },
     });
     await box.api.until("hoarder", isReady);
     await expect.poll(() => box.log("hoarder"), { timeout: 30_000 }).toBe(`${most}\n`);
-    // Another Pod has all of its own, and so has the machine's root.
+    // Another Pod and the machine's root can still use all of theirs.
     expect(await box.shell("two", `python3 -c 'import ctypes; print(ctypes.CDLL(None).inotify_init1(0) >= 0)'`)).toBe(
       "True",
     );
     await box.remove("hoarder", 0);
   });
 
-  test("keeps files on the disk with the ids they have inside", async () => {
+  test("has files on the disk with the ids they have inside the Pod", async () => {
     const script =
       "touch /root-file; chown 1234:4321 /root-file; rm /etc/hosts 2>/dev/null; rm -r /srv; mkdir /srv; stat -c %u:%g /root-file";
     expect(await box.shell("one", script)).toBe("1234:4321");
     expect(await box.shell("one", "stat -c %u:%g /srv /etc/passwd | sort -u")).toBe("0:0");
   });
 
-  test("has its volumes with the owners they have inside, whatever they are made of", async () => {
+  test("sees the owners inside the Pod in volumes of every kind", async () => {
     await box.putSecret("secret", { key: "value" });
     await box.putConfigMap("config", { key: "value" });
     const paths = ["disk", "memory", "secret", "config", "image", "part"];
@@ -108,7 +108,7 @@ describe.skipIf(cannotRun)("a Pod that shares the machine's kernel", () => {
     await box.remove("volumes", 0);
   });
 
-  test("does not see where the box keeps its files, nor which other Pods there are", async () => {
+  test("sees neither the paths of the box's files nor other Pods", async () => {
     const others = ["two", "one"].map((name) => box.api.read(name)?.metadata?.uid ?? "");
     const seen = await box.shell("one", "cat /proc/self/mountinfo /proc/mounts /proc/1/mountinfo");
     expect(seen).toContain("/etc/hosts");
@@ -120,7 +120,7 @@ describe.skipIf(cannotRun)("a Pod that shares the machine's kernel", () => {
     expect(await box.shell("one", "cat /etc/hosts")).toContain("one");
   });
 
-  test("may name ids above those every Pod has", async () => {
+  test("may use ids above the common ones", async () => {
     const id = 1_000_650_000;
     const securityContext = { runAsUser: id, runAsGroup: id, fsGroup: id };
     const main: Container = { name: "main", image: "host", volumeMounts: [{ name: "disk", mountPath: "/v" }] };
@@ -132,7 +132,7 @@ describe.skipIf(cannotRun)("a Pod that shares the machine's kernel", () => {
     await box.remove("high", 0);
   });
 
-  test("shows its outputs as files to users that are not root", async () => {
+  test("lets users other than root open its standard streams as files", async () => {
     const command = ["sh", "-c", "echo out >/dev/stdout; echo err >/dev/stderr; sleep 3600"];
     const securityContext = { runAsUser: 1000 };
     await box.create("outputs", {
@@ -143,7 +143,7 @@ describe.skipIf(cannotRun)("a Pod that shares the machine's kernel", () => {
     await box.remove("outputs", 0);
   });
 
-  test("has the machine's users only when it asks for them and the operator allows it", async () => {
+  test("has the machine's users only if it requests them and the operator allows it", async () => {
     await box.create("hosts", { spec: { runtimeClassName, hostUsers: true } });
     await box.api.until("hosts", isReady);
     expect(await box.shell("hosts", "cat /proc/self/uid_map | tr -s ' '")).toBe(" 0 0 4294967295");

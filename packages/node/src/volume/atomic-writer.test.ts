@@ -17,7 +17,7 @@ describe("writeAtomically()", () => {
   const shown = async (): Promise<string[]> =>
     (await readdir(folder)).filter((name) => !name.startsWith("..")).toSorted();
 
-  test("shows files through one link, also those in folders", async () => {
+  test("links files and folders through ..data", async () => {
     await writeAtomically(folder, payload({ a: "1", "deep/b": "2" }, 0o400), group);
     expect(await shown()).toEqual(["a", "deep"]);
     expect([await readlink(join(folder, "a")), await readFile(join(folder, "deep/b"), "utf8")]).toEqual([
@@ -27,7 +27,7 @@ describe("writeAtomically()", () => {
     expect((await stat(join(folder, "a"))).mode & 0o777).toBe(0o440);
   });
 
-  test("replaces everything at once, and leaves nothing of the old", async () => {
+  test("replaces all files at once, and removes the old ones", async () => {
     await writeAtomically(folder, payload({ a: "1", b: "1" }), undefined);
     const before = await readlink(join(folder, "..data"));
     await writeAtomically(folder, payload({ a: "2", c: "2" }), undefined);
@@ -37,14 +37,14 @@ describe("writeAtomically()", () => {
     expect((await readdir(folder)).length).toBe(4);
   });
 
-  test("leaves what is already so", async () => {
+  test("does not write files that are unchanged", async () => {
     await writeAtomically(folder, payload({ a: "1" }), undefined);
     const before = await readlink(join(folder, "..data"));
     await writeAtomically(folder, payload({ a: "1" }), undefined);
     expect(await readlink(join(folder, "..data"))).toBe(before);
   });
 
-  test("goes on where a crash has left it", async () => {
+  test("continues after a crash", async () => {
     await writeAtomically(folder, payload({ a: "1" }), undefined);
     await rm(join(folder, "a"));
     await writeAtomically(folder, payload({ a: "1", b: "1" }), undefined);

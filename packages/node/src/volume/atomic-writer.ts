@@ -15,14 +15,14 @@ import {
 import { dirname, join } from "node:path";
 import type { Payload } from "./payload.ts";
 
-/** A link to the folder with the current state; Kubernetes' own name for it, which programs know. */
+/** The link to the folder with the current files. Programs that watch volumes rely on Kubernetes' name for it. */
 const currentLink = "..data";
-/** What `chown` takes for an owner that stays. */
+/** `chown` leaves an id of -1 unchanged. */
 const unchanged = -1;
 
 /**
- * Fills a folder so that readers see the old state or the new one, never a mixture: the files lie in a folder of their
- * own, what readers open are links through one link, and that one is replaced. A state that is already there is left.
+ * Writes files so that readers see either all old or all new ones, as the kubelet does: the files are in a new folder, the
+ * paths that readers open are links through `..data`, and that link is replaced atomically. Does nothing if the files are the same.
  */
 export async function writeAtomically(folder: string, payload: Payload, group: number | undefined): Promise<void> {
   const before = await readlink(join(folder, currentLink)).catch(() => undefined);
@@ -44,12 +44,12 @@ async function writeFiles(folder: string, payload: Payload, group: number | unde
     await mkdir(dirname(file), { recursive: true, mode: 0o755 });
     await writeFile(file, content, { mode: 0o600 });
     await chown(file, uid ?? unchanged, group ?? unchanged);
-    // The group is there to read.
+    // The group must be able to read the file.
     await chmod(file, group === undefined ? mode : mode | 0o440);
   }
 }
 
-/** One link per name at the top; names that are gone go, and so do the states before. */
+/** Creates a link for each name at the top level, and removes old names and old folders. */
 async function writeLinks(folder: string, payload: Payload): Promise<void> {
   const current = await readlink(join(folder, currentLink));
   const names = new Set([...payload.keys()].map((path) => path.split("/")[0] ?? path));

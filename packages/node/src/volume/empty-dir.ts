@@ -5,10 +5,10 @@ import { mountsUnder, mountTmpfs } from "../system/mounts.ts";
 import type { VolumeKind } from "./volume-kind.ts";
 
 const amount = satisfying((value) => (amountOf(value as string) ?? -1) > 0, "a quantity above zero");
-/** Past the process's umask: any user of the sandbox may write to an emptyDir. */
+/** Set with chmod, because of the umask: any user of the sandbox may write to an emptyDir. */
 const mode = 0o777;
 
-/** A folder that lives as long as the Pod: on the disk, or in memory, where what it holds counts as its writers'. */
+/** A folder that is removed with the Pod: on the disk, or in memory, which counts towards the writing container's limit. */
 export const emptyDir: VolumeKind = {
   field: "emptyDir",
   group: "write",

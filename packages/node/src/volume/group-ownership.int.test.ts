@@ -29,7 +29,7 @@ afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const facts = (path: string): [number, string] => [statSync(path).gid, (statSync(path).mode & 0o7777).toString(8)];
 
-test("files and folders get the group; what links lead to, and pipes, are left alone", async () => {
+test("sets the group of files and folders, and not of link targets and pipes", async () => {
   writeFileSync(join(volume, "folder/file"), "");
   linkSync(join(volume, "folder/file"), join(volume, "second-name"));
   symlinkSync(join(base, "outside"), join(volume, "link"));
@@ -44,12 +44,12 @@ test("files and folders get the group; what links lead to, and pipes, are left a
   expect([facts(join(base, "outside")), facts(base)[0]]).toEqual([[0, "600"], 0]);
 });
 
-test("a volume in the place of a link is refused", async () => {
+test("refuses a volume that is a symbolic link", async () => {
   symlinkSync(volume, join(base, "link"));
   await expect(giveToGroup(join(base, "link"), 4321)).rejects.toThrow(/ENOTDIR|ELOOP/);
 });
 
-test("a tree that would use up the node's descriptors is refused", async () => {
+test("refuses a tree that would exhaust the node's file descriptors", async () => {
   const script = 'cd "$1"; i=0; while [ $i -lt 400 ]; do mkdir d; cd d; i=$((i+1)); done';
   execFileSync("sh", ["-c", script, "sh", volume]);
   await expect(giveToGroup(volume, 4321)).rejects.toThrow("more than 200 folders deep");

@@ -1,13 +1,13 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, opendir } from "node:fs/promises";
 
-/** For a folder: its group may do everything, and what is made in it later belongs to the group, too. */
+/** All permissions for the group, and setgid, so that new files belong to the group too. */
 const folderBits = 0o2070;
 const fileBits = 0o060;
 
-/** Each level is a descriptor of this process, which serves all Pods. No program nests folders this deep. */
+/** Each level needs a file descriptor of the node, which serves all Pods. No real program nests folders this deep. */
 const mostLevels = 200;
-/** A walk of this many takes about a minute. */
+/** A walk over this many files takes about a minute. */
 const mostEntries = 1_000_000;
 
 interface Progress {
@@ -16,8 +16,8 @@ interface Progress {
 }
 
 /**
- * Gives a folder with all it holds to a group. Somebody may be changing it at the same time, so every step goes through
- * a descriptor and none follows a link. Only files and folders are touched. Fails when there is too much of it.
+ * Sets the group of a folder and everything in it. Containers may change it at the same time, so every step uses a file
+ * descriptor and follows no link. Only files and folders are changed. Throws if the tree is too deep or has too many files.
  */
 export async function giveToGroup(root: string, group: number): Promise<void> {
   await using folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
@@ -30,7 +30,7 @@ async function giveFolder(folder: FileHandle, progress: Progress, level: number)
   await giveOne(folder, group, folderBits);
   for await (const entry of await opendir(`/proc/self/fd/${folder.fd}`)) {
     progress.entries += 1;
-    if (progress.entries > mostEntries) throw new Error(`fsGroup: the volume holds more than ${mostEntries} files`);
+    if (progress.entries > mostEntries) throw new Error(`fsGroup: the volume has more than ${mostEntries} files`);
     if (!entry.isFile() && !entry.isDirectory()) continue;
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     await using child = await open(`/proc/self/fd/${folder.fd}/${entry.name}`, flags);

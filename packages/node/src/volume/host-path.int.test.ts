@@ -31,24 +31,24 @@ async function shown(path: string, type = ""): Promise<string> {
 test.for([
   ["a folder", "data", ""],
   ["a link that stays inside", "inside", ""],
-  ["a link by the folder's own path", "absolute", "Directory"],
+  ["an absolute link into the folder", "absolute", "Directory"],
 ] as const)("shows %s", async ([, name, type]) => {
   symlinkSync("data", join(allowed, "inside"));
   symlinkSync(join(allowed, "data"), join(allowed, "absolute"));
   expect(readdirSync(await shown(join(allowed, name), type))).toEqual(["file"]);
 });
 
-test("makes what is missing", async () => {
+test("creates missing folders and files", async () => {
   expect(readdirSync(await shown(join(allowed, "new/deep"), "DirectoryOrCreate"))).toEqual([]);
   expect(existsSync(join(allowed, "new/deep"))).toBe(true);
 });
 
-describe("a link that a Pod put into an allowed folder leads nowhere", () => {
+describe("a link that a Pod created in an allowed folder is not followed outside", () => {
   test.for([
-    ["to show a folder", "", ""],
-    ["to show a file", "/private", ""],
-    ["to make a folder", "/planted", "DirectoryOrCreate"],
-    ["to make a file", "/planted", "FileOrCreate"],
+    ["to mount a folder", "", ""],
+    ["to mount a file", "/private", ""],
+    ["to create a folder", "/planted", "DirectoryOrCreate"],
+    ["to create a file", "/planted", "FileOrCreate"],
   ] as const)("%s", async ([, rest, type]) => {
     symlinkSync(join(base, "outside"), join(allowed, "absolute"));
     symlinkSync("../outside", join(allowed, "relative"));
@@ -59,7 +59,7 @@ describe("a link that a Pod put into an allowed folder leads nowhere", () => {
     expect(await mountsUnder(base)).toEqual([]);
   });
 
-  test("whether or not something is there", async () => {
+  test("whether or not the target exists", async () => {
     symlinkSync("/etc/passwd", join(allowed, "there"));
     symlinkSync("/nowhere", join(allowed, "missing"));
     const errors = await Promise.all(["there", "missing"].map((name) => shown(join(allowed, name)).catch(String)));

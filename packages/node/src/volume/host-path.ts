@@ -9,7 +9,7 @@ import type { VolumeKind } from "./volume-kind.ts";
 
 const absolute = matching(/^\/[^\0]*$/, "an absolute path");
 
-/** A folder or file of the machine; only where the node's operator allows it. */
+/** A folder or file of the machine, if the operator allows it. */
 export const hostPath: VolumeKind = {
   field: "hostPath",
   rule:
@@ -41,12 +41,12 @@ interface Wanted {
 }
 
 /**
- * Mounts what lies at a path now. Pods that may write to an allowed folder can put links there, so only links that stay inside
- * are followed, what is missing is made through descriptors, and what was looked at is what is mounted.
+ * Mounts a path of the machine. Pods that may write to an allowed folder can create links in it, so only links that stay inside
+ * are followed, missing files are created through file descriptors, and the descriptor that was checked is mounted.
  */
 async function showPath(path: string, { type, allowed, folder }: Wanted): Promise<void> {
   const root = allowed.map((one) => one.replace(/(?<=.)\/+$/, "")).find((one) => isWithin(path, one));
-  if (root === undefined) throw new Error("it is not below a folder this node's configuration allows");
+  if (root === undefined) throw new Error("it is not below a folder that this node's configuration allows");
   const real = await realpath(root);
   const missing =
     type === "DirectoryOrCreate" ? "make folder" : type === "FileOrCreate" ? "make file" : ("as written" as const);
@@ -55,7 +55,7 @@ async function showPath(path: string, { type, allowed, folder }: Wanted): Promis
   const found = await handle.stat();
   const kind = found.isDirectory() ? "Directory" : found.isFile() ? "File" : found.isSocket() ? "Socket" : "other";
   const asked = type.replace("OrCreate", "") || kind;
-  if (asked !== kind) throw new Error(`it is no ${asked}`);
+  if (asked !== kind) throw new Error(`it is not a ${asked}`);
   if (found.isDirectory()) await mkdir(folder, { recursive: true, mode: 0o700 });
   else {
     await mkdir(dirname(folder), { recursive: true, mode: 0o700 });

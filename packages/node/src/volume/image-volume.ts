@@ -5,9 +5,9 @@ import { object, oneOf, satisfying } from "../pod/field-rules.ts";
 import { mountReadOnlyLayers, mountsUnder } from "../system/mounts.ts";
 import type { VolumeKind } from "./volume-kind.ts";
 
-const reference = satisfying((value) => typeof value === "string" && value !== "", "an image's name");
+const reference = satisfying((value) => typeof value === "string" && value !== "", "an image reference");
 
-/** The files of an image, for all to read and none to write. */
+/** The files of an image, read-only. */
 export const imageVolume: VolumeKind = {
   field: "image",
   rule: () => object({ reference, pullPolicy: oneOf("Always", "IfNotPresent", "Never") }),

@@ -11,7 +11,7 @@ export interface MountedVolumes {
   readonly refreshVolumesAt?: number;
 }
 
-/** Makes all volumes of a Pod, or brings them up to date. */
+/** Creates or updates all volumes of a Pod. */
 export async function mountVolumes(uid: string, context: Omit<VolumeContext, "folder">): Promise<MountedVolumes> {
   const { pod, machine } = context;
   const root = podPaths(machine.layout, uid).volumes;
@@ -20,7 +20,7 @@ export async function mountVolumes(uid: string, context: Omit<VolumeContext, "fo
   for (const volume of pod.spec?.volumes ?? []) {
     const kind = kindOf(volume);
     try {
-      if (kind === undefined) throw new Error("this node has no volumes of its kind");
+      if (kind === undefined) throw new Error("this node does not support volumes of this kind");
       const { refreshAt, ...place } = await kind.mount(volume, { ...context, folder: join(root, volume.name) });
       if (refreshAt !== undefined) times.push(refreshAt);
       const group = pod.spec?.securityContext?.fsGroup;

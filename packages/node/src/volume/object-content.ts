@@ -1,6 +1,6 @@
 import type { ConfigMap, Secret } from "@agent-sandbox/api";
 
-/** By key. A ConfigMap holds texts, and bytes in base64; a Secret holds bytes in base64 alone. */
+/** Content by key. A ConfigMap has text in `data` and base64 in `binaryData`; a Secret has base64 in `data`. */
 export type Content = ReadonlyMap<string, Buffer>;
 
 export function configMapContent(object: ConfigMap | undefined): Content | undefined {

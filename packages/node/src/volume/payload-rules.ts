@@ -1,7 +1,6 @@
 import { list, matching, object, oneOf, type Rule, satisfying } from "../pod/field-rules.ts";
 import { isPayloadPath } from "./payload.ts";
 
-/** Rules that several kinds of volumes share. */
 export const fileMode: Rule = satisfying(
   (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0o777,
   "a file mode between 0 and 0777",

@@ -4,10 +4,10 @@ import { writeAtomically } from "./atomic-writer.ts";
 import type { Payload } from "./payload.ts";
 import type { MountedVolume, VolumeContext } from "./volume-kind.ts";
 
-/** More than any object of the API can hold. */
+/** More than the size limit of API objects. */
 const memoryBytes = 16 * 2 ** 20;
 
-/** A folder that always shows one whole state of what it is filled from. Containers cannot write to it. */
+/** Writes the files to a folder atomically. Containers cannot write to it. */
 export async function mountPayload(
   payload: Payload,
   { folder, pod }: VolumeContext,

@@ -1,16 +1,16 @@
 import { NodeError } from "../errors.ts";
 
-/** The files of a volume that is filled from objects, by their paths below it. */
+/** The files of a volume that is filled from API objects, by their paths in the volume. */
 export type Payload = ReadonlyMap<string, PayloadFile>;
 
 export interface PayloadFile {
   readonly content: Buffer;
   readonly mode: number;
-  /** Who owns it, when not root. */
+  /** The owner. Default: root. */
   readonly uid?: number;
 }
 
-/** A key of an object, the path it is shown at, and the file's mode. */
+/** A key of an object, and the path and mode of its file. */
 export interface Item {
   readonly key: string;
   readonly path: string;
@@ -18,14 +18,14 @@ export interface Item {
 }
 
 export interface ItemsWanted {
-  /** What the content comes from, as in `ConfigMap ns/name`. */
+  /** The source of the content for error messages, as in `configmap "name"`. */
   readonly from: string;
-  /** Undefined when there is no such object. */
+  /** Undefined if the object does not exist. */
   readonly content: ReadonlyMap<string, Buffer> | undefined;
-  /** All keys under their own names when absent. */
+  /** Default: all keys, with their names as paths. */
   readonly items: readonly Item[] | undefined;
   readonly defaultMode: number;
-  /** What is missing is left out. */
+  /** A missing object or key is left out instead of an error. */
   readonly optional: boolean;
 }
 
@@ -38,7 +38,8 @@ export function payloadOf({ from, content, items, defaultMode: mode, optional }:
   }
   if (items === undefined) {
     const wrong = [...content.keys()].find((key) => !isPayloadPath(key));
-    if (wrong !== undefined) throw new NodeError("FailedMount", `${from} has a key that cannot be a file: "${wrong}"`);
+    if (wrong !== undefined)
+      throw new NodeError("FailedMount", `${from} has a key that is not a valid file name: "${wrong}"`);
     return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode }]));
   }
   return new Map(
@@ -51,7 +52,7 @@ export function payloadOf({ from, content, items, defaultMode: mode, optional }:
   );
 }
 
-/** Below the volume, without a way out of it, and not where the volume keeps its own things. */
+/** Whether a path is relative, stays inside the volume, and does not start with "..", which the atomic writer uses. */
 export function isPayloadPath(path: unknown): boolean {
   return (
     typeof path === "string" &&

@@ -9,7 +9,7 @@ import type { VolumeKind } from "./volume-kind.ts";
 
 const name = satisfying((value) => typeof value === "string" && value !== "", "a claim's name");
 
-/** The folder of a claim, which outlives the Pod. */
+/** The folder of a claim, which is kept when the Pod is deleted. */
 export const persistentVolumeClaim: VolumeKind = {
   field: "persistentVolumeClaim",
   group: "write",
@@ -18,14 +18,14 @@ export const persistentVolumeClaim: VolumeKind = {
     const claimName = wanted?.claimName ?? "";
     const key = { namespace: pod.metadata?.namespace ?? "", name: claimName };
     const claim = await client.get(volumeClaims, key).catch((error: unknown) => {
-      if (isReason(error, "NotFound")) throw new NodeError("FailedMount", `there is no claim "${claimName}"`);
-      throw new NodeError("FailedMount", `claim "${claimName}" cannot be read: ${messageOf(error)}`, { cause: error });
+      if (isReason(error, "NotFound")) throw new NodeError("FailedMount", `claim "${claimName}" not found`);
+      throw new NodeError("FailedMount", `cannot read claim "${claimName}": ${messageOf(error)}`, { cause: error });
     });
     const { uid = "", deletionTimestamp } = claim.metadata ?? {};
     if (deletionTimestamp !== undefined) throw new NodeError("FailedMount", `claim "${claimName}" is being deleted`);
     if (claim.status?.phase !== "Bound") throw new NodeError("FailedMount", `claim "${claimName}" is not bound yet`);
     if (claim.spec?.volumeName !== volumeNameOf(uid)) {
-      throw new NodeError("FailedMount", `claim "${claimName}" is bound to a volume that is not of this node`);
+      throw new NodeError("FailedMount", `claim "${claimName}" is bound to a volume that this node did not create`);
     }
     const path = claimFolder(machine.layout, uid);
     await mkdir(path, { recursive: true, mode: 0o777 });

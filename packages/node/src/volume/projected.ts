@@ -9,10 +9,10 @@ import type { Volume, VolumeContext, VolumeKind } from "./volume-kind.ts";
 
 type Source = NonNullable<NonNullable<Volume["projected"]>["sources"]>[number];
 
-const text = satisfying((value) => typeof value === "string" && !value.includes("\0"), "a text");
+const text = satisfying((value) => typeof value === "string" && !value.includes("\0"), "a string");
 const seconds = satisfying((value) => Number.isInteger(value) && Number(value) >= 600, "at least 600 seconds");
 
-/** Several sources in one folder; where they collide the later one is seen. */
+/** Several sources in one folder. If two have a file with the same path, the later one wins. */
 export const projected: VolumeKind = {
   field: "projected",
   group: "read",

@@ -2,7 +2,7 @@ import type { Pod } from "@agent-sandbox/api";
 import { expect, test } from "vitest";
 import { referencesOf } from "./references.ts";
 
-test("every ConfigMap and Secret once; what a volume shows is followed", () => {
+test("lists every ConfigMap and Secret once, and marks those in volumes", () => {
   const pod: Pod = {
     spec: {
       initContainers: [{ name: "i", envFrom: [{ secretRef: { name: "init" } }] }],

@@ -1,15 +1,15 @@
 import type { Pod } from "@agent-sandbox/api";
 import { membersOf } from "../pod/members.ts";
 
-/** A ConfigMap or Secret of the Pod's namespace that it names. */
+/** A ConfigMap or Secret in the Pod's namespace that its spec names. */
 export interface Reference {
   readonly kind: "ConfigMap" | "Secret";
   readonly name: string;
-  /** Shown in a volume, and so followed as it changes; an environment is made once. */
+  /** Used in a volume, which is updated when the object changes. Environment variables are not. */
   readonly inVolume: boolean;
 }
 
-/** Each once. */
+/** All references of a Pod, without duplicates. */
 export function referencesOf(pod: Pod): readonly Reference[] {
   const found = [...volumeReferences(pod), ...environmentReferences(pod)];
   return [...new Map(found.toReversed().map((one) => [referenceKey(one), one])).values()].toReversed();

@@ -5,7 +5,7 @@ import { fileMode, flag, items, objectName } from "./payload-rules.ts";
 import { mountPayload } from "./payload-volume.ts";
 import type { VolumeKind } from "./volume-kind.ts";
 
-/** In memory: what is secret is never written to the disk. */
+/** In memory, so that secrets are never written to the disk. */
 export const secret: VolumeKind = {
   field: "secret",
   group: "read",

@@ -11,7 +11,7 @@ const showing = (name: string): Pod => ({
   spec: { containers: [], volumes: [{ name: "v", configMap: { name } }] },
 });
 
-test("a new Pod sees what is stored, however late the watch is, and later changes are told", async () => {
+test("a new Pod sees the stored objects even if the watch lags, and later changes are reported", async () => {
   const server = new MemoryApiServer({ resources: [configMaps, secrets] });
   const client = createClient(server);
   await using informers = new Informers({ client });
@@ -42,7 +42,7 @@ test("a new Pod sees what is stored, however late the watch is, and later change
   expect(changed[0]).toBe("ConfigMap/n/settings");
 });
 
-test("labels count where a volume shows them", () => {
+test("the version depends on labels if a volume contains them", () => {
   const sources = new Sources({ client: undefined as never, informers: undefined as never, onChange: () => undefined });
   const pod = (label: string): Pod => ({
     metadata: { ...metadata, labels: { a: label } },

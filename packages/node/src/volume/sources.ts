@@ -4,9 +4,9 @@ import { type Client, type Informer, type Informers, isReason, type Resource } f
 import { configMaps, secrets } from "../resources.ts";
 import { type Reference, referencesOf } from "./references.ts";
 
-/** What a Pod's ConfigMaps and Secrets hold at one moment. */
+/** The ConfigMaps and Secrets of a Pod at one moment. */
 export interface SourceSnapshot {
-  /** Changes when something the Pod's volumes show has changed. */
+  /** Changes when an object in the Pod's volumes has changed. */
   readonly version: string;
   configMap(name: string): ConfigMap | undefined;
   secret(name: string): Secret | undefined;
@@ -15,7 +15,7 @@ export interface SourceSnapshot {
 export interface SourcesOptions {
   readonly client: Client;
   readonly informers: Informers;
-  /** Something with this key (`ConfigMap/namespace/name`) has changed. */
+  /** Called when the object with this key (`ConfigMap/namespace/name`) has changed. */
   readonly onChange: (key: string) => void;
 }
 
@@ -25,8 +25,8 @@ interface Caches {
 }
 
 /**
- * The ConfigMaps and Secrets that Pods name. Nothing is listed or watched before the first Pod names one. A new Pod sees
- * what is stored at the time it starts; from then on the watch tells.
+ * The ConfigMaps and Secrets that Pods reference. They are not listed or watched before the first Pod references one. A new Pod
+ * gets the stored objects by live reads, and later changes from the watch.
  */
 export class Sources implements Disposable {
   readonly #options: SourcesOptions;
@@ -41,7 +41,7 @@ export class Sources implements Disposable {
     this.#cleanup.dispose();
   }
 
-  /** Reads what a Pod names past the cache, and brings the cache up to it. */
+  /** Reads the objects that a Pod references from the API server, and updates the cache with them. */
   async refresh(pod: Pod): Promise<void> {
     const references = referencesOf(pod);
     if (references.length === 0) return;
@@ -100,13 +100,13 @@ export class Sources implements Disposable {
       const found = await this.#options.client.get(resource, { namespace, name });
       informer.applyLiveRead([[`${namespace}/${name}`, found]], found.metadata?.resourceVersion ?? "0");
     } catch (error) {
-      // Whoever needs it says that it is not there.
+      // The volume or variable that needs the object reports that it is missing.
       if (!isReason(error, "NotFound")) throw error;
     }
   }
 }
 
-/** The labels and annotations of a Pod that shows them in a volume. */
+/** A digest of the Pod's labels and annotations, if a volume contains them. */
 function ownFields({ spec, metadata }: Pod): string[] {
   const shows = spec?.volumes?.some(
     ({ downwardAPI, projected }) => downwardAPI !== undefined || projected?.sources?.some((one) => one.downwardAPI),

@@ -12,10 +12,10 @@ interface TokenWanted {
 }
 
 const defaultSeconds = 3600;
-/** A token is made anew when this part of its life is over, as the kubelet does, so that readers never meet a stale one. */
+/** A token is renewed after this part of its lifetime, as the kubelet does, so that readers never see an expired one. */
 const refreshAfter = 0.8;
 
-/** A token of the Pod's service account, which loses its worth with the Pod. */
+/** Requests a token of the Pod's service account. It becomes invalid when the Pod is deleted. */
 export async function tokenPayload(
   { audience, expirationSeconds = defaultSeconds, path }: TokenWanted,
   mode: number,
@@ -33,7 +33,7 @@ export async function tokenPayload(
   };
   try {
     const { status } = await client.create(accountTokens, request, { subresource: "token" });
-    if (status === undefined) throw new Error("the answer holds no token");
+    if (status === undefined) throw new Error("the response contains no token");
     const lifeMs = Date.parse(status.expirationTimestamp) - machine.now();
     const owner = ownerOf(pod);
     const file = { content: Buffer.from(status.token), mode: owner.mode ?? mode, ...owner };
@@ -44,7 +44,7 @@ export async function tokenPayload(
   }
 }
 
-/** A token is for the Pod's own user or group where there is one, and else as public within the Pod as the volume says. */
+/** A token is readable only for the Pod's user or `fsGroup` if there is one. Otherwise it has the mode of the volume. */
 function ownerOf(pod: Pod): { mode?: number; uid?: number } {
   const shared = pod.spec?.securityContext;
   const users = new Set(

@@ -15,36 +15,33 @@ export interface VolumeContext {
   readonly pod: Pod;
   readonly address: string;
   readonly hostAddress: string;
-  /** The volume's own folder, which goes with the Pod. It need not exist yet. */
+  /** The volume's own folder, which is removed with the Pod. It need not exist yet. */
   readonly folder: string;
-  /** No container of the Pod has run yet. */
+  /** Whether no container of the Pod has run yet. */
   readonly isNew: boolean;
-  /** Opens the Pod's users, if it has its own. */
+  /** Opens the Pod's user namespace, if it has one. */
   readonly users?: (() => Promise<OpenUsers>) | undefined;
-  /** The ConfigMaps and Secrets the Pod names. */
+  /** The ConfigMaps and Secrets that the Pod references. */
   readonly sources: SourceSnapshot;
-  /** The ids of the images that volumes show, by volume. They are here. */
+  /** The ids of the images of image volumes, by volume name. They are in the store. */
   readonly images: Readonly<Record<string, string>>;
 }
 
 export interface MountedVolume extends VolumePlace {
-  /** When it has to be mounted again to stay good. */
+  /** When `mount` must be called again, because a token expires. */
   readonly refreshAt?: number;
 }
 
-/**
- * One kind of volume: what a Pod may ask of it, and how it is made. A new kind is a file with one of these and a line
- * in `kinds.ts`.
- */
+/** One kind of volume: its validation and how it is mounted. To add a kind, write a file with one and list it in `kinds.ts`. */
 export interface VolumeKind {
-  /** The member of a volume that asks for this kind. */
+  /** The field of a volume in the Pod's spec that selects this kind. */
   readonly field: string;
   rule(allow: Allowances): Rule;
   /**
-   * Makes the volume, or brings it up to date: it is called again after a crash, and whenever what the volume is filled
-   * from has changed. What it mounts below its folder is unmounted with the Pod. Fails with the reason `FailedMount`.
+   * Creates or updates the volume. Called again after a crash, and whenever an object in the volume has changed. Mounts below
+   * its folder are unmounted with the Pod. Throws with the reason `FailedMount`.
    */
   mount(volume: Volume, context: VolumeContext): Promise<MountedVolume>;
-  /** Whether the Pod's `fsGroup` gets its files: `write` for what containers may change, `read` for what they may not. */
+  /** Whether the Pod's `fsGroup` owns the files: `write` for volumes that containers may write to, `read` for others. */
   readonly group?: "read" | "write";
 }

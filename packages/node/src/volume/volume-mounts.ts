@@ -18,13 +18,13 @@ export interface MountsInput {
   readonly volumes: Readonly<Record<string, VolumePlace>>;
   /** For `subPathExpr`. */
   readonly environment: Environment;
-  /** A folder for what is mounted out of the midst of volumes; it goes with the container. */
+  /** The folder for the mount points of `subPath` mounts. It is removed with the container. */
   readonly subPaths: string;
-  /** Whose files they are, for a Pod with users of its own. */
+  /** The user namespace that owns the files, for a Pod that has one. */
   readonly users?: OpenUsers | undefined;
 }
 
-/** Where a container's volumes go, outermost first, so that none covers another. */
+/** The mounts of a container's volumes, outermost first, so that none hides another. */
 export async function volumeMounts(input: MountsInput): Promise<OciMount[]> {
   const mounts: OciMount[] = [];
   for (const [index, mount] of (input.container.volumeMounts ?? []).entries()) {
@@ -53,8 +53,8 @@ async function sourceOf(mount: VolumeMount, place: VolumePlace, index: number, i
 }
 
 /**
- * What lies at a path of a volume now, and nothing else: containers may write to the volume, so links in it are followed
- * only as far as they stay inside, and the path that was found is then walked without following any.
+ * Mounts the file or folder at a path of a volume. Containers may write to the volume, so symbolic links are followed only if
+ * they stay inside it, and the resolved path is then opened without following any.
  */
 async function bindSubPath(volume: string, subPath: string, { target, users }: Target): Promise<string> {
   if (subPath.startsWith("/") || subPath.split("/").includes("..") || subPath.includes("\0")) {
@@ -75,7 +75,7 @@ interface Target {
   readonly users: OpenUsers | undefined;
 }
 
-/** A folder of the machine on a filesystem that cannot show other owners is mounted as it is: its files are nobody's then. */
+/** A volume on a filesystem without idmapped mounts is mounted unmapped. Its files then belong to nobody inside the Pod. */
 async function mapVolume(volume: string, target: string, { descriptor: userNamespace }: OpenUsers): Promise<string> {
   if ((await mountsUnder(target)).includes(target)) return target;
   await makeTarget(target, (await stat(volume)).isDirectory());
