@@ -5,7 +5,7 @@ import { enterWorld, tokenOf, type World } from "./world.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 
-/** A tenant who tries to become somebody else at the API server. */
+/** A tenant tries to act as another user of the API server. */
 describe.skipIf(noWorld)("accounts, tokens and impersonation", () => {
   let world: World;
   let mallory: Tenant;
@@ -14,7 +14,7 @@ describe.skipIf(noWorld)("accounts, tokens and impersonation", () => {
     world = await enterWorld();
     mallory = await world.tenant();
     own = `/api/v1/namespaces/${mallory.namespace}`;
-    // An account of the tenant's own with the tenant's rights, as for a program.
+    // A service account of the tenant with the tenant's permissions.
     await mallory.request("POST", `${own}/serviceaccounts`, { metadata: { name: "robot" } });
     await world.admin.request("POST", `/apis/${rbac}/v1/namespaces/${mallory.namespace}/rolebindings`, {
       metadata: { name: "robot" },
@@ -47,13 +47,13 @@ describe.skipIf(noWorld)("accounts, tokens and impersonation", () => {
     expect(await statusWith(await tokenOf(mallory, mallory.namespace, "robot"))).toBe(200);
   });
 
-  test("a token ends with the object it is bound to, and with its account", async () => {
+  test("a token becomes invalid with the object it is bound to, and with its account", async () => {
     await mallory.request("POST", `${own}/secrets`, { metadata: { name: "anchor" } });
     const boundObjectRef = { apiVersion: "v1", kind: "Secret", name: "anchor" };
     const bound = await tokenOf(mallory, mallory.namespace, "robot", { boundObjectRef });
     expect(await statusWith(bound)).toBe(200);
     await mallory.request("DELETE", `${own}/secrets/anchor`);
-    // One of the same name is another one.
+    // A new account with the same name is another account.
     await mallory.request("POST", `${own}/secrets`, { metadata: { name: "anchor" } });
     expect(await statusWith(bound)).toBe(401);
 
@@ -71,7 +71,7 @@ describe.skipIf(noWorld)("accounts, tokens and impersonation", () => {
     expect(await mallory.request("POST", path, body)).toMatchObject({ status: 404 });
   });
 
-  test("a Secret that asks for another account's token stays without one", async () => {
+  test("a Secret that requests another account's token does not get one", async () => {
     const annotations = {
       "kubernetes.io/service-account.name": "agent-sandbox-controller",
       "kubernetes.io/service-account.namespace": "agent-sandbox-system",
@@ -83,7 +83,7 @@ describe.skipIf(noWorld)("accounts, tokens and impersonation", () => {
     expect(body).not.toHaveProperty("data");
   });
 
-  test("a token with changed claims, without signature or with another key's is nobody's", async () => {
+  test("a token with changed claims, without a signature or signed with another key is refused", async () => {
     const [head = "", claims = "", signature = ""] = mallory.account.token.split(".");
     const decoded = JSON.parse(Buffer.from(claims, "base64url").toString()) as Record<string, unknown>;
     const account = "system:serviceaccount:agent-sandbox-system:agent-sandbox-controller";
@@ -100,7 +100,7 @@ describe.skipIf(noWorld)("accounts, tokens and impersonation", () => {
     }
   });
 
-  test("an account that is named like the controllers' has no right of theirs", async () => {
+  test("an account that is named like the controllers' has none of their permissions", async () => {
     await mallory.request("POST", `${own}/serviceaccounts`, { metadata: { name: "agent-sandbox-controller" } });
     const token = await tokenOf(mallory, mallory.namespace, "agent-sandbox-controller");
     for (const path of ["/api/v1/pods", "/api/v1/namespaces/alice/secrets", `${own}/pods`]) {
@@ -115,13 +115,13 @@ describe.skipIf(noWorld)("accounts, tokens and impersonation", () => {
     ["another tenant's account", { "impersonate-user": "system:serviceaccount:alice:default" }],
     ["the node", { "impersonate-user": "system:node:box", "impersonate-group": "system:nodes" }],
     ["anonymous", { "impersonate-user": "system:anonymous" }],
-  ] as const)("nobody impersonates %s", async ([, headers]) => {
+  ] as const)("a tenant cannot impersonate %s", async ([, headers]) => {
     expect(await mallory.request("GET", "/api/v1/namespaces/alice/secrets", undefined, headers)).toMatchObject({
       status: 403,
     });
   });
 
-  test("with an account of their own a tenant takes on no group, UID or extra", async () => {
+  test("with its own account a tenant cannot impersonate a group, UID or extra", async () => {
     const user = `system:serviceaccount:${mallory.namespace}:robot`;
     const as = (headers: Record<string, string>) =>
       mallory.request("GET", `${own}/pods`, undefined, { "impersonate-user": user, ...headers });
@@ -135,7 +135,7 @@ describe.skipIf(noWorld)("accounts, tokens and impersonation", () => {
     }
   });
 
-  test("nobody gives themselves rights", async () => {
+  test("a tenant cannot grant itself permissions", async () => {
     const roles = `/apis/${rbac}/v1`;
     const labels = { "rbac.authorization.k8s.io/aggregate-to-edit": "true" };
     const rules = [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }];
@@ -153,7 +153,7 @@ describe.skipIf(noWorld)("accounts, tokens and impersonation", () => {
     expect(await statusWith(mallory.account.token, "/api/v1/namespaces/alice/secrets")).toBe(403);
   });
 
-  test("an account without roles, as code in a sandbox has it, reads and writes nothing", async () => {
+  test("an account without roles, like that of a sandbox, can read and write nothing", async () => {
     await using inside = new Tenant({
       ...mallory.account,
       token: await tokenOf(mallory, mallory.namespace, "default"),

@@ -10,7 +10,7 @@ interface Listed {
   readonly metadata: { readonly continue?: string };
 }
 
-/** A tenant who writes objects that say more than the tenant may. */
+/** A tenant writes objects that claim permissions or relations it does not have. */
 describe.skipIf(noWorld)("objects that claim too much", () => {
   let world: World;
   let mallory: Tenant;
@@ -36,7 +36,7 @@ describe.skipIf(noWorld)("objects that claim too much", () => {
     ...more,
   });
 
-  test("a Pod that passes for one of another tenant's Sandbox is refused", async () => {
+  test("a Pod with another tenant's Sandbox as its controller is refused", async () => {
     const { items } = await world.admin.client.list(sandboxes, { namespace: "alice" });
     const [owner] = items.filter(({ metadata }) => metadata.name === "web");
     expect(owner).toBeDefined();
@@ -48,7 +48,7 @@ describe.skipIf(noWorld)("objects that claim too much", () => {
     }
   });
 
-  test("an owner reference into another namespace delays no deletion there", async () => {
+  test("an owner reference to another namespace delays no deletion there", async () => {
     const path = "/api/v1/namespaces/alice/configmaps";
     const { body } = await world.admin.request("POST", path, { metadata: { generateName: "owner-" } });
     const { name, uid } = (body as { metadata: { name: string; uid: string } }).metadata;
@@ -65,7 +65,7 @@ describe.skipIf(noWorld)("objects that claim too much", () => {
     );
   });
 
-  test("a status and a UID in a new object are not taken over", async () => {
+  test("a status and a UID in a new object are ignored", async () => {
     const status = { phase: "Running", podIP: web.status?.podIP, conditions: [{ type: "Ready", status: "True" }] };
     const forged = podOf({ name: "forged-status", uid: web.metadata?.uid }, { status });
     const { body } = await mallory.request("POST", `${own}/pods`, {
@@ -86,7 +86,7 @@ describe.skipIf(noWorld)("objects that claim too much", () => {
     ["PUT", "services/x/status"],
     ["PUT", "persistentvolumeclaims/x/status"],
     ["POST", "endpoints"],
-  ] as const)("%s %s is not for tenants, even at home", async ([method, path]) => {
+  ] as const)("%s %s is forbidden for tenants, even in their own namespace", async ([method, path]) => {
     expect(await mallory.request(method, `${own}/${path}`, {})).toMatchObject({ status: 403 });
   });
 

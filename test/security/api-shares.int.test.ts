@@ -65,7 +65,7 @@ class Caller {
   }
 }
 
-describe("a tenant who takes all they can of the API server", () => {
+describe("a tenant who uses as much of the API server as possible", () => {
   let server: ApiServer;
   let mallory: Caller;
   let alice: Caller;
@@ -87,7 +87,7 @@ describe("a tenant who takes all they can of the API server", () => {
     await server?.close();
   });
 
-  test("gets so many watches, and the victim still watches", async () => {
+  test("is limited in its watches, and the victim can still watch", async () => {
     const opened = [];
     for (let at = 0; at < shares.watches; at += 1) opened.push(await mallory.watch());
     expect(opened).toEqual([200, 200, 200]);
@@ -97,7 +97,7 @@ describe("a tenant who takes all they can of the API server", () => {
     expect(await alice.watch()).toBe(200);
   });
 
-  test("who never finishes a body holds up nobody else, and no more of their own requests than the bound", async () => {
+  test("blocks nobody else with request bodies that never end", async () => {
     const held = Array.from({ length: shares.requests + shares.waiting }, () => mallory.upload());
     // The server has them all once it refuses another: connections are taken in no particular order.
     let refusal: Awaited<ReturnType<Caller["answer"]>>;
@@ -112,7 +112,7 @@ describe("a tenant who takes all they can of the API server", () => {
     for (const call of held) call.destroy();
   });
 
-  test("who sends YAML that takes long to read is refused before it is read", async () => {
+  test("is refused before parsing if its YAML would take long to parse", async () => {
     const entries = Array.from({ length: 200_000 }, (_, at) => `k${at}: v`);
     const bombs = [
       `metadata: {name: x}\ndata: {${entries.join(",")}}`,

@@ -17,12 +17,12 @@ interface Claimed {
   };
 }
 
-/** A user who makes the controllers act on what the user wrote. */
+/** A user tries to make the controllers act on forged objects. */
 describe.skipIf(noWorld)("what controllers trust", () => {
   let world: World;
   let bob: Tenant;
   let mallory: Tenant;
-  /** Somebody in Bob's namespace who may create Sandboxes, and nothing else. */
+  /** A user who may only create Sandboxes in Bob's namespace. */
   let planter: Tenant;
   beforeAll(async () => {
     world = await enterWorld();
@@ -80,14 +80,14 @@ describe.skipIf(noWorld)("what controllers trust", () => {
   const claimOf = async (tenant: Tenant, name: string): Promise<Claimed> =>
     (await tenant.request("GET", `${extensions}/${tenant.namespace}/sandboxclaims/${name}`)).body as Claimed;
 
-  test("a user with `sandboxes: create` plants no member in a pool that others claim from", async () => {
+  test("a user with `sandboxes: create` cannot add a Sandbox to a pool that others claim from", async () => {
     const uid = await pool("poisoned");
     const owner = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxWarmPool", name: "poisoned", uid };
     const forged = sandbox({ name: "planted", ownerReferences: [{ ...owner, controller: true }] }, "sleep 1001");
     expect(await planter.request("POST", `${agents}/${bob.namespace}/sandboxes`, forged)).toMatchObject({
       status: 403,
     });
-    // Labels alone may be written, and mean nothing to a claim.
+    // Labels alone may be written, and a claim ignores them.
     const labels = {
       "agents.x-k8s.io/warm-pool-sandbox": nameHash("poisoned"),
       "agents.x-k8s.io/sandbox-template-ref-hash": nameHash("plain"),
@@ -102,7 +102,7 @@ describe.skipIf(noWorld)("what controllers trust", () => {
     expect(bound).toBe("honest");
   });
 
-  test("a Sandbox that says it belongs to another user's claim is refused", async () => {
+  test("a Sandbox with another user's claim as its controller is refused", async () => {
     await pool("claimed");
     await claim(bob, "target", "claimed");
     const { uid } = (await claimOf(bob, "target")).metadata;
@@ -114,7 +114,7 @@ describe.skipIf(noWorld)("what controllers trust", () => {
     expect(await until(async () => (await claimOf(bob, "target")).status?.sandbox?.name)).toBe("target");
   });
 
-  test("a claim finds no pool or template of another namespace", async () => {
+  test("a claim cannot use a pool or template of another namespace", async () => {
     await pool("private");
     await claim(mallory, "thief", "private");
     const reason = await until(

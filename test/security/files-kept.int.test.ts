@@ -22,7 +22,7 @@ describe.skipIf(noWorld)("kept root filesystems and addresses", () => {
   });
 
   test.for(["gvisor", "runc"] as const)(
-    "a Pod under %s with the UID of the victim's Sandbox reads and plants nothing",
+    "a Pod under %s with the UID of the victim's Sandbox can neither read nor write the victim's files",
     async (runtime, { skip }) => {
       if (!world.runtimes.includes(runtime)) skip();
       const name = `thief-${runtime}`;

@@ -78,12 +78,12 @@ describe.skipIf(noWorld)("mounts in a root filesystem that the tenant wrote", ()
     });
   });
 
-  test("nothing on the machine has changed, and the victim has noticed nothing", async () => {
+  test("nothing has changed on the machine or for the victim", async () => {
     expect(changes(before, await snapshot(setup.world.box))).toEqual([]);
     expect(await setup.world.alice.harm()).toEqual([]);
   });
 
-  test("an image's own links still lead mounts to their place", async () => {
+  test("mounts still follow an image's own links inside the root", async () => {
     const main = {
       name: "main",
       image: "host",

@@ -18,7 +18,7 @@ const volumes: Resource = {
 const namespaces: Resource = { apiVersion: "v1", kind: "Namespace", plural: "namespaces", namespaced: false };
 const wanted = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "10Mi" } } };
 
-/** Puts links to a folder of the machine in the place of folders, as fast as it can. */
+/** Replaces folders by links to a folder of the machine, as fast as it can. */
 const swap = (target: string): string => `
 import os
 for name in range(40):
@@ -72,7 +72,7 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
     },
   );
 
-  test("a claim that is deleted keeps its files while a Pod uses them", async () => {
+  test("a deleted claim keeps its files while a Pod uses them", async () => {
     await setup.mallory.create(claims, "busy", { spec: wanted });
     await setup.mallory.runPod("busy", { spec: podWith("busy") });
     await setup.mallory.shell("busy", "echo mine >/v/file");
@@ -126,7 +126,7 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
     await setup.mallory.removePod("stolen");
   });
 
-  test("the status of a claim, PersistentVolumes and StorageClasses are not a tenant's to write", async () => {
+  test("a tenant cannot write the status of a claim, PersistentVolumes or StorageClasses", async () => {
     const own = `/api/v1/namespaces/${setup.mallory.namespace}/persistentvolumeclaims`;
     const body = { status: { phase: "Bound" } };
     const merge = { "content-type": "application/merge-patch+json" };
@@ -186,7 +186,7 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
     ).rejects.toMatchObject({ code: 422 });
   });
 
-  test("nothing on the machine has changed, and the victim has noticed nothing", async () => {
+  test("nothing has changed on the machine or for the victim", async () => {
     expect(changes(before, await snapshot(setup.world.box))).toEqual([]);
     expect(await setup.world.alice.harm()).toEqual([]);
   });

@@ -7,7 +7,7 @@ import type { TestProject } from "vitest/node";
 import { whyNoWorld } from "./why-no-world.ts";
 
 /**
- * Starts the world that all files of the suite share, and takes it away behind the last of them. Files that do not need it
+ * Starts the world that all files of the suite share, and stops it after the last of them. Files that do not need it
  * do not wait for it.
  */
 export default function setup(project: TestProject): () => Promise<void> {

@@ -110,7 +110,7 @@ describe.skipIf(noWorld)("a hostile image over HTTPS", () => {
     await images.resolve(await put({ layers: [[file("honest", "x")]] }));
   });
 
-  test("a folder that hides those below it takes the place of a link to outside", async () => {
+  test("an opaque folder replaces a link to the outside", async () => {
     const out = join(sentinel, "..");
     const name = await put({ layers: [[link("out", out), file("out/.wh..wh..opq")]] });
     const { layers } = await images.resolve(name);
@@ -118,7 +118,7 @@ describe.skipIf(noWorld)("a hostile image over HTTPS", () => {
     expect(await readdir(out)).toEqual(["private"]);
   });
 
-  test("a name hidden by an upper layer stays inside the image, and setuid files keep no owner but their own", async () => {
+  test("a whiteout affects only the image, and setuid files keep their own owner", async () => {
     const name = await put({
       layers: [[file("etc/passwd", "x")], [file("etc/.wh.passwd"), file("su", "x", { mode: 0o4755 })]],
     });

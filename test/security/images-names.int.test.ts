@@ -21,7 +21,7 @@ describe.skipIf(noWorld)("image names that a tenant chooses", () => {
     service?.close();
   });
 
-  test("do not tell an open port of the machine from a closed one, for containers and for volumes", async () => {
+  test("do not reveal open ports of the machine, in containers and in volumes", async () => {
     const { port } = service.address() as { port: number };
     const images = { open: `127.0.0.1:${port}/x:v1`, closed: "127.0.0.1:9/x:v1", metadata: "169.254.169.254/x:v1" };
     const messages = await Promise.all(
@@ -38,7 +38,7 @@ describe.skipIf(noWorld)("image names that a tenant chooses", () => {
     expect(reached).toEqual([]);
   });
 
-  test("a flood of Pods with images that cannot be had does not keep another tenant's Pod from starting", async () => {
+  test("a flood of Pods with images that cannot be pulled does not keep another tenant's Pod from starting", async () => {
     const image = "203.0.113.77:4443/slow:v1";
     const volumes = [{ name: "v", image: { reference: image } }] as unknown as NonNullable<
       NonNullable<Pod["spec"]>["volumes"]

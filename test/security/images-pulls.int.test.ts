@@ -77,7 +77,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
     expect(await textOf(`${registry.address}/app:v1`)).toBe("honest");
   });
 
-  test("image names do not tell open ports of the machine from closed ones", async () => {
+  test("image names do not reveal open ports of the machine", async () => {
     const open = await failure(`${local()}/x:v1`);
     const closed = await failure("127.0.0.1:9/x:v1");
     const metadata = await failure("169.254.169.254/x:v1");
@@ -103,7 +103,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
     expect(reached).toEqual([]);
   });
 
-  test("a server of tokens that is the machine", async () => {
+  test("a token server on the machine is not reached", async () => {
     registry.meddle = (_path, answer) => {
       const challenge = `Bearer realm="http://${local()}/token",service="registry"`;
       answer.writeHead(401, { "www-authenticate": challenge }).end("{}");
@@ -129,7 +129,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
     expect(await images.list()).toEqual([]);
   });
 
-  test("a registry that sends slowly holds its own namespace's turns, and nobody else's", async () => {
+  test("a registry that sends slowly blocks only pulls of its own namespace", async () => {
     await registry.put(image("quick"), "quick:v1");
     registry.meddle = (path, answer) => {
       if (!path.includes("/slow-")) return false;
@@ -151,7 +151,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
     await Promise.all(slow);
   });
 
-  test("a registry that is slower than the least is given up", async () => {
+  test("a registry that is slower than the minimum is aborted", async () => {
     registry.meddle = (_path, answer) => {
       answer.writeHead(200, { "content-type": "application/json" }).write("{");
       return true;
@@ -159,7 +159,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
     expect(await failure(`${registry.address}/slow:v1`)).toContain("the registry is too slow");
   });
 
-  test("a registry on loopback that the operator has named is reached, and no other port there", async () => {
+  test("a registry on loopback that the operator configured is reached, and no other port there", async () => {
     const own = await mkdtemp(join(folder, "own-"));
     await using named = await startRegistry(own);
     await named.push(image("the operator's"), "app:v1");
@@ -185,7 +185,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
       };
     };
 
-    test("an image pulled with one tenant's login is not for others, by tag, by digest, or with policy Never", async () => {
+    test("an image pulled with one tenant's login cannot be used by others, by tag, by digest, or with policy Never", async () => {
       const { manifest } = await registry.put(image("private to alice"), "private/app:v1");
       guarded();
       const names = [`${registry.address}/private/app:v1`, `${registry.address}/private/app@${manifest}`];
@@ -207,7 +207,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
       expect(registry.asked).toHaveLength(asked);
     });
 
-    test("a manifest that names another tenant's layers gives nothing to whoever does not have them", async () => {
+    test("a manifest that names another tenant's layers gives no access to them", async () => {
       const own = await registry.put(image("private to alice"), "private/app:v2");
       guarded();
       await images.resolve(`${registry.address}/private/app:v2`, { logins, namespace: "alice" });
@@ -224,7 +224,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
       await expect(stolen).rejects.toMatchObject({ reason: "ErrImagePull" });
     });
 
-    test("a configuration that names another tenant's layer, with any content for it, gives nothing", async () => {
+    test("a configuration that names another tenant's layer gives no access to it", async () => {
       const secret = image("private to alice, too");
       const own = await registry.put(secret, "private/app:v3");
       guarded();

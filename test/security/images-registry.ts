@@ -40,12 +40,12 @@ export async function openOutside(): Promise<AsyncDisposable & { readonly netns:
 
 export type Answer = (path: string, answer: ServerResponse, asked: IncomingMessage) => boolean;
 
-/** A registry over HTTPS whose every answer can be replaced. */
+/** A registry over HTTPS whose responses a test can replace. */
 export interface HostileRegistry extends AsyncDisposable {
   readonly address: string;
   /** Paths that were asked for, without repetition of the ping. */
   readonly asked: string[];
-  /** Returns true when it has answered itself. */
+  /** Returns true if it has sent the response itself. */
   meddle: Answer | undefined;
   /** The certificate to trust. */
   readonly certificate: string;

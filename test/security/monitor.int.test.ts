@@ -69,7 +69,7 @@ describe.skipIf(noWorld)("the monitor of the machine", () => {
     expect(changes(before, await snapshot(box, { isAlone: true })).filter((each) => expected.test(each))).toEqual([]);
   });
 
-  test("sees a listening socket", async () => {
+  test("reports a listening socket", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as { port: number };
@@ -78,7 +78,7 @@ describe.skipIf(noWorld)("the monitor of the machine", () => {
     expect(seen).toContainEqual(expect.stringContaining(`127.0.0.1:${port}`));
   });
 
-  test("sees nothing where nothing has changed", async () => {
+  test("reports nothing if nothing has changed", async () => {
     const [first, second] = [await snapshot(box, { isAlone: true }), await snapshot(box, { isAlone: true })];
     expect(changes(first, second)).toEqual([]);
   });

@@ -7,7 +7,7 @@ import { services } from "./victim.ts";
 import { noWorld } from "./why-no-world.ts";
 import { enterWorld, type World } from "./world.ts";
 
-/** Answers whoever connects to any of these ports: a Pod that would like to be taken for somebody else. */
+/** A server on these ports that reveals whether traffic was redirected to the attacker's Pod. */
 const impostor = `python3 -c '
 import socket, threading
 def serve(port):
@@ -44,7 +44,7 @@ describe.skipIf(noWorld)("addresses that a tenant writes", () => {
       spec: { selector: { app: "evil" }, ports, ...spec },
     });
 
-  /** What root on the machine gets from a host, as the machine's own programs would. */
+  /** The response that root on the machine gets from a host. */
   const fetch = async (address: string, port: number): Promise<string> => {
     const program = `import urllib.request; print(urllib.request.urlopen("http://${address}:${port}/", timeout=3).read())`;
     return (await world.machine.run("python3", "-c", program)).stdout;
@@ -87,14 +87,14 @@ describe.skipIf(noWorld)("addresses that a tenant writes", () => {
     ["external addresses", { externalIPs: [outside.public, "127.0.0.1"] }],
     ["load balancer addresses", { type: "LoadBalancer", loadBalancerIP: outside.public }],
     ["node ports", { type: "NodePort", ports: [{ name: "a", port: 80, nodePort: 31_998, targetPort: 9999 }] }],
-  ] as const)("%s of a Service are kept and mean nothing on the machine", async ([name, spec]) => {
+  ] as const)("%s of a Service are stored and have no effect on the machine", async ([name, spec]) => {
     expect(await claim(name.replaceAll(" ", "-").toLowerCase(), spec)).toMatchObject({ status: 201 });
     expect(await fetch(outside.public, 80)).toContain(`outside ${outside.public}:80`);
     expect(await fetch("127.0.0.1", 31_998)).not.toContain("impostor");
     expect(await fetch(outside.machine, 31_998)).not.toContain("impostor");
   });
 
-  test("a tenant writes neither endpoints, nor the addresses of Pods, nor reaches the node", async () => {
+  test("a tenant can write neither endpoints nor Pod addresses, and cannot reach the node", async () => {
     const own = `/api/v1/namespaces/${mallory.namespace}`;
     const subsets = [{ addresses: [{ ip: world.alice.record.pods["web"]?.address }], ports: [{ port: 8000 }] }];
     expect(await mallory.request("POST", `${own}/endpoints`, { metadata: { name: "e" }, subsets })).toMatchObject({

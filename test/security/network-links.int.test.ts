@@ -54,7 +54,7 @@ describe.skipIf(noWorld)("packets that a sandbox sends", () => {
     await setup.mallory.runPod("raw", { runtime: "runc" });
     const own = (await setup.mallory.pod("raw")).status?.podIP ?? "";
     const victim = setup.world.alice.record.pods["web"]?.address ?? "";
-    // As a program in the Pod's network with all rights there, whatever the runtime would let a container do.
+    // Runs in the Pod's network namespace with all capabilities, so that the result does not depend on the runtime.
     const program = `
 import socket, struct, time
 raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -85,7 +85,7 @@ print("seen", seen)`;
     await setup.mallory.removePod("raw");
   });
 
-  test("are limited in number: one Pod cannot fill the machine's table of connections", async () => {
+  test("are limited in number: one Pod cannot fill the machine's connection table", async () => {
     const flood = `python3 -c '
 import socket
 sender = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(200)]
@@ -103,7 +103,7 @@ print("sent 12000")'`;
     expect(await setup.world.alice.harm()).toEqual([]);
   });
 
-  test("of a local user of the machine do not reach Pods or Services, and root's do", async () => {
+  test("from a local user do not reach Pods or Services, and those from root do", async () => {
     const { address = "" } = setup.world.alice.record.pods["web"] ?? {};
     const { body } = await setup.world.alice.request(
       "GET",
@@ -120,7 +120,7 @@ print("sent 12000")'`;
     });
   });
 
-  test("a local user reads no file of the box and connects to none of its sockets", async () => {
+  test("a local user can read no file of the box and connect to none of its sockets", async () => {
     const folders = [setup.world.box.dataDir, "/run/agent-sandbox-*"].join(" ");
     const { stdout } = await setup.world.machine.runAsNobody(
       "sh",

@@ -66,7 +66,7 @@ describe.skipIf(noWorld)("names that a sandbox asks for", () => {
     expect(known).toBe(`code 0 ${own.status?.podIP}`);
   });
 
-  test("with no way out, nothing is asked outside, and names of the own namespace are known", async () => {
+  test("without egress, no query is forwarded, and names of the own namespace resolve", async () => {
     const secret = "exfiltrated-secret";
     expect(await mallory.shell("shut", asking(`${secret}.example.com`))).toBe("code 5");
     expect(await mallory.shell("shut", asking("1.113.0.203.in-addr.arpa", 12))).toBe("code 5");
@@ -79,7 +79,7 @@ describe.skipIf(noWorld)("names that a sandbox asks for", () => {
     expect(await mallory.shell("evil", asking("allowed.example.com"))).toBe(`code 0 ${outside.public}`);
   });
 
-  test("one tenant that holds all the connections it can get leaves some for the victim", async () => {
+  test("a tenant that holds as many connections as it can leaves some for the victim", async () => {
     const hog = mallory.shell("evil", hogging);
     await until(async () => {
       const { stdout } = await world.machine.run("ss", "-tnH", "state", "established", "sport = :53");
@@ -98,7 +98,7 @@ print(caller.recv(512)[5] & 15)
     expect(Number((await hog).replace("held ", ""))).toBeLessThanOrEqual(300);
   });
 
-  test("a user of the machine who is no Pod is refused", async () => {
+  test("a query from a user of the machine is refused", async () => {
     const server = await mallory.shell("evil", "sed -n 's/^nameserver //p' /etc/resolv.conf");
     const script = asking("web.alice.svc.cluster.local").replace(/^python3 -c '|'$/g, "");
     const program = script.replace(/re\.search\(.*\)\[1\]/, JSON.stringify(server));

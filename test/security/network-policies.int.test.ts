@@ -32,7 +32,7 @@ describe.skipIf(noWorld)("network policies that a tenant writes", () => {
     mallory.client.delete(networkPolicies, { namespace: mallory.namespace, name });
   const sending = (egress: unknown): Spec => ({ podSelector: {}, policyTypes: ["Egress"], egress }) as Spec;
 
-  test("rules that no firewall could take are refused, and the victim's new rules take effect", async () => {
+  test("rules that the firewall cannot express are refused, and the victim's new rules take effect", async () => {
     const block = (cidr: string, ...except: string[]): object => ({ to: [{ ipBlock: { cidr, except } }] });
     for (const rule of [
       { ports: [{ port: 8000, endPort: 10 }] },
@@ -73,7 +73,7 @@ describe.skipIf(noWorld)("network policies that a tenant writes", () => {
     await forget("odd");
   });
 
-  test("more rules than the bound close the tenant's own Pods, and an event says so", async () => {
+  test("more rules than the limit close the tenant's own Pods, and an event reports it", async () => {
     const url = `http://${outside.public}/`;
     const get = `python3 -c 'import urllib.request; print(urllib.request.urlopen("${url}", timeout=1).read())'`;
     expect(await mallory.shell("evil", get)).toContain("outside");

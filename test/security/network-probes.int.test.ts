@@ -51,7 +51,7 @@ describe.skipIf(noWorld)("probes and hooks that a tenant writes", () => {
     expect(await setup.world.alice.harm()).toEqual([]);
   });
 
-  test("of localhost mean the Pod's own loopback, not the machine's", async () => {
+  test("to localhost connect to the Pod's own loopback, not the machine's", async () => {
     const serve = "exec python3 -m http.server 9091 --bind 127.0.0.1";
     const probe = (port: number): object => ({ ...often, httpGet: { host: "127.0.0.1", port, path: "/" } });
     await Promise.all(
@@ -87,7 +87,7 @@ describe.skipIf(noWorld)("probes and hooks that a tenant writes", () => {
     );
   });
 
-  test("that never end leave the victim's probes and new Pods alone", async () => {
+  test("that never end do not affect the victim's probes and new Pods", async () => {
     const slow = { exec: { command: ["sleep", "3600"] }, timeoutSeconds: 3600, periodSeconds: 1 };
     const containers = Array.from({ length: 10 }, (_, at) => ({ ...main({ readinessProbe: slow }), name: `c${at}` }));
     await setup.mallory.createPod("slow", { spec: { containers } });

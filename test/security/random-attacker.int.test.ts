@@ -16,7 +16,7 @@ const isLong = process.env["SECURITY"] === "long";
 const seconds = Number(process.env["ATTACK_SECONDS"] ?? (isLong ? 600 : 40));
 const patience = { timeout: (seconds + 180) * 1000 };
 
-/** On a box of its own: its monitor must see nothing of what other files do. */
+/** Runs on a separate box, so that the monitor does not report changes by other files. */
 describe.skipIf(noWorld)("a tenant who does random things", () => {
   const folder = mkdtempSync(join(tmpdir(), "agent-sandbox-security-"));
   let started: StartedWorld;
@@ -31,7 +31,7 @@ describe.skipIf(noWorld)("a tenant who does random things", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Each of these was a way to the victim or the machine once. A generator that never makes them would show nothing. */
+  /** Each of these was once a successful attack. The generator must produce them, or the test would prove nothing. */
   test.for<[string, string, (text: string, prey: Prey) => boolean]>([
     [
       "a Service with the victim's address",
@@ -78,7 +78,7 @@ describe.skipIf(noWorld)("a tenant who does random things", () => {
       `${actions} actions (${counts.join(", ")}); the victim: ${calls} calls, ${rounds} Pods and policies; ${looks} looks at the machine`,
     );
     expect({ again, violations }).toEqual({ again, violations: [] });
-    // An attacker who is always refused at the door would show nothing.
+    // An attacker whose requests are all refused would prove nothing.
     expect([200, 201, 403, 422].filter((status) => !statuses.has(status))).toEqual([]);
   });
 });

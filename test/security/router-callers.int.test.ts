@@ -46,7 +46,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     return statusCode;
   };
 
-  test("reaches no foreign sandbox by any name, with no token, an expired one, a forged one or its own", async () => {
+  test("cannot reach another tenant's sandbox with no token, an expired one, a forged one or its own", async () => {
     const { token: scoped } = await mint({ lifetimeSeconds: 60 });
     const { token: expired } = await mint({ lifetimeSeconds: 1 });
     await sleep(1000);
@@ -83,7 +83,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     expect(await world.alice.harm()).toEqual([]);
   });
 
-  test("is not told whether a foreign sandbox exists", async () => {
+  test("does not learn whether another tenant's sandbox exists", async () => {
     const told = async (name: string, headers: Record<string, string>): Promise<unknown> => {
       const { status, text } = await mallory.ask(name, 8000, "/", { namespace: "alice", headers });
       const tokens = `/router/v1/namespaces/alice/sandboxes/${name}/tokens`;
@@ -96,7 +96,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     }
   });
 
-  test("opens nothing with the address of another tenant's Pod or of the machine", async () => {
+  test("cannot connect to the address of another tenant's Pod or of the machine", async () => {
     const address = world.alice.record.pods["web"]?.address ?? "";
     for (const ip of [address, "127.0.0.1", "::ffff:127.0.0.1", "169.254.169.254", "localhost", "0.0.0.0"]) {
       const { status, text } = await mallory.ask("web", 8000, "/diary", { headers: { "X-Sandbox-Pod-IP": ip } });
@@ -105,7 +105,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     }
   });
 
-  test("gets none of a foreign sandbox's traffic by a Pod that names it as its owner", async () => {
+  test("gets no traffic of another tenant's sandbox with a Pod that names it as its owner", async () => {
     const uid = world.alice.record.uids["web"] ?? "";
     const labels = { [sandboxNameHashLabel]: "forged" };
     const owner = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name: "web", uid, controller: true };
@@ -122,7 +122,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     expect(await world.alice.harm()).toEqual([]);
   });
 
-  test("wakes no foreign sandbox", async () => {
+  test("cannot wake another tenant's sandbox", async () => {
     const sleeper = await world.tenant("sleeper");
     await sleeper.createSandbox("asleep", {}, { operatingMode: "Suspended", resumePolicy: "OnTraffic" });
     const key = { namespace: sleeper.namespace, name: "asleep" };
@@ -139,7 +139,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     await sleeper[Symbol.asyncDispose]();
   });
 
-  test("makes no session out of a token that is longer or wider than the token", async () => {
+  test("cannot create a session that outlasts or exceeds its token", async () => {
     const { token } = await mint({ lifetimeSeconds: 2, ports: [8000] });
     const ends = Date.now() + 2000;
     const login = async (ports: number[], sandbox = "web", namespace = mallory.namespace) => {
@@ -166,7 +166,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     expect(again.status).toBe(403);
   });
 
-  test("has no use for a token that is meant for another audience", async () => {
+  test("cannot use a token for another audience", async () => {
     await mallory.create(serviceAccounts, "visitor", {});
     const statusWith = async (spec: object): Promise<number> => {
       const token = await tokenOf(mallory, mallory.namespace, "visitor", spec);
@@ -176,7 +176,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     expect([await statusWith({}), await statusWith({ audiences: ["somebody-else"] })]).toEqual([403, 401]);
   });
 
-  test("plants no header that a sandbox would take for the router's", async () => {
+  test("cannot send headers that a sandbox would attribute to the router", async () => {
     const planted = {
       "X-Sandbox-Token": "planted",
       X_Sandbox_Token: "planted",
@@ -199,7 +199,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     ]);
   });
 
-  test("keeps nobody else waiting by requests for a sandbox that is never ready", async () => {
+  test("does not delay others with requests for a sandbox that is never ready", async () => {
     const readinessProbe = { exec: { command: ["false"] } };
     const containers = [{ name: "main", image: "host", command: ["sleep", "infinity"], readinessProbe }];
     await mallory.createSandbox("never", { spec: { containers } });
@@ -221,7 +221,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     }
   });
 
-  test("takes no answer of its own sandbox beyond that sandbox's host name", async () => {
+  test("cannot affect other host names with responses of its own sandbox", async () => {
     const target = answering(
       ["Set-Cookie", "a=1; Domain=localhost; Path=/"],
       ["Set-Cookie", " agent-sandbox-session =x"],

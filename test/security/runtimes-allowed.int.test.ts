@@ -36,7 +36,7 @@ describe.skipIf(noWorld)("a tenant who may only use gVisor", () => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  /** What became of a Pod that is not allowed: no process was started, and its status and an event say why. */
+  /** Checks that no process was started for a Pod that is not allowed, and that its status and an event say why. */
   async function outcomeOf(name: string): Promise<{ message: string; container: string; told: boolean }> {
     const pod = await mallory.podUntil(name, (one) => messageOf(one) !== "");
     const told = await until(async () => (await mallory.events(name)).join("\n").includes(refusal) || undefined);
@@ -49,7 +49,7 @@ describe.skipIf(noWorld)("a tenant who may only use gVisor", () => {
     told: true,
   });
 
-  test("cannot start a Pod with runc, whatever it writes on the Pod", async () => {
+  test("cannot start a Pod with runc, whatever annotations the Pod has", async () => {
     const metadata = { annotations: { [annotation]: "runc" }, labels: { [annotation]: "runc" } };
     await mallory.createPod("direct", { runtime: "runc", metadata });
     expect(await outcomeOf("direct")).toEqual(refused());
@@ -81,14 +81,14 @@ describe.skipIf(noWorld)("a tenant who may only use gVisor", () => {
     expect(await mallory.request("DELETE", path)).toMatchObject({ status: 403 });
   });
 
-  test("cannot make a RuntimeClass of its own for runc", async () => {
+  test("cannot create a RuntimeClass for runc", async () => {
     const path = "/apis/node.k8s.io/v1/runtimeclasses";
     const body = { apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: "mine" }, handler: "runc" };
     expect(await mallory.request("POST", path, body)).toMatchObject({ status: 403 });
     expect(await mallory.request("PATCH", `${path}/gvisor`, { handler: "runc" }, merge)).toMatchObject({ status: 403 });
   });
 
-  test("cannot change the runtime of a Pod that runs, and what it adds to it runs under gVisor", async () => {
+  test("cannot change the runtime of a running Pod, and ephemeral containers run under gVisor", async () => {
     await mallory.runPod("running", { runtime: "gvisor" });
     const path = `/api/v1/namespaces/${mallory.namespace}/pods/running`;
     const change = { spec: { runtimeClassName: "runc" } };

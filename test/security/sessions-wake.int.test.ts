@@ -69,7 +69,7 @@ describe.skipIf(noWorld)("a session through the API server", () => {
     expect(await stateOf("asleep")).toEqual(["Suspended", undefined]);
   });
 
-  test("wakes no Sandbox, and keeps none awake, for who may only view", async () => {
+  test("wakes no Sandbox, and keeps none awake, for users with the role view", async () => {
     const [account, namespace] = [mallory.namespace, victim.namespace];
     await world.admin.client.create(bindings, {
       metadata: { name: "reader", namespace },

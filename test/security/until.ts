@@ -3,7 +3,7 @@ import type { Pod } from "@agent-sandbox/api";
 
 const patienceMs = 60_000;
 
-/** Asks again and again until there is an answer. Fails after a minute, with what `explain` says about the state then. */
+/** Polls until there is a result. Fails after a minute, with the state that `explain` returns. */
 export async function until<T>(
   look: () => Promise<T | undefined> | T | undefined,
   explain: () => Promise<string> | string = () => "nothing",

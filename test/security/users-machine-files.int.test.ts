@@ -7,7 +7,7 @@ import { enterWorld, type World } from "./world.ts";
 
 const secret = "a token of the machine's administrator";
 
-/** A tenant reads what the administrator makes private on the machine while the tenant's sandboxes run. */
+/** A tenant tries to read files that the administrator makes private while the tenant's sandboxes run. */
 describe.skipIf(noWorld)("private files of the machine", () => {
   let world: World;
   let mallory: Tenant;

@@ -5,7 +5,7 @@ import type { Tenant } from "./tenant.ts";
 import { noWorld } from "./why-no-world.ts";
 import { enterWorld, type World } from "./world.ts";
 
-/** Opens inotify instances until the kernel refuses, tells how many there were, and keeps them. */
+/** Opens inotify instances until the kernel refuses, prints their number, and keeps them. */
 const hoard = `
 import ctypes, time
 libc = ctypes.CDLL(None)
@@ -31,7 +31,7 @@ describe.skipIf(noWorld)("root under runc", () => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("is not the machine's root, and two Pods have no user in common", async () => {
+  test("is not the machine's root, and two Pods share no user", async () => {
     await mallory.runPod("other", { runtime: "runc" });
     const maps = await Promise.all(["root", "other"].map((name) => mallory.shell(name, "cat /proc/self/uid_map")));
     const [one, other] = maps.map((text) => text.trim().split(/\s+/).map(Number));
@@ -40,7 +40,7 @@ describe.skipIf(noWorld)("root under runc", () => {
     expect(Math.abs((one?.[1] ?? 0) - (other?.[1] ?? 0))).toBeGreaterThanOrEqual(65_536);
   });
 
-  test("cannot have the machine's users by asking for them", async () => {
+  test("cannot get the machine's users by requesting them", async () => {
     await mallory.createPod("asks", { runtime: "runc", spec: { hostUsers: true } });
     const refused = (pod: { status?: object }): boolean => JSON.stringify(pod.status ?? {}).includes("hostUsers");
     expect(JSON.stringify(await mallory.podUntil("asks", refused))).toContain(
@@ -49,7 +49,7 @@ describe.skipIf(noWorld)("root under runc", () => {
     await mallory.removePod("asks");
   });
 
-  test("does not see where the box keeps its files, nor the Pods of others", async () => {
+  test("sees neither the paths of the box's files nor the Pods of others", async () => {
     const seen = await mallory.shell("root", "cat /proc/self/mountinfo /proc/mounts /proc/1/mountinfo");
     expect(seen).toContain(" /etc/hosts ");
     expect(seen).not.toContain(world.box.dataDir);

@@ -18,10 +18,10 @@ export const networkPolicies: Resource<NetworkPolicy> = {
   namespaced: true,
 };
 
-/** What is known about the victim's things when they are made, for all test files. */
+/** The victim's objects and secret, recorded when they are created, for all test files. */
 export interface VictimRecord {
   readonly account: TenantAccount;
-  /** In a private file, in the volume, and behind the web server: an attacker who shows it has read something. */
+  /** In a private file, in the volume, and served by the web server: an attacker who has it has read one of them. */
   readonly secret: string;
   readonly pods: Readonly<Record<string, { readonly uid: string; readonly address: string }>>;
   /** UIDs of the victim's Sandboxes and claim. */
@@ -105,8 +105,8 @@ export class Victim extends Tenant {
   }
 
   /**
-   * What has been done to the victim, one sentence for each: nothing, when the Pods are the same and never restarted, and traffic,
-   * policies, names, files and the volume work as on the first day.
+   * The harm done to the victim, one sentence for each. Empty if the Pods are the same and never restarted, and traffic,
+   * policies, names, files and the volume work as at the start.
    */
   async harm(): Promise<string[]> {
     const { pods: known, secret } = this.record;
@@ -129,7 +129,7 @@ export class Victim extends Tenant {
       .map(([aspect, should, is]) => `${aspect} should be ${should} and is ${is}`);
   }
 
-  /** Whether new things of the victim's work while somebody attacks: a Pod starts, and a policy for it takes effect and ends. */
+  /** Whether the victim can still create objects during an attack: a Pod starts, and a policy for it takes effect and is removed. */
   async startsPodsAndPolicies(): Promise<boolean> {
     const name = `new-${randomBytes(4).toString("hex")}`;
     await this.runPod(name, { metadata: { labels: { role: "friend", new: name } } });

@@ -3,7 +3,7 @@ import { useAttacker } from "./attacker.ts";
 import { outside } from "./machine.ts";
 import { noWorld } from "./why-no-world.ts";
 
-/** That the attacks of the other files are made in a world where they could succeed. */
+/** Checks that the attacks of the other files could succeed in this environment. */
 describe.skipIf(noWorld)("the world of the suite", () => {
   const setup = useAttacker();
 
@@ -12,7 +12,7 @@ describe.skipIf(noWorld)("the world of the suite", () => {
     expect(await setup.world.alice.startsPodsAndPolicies()).toBe(true);
   });
 
-  test("a tenant runs code on every runtime, and what it sends outside arrives at a host of the test", async () => {
+  test("a tenant runs code on every runtime, and its packets to the outside arrive at a host of the test", async () => {
     for (const runtime of setup.world.runtimes) {
       await setup.mallory.runPod(runtime, { runtime });
       const url = `http://${outside.public}:80/${runtime}`;
@@ -24,7 +24,7 @@ describe.skipIf(noWorld)("the world of the suite", () => {
       expect(texts).toContainEqual(expect.stringContaining(`GET /${runtime}`));
   });
 
-  test("a tenant has no right outside of its namespace", async () => {
+  test("a tenant has no permissions outside its namespace", async () => {
     expect(await setup.mallory.request("GET", "/api/v1/namespaces/alice/pods")).toMatchObject({ status: 403 });
     expect(await setup.mallory.ask("web", 8000, "/diary", { namespace: "alice" })).toMatchObject({ status: 403 });
   });

@@ -10,7 +10,7 @@ import { type Runtime, Tenant, type TenantAccount } from "./tenant.ts";
 import { until } from "./until.ts";
 import { Victim, type VictimRecord } from "./victim.ts";
 
-/** What the start of the world leaves for the test files. */
+/** What the test files need to know about the running world. */
 export interface WorldRecord {
   readonly folder: string;
   readonly machinePid: number;
@@ -36,8 +36,8 @@ const bindings: Resource<KubeObject & { roleRef: object; subjects: object[] }> =
 type TokenRequest = KubeObject & { readonly spec: object; readonly status?: { readonly token: string } };
 
 /**
- * One real box on a machine of the suite, with a victim who is always there. All test files share it: attack with tenants of your
- * own, never as `alice`, and take away what you made when it costs something.
+ * One real box on a machine of the suite, with a permanent victim. All test files share it: attack with new tenants, never as
+ * `alice`, and remove expensive objects after the test.
  */
 export class World implements AsyncDisposable {
   readonly machine: Machine;
@@ -45,7 +45,7 @@ export class World implements AsyncDisposable {
   /** Which runtimes tenants may name here, gVisor first. */
   readonly runtimes: readonly Runtime[];
   readonly alice: Victim;
-  /** Who may do everything. For the preparation of a test, never for an attack. */
+  /** The administrator. For the preparation of a test, never for an attack. */
   readonly admin: Tenant;
 
   constructor({ folder, machinePid, runtimes, victim }: WorldRecord) {
@@ -115,7 +115,7 @@ function unlessExists(error: unknown): void {
   if ((error as { reason?: string }).reason !== "AlreadyExists") throw error;
 }
 
-/** A token of a service account, made by whoever `by` is. */
+/** A token of a service account, requested with the permissions of `by`. */
 export async function tokenOf(by: Tenant, namespace: string, name: string, spec: object = {}): Promise<string> {
   const request: TokenRequest = {
     apiVersion: "authentication.k8s.io/v1",

@@ -1,4 +1,4 @@
-/** A way out of a sandbox that somebody may try, as a program to run inside, and what it prints when it leads nowhere. */
+/** An escape attempt: a program to run inside a sandbox, and what it prints when it fails. */
 export interface Attempt {
   readonly name: string;
   readonly script: string;
@@ -11,7 +11,7 @@ export interface Attempt {
 const python = (lines: string): string => `python3 -c ${quote(lines)}`;
 const quote = (text: string): string => `'${text.replaceAll("'", `'"'"'`)}'`;
 
-/** Calls a system call by its number for x86-64 and arm64, and prints what came of it. */
+/** Makes a system call by its number for x86-64 and arm64, and prints the result. */
 const syscall = (numbers: readonly [number, number], args: string): string =>
   python(`
 import ctypes, os, platform

@@ -23,7 +23,7 @@ export interface AttackResult {
   readonly violations: readonly string[];
 }
 
-/** At the same time: enough to have actions meet, few enough for two processors. */
+/** Concurrent actions: enough to interfere with each other, few enough for two processors. */
 const lanes = ["nextRequest", "nextRequest", "nextStream", "nextStream", "nextStream"] as const;
 /** Leaves the victim and its watchers a part of this process. */
 const pauseMs = 10;
@@ -31,7 +31,7 @@ const mostPods = 6;
 const mostViolations = 20;
 const remembered = 12;
 
-/** Does random things as a tenant until the time is up, while the victim and the machine are watched. */
+/** Performs random actions as a tenant until the time is up, while the victim and the machine are monitored. */
 export async function attack(world: World, tenant: Tenant, { seed, seconds }: AttackOptions): Promise<AttackResult> {
   const kinds = await servedKinds(tenant);
   const statuses = new Map<number, number>();

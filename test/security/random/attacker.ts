@@ -8,7 +8,7 @@ import { hostileNumber, hostileText, type Prey, preyOf } from "./hostile-values.
 import { insideScripts } from "./inside-scripts.ts";
 import { pathOf, type ServedKind } from "./served-kinds.ts";
 
-/** What came of an action: the status of the API server or router (0: there was no answer), and everything the attacker got to see. */
+/** The result of an action: the status from the API server or router (0: no response), and everything the attacker received. */
 export interface Outcome {
   readonly status: number;
   readonly text: string;
@@ -17,9 +17,9 @@ export interface Outcome {
 export interface Action {
   /** For the report of a violation. */
   readonly what: string;
-  /** Concerns somebody else's things: it must not succeed. */
+  /** Concerns objects of others, so it must not succeed. */
   readonly isForbidden?: boolean;
-  /** The answer may come from a program of the attacker's, or from nobody. */
+  /** The response may come from the attacker's own program, or there may be none. */
   readonly isStream?: boolean;
   run(): Promise<Outcome>;
 }
@@ -31,7 +31,7 @@ const patchTypes = ["merge-patch", "strategic-merge-patch", "json-patch", "apply
 const reviews = /^selfsubject/;
 const streams = ["exec", "attach", "portforward", "log", "proxy"];
 
-/** Chooses what to do next. The choices depend on the seed alone; what comes of them depends on the box. */
+/** Chooses the next action. The choices depend only on the seed. */
 export class Attacker {
   readonly #random: Random;
   readonly #tenant: Tenant;
@@ -63,7 +63,7 @@ export class Attacker {
     return this.#touchOthers();
   }
 
-  /** Something that takes its time: code in a sandbox, a stream, a request through the router or a proxy. */
+  /** A slow action: code in a sandbox, a stream, a request through the router or a proxy. */
   nextStream(): Action {
     const dice = this.#random.below(100);
     if (dice < 50) return this.#runInside();
@@ -272,7 +272,7 @@ export class Attacker {
     };
   }
 
-  /** Whatever may be done to one's own things, done to the victim's, to the cluster's, or in somebody else's name. */
+  /** An action on objects of the victim or of the cluster, or with impersonation. */
   #touchOthers(): Action {
     const random = this.#random;
     const kind = random.pick(this.#kinds.filter(({ plural }) => !reviews.test(plural)));
@@ -331,7 +331,7 @@ export class Attacker {
 
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 500);
 
-/** Of everybody that the attacker has no right to be. */
+/** Impersonation headers for users that the attacker may not impersonate. */
 const impersonations: readonly Record<string, string>[] = [
   { "impersonate-user": "system:admin" },
   { "impersonate-user": "x", "impersonate-group": "system:masters" },

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { changes, snapshot } from "../monitor.ts";
 import type { World } from "../world.ts";
 
-/** What somebody saw go wrong, in a sentence. */
+/** A violation, in a sentence. */
 export type Report = (violation: string) => void;
 
 /** The victim's callers: one request after the other through the router, each of which must be answered with the secret. */
@@ -19,7 +19,7 @@ export async function keepCalling({ alice }: World, signal: AbortSignal, report:
   return calls;
 }
 
-/** Looks at the victim and at the machine again and again. */
+/** Checks the victim and the machine repeatedly. */
 export async function keepLooking(world: World, signal: AbortSignal, report: Report): Promise<number> {
   const before = await snapshot(world.box, { isAlone: true });
   let looks = 0;
