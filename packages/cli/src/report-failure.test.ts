@@ -30,7 +30,7 @@ test.for([
   expect(lineOf(error)).toBe(expected);
 });
 
-test("a port that is taken is named", async () => {
+test("the error for a port in use names the port", async () => {
   const first = createServer();
   await new Promise<void>((resolve) => first.listen(0, "127.0.0.1", resolve));
   const { port } = first.address() as { port: number };

@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-test("a log that is too long begins anew, for who has it open too; the one before is kept", async () => {
+test("rotates a log that is too long, while it is open, and keeps the previous one", async () => {
   writeSync(log, "0123456789");
   using _bound = keepBounded(path, { bytes: 9, ms: 5 });
   expect([readFileSync(path, "utf8"), readFileSync(`${path}.1`, "utf8")]).toEqual(["", "0123456789"]);
@@ -27,7 +27,7 @@ test("a log that is too long begins anew, for who has it open too; the one befor
   expect(readFileSync(path, "utf8")).toBe("short");
 });
 
-test("a short one is left alone", () => {
+test("does not rotate a short log", () => {
   writeSync(log, "123");
   keepBounded(path, { bytes: 9 })[Symbol.dispose]();
   expect(existsSync(`${path}.1`)).toBe(false);

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { settingsOf, wordsOf } from "./node-flags.ts";
 
-test("no flags settle nothing", () => {
+test("no flags give no settings", () => {
   expect(settingsOf({})).toEqual({});
   expect(wordsOf({})).toEqual([]);
 });
 
-test("flags become settings, and words again", () => {
+test("flags become settings, and settings become flags", () => {
   const flags = {
     allowPrivileged: true,
     allowHostPath: ["/srv", "/mnt/data"],

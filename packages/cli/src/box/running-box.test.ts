@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(paths.dataDir, { recursive: true }));
 
-test("a recorded box is found and forgotten", () => {
+test("a recorded box is found until its record is removed", () => {
   recordRunningBox(paths, { url: "https://127.0.0.1:1", routerUrl: "http://127.0.0.1:2" });
   expect(findRunningBox(paths)).toMatchObject({ pid: process.pid, url: "https://127.0.0.1:1" });
   forgetRunningBox(paths);
@@ -38,12 +38,12 @@ test.for([
   expect(findRunningBox(paths)).toBeUndefined();
 });
 
-test("a torn record does not count", () => {
+test("ignores a record that is not complete", () => {
   writeFileSync(paths.record, '{"pid": 1');
   expect(findRunningBox(paths)).toBeUndefined();
 });
 
-test("builds of the program are told apart by what is in it", () => {
+test("distinguishes builds of the program by their content", () => {
   const script = join(paths.dataDir, "main.mjs");
   writeFileSync(script, 'import "./chunk-A.mjs"');
   const before = programBuild(script);
@@ -53,13 +53,13 @@ test("builds of the program are told apart by what is in it", () => {
   expect(programBuild(join(paths.dataDir, "none"))).toBe("unknown");
 });
 
-test("a folder that may not be read is told apart from one without a box", () => {
+test("distinguishes an unreadable folder from one without a box", () => {
   const denied = Object.assign(new Error("EACCES"), { code: "EACCES" });
   expect(whyHidden(denied, paths)?.message).toContain("permission denied; run it with sudo");
   expect(whyHidden(Object.assign(new Error("ENOENT"), { code: "ENOENT" }), paths)).toBeUndefined();
 });
 
-test("a process that was killed is told apart from one that runs, before and after it is gone", async () => {
+test("distinguishes a killed process from a running one, before and after it is reaped", async () => {
   const child = spawn("sleep", ["1000"]);
   const exited = once(child, "exit");
   await once(child, "spawn");

@@ -43,7 +43,7 @@ test.for([
   expect(() => parseManifests(text, "f")).toThrow(message);
 });
 
-test("aliases that multiply are refused in one line", () => {
+test("refuses YAML aliases that multiply, with a message of one line", () => {
   const lines = ["a: &a [x, x, x, x, x, x, x, x, x]"];
   for (let i = 0; i < 6; i++) {
     const [from, to] = ["abcdefg"[i], "abcdefg"[i + 1]];
@@ -54,6 +54,6 @@ test("aliases that multiply are refused in one line", () => {
   );
 });
 
-test("a folder is refused by its name", () => {
+test("the error for a folder names it", () => {
   expect(() => readManifests("/tmp")).toThrow('Cannot read "/tmp": it is a folder');
 });

@@ -26,7 +26,7 @@ test.for<[string, Pod, string | undefined]>([
   expect(runtimeOf(pod)).toBe(expected);
 });
 
-test("a wide table marks what shares the kernel of the machine", () => {
+test("a wide table marks sandboxes that share the machine's kernel", () => {
   const row = (name: string, annotations = {}) => ({
     cells: [name],
     object: { metadata: { namespace: "n", name, annotations } },
@@ -49,7 +49,7 @@ test("a wide table marks what shares the kernel of the machine", () => {
   expect(formatTable(table).split("\n")[0]).toBe("NAME");
 });
 
-test("the node says which runtimes share the kernel; who may not ask goes by the usual names", async () => {
+test("reads from the RuntimeClasses which share the kernel, or assumes the usual names if that is forbidden", async () => {
   const items = [
     { metadata: { name: "debian-runc", annotations: { "agents.x-k8s.io/kernel": "shared" } } },
     { metadata: { name: "kata" } },

@@ -22,7 +22,7 @@ const running = runningSandboxes(
   [pod("a", "one", "gvisor"), pod("b", "two", "runc"), pod("a", "p", "gvisor"), pod("a", "no-sandbox", "runc")],
 );
 
-test("the sandboxes that run, by namespace and name", () => {
+test("lists running sandboxes by namespace and name", () => {
   expect(running.map(({ namespace, name, runtime }) => `${namespace}/${name} ${runtime}`)).toEqual([
     "a/one gvisor",
     "a/x gvisor",
@@ -30,12 +30,12 @@ test("the sandboxes that run, by namespace and name", () => {
   ]);
 });
 
-test("counts them by runtime, and marks a shared kernel", () => {
+test("counts sandboxes by runtime, and marks a shared kernel", () => {
   expect(countRuntimes(running, kernels)).toBe("1 runc (shared kernel), 2 gvisor");
   expect(countRuntimes([], kernels)).toBe("no running sandboxes");
 });
 
-test("doctor lists each with its runtime", () => {
+test("doctor lists each sandbox with its runtime", () => {
   expect(reportSandboxes(running, kernels).split("\n")).toEqual([
     "",
     "NAMESPACE   SANDBOX   RUNTIME",
@@ -47,7 +47,7 @@ test("doctor lists each with its runtime", () => {
   ]);
 });
 
-test("doctor lists no more than a hundred", () => {
+test("doctor lists at most a hundred sandboxes", () => {
   const many = Array.from({ length: 150 }, (_, index) => ({ namespace: "n", name: `s${index}`, runtime: "gvisor" }));
   expect(reportSandboxes(many, kernels)).toContain("\nand 50 more\n");
 });

@@ -52,7 +52,7 @@ test.for([
   expect((error as Error).message).toMatch(expected);
 });
 
-test("paths are made of names, whatever these hold", () => {
+test("escapes names in paths", () => {
   expect(podPath("a", "b/../c", "log")).toBe("/api/v1/namespaces/a/pods/b%2F..%2Fc/log");
   expect(podPath("a", "b")).toBe("/api/v1/namespaces/a/pods/b");
 });

@@ -58,7 +58,7 @@ test("a box is backed up and restored while it runs, and started again as it was
   expect(started).toEqual([[words, ["early"]]]);
 });
 
-test("a box that ran runs again as it was when the file is no backup", async () => {
+test("a running box continues unchanged if the file is not a backup", async () => {
   const dataDir = join(root, "data");
   const file = join(root, "torn");
   writeFileSync(file, "not a backup");
@@ -70,7 +70,7 @@ test("a box that ran runs again as it was when the file is no backup", async () 
   expect(seen).toEqual(["stop", "start"]);
 });
 
-test("a file that is not there stops no box and makes no folder", async () => {
+test("a missing file stops no box and creates no folder", async () => {
   const dataDir = join(root, "data");
   await expect(restore(join(root, "none"), { dataDir })).rejects.toThrow(
     `Cannot read backup "${join(root, "none")}": no such file or directory`,

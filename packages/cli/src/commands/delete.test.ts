@@ -62,7 +62,7 @@ describe("on a server", () => {
     rmSync(root, { recursive: true, force: true });
   });
 
-  test("deletes what is there and tells what is not", async () => {
+  test("deletes the objects that exist and reports those that do not", async () => {
     const gone = deleteObjects(["cm", "a", "none", "b"], { kubeconfig: kubeconfig() });
     await expect(gone).rejects.toThrow("configmap/none not found");
     expect(said).toEqual(["configmap/a deleted", "configmap/b deleted"]);
@@ -70,14 +70,14 @@ describe("on a server", () => {
     await deleteObjects(["cm/none"], { kubeconfig: kubeconfig(), ignoreNotFound: true });
   });
 
-  test("deletes what a file names", async () => {
+  test("deletes the objects in a file", async () => {
     const file = join(root, "objects.yaml");
     writeFileSync(file, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n");
     await deleteObjects([], { kubeconfig: kubeconfig(), filename: file });
     expect(await left()).toEqual(["a", "b"]);
   });
 
-  test("refuses to guess", async () => {
+  test("requires either objects or a file", async () => {
     await expect(deleteObjects([], {})).rejects.toThrow("pass either objects to delete");
     await expect(deleteObjects(["cm/a"], { filename: "x" })).rejects.toThrow("pass either objects to delete");
   });

@@ -10,6 +10,6 @@ test.for([
   expect(wantedBy(type, names)).toEqual(expected);
 });
 
-test("names of several types are not guessed at", () => {
+test("refuses names together with several types", () => {
   expect(() => wantedBy("sandboxes,pods", ["a"])).toThrow("a single type");
 });

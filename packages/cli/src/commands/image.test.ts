@@ -23,7 +23,7 @@ const image = (over: Partial<ListedImage>): ListedImage => ({
   ...over,
 });
 
-test("a row for each name, and one for an image without", () => {
+test("prints a row for each tag, and one for an untagged image", () => {
   const images = [image({ names: ["docker.io/library/a:1", "localhost:5000/b:2"], inUse: true }), image({})];
   expect(imageTable(images, 90_000).split("\n")).toEqual([
     "REPOSITORY            TAG      IMAGE ID       SIZE     AGE   IN USE",
