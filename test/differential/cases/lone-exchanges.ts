@@ -36,6 +36,8 @@ export const loneExchanges: readonly Case[] = [
       claim("none", { storageClassName: "" }),
       claim("annotated", {}, { "volume.beta.kubernetes.io/storage-class": "{{ns}}-a" }),
       { method: "DELETE", path: `${classes}/{{ns}}-b` },
+      // kube-apiserver takes the default class from a cache. The time that kubectl needs is enough for it to be updated.
+      { kubectl: ["get", "storageclass", "{{ns}}-a", "-o", "name"] },
       claim("late"),
     ],
   },
