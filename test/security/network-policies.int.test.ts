@@ -84,7 +84,7 @@ describe.skipIf(noWorld)("network policies that a tenant writes", () => {
       const all = await Promise.all([11, 12, 13, 203].map((at) => mallory.events(`huge-${at}`)));
       return all.flat().find((text) => text.includes("NotEnforced"));
     });
-    expect(events).toContain("its Pods neither send nor receive");
+    expect(events).toContain("its Pods can neither send nor receive");
     expect(await mallory.shell("evil", get)).not.toContain("outside");
     expect(await world.alice.startsPodsAndPolicies()).toBe(true);
     for (const at of [11, 12, 13, 203]) await forget(`huge-${at}`);
