@@ -153,7 +153,7 @@ describe.skipIf(reason !== undefined)("a browser", { timeout: 180_000 }, () => {
     expect(await read(page)).toEqual(seen);
     await expect.poll(suspended, { timeout: 90_000, interval: 500 }).toBe("Idle");
     // The Pod may still be terminating when the Sandbox is suspended.
-    await expect.poll(async () => (await box.run("exec", "notes", "--", "true")).code, { timeout: 30_000 }).not.toBe(0);
+    await expect.poll(async () => (await box.run("get", "pod", "notes")).code, { timeout: 60_000 }).not.toBe(0);
     expect((await page.reload({ timeout: 60_000 }))?.status()).toBe(200);
     expect(await read(page)).toEqual(seen);
   });
