@@ -20,7 +20,7 @@ import { podRecords } from "./pod/record.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { openRuntimes, type Runtimes } from "./runtime/open-runtimes.ts";
 import { sharedKernel } from "./runtime/shared-kernel.ts";
-import { readSettings } from "./settings.ts";
+import { readSettings, runtimeChoices } from "./settings.ts";
 import { type Cgroups, detectCgroups } from "./system/cgroups.ts";
 import { countingFolders, makeCountingCgroup } from "./system/enter-cgroup.ts";
 import { findProgram } from "./system/find-program.ts";
@@ -94,12 +94,7 @@ export async function openMachine(
     openRuntimes({
       runDir: layout.runDir,
       cgroupParent: layout.cgroupParent,
-      registrations: [...(settings.runtimes ?? []), ...(options.runtimes ?? [])],
-      policy: {
-        allowed: settings.allowedRuntimes,
-        alsoAllowed: options.allowedRuntimes,
-        defaultRuntime: options.defaultRuntime ?? settings.defaultRuntime,
-      },
+      ...runtimeChoices(settings, options),
       tryFirst: tryRuntimes,
     }),
     detectCgroups(),

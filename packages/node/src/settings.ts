@@ -7,6 +7,7 @@ import type { ResourceDefaults } from "./oci/resources.ts";
 import { anything, list, matching, object, oneOf, type Refusal, type Rule, satisfying } from "./pod/field-rules.ts";
 import type { Allowances } from "./pod/observed.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
+import type { RuntimeOptions } from "./runtime/open-runtimes.ts";
 import { readJson } from "./system/json-file.ts";
 
 /** The operator's settings: the part "node" of `config.json` in the data folder. */
@@ -27,6 +28,24 @@ export interface NodeSettings {
   readonly subnet?: string;
   /** The Pod capacity in the Node object. */
   readonly podCapacity?: number;
+}
+
+/** The settings that decide which runtimes there are and which of them Pods may use. */
+export type RuntimeSettings = Pick<NodeSettings, "runtimes" | "defaultRuntime" | "allowedRuntimes">;
+
+/** Combines the runtimes of `config.json` with those of the command line, which add to them. */
+export function runtimeChoices(
+  file: RuntimeSettings,
+  flags: RuntimeSettings,
+): Pick<RuntimeOptions, "registrations" | "policy"> {
+  return {
+    registrations: [...(file.runtimes ?? []), ...(flags.runtimes ?? [])],
+    policy: {
+      allowed: file.allowedRuntimes,
+      alsoAllowed: flags.allowedRuntimes,
+      defaultRuntime: flags.defaultRuntime ?? file.defaultRuntime,
+    },
+  };
 }
 
 const word = matching(/^[^\0]+$/, "a text");

@@ -35,7 +35,7 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
   using _bound = inBackground() ? keepBounded(paths.log) : undefined;
   try {
     await using box = await startBox(paths, options, log);
-    recordRunningBox(paths, { ...box, ...(inBackground() && { words: process.argv.slice(2) }) });
+    recordRunningBox(paths, { ...box, node: options.node, ...(inBackground() && { words: process.argv.slice(2) }) });
     log.info({ url: box.url, routerUrl: box.routerUrl, dataDir: paths.dataDir }, "box started");
     report({ ready: true, warnings: box.warnings });
     log.info({ signal: await stopped }, "box stopping");

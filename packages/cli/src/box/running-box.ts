@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import type { NodeSettings } from "@agent-sandbox/node";
 import { CommandError } from "../command-error.ts";
 import type { BoxPaths } from "./box-paths.ts";
 
@@ -12,12 +13,14 @@ export interface RunningBox {
   readonly startedAt: string;
   /** The arguments of a background box; absent if the box runs in the foreground. */
   readonly words?: readonly string[];
+  /** The node settings of its command line. */
+  readonly node?: NodeSettings;
   /** The build of the program; see `programBuild`. */
   readonly build?: string;
 }
 
-export function recordRunningBox(paths: BoxPaths, box: Pick<RunningBox, "url" | "routerUrl" | "words">): void {
-  const { url, routerUrl, words } = box;
+export function recordRunningBox(paths: BoxPaths, box: Pick<RunningBox, "url" | "routerUrl" | "words" | "node">): void {
+  const { url, routerUrl, words, node } = box;
   const record: RunningBox = {
     pid: process.pid,
     processStart: processStartOf(process.pid) ?? "",
@@ -25,6 +28,7 @@ export function recordRunningBox(paths: BoxPaths, box: Pick<RunningBox, "url" | 
     routerUrl,
     startedAt: new Date().toISOString(),
     ...(words !== undefined && { words }),
+    ...(node !== undefined && { node }),
     build: programBuild(),
   };
   const temporary = `${paths.record}.${process.pid}`;

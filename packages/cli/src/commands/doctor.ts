@@ -13,10 +13,10 @@ import { formatTable } from "../client/table.ts";
  */
 export async function doctor(options: GlobalOptions): Promise<void> {
   const dataDir = dataDirFrom(options.dataDir, process.env);
-  const findings = await examineMachine(dataDir);
+  const box = process.getuid?.() === 0 ? findRunningBox(boxPaths(dataDir)) : undefined;
+  const findings = await examineMachine(dataDir, box?.node);
   console.log(report(findings));
-  if (process.getuid?.() === 0 && findRunningBox(boxPaths(dataDir)) !== undefined)
-    console.log(await describeSandboxes({ dataDir }));
+  if (box !== undefined) console.log(await describeSandboxes({ dataDir }));
   if (findings.some(({ state }) => state === "missing")) process.exitCode = 1;
 }
 

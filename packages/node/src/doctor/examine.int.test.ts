@@ -27,7 +27,7 @@ test("a machine that runs these tests has everything that is needed, and nothing
   const chosen = findings.filter(({ detail }) => detail.startsWith("the default;"));
   expect(chosen).toHaveLength(1);
   expect(stateOf(findings, "isolation")).toBe(chosen[0]?.name === "runtime runc" ? "lacking" : "ok");
-  expect(stateOf(findings, "sizes of claims")).toMatch(/ok|lacking/);
+  expect(stateOf(findings, "volume claim sizes")).toMatch(/ok|lacking/);
   expect(stateOf(findings, "private files")).toMatch(/ok|lacking/);
   expect(existsSync(dataDir)).toBe(false);
   expect(await mountsUnder(folder)).toEqual([]);
@@ -44,9 +44,18 @@ test("a registered runtime that does not work is reported with the reason, and e
   const findings = await examineMachine(dataDir);
   expect(findings.filter(({ name }) => /absent|broken/.test(name))).toMatchObject([
     { name: "runtime absent", state: "lacking", detail: expect.stringContaining("/no/such/runtime") },
-    { name: "runtime broken", state: "lacking", detail: "a container that should end with 42 ended with 1" },
+    { name: "runtime broken", state: "lacking", detail: "the test container exited with status 1 instead of 42" },
   ]);
   expect(await readdir(dataDir)).toEqual(["config.json"]);
+});
+
+test("a runtime that the flags of the running box allow is reported as allowed", async () => {
+  const dataDir = join(folder, "data");
+  const detailOf = (findings: readonly Finding[]): string | undefined =>
+    findings.find(({ name }) => name === "runtime runc")?.detail;
+  expect(detailOf(await examineMachine(dataDir))).toMatch(/^allowed only in Namespaces that list it;/);
+  expect(detailOf(await examineMachine(dataDir, { allowedRuntimes: ["runc"] }))).toMatch(/^allowed;/);
+  expect(detailOf(await examineMachine(dataDir, { defaultRuntime: "runc" }))).toMatch(/^the default;/);
 });
 
 test("invalid settings are reported as missing", async () => {

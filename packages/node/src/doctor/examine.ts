@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { messageOf } from "../errors.ts";
 import { openRuntimes, type Runtimes } from "../runtime/open-runtimes.ts";
 import { sharedKernel } from "../runtime/shared-kernel.ts";
-import { type NodeSettings, readSettings } from "../settings.ts";
+import { type RuntimeSettings, readSettings, runtimeChoices } from "../settings.ts";
 import { detectCgroups, removeCgroup } from "../system/cgroups.ts";
 import { findProgram } from "../system/find-program.ts";
 import { mountOverlay, mountsUnder, unmount } from "../system/mounts.ts";
@@ -26,13 +26,13 @@ export interface Finding {
   readonly remedy?: string;
 }
 
-/** Checks everything that the box needs on this machine. Removes everything it creates. */
-export async function examineMachine(dataDir: string): Promise<readonly Finding[]> {
+/** Checks everything that the box needs on this machine. Removes everything it creates. `flags` are those of a running box. */
+export async function examineMachine(dataDir: string, flags: RuntimeSettings = {}): Promise<readonly Finding[]> {
   const isRoot = process.getuid?.() === 0;
   const findings = await Promise.all([
     finding("root", isRoot ? ok("yes") : missing("no", "run doctor with sudo")),
     finding("kernel", ok(release())),
-    examineSettings(dataDir, isRoot),
+    examineSettings(dataDir, flags, isRoot),
     ...programs.map((program) => examineProgram(program)),
     ...(isRoot ? await examineDataFolder(dataDir) : [finding("overlayfs", lacking("not tried without root"))]),
     finding("control groups", await examineCgroups()),
@@ -87,27 +87,20 @@ const buildOf: Readonly<Record<string, string>> = {
 
 const ownKernel = "install gVisor, or use a runtimeClassName with its own kernel; until then run only trusted code";
 
-async function examineSettings(dataDir: string, isRoot: boolean): Promise<Finding[]> {
+async function examineSettings(dataDir: string, flags: RuntimeSettings, isRoot: boolean): Promise<Finding[]> {
   try {
-    return await examineRuntimes(await readSettings(dataDir), isRoot);
+    return await examineRuntimes(runtimeChoices(await readSettings(dataDir), flags), isRoot);
   } catch (error) {
     const remedy = isRoot ? "correct or remove the file" : "run doctor with sudo";
     return await finding("settings", missing(messageOf(error), remedy));
   }
 }
 
-async function examineRuntimes(settings: NodeSettings, isRoot: boolean): Promise<Finding[]> {
+async function examineRuntimes(choices: ReturnType<typeof runtimeChoices>, isRoot: boolean): Promise<Finding[]> {
   const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
   const cgroupParent = `/agent-sandbox-doctor-${process.pid}`;
   try {
-    const { runtimes, defaultRuntime, allowedRuntimes: allowed } = settings;
-    const found = await openRuntimes({
-      runDir,
-      cgroupParent,
-      registrations: runtimes,
-      policy: { allowed, defaultRuntime },
-      tryFirst: isRoot,
-    });
+    const found = await openRuntimes({ runDir, cgroupParent, ...choices, tryFirst: isRoot });
     const present = [...found.present.values()].map(async ({ name, program }): Promise<Finding> => {
       const version = (await tryCommand(program, ["--version"])).stdout.split("\n")[0] ?? "";
       const flaw = found.flawed.get(name);
@@ -155,7 +148,7 @@ async function examineDataFolder(dataDir: string): Promise<Promise<Finding[]>[]>
 async function examineFolder(folder: string, parent: string): Promise<Promise<Finding[]>[]> {
   return [
     finding("overlayfs", await examineOverlay(folder, parent)),
-    finding("sizes of claims", await examineSizes(folder)),
+    finding("volume claim sizes", await examineSizes(folder)),
     finding("private files", await examinePrivacy(folder)),
   ];
 }

@@ -40,7 +40,8 @@ export async function tryRuntime(runtime: OciRuntime, { runDir, cgroupParent }: 
     const result = await tryCommand(program, [...args, "run", "--bundle", bundle, id], { timeoutMs: probeTimeoutMs });
     if (result.code === fineCode) return {};
     if (result.code === flawedCode) return { flaw };
-    const failure = runtimeMessage(result.stderr) || `a container that should end with 42 ended with ${result.code}`;
+    const failure =
+      runtimeMessage(result.stderr) || `the test container exited with status ${result.code} instead of 42`;
     return { failure };
   } catch (error) {
     return { failure: messageOf(error) };
