@@ -62,7 +62,7 @@ manifests: setup-check ## Generate the CRDs in deploy/crds
 	@$(NODE) packages/api/generate/main.ts
 
 .PHONY: check format
-check: setup-check ## Check formatting, types, lint rules, imports, generated files and Go; run the unit tests (under a minute)
+check: setup-check ## Check formatting, types, lint rules, imports, generated files and Go; run the unit tests
 	@$(NODE) scripts/check.ts
 format: setup ## Format all sources
 	@biome check --write .

@@ -39,7 +39,7 @@ export function replay({ rows, floors }: LoadedJournal, cache: ObjectCache = new
   return { objects: sorted(objects), histories, cache, revision: Math.max(revision, ...floors.values()), floor };
 }
 
-/** Sorts the keys once at the end, which is faster than inserting each key at its place. */
+/** Sorts the keys once, at the end. This is faster than keeping them sorted while they are read. */
 function sorted(objects: ReadonlyMap<string, Map<string, Stored>>): Map<string, Objects> {
   return new Map([...objects].map(([resource, byKey]) => [resource, new Objects(byKey)]));
 }

@@ -1,6 +1,6 @@
 import { type Flag, type FlagKind, type FlagName, flags } from "@agent-sandbox/router";
 
-/** The placeholder of each kind of flag in the help text. */
+/** The word after each kind of flag in the help text, as in `--domain TEXT`. */
 const placeholders: Readonly<Record<FlagKind, string>> = {
   text: "TEXT",
   address: "ADDRESS",

@@ -140,7 +140,7 @@ describe("a controller killed after one write", () => {
     return { end: stateOf(world), writes };
   }
 
-  /** All there is, without what differs from run to run. Killed between two Pods, the count of failed ones begins anew. */
+  /** The final state, without what differs between runs, such as the count of failed Pods, which a kill can reset. */
   function stateOf(world: SandboxWorld): unknown {
     const all = {
       sandbox: world.sandbox(),
