@@ -158,7 +158,7 @@ function processes(box: BoxOnMachine): [string, string][] {
 
 /** Its own, those it starts, and those of the tests. */
 const programsOfTheBox =
-  /^(?:node|vitest|conmon|runc|runsc|exe|skopeo|nft|ip|tar|du|rm|cp|setpriv|nsenter|unshare|sleep|python3|sh|ss|mount|umount|nsdial|MainThread|libuv|agent-sandbox)/;
+  /^(?:node|vitest|conmon|runc|runsc|exe|skopeo|prlimit|nft|ip|tar|nice|du|find|rm|cp|setpriv|nsenter|unshare|sleep|python3|sh|ss|mount|umount|nsdial|MainThread|libuv|agent-sandbox)/;
 
 function tryTo<T>(what: () => T): T | undefined {
   try {
