@@ -17,7 +17,7 @@ const programs = ["runc", "runsc", "conmon", "nft", "ip", "skopeo", "kubectl", "
 export function skipIfPassed(suite: Suite, key: string, { fresh = false }: { fresh?: boolean } = {}): Suite {
   const file = `${folder}/${suite.name.replaceAll(/\W+/g, "-")}.json`;
   return {
-    name: suite.name,
+    ...suite,
     run: async () => {
       const passed = read(file);
       if (passed?.key === key && !fresh) {

@@ -1,31 +1,34 @@
-import type { Suite, SuiteResult, Tally } from "./suites.ts";
+import { runFailedAgain } from "./second-run.ts";
+import type { Failure, Suite, SuiteResult, Tally } from "./suites.ts";
 
 /** Suites that run at the same time. Most of them wait for processes and timers more than they compute. */
 const concurrency = 2;
 
 /**
  * Runs all suites, even after failures. Prints the output of each suite when it ends (all of it if a test failed, otherwise
- * the last lines), then a table, the names of the failed tests and the line that CI reads.
+ * the last lines), then a table, the names of the failed tests and the line that CI reads. A few failed files run a second time.
  */
 export async function runSuites(suites: readonly Suite[]): Promise<Tally> {
   const startedAt = performance.now();
   const rows = new Map<Suite, string>();
-  const results: SuiteResult[] = [];
+  const results = new Map<Suite, SuiteResult>();
   const waiting = [...suites];
   const worker = async () => {
     for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
       console.log(`… ${suite.name}`);
       const suiteStartedAt = performance.now();
       const result = await suite.run();
-      results.push(result);
+      results.set(suite, result);
       rows.set(suite, rowOf(suite, result, suiteStartedAt));
       show(suite, result);
     }
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
-  const total = results.reduce<Tally>(add, { passed: 0, failed: 0, skipped: 0 });
+  const { flaky, after } = await runFailedAgain(results);
+  const total = after.reduce<Tally>(add, { passed: 0, failed: 0, skipped: 0 });
   console.log(`\n${suites.map((suite) => rows.get(suite)).join("\n")}\n\n${seconds(startedAt)} in all\n`);
-  for (const failure of results.flatMap(({ failures = [] }) => failures)) console.log(`failed: ${failure}`);
+  for (const failure of flaky) console.log(`passed only in a second run: ${textOf(failure)}`);
+  for (const failure of after.flatMap(({ failures = [] }) => failures)) console.log(`failed: ${textOf(failure)}`);
   console.log(closingLine(total));
   return total;
 }
@@ -34,6 +37,10 @@ function show(suite: Suite, result: SuiteResult): void {
   const lines = result.output.trimEnd().split("\n");
   const shown = result.failed > 0 ? lines : lines.slice(-6);
   console.log(`\n── ${suite.name}: ${closingLine(result)}\n${shown.join("\n")}\n`);
+}
+
+function textOf({ name, message }: Failure): string {
+  return message === undefined ? name : `${name}\n    ${message.replaceAll("\n", "\n    ")}`;
 }
 
 function rowOf(suite: Suite, tally: Tally, startedAt: number): string {

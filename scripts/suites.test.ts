@@ -34,13 +34,16 @@ describe("tallyVitest()", () => {
     });
     const results = [
       { status: "passed", fullName: "a works" },
-      { status: "failed", fullName: "a fails" },
+      { status: "failed", fullName: "a fails", failureMessages: ["Error: no\n    at x.ts:1\n- a\n+ b"] },
     ];
     writeFileSync(
       report,
       JSON.stringify({ numFailedTests: 1, testResults: [file("a.test.ts", results), file("b.test.ts", [])] }),
     );
-    expect(tallyVitest(report, false).failures).toEqual(["a.test.ts > a fails", "b.test.ts"]);
+    expect(tallyVitest(report, false).failures).toEqual([
+      { name: "a.test.ts > a fails", file: "a.test.ts", message: "Error: no\n- a\n+ b" },
+      { name: "b.test.ts", file: "b.test.ts" },
+    ]);
   });
 
   test("a missing report is a failure", () => {
@@ -72,7 +75,9 @@ describe("tallyGo()", () => {
   });
 
   test("names failed tests", () => {
-    expect(tallyGo([event("fail", "TestA"), event("fail")].join("\n"), false).failures).toEqual(["p > TestA"]);
+    expect(tallyGo([event("fail", "TestA"), event("fail")].join("\n"), false).failures).toEqual([
+      { name: "p > TestA", file: "p" },
+    ]);
   });
 
   test("shows the output of tests and of the compiler", () => {

@@ -8,16 +8,27 @@ export interface Tally {
   readonly skipped: number;
 }
 
+export interface Failure {
+  /** The file or package, and the name of the test. */
+  readonly name: string;
+  /** The test file, or the Go package. */
+  readonly file: string;
+  /** The first lines of the error. */
+  readonly message?: string;
+}
+
 export interface SuiteResult extends Tally {
   readonly output: string;
-  /** The names of the failed tests. Empty if the run failed without a failing test. */
-  readonly failures?: readonly string[];
+  /** Empty if the run failed without a failing test. */
+  readonly failures?: readonly Failure[];
 }
 
 /** `run` counts the tests. It reports every failure in its result and never throws. */
 export interface Suite {
   readonly name: string;
   run(): Promise<SuiteResult>;
+  /** Runs files again, one after the other. Missing if a second run cannot give another result. */
+  runAgain?(files: readonly string[]): Promise<SuiteResult>;
 }
 
 const root = resolve(import.meta.dirname, "..");
@@ -54,17 +65,17 @@ function step(name: string, command: string, ...args: string[]): Suite {
 }
 
 function vitest(project: string): Suite {
-  return {
-    name: project,
-    run: async () => {
-      const report = `${reports}/${project}.json`;
-      mkdirSync(reports, { recursive: true });
-      rmSync(report, { force: true });
-      const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-      const { ok, output } = await runCommand("vitest", ["run", "--project", project, ...reporters]);
-      return { ...tallyVitest(report, ok), output };
-    },
+  const run = async (...args: string[]): Promise<SuiteResult> => {
+    const report = `${reports}/${project}.json`;
+    mkdirSync(reports, { recursive: true });
+    rmSync(report, { force: true });
+    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+    const { ok, output } = await runCommand("vitest", ["run", "--project", project, ...reporters, ...args]);
+    return { ...tallyVitest(report, ok), output };
   };
+  const suite = { name: project, run: () => run() };
+  // Unit tests do not depend on what else the machine does.
+  return project === "unit" ? suite : { ...suite, runAgain: (files) => run("--no-file-parallelism", ...files) };
 }
 
 interface VitestReport {
@@ -78,7 +89,12 @@ interface VitestReport {
 interface VitestFile {
   readonly name: string;
   readonly status: string;
-  readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  readonly message?: string;
+  readonly assertionResults: readonly {
+    readonly status: string;
+    readonly fullName: string;
+    readonly failureMessages?: readonly string[];
+  }[];
 }
 
 /** A run that failed without a failing test (a crash, a file that does not load) counts as one failure. */
@@ -95,22 +111,33 @@ export function tallyVitest(path: string, ok: boolean): Omit<SuiteResult, "outpu
   return { passed: numPassedTests, failed, skipped: numPendingTests + numTodoTests, failures };
 }
 
-function failuresOf({ name, status, assertionResults }: VitestFile): string[] {
+function failuresOf({ name, status, message, assertionResults }: VitestFile): Failure[] {
   const file = relative(root, name);
   const failed = assertionResults.filter((each) => each.status === "failed");
-  if (failed.length === 0 && status === "failed") return [file];
-  return failed.map(({ fullName }) => `${file} > ${fullName}`);
+  if (failed.length === 0 && status === "failed") return [{ name: file, file, ...firstLines(message) }];
+  return failed.map(({ fullName, failureMessages = [] }) => ({
+    name: `${file} > ${fullName}`,
+    file,
+    ...firstLines(failureMessages[0]),
+  }));
+}
+
+const shownLines = 6;
+const shownCharacters = 1000;
+
+/** Without the stack trace. */
+function firstLines(text: string | undefined): Pick<Failure, "message"> {
+  const lines = (text ?? "").split("\n").filter((line) => line.trim() !== "" && !/^\s+at /.test(line));
+  return lines.length === 0 ? {} : { message: lines.slice(0, shownLines).join("\n").slice(0, shownCharacters) };
 }
 
 /** The tests of a Go module, with the race detector. A package that does not build counts as one failure. */
 function goTests(name: string, folder: string): Suite {
-  return {
-    name,
-    run: async () => {
-      const { ok, output } = await runCommand("go", ["test", "-race", "-json", "./..."], `${root}/${folder}`);
-      return tallyGo(output, ok);
-    },
+  const run = async (...packages: string[]): Promise<SuiteResult> => {
+    const { ok, output } = await runCommand("go", ["test", "-race", "-json", ...packages], `${root}/${folder}`);
+    return tallyGo(output, ok);
   };
+  return { name, run: () => run("./..."), runAgain: (packages) => run("-p=1", ...packages) };
 }
 
 interface GoEvent {
@@ -132,8 +159,8 @@ export function tallyGo(output: string, ok: boolean): SuiteResult {
   const count = (action: string): number => events.filter((each) => each.Action === action && each.Test).length;
   const [passed, failed, skipped] = [count("pass"), count("fail"), count("skip")];
   const texts = events.map(({ Output = "" }) => Output);
-  const failures = events.flatMap(({ Action, Test, Package }) =>
-    Action === "fail" && Test !== undefined ? [`${Package} > ${Test}`] : [],
+  const failures = events.flatMap(({ Action, Test, Package = "" }): Failure[] =>
+    Action === "fail" && Test !== undefined ? [{ name: `${Package} > ${Test}`, file: Package }] : [],
   );
   const shown = texts.filter(isWorthShowing).join("");
   return { passed, failed: failed > 0 || ok ? failed : 1, skipped, failures, output: shown };
