@@ -21,6 +21,7 @@ import {
 } from "@agent-sandbox/controllers";
 import {
   type Client,
+  ControllerPriority,
   createClient,
   Fence,
   type Informer,
@@ -28,7 +29,6 @@ import {
   type KubeObject,
   keyOf,
   type Resource,
-  RightOfWay,
   type Transport,
   type WatchEvent,
 } from "@agent-sandbox/kube";
@@ -82,7 +82,7 @@ export class ClaimCluster implements AsyncDisposable {
     const client = createClient(this.#watched(this.#server.controllers));
     const informers = this.#controllers.use(new Informers({ client }));
     const fence = this.#controllers.use(new Fence({ informers }));
-    const shared = { informers, fence, rightOfWay: new RightOfWay() };
+    const shared = { informers, fence, priority: new ControllerPriority() };
     const metrics = { reconciled: () => this.#passed() };
     const started = [
       startTemplateController(shared),

@@ -1,4 +1,4 @@
-import type { Fence, Informers, Logger, RightOfWay, Scheduler } from "@agent-sandbox/kube";
+import type { ControllerPriority, Fence, Informers, Logger, Scheduler } from "@agent-sandbox/kube";
 
 /** Shared by all controllers of a process. */
 export interface ControllerContext {
@@ -8,5 +8,5 @@ export interface ControllerContext {
   /** Default: the system clock. */
   readonly scheduler?: Scheduler;
   /** Gives claims priority over Sandboxes and pools while there are members for them. Default: no priority. */
-  readonly rightOfWay?: RightOfWay;
+  readonly priority?: ControllerPriority;
 }

@@ -1,12 +1,12 @@
 import { type Sandbox, sandboxes } from "@agent-sandbox/api";
 import {
   type Client,
+  ControllerPriority,
   EventRecorder,
   Fence,
   type Informer,
   Informers,
   type Logger,
-  RightOfWay,
   type RunnerMetrics,
 } from "@agent-sandbox/kube";
 import { type ClaimControllerOptions, startClaimController } from "./claim/controller.ts";
@@ -71,7 +71,7 @@ export function startControllers(options: ControllersOptions): RunningController
   };
   const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
   const traced = options.tracing && { tracing: options.tracing };
-  const shared = { informers, fence, log, rightOfWay: new RightOfWay(), ...scope };
+  const shared = { informers, fence, log, priority: new ControllerPriority(), ...scope };
   const own = (name: ControllerName): { workers?: number; metrics?: RunnerMetrics } => {
     const [workers, metrics] = [options.workers?.[name], options.metrics?.[name]];
     return { ...(workers !== undefined && { workers }), ...(metrics && { metrics }) };

@@ -58,7 +58,7 @@ export const freshMemory: ClaimMemory = {
   conflicts: 0,
 };
 
-/** What is observed of a claim, with its reservation if it needs one. */
+/** The observed state of a claim, with its reservation if it needs one. */
 export function look(scene: Scene = {}, place: Place = placeOf(scene)): Observed {
   const { claim = claimOf(), now = epoch, labelDomains = defaultLabelDomains } = scene;
   const settings = { labelDomains, patienceMs: 2_000, stampClaims: false };

@@ -111,7 +111,7 @@ export function upToDate(
   };
 }
 
-/** Only a cold start names a Sandbox after its claim, and earlier versions noted only adopted members on the claim. */
+/** Only a cold start names a Sandbox after its claim, and earlier versions recorded only adopted members on the claim. */
 function launchTypeOf(claim: SandboxClaim, sandbox: Sandbox): LaunchType {
   const { name } = sandbox.metadata;
   return name === claim.metadata.name && name !== referenceOf(claim)?.name ? "cold" : "warm";

@@ -8,10 +8,10 @@ import {
 } from "@agent-sandbox/api";
 import {
   Controller,
+  type EventRecord,
   type EventRecorder,
   following,
   type Informers,
-  type Note,
   type Pass,
   reconciler,
   type Scope,
@@ -65,7 +65,7 @@ function openCaches(informers: Informers, scope: Scope): ClaimCaches {
 
 /** Gives each claim its Sandbox: a free member of its pool, or one created for it. */
 export function startClaimController(options: ClaimControllerOptions): Controller {
-  const { informers, fence, log, metrics, events, workers = 50, scheduler = systemScheduler, rightOfWay } = options;
+  const { informers, fence, log, metrics, events, workers = 50, scheduler = systemScheduler, priority } = options;
   const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
   const claims = informers.get(sandboxClaims, scope);
   const caches = openCaches(informers, scope);
@@ -75,7 +75,7 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
     stampClaims: options.stampClaims ?? false,
   };
   const reservations = new Reservations((claim) => controller.enqueue(claim));
-  const recordEvent = ({ claim }: Observed, event: Note): void => events?.record(sandboxClaims, claim, event);
+  const recordEvent = ({ claim }: Observed, event: EventRecord): void => events?.record(sandboxClaims, claim, event);
   const now = (): number => scheduler.date();
 
   const observeClaim = async (key: string, { client, log }: Pass): Promise<Observed | undefined> => {
@@ -90,7 +90,7 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
     client: informers.client,
     fence,
     workers,
-    ...(rightOfWay && { goesFirst: { tell: (keys: number) => rightOfWay.tell(Math.min(keys, reservations.stock)) } }),
+    ...(priority && { reportKeys: (keys: number) => priority.reportKeys(Math.min(keys, reservations.stock)) }),
     scheduler,
     primary: claims,
     triggers: [

@@ -1,5 +1,5 @@
 import type { SandboxClaim } from "@agent-sandbox/api";
-import type { Note } from "@agent-sandbox/kube";
+import type { EventRecord } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import { bind } from "./bind.ts";
 import { type Action, type Decision, nothingToDo, type Verdict } from "./decision.ts";
@@ -77,7 +77,7 @@ function expire(observed: Observed, now: number): Verdict {
   return { actions: remaining.map(({ sandbox }) => ({ do: "delete-sandbox", sandbox })), status, events: [] };
 }
 
-function expiredEvent(action: string, text: string): Note {
+function expiredEvent(action: string, text: string): EventRecord {
   return { type: "Normal", reason: "ClaimExpired", action, text };
 }
 

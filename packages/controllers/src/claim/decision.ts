@@ -1,5 +1,5 @@
 import type { NetworkPolicy, Sandbox, SandboxClaimStatus } from "@agent-sandbox/api";
-import type { Decision as EngineDecision, Note } from "@agent-sandbox/kube";
+import type { Decision as EngineDecision, EventRecord } from "@agent-sandbox/kube";
 import type { ClaimMemory } from "./memory.ts";
 import type { ReservationRequest } from "./reservations.ts";
 
@@ -15,7 +15,7 @@ export type Action =
   | { readonly do: "delete-claim"; readonly foreground: boolean };
 
 export interface Decision extends EngineDecision<Action, SandboxClaimStatus, ClaimMemory> {
-  readonly events: readonly Note[];
+  readonly events: readonly EventRecord[];
   /** The Sandbox that the claim has got since the last decision. */
   readonly served?: Sandbox;
 }

@@ -1,5 +1,5 @@
 import { sandboxClaims, sandboxWarmPools } from "@agent-sandbox/api";
-import type { Note } from "@agent-sandbox/kube";
+import type { EventRecord } from "@agent-sandbox/kube";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClaimWorld } from "./claim-world.test.support.ts";
 import type { ClaimServed, ClaimStarted } from "./metrics.ts";
@@ -11,9 +11,9 @@ describe("metrics and events of claims", () => {
   let world: ClaimWorld;
   let started: ClaimStarted[];
   let served: ClaimServed[];
-  let notes: Note[];
+  let recorded: EventRecord[];
   beforeEach(async () => {
-    [started, served, notes] = [[], [], []];
+    [started, served, recorded] = [[], [], []];
     world = new ClaimWorld();
     world.runPods({ afterMs: () => 500 });
     await world.template();
@@ -24,7 +24,7 @@ describe("metrics and events of claims", () => {
   const start = async (options = {}) => {
     world.startAll({
       metrics: { started: (claim) => started.push(claim), served: (claim) => served.push(claim) },
-      events: { record: (_resource, _object, note) => void notes.push(note) },
+      events: { record: (_resource, _object, event) => void recorded.push(event) },
       ...options,
     });
     await world.clock.advance(30_000);
@@ -46,7 +46,7 @@ describe("metrics and events of claims", () => {
       { ...labels, sinceWebhookMs: 300, sinceObservedMs: 0, sinceRequestMs: 700, sandboxCreationMs: 0 },
     ]);
     expect(served).toEqual([{ ...labels, warmPoolName: "pool", podCondition: "ready", createdBy: "go-client" }]);
-    expect(notes).toMatchObject([{ type: "Normal", reason: "SandboxAdopted", action: "Adoption" }]);
+    expect(recorded).toMatchObject([{ type: "Normal", reason: "SandboxAdopted", action: "Adoption" }]);
   });
 
   test("measures from when another controller first observed the claim (OBSERVE-2)", async () => {
@@ -111,7 +111,7 @@ describe("metrics and events of claims", () => {
       ["warm", "ready"],
       ["cold", "not_ready"],
     ]);
-    expect(notes.map(({ reason }) => reason)).toEqual(["SandboxAdopted", "SandboxProvisioned"]);
+    expect(recorded.map(({ reason }) => reason)).toEqual(["SandboxAdopted", "SandboxProvisioned"]);
   });
 
   const flip = async (name: string, status: "True" | "False") => {
@@ -169,7 +169,7 @@ describe("metrics and events of claims", () => {
     await start({ events: undefined });
     await claim("one");
     expect(world.writes()["patch sandboxclaims"]).toBeUndefined();
-    expect([world.ready("one")?.status, notes]).toEqual(["True", []]);
+    expect([world.ready("one")?.status, recorded]).toEqual(["True", []]);
   });
 
   test("does not record the latency of a claim that another controller stamped (OBSERVE-4)", async () => {

@@ -107,7 +107,7 @@ export function observe(
   };
 }
 
-/** Finds the template that a Sandbox was created from: the one noted on it, else the pool's. */
+/** Finds the template that a Sandbox was created from: the one that its annotation names, else the pool's. */
 export function stamp(sandbox: Sandbox, pool: SandboxWarmPool | undefined, caches: ClaimCaches): Stamped {
   const { annotations, namespace = "" } = sandbox.metadata;
   const templateName = annotations?.[sandboxTemplateRefAnnotation] ?? pool?.spec?.sandboxTemplateRef?.name;

@@ -1,5 +1,5 @@
 import { type Sandbox, sandboxClaims, sandboxes } from "@agent-sandbox/api";
-import { type ActionFailure, isReason, type Note, type Pass } from "@agent-sandbox/kube";
+import { type ActionFailure, type EventRecord, isReason, type Pass } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import { guardOf, ignoreNotFound, placeOf } from "../guard.ts";
 import { networkPolicies } from "../template/network-policies.ts";
@@ -13,7 +13,7 @@ export interface ClaimPorts {
   readonly pass: Pass;
   readonly reservations: Reservations;
   readonly caches: ClaimCaches;
-  readonly recordEvent: (event: Note) => void;
+  readonly recordEvent: (event: EventRecord) => void;
 }
 
 /** Returns what is observed after the action; undefined when the server contradicts the caches. */

@@ -1,6 +1,6 @@
 import { legacySandboxNameLabel, type SandboxClaim, sandboxNameAnnotation } from "@agent-sandbox/api";
 
-/** The pool member that another controller chose for a claim: noted in an annotation, formerly in a label. */
+/** The pool member that another controller chose for a claim: named in an annotation, formerly in a label. */
 export interface Reference {
   readonly name: string;
   readonly isLegacy: boolean;

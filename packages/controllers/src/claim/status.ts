@@ -10,7 +10,7 @@ import {
   semanticEqual,
   setCondition,
 } from "@agent-sandbox/api";
-import type { Note } from "@agent-sandbox/kube";
+import type { EventRecord } from "@agent-sandbox/kube";
 import type { Problem } from "./problem.ts";
 
 /** The Sandbox that the claim is bound to, or why it has none. */
@@ -117,6 +117,6 @@ function reasonWaitMs(before: SandboxClaimStatus | undefined, after: SandboxClai
 }
 
 /** Reports a problem of a claim that has its Sandbox, and whose status therefore says nothing about it. */
-export function warningOf({ reason, message }: Problem): Note {
+export function warningOf({ reason, message }: Problem): EventRecord {
   return { type: "Warning", reason, action: "Reconciling", text: message };
 }

@@ -68,7 +68,7 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
     client: informers.client,
     fence,
     workers,
-    ...(options.rightOfWay && { givesWay: options.rightOfWay }),
+    ...(options.priority && { yieldsTo: options.priority }),
     primary: caches.sandboxes,
     triggers: triggersOf(caches),
     log,

@@ -1,5 +1,5 @@
 import { findCondition, type Sandbox, type SandboxStatus, sleepReason } from "@agent-sandbox/api";
-import type { Decision as EngineDecision, Note } from "@agent-sandbox/kube";
+import type { Decision as EngineDecision, EventRecord } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import type { Action } from "./action.ts";
 import type { Findings } from "./conditions.ts";
@@ -88,7 +88,7 @@ function keep(observed: Observed, now: number, settings: Settings): Verdict {
 }
 
 /** None while the status already reports it. */
-function severalPodsEvents(sandbox: Sandbox, found: FoundPod & { type: "several" }): Note[] {
+function severalPodsEvents(sandbox: Sandbox, found: FoundPod & { type: "several" }): EventRecord[] {
   if (findCondition(sandbox.status?.conditions, "Ready")?.reason === "MultiplePods") return [];
   const names = found.pods.map(({ metadata }) => metadata?.name).join(", ");
   const text = `multiple Pods (${found.pods.length}) are controlled by this Sandbox: ${names}`;

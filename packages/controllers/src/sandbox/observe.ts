@@ -48,8 +48,8 @@ function controllerUid(pod: Pod): string[] {
 }
 
 function podKeys({ metadata }: Sandbox): string[] {
-  const noted = metadata.annotations?.[podNameAnnotation];
-  const names = new Set([metadata.name ?? "", ...(noted ? [noted] : [])]);
+  const trackedName = metadata.annotations?.[podNameAnnotation];
+  const names = new Set([metadata.name ?? "", ...(trackedName ? [trackedName] : [])]);
   return Array.from(names, (name) => `${metadata.namespace}/${name}`);
 }
 

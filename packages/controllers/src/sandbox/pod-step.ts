@@ -115,6 +115,6 @@ function metadataUpkeep({ sandbox, watched }: Observed, pod: Pod, settings: Sett
 }
 
 function track(sandbox: Sandbox, podName: string | null): Action[] {
-  const noted = sandbox.metadata.annotations?.[podNameAnnotation];
-  return (noted ?? null) === podName ? [] : [{ do: "track-pod", podName }];
+  const trackedName = sandbox.metadata.annotations?.[podNameAnnotation];
+  return (trackedName ?? null) === podName ? [] : [{ do: "track-pod", podName }];
 }

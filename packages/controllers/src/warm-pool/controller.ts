@@ -45,7 +45,7 @@ export interface WarmPoolControllerOptions extends ControllerContext {
 
 /** Keeps as many unclaimed Sandboxes as each pool's size, created from its template. */
 export function startWarmPoolController(options: WarmPoolControllerOptions): Controller {
-  const { informers, fence, log, scheduler = systemScheduler, metrics, events, workers = 4, rightOfWay } = options;
+  const { informers, fence, log, scheduler = systemScheduler, metrics, events, workers = 4, priority } = options;
   const settings = { ...defaultPoolSettings, ...options.settings };
   const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
   const pools = informers.get(sandboxWarmPools, scope);
@@ -54,7 +54,7 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
   const caches = { templates, members: indexMembers(sandboxCache) };
   const byTemplate = indexByTemplate(pools);
   const byNameHash = pools.index("name-hash", nameHashKeysOf);
-  const atOnce = (): number => rightOfWay?.limit(mostAtOnce) ?? mostAtOnce;
+  const atOnce = (): number => priority?.limit(mostAtOnce) ?? mostAtOnce;
 
   const poolsOf = (sandbox: Sandbox): string[] => {
     const owner = controllerKey(sandbox, sandboxWarmPools);
@@ -69,7 +69,7 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
     client: informers.client,
     fence,
     workers,
-    ...(rightOfWay && { givesWay: rightOfWay }),
+    ...(priority && { yieldsTo: priority }),
     scheduler,
     primary: pools,
     triggers: [

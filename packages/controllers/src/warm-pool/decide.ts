@@ -1,5 +1,5 @@
 import { type Sandbox, type SandboxWarmPoolStatus, semanticEqual } from "@agent-sandbox/api";
-import type { Decision as EngineDecision, Note } from "@agent-sandbox/kube";
+import type { Decision as EngineDecision, EventRecord } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import type { FailedActions, Observed } from "./observe.ts";
 import { memberOf } from "./prototype.ts";
@@ -25,7 +25,9 @@ export interface PoolMemory {
   readonly isHeldUp?: boolean;
 }
 
-export type Decision = EngineDecision<Action, SandboxWarmPoolStatus, PoolMemory> & { readonly events: readonly Note[] };
+export type Decision = EngineDecision<Action, SandboxWarmPoolStatus, PoolMemory> & {
+  readonly events: readonly EventRecord[];
+};
 
 export function decide(observed: Observed, memory: PoolMemory, now: number): Decision {
   // Garbage collection deletes the members with the pool.
@@ -180,7 +182,7 @@ function addsMembers(action: Action): boolean {
   return action.do === "create" || action.do === "adopt";
 }
 
-function eventsOn(memory: PoolMemory, { heldUp }: Unready): readonly Note[] {
+function eventsOn(memory: PoolMemory, { heldUp }: Unready): readonly EventRecord[] {
   const was = memory.isHeldUp === true;
   const is = heldUp.length > 0;
   if (was === is) return [];

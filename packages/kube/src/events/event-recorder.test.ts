@@ -3,13 +3,13 @@ import { createClient } from "../client/create-client.ts";
 import type { KubeObject, Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
 import { EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
-import { type KubeEvent, kubeEvents, type Note } from "./kube-event.ts";
+import { type EventRecord, type KubeEvent, kubeEvents } from "./kube-event.ts";
 
 const pods: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
 const pod = (name: string): KubeObject => ({
   metadata: { name, namespace: "a", uid: `uid-${name}`, resourceVersion: "7" },
 });
-const failed: Note = { type: "Warning", reason: "PullFailed", action: "Pull", text: "no such image" };
+const failed: EventRecord = { type: "Warning", reason: "PullFailed", action: "Pull", text: "no such image" };
 
 interface Rig {
   readonly clock: VirtualClock;

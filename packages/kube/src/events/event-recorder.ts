@@ -6,7 +6,7 @@ import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import { WorkQueue } from "../queue/work-queue.ts";
 import type { KubeObject, Resource } from "../resource.ts";
 import { EventSeries, type EventSeriesOptions, type Series } from "./event-series.ts";
-import { cutToBytes, type KubeEvent, kubeEvents, type Note, referenceTo } from "./kube-event.ts";
+import { cutToBytes, type EventRecord, type KubeEvent, kubeEvents, referenceTo } from "./kube-event.ts";
 
 export interface EventRecorderOptions extends EventSeriesOptions {
   readonly client: Client;
@@ -68,10 +68,10 @@ export class EventRecorder implements AsyncDisposable {
     return this.#dropped;
   }
 
-  record<T extends KubeObject>(resource: Resource<T>, object: T, note: Note): void {
-    const { type, reason, action, fieldPath = "" } = note;
+  record<T extends KubeObject>(resource: Resource<T>, object: T, recorded: EventRecord): void {
+    const { type, reason, action, fieldPath = "" } = recorded;
     const subject = object.metadata?.uid ?? `${object.metadata?.namespace}/${object.metadata?.name}`;
-    const make = (): Written => ({ event: this.#event(resource, object, note), count: 0, failures: 0 });
+    const make = (): Written => ({ event: this.#event(resource, object, recorded), count: 0, failures: 0 });
     const occurrence = { subject, kind: `${type} ${reason} ${action} ${fieldPath}`, make };
     const series = this.#state === "running" ? this.#series.add(occurrence, this.#scheduler.now()) : undefined;
     if (series === undefined) return this.#drop();
@@ -159,7 +159,7 @@ export class EventRecorder implements AsyncDisposable {
     return { count, lastObservedTime: microTime(this.#scheduler.date() - (this.#scheduler.now() - lastAt)) };
   }
 
-  #event(resource: Resource, object: KubeObject, { type, reason, action, text, fieldPath }: Note): KubeEvent {
+  #event(resource: Resource, object: KubeObject, { type, reason, action, text, fieldPath }: EventRecord): KubeEvent {
     const { controller, instance, random = Math.random } = this.#options;
     const regarding = referenceTo(resource, object);
     const unique = `${this.#scheduler.date().toString(16)}${Math.floor(random() * 2 ** 32).toString(16)}`;

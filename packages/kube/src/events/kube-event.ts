@@ -23,7 +23,7 @@ export const kubeEvents: Resource<KubeEvent> = {
 };
 
 /** An event that a controller records. */
-export interface Note {
+export interface EventRecord {
   readonly type: "Normal" | "Warning";
   /** Why it happened, in CamelCase. */
   readonly reason: string;

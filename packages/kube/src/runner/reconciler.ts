@@ -1,5 +1,5 @@
 import type { CacheUpdate, Informer } from "../cache/informer.ts";
-import type { Note } from "../events/kube-event.ts";
+import type { EventRecord } from "../events/kube-event.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import type { KubeObject } from "../resource.ts";
 import type { Reconciler } from "./controller.ts";
@@ -18,7 +18,7 @@ export interface Decision<Action, Status, Memory> {
   /** Until then the status is not written, because a later pass may replace it. Default: it is written now. */
   readonly statusDueAt?: number | undefined;
   /** Recorded at once. An event that several decisions of a pass contain is recorded once. */
-  readonly events?: readonly Note[];
+  readonly events?: readonly EventRecord[];
   /** When to reconcile again even if nothing changes. */
   readonly requeueAt?: number | undefined;
   /** Fails the pass after the status is written: what cannot be done, and cannot be reported in a status alone. */
@@ -81,7 +81,7 @@ export interface ReconcilerOptions<
   /** Called once at the end of every pass, failed or not, with the actions that were attempted. */
   readonly finish?: (key: string, end: PassEnd<Observed, Action>) => void;
   /** Default: events are dropped. */
-  readonly recordEvent?: (observed: Observed, event: Note) => void;
+  readonly recordEvent?: (observed: Observed, event: EventRecord) => void;
   /** Begins the span of a pass. Default: nothing is traced. */
   readonly trace?: (observed: Observed, pass: Pass) => Traced<Observed, Action> | Promise<Traced<Observed, Action>>;
   /** Fields of the log line that reports a performed action. Default: actions are not logged. */

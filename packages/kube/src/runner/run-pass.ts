@@ -1,4 +1,4 @@
-import type { Note } from "../events/kube-event.ts";
+import type { EventRecord } from "../events/kube-event.ts";
 import type { Scheduler } from "../queue/scheduler.ts";
 import type { KubeObject } from "../resource.ts";
 import { deferStatus } from "./defer-status.ts";
@@ -192,7 +192,7 @@ class PassRun<T extends KubeObject, O, A extends Named, S, M, D extends Decision
     }
   }
 
-  #recordOnce(event: Note, observed: O): void {
+  #recordOnce(event: EventRecord, observed: O): void {
     const id = JSON.stringify(event);
     if (this.#recorded.has(id)) return;
     this.#recorded.add(id);

@@ -4,7 +4,7 @@ import { Informers } from "../cache/informers.ts";
 import { createClient } from "../client/create-client.ts";
 import { KubeError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import { RightOfWay } from "../queue/right-of-way.ts";
+import { ControllerPriority } from "../queue/controller-priority.ts";
 import type { Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
 import { type Reconcile, Runner, type RunnerOptions } from "./runner.ts";
@@ -281,15 +281,15 @@ describe("Runner.stop()", () => {
   });
 
   test("uses fewer workers, but not none, while a controller with priority is busy", async () => {
-    const way = new RightOfWay();
+    const priority = new ControllerPriority();
     const ends = Promise.withResolvers<void>();
     const { clock, runner, passes } = openRig(
       ({ clock: time }) =>
         () =>
           time.sleep(100),
-      { workers: 8, givesWay: way },
+      { workers: 8, yieldsTo: priority },
     );
-    const first = openRig(() => () => ends.promise, { workers: 2, goesFirst: way });
+    const first = openRig(() => () => ends.promise, { workers: 2, reportKeys: (keys) => priority.reportKeys(keys) });
     for (const each of [first.runner, runner]) each.start();
     for (let key = 0; key < 7; key += 1) first.runner.add(`urgent-${key}`);
     for (let key = 0; key < 10; key += 1) runner.add(`key-${key}`);

@@ -4,7 +4,7 @@ import type { Client } from "../client.ts";
 import { KubeError } from "../errors.ts";
 import { childLogger, type Logger, silentLogger } from "../logger.ts";
 import type { Backoff } from "../queue/backoff.ts";
-import type { RightOfWay } from "../queue/right-of-way.ts";
+import type { ControllerPriority } from "../queue/controller-priority.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import { type AddOptions, type Outcome, type QueueMetrics, WorkQueue } from "../queue/work-queue.ts";
 import { type KubeObject, parseKey } from "../resource.ts";
@@ -48,10 +48,10 @@ export interface RunnerOptions {
   readonly workers?: number;
   /** Keys of one namespace reconciled at the same time. Default: as many as there are workers. */
   readonly workersPerNamespace?: number;
-  /** Receives the number of keys that are queued or being reconciled. Controllers with `givesWay` slow down for them. */
-  readonly goesFirst?: Pick<RightOfWay, "tell">;
-  /** Uses fewer workers while a controller with `goesFirst` is busy. */
-  readonly givesWay?: RightOfWay;
+  /** Called with the number of keys that are queued or being reconciled, for a `ControllerPriority`. */
+  readonly reportKeys?: (keys: number) => void;
+  /** Uses fewer workers while the controller with priority has keys. */
+  readonly yieldsTo?: ControllerPriority;
   /** How long a stop waits for running passes before it aborts them, and then for them to end. Default 10 s each. */
   readonly stopWithinMs?: number;
   readonly backoff?: Backoff;
@@ -95,7 +95,7 @@ export class Runner implements AsyncDisposable {
       if (scope.startsWith(prefix)) this.add(scope.slice(prefix.length));
     };
     this.#subscriptions.use(options.fence.onVanished(onVanished));
-    this.#subscriptions.use(options.givesWay?.onFree(() => this.#pump()));
+    this.#subscriptions.use(options.yieldsTo?.onIdle(() => this.#pump()));
   }
 
   add(key: string, options?: AddOptions): void {
@@ -129,12 +129,12 @@ export class Runner implements AsyncDisposable {
 
   #pump(): void {
     this.#takeKeys();
-    this.#options.goesFirst?.tell(this.#busy + this.#caughtUp.length + this.#queue.depth);
+    this.#options.reportKeys?.(this.#busy + this.#caughtUp.length + this.#queue.depth);
   }
 
   #takeKeys(): void {
-    const { workers = 1, givesWay } = this.#options;
-    while (this.#state === "started" && this.#busy < (givesWay?.limit(workers) ?? workers)) {
+    const { workers = 1, yieldsTo } = this.#options;
+    while (this.#state === "started" && this.#busy < (yieldsTo?.limit(workers) ?? workers)) {
       const key = this.#takeCaughtUp() ?? (this.#waiters < mostWaiting ? this.#queue.take(this.#isFull) : undefined);
       if (key === undefined) return;
       if (this.#options.fence.isCaughtUp(this.#scope(key))) void this.#work(key);

@@ -1,5 +1,5 @@
 import type { Pod, PodStatus } from "@agent-sandbox/api";
-import { type Note, type Pass, type Result, silentLogger } from "@agent-sandbox/kube";
+import { type EventRecord, type Pass, type Result, silentLogger } from "@agent-sandbox/kube";
 import { VirtualClock } from "@agent-sandbox/kube/testing";
 import { describe, expect, test } from "vitest";
 import { NodeError } from "../errors.ts";
@@ -86,7 +86,7 @@ class FakePorts implements Ports {
     return Promise.resolve();
   }
 
-  recordEvent(_pod: Pod, { reason, text }: Note): void {
+  recordEvent(_pod: Pod, { reason, text }: EventRecord): void {
     this.warned.push(`${reason}: ${text}`);
   }
 

@@ -1,7 +1,7 @@
 import type { Pod, PodStatus } from "@agent-sandbox/api";
 import {
   type Decision as EngineDecision,
-  type Note,
+  type EventRecord,
   type Pass,
   parseKey,
   type Reconcile,
@@ -19,11 +19,11 @@ export interface Ports {
   perform(action: Action, observed: Observed, pass: Pass): Promise<void>;
   /** Writes the status if it differs from the Pod's. */
   report(pod: Pod, status: PodStatus, pass: Pass): Promise<void>;
-  recordEvent(pod: Pod, event: Note): void;
+  recordEvent(pod: Pod, event: EventRecord): void;
   now(): number;
 }
 
-/** What is observed of a Pod, with the failure of an action that all its containers wait for. */
+/** The observed state of a Pod, with the failure of an action that all its containers wait for. */
 interface State extends Observed {
   readonly failure?: { readonly problem: Problem; readonly error: unknown };
 }
@@ -119,7 +119,7 @@ const eventReasons: Readonly<Record<string, string>> = {
   NodeSetup: "FailedCreatePodSandBox",
 };
 
-function warningOf({ reason: error, message: text }: Problem): Note {
+function warningOf({ reason: error, message: text }: Problem): EventRecord {
   const reason = eventReasons[error] ?? "Failed";
   return { type: "Warning", reason, action: reason, text };
 }

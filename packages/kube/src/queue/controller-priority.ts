@@ -6,15 +6,15 @@ const fewest = 2;
  * that can be done later. The controller with priority reports its number of keys. The more keys it has, the fewer workers
  * the other controllers use, so that its requests do not queue behind theirs.
  */
-export class RightOfWay {
-  readonly #onFree = new Set<() => void>();
+export class ControllerPriority {
+  readonly #onIdle = new Set<() => void>();
   #keys = 0;
 
   /** Called by the controller with priority: how many keys are ready or being reconciled. */
-  tell(keys: number): void {
-    const wasTaken = this.#keys > 0;
+  reportKeys(keys: number): void {
+    const hadKeys = this.#keys > 0;
     this.#keys = keys;
-    if (wasTaken && keys === 0) for (const listener of this.#onFree) listener();
+    if (hadKeys && keys === 0) for (const listener of this.#onIdle) listener();
   }
 
   /** How many of its workers a controller without priority may use now. */
@@ -23,8 +23,8 @@ export class RightOfWay {
   }
 
   /** Calls the listener whenever the controller with priority has no more keys. */
-  onFree(listener: () => void): Disposable {
-    this.#onFree.add(listener);
-    return { [Symbol.dispose]: () => this.#onFree.delete(listener) };
+  onIdle(listener: () => void): Disposable {
+    this.#onIdle.add(listener);
+    return { [Symbol.dispose]: () => this.#onIdle.delete(listener) };
   }
 }
