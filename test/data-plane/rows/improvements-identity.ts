@@ -87,7 +87,7 @@ export const identityImprovements = {
     const env = [{ name: "SANDBOXD_USER", value: "1000" }];
     const apart = await box.subject({ name: `apart-on-${runtime}`, runtime, env });
     expect(await apart.shell("id -u; id -G")).toBe("1000\n1000\n");
-    expect(await refused(apart, "cat /run/agent-sandbox/token")).toBe(true);
+    expect(await refused(apart, "cat /run/agent-sandbox-token/token")).toBe(true);
     for (const file of ["environ", "mem"]) expect(await refused(apart, `cat /proc/1/${file}`)).toBe(true);
     // The supervised command too.
     expect(await apart.shell("ps -o uid= -p $(pgrep -o python3)")).toMatch(/^ *1000\n$/);

@@ -13,7 +13,7 @@ const init: InjectedRuntime = { ...volume, delivery: "InitContainer" };
 
 /** What the daemon of a Sandbox is told. */
 const toldAs = (own: string, uid = ""): object[] => [
-  { name: "SANDBOXD_TOKEN_FILE", value: "/run/agent-sandbox/token" },
+  { name: "SANDBOXD_TOKEN_FILE", value: "/run/agent-sandbox-token/token" },
   { name: "SANDBOXD_SANDBOX_NAME", value: own },
   { name: "SANDBOXD_SANDBOX_NAMESPACE", value: namespace },
   { name: "SANDBOXD_SANDBOX_UID", value: uid },
@@ -51,7 +51,7 @@ describe("runtime: Injected", () => {
         env: [{ name: "A", value: "1" }, ...toldAs(name, world.sandbox()?.metadata.uid)],
         volumeMounts: [
           { name: "agent-sandbox-runtime", mountPath: "/opt/agent-sandbox", readOnly: true },
-          { name: "agent-sandbox-token", mountPath: "/run/agent-sandbox", readOnly: true },
+          { name: "agent-sandbox-token", mountPath: "/run/agent-sandbox-token", readOnly: true },
         ],
       },
       { ...container, name: "other" },
@@ -111,14 +111,14 @@ describe("runtime: Injected", () => {
     const taken = {
       ...container,
       env: toldAs("another", "somebody-else").toReversed() as { name: string; value: string }[],
-      volumeMounts: [{ name: "mine", mountPath: "/run/agent-sandbox" }],
+      volumeMounts: [{ name: "mine", mountPath: "/run/agent-sandbox-token" }],
     };
     await start(volume, spec([taken]));
     const [first] = world.pod()?.spec?.containers ?? [];
     expect(first?.env).toEqual(toldAs(name, world.sandbox()?.metadata.uid));
     expect(first?.volumeMounts?.map(({ mountPath }) => mountPath)).toEqual([
       "/opt/agent-sandbox",
-      "/run/agent-sandbox",
+      "/run/agent-sandbox-token",
     ]);
   });
 

@@ -4,7 +4,8 @@ import type { InjectedRuntime } from "./settings.ts";
 const runtimeVolume = "agent-sandbox-runtime";
 const tokenVolume = "agent-sandbox-token";
 const runtimePath = "/opt/agent-sandbox";
-const tokenPath = "/run/agent-sandbox";
+/** Not below /run/agent-sandbox, where a node mounts the environment file of a Sandbox whose memory is kept. */
+const tokenPath = "/run/agent-sandbox-token";
 
 /** Any user may write to an emptyDir, so the installer needs no privileges. The containers mount the volume read-only. */
 const installerUser = 65532;
