@@ -80,6 +80,11 @@ describe("what is stored", () => {
       { podTemplate: pod, idlePolicy: {}, ...sandboxDefaults },
     ],
     [
+      "no default of a suspend policy",
+      beta.sandbox({ suspendPolicy: {}, idlePolicy: { suspendAfterSeconds: 60 } }),
+      { podTemplate: pod, suspendPolicy: {}, idlePolicy: { suspendAfterSeconds: 60 }, ...sandboxDefaults },
+    ],
+    [
       "a retention policy that was",
       beta.sandbox({ persistentVolumeClaimRetentionPolicy: {} }),
       { podTemplate: pod, persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete" }, ...sandboxDefaults },
@@ -284,6 +289,21 @@ describe("what is refused", () => {
       below("idlePolicy.deleteAfterSeconds", 59, 60),
     ],
     ["another resume policy", beta.sandbox({ resumePolicy: "x" }), unsupported("resumePolicy", "OnTraffic", "Manual")],
+    [
+      "another depth of suspension",
+      beta.sandbox({ suspendPolicy: { depth: "x" } }),
+      unsupported("suspendPolicy.depth", "Volumes", "Filesystem", "Memory"),
+    ],
+    [
+      "another fallback",
+      beta.template({ suspendPolicy: { fallback: "x" } }),
+      unsupported("suspendPolicy.fallback", "Allow", "Refuse"),
+    ],
+    [
+      "another rule for connections",
+      beta.sandbox({ idlePolicy: { connections: "x" } }),
+      unsupported("idlePolicy.connections", "KeepAwake", "MaySleep"),
+    ],
     ["another runtime", beta.template({ runtime: "x" }), unsupported("runtime", "Image", "Injected")],
     [
       "another retention",

@@ -51,10 +51,18 @@ const conditions = fc.array(condition, { maxLength: 2 });
 const count = fc.nat(5);
 const updateStrategy = optional({ type: fc.constantFrom("Recreate", "OnReplenish") });
 
+const depth = fc.constantFrom("Volumes", "Filesystem", "Memory");
+const restoreFrom = fc.record({ snapshotRef: fc.record({ name }) });
+
 const blueprint = { podTemplate, volumeClaimTemplates, service: fc.boolean() };
 const betaBlueprint = {
   ...blueprint,
-  idlePolicy: optional({ suspendAfterSeconds: fc.integer({ min: 10, max: 99 }) }),
+  idlePolicy: optional({
+    suspendAfterSeconds: fc.integer({ min: 10, max: 99 }),
+    connections: fc.constantFrom("KeepAwake", "MaySleep"),
+  }),
+  suspendPolicy: optional({ depth, fallback: fc.constantFrom("Allow", "Refuse") }),
+  restoreFrom,
   resumePolicy: fc.constantFrom("OnTraffic", "Manual"),
   runtime: fc.constantFrom("Image", "Injected"),
   persistentVolumeClaimRetentionPolicy: optional({ whenDeleted: fc.constantFrom("Delete", "Retain") }),
@@ -67,6 +75,7 @@ const sandboxStatus = {
   selector: text,
   podIPs: fc.array(text, { maxLength: 2 }),
 };
+const suspension = optional({ depth, time, sizeBytes: count, epoch: count, restored: depth, restoredFrom: text });
 const templatePolicies = {
   networkPolicy: optional({ ingress: fc.constant([{}]), egress: fc.constant([]) }),
   networkPolicyManagement: fc.constantFrom("Managed", "Unmanaged"),
@@ -100,7 +109,7 @@ const kinds: Record<string, { alpha: Version; beta: Version }> = {
         { ...betaBlueprint, ...expiry, operatingMode: fc.constantFrom("Running", "Suspended") },
         { requiredKeys: ["podTemplate"] },
       ),
-      status: optional({ ...sandboxStatus, nodeName: text, lastActivityTime: time }),
+      status: optional({ ...sandboxStatus, nodeName: text, lastActivityTime: time, suspension }),
     },
   },
   SandboxTemplate: {
@@ -132,7 +141,7 @@ const kinds: Record<string, { alpha: Version; beta: Version }> = {
     beta: {
       apiVersion: `${group}/v1beta1`,
       spec: fc.record(
-        { ...claimFields, warmPoolRef: reference, volumeClaimTemplates },
+        { ...claimFields, warmPoolRef: reference, volumeClaimTemplates, restoreFrom },
         { requiredKeys: ["warmPoolRef"] },
       ),
       status: claimStatus,

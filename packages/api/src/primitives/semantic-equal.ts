@@ -30,6 +30,7 @@ const timePaths = new Set([
   "spec.renewTime",
   "status.startTime",
   "status.lastActivityTime",
+  "suspension.time",
   "running.startedAt",
   "terminated.startedAt",
   "terminated.finishedAt",

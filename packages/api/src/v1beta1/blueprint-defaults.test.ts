@@ -7,6 +7,8 @@ test("an object that uses none of the added fields gets the defaults", () => {
   expect(blueprintChoices({ podTemplate })).toEqual({
     resumePolicy: "OnTraffic",
     runtime: "Image",
+    suspendFallback: "Allow",
+    idleConnections: "KeepAwake",
     volumeClaimsWhenDeleted: "Delete",
   });
 });
@@ -16,7 +18,15 @@ test("fields that are set override the defaults", () => {
     podTemplate,
     resumePolicy: "Manual",
     runtime: "Injected",
+    suspendPolicy: { fallback: "Refuse" },
+    idlePolicy: { connections: "MaySleep" },
     persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain" },
   });
-  expect(chosen).toEqual({ resumePolicy: "Manual", runtime: "Injected", volumeClaimsWhenDeleted: "Retain" });
+  expect(chosen).toEqual({
+    resumePolicy: "Manual",
+    runtime: "Injected",
+    suspendFallback: "Refuse",
+    idleConnections: "MaySleep",
+    volumeClaimsWhenDeleted: "Retain",
+  });
 });

@@ -6,6 +6,7 @@ import {
   persistentVolumeClaimTemplate,
   podTemplate,
 } from "../shapes/templates.ts";
+import { type RestoreFrom, restoreFrom, type SuspendPolicy, suspendPolicy } from "./suspension.ts";
 
 /** Whether traffic to a suspended Sandbox resumes it. Absent means OnTraffic. */
 export const resumePolicies = ["OnTraffic", "Manual"] as const;
@@ -15,6 +16,10 @@ export type ResumePolicy = (typeof resumePolicies)[number];
 export const runtimes = ["Image", "Injected"] as const;
 export type Runtime = (typeof runtimes)[number];
 
+/** Whether an open connection without traffic counts as activity. Absent means KeepAwake. */
+export const idleConnections = ["KeepAwake", "MaySleep"] as const;
+export type IdleConnections = (typeof idleConnections)[number];
+
 export const volumeClaimRetentions = ["Delete", "Retain"] as const;
 export type VolumeClaimRetention = (typeof volumeClaimRetentions)[number];
 
@@ -22,6 +27,7 @@ export type VolumeClaimRetention = (typeof volumeClaimRetentions)[number];
 export interface IdlePolicy {
   suspendAfterSeconds?: number;
   deleteAfterSeconds?: number;
+  connections?: IdleConnections;
 }
 
 /** What happens to the PersistentVolumeClaims of a Sandbox when the Sandbox is deleted. */
@@ -36,6 +42,8 @@ export interface SandboxBlueprint {
   /** True: create a headless Service. False: delete it. Absent: keep an existing one, but do not create one. */
   service?: boolean;
   idlePolicy?: IdlePolicy;
+  suspendPolicy?: SuspendPolicy;
+  restoreFrom?: RestoreFrom;
   resumePolicy?: ResumePolicy;
   runtime?: Runtime;
   persistentVolumeClaimRetentionPolicy?: PersistentVolumeClaimRetentionPolicy;
@@ -49,9 +57,15 @@ const idlePolicy = objectOf<IdlePolicy>({
   deleteAfterSeconds: int32(60)
     .exactOptional()
     .describe("Deletes the Sandbox after this many seconds without activity. Absent: never."),
+  connections: z
+    .enum(idleConnections)
+    .exactOptional()
+    .describe(
+      "Whether an open connection without traffic keeps the Sandbox awake (KeepAwake), or lets it be suspended (MaySleep). Absent: KeepAwake.",
+    ),
 });
 
-// resumePolicy and runtime have no stored default: see docs/adr/0002-added-fields-and-defaults.md.
+// suspendPolicy, resumePolicy and runtime have no stored default: see docs/adr/0002-added-fields-and-defaults.md.
 export const blueprintFields: Fields<SandboxBlueprint> = {
   podTemplate: podTemplate.describe("The template of the Pod that the Sandbox runs."),
   volumeClaimTemplates: atomicListOf(persistentVolumeClaimTemplate)
@@ -63,6 +77,12 @@ export const blueprintFields: Fields<SandboxBlueprint> = {
     .exactOptional()
     .describe("Whether the Sandbox has a headless Service. Absent: an existing Service is kept, but none is created."),
   idlePolicy: idlePolicy.exactOptional().describe("What happens to the Sandbox when it is idle."),
+  suspendPolicy: suspendPolicy.exactOptional().describe("What is kept while the Sandbox is suspended."),
+  restoreFrom: restoreFrom
+    .exactOptional()
+    .describe(
+      "The snapshot that a new Sandbox starts from, and to which a suspended Sandbox returns when it is resumed.",
+    ),
   resumePolicy: z
     .enum(resumePolicies)
     .exactOptional()

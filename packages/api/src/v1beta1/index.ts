@@ -11,6 +11,7 @@ export type {
 } from "../shapes/template-policies.ts";
 export type { PersistentVolumeClaimTemplate, PodTemplate } from "../shapes/templates.ts";
 export type {
+  IdleConnections,
   IdlePolicy,
   PersistentVolumeClaimRetentionPolicy,
   ResumePolicy,
@@ -22,3 +23,4 @@ export type { OperatingMode, Sandbox, SandboxSpec, SandboxStatus } from "./sandb
 export type { SandboxClaim, SandboxClaimSpec } from "./sandbox-claim.ts";
 export type { SandboxTemplate, SandboxTemplateSpec, VolumeClaimTemplatesPolicy } from "./sandbox-template.ts";
 export type { SandboxWarmPool, SandboxWarmPoolSpec, SandboxWarmPoolStatus } from "./sandbox-warm-pool.ts";
+export type { RestoreFrom, SuspendDepth, SuspendFallback, SuspendPolicy, SuspensionStatus } from "./suspension.ts";

@@ -5,6 +5,7 @@ import { type PodMetadata, podMetadata } from "../shapes/metadata.ts";
 import { atomicListOf, objectOf } from "../shapes/object-schema.ts";
 import { type NameReference, nameReference } from "../shapes/pool-shapes.ts";
 import { type PersistentVolumeClaimTemplate, persistentVolumeClaimTemplate } from "../shapes/templates.ts";
+import { type RestoreFrom, restoreFrom } from "./suspension.ts";
 
 export interface SandboxClaimSpec {
   /** The pool to take a Sandbox from, in the claim's namespace. If none is ready, one is created from the pool's template. */
@@ -15,6 +16,8 @@ export interface SandboxClaimSpec {
   env?: EnvVar[];
   /** A claim with entries does not get a Sandbox from the pool. */
   volumeClaimTemplates?: PersistentVolumeClaimTemplate[];
+  /** A claim with a snapshot gets a Sandbox from the pool only if the pool's template names the same snapshot. */
+  restoreFrom?: RestoreFrom;
 }
 
 /** Requests one Sandbox: one from the pool if it is ready, else a new one. */
@@ -44,4 +47,7 @@ export const sandboxClaimSpec: z.ZodType<SandboxClaimSpec> = objectOf<SandboxCla
     .describe(
       "Volumes to add, if the template allows it. A claim with volumes does not get a Sandbox from a warm pool.",
     ),
+  restoreFrom: restoreFrom
+    .exactOptional()
+    .describe("The snapshot that the Sandbox starts from. It replaces the snapshot of the template."),
 });

@@ -4,6 +4,7 @@ import { type Condition, condition } from "../shapes/condition.ts";
 import { type ShutdownPolicy, shutdownPolicies } from "../shapes/expiry.ts";
 import { dateTime, defaulted, listOf, objectOf, text } from "../shapes/object-schema.ts";
 import { blueprintFields, type SandboxBlueprint } from "./blueprint.ts";
+import { type SuspensionStatus, suspensionStatus } from "./suspension.ts";
 
 /** Only the exact value `Suspended` suspends. */
 export const operatingModes = ["Running", "Suspended"] as const;
@@ -27,6 +28,7 @@ export interface SandboxStatus {
   nodeName?: string;
   /** When the Sandbox was last used. RFC 3339. */
   lastActivityTime?: string;
+  suspension?: SuspensionStatus;
 }
 
 /** One isolated, stateful, singleton workload. */
@@ -72,4 +74,7 @@ export const sandboxStatus: z.ZodType<SandboxStatus> = objectOf<SandboxStatus>({
   lastActivityTime: dateTime
     .exactOptional()
     .describe("When the Sandbox was last used, as far as its idle policy needs to know."),
+  suspension: suspensionStatus
+    .exactOptional()
+    .describe("What the last suspension kept, and what the last resume restored."),
 });

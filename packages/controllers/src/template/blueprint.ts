@@ -65,15 +65,17 @@ export function matchesBlueprint(sandbox: Sandbox, { spec }: Blueprint): boolean
 
 /** The fields that cannot be changed in a running Sandbox. */
 function substanceOf({ podTemplate, volumeClaimTemplates, ...blueprint }: SandboxBlueprint): object {
-  const { service, idlePolicy, resumePolicy, runtime, persistentVolumeClaimRetentionPolicy } = blueprint;
+  const { service, idlePolicy, suspendPolicy, restoreFrom, resumePolicy, runtime } = blueprint;
   return {
     spec: podTemplate.spec,
     volumeClaims: (volumeClaimTemplates ?? []).map(volumeOf),
     service,
     idlePolicy,
+    suspendPolicy,
+    restoreFrom,
     resumePolicy,
     runtime,
-    persistentVolumeClaimRetentionPolicy,
+    persistentVolumeClaimRetentionPolicy: blueprint.persistentVolumeClaimRetentionPolicy,
   };
 }
 
