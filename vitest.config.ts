@@ -49,6 +49,7 @@ export default defineConfig({
       integration("router", ["packages/router/{src,test}/**/*.int.test.ts", "test/router/**/*.int.test.ts"]),
       integration("e2e", ["test/e2e/**/*.int.test.ts"]),
       integration("data-plane", ["test/data-plane/**/*.int.test.ts"]),
+      integration("state", ["test/state/**/*.int.test.ts"]),
       {
         resolve,
         ssr,

@@ -203,6 +203,7 @@ const vitestProjects: readonly Suite[] = [
   "router",
   "data-plane",
   "e2e",
+  "state",
   "kube",
   "kube-apiserver",
   "clients",
