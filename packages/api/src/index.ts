@@ -23,6 +23,7 @@ export * from "./labels.ts";
 export * from "./primitives/index.ts";
 export type { Json, StructuralSchema, ValidationRule, ValueSchema } from "./schema/structural-schema.ts";
 export * from "./state/driver.ts";
+export * from "./state/injected-runtime.ts";
 export type * as v1alpha1 from "./v1alpha1/index.ts";
 export { type BlueprintChoices, blueprintChoices } from "./v1beta1/blueprint-defaults.ts";
 export type * from "./v1beta1/index.ts";

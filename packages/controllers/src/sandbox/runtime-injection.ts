@@ -1,8 +1,14 @@
-import type { Container, EnvVar, PodSpec, Sandbox } from "@agent-sandbox/api";
+import {
+  type Container,
+  type EnvVar,
+  type PodSpec,
+  runtimeTokenKey,
+  runtimeTokenVolume,
+  type Sandbox,
+} from "@agent-sandbox/api";
 import type { InjectedRuntime } from "./settings.ts";
 
 const runtimeVolume = "agent-sandbox-runtime";
-const tokenVolume = "agent-sandbox-token";
 const runtimePath = "/opt/agent-sandbox";
 /** Not below /run/agent-sandbox, where a node mounts the environment file of a Sandbox whose memory is kept. */
 const tokenPath = "/run/agent-sandbox-token";
@@ -10,8 +16,6 @@ const tokenPath = "/run/agent-sandbox-token";
 /** Any user may write to an emptyDir, so the installer needs no privileges. The containers mount the volume read-only. */
 const installerUser = 65532;
 
-/** The key of the token in its Secret. */
-export const tokenKey = "token";
 /** 253, the limit for the name of a Secret, minus the length of `-runtime`. */
 const longestName = 245;
 
@@ -42,7 +46,7 @@ export function injectionProblem(sandbox: Sandbox, runtime: InjectedRuntime | un
 export function injectRuntime(spec: PodSpec, runtime: InjectedRuntime, sandbox: Sandbox): PodSpec {
   const [first, ...others] = spec.containers;
   if (first === undefined) return spec;
-  const kept = (spec.volumes ?? []).filter(({ name }) => name !== runtimeVolume && name !== tokenVolume);
+  const kept = (spec.volumes ?? []).filter(({ name }) => name !== runtimeVolume && name !== runtimeTokenVolume);
   const isInit = runtime.delivery === "InitContainer";
   // Image volumes are newer than the types.
   const image = { image: { reference: runtime.image, pullPolicy: "IfNotPresent" } };
@@ -51,7 +55,10 @@ export function injectRuntime(spec: PodSpec, runtime: InjectedRuntime, sandbox: 
     volumes: [
       ...kept,
       { name: runtimeVolume, ...(isInit ? { emptyDir: {} } : image) },
-      { name: tokenVolume, secret: { secretName: tokenSecretName(sandbox), defaultMode: tokenMode(spec, first) } },
+      {
+        name: runtimeTokenVolume,
+        secret: { secretName: tokenSecretName(sandbox), defaultMode: tokenMode(spec, first) },
+      },
     ],
     ...(isInit && { initContainers: [installer(runtime), ...(spec.initContainers ?? [])] }),
     containers: [supervised(first, sandbox), ...others],
@@ -71,7 +78,7 @@ function tokenMode({ securityContext: shared }: PodSpec, { securityContext: own 
 /** The name and UID of the Sandbox do not change when a claim adopts it from a pool, so the Pod of a pool member stays valid. */
 function environmentOf({ metadata: { name = "", namespace = "", uid = "" } }: Sandbox): EnvVar[] {
   return [
-    { name: "SANDBOXD_TOKEN_FILE", value: `${tokenPath}/${tokenKey}` },
+    { name: "SANDBOXD_TOKEN_FILE", value: `${tokenPath}/${runtimeTokenKey}` },
     { name: "SANDBOXD_SANDBOX_NAME", value: name },
     { name: "SANDBOXD_SANDBOX_NAMESPACE", value: namespace },
     { name: "SANDBOXD_SANDBOX_UID", value: uid },
@@ -83,7 +90,7 @@ function supervised(container: Container, sandbox: Sandbox): Container {
   const child = [...(container.command ?? []), ...(container.args ?? [])];
   const mounts = (container.volumeMounts ?? []).filter(
     ({ name, mountPath }) =>
-      name !== runtimeVolume && name !== tokenVolume && mountPath !== runtimePath && mountPath !== tokenPath,
+      name !== runtimeVolume && name !== runtimeTokenVolume && mountPath !== runtimePath && mountPath !== tokenPath,
   );
   const ours = environmentOf(sandbox);
   const isOurs = (name: string): boolean => ours.some((variable) => variable.name === name);
@@ -94,7 +101,7 @@ function supervised(container: Container, sandbox: Sandbox): Container {
     volumeMounts: [
       ...mounts,
       { name: runtimeVolume, mountPath: runtimePath, readOnly: true },
-      { name: tokenVolume, mountPath: tokenPath, readOnly: true },
+      { name: runtimeTokenVolume, mountPath: tokenPath, readOnly: true },
     ],
   };
 }

@@ -1,8 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { controllerReference, isControlledBy, type Sandbox, type Secret, sandboxes } from "@agent-sandbox/api";
+import {
+  controllerReference,
+  isControlledBy,
+  runtimeTokenKey,
+  type Sandbox,
+  type Secret,
+  sandboxes,
+} from "@agent-sandbox/api";
 import { type Client, isReason, KubeError, type ObjectKey } from "@agent-sandbox/kube";
 import { secrets } from "../child-caches.ts";
-import { tokenKey, tokenSecretName } from "./runtime-injection.ts";
+import { tokenSecretName } from "./runtime-injection.ts";
 
 /**
  * Creates the Secret with the token of a Sandbox's daemon, unless it exists. It is read from the API server, and only before a Pod
@@ -40,6 +47,6 @@ function newSecret(sandbox: Sandbox, { name, namespace = "" }: ObjectKey): Secre
     metadata: { name, namespace, ownerReferences: [controllerReference(sandboxes, sandbox)] },
     type: "Opaque",
     immutable: true,
-    data: { [tokenKey]: Buffer.from(token).toString("base64") },
+    data: { [runtimeTokenKey]: Buffer.from(token).toString("base64") },
   };
 }
