@@ -69,6 +69,7 @@ describe("the definitions", () => {
       "sandboxclaims.extensions.agents.x-k8s.io",
       "sandboxtemplates.extensions.agents.x-k8s.io",
       "sandboxwarmpools.extensions.agents.x-k8s.io",
+      "sandboxsnapshots.snapshots.agents.x-k8s.io",
     ];
     const lines = names.map((name) => `customresourcedefinition.apiextensions.k8s.io/${name} serverside-applied`);
     expect(appliedAsTheyAre).toEqual({

@@ -10,7 +10,7 @@ export interface CrdInstallation {
    * a Service, which does not exist in a cluster without nodes.
    */
   readonly webhook?: ConversionWebhook;
-  /** Default: our four definitions. */
+  /** Default: our definitions. */
   readonly crds?: readonly CustomResourceDefinition[];
 }
 
@@ -45,6 +45,7 @@ type Webhook = NonNullable<CustomResourceConversion["webhook"]>;
 function convertedBy(crd: CustomResourceDefinition, clientConfig: Webhook["clientConfig"]): CustomResourceDefinition {
   const { conversionReviewVersions = ["v1"] } = crd.spec.conversion?.webhook ?? {};
   const webhook = { conversionReviewVersions, clientConfig } as Webhook;
+  if (crd.spec.versions.length === 1) return crd;
   return { ...crd, spec: { ...crd.spec, conversion: { strategy: "Webhook", webhook } } };
 }
 

@@ -10,6 +10,7 @@ import type * as z from "zod";
 
 /** One version of a kind: the parts that differ between kinds. */
 export interface VersionDescription {
+  readonly name: string;
   readonly spec: z.ZodType;
   /** Absent: the kind has no status. */
   readonly status?: z.ZodType;
@@ -24,8 +25,8 @@ export interface KindDescription {
   readonly shortName: string;
   /** The purpose of the kind, in one sentence. */
   readonly description: string;
-  readonly v1beta1: VersionDescription;
-  readonly v1alpha1: VersionDescription;
+  /** The first is stored. The others are deprecated, and converted by the webhook. */
+  readonly versions: readonly [VersionDescription, ...VersionDescription[]];
 }
 
 const scale: ScaleSubresource = {
@@ -51,12 +52,13 @@ export function customResourceDefinition(
   kind: KindDescription,
   schemaOf: (schema: z.ZodType) => StructuralSchema,
 ): CustomResourceDefinition {
+  const [stored, ...others] = kind.versions;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
     metadata: { name: `${kind.plural}.${kind.group}` },
     spec: {
-      conversion,
+      ...(others.length === 0 ? {} : { conversion }),
       group: kind.group,
       names: {
         kind: kind.kind,
@@ -67,19 +69,22 @@ export function customResourceDefinition(
       },
       scope: "Namespaced",
       versions: [
-        { ...version("v1beta1", kind, schemaOf), storage: true },
-        { ...version("v1alpha1", kind, schemaOf), ...deprecation(kind), storage: false },
+        { ...version(stored, kind, schemaOf), storage: true },
+        ...others.map((other) => ({
+          ...version(other, kind, schemaOf),
+          ...deprecation(other, kind),
+          storage: false,
+        })),
       ],
     },
   };
 }
 
 function version(
-  name: "v1beta1" | "v1alpha1",
+  { name, spec, status, columns, scale: scaled }: VersionDescription,
   kind: KindDescription,
   schemaOf: (schema: z.ZodType) => StructuralSchema,
 ): Omit<CustomResourceVersion, "storage"> {
-  const { spec, status, columns, scale: scaled } = kind[name];
   const subresources = { ...(scaled ? { scale } : {}), ...(status ? { status: {} } : {}) };
   return {
     ...(columns ? { additionalPrinterColumns: columns } : {}),
@@ -104,9 +109,12 @@ function version(
   };
 }
 
-function deprecation({ group, kind }: KindDescription): { deprecated: true; deprecationWarning: string } {
+function deprecation(
+  { name }: VersionDescription,
+  { group, kind, versions: [stored] }: KindDescription,
+): { deprecated: true; deprecationWarning: string } {
   return {
     deprecated: true,
-    deprecationWarning: `${group}/v1alpha1 ${kind} is deprecated; use ${group}/v1beta1 ${kind} instead`,
+    deprecationWarning: `${group}/${name} ${kind} is deprecated; use ${group}/${stored.name} ${kind} instead`,
   };
 }

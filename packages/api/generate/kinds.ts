@@ -1,5 +1,5 @@
-import { coreGroup, extensionsGroup, type PrinterColumn } from "@agent-sandbox/api";
-import { v1alpha1, v1beta1 } from "@agent-sandbox/api/zod";
+import { coreGroup, extensionsGroup, type PrinterColumn, snapshotsGroup } from "@agent-sandbox/api";
+import { snapshots, v1alpha1, v1beta1 } from "@agent-sandbox/api/zod";
 import type { KindDescription } from "./crd.ts";
 
 const readyColumn: PrinterColumn = {
@@ -26,12 +26,15 @@ export const kinds: readonly KindDescription[] = [
     plural: "sandboxes",
     shortName: "sandbox",
     description: "One isolated workload with a stable name and its own storage, which can be suspended and resumed.",
-    v1beta1: {
-      spec: v1beta1.sandboxSpec,
-      status: v1beta1.sandboxStatus,
-      columns: [readyColumn, reasonColumn, ageColumn],
-    },
-    v1alpha1: { spec: v1alpha1.sandboxSpec, status: v1alpha1.sandboxStatus, scale: true },
+    versions: [
+      {
+        name: "v1beta1",
+        spec: v1beta1.sandboxSpec,
+        status: v1beta1.sandboxStatus,
+        columns: [readyColumn, reasonColumn, ageColumn],
+      },
+      { name: "v1alpha1", spec: v1alpha1.sandboxSpec, status: v1alpha1.sandboxStatus, scale: true },
+    ],
   },
   {
     group: extensionsGroup,
@@ -39,17 +42,20 @@ export const kinds: readonly KindDescription[] = [
     plural: "sandboxclaims",
     shortName: "sandboxclaim",
     description: "Asks for a Sandbox, taken from a warm pool where one is ready.",
-    v1beta1: {
-      spec: v1beta1.sandboxClaimSpec,
-      status: v1beta1.sandboxClaimStatus,
-      columns: [
-        readyColumn,
-        { jsonPath: ".status.sandbox.name", name: "Sandbox", type: "string" },
-        reasonColumn,
-        ageColumn,
-      ],
-    },
-    v1alpha1: { spec: v1alpha1.sandboxClaimSpec, status: v1alpha1.sandboxClaimStatus },
+    versions: [
+      {
+        name: "v1beta1",
+        spec: v1beta1.sandboxClaimSpec,
+        status: v1beta1.sandboxClaimStatus,
+        columns: [
+          readyColumn,
+          { jsonPath: ".status.sandbox.name", name: "Sandbox", type: "string" },
+          reasonColumn,
+          ageColumn,
+        ],
+      },
+      { name: "v1alpha1", spec: v1alpha1.sandboxClaimSpec, status: v1alpha1.sandboxClaimStatus },
+    ],
   },
   {
     group: extensionsGroup,
@@ -57,8 +63,10 @@ export const kinds: readonly KindDescription[] = [
     plural: "sandboxtemplates",
     shortName: "sandboxtemplate",
     description: "What the Sandboxes of claims and warm pools are made from.",
-    v1beta1: { spec: v1beta1.sandboxTemplateSpec },
-    v1alpha1: { spec: v1alpha1.sandboxTemplateSpec },
+    versions: [
+      { name: "v1beta1", spec: v1beta1.sandboxTemplateSpec },
+      { name: "v1alpha1", spec: v1alpha1.sandboxTemplateSpec },
+    ],
   },
   {
     group: extensionsGroup,
@@ -66,17 +74,42 @@ export const kinds: readonly KindDescription[] = [
     plural: "sandboxwarmpools",
     shortName: "swp",
     description: "Keeps Sandboxes of a template started and ready to be claimed.",
-    v1beta1: {
-      spec: v1beta1.sandboxWarmPoolSpec,
-      status: v1beta1.sandboxWarmPoolStatus,
-      scale: true,
-      columns: poolColumns,
-    },
-    v1alpha1: {
-      spec: v1alpha1.sandboxWarmPoolSpec,
-      status: v1alpha1.sandboxWarmPoolStatus,
-      scale: true,
-      columns: poolColumns,
-    },
+    versions: [
+      {
+        name: "v1beta1",
+        spec: v1beta1.sandboxWarmPoolSpec,
+        status: v1beta1.sandboxWarmPoolStatus,
+        scale: true,
+        columns: poolColumns,
+      },
+      {
+        name: "v1alpha1",
+        spec: v1alpha1.sandboxWarmPoolSpec,
+        status: v1alpha1.sandboxWarmPoolStatus,
+        scale: true,
+        columns: poolColumns,
+      },
+    ],
+  },
+  {
+    group: snapshotsGroup,
+    kind: "SandboxSnapshot",
+    plural: "sandboxsnapshots",
+    shortName: "sbs",
+    description: "The state of a Sandbox at one instant, which Sandboxes can be restored to and started from.",
+    versions: [
+      {
+        name: "v1alpha1",
+        spec: snapshots.sandboxSnapshotSpec,
+        status: snapshots.sandboxSnapshotStatus,
+        columns: [
+          { jsonPath: ".status.sourceName", name: "Sandbox", type: "string" },
+          { jsonPath: ".status.depth", name: "Depth", type: "string" },
+          { jsonPath: ".status.sizeBytes", name: "Size", type: "integer" },
+          readyColumn,
+          ageColumn,
+        ],
+      },
+    ],
   },
 ];

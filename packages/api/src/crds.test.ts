@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { crds } from "./crds.ts";
 import type { CustomResourceVersion } from "./custom-resource-definition.ts";
-import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "./kinds.ts";
+import { sandboxClaims, sandboxes, sandboxSnapshots, sandboxTemplates, sandboxWarmPools } from "./kinds.ts";
 import { ruleErrors } from "./schema/cel/rules.ts";
 import { isPattern } from "./schema/pattern.ts";
 import { partsOf } from "./schema/schema-parts.ts";
@@ -52,6 +52,7 @@ describe("the CRDs", () => {
     ["SandboxTemplate", "extensions.agents.x-k8s.io", "sandboxtemplates", "sandboxtemplate"],
     ["SandboxClaim", "extensions.agents.x-k8s.io", "sandboxclaims", "sandboxclaim"],
     ["SandboxWarmPool", "extensions.agents.x-k8s.io", "sandboxwarmpools", "swp"],
+    ["SandboxSnapshot", "snapshots.agents.x-k8s.io", "sandboxsnapshots", "sbs"],
   ] as const)("%s: names", ([name, group, plural, shortName]) => {
     const { metadata, spec } = kind(name);
     expect(metadata.name).toBe(`${plural}.${group}`);
@@ -107,6 +108,14 @@ describe("the CRDs", () => {
     expect(version(name, "v1alpha1").subresources).toEqual(alpha);
   });
 
+  test("SandboxSnapshot: one version, which needs no conversion", () => {
+    const { versions, conversion } = kind("SandboxSnapshot").spec;
+    expect(conversion).toBeUndefined();
+    expect(
+      versions.map(({ name, served, storage, subresources }) => ({ name, served, storage, subresources })),
+    ).toEqual([{ name: "v1alpha1", served: true, storage: true, subresources: { status: {} } }]);
+  });
+
   test("printer columns", () => {
     const condition = (field: string) => `.status.conditions[?(@.type=='Ready')].${field}`;
     const ready = ["Ready", "string", condition("status")];
@@ -121,6 +130,13 @@ describe("the CRDs", () => {
       SandboxTemplate: undefined,
       SandboxWarmPool: pool,
     });
+    expect(columns("SandboxSnapshot", "v1alpha1")).toEqual([
+      ["Sandbox", "string", ".status.sourceName"],
+      ["Depth", "string", ".status.depth"],
+      ["Size", "integer", ".status.sizeBytes"],
+      ready,
+      age,
+    ]);
     expect(Object.fromEntries(names.map((name) => [name, columns(name, "v1alpha1")]))).toEqual({
       Sandbox: undefined,
       SandboxClaim: undefined,
@@ -133,9 +149,9 @@ describe("the CRDs", () => {
     expect(allSchemas.filter((schema) => "x-kubernetes-preserve-unknown-fields" in schema)).toEqual([]);
   });
 
-  test.for(names)("%s: our fields have descriptions in sentences", (name) => {
-    for (const which of ["v1beta1", "v1alpha1"]) {
-      const root = version(name, which).schema?.openAPIV3Schema ?? {};
+  test.for(crds.map(({ spec }) => spec.names.kind))("%s: our fields have descriptions in sentences", (name) => {
+    for (const { schema } of kind(name).spec.versions) {
+      const root = schema?.openAPIV3Schema ?? {};
       const fields = [...everyField(root, "")].filter(([path]) => !isKubernetes(path));
       expect(fields.length).toBeGreaterThan(5);
       expect([["", root] as const, ...fields].filter(([, { description = "" }]) => !isText(description))).toEqual([]);
@@ -175,10 +191,10 @@ describe("the CRDs", () => {
   });
 
   test("agree with the names that clients use", () => {
-    const stored = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools];
+    const stored = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxSnapshots];
     expect(stored).toEqual(
       crds.map(({ spec }) => ({
-        apiVersion: `${spec.group}/v1beta1`,
+        apiVersion: `${spec.group}/${spec.versions.find(({ storage }) => storage)?.name}`,
         kind: spec.names.kind,
         plural: spec.names.plural,
         namespaced: true,

@@ -15,13 +15,16 @@ export {
   type KindResource,
   sandboxClaims,
   sandboxes,
+  sandboxSnapshots,
   sandboxTemplates,
   sandboxWarmPools,
+  snapshotsGroup,
 } from "./kinds.ts";
 export type * from "./kubernetes.ts";
 export * from "./labels.ts";
 export * from "./primitives/index.ts";
 export type { Json, StructuralSchema, ValidationRule, ValueSchema } from "./schema/structural-schema.ts";
+export type * from "./snapshots/index.ts";
 export * from "./state/driver.ts";
 export * from "./state/injected-runtime.ts";
 export type * as v1alpha1 from "./v1alpha1/index.ts";

@@ -1,7 +1,9 @@
+import type { SandboxSnapshot } from "./snapshots/index.ts";
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from "./v1beta1/index.ts";
 
 export const coreGroup = "agents.x-k8s.io";
 export const extensionsGroup = "extensions.agents.x-k8s.io";
+export const snapshotsGroup = "snapshots.agents.x-k8s.io";
 
 /** What a client needs to address one kind; `shape` carries the object type and is never set. */
 export interface KindResource<T> {
@@ -24,6 +26,12 @@ export const sandboxWarmPools: KindResource<SandboxWarmPool> = stored(
   "SandboxWarmPool",
   "sandboxwarmpools",
 );
+export const sandboxSnapshots: KindResource<SandboxSnapshot> = {
+  apiVersion: `${snapshotsGroup}/v1alpha1`,
+  kind: "SandboxSnapshot",
+  plural: "sandboxsnapshots",
+  namespaced: true,
+};
 
 function stored<T>(group: string, kind: string, plural: string): KindResource<T> {
   return { apiVersion: `${group}/v1beta1`, kind, plural, namespaced: true };

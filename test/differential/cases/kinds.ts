@@ -498,6 +498,20 @@ const ours: readonly KindUnderTest[] = [
     },
   },
   {
+    plural: "sandboxsnapshots",
+    apiVersion: "snapshots.agents.x-k8s.io/v1alpha1",
+    kind: "SandboxSnapshot",
+    valid: { spec: { sandboxRef: { name: "s" } } },
+    change: { spec: { deletionPolicy: "Retain" } },
+    status: { depth: "Memory", sizeBytes: 1 },
+    invalid: {
+      "no source": { spec: { sandboxRef: null } },
+      "two sources": { spec: { claimRef: { name: "c" } } },
+      "bad depth": { spec: { depth: "Volumes" } },
+      "no time to live": { spec: { ttlSecondsAfterCreation: 0 } },
+    },
+  },
+  {
     plural: "sandboxes",
     title: "sandboxes alpha",
     apiVersion: "agents.x-k8s.io/v1alpha1",

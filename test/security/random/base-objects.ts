@@ -14,6 +14,7 @@ export const weights: Readonly<Record<string, number>> = {
   sandboxclaims: 3,
   sandboxwarmpools: 3,
   sandboxtemplates: 3,
+  sandboxsnapshots: 3,
   serviceaccounts: 2,
   secrets: 2,
   configmaps: 2,
@@ -73,6 +74,7 @@ export function baseObject(
     sandboxtemplates: () => ({ spec: { podTemplate: { spec: podSpec(random, runtimes) } } }),
     sandboxwarmpools: () => ({ spec: { replicas: 1, sandboxTemplateRef: { name } } }),
     sandboxclaims: () => ({ spec: { warmPoolRef: { name } } }),
+    sandboxsnapshots: () => ({ spec: { sandboxRef: { name } } }),
     services: () => ({ spec: { selector: { role: "web" }, ports: [{ port: 80, targetPort: 8000 }] } }),
     endpoints: () => ({ subsets: [{ addresses: [{ ip: "192.0.2.9" }], ports: [{ port: 80 }] }] }),
     endpointslices: () => ({

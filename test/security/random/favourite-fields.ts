@@ -34,6 +34,7 @@ export const favouriteFields: Readonly<Record<string, readonly string[]>> = {
   sandboxtemplates: [...inTemplate, ...fields("spec.", "networkPolicy networkPolicyManagement")],
   sandboxwarmpools: fields("spec.", "sandboxTemplateRef.name replicas"),
   sandboxclaims: fields("", "spec.warmPoolRef.name spec.sandboxTemplateRef spec.env spec.lifecycle status.sandbox"),
+  sandboxsnapshots: fields("spec.", "sandboxRef.name claimRef depth volumes ttlSecondsAfterCreation deletionPolicy"),
   services: fields(
     "spec.",
     `clusterIP clusterIPs externalIPs externalName loadBalancerIP type selector ports ports.0.nodePort ports.0.port

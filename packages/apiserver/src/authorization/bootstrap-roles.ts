@@ -31,6 +31,7 @@ const at = (...nonResourceURLs: readonly string[]): PolicyRule => ({ verbs: ["ge
 const sandboxGroups = ["agents.x-k8s.io"];
 const extensionGroups = ["extensions.agents.x-k8s.io"];
 const extensions = ["sandboxtemplates", "sandboxclaims", "sandboxwarmpools"];
+const snapshotGroups = ["snapshots.agents.x-k8s.io"];
 const parts = (names: readonly string[], part: string): string[] => names.map((name) => `${name}/${part}`);
 
 const viewRules: readonly PolicyRule[] = [
@@ -50,6 +51,7 @@ const viewRules: readonly PolicyRule[] = [
   on(read, ["networking.k8s.io"], "networkpolicies", "ingresses", "ingresses/status"),
   on(read, sandboxGroups, "sandboxes", "sandboxes/status", "sandboxes/scale"),
   on(read, extensionGroups, ...extensions, ...parts(extensions, "status"), "sandboxwarmpools/scale"),
+  on(read, snapshotGroups, "sandboxsnapshots", "sandboxsnapshots/status"),
 ];
 
 const editRules: readonly PolicyRule[] = [
@@ -71,6 +73,7 @@ const editRules: readonly PolicyRule[] = [
   // Allows sending traffic to a Sandbox through the router.
   on(["connect"], sandboxGroups, "sandboxes"),
   on(write, extensionGroups, ...extensions, "sandboxwarmpools/scale"),
+  on(write, snapshotGroups, "sandboxsnapshots"),
 ];
 
 const adminRules: readonly PolicyRule[] = [
@@ -93,6 +96,9 @@ const nodeRules: readonly PolicyRule[] = [
   on(read, ["networking.k8s.io"], "networkpolicies"),
   on(all, ["storage.k8s.io"], "storageclasses"),
   on(read, sandboxGroups, "sandboxes"),
+  // Takes snapshots: holds them with a finalizer, and deletes those that expire or exceed a quota.
+  on([...read, "update", "patch", "delete"], snapshotGroups, "sandboxsnapshots"),
+  on(["get", "update", "patch"], snapshotGroups, "sandboxsnapshots/status"),
   on(["get"], [""], "serviceaccounts"),
   on(["create"], [""], "serviceaccounts/token", "pods/eviction"),
   on(["create", "update", "patch"], ["", "events.k8s.io"], "events"),
@@ -106,6 +112,7 @@ const controllerRules: readonly PolicyRule[] = [
   on(["get", "update", "patch"], sandboxGroups, "sandboxes/status", "sandboxes/finalizers"),
   on(all, extensionGroups, ...extensions),
   on(["get", "update", "patch"], extensionGroups, ...parts(extensions, "status"), ...parts(extensions, "finalizers")),
+  on(read, snapshotGroups, "sandboxsnapshots"),
   on(all, [""], "pods", "services", "persistentvolumeclaims"),
   // For the tokens of injected runtimes.
   on(all, [""], "secrets"),

@@ -26,7 +26,7 @@ interface Owner {
 }
 
 /** The controllers, the node and the router trust controller references to kinds of these groups. */
-const trustedGroups = new Set(["agents.x-k8s.io", "extensions.agents.x-k8s.io"]);
+const trustedGroups = new Set(["agents.x-k8s.io", "extensions.agents.x-k8s.io", "snapshots.agents.x-k8s.io"]);
 
 /**
  * Throws `Forbidden` for owner references that need permission to `update` the owner's `finalizers`: `controller` for an owner of

@@ -185,6 +185,7 @@ describe("in their own namespace", () => {
       "sandboxclaims",
       "sandboxes",
       "sandboxes/scale",
+      "sandboxsnapshots",
       "sandboxtemplates",
       "sandboxwarmpools",
       "sandboxwarmpools/scale",

@@ -31,6 +31,7 @@ describe("discovery", () => {
       "authorization.k8s.io",
       "agents.x-k8s.io",
       "extensions.agents.x-k8s.io",
+      "snapshots.agents.x-k8s.io",
     ]);
     expect(await api.get("/apis/agents.x-k8s.io")).toMatchObject({
       kind: "APIGroup",

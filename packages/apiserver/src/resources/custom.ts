@@ -44,7 +44,9 @@ function statesOf(object: ApiObject | undefined): string {
 }
 
 /** The platform's own kinds, defined by their CustomResourceDefinitions. */
-export const sandboxDefinitions: readonly ResourceDefinition[] = crds.map((crd) => defineCustom(crd, sandboxStrategy));
+export const sandboxDefinitions: readonly ResourceDefinition[] = crds.map((crd) =>
+  crd.spec.versions.length === 1 ? defineCustom(crd) : defineCustom(crd, sandboxStrategy),
+);
 
 /** The definition of a kind from a valid CustomResourceDefinition. */
 export function defineCustom(

@@ -1,0 +1,1 @@
+export { sandboxSnapshotSpec, sandboxSnapshotStatus } from "./sandbox-snapshot.ts";
