@@ -43,7 +43,7 @@ class Caller {
     return this.answer(call);
   }
 
-  /** Creates, but sends no more than the first byte of the body. */
+  /** Begins a create request and sends only the first byte of the body. */
   upload(): ClientRequest {
     const call = this.start("POST", "", { "content-type": "application/json", "content-length": 1000 });
     call.write("{");
@@ -99,7 +99,7 @@ describe("a tenant who uses as much of the API server as possible", () => {
 
   test("blocks nobody else with request bodies that never end", async () => {
     const held = Array.from({ length: shares.requests + shares.waiting }, () => mallory.upload());
-    // The server has them all once it refuses another: connections are taken in no particular order.
+    // The server accepts connections in any order. It has all of them when it refuses one more.
     let refusal: Awaited<ReturnType<Caller["answer"]>>;
     do {
       const call = mallory.upload();

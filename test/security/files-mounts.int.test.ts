@@ -8,15 +8,15 @@ import { noWorld } from "./why-no-world.ts";
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
 interface Attack {
-  /** What the first run does before it ends. A later run that starts prints what it finds. */
+  /** A script that the first run of the container executes. If a later run starts, it prints what it finds. */
   readonly prepare: string;
   readonly container: Partial<Container>;
-  /** What the node says in place of the second start. */
+  /** The error that the node reports instead of the second start. */
   readonly refusal: RegExp;
 }
 
 const scratch = (mountPath: string, name = "scratch") => ({ name, mountPath });
-/** Read by whoever opens `/dev/null` for writing where the attack succeeds: a setting of the Pod's own network. */
+/** A setting of the Pod's own network. If an attack succeeds, a program that writes to `/dev/null` changes it. */
 const bait = "/proc/sys/net/ipv4/ip_default_ttl";
 
 const attacks: Readonly<Record<string, Attack>> = {
@@ -54,7 +54,7 @@ describe.skipIf(noWorld)("mounts in a root filesystem that the tenant wrote", ()
     before = await snapshot(setup.world.box);
   });
 
-  /** The first run prepares and ends; the container is then created again over what it wrote. */
+  /** The first run prepares the attack and exits. The container is then created again on the same root filesystem. */
   async function attack(name: string, runtime: Runtime, { prepare, container }: Attack): Promise<string> {
     const script = `if [ -e /once/done ]; then ls -l /dev /proc/self; sleep infinity; fi; touch /once/done; ${prepare}; exit 1`;
     const volumeMounts = [...(container.volumeMounts ?? []), scratch("/once", "once")];

@@ -63,7 +63,7 @@ describe.skipIf(noWorld)("volumes of tenants", () => {
       await until(() => (existsSync(join(folder, "39")) ? true : undefined));
       const key = { namespace: setup.mallory.namespace, name: `race-${runtime}` };
       await setup.mallory.client.delete(claims, key);
-      // A tenant need not wait for the finalizer.
+      // A tenant can remove the finalizer instead of waiting.
       await setup.mallory.client.patch(claims, key, { type: "merge", body: { metadata: { finalizers: null } } });
       expect(existsSync(join(folder, "39")) || existsSync(join(folder, "aside"))).toBe(true);
       await setup.mallory.removePod(runtime);

@@ -2,7 +2,7 @@ import type { Tenant, WantedPod } from "./tenant.ts";
 
 const port = 8000;
 
-/** Answers with the headers it was sent, as JSON, and with the headers that the query asks for. */
+/** Responds with the headers of the request as a JSON body, and with the response headers that the query contains. */
 const program = `
 import http.server, json, urllib.parse
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -32,13 +32,13 @@ const server: WantedPod = {
   },
 };
 
-/** A sandbox of an attacker that answers whatever a request wants it to. */
+/** A sandbox of an attacker whose responses are chosen by the request. */
 export const hostileServer: { readonly port: number; start(tenant: Tenant, name: string): Promise<void> } = {
   port,
   start: async (tenant, name) => void (await tenant.runSandbox(name, server)),
 };
 
-/** The target that makes it answer with these headers. */
+/** The request target for a response with these headers. */
 export function answering(...headers: readonly (readonly [name: string, value: string])[]): string {
   return `/?answer=${encodeURIComponent(JSON.stringify(headers))}`;
 }

@@ -24,7 +24,7 @@ describe.skipIf(noWorld)("a hostile image over HTTPS", () => {
   let layout: Layout;
   let pulls: IsolatedPulls;
   let images: Images;
-  /** A private file of the machine's, outside the store. */
+  /** A private file of the machine, outside the store. */
   let sentinel: string;
   let count = 0;
 
@@ -62,7 +62,7 @@ describe.skipIf(noWorld)("a hostile image over HTTPS", () => {
   };
   const namesIn = (path: string): Promise<string[]> => readdir(join(layout.imagesDir, path)).catch(() => []);
 
-  /** Nothing of it is kept, and nothing outside the store was touched. */
+  /** Checks that no part of the image is kept and that no file outside the store has changed. */
   const leftNothing = async (): Promise<void> => {
     expect(await images.list()).toEqual([]);
     expect(await namesIn("layers")).toEqual([]);

@@ -25,7 +25,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
   let folder: string;
   let outside: Awaited<ReturnType<typeof openOutside>>;
   let registry: HostileRegistry;
-  /** A service of the machine's on loopback that nobody but the machine may reach. */
+  /** A service on the machine's loopback that only the machine may reach. */
   let service: Server;
   let reached: string[];
   let layout: Layout;
@@ -174,7 +174,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
 
   describe("with logins", () => {
     const logins = { [`${outsideAddress}:443`]: { auth: token("alice") } };
-    /** Shows repositories whose names begin with "private" to alice alone. */
+    /** Serves repositories whose names begin with "private" only to alice. */
     const guarded = (): void => {
       registry.meddle = (path, answer, { headers }) => {
         if (!path.startsWith("/v2/private") && path !== "/v2/") return false;

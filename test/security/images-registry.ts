@@ -9,8 +9,8 @@ import { runCommand } from "../../packages/node/src/system/run-command.ts";
 import { type TestImage, writeTestImage } from "../../packages/node/src/testing/test-image.ts";
 
 /**
- * Addresses for tests of networks (RFC 2544): a machine outside, and our end of the link to it. Test files run at the same
- * time, each in a process of its own, so each has a network of its own.
+ * Addresses for network tests (RFC 2544): a machine outside, and our end of the link to it. Test files run at the same time in
+ * separate processes, so each has its own network.
  */
 const network = (process.pid % 2 ** 14) * 4;
 const addressAt = (host: number): string => `198.19.${network >> 8}.${(network & 255) + host}`;
@@ -43,7 +43,7 @@ export type Answer = (path: string, answer: ServerResponse, asked: IncomingMessa
 /** A registry over HTTPS whose responses a test can replace. */
 export interface HostileRegistry extends AsyncDisposable {
   readonly address: string;
-  /** Paths that were asked for, without repetition of the ping. */
+  /** The requested paths, without `/v2/`. */
   readonly asked: string[];
   /** Returns true if it has sent the response itself. */
   meddle: Answer | undefined;

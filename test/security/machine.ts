@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { execute, type Outcome } from "../e2e/box.ts";
 
 /**
- * The addresses around the machine under attack. None of them is real: they exist in a network namespace of the test,
- * and everything the machine sends to any address outside goes there.
+ * The addresses around the machine under attack. They exist only in a network namespace of the test, which receives all
+ * packets that the machine sends to other hosts.
  */
 export const outside = {
   machine: "198.51.100.2",
@@ -22,7 +22,7 @@ export const outside = {
   ports: [80, 443, 5000],
 } as const;
 
-/** What a host outside received: one entry with an empty text for each connection, one for the first bytes it brings. */
+/** What a host outside received: an entry with an empty text for each connection, and one with the first bytes sent over it. */
 export interface Received {
   readonly protocol: "tcp" | "udp";
   readonly address: string;
@@ -31,13 +31,13 @@ export interface Received {
 }
 
 /**
- * A machine with its own network and mounts, on the kernel and the disk of the real one: one process that holds the namespaces,
- * and one that plays all hosts outside. When they end, every mount, link and firewall rule made inside is gone.
+ * A machine with its own network and mount namespaces on the kernel and disk of the real one. One process holds the namespaces, and
+ * one serves all hosts outside. When they exit, the kernel removes every mount, link and firewall rule made inside.
  */
 export class Machine {
-  /** Its `/proc/<pid>/ns` are the namespaces of the machine. */
+  /** The process that holds the namespaces of the machine: `/proc/<pid>/ns`. */
   readonly pid: number;
-  /** A folder of root's with a private file, beside the box's data folder: nothing but a test may change it. */
+  /** A folder with a private file that belongs to root, next to the box's data folder. Only tests may change it. */
   readonly sentinel: string;
   readonly #logFile: string;
 
@@ -47,24 +47,24 @@ export class Machine {
     this.#logFile = join(folder, "outside.log");
   }
 
-  /** `folder` belongs to the test. The machine ends with the returned processes. */
+  /** `folder` belongs to the test. The machine exists until the returned processes exit. */
   static async start(folder: string): Promise<{ machine: Machine; processes: ChildProcess[] }> {
     const logFile = join(folder, "outside.log");
     writeFileSync(logFile, "");
     mkdirSync(join(folder, "sentinel"), { mode: 0o700 });
     writeFileSync(join(folder, "sentinel/private"), "private to the machine\n", { mode: 0o600 });
     writeFileSync(join(folder, "resolv.conf"), `nameserver ${outside.nameServer}\n`);
-    const holder = spawn("setpriv", [...untilWeEnd, ...ownNamespaces, "sh", "-c", holdScript], {
+    const holder = spawn("setpriv", [...endsWithParent, ...ownNamespaces, "sh", "-c", holdScript], {
       stdio: ["ignore", "inherit", "inherit"],
       env: { ...process.env, FOLDER: folder },
     });
-    await fileSays(join(folder, "holder-ready"), holder);
+    await fileIsWritten(join(folder, "holder-ready"), holder);
     const hosts = join(import.meta.dirname, "outside.py");
-    const world = spawn("setpriv", [...untilWeEnd, "unshare", "--net", "python3", hosts, logFile], {
+    const world = spawn("setpriv", [...endsWithParent, "unshare", "--net", "python3", hosts, logFile], {
       stdio: ["ignore", "inherit", "inherit"],
       env: { ...process.env, ADDRESSES: JSON.stringify(outside), MACHINE: String(holder.pid) },
     });
-    await fileSays(logFile, world);
+    await fileIsWritten(logFile, world);
     return { machine: new Machine(holder.pid ?? 0, folder), processes: [holder, world] };
   }
 
@@ -90,10 +90,10 @@ export class Machine {
   }
 }
 
-const untilWeEnd = ["--pdeathsig", "KILL"];
+const endsWithParent = ["--pdeathsig", "KILL"];
 const ownNamespaces = ["unshare", "--net", "--mount", "--propagation", "private"];
 
-/** A `/sys` of this network, with the control groups in their place; then nothing but to exist. */
+/** Mounts a sysfs of this network namespace with the machine's control groups in it, then keeps the namespaces open. */
 const holdScript = `
 set -e
 mkdir -p "$FOLDER/cgroup"
@@ -107,10 +107,10 @@ echo ready >"$FOLDER/holder-ready"
 exec sleep 3600
 `;
 
-async function fileSays(file: string, by: ChildProcess): Promise<void> {
+async function fileIsWritten(file: string, by: ChildProcess): Promise<void> {
   for (;;) {
     if (textOf(file) !== "") return;
-    if (by.exitCode !== null) throw new Error(`Cannot make the machine: "${by.spawnfile}" ended with ${by.exitCode}`);
+    if (by.exitCode !== null) throw new Error(`Cannot start the machine: "${by.spawnfile}" exited with ${by.exitCode}`);
     await sleep(20);
   }
 }

@@ -12,8 +12,8 @@ import { changes, type Snapshot, snapshot } from "./monitor.ts";
 import { noWorld } from "./why-no-world.ts";
 
 /**
- * Every attack relies on this: a change of the machine that the monitor misses is an attack that a test misses. On a machine of its
- * own, because other files compare the shared one with what it was.
+ * All attack tests rely on the monitor: they miss every change that the monitor misses. This file uses a separate machine, because
+ * other files compare the state of the shared one.
  */
 describe.skipIf(noWorld)("the monitor of the machine", () => {
   const folder = mkdtempSync(join(tmpdir(), "agent-sandbox-security-"));
@@ -26,7 +26,7 @@ describe.skipIf(noWorld)("the monitor of the machine", () => {
     enterNetworkOf(machine.pid);
     box = new BoxOnMachine(machine, folder);
     mkdirSync(box.dataDir);
-    // No box is needed to look at the machine; any process stands for it.
+    // The monitor needs no running box: any process can take its place.
     writeFileSync(join(box.dataDir, "box.json"), JSON.stringify({ pid: machine.pid }));
     before = await snapshot(box, { isAlone: true });
   });
@@ -46,7 +46,7 @@ describe.skipIf(noWorld)("the monitor of the machine", () => {
       "a firewall table",
       () => run("nft", "add", "table", "inet", "planted"),
       () => run("nft", "delete", "table", "inet", "planted"),
-      /^firewall of others: .*planted/,
+      /^firewall tables that are not the box's: .*planted/,
     ],
     [
       "an address",

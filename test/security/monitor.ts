@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BoxOnMachine } from "./box-on-machine.ts";
 
-/** What the machine is like: one line of text for each thing that only the machine's administrator may change. */
+/** The state of the machine: one entry for each file, setting or object that only the administrator may change. */
 export type Snapshot = ReadonlyMap<string, string>;
 
 /**
- * Looks at everything of the machine that no tenant may change: files, kernel settings, firewall, links and routes, mounts, processes,
- * listening sockets, devices, control groups. What belongs to Pods is left out.
- * Call it in the network of the machine (`enterWorld` has done so). Programs and listening sockets are compared only on a machine that
- * no other file uses (`isAlone`): on the shared one, other files start and end their own.
+ * Records everything that no tenant may change: files, kernel settings, firewall, links and routes, mounts, processes, listening
+ * sockets, devices and control groups of the machine. State of Pods is left out.
+ * Call it from the network namespace of the machine, as after `enterWorld`. Set `isAlone` if no other test file uses the machine:
+ * only then programs and listening sockets are recorded, because other test files start and stop their own.
  */
 export async function snapshot(box: BoxOnMachine, { isAlone = false }: { isAlone?: boolean } = {}): Promise<Snapshot> {
   const { pid } = box.machine;
@@ -26,7 +26,7 @@ export async function snapshot(box: BoxOnMachine, { isAlone = false }: { isAlone
   ]);
 }
 
-/** What is different: `setting kernel/panic: "0" became "1"`, or the lines that came and went. */
+/** The differences, one line for each entry: `setting kernel/panic: "0" became "1"`. Of long entries only the changed lines are shown. */
 export function changes(before: Snapshot, after: Snapshot): string[] {
   const keys = [...new Set([...before.keys(), ...after.keys()])].sort();
   return keys
@@ -38,18 +38,18 @@ function difference(before: string | undefined, after: string | undefined): stri
   const hasLines = [before, after].every((text) => text?.trim().includes("\n"));
   if (before === undefined || after === undefined || !hasLines) return `${shown(before)} became ${shown(after)}`;
   const [old, now] = [before.split("\n"), after.split("\n")];
-  const gone = old.filter((line) => !now.includes(line)).map((line) => `without ${shown(line)}`);
-  const come = now.filter((line) => !old.includes(line)).map((line) => `with ${shown(line)}`);
-  return [...gone, ...come].join(", ") || "lines in another order";
+  const removed = old.filter((line) => !now.includes(line)).map((line) => `removed ${shown(line)}`);
+  const added = now.filter((line) => !old.includes(line)).map((line) => `added ${shown(line)}`);
+  return [...removed, ...added].join(", ") || "lines in another order";
 }
 
 const shown = (text: string | undefined): string =>
   text === undefined ? "nothing" : JSON.stringify(text.trim().slice(0, 300));
 
-/** Small, and where an attacker would plant something. */
+/** Folders in which an attacker would plant files, small enough to be read often. */
 const watchedFolders = ["/etc", "/root", "/usr/local", "/boot", "/opt", "/srv", "/var/spool/cron"];
 const mostFiles = 20_000;
-/** Caches, which change by themselves, and the folders of tests that run on the real machine at the same time. */
+/** Caches, which change without an attack, and folders of tests that run on the real machine at the same time. */
 const unwatched = /\/(?:\.cache|node_modules|\.npm|go|[\w-]+-int-\w{6})$/;
 
 function filesBelow(folder: string): [string, string][] {
@@ -61,26 +61,26 @@ function filesBelow(folder: string): [string, string][] {
     if (stat.isDirectory()) {
       waiting.push(...(tryTo(() => readdirSync(path)) ?? []).map((name) => join(path, name)));
     }
-    // A folder's times change when a temporary file comes and goes; its entries are compared one by one.
+    // The times of a folder change whenever a temporary file is created or deleted. Its entries are compared one by one.
     const times = stat.isDirectory() ? "" : ` ${stat.size} ${stat.mtimeMs}`;
     found.push([`file ${path}`, `${stat.mode.toString(8)} ${stat.uid}:${stat.gid}${times}`]);
   }
   return found;
 }
 
-/** Settings that change by themselves, and those of the links of Pods. */
-const restless =
+/** Settings that change without an attack, and settings of the links of Pods. */
+const volatileSettings =
   /^(?:kernel\/(?:ns_last_pid|random|pty\/nr|sched_domain|perf_event|tainted)|fs\/(?:dentry-state|inode-nr|inode-state|file-nr|aio-nr|quota|binfmt_misc)|fs\/dentry|net\/netfilter\/nf_conntrack_(?:count|buckets)|net\/ipv[46]\/(?:conf|neigh)\/(?:asb|asv|veth)|dev\/cdrom|vm\/(?:stat_refresh|compact_memory|drop_caches)|sunrpc)/;
 
 function kernelSettings(root: string): [string, string][] {
   const found: [string, string][] = [];
   const waiting = [""];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (restless.test(path)) continue;
+    if (volatileSettings.test(path)) continue;
     const full = join(root, path);
     const stat = tryTo(() => lstatSync(full));
     if (stat?.isDirectory()) waiting.push(...(tryTo(() => readdirSync(full)) ?? []).map((name) => join(path, name)));
-    // What can only be written has no value to compare.
+    // A write-only file has no value to compare.
     else if (stat !== undefined && (stat.mode & 0o400) !== 0) {
       found.push([`setting ${path}`, tryTo(() => readFileSync(full, "utf8")) ?? "unreadable"]);
     }
@@ -91,7 +91,7 @@ function kernelSettings(root: string): [string, string][] {
 async function firewall(box: BoxOnMachine): Promise<[string, string]> {
   const { stdout } = await box.machine.run("nft", "list", "ruleset");
   const tables = stdout.split(/^(?=table )/m).filter((table) => !/^table \w+ agent_sandbox_/.test(table));
-  return ["firewall of others", tables.join("")];
+  return ["firewall tables that are not the box's", tables.join("")];
 }
 
 async function links(box: BoxOnMachine): Promise<[string, string]> {
@@ -111,7 +111,7 @@ async function listeners(box: BoxOnMachine): Promise<[string, string]> {
   return ["listening sockets", [...new Set(lines)].sort().join("\n")];
 }
 
-/** Without those below the folder of temporary files: there are the box's own, and those of tests that run at the same time. */
+/** Mounts below the folder for temporary files are left out: the box and other tests mount there. */
 function mounts(pid: number): string {
   const lines = readFileSync(`/proc/${pid}/mountinfo`, "utf8").trim().split("\n");
   const places = lines.map((line) => line.split(" ")).map((words) => `${words[4]} from ${words[3]} ${words[5]}`);
@@ -140,7 +140,7 @@ function devices(): [string, string][] {
   });
 }
 
-/** The box is the same process, and programs on the machine outside of Pods are only those that the box starts. */
+/** The process of the box, to detect a restart, and programs outside Pods that the box does not start. */
 function processes(box: BoxOnMachine): [string, string][] {
   const start = (pid: number): string =>
     readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\)/, "").split(" ")[20] ?? "";
@@ -156,7 +156,7 @@ function processes(box: BoxOnMachine): [string, string][] {
   ];
 }
 
-/** Its own, those it starts, and those of the tests. */
+/** The box's own process, programs that it starts, and programs that the tests start. */
 const programsOfTheBox =
   /^(?:node|vitest|conmon|runc|runsc|exe|skopeo|prlimit|nft|ip|tar|nice|du|find|rm|cp|setpriv|nsenter|unshare|sleep|python3|sh|ss|mount|umount|nsdial|MainThread|libuv|agent-sandbox)/;
 

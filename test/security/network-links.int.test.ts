@@ -4,7 +4,7 @@ import { outside } from "./machine.ts";
 import { Victim } from "./victim.ts";
 import { noWorld } from "./why-no-world.ts";
 
-/** A program that prints which of these it can connect to. */
+/** A program that prints the targets that it can connect to. */
 const connecting = (...aims: readonly (readonly [string, number])[]): string => `
 import socket, sys, threading
 def aim(host, port):
@@ -131,7 +131,7 @@ print("sent 12000")'`;
     for (const file of ["kubeconfig", "box.log", "box.json", "config.json"]) {
       expect((await setup.world.machine.runAsNobody("cat", `${setup.world.box.dataDir}/${file}`)).code).not.toBe(0);
     }
-    // A name that any user can take before the box does would keep it from starting.
+    // An abstract socket name could be taken by any user before the box starts, and the box could not start.
     const { stdout: sockets } = await setup.world.machine.run("cat", "/proc/net/unix");
     expect(sockets.split("\n").filter((line) => line.includes("@agent-sandbox"))).toEqual([]);
   });

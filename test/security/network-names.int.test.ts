@@ -6,7 +6,7 @@ import { networkPolicies } from "./victim.ts";
 import { noWorld } from "./why-no-world.ts";
 import { enterWorld, type World } from "./world.ts";
 
-/** Asks the Pod's name server: prints the code of the answer and the addresses in it. */
+/** Queries the Pod's name server and prints the response code and addresses. */
 const asking = (name: string, kind = 1): string => `python3 -c '
 import re, socket, struct
 server = re.search(r"nameserver (\\S+)", open("/etc/resolv.conf").read())[1]
@@ -18,7 +18,7 @@ answer = caller.recv(4096)
 print("code", answer[3] & 15, *[socket.inet_ntoa(each) for each in re.findall(rb"\\x00\\x04(....)", answer[12:], re.S)])
 '`;
 
-/** Takes as many connections to the name server as it can and keeps them; prints how many. */
+/** Opens as many connections to the name server as it can, prints their number, and keeps them open. */
 const hogging = `python3 -c '
 import re, socket, sys, time
 server = re.search(r"nameserver (\\S+)", open("/etc/resolv.conf").read())[1]

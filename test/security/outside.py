@@ -1,4 +1,4 @@
-"""Plays every host outside the machine under attack: accepts, answers with its own address, and writes down what it got."""
+"""Serves all hosts outside the machine under attack: accepts connections, responds with the address, and logs what it received."""
 
 import json
 import os

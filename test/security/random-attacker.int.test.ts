@@ -17,7 +17,7 @@ const seconds = Number(process.env["ATTACK_SECONDS"] ?? (isLong ? 600 : 40));
 const patience = { timeout: (seconds + 180) * 1000 };
 
 /** Runs on a separate box, so that the monitor does not report changes by other files. */
-describe.skipIf(noWorld)("a tenant who does random things", () => {
+describe.skipIf(noWorld)("a tenant that performs random actions", () => {
   const folder = mkdtempSync(join(tmpdir(), "agent-sandbox-security-"));
   let started: StartedWorld;
   let world: World;
@@ -59,7 +59,7 @@ describe.skipIf(noWorld)("a tenant who does random things", () => {
     ],
     ["a member of a pool", "sandboxes", (text) => text.includes('"agents.x-k8s.io/warm-pool-sandbox"')],
     ["endpoints at the victim's address", "endpointslices", (text, { victims }) => text.includes(victims[0] ?? "none")],
-  ])("comes upon %s", async ([, plural, isIt]) => {
+  ])("generates %s", async ([, plural, isIt]) => {
     await using mallory = await world.tenant();
     const kind = (await servedKinds(mallory)).find((each) => each.plural === plural);
     const [random, prey] = [new Random(1), preyOf(world)];

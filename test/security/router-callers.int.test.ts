@@ -38,7 +38,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     const headers = { Authorization: `Bearer ${mallory.account.token}` };
     return jsonOf(await ask(world.router, path, { method: "POST", body: JSON.stringify(body), headers }));
   };
-  /** The status of a CONNECT, which needs no answer of the sandbox. */
+  /** The status of a CONNECT request, which the router answers without the sandbox. */
   const tunnel = async (path: string, headers: Record<string, string>): Promise<number | undefined> => {
     const sent = request({ ...world.router, method: "CONNECT", path, headers, agent: false }).end();
     const [{ statusCode }, socket] = (await once(sent, "connect")) as [IncomingMessage, Socket];
@@ -159,7 +159,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     const before = (await browse("/", { cookie: session })).status;
     await sleep(ends - Date.now());
     expect([before, (await browse("/", { cookie: session })).status]).toEqual([200, 401]);
-    // And a token mints no other one.
+    // A scoped token cannot be used to create another one.
     const path = `/router/v1/namespaces/${mallory.namespace}/sandboxes/web/tokens`;
     const { token: other } = await mint({ lifetimeSeconds: 60 });
     const again = await ask(world.router, path, { method: "POST", headers: { Authorization: `Bearer ${other}` } });
@@ -172,7 +172,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
       const token = await tokenOf(mallory, mallory.namespace, "visitor", spec);
       return (await mallory.ask("web", 8000, "/", { headers: { Authorization: `Bearer ${token}` } })).status;
     };
-    // Known, and without the right to connect; then not known at all.
+    // The first token is valid but its account may not connect. The second is for another audience.
     expect([await statusWith({}), await statusWith({ audiences: ["somebody-else"] })]).toEqual([403, 401]);
   });
 

@@ -28,7 +28,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** What a tenant is: a namespace, a token that is bound to `edit` there and nowhere else, and the addresses of the box. */
+/** A tenant's namespace, its token, which has the role `edit` there and no other, and the addresses of the box. */
 export interface TenantAccount {
   readonly namespace: string;
   readonly token: string;
@@ -48,12 +48,12 @@ export interface WantedPod {
   readonly script?: string;
 }
 
-/** Somebody who may do in one namespace what `edit` allows. Everything here is done with this tenant's own token. */
+/** A user with the role `edit` in one namespace. All methods use this user's own token. */
 export class Tenant implements AsyncDisposable {
   readonly namespace: string;
   readonly account: TenantAccount;
   readonly access: ClusterAccess;
-  /** For requests that a client would not send. */
+  /** Sends requests that a client library would not send. */
   readonly transport: Transport;
   readonly client: Client;
 
@@ -104,7 +104,7 @@ export class Tenant implements AsyncDisposable {
     return this.client.get(pods, { namespace: this.namespace, name });
   }
 
-  /** The Pod, once `isTrue` holds for it. Fails with the Pod's status and events when that takes a minute. */
+  /** Waits until `isTrue` holds for the Pod. Fails after a minute, with the Pod's status and events. */
   podUntil(name: string, isTrue: (pod: Pod) => boolean): Promise<Pod> {
     const look = async (): Promise<Pod | undefined> => {
       const pod = await this.pod(name).catch(() => undefined);
@@ -117,7 +117,7 @@ export class Tenant implements AsyncDisposable {
     });
   }
 
-  /** Deletes a Pod and waits until the API has forgotten it. */
+  /** Deletes a Pod and waits until it no longer exists. */
   async removePod(name: string, gracePeriodSeconds = 0): Promise<void> {
     await this.client.delete(pods, { namespace: this.namespace, name }, { gracePeriodSeconds });
     await until(() =>
@@ -133,12 +133,12 @@ export class Tenant implements AsyncDisposable {
     return execIn(this.access, this.namespace, pod, ["sh", "-c", script], container);
   }
 
-  /** What a script prints, without the last line's end, whatever its exit code. */
+  /** Runs a script and returns its output without the last newline, whatever its exit code. */
   async shell(pod: string, script: string, container?: string): Promise<string> {
     return (await this.exec(pod, script, container)).stdout.trimEnd();
   }
 
-  /** As `Reason: text`, in no particular order. */
+  /** The events of an object as `Reason: text`, in no particular order. */
   async events(name: string): Promise<string[]> {
     const { items } = await this.client.list(kubeEvents, { namespace: this.namespace });
     return items.filter(({ regarding }) => regarding?.name === name).map(describeEvent);
@@ -161,7 +161,7 @@ export class Tenant implements AsyncDisposable {
     return ask(this.account.router, target, { ...rest, headers: { ...own, ...headers } });
   }
 
-  /** A request to the API server, and its status and body whatever they are. */
+  /** Sends a request to the API server and returns the status and body. It does not throw on an error status. */
   async request(
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
     path: string,
@@ -194,7 +194,7 @@ function podSpec({ runtime, script, spec }: WantedPod): PodSpec {
   };
 }
 
-/** Runs a command in a container, with whichever rights `access` has. */
+/** Runs a command in a container with the permissions of `access`. */
 export async function execIn(
   access: ClusterAccess,
   namespace: string,

@@ -21,7 +21,7 @@ export const networkPolicies: Resource<NetworkPolicy> = {
 /** The victim's objects and secret, recorded when they are created, for all test files. */
 export interface VictimRecord {
   readonly account: TenantAccount;
-  /** In a private file, in the volume, and served by the web server: an attacker who has it has read one of them. */
+  /** A text in a private file, in the volume and on the web server. An attacker who has it has read one of them. */
   readonly secret: string;
   readonly pods: Readonly<Record<string, { readonly uid: string; readonly address: string }>>;
   /** UIDs of the victim's Sandboxes and claim. */
@@ -31,8 +31,8 @@ export interface VictimRecord {
 const port = 8000;
 
 /**
- * The victim, who runs two Sandboxes: `web` serves the secret to `friend` by a Service, and `friend` keeps the same secret in a
- * volume. A NetworkPolicy lets nobody but `friend` in, and to `web` only.
+ * The victim runs two Sandboxes. `web` serves the secret to `friend` through a Service, and `friend` has the same secret in a volume.
+ * NetworkPolicies allow only connections from `friend` to `web`.
  */
 export class Victim extends Tenant {
   readonly record: VictimRecord;
@@ -47,7 +47,7 @@ export class Victim extends Tenant {
     return this.record.secret;
   }
 
-  /** Makes everything and waits until it works. */
+  /** Creates the victim's objects and waits until they work. */
   static async settle(account: TenantAccount, runtimes: readonly Runtime[]): Promise<VictimRecord> {
     await using tenant = new Tenant(account);
     const secret = `secret-${randomBytes(8).toString("hex")}`;
@@ -79,7 +79,7 @@ export class Victim extends Tenant {
     return record;
   }
 
-  /** Which of the victim's resources work, and what they contain. `harm` compares it with how it was made. */
+  /** The current state of the victim's objects, traffic and files. `harm` compares it with the expected state. */
   async state(): Promise<VictimState> {
     const { pods: known, secret } = this.record;
     const [web, friend] = await Promise.all(["web", "friend"].map((name) => this.pod(name).catch(() => undefined)));
@@ -193,7 +193,7 @@ ${body}`;
 
 const fetchDiary = (host: string): string => python(`print(fetch("http://${host}:${port}/diary", 1))`);
 
-/** The web server by its name, and a port of its own Pod that nobody else may reach. */
+/** Connects to the web server by its name, and to the Pod's own port, which no other Pod may reach. */
 const fetchBoth = (own: string): string =>
   python(`print(fetch("http://web:${port}/diary"))
 print("own port open" if socket.create_connection(("${own}", ${port}), 5) else "")`);

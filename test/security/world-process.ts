@@ -5,8 +5,8 @@ import { buildCommandLine } from "../e2e/box.ts";
 import { startWorld } from "./start-world.ts";
 
 /**
- * `node world-process.ts <folder>`: holds the world that all files of the suite share until its standard input ends. It is a process of its own
- * because it enters the network of the machine it makes.
+ * `node world-process.ts <folder>` runs the world that all files of the suite share until its standard input ends. It is a separate
+ * process because it enters the network of the machine that it creates.
  */
 const [, , folder = ""] = process.argv;
 
@@ -16,12 +16,12 @@ function writeWhole(content: object): void {
   renameSync(`${file}.new`, file);
 }
 
-const told = once(process.stdin.resume(), "end");
+const inputEnd = once(process.stdin.resume(), "end");
 try {
   buildCommandLine();
   await using world = await startWorld(folder);
   writeWhole(world.record);
-  await told;
+  await inputEnd;
 } catch (error) {
   writeWhole({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
 }

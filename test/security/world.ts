@@ -10,7 +10,7 @@ import { type Runtime, Tenant, type TenantAccount } from "./tenant.ts";
 import { until } from "./until.ts";
 import { Victim, type VictimRecord } from "./victim.ts";
 
-/** What the test files need to know about the running world. */
+/** Describes the running world to the test files. */
 export interface WorldRecord {
   readonly folder: string;
   readonly machinePid: number;
@@ -20,7 +20,7 @@ export interface WorldRecord {
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** A JSON file with a `WorldRecord`, or with an `error`, as soon as there is one. */
+    /** The path of a JSON file with a `WorldRecord` or an `error`. It exists once the world has started or failed. */
     readonly securityWorld: string;
   }
 }
@@ -42,10 +42,10 @@ type TokenRequest = KubeObject & { readonly spec: object; readonly status?: { re
 export class World implements AsyncDisposable {
   readonly machine: Machine;
   readonly box: BoxOnMachine;
-  /** Which runtimes tenants may name here, gVisor first. */
+  /** The runtimes that tenants may use here, gVisor first. */
   readonly runtimes: readonly Runtime[];
   readonly alice: Victim;
-  /** The administrator. For the preparation of a test, never for an attack. */
+  /** The administrator, for preparing a test, never for an attack. */
   readonly admin: Tenant;
 
   constructor({ folder, machinePid, runtimes, victim }: WorldRecord) {
@@ -60,7 +60,7 @@ export class World implements AsyncDisposable {
     return { host: "127.0.0.1", port: this.box.routerPort };
   }
 
-  /** A tenant with a namespace of its own, named `<name>-<random>`. */
+  /** Creates a tenant with its own namespace, named `<name>-<random>`. */
   async tenant(name = "mallory"): Promise<Tenant> {
     return new Tenant(await makeTenant(this.admin, `${name}-${randomBytes(3).toString("hex")}`));
   }
@@ -71,8 +71,8 @@ export class World implements AsyncDisposable {
 }
 
 /**
- * The suite's world, seen from the machine under attack: this file's sockets and programs are in its network from now on.
- * Call it once, in `beforeAll`.
+ * Returns the suite's world and moves this test file into the network of the machine under attack: all later sockets and programs
+ * belong to it. Call it once, in `beforeAll`.
  */
 export async function enterWorld(): Promise<World> {
   const file = inject("securityWorld");
@@ -94,10 +94,10 @@ export function administrator(box: BoxOnMachine): Tenant {
   return new Tenant({ ...box.access(), namespace: "default", router: { host: "127.0.0.1", port: box.routerPort } });
 }
 
-/** Where the accounts of all tenants are: no tenant can delete its own, or another's. */
+/** The namespace of all tenants' accounts, in which no tenant can delete them. */
 const accountsNamespace = "tenants";
 
-/** A namespace, and a service account with the role `edit` there: all that a tenant has. */
+/** Creates a namespace, and a service account with the role `edit` in it. */
 export async function makeTenant(admin: Tenant, name: string): Promise<TenantAccount> {
   const { client, account } = admin;
   await client.create(namespaces, { metadata: { name: accountsNamespace } }).catch(unlessExists);

@@ -2,9 +2,9 @@
 export interface Attempt {
   readonly name: string;
   readonly script: string;
-  /** Where the sandbox has a kernel of its own, some things are allowed that harm nobody: then only this counts. */
+  /** Matches the output of an attempt that failed. gVisor's own kernel allows some actions that are harmless there. */
   readonly expected: RegExp;
-  /** Not where the kernel is the machine's: there it is refused. */
+  /** The runtime under which the attempt is made. Default: both. */
   readonly only?: "gvisor" | "runc";
 }
 
@@ -26,14 +26,14 @@ import socket
 try: socket.socket(socket.${family}, socket.${kind}, 0 if "${family}" == "AF_PACKET" else 1); print("worked")
 except OSError: print("refused")`);
 
-/** Prints the files that can be opened for writing. Nothing is written: the attempt is harmless where it succeeds. */
+/** Prints the files that can be opened for writing. It writes nothing, so it is harmless if it succeeds. */
 const openable = (files: string): string =>
   `for file in ${files}; do [ -e $file ] && (: >>$file) 2>/dev/null && echo $file; done; true`;
 
 const refused = /^refused$/;
 const nothing = /^$/;
 
-/** What is the machine's and not the sandbox's. `canary` is in files of another Pod and in a volume. */
+/** The targets of the attempts. `canary` is a text in files of another Pod and in a volume. */
 export interface Prey {
   readonly dataDir: string;
   readonly canary: string;
@@ -70,7 +70,7 @@ function toRead({ dataDir, canary }: Prey): readonly Attempt[] {
     },
     {
       name: "files of other Pods and of the box, wherever they may be",
-      // Half of it at a time: what looks for it must not find itself.
+      // The pattern does not match itself, so that the search does not find its own command line.
       script: `grep -rsl ${canary.slice(0, -1)}[${canary.slice(-1)}] / --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=dev`,
       expected: nothing,
     },

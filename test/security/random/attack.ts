@@ -14,18 +14,18 @@ export interface AttackOptions {
 
 export interface AttackResult {
   readonly actions: number;
-  /** How many answers had each status. */
+  /** The number of responses with each status. */
   readonly statuses: ReadonlyMap<number, number>;
   readonly calls: number;
   readonly looks: number;
   readonly rounds: number;
-  /** Each with the actions that came before it. */
+  /** Each with the last actions before it. */
   readonly violations: readonly string[];
 }
 
 /** Concurrent actions: enough to interfere with each other, few enough for two processors. */
 const lanes = ["nextRequest", "nextRequest", "nextStream", "nextStream", "nextStream"] as const;
-/** Leaves the victim and its watchers a part of this process. */
+/** A pause between actions, which leaves processor time for the victim and the monitor in this process. */
 const pauseMs = 10;
 const mostPods = 6;
 const mostViolations = 20;
@@ -90,8 +90,8 @@ function judge({ what, isForbidden, isStream }: Action, { status, text }: Outcom
 const isRunner = (pod: Pod): boolean => pod.metadata?.name?.startsWith("runner-") ?? false;
 
 /**
- * Deletes the attacker's oldest Pods, because what one tenant can take of the machine is not the question here, and has one Pod of
- * each runtime always there to run code in.
+ * Deletes the attacker's oldest Pods, because other tests cover exhaustion, and keeps one Pod of each runtime running, so that there is
+ * always one to run code in.
  */
 async function keepFew(
   tenant: Tenant,

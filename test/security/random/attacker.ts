@@ -40,7 +40,7 @@ export class Attacker {
   readonly #prey: Prey;
   readonly #scripts: readonly string[];
 
-  /** Names of the attacker's Pods, for actions that need one that runs. */
+  /** Names of the attacker's Pods, for actions that need a running Pod. */
   readonly pods: { names: readonly string[] };
 
   constructor(random: Random, world: World, tenant: Tenant, kinds: readonly ServedKind[], pods: { names: string[] }) {

@@ -2,7 +2,7 @@ import type { Random } from "../../../packages/apiserver/test/fuzz/random.ts";
 import type { Runtime } from "../tenant.ts";
 import type { ServedKind } from "./served-kinds.ts";
 
-/** How often a kind is chosen: those that become something on the machine more often. */
+/** How often a kind is chosen. Kinds that change something on the machine are chosen more often. */
 export const weights: Readonly<Record<string, number>> = {
   pods: 10,
   sandboxes: 8,
@@ -20,7 +20,7 @@ export const weights: Readonly<Record<string, number>> = {
   configmaps: 2,
 };
 
-/** Few, so that the attacker's objects meet each other. */
+/** Only a few names, so that the attacker's objects refer to each other. */
 export const ownNames = ["m0", "m1", "m2", "m3", "web", "friend", "ledger"];
 
 function podSpec(random: Random, runtimes: readonly Runtime[]): object {
@@ -49,7 +49,7 @@ function podSpec(random: Random, runtimes: readonly Runtime[]): object {
   };
 }
 
-/** What runs in the attacker's Pods by itself; more comes by exec. */
+/** The commands of the attacker's Pods. Other code is run with exec. */
 const commands = [
   "exec sleep infinity",
   "exec sleep infinity",
@@ -59,7 +59,7 @@ const commands = [
   "exit 3",
 ];
 
-/** A valid object of the kind, without metadata. Kinds that are not listed begin with an empty one. */
+/** A valid object of the kind, without metadata. For kinds that are not listed it is empty. */
 export function baseObject(
   random: Random,
   { plural, apiVersion, kind }: ServedKind,

@@ -24,7 +24,7 @@ const inTemplate = [...inPod, ...inContainer, "metadata.labels", "metadata.annot
   (field) => `spec.podTemplate.${field}`,
 );
 
-/** Fields that become an address, a path, a name, a rule or a command of the machine: they are changed more often than others. */
+/** Fields that become an address, a path, a name, a rule or a command on the machine. They are changed more often than others. */
 export const favouriteFields: Readonly<Record<string, readonly string[]>> = {
   pods: [...inPod, ...inContainer],
   sandboxes: [

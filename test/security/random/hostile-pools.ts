@@ -1,6 +1,6 @@
 import { outside } from "../machine.ts";
 
-/** Separated by spaces, which hostile values without spaces in them allow. */
+/** Splits a list of values that contain no spaces. */
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 export const addresses: readonly string[] = [
@@ -46,7 +46,7 @@ export const texts: readonly string[] = [
   "x".repeat(9000),
 ];
 
-/** The built-in ones most often: Pods of other images do not start. */
+/** Mostly the built-in images, because Pods with other images do not start. */
 export const images: readonly string[] = [
   ...words(`host host host sandboxd 127.0.0.1:7643/x 169.254.169.254/latest 203.0.113.10:5000/x:y --help ../../etc
     docker-archive:/etc/shadow dir:/ HOST host@sha256:${"0".repeat(64)}`),
@@ -70,7 +70,7 @@ export const finalizers: readonly string[] = [
   "a b",
 ];
 
-/** Settings of a network that belongs to the test: harmless where the defence fails. */
+/** Settings of a network namespace of the test: changing them is harmless if a defence fails. */
 export const sysctls: readonly string[] = words(
   "net.ipv4.ip_default_ttl net.ipv4.ip_forward net/ipv4/ip_default_ttl net.ipv4.conf.all.route_localnet kernel.shm_rmid_forced net.*",
 );
@@ -79,5 +79,5 @@ export const numbers: readonly number[] = words(
   `0 1 -1 2 3 22 53 80 7643 7680 8000 65535 65536 ${2 ** 31 - 1} ${2 ** 31} ${-(2 ** 31)} ${2 ** 53} 1.5 1e300`,
 ).map(Number);
 
-/** More replicas would only measure how large the machine is. */
+/** Small numbers, because many replicas would only use up the machine. */
 export const replicas: readonly number[] = [-1, 0, 1, 2];

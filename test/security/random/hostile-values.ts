@@ -3,16 +3,16 @@ import type { World } from "../world.ts";
 import * as pools from "./hostile-pools.ts";
 import { trustedNames } from "./trusted-names.ts";
 
-/** What the attacker would like to reach, and everything that could be mistaken for something else. */
+/** The attacker's targets, and values that a component might mistake for others. */
 export interface Prey {
-  /** Addresses of the victim, which are the most interesting ones. */
+  /** Addresses of the victim. They are chosen more often than others. */
   readonly victims: readonly string[];
   readonly uids: readonly string[];
   readonly addresses: readonly string[];
   readonly names: readonly string[];
   readonly paths: readonly string[];
   readonly texts: readonly string[];
-  /** Of labels and annotations. */
+  /** Keys of labels and annotations. */
   readonly keys: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export function preyOf({ alice, box, machine }: World): Prey {
   const podAddresses = Object.values(pods).map(({ address }) => address);
   const gateways = podAddresses.map((address) => address.replace(/\.\d+$/, ".1"));
   const planted = `${machine.sentinel}/planted`;
-  // Whoever runs one of these changes the sentinel folder, which the monitor sees.
+  // A component that runs one of these as a command changes the sentinel folder, which the monitor reports.
   const commands = [`$(touch ${planted})`, `\`touch ${planted}\``, `'; touch ${planted}; '`, `"; touch ${planted} #`];
   return {
     victims: podAddresses,
@@ -36,7 +36,7 @@ export function preyOf({ alice, box, machine }: World): Prey {
 
 const unknownUid = "00000000-0000-4000-8000-000000000000";
 
-/** A value for a field that has this name, hostile in the way that fits it, or in another one now and then. */
+/** A hostile value for a field of this name. Usually it fits the field, such as an address; sometimes it is of another type. */
 export function hostileText(random: Random, field: string, prey: Prey): string {
   const { addresses, names, paths, texts, uids } = prey;
   if (random.chance(0.1))
@@ -62,7 +62,7 @@ export function hostileNumber(random: Random, field: string): number {
   return random.pick(/replicas|parallelism|completions/i.test(field) ? pools.replicas : pools.numbers);
 }
 
-/** Our own labels and annotations more often than Kubernetes'. */
+/** Chooses the product's own labels and annotations more often than those of Kubernetes. */
 export function hostileKey(random: Random, prey: Prey): string {
   return random.pick(random.chance(0.5) ? prey.keys.filter((key) => key.startsWith("agents.x-k8s.io/")) : prey.keys);
 }
@@ -76,7 +76,7 @@ const owners = [
   ["v1", "Node"],
 ] as const;
 
-/** An owner that is somebody else's. */
+/** An owner reference to an object of another tenant. */
 export function forgedOwner(random: Random, prey: Prey): object {
   const [apiVersion, kind] = random.pick(owners);
   const flags = { controller: random.chance(0.7), blockOwnerDeletion: random.chance(0.3) };

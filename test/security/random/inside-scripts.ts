@@ -1,8 +1,8 @@
 import type { Prey } from "./hostile-values.ts";
 
 /**
- * What the attacker runs in Pods of its own: trees that lead outside, files that block or have no end, and traffic to everybody. Each ends by
- * itself within seconds and uses little of the machine: exhaustion has tests of its own.
+ * Scripts that the attacker runs in its own Pods: directory trees with links to the outside, files that block or never end, and traffic to all
+ * known addresses. Each ends within seconds and uses few resources: other tests cover exhaustion.
  */
 export function insideScripts(prey: Prey, sentinel: string): readonly string[] {
   const targets = JSON.stringify(

@@ -6,14 +6,14 @@ import type { Schema, ServedKind } from "./served-kinds.ts";
 type Value = unknown;
 type Fields = Record<string, Value>;
 
-/** What a walk through a schema needs at every step. */
+/** The arguments of every step of a walk through a schema. */
 interface Walk {
   readonly random: Random;
   readonly prey: Prey;
   readonly resolve: (schema: Schema) => Schema;
 }
 
-/** An object with one field changed, anywhere in it, to a value that its schema or almost its schema allows. */
+/** A copy of an object with one field changed to a value that its schema allows, or nearly allows. */
 export function mutate(random: Random, kind: ServedKind, object: Fields, prey: Prey): Fields {
   const { schema, resolve } = kind;
   const walk: Walk = { random, prey, resolve };
@@ -24,14 +24,14 @@ export function mutate(random: Random, kind: ServedKind, object: Fields, prey: P
   return change(walk, schema, object, "", 0) as Fields;
 }
 
-/** Labels, annotations, owners and finalizers are where trust is easily misplaced. */
+/** Changes labels, annotations, owner references or finalizers, which components might trust by mistake. */
 function mutateMetadata({ random, prey }: Walk, metadata: Fields): Fields {
   const value = (): string => random.pick(random.pick([prey.uids, prey.names, prey.addresses, ["true", "[]", "{}"]]));
   const key = hostileKey(random, prey);
   const pair = { [key]: /uid|keep/.test(key) ? random.pick(prey.uids) : value() };
   switch (random.below(5)) {
     case 0: {
-      // The value of a label is a name: another one would only be refused.
+      // The API server refuses label values that are not names.
       const labels = {
         ...(metadata["labels"] as object),
         [key]: random.pick(random.chance(0.9) ? labelValues(prey) : [value()]),
@@ -58,7 +58,7 @@ const labelValues = (prey: Prey): readonly string[] =>
     /^[a-z0-9][\w.-]{0,61}[a-z0-9]$/.test(each),
   );
 
-/** Changes the field that a path names; numbers in it are places in lists. What is missing on the way is made. */
+/** Changes the field at a path. Numbers in the path are indexes of lists. Missing parents are created. */
 function changeAt(walk: Walk, schema: Schema, value: Value, path: readonly string[], field: string): Value {
   const own = walk.resolve(schema);
   const [head, ...rest] = path;
@@ -76,7 +76,7 @@ const deepest = 12;
 const reaching =
   /ip|address|host|cidr|except|port|path|name|uid|ref|class|selector|owner|key|volume|claim|image|account/i;
 
-/** Most often the fields that become an address, a path or a name somewhere. */
+/** Half of the time only the fields that become an address, a path or a name. */
 function interesting(random: Random, names: readonly string[]): readonly string[] {
   const chosen = random.chance(0.5) ? names.filter((name) => reaching.test(name)) : [];
   return chosen.length > 0 ? chosen : names;
@@ -103,9 +103,9 @@ function change(walk: Walk, schema: Schema, value: Value, field: string, depth: 
 function changeField(walk: Walk, properties: Readonly<Record<string, Schema>>, value: Fields, depth: number): Fields {
   const { random } = walk;
   const known = Object.keys(value).filter((name) => name in properties);
-  // What is there already leads further into the object than what is not.
+  // Fields that exist lead deeper into the object than new ones.
   const names = known.length > 0 && random.chance(0.6) ? known : interesting(random, Object.keys(properties));
-  // The metadata of the object itself is changed elsewhere: most other names for it would only be refused.
+  // The object's own metadata is changed elsewhere, because the API server refuses most values for it.
   const name = random.pick(names.filter((each) => !["apiVersion", "kind", "metadata"].includes(each) || depth > 0));
   if (name === undefined) return value;
   if (depth > 0 && random.chance(0.04))
@@ -121,7 +121,7 @@ function changeItem(walk: Walk, items: Schema, value: readonly Value[], field: s
   return value.map((each, index) => (index === place ? change(walk, items, each, field, depth + 1) : each));
 }
 
-/** A value made from its schema alone: a few fields, few levels deep. */
+/** A new value by its schema, with a few fields and levels. */
 function generate(walk: Walk, schema: Schema, field: string, depth: number): Value {
   const { random, prey, resolve } = walk;
   const own = resolve(schema);

@@ -19,7 +19,7 @@ export interface Schema {
   }[];
 }
 
-/** A kind that the API server serves, with what the attacker needs to write objects of it. */
+/** A kind that the API server serves, with its schema. */
 export interface ServedKind {
   readonly apiVersion: string;
   readonly kind: string;
@@ -39,7 +39,7 @@ interface ApiResource {
   readonly verbs: readonly string[];
 }
 
-/** Everything that discovery lists, with the schemas of the server's own OpenAPI documents: a new kind is attacked without a change here. */
+/** All kinds in the server's discovery and OpenAPI documents, so that new kinds are attacked without a change here. */
 export async function servedKinds(tenant: Tenant): Promise<ServedKind[]> {
   const groups = (await ask<{ groups: { versions: { groupVersion: string }[] }[] }>(tenant, "/apis")).groups;
   const versions = ["v1", ...groups.flatMap((group) => group.versions.map(({ groupVersion }) => groupVersion))];
@@ -89,7 +89,7 @@ async function ask<T>(tenant: Tenant, path: string): Promise<T> {
   return body as T;
 }
 
-/** Where objects of a kind are. */
+/** The request path of the objects of a kind. */
 export function pathOf(
   { apiVersion, plural, namespaced }: Pick<ServedKind, "apiVersion" | "plural" | "namespaced">,
   namespace: string,

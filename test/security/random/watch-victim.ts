@@ -5,7 +5,7 @@ import type { World } from "../world.ts";
 /** A violation, in a sentence. */
 export type Report = (violation: string) => void;
 
-/** The victim's callers: one request after the other through the router, each of which must be answered with the secret. */
+/** Sends one request after the other through the router to the victim. Each response must contain the secret. */
 export async function keepCalling({ alice }: World, signal: AbortSignal, report: Report): Promise<number> {
   let calls = 0;
   while (!signal.aborted) {
@@ -33,7 +33,7 @@ export async function keepLooking(world: World, signal: AbortSignal, report: Rep
   return looks;
 }
 
-/** The victim goes on working: new Pods start and new policies take effect. */
+/** Creates Pods and policies of the victim. The Pods must start, and the policies must take effect. */
 export async function keepWorking({ alice }: World, signal: AbortSignal, report: Report): Promise<number> {
   let rounds = 0;
   do {

@@ -12,7 +12,7 @@ interface Versions {
 type Beta<K extends keyof Versions> = Versions[K]["beta"] & { kind: K };
 type Alpha<K extends keyof Versions> = Versions[K]["alpha"] & { kind: K };
 
-/** Down, an edit in v1alpha1, and up again: what was saved must not undo the edit, nor the edit lose what was saved. */
+/** Converts to v1alpha1, edits, and converts back. The saved state must not undo the edit, and the edit must not lose the saved state. */
 function throughAlpha<K extends keyof Versions>(source: Beta<K>, edit: (seen: Alpha<K>) => void): Beta<K> {
   const seen = converted(source, source.apiVersion.replace("v1beta1", "v1alpha1")) as Alpha<K>;
   edit(seen);
@@ -63,7 +63,7 @@ const pool: v1beta1.SandboxWarmPool = {
 };
 
 describe("an edit in v1alpha1", () => {
-  test("replicas 1 on a suspended Sandbox resumes it, and keeps what v1alpha1 cannot see", () => {
+  test("of replicas to 1 resumes a suspended Sandbox and keeps fields that v1alpha1 does not have", () => {
     const edited = throughAlpha(sandbox, (seen) => {
       expect(seen.spec.replicas).toBe(0);
       seen.spec.replicas = 1;
@@ -71,13 +71,13 @@ describe("an edit in v1alpha1", () => {
     expect(edited).toEqual({ ...sandbox, spec: { ...sandbox.spec, operatingMode: "Running" } });
   });
 
-  test.for([{}, { nodeName: "n" }, undefined])("of nothing gives back the status %j", (status) => {
+  test.for([{}, { nodeName: "n" }, undefined])("that changes nothing keeps the status %j", (status) => {
     const { status: _, ...rest } = sandbox;
     const source = status === undefined ? rest : { ...rest, status };
     expect(throughAlpha(source, () => {})).toEqual(source);
   });
 
-  test("replicas 0 suspends a Sandbox whose mode was absent", () => {
+  test("of replicas to 0 suspends a Sandbox without a mode", () => {
     const { operatingMode: _, ...spec } = sandbox.spec;
     const untouched = throughAlpha({ ...sandbox, spec }, () => {});
     expect(untouched.spec).not.toHaveProperty("operatingMode");
@@ -87,7 +87,7 @@ describe("an edit in v1alpha1", () => {
     expect(edited.spec.operatingMode).toBe("Suspended");
   });
 
-  test("replicas of a pool replace an absent number; another edit leaves it absent", () => {
+  test("of a pool sets absent replicas only if it edits replicas", () => {
     const scaled = throughAlpha(pool, (seen) => {
       seen.spec.replicas = 3;
     });
@@ -101,15 +101,15 @@ describe("an edit in v1alpha1", () => {
   test.for([
     ["another template", { sandboxTemplateRef: { name: "u" }, warmpool: "default" }, "shadow-pool-u"],
     ["a pool", { sandboxTemplateRef: { name: "t" }, warmpool: "p" }, "p"],
-    ["nothing", { sandboxTemplateRef: { name: "t" }, warmpool: "default" }, "shadow-pool-t"],
-  ] as const)("of a claim, naming %s, moves the pool and keeps the volumes", ([, spec, name]) => {
+    ["the default pool", { sandboxTemplateRef: { name: "t" }, warmpool: "default" }, "shadow-pool-t"],
+  ] as const)("of a claim to %s changes the pool and keeps the volumes", ([, spec, name]) => {
     const edited = throughAlpha(claim, (seen) => {
       Object.assign(seen.spec, spec);
     });
     expect(edited.spec).toEqual({ warmPoolRef: { name }, volumeClaimTemplates });
   });
 
-  test("an absent warmpool is the default, not an edit", () => {
+  test("that removes the warmpool of a claim keeps the default pool", () => {
     const edited = throughAlpha({ ...claim, spec: { warmPoolRef: { name: "default" } } }, (seen) => {
       expect(seen.spec.warmpool).toBe("default");
       delete seen.spec.warmpool;
@@ -117,7 +117,7 @@ describe("an edit in v1alpha1", () => {
     expect(edited.spec.warmPoolRef).toEqual({ name: "default" });
   });
 
-  test("removing the policy's annotation clears the policy", () => {
+  test("that removes the annotation of the policy clears the policy", () => {
     const template: v1beta1.SandboxTemplate = {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
       kind: "SandboxTemplate",
@@ -139,7 +139,7 @@ describe("an edit in v1beta1", () => {
     spec: { podTemplate },
   };
 
-  test("of the mode shows, whatever replicas was", () => {
+  test("of the mode changes replicas in v1alpha1", () => {
     const suspended = throughBeta(old, (stored) => {
       stored.spec.operatingMode = "Suspended";
     });
@@ -147,7 +147,7 @@ describe("an edit in v1beta1", () => {
     expect(suspended.status?.replicas).toBe(0);
   });
 
-  test("of something else leaves replicas unset", () => {
+  test("of another field leaves replicas unset", () => {
     const served = throughBeta(old, (stored) => {
       stored.spec.service = true;
     });

@@ -21,7 +21,7 @@ const name = fc.constantFrom(
 );
 const text = fc.string({ maxLength: 6 });
 const textMap = fc.dictionary(fc.constantFrom("app", "example.com/key", "__proto__", "x"), text, { maxKeys: 2 });
-// Not a label Kubernetes would take, and zod drops it: only fields that both versions have keep it.
+// Not a valid label, and zod drops it: only fields that both versions have keep it.
 const labels = fc.dictionary(fc.constantFrom("app", "example.com/key"), text, { maxKeys: 2 });
 const optional = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(fields, { requiredKeys: [] });
 
@@ -176,7 +176,7 @@ const metadata = fc
     annotations === undefined || Object.keys(annotations).length === 0 ? rest : { ...rest, annotations },
   );
 
-/** As it comes off the wire. */
+/** The object as it is decoded from JSON. */
 const objects = (kind: string, { apiVersion, spec, status }: Version): fc.Arbitrary<JsonObject> =>
   fc
     .record(
@@ -202,7 +202,7 @@ const converted = (object: JsonObject, apiVersion: string): JsonObject => {
   return JSON.parse(JSON.stringify(result.object)) as JsonObject;
 };
 
-/** Without the state annotations, and without what is computed in the status of a v1alpha1 Sandbox. */
+/** Removes the state annotations, and the computed fields in the status of a v1alpha1 Sandbox. */
 const comparable = ({ metadata, status, ...rest }: JsonObject): JsonObject => {
   const { annotations = {}, ...others } = metadata as { annotations?: Record<string, string> };
   const kept = Object.entries(annotations).filter(([key]) => !key.endsWith("-state"));
@@ -217,7 +217,7 @@ const comparable = ({ metadata, status, ...rest }: JsonObject): JsonObject => {
 const conversions = [sandboxConversion, sandboxClaimConversion, sandboxTemplateConversion, sandboxWarmPoolConversion];
 
 describe.for(Object.entries(kinds))("%s", ([kind, { alpha, beta }]) => {
-  test("v1beta1 to v1alpha1 and back is the same", () => {
+  test("is unchanged after conversion from v1beta1 to v1alpha1 and back", () => {
     fc.assert(
       fc.property(objects(kind, beta), (object) => {
         const back = converted(converted(object, alpha.apiVersion), beta.apiVersion);
@@ -227,7 +227,7 @@ describe.for(Object.entries(kinds))("%s", ([kind, { alpha, beta }]) => {
     );
   });
 
-  test("v1alpha1 to v1beta1 and back is the same", () => {
+  test("is unchanged after conversion from v1alpha1 to v1beta1 and back", () => {
     fc.assert(
       fc.property(objects(kind, alpha), (object) => {
         const back = converted(converted(object, beta.apiVersion), alpha.apiVersion);
@@ -237,7 +237,7 @@ describe.for(Object.entries(kinds))("%s", ([kind, { alpha, beta }]) => {
     );
   });
 
-  test("further trips change nothing more, and no state holds another", () => {
+  test("is unchanged after further conversions, and no saved state contains another", () => {
     fc.assert(
       fc.property(objects(kind, alpha), (object) => {
         const once = converted(converted(object, beta.apiVersion), alpha.apiVersion);
@@ -251,13 +251,13 @@ describe.for(Object.entries(kinds))("%s", ([kind, { alpha, beta }]) => {
     );
   });
 
-  test.for(["spec", "status"] as const)("every v1beta1 field of its %s takes part in these trips", (part) => {
+  test.for(["spec", "status"] as const)("is generated with every v1beta1 field of its %s", (part) => {
     const fields: PartFields | undefined = conversions.find((known) => known.kind === kind)?.fields[part];
     const sampled = fc.sample(objects(kind, beta), 100).flatMap((object) => Object.keys(object[part] ?? {}));
     expect(new Set(sampled)).toEqual(new Set(fields?.beta.keys()));
   });
 
-  test("every generated v1beta1 field is valid", () => {
+  test("is generated with valid v1beta1 fields", () => {
     const { fields } = conversions.find((known) => known.kind === kind) ?? {};
     for (const object of fc.sample(objects(kind, beta), 50)) {
       const spec = Object.entries(object["spec"] as JsonObject);

@@ -40,7 +40,7 @@ export const sandboxClaimConversion: KindConversion = {
     return shown(stillTrue ? choice : { template: choice.template, warmpool: pool });
   },
 
-  // Saved even where the pool's name would tell as much: the pool may be changed in v1beta1, and the template must not.
+  // Saved even if the pool's name contains it, because a change of the pool in v1beta1 must not change the template.
   saveAlpha: ({ spec }, betaSpec) => ({
     spec: shown(choiceOf(spec)),
     shownAs: { warmPoolRef: { name: textAt(betaSpec, "warmPoolRef", "name") ?? "" } },

@@ -24,7 +24,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The numbers are those of Linux.
+// The numbers are those of Linux signals.
 type Signal int32
 
 const (
@@ -137,15 +137,15 @@ func (Signal) EnumDescriptor() ([]byte, []int) {
 	return file_process_v1_process_proto_rawDescGZIP(), []int{0}
 }
 
-// Who gets a signal.
+// The processes that a signal is sent to.
 type SignalScope int32
 
 const (
-	// The process group, as ever.
+	// The process group. This is the default.
 	SignalScope_SIGNAL_SCOPE_UNSPECIFIED SignalScope = 0
-	// Every descendant, also those that left the group or the session.
+	// All descendants, including those that have left the process group or the session.
 	SignalScope_SIGNAL_SCOPE_TREE SignalScope = 1
-	// The started process alone.
+	// Only the started process.
 	SignalScope_SIGNAL_SCOPE_PROCESS SignalScope = 2
 )
 
@@ -244,16 +244,16 @@ func (x *PTY) GetRows() uint32 {
 
 type ProcessConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The program and its arguments; no shell reads them.
+	// The program and its arguments. They are not passed to a shell.
 	Command []string          `protobuf:"bytes,1,rep,name=command,proto3" json:"command,omitempty"`
 	EnvVars map[string]string `protobuf:"bytes,2,rep,name=env_vars,json=envVars,proto3" json:"env_vars,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// A directory under the root; the root when empty.
+	// A directory below the root. Default: the root.
 	Cwd *string `protobuf:"bytes,3,opt,name=cwd,proto3,oneof" json:"cwd,omitempty"`
-	// Extension: a name of /etc/passwd, or "uid" or "uid:gid". The daemon's own user when empty.
+	// Extension: a user name from /etc/passwd, "uid" or "uid:gid". Default: the daemon's user.
 	User string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
-	// Extension: after it the whole process tree is killed.
+	// Extension: the whole process tree is killed after this time.
 	Timeout *durationpb.Duration `protobuf:"bytes,5,opt,name=timeout,proto3" json:"timeout,omitempty"`
-	// Extension: a script for /bin/sh, in place of `command`.
+	// Extension: a script for /bin/sh, instead of `command`.
 	Shell         string `protobuf:"bytes,6,opt,name=shell,proto3" json:"shell,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -335,9 +335,9 @@ type StartRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Config *ProcessConfig         `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
 	Pty    *PTY                   `protobuf:"bytes,2,opt,name=pty,proto3,oneof" json:"pty,omitempty"`
-	// Extension: the process outlives this stream and can be attached to again.
+	// Extension: the process continues after the end of this stream, and Attach can stream it again.
 	Detach bool `protobuf:"varint,3,opt,name=detach,proto3" json:"detach,omitempty"`
-	// Extension: a second Start with the same id attaches to the process of the first. Only with `detach`.
+	// Extension: another Start with the same id attaches to the process of the first. Requires `detach`.
 	RequestId     string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -447,13 +447,13 @@ func (x *InitEvent) GetProcessId() int32 {
 
 type ExitEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The exit status, or -1 when a signal ended the process.
+	// The exit status, or -1 if a signal terminated the process.
 	ExitCode int32 `protobuf:"varint,1,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"`
-	// Extension: the signal that ended the process.
+	// Extension: the signal that terminated the process.
 	Signal *int32 `protobuf:"varint,2,opt,name=signal,proto3,oneof" json:"signal,omitempty"`
-	// Extension: its time was up.
+	// Extension: the process was killed because of its timeout.
 	TimedOut bool `protobuf:"varint,3,opt,name=timed_out,json=timedOut,proto3" json:"timed_out,omitempty"`
-	// Extension: something it started still held its output open when the stream ended.
+	// Extension: a descendant still had the output open when the stream ended.
 	DescendantsRunning bool `protobuf:"varint,4,opt,name=descendants_running,json=descendantsRunning,proto3" json:"descendants_running,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -517,7 +517,7 @@ func (x *ExitEvent) GetDescendantsRunning() bool {
 	return false
 }
 
-// Extension: output that came while nobody read it and no longer fits the replay buffer.
+// Extension: output that was dropped from the replay buffer before it was read.
 type GapEvent struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	LostBytes     uint64                 `protobuf:"varint,1,opt,name=lost_bytes,json=lostBytes,proto3" json:"lost_bytes,omitempty"`
@@ -572,7 +572,7 @@ type StartResponse struct {
 	//	*StartResponse_Exit
 	//	*StartResponse_Gap
 	Event isStartResponse_Event `protobuf_oneof:"event"`
-	// Extension: where the next byte of output stands; what Attach takes as `from_offset`. Only of detached processes.
+	// Extension: the offset of the next byte of output, for `from_offset` of Attach. Only for detached processes.
 	Offset        uint64 `protobuf:"varint,6,opt,name=offset,proto3" json:"offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -704,12 +704,12 @@ func (*StartResponse_Gap) isStartResponse_Event() {}
 type ExecuteRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Config *ProcessConfig         `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	// Extension: what the process reads; nothing when empty.
+	// Extension: the standard input of the process.
 	Stdin []byte `protobuf:"bytes,2,opt,name=stdin,proto3" json:"stdin,omitempty"`
-	// Extension: output beyond this many bytes is dropped and marked as truncated. Without it, output beyond the
-	// daemon's own bound fails the call with RESOURCE_EXHAUSTED.
+	// Extension: output beyond this many bytes is dropped, and `truncated` is set. If it is not set, output beyond the
+	// daemon's limit fails the call with RESOURCE_EXHAUSTED.
 	MaxOutputBytes uint64 `protobuf:"varint,3,opt,name=max_output_bytes,json=maxOutputBytes,proto3" json:"max_output_bytes,omitempty"`
-	// Extension: a repeated call with the same id answers with the result of the first and runs nothing.
+	// Extension: a repeated call with the same id returns the result of the first and runs nothing.
 	RequestId     string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -949,7 +949,7 @@ type WriteStdinRequest_Input struct {
 }
 
 type WriteStdinRequest_Eof struct {
-	// On a PTY: the end-of-transmission character, as Ctrl-D types it.
+	// On a PTY, this writes the end-of-transmission character, like Ctrl-D.
 	Eof *emptypb.Empty `protobuf:"bytes,3,opt,name=eof,proto3,oneof"`
 }
 
@@ -997,7 +997,7 @@ type SendSignalRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProcessId int32                  `protobuf:"varint,1,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
 	Signal    Signal                 `protobuf:"varint,2,opt,name=signal,proto3,enum=process.v1.Signal" json:"signal,omitempty"`
-	// Extension.
+	// Extension: the processes that the signal is sent to.
 	Scope         SignalScope `protobuf:"varint,3,opt,name=scope,proto3,enum=process.v1.SignalScope" json:"scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1269,22 +1269,22 @@ func (x *ListResponse) GetProcesses() []*ProcessInfo {
 type ProcessInfo struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProcessId int32                  `protobuf:"varint,1,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
-	// The process id the kernel knows, inside the sandbox.
+	// The kernel's process id inside the sandbox.
 	Pid      int32    `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
 	Command  []string `protobuf:"bytes,3,rep,name=command,proto3" json:"command,omitempty"`
 	Cwd      string   `protobuf:"bytes,4,opt,name=cwd,proto3" json:"cwd,omitempty"`
 	Pty      bool     `protobuf:"varint,5,opt,name=pty,proto3" json:"pty,omitempty"`
 	Detached bool     `protobuf:"varint,6,opt,name=detached,proto3" json:"detached,omitempty"`
-	// Who asked for it: "start", "execute", "legacy" or "context".
+	// The API that started it: "start", "execute", "legacy" or "context".
 	Origin    string                 `protobuf:"bytes,7,opt,name=origin,proto3" json:"origin,omitempty"`
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// Set when it has ended.
+	// Set after the process has exited.
 	Exit    *ExitEvent             `protobuf:"bytes,9,opt,name=exit,proto3" json:"exit,omitempty"`
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// Where the kept output begins and ends.
+	// The offsets of the first kept byte of output and of the next byte.
 	FirstOffset uint64 `protobuf:"varint,11,opt,name=first_offset,json=firstOffset,proto3" json:"first_offset,omitempty"`
 	NextOffset  uint64 `protobuf:"varint,12,opt,name=next_offset,json=nextOffset,proto3" json:"next_offset,omitempty"`
-	// How many streams read it now.
+	// The number of streams that read its output.
 	Streams       uint32 `protobuf:"varint,13,opt,name=streams,proto3" json:"streams,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1414,9 +1414,9 @@ func (x *ProcessInfo) GetStreams() uint32 {
 type AttachRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProcessId int32                  `protobuf:"varint,1,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
-	// Where to begin; everything that is kept when absent.
+	// The offset to start from. Default: the start of the kept output.
 	FromOffset *uint64 `protobuf:"varint,2,opt,name=from_offset,json=fromOffset,proto3,oneof" json:"from_offset,omitempty"`
-	// The process waits for this reader when it is slow. Without it a slow reader gets a gap.
+	// The process waits if this reader is slow. Without it, a slow reader misses output and gets a gap event.
 	Backpressure  bool `protobuf:"varint,3,opt,name=backpressure,proto3" json:"backpressure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -56,19 +56,19 @@ const (
 
 // ProcessServiceClient is a client for the process.v1.ProcessService service.
 type ProcessServiceClient interface {
-	// Starts a process and streams its output: one init first, one exit last. When the stream ends early the whole
-	// process tree is killed, unless the request said `detach`.
+	// Starts a process and streams its output. The first event is an init event, the last an exit event. If the client
+	// ends the stream early, the whole process tree is killed, unless the request set `detach`.
 	Start(context.Context, *v1.StartRequest) (*connect.ServerStreamForClient[v1.StartResponse], error)
-	// Runs a process to its end and returns all of its output at once.
+	// Runs a process until it exits and returns all of its output.
 	Execute(context.Context, *v1.ExecuteRequest) (*v1.ExecuteResponse, error)
 	WriteStdin(context.Context, *v1.WriteStdinRequest) (*v1.WriteStdinResponse, error)
 	SendSignal(context.Context, *v1.SendSignalRequest) (*v1.SendSignalResponse, error)
 	ResizeTTY(context.Context, *v1.ResizeTTYRequest) (*v1.ResizeTTYResponse, error)
-	// Extension: the processes that run, and the detached ones that ended lately.
+	// Extension: lists running processes, and detached processes that exited recently.
 	List(context.Context, *v1.ListRequest) (*v1.ListResponse, error)
-	// Extension: streams a process that another call started: what is kept of its output, then what it writes.
+	// Extension: streams the output of a process that another call started: first the kept output, then new output.
 	Attach(context.Context, *v1.AttachRequest) (*connect.ServerStreamForClient[v1.StartResponse], error)
-	// Extension: answers when the process has ended.
+	// Extension: waits until the process exits.
 	Wait(context.Context, *v1.WaitRequest) (*v1.WaitResponse, error)
 }
 
@@ -212,19 +212,19 @@ func (c *processServiceClient) Wait(ctx context.Context, req *v1.WaitRequest) (*
 
 // ProcessServiceHandler is an implementation of the process.v1.ProcessService service.
 type ProcessServiceHandler interface {
-	// Starts a process and streams its output: one init first, one exit last. When the stream ends early the whole
-	// process tree is killed, unless the request said `detach`.
+	// Starts a process and streams its output. The first event is an init event, the last an exit event. If the client
+	// ends the stream early, the whole process tree is killed, unless the request set `detach`.
 	Start(context.Context, *v1.StartRequest, *connect.ServerStream[v1.StartResponse]) error
-	// Runs a process to its end and returns all of its output at once.
+	// Runs a process until it exits and returns all of its output.
 	Execute(context.Context, *v1.ExecuteRequest) (*v1.ExecuteResponse, error)
 	WriteStdin(context.Context, *v1.WriteStdinRequest) (*v1.WriteStdinResponse, error)
 	SendSignal(context.Context, *v1.SendSignalRequest) (*v1.SendSignalResponse, error)
 	ResizeTTY(context.Context, *v1.ResizeTTYRequest) (*v1.ResizeTTYResponse, error)
-	// Extension: the processes that run, and the detached ones that ended lately.
+	// Extension: lists running processes, and detached processes that exited recently.
 	List(context.Context, *v1.ListRequest) (*v1.ListResponse, error)
-	// Extension: streams a process that another call started: what is kept of its output, then what it writes.
+	// Extension: streams the output of a process that another call started: first the kept output, then new output.
 	Attach(context.Context, *v1.AttachRequest, *connect.ServerStream[v1.StartResponse]) error
-	// Extension: answers when the process has ended.
+	// Extension: waits until the process exits.
 	Wait(context.Context, *v1.WaitRequest) (*v1.WaitResponse, error)
 }
 
