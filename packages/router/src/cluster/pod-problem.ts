@@ -1,4 +1,4 @@
-import { findCondition, type Pod, type Sandbox } from "@agent-sandbox/api";
+import { findCondition, type Pod, restoredCondition, type Sandbox } from "@agent-sandbox/api";
 import type { RouterReason } from "../router-error.ts";
 
 /** Why a pod does not become ready. The message is sent to the client. `final`: waiting does not help. */
@@ -33,6 +33,12 @@ export function podProblem(pod: Pod): Problem | undefined {
     if (imageReasons.has(reason)) return { reason: "ImageUnavailable", message: text, final: finalReasons.has(reason) };
     if (reason === "CrashLoopBackOff") return { reason: "SandboxCrashing", message: text, final: true };
     if (reason.endsWith("Error")) return { reason: "SandboxCrashing", message: text, final: false };
+  }
+  const restored = findCondition(conditions, restoredCondition);
+  if (restored?.status === "False") {
+    const text = clip(`its memory cannot be restored: ${restored.message ?? restored.reason ?? "unknown reason"}`);
+    // Not final: if its policy allows that, the controller replaces the Pod by one that starts from its files.
+    return { reason: "SandboxStarting", message: text, final: false };
   }
   const scheduled = findCondition(conditions, "PodScheduled");
   if (scheduled?.status !== "False") return undefined;

@@ -83,6 +83,9 @@ const waiting = (reason: string): Pod["status"] => ({
   ],
 });
 
+const save = { annotations: { "agents.x-k8s.io/save": "0" } };
+const podCondition = (name: string, status: string) => ({ type: `agents.x-k8s.io/${name}`, status });
+
 describe("the state of a sandbox", () => {
   test.for<[string, ClusterView, string]>([
     ["nothing of that name", view([]), "SandboxNotFound"],
@@ -182,6 +185,22 @@ describe("the state of a sandbox", () => {
       "a container that cannot be made",
       view([sandbox()], [pod(waiting("CreateContainerError"))]),
       "starting SandboxCrashing",
+    ],
+    ["a pod that is to be saved", view([sandbox()], [pod({}, save)]), "starting"],
+    [
+      "a pod that is saved and has ended",
+      view([sandbox()], [pod({ phase: "Succeeded", conditions: [podCondition("Saved", "True")] }, save)]),
+      "starting",
+    ],
+    [
+      "a pod that could not be saved and continues",
+      view([sandbox()], [pod({ conditions: [podCondition("Saved", "False"), { type: "Ready", status: "True" }] }, save)]),
+      "ready p1 10.0.0.1:80",
+    ],
+    [
+      "a pod whose memory cannot be restored",
+      view([sandbox()], [pod({ phase: "Pending", conditions: [{ type: "PodRestored", status: "False" }] })]),
+      "starting SandboxStarting",
     ],
     [
       "a controller that fails",

@@ -1,6 +1,7 @@
 import {
   claimUidLabel,
   findCondition,
+  isBeingSaved,
   isConditionTrue,
   isControlledBy,
   type Pod,
@@ -91,7 +92,7 @@ function resolveSandbox(sandbox: Sandbox, route: Route, view: ClusterView): Reso
     return by === undefined ? suspended(sandbox, route) : { state: "asleep", sandbox, by };
   }
   const pods = view.podsOf(sandbox);
-  const ready = pods.find((pod) => isAlive(pod) && isConditionTrue(pod.status?.conditions, "Ready"));
+  const ready = pods.find((pod) => isAlive(pod) && isReady(pod));
   const target = ready && targetOf(sandbox, ready, route);
   if (target !== undefined) return { state: "ready", sandbox, target };
   return startingOrEnded(sandbox, pods, route);
@@ -99,13 +100,23 @@ function resolveSandbox(sandbox: Sandbox, route: Route, view: ClusterView): Reso
 
 function startingOrEnded(sandbox: Sandbox, pods: readonly Pod[], route: Route): Resolution {
   const alive = pods.find(isAlive);
-  const ended = alive === undefined && pods.some(({ metadata }) => metadata?.deletionTimestamp === undefined);
+  const ended = alive === undefined && pods.some(isFinal);
   if (ended || isConditionTrue(sandbox.status?.conditions, "Finished")) {
     return closed(sandbox, "SandboxFinished", `Sandbox has finished: ${route.name}`);
   }
   const problem = (alive && podProblem(alive)) ?? sandboxProblem(sandbox);
   if (problem?.final !== true) return { state: "starting", sandbox, problem };
   return closed(sandbox, problem.reason, `Sandbox cannot start: ${route.name}: ${problem.message}`);
+}
+
+/** The driver's report that a Pod is not ready may come later than the request to save it. */
+function isReady(pod: Pod): boolean {
+  return isConditionTrue(pod.status?.conditions, "Ready") && !isBeingSaved(pod);
+}
+
+/** Whether no other Pod will follow one that is not alive. The processes of a Pod that was saved have ended, to be continued. */
+function isFinal(pod: Pod): boolean {
+  return pod.metadata?.deletionTimestamp === undefined && !isBeingSaved(pod);
 }
 
 function targetOf(sandbox: Sandbox, pod: Pod, route: Route): Target | undefined {

@@ -5,6 +5,7 @@ import {
   sandboxClaims,
   sandboxes,
   sandboxNameHashLabel,
+  saveAnnotation,
 } from "@agent-sandbox/api";
 import { type Client, createClient, Informers, type SessionTarget, silentLogger } from "@agent-sandbox/kube";
 import { MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
@@ -199,6 +200,25 @@ describe("a session with the Pod of a Sandbox that is asleep", () => {
       return begun;
     });
     await world.clock.advance(1000);
+    expect(isOpen).toBe(false);
+    await world.client.delete(pods, key);
+    await world.pod(sandbox);
+    using _session = await session;
+  });
+
+  test("waits for the next Pod while the last one is being saved, and after it ended", async () => {
+    const sandbox = await world.sandbox();
+    await world.pod(sandbox);
+    const asked = { metadata: { annotations: { [saveAnnotation]: "0" } } };
+    await world.client.patch(pods, key, { type: "merge", body: asked });
+    await world.clock.advance(1);
+    let isOpen = false;
+    const session = world.begin().then((begun) => {
+      isOpen = true;
+      return begun;
+    });
+    await world.clock.advance(1);
+    await world.phase("Succeeded");
     expect(isOpen).toBe(false);
     await world.client.delete(pods, key);
     await world.pod(sandbox);

@@ -1,5 +1,6 @@
 import {
   findCondition,
+  isBeingSaved,
   isConditionTrue,
   isControlledBy,
   isPodOfSandbox,
@@ -131,7 +132,7 @@ export class SandboxSessions implements PodSessions {
 
 /** A Service forwards to Pods that are ready; a session with a Pod only needs it to run. */
 function isUsable(pod: Pod, { resource }: SessionTarget): boolean {
-  const isUp = pod.status?.phase === "Running";
+  const isUp = pod.status?.phase === "Running" && !isBeingSaved(pod);
   return isAlive(pod) && isUp && (resource === "pods" || isConditionTrue(pod.status?.conditions, "Ready"));
 }
 
@@ -141,8 +142,10 @@ function isTheOldPod({ metadata }: Pod, { object }: SessionTarget): boolean {
   return deletionTimestamp !== undefined && metadata?.uid === uid;
 }
 
-const hasEnded = (pod: Pod | undefined): boolean =>
-  pod?.metadata?.deletionTimestamp === undefined && ["Succeeded", "Failed"].includes(pod?.status?.phase ?? "");
+function hasEnded(pod: Pod | undefined): boolean {
+  if (pod === undefined || pod.metadata?.deletionTimestamp !== undefined || isBeingSaved(pod)) return false;
+  return ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
+}
 
 /** Only for Sandboxes that sleep is it worth waiting: their Pod is expected to be missing at times. */
 const canSleep = (sandbox: Sandbox): boolean =>
