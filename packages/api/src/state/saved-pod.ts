@@ -1,6 +1,12 @@
 import type { Pod } from "../kubernetes.ts";
 import { findCondition, isConditionTrue } from "../primitives/condition.ts";
-import { formatImageReference, restoreAnnotation, restoredCondition, saveAnnotation, savedCondition } from "./driver.ts";
+import {
+  formatImageReference,
+  restoreAnnotation,
+  restoredCondition,
+  saveAnnotation,
+  savedCondition,
+} from "./driver.ts";
 
 /**
  * Whether the driver was asked to save the Pod and has not refused. Its processes are about to stop, or have stopped: it gets

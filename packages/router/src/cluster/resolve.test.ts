@@ -194,7 +194,10 @@ describe("the state of a sandbox", () => {
     ],
     [
       "a pod that could not be saved and continues",
-      view([sandbox()], [pod({ conditions: [podCondition("Saved", "False"), { type: "Ready", status: "True" }] }, save)]),
+      view(
+        [sandbox()],
+        [pod({ conditions: [podCondition("Saved", "False"), { type: "Ready", status: "True" }] }, save)],
+      ),
       "ready p1 10.0.0.1:80",
     ],
     [

@@ -15,6 +15,7 @@ import {
 import { mayBePodIp, normaliseIp } from "../route/pod-ip.ts";
 import type { Route } from "../route/route.ts";
 import type { RouterReason } from "../router-error.ts";
+import { epochOf } from "./epoch.ts";
 import { type Problem, podProblem, sandboxProblem } from "./pod-problem.ts";
 import { addressesOf, isAlive, type Target } from "./target.ts";
 
@@ -124,7 +125,7 @@ function targetOf(sandbox: Sandbox, pod: Pod, route: Route): Target | undefined 
   const addresses = addressesOf(pod).filter(mayBePodIp);
   const ip = addresses.find((address) => normaliseIp(address) === route.podIp) ?? addresses[0];
   if (uid === undefined || name === undefined || ip === undefined) return undefined;
-  return { sandbox, podUid: uid, podName: name, namespace, ip, port: route.port };
+  return { sandbox, podUid: uid, podName: name, namespace, ip, port: route.port, epoch: epochOf(sandbox, pod) };
 }
 
 function suspended(sandbox: Sandbox, route: Route): Resolution {

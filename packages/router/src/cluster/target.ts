@@ -8,6 +8,8 @@ export interface Target {
   readonly namespace: string;
   readonly ip: string;
   readonly port: number;
+  /** See `epochOf`. */
+  readonly epoch: number | undefined;
 }
 
 /** The key under which connections are pooled. */

@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 import type { ConnectionInfo } from "../listen/connection-info.ts";
 import type { Backlog } from "../proxy/backlog.ts";
-import { responseHead } from "../proxy/response-head.ts";
+import { epochHeaders } from "../proxy/epoch-header.ts";
+import { type ResponseOrigin, responseHead } from "../proxy/response-head.ts";
 import { Cancellation, ClientDisconnected } from "../request/cancellation.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { EarlyBytes } from "../request/early-bytes.ts";
-import type { Route } from "../route/route.ts";
 import { Http1ResponseWriter } from "./http1-response-writer.ts";
 import type { RequestHeadText } from "./parse-head.ts";
 
@@ -45,18 +45,22 @@ export function http1Upgrade(
       protocol,
       stream: socket,
       early: new EarlyBytes(socket, { head, mayHalfClose: isConnect, onGone }),
-      accept: (headers, route) => {
-        const text = isConnect ? "HTTP/1.1 200 Connection established\r\n\r\n" : switchingHead(headers, route);
-        socket.write(text, "latin1");
+      accept: (headers, origin) => {
+        socket.write(isConnect ? establishedHead(origin) : switchingHead(headers, origin), "latin1");
         return isConnect ? 200 : 101;
       },
     },
   };
 }
 
-function switchingHead(rawHeaders: readonly string[], route: Route): string {
-  const headers = responseHead(rawHeaders, { route, isUpgrade: true });
-  let text = "HTTP/1.1 101 Switching Protocols\r\n";
+const establishedHead = ({ epoch }: ResponseOrigin): string =>
+  headText("HTTP/1.1 200 Connection established", epochHeaders(epoch));
+
+const switchingHead = (rawHeaders: readonly string[], origin: ResponseOrigin): string =>
+  headText("HTTP/1.1 101 Switching Protocols", responseHead(rawHeaders, { ...origin, isUpgrade: true }));
+
+function headText(statusLine: string, headers: readonly string[]): string {
+  let text = `${statusLine}\r\n`;
   for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;
   return `${text}\r\n`;
 }

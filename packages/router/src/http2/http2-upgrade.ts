@@ -2,11 +2,11 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Http2ServerRequest } from "node:http2";
 import type { ConnectionInfo } from "../listen/connection-info.ts";
 import type { Backlog } from "../proxy/backlog.ts";
-import { forHttp2, responseHead } from "../proxy/response-head.ts";
+import { epochHeaders } from "../proxy/epoch-header.ts";
+import { forHttp2, type ResponseOrigin, responseHead } from "../proxy/response-head.ts";
 import { Cancellation, ClientDisconnected } from "../request/cancellation.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { EarlyBytes } from "../request/early-bytes.ts";
-import type { Route } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
 import { Http2ResponseWriter } from "./http2-response-writer.ts";
 
@@ -41,8 +41,9 @@ export function http2Upgrade({ request, connectionInfo, backlog }: Http2UpgradeO
       protocol,
       stream,
       early: new EarlyBytes(stream, { head: Buffer.alloc(0), mayHalfClose: isTunnel, onGone }),
-      accept: (received, route) => {
-        stream.respond({ ":status": 200, ...(isTunnel ? {} : forHttp2(acceptedHeaders(received, key, route))) });
+      accept: (received, origin) => {
+        const own = isTunnel ? epochHeaders(origin.epoch) : acceptedHeaders(received, key, origin);
+        stream.respond({ ":status": 200, ...forHttp2(own) });
         return 200;
       },
     },
@@ -50,8 +51,8 @@ export function http2Upgrade({ request, connectionInfo, backlog }: Http2UpgradeO
 }
 
 /** The headers of the sandbox's 101 response without those of HTTP/1.1. Throws if it does not match the router's key. */
-function acceptedHeaders(rawHeaders: readonly string[], key: string, route: Route): string[] {
-  const headers = responseHead(rawHeaders, { route });
+function acceptedHeaders(rawHeaders: readonly string[], key: string, origin: ResponseOrigin): string[] {
+  const headers = responseHead(rawHeaders, origin);
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === acceptHeader);
   if (at < 0 || headers[at + 1] !== acceptOf(key)) {
     throw new RouterError("BadUpstream", "The sandbox switched to a protocol that is not WebSocket.");

@@ -10,13 +10,12 @@ import type { Http2ResponseWriter } from "../http2/http2-response-writer.ts";
 import type { Cancellation } from "../request/cancellation.ts";
 import type { Exchange, Forwarder, Upstream } from "../request/exchange.ts";
 import { grpcTrailers } from "../request/send-error.ts";
-import type { Route } from "../route/route.ts";
 import { asRouterError, RouterError } from "../router-error.ts";
 import type { GrpcSessions } from "../upstream/grpc-sessions.ts";
 import { isMisdirectedCall, Misdirected, misdirectedStatus } from "../upstream/misdirected.ts";
 import type { RuntimeTokens } from "../upstream/runtime-tokens.ts";
 import type { UpstreamHeaders } from "../upstream/upstream-headers.ts";
-import { forHttp2, responseHead } from "./response-head.ts";
+import { forHttp2, type ResponseOrigin, responseHead } from "./response-head.ts";
 
 export interface GrpcForwarderOptions {
   readonly sessions: GrpcSessions;
@@ -78,7 +77,7 @@ export class GrpcForwarder implements Forwarder<ClientHttp2Session> {
     };
     await relayResponse(stream, http2.response, {
       cancellation,
-      route,
+      origin: { route, epoch: target.epoch },
       onHead: (status) => {
         check(status);
         record.status = status;
@@ -95,7 +94,7 @@ export class GrpcForwarder implements Forwarder<ClientHttp2Session> {
 
 interface RelayOptions {
   readonly cancellation: Cancellation;
-  readonly route: Route;
+  readonly origin: ResponseOrigin;
   /** May throw: the client then gets that error instead of the sandbox's response. */
   readonly onHead: (status: number) => void;
   /** May throw, with the same effect. */
@@ -107,14 +106,14 @@ interface RelayOptions {
 function relayResponse(
   stream: ClientHttp2Stream,
   response: Http2ResponseWriter,
-  { cancellation, route, onHead, onTrailers, onBytes }: RelayOptions,
+  { cancellation, origin, onHead, onTrailers, onBytes }: RelayOptions,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let trailers: OutgoingHttpHeaders = {};
     const fail = (cause: unknown): void => {
       stream.removeAllListeners("data").removeAllListeners("end");
       stream.close(constants.NGHTTP2_CANCEL);
-      reject(cancellation.reason ?? (cause instanceof Misdirected ? cause : connectionLost(route.name, cause)));
+      reject(cancellation.reason ?? (cause instanceof Misdirected ? cause : connectionLost(origin.route.name, cause)));
     };
     stream.on("response", (headers) => {
       try {
@@ -122,7 +121,7 @@ function relayResponse(
         onHead(status);
         // A response without a body carries its trailers in its headers.
         onTrailers(headers);
-        response.beginWithTrailers({ ...responseHeaders(headers, route), ":status": status });
+        response.beginWithTrailers({ ...responseHeaders(headers, origin), ":status": status });
       } catch (error) {
         fail(error);
       }
@@ -135,7 +134,7 @@ function relayResponse(
     stream.on("trailers", (headers: IncomingHttpHeaders) => {
       try {
         onTrailers(headers);
-        trailers = responseHeaders(headers, route);
+        trailers = responseHeaders(headers, { ...origin, epoch: undefined });
       } catch (error) {
         trailers = grpcTrailers(asRouterError(error));
       }
@@ -153,9 +152,9 @@ function relayResponse(
 const connectionLost = (name: string, cause: unknown): RouterError =>
   new RouterError("BadUpstream", `The connection to the backend sandbox was lost: ${name}`, { cause });
 
-function responseHeaders(headers: IncomingHttpHeaders, route: Route): OutgoingHttpHeaders {
+function responseHeaders(headers: IncomingHttpHeaders, origin: ResponseOrigin): OutgoingHttpHeaders {
   const flat = Object.entries(headers).flatMap(([name, value = []]) =>
     name.startsWith(":") ? [] : [value].flat().flatMap((one) => [name, one]),
   );
-  return forHttp2(responseHead(flat, { route }));
+  return forHttp2(responseHead(flat, origin));
 }

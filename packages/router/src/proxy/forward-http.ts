@@ -96,7 +96,8 @@ class ForwardedRequest implements ResponseRelayObserver {
   #send(headers: string[]): void {
     const { client, request, route } = this.#exchange;
     const { method, response, cancellation, body } = client;
-    new ResponseRelay(this.#upstream.connection, { response, cancellation, route }, this).run({
+    const { connection, target } = this.#upstream;
+    new ResponseRelay(connection, { response, cancellation, route, epoch: target.epoch }, this).run({
       method,
       path: route.target,
       headers,

@@ -61,7 +61,7 @@ export class TunnelForwarder implements Forwarder<Socket> {
     if (upgrade === undefined) throw new Error("Cannot open a tunnel: the request asks for none");
     const { stream, early } = upgrade;
     cancellation.throwIfCancelled();
-    record.status = upgrade.accept([], route);
+    record.status = upgrade.accept([], { route, epoch: upstream.target.epoch });
     cancellation.onCancel = () => abortStream(stream);
     await this.join({ stream, early, record }, upstream);
   }

@@ -61,7 +61,7 @@ export class UpgradeForwarder implements Forwarder<UpstreamConnection> {
     try {
       const headers = await this.#options.headers.build(exchange, target);
       const switched = await this.#send(exchange, upgrade, { target, connection, headers });
-      if (switched !== undefined) await this.#join(exchange, upgrade, { ...switched, podUid: target.podUid });
+      if (switched !== undefined) await this.#join(exchange, upgrade, { ...switched, target });
     } catch (error) {
       if (error instanceof Misdirected) this.#options.pool.discard(target);
       throw error;
@@ -85,7 +85,7 @@ export class UpgradeForwarder implements Forwarder<UpstreamConnection> {
     };
     const relay = new ResponseRelay(
       connection,
-      { response, cancellation, route, onUpgrade },
+      { response, cancellation, route, epoch: target.epoch, onUpgrade },
       {
         onHead: (status) => {
           this.#options.runtimeTokens.checkResponse(target, status);
@@ -108,12 +108,12 @@ export class UpgradeForwarder implements Forwarder<UpstreamConnection> {
   async #join(
     { client: { cancellation }, route, record }: Exchange,
     upgrade: UpgradeRequest,
-    { head, socket, podUid }: Switched & { readonly podUid: string },
+    { head, socket, target }: Switched & { readonly target: Target },
   ): Promise<void> {
     const { stream, early, protocol = "" } = upgrade;
     try {
       cancellation.throwIfCancelled();
-      record.status = upgrade.accept(head.rawHeaders, route);
+      record.status = upgrade.accept(head.rawHeaders, { route, epoch: target.epoch });
     } catch (error) {
       socket.destroy();
       throw error;
@@ -121,7 +121,7 @@ export class UpgradeForwarder implements Forwarder<UpstreamConnection> {
     cancellation.onCancel = () => abortStream(stream);
     socket.write(early.release());
     await this.#options.splices.join(stream, socket, {
-      podUid,
+      podUid: target.podUid,
       namespace: route.namespace,
       isWebSocket: protocol.toLowerCase() === "websocket",
       onBytes: (count) => {

@@ -1,23 +1,33 @@
 import { hopByHop } from "../http1/hop-by-hop.ts";
 import { tokens } from "../http1/transport-headers.ts";
 import type { Route } from "../route/route.ts";
+import { epochHeader, epochHeaders } from "./epoch-header.ts";
 import { sharedHostHeaders, siteHeader, siteHeaders } from "./site-headers.ts";
 
-const dropped: ReadonlySet<string> = new Set(hopByHop);
+const dropped: ReadonlySet<string> = new Set([...hopByHop, epochHeader]);
 const judged: ReadonlySet<string> = new Set(siteHeaders);
 
 /** Most headers can be relayed as they are. Comparing the length of the name first finds them quickly. */
 const ownLengths: ReadonlySet<number> = new Set([...dropped, ...judged].map(({ length }) => length));
 
-export interface ResponseHeadOptions {
+/** Where a response comes from. */
+export interface ResponseOrigin {
   /** Which headers a sandbox may set depends on whether it has a host name of its own. */
   readonly route: Route;
+  /** Sent to the client in a header; undefined: none. */
+  readonly epoch: number | undefined;
+}
+
+export interface ResponseHeadOptions extends ResponseOrigin {
   /** Keeps `Connection` and `Upgrade`, for a 101 response. */
   readonly isUpgrade?: boolean;
 }
 
 /** The headers of a sandbox's response that are relayed to the client. Names and values alternate. */
-export function responseHead(raw: readonly string[], { route, isUpgrade = false }: ResponseHeadOptions): string[] {
+export function responseHead(
+  raw: readonly string[],
+  { route, epoch, isUpgrade = false }: ResponseHeadOptions,
+): string[] {
   const pass: string[] = [];
   let named: string[] | undefined;
   for (let index = 0; index < raw.length; index += 2) {
@@ -36,6 +46,7 @@ export function responseHead(raw: readonly string[], { route, isUpgrade = false 
   }
   const own = named === undefined || isUpgrade ? pass : withoutNamed(pass, named);
   if (route.by === "path" && !isUpgrade) own.push(...sharedHostHeaders);
+  if (epoch !== undefined) own.push(...epochHeaders(epoch));
   return own;
 }
 

@@ -4,14 +4,12 @@ import type { ResponseHandler, UpstreamConnection, UpstreamRequest } from "../ht
 import { type Cancellation, ClientDisconnected } from "../request/cancellation.ts";
 import { BodyCutOff, BodyTooLong } from "../request/request-body.ts";
 import type { ResponseBody, ResponseWriter } from "../request/response-writer.ts";
-import type { Route } from "../route/route.ts";
 import { RouterError } from "../router-error.ts";
-import { responseHead } from "./response-head.ts";
+import { type ResponseOrigin, responseHead } from "./response-head.ts";
 
-export interface ResponseRelayOptions {
+export interface ResponseRelayOptions extends ResponseOrigin {
   readonly response: ResponseWriter;
   readonly cancellation: Cancellation;
-  readonly route: Route;
   /** Called if the sandbox switches protocols. Without it, that is an error. */
   readonly onUpgrade?: (head: ResponseHeadText, socket: Socket) => void;
 }

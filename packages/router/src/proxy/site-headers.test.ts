@@ -80,13 +80,18 @@ test.for<[name: string, value: string, expected: readonly (readonly string[])[]]
     ],
   ],
 ])("a sandbox that answers %s: %s", ([name, value, expected]) => {
-  const answers = (["host", "header", "path"] as const).map((by) => responseHead([name, value], { route: route(by) }));
+  const answers = (["host", "header", "path"] as const).map((by) =>
+    responseHead([name, value], { route: route(by), epoch: undefined }),
+  );
   expect(answers).toEqual(expected);
 });
 
 test("filters the headers of a 101 response too", () => {
   const raw = ["Connection", "Upgrade", "Upgrade", "websocket", "Set-Cookie", "a=b; Domain=localhost"];
-  expect(responseHead(raw, { route: route("host"), isUpgrade: true })).toEqual([...raw.slice(0, 5), "a=b"]);
+  expect(responseHead(raw, { route: route("host"), epoch: undefined, isUpgrade: true })).toEqual([
+    ...raw.slice(0, 5),
+    "a=b",
+  ]);
 });
 
 test("forwards headers with the names of object members", () => {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Http2ResponseWriter } from "../http2/http2-response-writer.ts";
 import type { ConnectionInfo } from "../listen/connection-info.ts";
-import type { Route } from "../route/route.ts";
+import type { ResponseOrigin } from "../proxy/response-head.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { EarlyBytes } from "./early-bytes.ts";
 import type { RequestBody } from "./request-body.ts";
@@ -39,5 +39,5 @@ export interface UpgradeRequest {
    * Sends the response that accepts the upgrade and returns its status. `headers` are those of the sandbox's 101
    * response, names and values alternating. Throws before it sends anything if the sandbox's response is not valid.
    */
-  accept(headers: readonly string[], route: Route): number;
+  accept(headers: readonly string[], origin: ResponseOrigin): number;
 }

@@ -17,6 +17,8 @@ describe("readHead()", () => {
     "X-Sandbox-ID",
     "x-sandbox-token",
     "X-SANDBOX-Anything",
+    "X-Sandbox-Epoch",
+    "X_Sandbox_Epoch",
     "X_Sandbox_Token",
     "X-Sandbox_Token",
     "Authorization",

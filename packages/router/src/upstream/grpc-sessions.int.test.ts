@@ -15,7 +15,7 @@ afterAll(() => void server.close());
 
 test("all gRPC calls to a pod end when it is gone, including those on a session that accepts no new calls", async () => {
   const { port } = server.address() as AddressInfo;
-  const place = { podUid: "pod", podName: "p", namespace: "n", ip: "127.0.0.1", port };
+  const place = { podUid: "pod", podName: "p", namespace: "n", ip: "127.0.0.1", port, epoch: undefined };
   const target: Target = { ...place, sandbox: {} as Sandbox };
   using sessions = new GrpcSessions({ dial: () => Promise.resolve(connect(port, "127.0.0.1")) });
   const first = await sessions.get(target);

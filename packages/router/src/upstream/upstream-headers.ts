@@ -1,4 +1,5 @@
 import type { Target } from "../cluster/target.ts";
+import { epochHeaders } from "../proxy/epoch-header.ts";
 import type { Exchange } from "../request/exchange.ts";
 import type { RequestTelemetry } from "../telemetry/request-telemetry.ts";
 import { isRuntimePort, needsRuntimeToken, type RuntimeTokens } from "./runtime-tokens.ts";
@@ -26,6 +27,7 @@ export class UpstreamHeaders {
     const headers = isForRuntime ? [...head.pass] : head.pass;
     headers.push("x-forwarded-for", peer, "x-forwarded-proto", isSecure ? "https" : "http");
     if (host !== undefined) headers.push("x-forwarded-host", host);
+    if (target.epoch !== undefined) headers.push(...epochHeaders(target.epoch));
     // A runtime keeps the result of a request that has an id, for the client to fetch again. Only the client's own id can be fetched.
     if (head.requestId === undefined && !isRuntimePort(target.port)) headers.push("x-request-id", record.requestId);
     // A client that gives the router a credential in another header means `Authorization` for the sandbox.
