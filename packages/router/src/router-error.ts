@@ -30,7 +30,8 @@ const statusByReason = {
   ImageUnavailable: 503,
   /** The API server refused the write that wakes the sandbox. */
   WakeFailed: 503,
-  WaitingRoomFull: 503,
+  TooManyLogins: 503,
+  TooManyWaitingRequests: 503,
   /** The router could not verify that the address still belongs to the sandbox. Nothing was sent. */
   Unverified: 503,
   Timeout: 504,

@@ -77,6 +77,20 @@ test("logs each request once, without its query", async () => {
   expect(JSON.stringify(logged)).not.toContain("secret");
 });
 
+test("logs a request whose client disconnected with status 499", async () => {
+  const seen = Promise.withResolvers<void>();
+  const silent = await cluster.serve(() => seen.resolve());
+  await cluster.pod(await cluster.sandbox("silent"), silent.ip);
+  const { headers } = toSandbox("silent", silent.port);
+  const sent = request({ ...router.address, headers: { ...headers, "X-Request-ID": "r-8" } });
+  sent.on("error", () => undefined).end();
+  await seen.promise;
+  sent.destroy();
+  await expect
+    .poll(() => logged.find(({ request_id }) => request_id === "r-8"))
+    .toMatchObject({ status: 499, reason: "ClientClosedRequest" });
+});
+
 test("uses metric labels that clients cannot choose", async () => {
   await ask(router, "/", { headers: { "X-Sandbox-ID": "x", "X-Sandbox-Namespace": "made-up" } });
   await ask(router, "/", { method: "PROPFIND", ...toSandbox("box", pod.port) });

@@ -258,7 +258,7 @@ describe("a sandbox that is starting", () => {
     const small = await cluster.router({ holdMs: 1000, waiting: { perSandbox: 2 } });
     const answers = await Promise.all([1, 2, 3].map(() => ask(small, "/", toSandbox("crowded", pod.port))));
     const reasons = answers.map(({ text }) => (JSON.parse(text) as { reason: string }).reason).sort();
-    expect(reasons).toEqual(["SandboxStarting", "SandboxStarting", "WaitingRoomFull"]);
+    expect(reasons).toEqual(["SandboxStarting", "SandboxStarting", "TooManyWaitingRequests"]);
   });
 
   test("limits the bytes of waiting requests", async () => {
@@ -267,7 +267,7 @@ describe("a sandbox that is starting", () => {
     const { headers } = toSandbox("heavy", pod.port);
     const answers = await Promise.all([1, 2, 3].map(() => ask(small, "/", { method: "POST", headers, body: "x" })));
     const reasons = answers.map(({ text }) => (JSON.parse(text) as { reason: string }).reason).sort();
-    expect(reasons).toEqual(["SandboxStarting", "WaitingRoomFull", "WaitingRoomFull"]);
+    expect(reasons).toEqual(["SandboxStarting", "TooManyWaitingRequests", "TooManyWaitingRequests"]);
   });
 
   test.for([

@@ -32,7 +32,7 @@ test("expired links free their share", () => {
   const codes = new UsedCodes(2);
   expect([outcome(codes, "a", "1"), outcome(codes, "a", "2"), outcome(codes, "a", "3", 60)]).toEqual([
     "used",
-    "WaitingRoomFull",
+    "TooManyLogins",
     "used",
   ]);
 });

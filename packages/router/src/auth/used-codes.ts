@@ -29,7 +29,7 @@ export class UsedCodes {
     this.#forgetExpired(nowSeconds);
     if (this.#used.has(code.id)) throw unauthenticated();
     if (!this.#share.take(code.ns)) {
-      throw new RouterError("WaitingRoomFull", "Too many logins within a minute.", { retryAfterSeconds: 60 });
+      throw new RouterError("TooManyLogins", "Too many logins within a minute.", { retryAfterSeconds: 60 });
     }
     this.#used.set(code.id, code);
   }

@@ -1,6 +1,6 @@
 /** The client disconnected, so there is nobody to send a response to. */
 export class ClientDisconnected extends Error {
-  override readonly name = "CallerGone";
+  override readonly name = "ClientDisconnected";
 
   constructor() {
     super("The client disconnected");

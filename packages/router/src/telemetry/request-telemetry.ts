@@ -83,7 +83,7 @@ export class RequestTelemetry {
   ): RouterError | undefined {
     if (error instanceof ClientDisconnected) {
       record.status = clientDisconnectedStatus;
-      record.reason = "CallerGone";
+      record.reason = "ClientClosedRequest";
       return undefined;
     }
     const refusal = asRouterError(error);

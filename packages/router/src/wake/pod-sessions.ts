@@ -100,7 +100,7 @@ export class SandboxSessions implements PodSessions {
       });
     } catch (error) {
       if (!(error instanceof RouterError)) throw error;
-      const reason = error.reason === "WaitingRoomFull" ? "TooManyRequests" : "ServiceUnavailable";
+      const reason = error.reason === "TooManyWaitingRequests" ? "TooManyRequests" : "ServiceUnavailable";
       throw new KubeError(reason, error.message, { cause: error });
     }
   }

@@ -32,14 +32,16 @@ export class WaitQueue {
     return this.#requests.taken;
   }
 
-  /** Counts a waiting request until the result is disposed. Throws `WaitingRoomFull` if a limit is reached. */
+  /** Counts a waiting request until the result is disposed. Throws `TooManyWaitingRequests` if a limit is reached. */
   add(sandbox: { readonly namespace: string; readonly name: string }, bytes: number): Disposable {
     const { namespace } = sandbox;
     const key = keyOf(sandbox);
     const ofSandbox = this.#bySandbox.get(key) ?? 0;
     const refusal = this.#refusal(namespace, ofSandbox, bytes);
     if (refusal !== undefined) {
-      throw new RouterError("WaitingRoomFull", `Too many requests are waiting: ${refusal}`, { retryAfterSeconds: 1 });
+      throw new RouterError("TooManyWaitingRequests", `Too many requests are waiting: ${refusal}`, {
+        retryAfterSeconds: 1,
+      });
     }
     this.#requests.take(namespace);
     this.#bytes.take(namespace, bytes);
