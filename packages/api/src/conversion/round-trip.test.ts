@@ -75,7 +75,16 @@ const sandboxStatus = {
   selector: text,
   podIPs: fc.array(text, { maxLength: 2 }),
 };
-const suspension = optional({ depth, time, sizeBytes: count, epoch: count, restored: depth, restoredFrom: text });
+const suspension = optional({
+  depth,
+  time,
+  sizeBytes: count,
+  epoch: count,
+  restored: depth,
+  restoredFrom: fc.record({ name, uid: text }),
+  reason: text,
+  message: text,
+});
 const templatePolicies = {
   networkPolicy: optional({ ingress: fc.constant([{}]), egress: fc.constant([]) }),
   networkPolicyManagement: fc.constantFrom("Managed", "Unmanaged"),

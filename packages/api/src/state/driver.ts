@@ -5,14 +5,21 @@
 
 /** On a Pod whose state is to be saved when it is suspended: the wanted depth. A driver that sees it reports `Saveable`. */
 export const suspendDepthAnnotation = "agents.x-k8s.io/suspend-depth";
-/** Asks the driver to save the Pod and to stop its processes once the image is complete. The value is the epoch to save. */
+/**
+ * Asks the driver to save the Pod and to stop its processes once the image is complete. The value is the epoch to save. The
+ * driver answers with the condition `Saved`. When the annotation is removed after a failed save, the driver removes the
+ * condition: a later request is a new one, even for the same epoch.
+ */
 export const saveAnnotation = "agents.x-k8s.io/save";
-/** On a new Pod: the image to restore instead of starting the containers. See `formatImageReference`. */
+/**
+ * On a new Pod: the image to restore instead of starting the containers. See `formatImageReference`. The driver answers with the
+ * condition `PodRestored`, at the latest when it reports the Pod as Running.
+ */
 export const restoreAnnotation = "agents.x-k8s.io/restore";
 /** On a Pod: the epoch of the Sandbox that runs in it. */
 export const epochAnnotation = "agents.x-k8s.io/epoch";
 
-/** Whether the driver can save this Pod; when False, the reason is a `StateReason`. */
+/** Whether the driver can save this Pod, at the latest when it reports the Pod as Running. When False, the reason is a `StateReason`. */
 export const saveableCondition = "agents.x-k8s.io/Saveable";
 /** The result of the last save request. True: the image is complete and synced, and no process of the Pod runs any more. */
 export const savedCondition = "agents.x-k8s.io/Saved";

@@ -23,4 +23,11 @@ export type { OperatingMode, Sandbox, SandboxSpec, SandboxStatus } from "./sandb
 export type { SandboxClaim, SandboxClaimSpec } from "./sandbox-claim.ts";
 export type { SandboxTemplate, SandboxTemplateSpec, VolumeClaimTemplatesPolicy } from "./sandbox-template.ts";
 export type { SandboxWarmPool, SandboxWarmPoolSpec, SandboxWarmPoolStatus } from "./sandbox-warm-pool.ts";
-export type { RestoreFrom, SuspendDepth, SuspendFallback, SuspendPolicy, SuspensionStatus } from "./suspension.ts";
+export type {
+  RestoredSnapshot,
+  RestoreFrom,
+  SuspendDepth,
+  SuspendFallback,
+  SuspendPolicy,
+  SuspensionStatus,
+} from "./suspension.ts";

@@ -21,7 +21,16 @@ export interface RestoreFrom {
   snapshotRef: NameReference;
 }
 
-/** The last suspension of a Sandbox, and how it was resumed. */
+/** A SandboxSnapshot that was restored. */
+export interface RestoredSnapshot {
+  name?: string;
+  uid: string;
+}
+
+/**
+ * The last suspension of a Sandbox, and how it was resumed. A suspension removes `restored`, and the resume sets it again: a
+ * Sandbox with the depth Memory and without `restored` has saved memory that no Pod has continued yet.
+ */
 export interface SuspensionStatus {
   /** What the last suspension kept. */
   depth?: SuspendDepth;
@@ -31,8 +40,11 @@ export interface SuspensionStatus {
   epoch?: number;
   /** What the last resume restored. */
   restored?: SuspendDepth;
-  /** The UID of the SandboxSnapshot that was restored last. */
-  restoredFrom?: string;
+  /** The snapshot of `spec.restoreFrom`, once it was restored: it is not restored a second time. */
+  restoredFrom?: RestoredSnapshot;
+  /** Why the last suspension or resume did not reach the wanted depth. */
+  reason?: string;
+  message?: string;
 }
 
 export const suspendPolicy: z.ZodType<SuspendPolicy> = objectOf<SuspendPolicy>({
@@ -62,5 +74,14 @@ export const suspensionStatus: z.ZodType<SuspensionStatus> = objectOf<Suspension
     .exactOptional()
     .describe("How often the Sandbox continued from saved memory. It also grows with each fork and rollback."),
   restored: z.enum(suspendDepths).exactOptional().describe("What the last resume restored."),
-  restoredFrom: text.exactOptional().describe("The UID of the SandboxSnapshot that was restored last."),
+  restoredFrom: objectOf<RestoredSnapshot>({
+    name: text.exactOptional().describe("The name of the SandboxSnapshot."),
+    uid: text.describe("The UID of the SandboxSnapshot."),
+  })
+    .exactOptional()
+    .describe("The snapshot of spec.restoreFrom, once it was restored. It is not restored a second time."),
+  reason: text
+    .exactOptional()
+    .describe("The machine-readable reason why the last suspension or resume did not reach the wanted depth."),
+  message: text.exactOptional().describe("The explanation of that reason."),
 });
