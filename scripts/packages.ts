@@ -22,5 +22,5 @@ export const mayImport: ImportTable = {
 
 /** The folders of a package's `src/` from the lowest to the highest layer. A folder may import only lower ones. */
 export const folderLayers: Readonly<Record<string, readonly string[]>> = {
-  kube: ["queue", "client", "kubeconfig", "watch", "cache", "election", "events", "runner", "testing"],
+  kube: ["limits", "queue", "client", "kubeconfig", "watch", "cache", "election", "events", "runner", "testing"],
 };

@@ -17,6 +17,8 @@ export { EventRecorder, type EventRecorderOptions } from "./events/event-recorde
 export { type EventRecord, type KubeEvent, kubeEvents } from "./events/kube-event.ts";
 export { type KubeconfigOptions, loadDefault, loadKubeconfig } from "./kubeconfig/load.ts";
 export type { LoadedAccess } from "./kubeconfig/loaded-access.ts";
+export { FairShare } from "./limits/fair-share.ts";
+export { KeyCounts } from "./limits/key-counts.ts";
 export { childLogger, type Logger, silentLogger } from "./logger.ts";
 export type * from "./pod-streams.ts";
 export type { Backoff } from "./queue/backoff.ts";

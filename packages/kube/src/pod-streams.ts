@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from "node:stream";
+import type { KubeObject } from "./resource.ts";
 
 /**
  * The interface between the API server and the node that runs a Pod. On the box both run in one process. Methods reject with
@@ -93,5 +94,5 @@ export interface SessionTarget {
   readonly resource: "pods" | "services";
   readonly namespace: string;
   readonly name: string;
-  readonly object: object | undefined;
+  readonly object: KubeObject | undefined;
 }

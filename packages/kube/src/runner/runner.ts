@@ -2,6 +2,7 @@ import { type Fence, fenceScope } from "../cache/fence.ts";
 import { FencedClient } from "../cache/fenced-client.ts";
 import type { Client } from "../client.ts";
 import { KubeError } from "../errors.ts";
+import { KeyCounts } from "../limits/key-counts.ts";
 import { childLogger, type Logger, silentLogger } from "../logger.ts";
 import type { Backoff } from "../queue/backoff.ts";
 import type { ControllerPriority } from "../queue/controller-priority.ts";
@@ -79,8 +80,8 @@ export class Runner implements AsyncDisposable {
   readonly #subscriptions = new DisposableStack();
   #state: "new" | "started" | "stopping" = "new";
   #waiters = 0;
-  #busy = 0;
-  readonly #busyByNamespace = new Map<string, number>();
+  /** Running passes by namespace. */
+  readonly #busy = new KeyCounts();
   #onIdle: (() => void) | undefined;
   #passes = 0;
 
@@ -120,7 +121,7 @@ export class Runner implements AsyncDisposable {
     if (await this.#isIdleWithin(stopWithinMs)) return;
     this.#working.abort();
     if (await this.#isIdleWithin(stopWithinMs)) return;
-    this.#log.error({ controller: this.#options.name, passes: this.#busy }, "passes did not stop");
+    this.#log.error({ controller: this.#options.name, passes: this.#busy.total }, "passes did not stop");
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -129,12 +130,12 @@ export class Runner implements AsyncDisposable {
 
   #pump(): void {
     this.#takeKeys();
-    this.#options.reportKeys?.(this.#busy + this.#caughtUp.length + this.#queue.depth);
+    this.#options.reportKeys?.(this.#busy.total + this.#caughtUp.length + this.#queue.depth);
   }
 
   #takeKeys(): void {
     const { workers = 1, yieldsTo } = this.#options;
-    while (this.#state === "started" && this.#busy < (yieldsTo?.limit(workers) ?? workers)) {
+    while (this.#state === "started" && this.#busy.total < (yieldsTo?.limit(workers) ?? workers)) {
       const key = this.#takeCaughtUp() ?? (this.#waiters < mostWaiting ? this.#queue.take(this.#isFull) : undefined);
       if (key === undefined) return;
       if (this.#options.fence.isCaughtUp(this.#scope(key))) void this.#work(key);
@@ -148,14 +149,11 @@ export class Runner implements AsyncDisposable {
   }
 
   readonly #isFull = (namespace: string): boolean =>
-    (this.#busyByNamespace.get(namespace) ?? 0) >= (this.#options.workersPerNamespace ?? Number.POSITIVE_INFINITY);
+    this.#busy.of(namespace) >= (this.#options.workersPerNamespace ?? Number.POSITIVE_INFINITY);
 
   #count(key: string, change: 1 | -1): void {
-    const namespace = namespaceOf(key);
-    const now = (this.#busyByNamespace.get(namespace) ?? 0) + change;
-    if (now === 0) this.#busyByNamespace.delete(namespace);
-    else this.#busyByNamespace.set(namespace, now);
-    this.#setBusy(this.#busy + change);
+    this.#busy.add(namespaceOf(key), change);
+    this.#options.metrics?.running?.(this.#busy.total);
   }
 
   async #wait(key: string): Promise<void> {
@@ -177,7 +175,7 @@ export class Runner implements AsyncDisposable {
     this.#options.metrics?.reconciled?.(outcome.result, this.#scheduler.now() - startedAt);
     this.#queue.finish(key, outcome);
     this.#count(key, -1);
-    if (this.#busy === 0) this.#onIdle?.();
+    if (this.#busy.total === 0) this.#onIdle?.();
     this.#pump();
   }
 
@@ -220,7 +218,7 @@ export class Runner implements AsyncDisposable {
   }
 
   #isIdleWithin(ms: number): Promise<boolean> {
-    if (this.#busy === 0) return Promise.resolve(true);
+    if (this.#busy.total === 0) return Promise.resolve(true);
     return new Promise((resolve) => {
       const timer = this.#scheduler.schedule(ms, () => resolve(false));
       this.#onIdle = () => {
@@ -228,11 +226,6 @@ export class Runner implements AsyncDisposable {
         resolve(true);
       };
     });
-  }
-
-  #setBusy(workers: number): void {
-    this.#busy = workers;
-    this.#options.metrics?.running?.(workers);
   }
 
   #scope(key: string): string {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ExecRequest, type ExecSession, KubeError, type PodStreams } from "@agent-sandbox/kube";
+import { type ExecRequest, type ExecSession, FairShare, KubeError, type PodStreams } from "@agent-sandbox/kube";
 import { messageOf } from "../errors.ts";
 import { containerId, containerPaths, podPaths } from "../layout.ts";
 import { runtimeNamed } from "../pod/machine.ts";
@@ -9,7 +9,6 @@ import type { ContainerRecord } from "../pod/record.ts";
 import { findPod, type StreamOptions } from "../streams/find-container.ts";
 import { makeCgroup, removeCgroup } from "../system/cgroups.ts";
 import { enterCgroupLater } from "../system/enter-cgroup.ts";
-import { FairSlots } from "../system/fair-slots.ts";
 import { attachPipes, attachTerminal } from "./exec-process.ts";
 import { endSession, type OpenSession, sessionFile } from "./open-session.ts";
 import { startFailure } from "./start-failure.ts";
@@ -31,7 +30,7 @@ interface Target {
 export class Exec implements PodStreams, AsyncDisposable {
   readonly #options: StreamOptions;
   readonly #open = new Set<ExecSession>();
-  readonly #slots = new FairSlots(mostSessions);
+  readonly #share = new FairShare(mostSessions);
 
   constructor(options: StreamOptions) {
     this.#options = options;
@@ -40,9 +39,9 @@ export class Exec implements PodStreams, AsyncDisposable {
   async exec(request: ExecRequest): Promise<ExecSession> {
     const name = `${request.namespace}/${request.pod}`;
     const target = await this.#target(request, name);
-    const place = this.#slots.take(request.namespace);
+    const place = this.#share.hold(request.namespace);
     if (place === undefined) {
-      const limit = this.#slots.mostOf(request.namespace);
+      const limit = this.#share.mostOf(request.namespace);
       const why = `namespace "${request.namespace}" has reached its limit of ${limit} open sessions`;
       throw new KubeError("TooManyRequests", `Cannot exec into Pod "${name}": ${why}`);
     }

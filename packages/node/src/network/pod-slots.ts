@@ -1,3 +1,5 @@
+import { KeyCounts } from "@agent-sandbox/kube";
+
 export interface SlotBounds {
   readonly total: number;
   readonly namespace: number;
@@ -10,8 +12,8 @@ export interface SlotBounds {
  */
 export class PodSlots {
   readonly #bounds: SlotBounds;
-  readonly #taken = new Map<string, number>();
-  #total = 0;
+  readonly #byNamespace = new KeyCounts();
+  readonly #byPod = new KeyCounts();
 
   constructor(bounds: SlotBounds) {
     this.#bounds = bounds;
@@ -19,27 +21,22 @@ export class PodSlots {
 
   /** Takes a slot and returns a function that releases it, or `undefined` if this Pod cannot have one. */
   take(namespace: string, pod: string): (() => void) | undefined {
-    const [ofNamespace, ofPod] = [`namespace ${namespace}`, `pod ${pod}`];
-    const own = this.#taken.get(ofNamespace) ?? 0;
+    const own = this.#byNamespace.of(namespace);
     const { total, namespace: most, pod: mostOfPod } = this.#bounds;
     const isFirst = own === 0;
-    if (!isFirst && (this.#total >= total || own >= most || (this.#taken.get(ofPod) ?? 0) >= mostOfPod))
-      return undefined;
-    this.#count(1, ofNamespace, ofPod);
+    const isFull = this.#byNamespace.total >= total || own >= most || this.#byPod.of(pod) >= mostOfPod;
+    if (isFull && !isFirst) return undefined;
+    this.#count(namespace, pod, 1);
     let isTaken = true;
     return () => {
-      if (isTaken) this.#count(-1, ofNamespace, ofPod);
+      if (isTaken) this.#count(namespace, pod, -1);
       isTaken = false;
     };
   }
 
-  #count(by: 1 | -1, ...keys: string[]): void {
-    this.#total += by;
-    for (const key of keys) {
-      const left = (this.#taken.get(key) ?? 0) + by;
-      if (left === 0) this.#taken.delete(key);
-      else this.#taken.set(key, left);
-    }
+  #count(namespace: string, pod: string, by: 1 | -1): void {
+    this.#byNamespace.add(namespace, by);
+    this.#byPod.add(pod, by);
   }
 }
 

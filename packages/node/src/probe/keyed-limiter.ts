@@ -1,3 +1,5 @@
+import { KeyCounts } from "@agent-sandbox/kube";
+
 interface Waiting {
   readonly key: string;
   readonly begin: () => void;
@@ -10,9 +12,8 @@ interface Waiting {
 export class KeyedLimiter {
   readonly #limit: number;
   readonly #perKey: number;
-  readonly #running = new Map<string, number>();
+  readonly #running = new KeyCounts();
   #waiting: Waiting[] = [];
-  #total = 0;
 
   constructor(limit: number, perKey: number) {
     this.#limit = limit;
@@ -20,33 +21,26 @@ export class KeyedLimiter {
   }
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    if (this.#hasRoom(key)) this.#count(key, 1);
+    if (this.#hasRoom(key)) this.#running.add(key);
     else await new Promise<void>((begin) => this.#waiting.push({ key, begin }));
     try {
       return await work();
     } finally {
-      this.#count(key, -1);
+      this.#running.add(key, -1);
       this.#startWaiting();
     }
   }
 
   #hasRoom(key: string): boolean {
-    const own = this.#running.get(key) ?? 0;
-    return own === 0 || (own < this.#perKey && this.#total < this.#limit);
-  }
-
-  #count(key: string, by: 1 | -1): void {
-    const own = (this.#running.get(key) ?? 0) + by;
-    if (own === 0) this.#running.delete(key);
-    else this.#running.set(key, own);
-    this.#total += by;
+    const own = this.#running.of(key);
+    return own === 0 || (own < this.#perKey && this.#running.total < this.#limit);
   }
 
   #startWaiting(): void {
     const left: Waiting[] = [];
     for (const one of this.#waiting) {
       if (this.#hasRoom(one.key)) {
-        this.#count(one.key, 1);
+        this.#running.add(one.key);
         one.begin();
       } else left.push(one);
     }

@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { PassThrough, type Readable } from "node:stream";
-import { type AttachRequest, type ExecSession, KubeError, type LogRequest } from "@agent-sandbox/kube";
+import { type AttachRequest, type ExecSession, FairShare, KubeError, type LogRequest } from "@agent-sandbox/kube";
 import { containerPaths, logPath, podPaths } from "../layout.ts";
-import { FairSlots } from "../system/fair-slots.ts";
 import { noInput, openInput, resizeTerminal } from "./attach-input.ts";
 import { type FoundContainer, findContainer, type StreamOptions } from "./find-container.ts";
 import { type FollowOptions, type LogFileOptions, readLogFile } from "./log-file.ts";
@@ -16,7 +15,7 @@ const mostReaders = 1000;
 export class Logs implements Disposable {
   readonly #options: StreamOptions;
   readonly #readers = new Set<AbortController>();
-  readonly #slots = new FairSlots(mostReaders);
+  readonly #share = new FairShare(mostReaders);
 
   constructor(options: StreamOptions) {
     this.#options = options;
@@ -97,9 +96,9 @@ export class Logs implements Disposable {
     outputs: readonly PassThrough[],
     take: (item: LogEntry | "caught-up") => Promise<boolean>,
   ): { stop: () => void; done: Promise<void> } {
-    const place = this.#slots.take(namespace);
+    const place = this.#share.hold(namespace);
     if (place === undefined) {
-      const limit = this.#slots.mostOf(namespace);
+      const limit = this.#share.mostOf(namespace);
       throw new KubeError("TooManyRequests", `Namespace "${namespace}" has reached its limit of ${limit} open logs`);
     }
     const stopping = new AbortController();

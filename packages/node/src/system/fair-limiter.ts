@@ -1,3 +1,5 @@
+import { KeyCounts } from "@agent-sandbox/kube";
+
 export interface FairLimiterOptions {
   /** Functions that run at the same time. */
   readonly total: number;
@@ -13,8 +15,7 @@ export class FairLimiter {
   readonly #options: FairLimiterOptions;
   /** Waiting functions by key, in the order in which the keys get their turns. */
   readonly #waiting = new Map<string, (() => void)[]>();
-  readonly #running = new Map<string, number>();
-  #busy = 0;
+  readonly #running = new KeyCounts();
 
   constructor(options: FairLimiterOptions) {
     this.#options = options;
@@ -23,7 +24,7 @@ export class FairLimiter {
   /** Waits for a slot and runs the function. Rejects if the signal is aborted before it has a slot. */
   async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    if (this.#hasPlace(key)) this.#enter(key);
+    if (this.#hasSlot(key)) this.#running.add(key);
     else await this.#turn(key, signal);
     try {
       return await work();
@@ -32,13 +33,8 @@ export class FairLimiter {
     }
   }
 
-  #hasPlace(key: string): boolean {
-    return this.#busy < this.#options.total && (this.#running.get(key) ?? 0) < this.#options.perKey;
-  }
-
-  #enter(key: string): void {
-    this.#busy += 1;
-    this.#running.set(key, (this.#running.get(key) ?? 0) + 1);
+  #hasSlot(key: string): boolean {
+    return this.#running.total < this.#options.total && this.#running.of(key) < this.#options.perKey;
   }
 
   #turn(key: string, signal: AbortSignal | undefined): Promise<void> {
@@ -60,18 +56,15 @@ export class FairLimiter {
   }
 
   #leave(key: string): void {
-    this.#busy -= 1;
-    const left = (this.#running.get(key) ?? 1) - 1;
-    if (left === 0) this.#running.delete(key);
-    else this.#running.set(key, left);
+    this.#running.add(key, -1);
     for (const [next, queue] of this.#waiting) {
-      if (!this.#hasPlace(next)) continue;
+      if (!this.#hasSlot(next)) continue;
       const enter = queue.shift();
       this.#waiting.delete(next);
       // A key that still has waiting functions goes to the end.
       if (queue.length > 0) this.#waiting.set(next, queue);
       if (enter === undefined) continue;
-      this.#enter(next);
+      this.#running.add(next);
       enter();
       return;
     }

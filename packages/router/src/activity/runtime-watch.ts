@@ -7,10 +7,8 @@ import {
   parseTime,
   type Sandbox,
 } from "@agent-sandbox/api";
-import type { Index, Logger, Scheduler } from "@agent-sandbox/kube";
-import { objectKey } from "@agent-sandbox/kube";
+import { FairShare, type Index, type Logger, objectKey, type Scheduler } from "@agent-sandbox/kube";
 import type { Directory } from "../cluster/directory.ts";
-import { FairShare } from "../fair-share.ts";
 import type { Route } from "../route/route.ts";
 import type { RuntimeTokens } from "../upstream/runtime-tokens.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";

@@ -1,4 +1,4 @@
-import { FairShare } from "../fair-share.ts";
+import { FairShare } from "@agent-sandbox/kube";
 
 /** Keeps a caller that invents tokens and names from flooding the API server. */
 const defaultMaxCalls = 512;

@@ -1,4 +1,4 @@
-import { FairShare } from "../fair-share.ts";
+import { FairShare } from "@agent-sandbox/kube";
 import { RouterError, unauthenticated } from "../router-error.ts";
 
 /** The part of a login link that is kept until it expires. */

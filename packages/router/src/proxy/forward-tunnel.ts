@@ -1,22 +1,12 @@
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import type { Target } from "../cluster/target.ts";
-import type { EarlyBytes } from "../request/early-bytes.ts";
 import type { Exchange, Forwarder, Upstream } from "../request/exchange.ts";
-import type { AccessRecord } from "../telemetry/access-record.ts";
-import type { Splices } from "./splices.ts";
+import type { SplicedClient, Splices } from "./splices.ts";
 import { abortStream } from "./stream-end.ts";
 
 export interface TunnelForwarderOptions {
   readonly dial: (target: Target, signal?: AbortSignal) => Promise<Socket>;
   readonly splices: Splices;
-}
-
-/** The client's end of a tunnel. */
-export interface TunnelClient {
-  readonly stream: Duplex;
-  readonly early: EarlyBytes;
-  readonly record: AccessRecord;
 }
 
 /** Forwards CONNECT requests: joins the client with any TCP port of a sandbox. */
@@ -44,16 +34,8 @@ export class TunnelForwarder implements Forwarder<Socket> {
   }
 
   /** Settles when the tunnel is closed. */
-  async join({ stream, early, record }: TunnelClient, { target, connection }: Upstream<Socket>): Promise<void> {
-    const sent = early.release();
-    if (sent.length > 0) connection.write(sent);
-    await this.#options.splices.join(stream, connection, {
-      podUid: target.podUid,
-      namespace: target.namespace,
-      onBytes: (count) => {
-        record.bytesOut += count;
-      },
-    });
+  join(client: SplicedClient, { target, connection }: Upstream<Socket>): Promise<void> {
+    return this.#options.splices.join(client, connection, target);
   }
 
   async #forward({ client, route, record }: Exchange, upstream: Upstream<Socket>): Promise<void> {

@@ -119,15 +119,8 @@ export class UpgradeForwarder implements Forwarder<UpstreamConnection> {
       throw error;
     }
     cancellation.onCancel = () => abortStream(stream);
-    socket.write(early.release());
-    await this.#options.splices.join(stream, socket, {
-      podUid: target.podUid,
-      namespace: route.namespace,
-      isWebSocket: protocol.toLowerCase() === "websocket",
-      onBytes: (count) => {
-        record.bytesOut += count;
-      },
-    });
+    const isWebSocket = protocol.toLowerCase() === "websocket";
+    await this.#options.splices.join({ stream, early, record }, socket, { ...target, isWebSocket });
   }
 }
 

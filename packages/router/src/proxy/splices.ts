@@ -1,10 +1,20 @@
 import type { Duplex } from "node:stream";
+import type { EarlyBytes } from "../request/early-bytes.ts";
+import type { AccessRecord } from "../telemetry/access-record.ts";
 import type { Backlog } from "./backlog.ts";
-import { Splice, type SpliceOptions } from "./splice.ts";
+import { Splice } from "./splice.ts";
 
-export interface JoinOptions extends Omit<SpliceOptions, "backlog"> {
+/** The client's end of a splice: its stream, the bytes that it sent before the splice, and its log record. */
+export interface SplicedClient {
+  readonly stream: Duplex;
+  readonly early: EarlyBytes;
+  readonly record: AccessRecord;
+}
+
+export interface JoinOptions {
   readonly podUid: string;
   readonly namespace: string;
+  readonly isWebSocket?: boolean;
 }
 
 /** The spliced connections, so that they can be closed when their pod is gone or the router stops. */
@@ -23,10 +33,16 @@ export class Splices {
     return size;
   }
 
-  /** Resolves when the splice has ended. */
-  async join(client: Duplex, sandbox: Duplex, { podUid, namespace, ...options }: JoinOptions): Promise<void> {
-    for (const stream of [client, sandbox]) this.#backlog.assign(stream, namespace);
-    const splice = new Splice(client, sandbox, { ...options, backlog: this.#backlog });
+  /** Sends the client's early bytes and copies in both directions. Resolves when the splice has ended. */
+  async join({ stream, early, record }: SplicedClient, sandbox: Duplex, options: JoinOptions): Promise<void> {
+    const { podUid, namespace, isWebSocket = false } = options;
+    const sent = early.release();
+    if (sent.length > 0) sandbox.write(sent);
+    for (const end of [stream, sandbox]) this.#backlog.assign(end, namespace);
+    const onBytes = (count: number): void => {
+      record.bytesOut += count;
+    };
+    const splice = new Splice(stream, sandbox, { backlog: this.#backlog, onBytes, isWebSocket });
     const siblings = this.#byPod.get(podUid) ?? new Set();
     this.#byPod.set(podUid, siblings.add(splice));
     if (this.#isLeaving) splice.leave();

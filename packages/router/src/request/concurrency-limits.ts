@@ -1,4 +1,4 @@
-import { FairShare } from "../fair-share.ts";
+import { FairShare } from "@agent-sandbox/kube";
 import { RouterError } from "../router-error.ts";
 
 export interface Limits {

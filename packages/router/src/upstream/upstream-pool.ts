@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
+import { FairShare } from "@agent-sandbox/kube";
 import { type Target, targetKey } from "../cluster/target.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
-import { FairShare } from "../fair-share.ts";
 import { UpstreamConnection } from "../http1/upstream-connection.ts";
 import type { Backlog } from "../proxy/backlog.ts";
 

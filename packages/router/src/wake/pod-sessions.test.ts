@@ -137,9 +137,9 @@ describe("a session with the Pod of a running Sandbox", () => {
     ["is controlled by another kind", { kind: "ReplicaSet" }],
     ["is only owned, not controlled", { controller: false }],
   ])("is no activity when the Pod %s", async ([, owner]) => {
-    const { metadata, status } = await world.pod(await world.sandbox());
-    const ownerReferences = metadata?.ownerReferences?.map((reference) => ({ ...reference, ...owner }));
-    using _session = await world.begin({ object: { metadata: { ...metadata, ownerReferences }, status } });
+    const pod = await world.pod(await world.sandbox());
+    const ownerReferences = (pod.metadata?.ownerReferences ?? []).map((reference) => ({ ...reference, ...owner }));
+    using _session = await world.begin({ object: { ...pod, metadata: { ...pod.metadata, ownerReferences } } });
     await world.clock.advance(10 * minute);
     expect(world.activityTime).toBeUndefined();
   });
@@ -323,7 +323,13 @@ describe("a session with the Service of a Sandbox", () => {
     metadata: {
       ...key,
       ownerReferences: [
-        { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name, uid: sandbox.metadata.uid, controller: true },
+        {
+          apiVersion: "agents.x-k8s.io/v1beta1",
+          kind: "Sandbox",
+          name,
+          uid: sandbox.metadata.uid ?? "",
+          controller: true,
+        },
       ],
     },
   });

@@ -63,7 +63,7 @@ export class SandboxSessions implements PodSessions {
     const sandbox = this.#sandboxOf(target);
     if (sandbox === undefined) return noSession;
     if (sleepReason(sandbox) === undefined) {
-      const pod = target.resource === "pods" ? target.object : this.#podOf(sandbox);
+      const pod = target.resource === "pods" ? (target.object as Pod | undefined) : this.#podOf(sandbox);
       if (pod !== undefined && isUsable(pod, target)) return activity.begin(sandbox);
       if (!canSleep(sandbox) || hasEnded(pod)) return noSession;
     } else if (wakeBy(sandbox) === undefined) {
@@ -138,7 +138,7 @@ function isUsable(pod: Pod, { resource }: SessionTarget): boolean {
 
 /** The Pod that was being deleted when the session began: the cache may show an earlier state of it. */
 function isTheOldPod({ metadata }: Pod, { object }: SessionTarget): boolean {
-  const { uid, deletionTimestamp } = (object as Pod)?.metadata ?? {};
+  const { uid, deletionTimestamp } = object?.metadata ?? {};
   return deletionTimestamp !== undefined && metadata?.uid === uid;
 }
 

@@ -1,5 +1,4 @@
-import { keyOf } from "@agent-sandbox/kube";
-import { FairShare } from "../fair-share.ts";
+import { FairShare, keyOf } from "@agent-sandbox/kube";
 import { RouterError } from "../router-error.ts";
 
 /**
