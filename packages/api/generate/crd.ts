@@ -23,6 +23,8 @@ export interface KindDescription {
   readonly kind: string;
   readonly plural: string;
   readonly shortName: string;
+  /** Whether clusters get its definition from elsewhere. It is then not in `deploy/crds`. */
+  readonly isForeign?: boolean;
   /** The purpose of the kind, in one sentence. */
   readonly description: string;
   /** The first is stored. The others are deprecated, and converted by the webhook. */

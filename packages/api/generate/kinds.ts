@@ -1,4 +1,4 @@
-import { coreGroup, extensionsGroup, type PrinterColumn, snapshotsGroup } from "@agent-sandbox/api";
+import { coreGroup, extensionsGroup, type PrinterColumn, podSnapshotsGroup, snapshotsGroup } from "@agent-sandbox/api";
 import { snapshots, v1alpha1, v1beta1 } from "@agent-sandbox/api/zod";
 import type { KindDescription } from "./crd.ts";
 
@@ -107,6 +107,42 @@ export const kinds: readonly KindDescription[] = [
           { jsonPath: ".status.depth", name: "Depth", type: "string" },
           { jsonPath: ".status.sizeBytes", name: "Size", type: "integer" },
           readyColumn,
+          ageColumn,
+        ],
+      },
+    ],
+  },
+  {
+    group: podSnapshotsGroup,
+    kind: "PodSnapshot",
+    plural: "podsnapshots",
+    shortName: "podsnapshot",
+    isForeign: true,
+    description: "A SandboxSnapshot of depth Memory as clients of Pod snapshots see it.",
+    versions: [
+      {
+        name: "v1",
+        spec: snapshots.podSnapshotSpec,
+        status: snapshots.podSnapshotStatus,
+        columns: [readyColumn, reasonColumn, ageColumn],
+      },
+    ],
+  },
+  {
+    group: podSnapshotsGroup,
+    kind: "PodSnapshotManualTrigger",
+    plural: "podsnapshotmanualtriggers",
+    shortName: "podsnapshotmanualtrigger",
+    isForeign: true,
+    description: "Asks once for a PodSnapshot of the Pod of a Sandbox.",
+    versions: [
+      {
+        name: "v1",
+        spec: snapshots.podSnapshotManualTriggerSpec,
+        status: snapshots.podSnapshotManualTriggerStatus,
+        columns: [
+          { jsonPath: ".spec.targetPod", name: "Pod", type: "string" },
+          { jsonPath: ".status.conditions[?(@.type=='Triggered')].reason", name: "Reason", type: "string" },
           ageColumn,
         ],
       },

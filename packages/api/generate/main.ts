@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { CustomResourceDefinition } from "@agent-sandbox/api";
-import { customResourceDefinition } from "./crd.ts";
+import { customResourceDefinition, type KindDescription } from "./crd.ts";
 import { kinds } from "./kinds.ts";
 import { type Definitions, fetchDefinitions, kubernetesModule } from "./kubernetes-definitions.ts";
 import { describeDefinitions, embeddedTexts } from "./kubernetes-descriptions.ts";
@@ -28,8 +28,12 @@ function crdFiles(definitions: Definitions): Map<string, string> {
   const described = describeDefinitions(definitions, embeddedTexts);
   const schemaOf = (schema: Parameters<typeof structuralSchemaOfZod>[0]) =>
     structuralSchemaOfZod(schema, (name) => structuralSchemaOf(described, name));
-  const crds = kinds.map((kind) => sortKeys(customResourceDefinition(kind, schemaOf)));
-  const yaml = crds.map((crd) => [yamlFile(crd), toYaml(crd)] as const);
+  const definitionOf = (kind: KindDescription) => sortKeys(customResourceDefinition(kind, schemaOf));
+  const crds = kinds.map(definitionOf);
+  const yaml = kinds
+    .filter(({ isForeign }) => isForeign !== true)
+    .map(definitionOf)
+    .map((crd) => [yamlFile(crd), toYaml(crd)] as const);
   return new Map([...yaml, [bundleFile, `${JSON.stringify(crds)}\n`]]);
 }
 

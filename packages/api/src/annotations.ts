@@ -57,3 +57,7 @@ export const v1beta1SandboxWarmPoolStateAnnotation = "api.agents.x-k8s.io/v1beta
 export function isReservedAnnotation(key: string): boolean {
   return isReservedKey(key) || key === traceContextAnnotation;
 }
+/** On the Pod template of a Sandbox: the PodSnapshot that its next Pod is restored from, instead of the newest. */
+export const podSnapshotNameAnnotation = "podsnapshot.gke.io/ps-name";
+/** On a PodSnapshot: the name of the Pod that it was taken of. */
+export const originPodAnnotation = "podsnapshot.gke.io/origin-pod";

@@ -1,9 +1,10 @@
-import type { SandboxSnapshot } from "./snapshots/index.ts";
+import type { PodSnapshot, PodSnapshotManualTrigger, SandboxSnapshot } from "./snapshots/index.ts";
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from "./v1beta1/index.ts";
 
 export const coreGroup = "agents.x-k8s.io";
 export const extensionsGroup = "extensions.agents.x-k8s.io";
 export const snapshotsGroup = "snapshots.agents.x-k8s.io";
+export const podSnapshotsGroup = "podsnapshot.gke.io";
 
 /** What a client needs to address one kind; `shape` carries the object type and is never set. */
 export interface KindResource<T> {
@@ -30,6 +31,18 @@ export const sandboxSnapshots: KindResource<SandboxSnapshot> = {
   apiVersion: `${snapshotsGroup}/v1alpha1`,
   kind: "SandboxSnapshot",
   plural: "sandboxsnapshots",
+  namespaced: true,
+};
+export const podSnapshots: KindResource<PodSnapshot> = {
+  apiVersion: `${podSnapshotsGroup}/v1`,
+  kind: "PodSnapshot",
+  plural: "podsnapshots",
+  namespaced: true,
+};
+export const podSnapshotTriggers: KindResource<PodSnapshotManualTrigger> = {
+  apiVersion: `${podSnapshotsGroup}/v1`,
+  kind: "PodSnapshotManualTrigger",
+  plural: "podsnapshotmanualtriggers",
   namespaced: true,
 };
 

@@ -1,4 +1,12 @@
 export type {
+  PodSnapshot,
+  PodSnapshotManualTrigger,
+  PodSnapshotManualTriggerSpec,
+  PodSnapshotManualTriggerStatus,
+  PodSnapshotSpec,
+  PodSnapshotStatus,
+} from "./pod-snapshot.ts";
+export type {
   SandboxSnapshot,
   SandboxSnapshotSpec,
   SandboxSnapshotStatus,

@@ -32,6 +32,8 @@ const sandboxGroups = ["agents.x-k8s.io"];
 const extensionGroups = ["extensions.agents.x-k8s.io"];
 const extensions = ["sandboxtemplates", "sandboxclaims", "sandboxwarmpools"];
 const snapshotGroups = ["snapshots.agents.x-k8s.io"];
+const podSnapshotGroups = ["podsnapshot.gke.io"];
+const podSnapshots = ["podsnapshots", "podsnapshotmanualtriggers"];
 const parts = (names: readonly string[], part: string): string[] => names.map((name) => `${name}/${part}`);
 
 const viewRules: readonly PolicyRule[] = [
@@ -52,6 +54,7 @@ const viewRules: readonly PolicyRule[] = [
   on(read, sandboxGroups, "sandboxes", "sandboxes/status", "sandboxes/scale"),
   on(read, extensionGroups, ...extensions, ...parts(extensions, "status"), "sandboxwarmpools/scale"),
   on(read, snapshotGroups, "sandboxsnapshots", "sandboxsnapshots/status"),
+  on(read, podSnapshotGroups, ...podSnapshots, ...parts(podSnapshots, "status")),
 ];
 
 const editRules: readonly PolicyRule[] = [
@@ -74,6 +77,7 @@ const editRules: readonly PolicyRule[] = [
   on(["connect"], sandboxGroups, "sandboxes"),
   on(write, extensionGroups, ...extensions, "sandboxwarmpools/scale"),
   on(write, snapshotGroups, "sandboxsnapshots"),
+  on(write, podSnapshotGroups, ...podSnapshots),
 ];
 
 const adminRules: readonly PolicyRule[] = [
@@ -112,7 +116,14 @@ const controllerRules: readonly PolicyRule[] = [
   on(["get", "update", "patch"], sandboxGroups, "sandboxes/status", "sandboxes/finalizers"),
   on(all, extensionGroups, ...extensions),
   on(["get", "update", "patch"], extensionGroups, ...parts(extensions, "status"), ...parts(extensions, "finalizers")),
-  on(read, snapshotGroups, "sandboxsnapshots"),
+  on([...read, "create", "delete"], snapshotGroups, "sandboxsnapshots"),
+  on(all, podSnapshotGroups, ...podSnapshots),
+  on(
+    ["get", "update", "patch"],
+    podSnapshotGroups,
+    ...parts(podSnapshots, "status"),
+    ...parts(podSnapshots, "finalizers"),
+  ),
   on(all, [""], "pods", "services", "persistentvolumeclaims"),
   // For the tokens of injected runtimes.
   on(all, [""], "secrets"),

@@ -182,6 +182,8 @@ describe("in their own namespace", () => {
       "pods/exec",
       "pods/portforward",
       "pods/proxy",
+      "podsnapshotmanualtriggers",
+      "podsnapshots",
       "sandboxclaims",
       "sandboxes",
       "sandboxes/scale",

@@ -32,6 +32,7 @@ describe("discovery", () => {
       "agents.x-k8s.io",
       "extensions.agents.x-k8s.io",
       "snapshots.agents.x-k8s.io",
+      "podsnapshot.gke.io",
     ]);
     expect(await api.get("/apis/agents.x-k8s.io")).toMatchObject({
       kind: "APIGroup",
