@@ -12,6 +12,7 @@ import {
 import { type ClaimControllerOptions, startClaimController } from "./claim/controller.ts";
 import type { ClaimMetrics } from "./claim/metrics.ts";
 import type { Tracing } from "./pass-trace.ts";
+import { startPodSnapshotControllers } from "./pod-snapshot/controller.ts";
 import { startSandboxController } from "./sandbox/controller.ts";
 import type { Settings } from "./sandbox/settings.ts";
 import { startTemplateController } from "./template/controller.ts";
@@ -32,6 +33,8 @@ export interface ControllersOptions {
   readonly namespace?: string;
   /** Whether claims, pools and templates are reconciled besides Sandboxes. Default true. */
   readonly extensions?: boolean;
+  /** Whether Pod snapshots are served as well, for installations where nobody else serves these kinds. Default false. */
+  readonly podSnapshots?: boolean;
   /** Objects reconciled at the same time. Default: the default of each controller. */
   readonly workers?: Partial<Record<ControllerName, number>>;
   readonly pools?: Partial<PoolSettings>;
@@ -106,6 +109,7 @@ export function startControllers(options: ControllersOptions): RunningController
       startClaimController({ ...shared, ...traced, ...own("sandboxclaim"), ...options.claims, ...told }),
     );
   }
+  if (options.podSnapshots === true) controllers.push(...startPodSnapshotControllers(shared));
   owned.defer(() => stopTogether(controllers));
   const ready = Promise.all(controllers.map((controller) => controller.ready)).then(() => undefined);
   ready.catch(() => undefined);

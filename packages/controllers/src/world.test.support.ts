@@ -1,4 +1,13 @@
-import { type Pod, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
+import {
+  type Pod,
+  podSnapshots,
+  podSnapshotTriggers,
+  sandboxClaims,
+  sandboxes,
+  sandboxSnapshots,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from "@agent-sandbox/api";
 import { type Client, createClient, Fence, Informers, type KubeObject, kubeEvents } from "@agent-sandbox/kube";
 import { MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
 import { pods, secrets, services, volumeClaims } from "./child-caches.ts";
@@ -25,7 +34,17 @@ export class World implements AsyncDisposable {
 
   constructor() {
     const { clock } = this;
-    const withStatus = [sandboxes, sandboxClaims, sandboxWarmPools, pods, services, volumeClaims];
+    const withStatus = [
+      sandboxes,
+      sandboxClaims,
+      sandboxWarmPools,
+      sandboxSnapshots,
+      podSnapshots,
+      podSnapshotTriggers,
+      pods,
+      services,
+      volumeClaims,
+    ];
     const plain = [sandboxTemplates, networkPolicies, secrets, kubeEvents];
     const resources = [...withStatus.map((resource) => ({ ...resource, status: true })), ...plain];
     this.server = new MemoryApiServer({ resources, scheduler: clock });

@@ -103,6 +103,7 @@ async function startBox(paths: BoxPaths, options: BoxOptions, log: Logger): Prom
       log,
       instance: nodeName,
       settings: { keepRootFilesystem: true, runtime: { image: "sandboxd", delivery: "ImageVolume" } },
+      podSnapshots: true,
     }),
   );
 
